@@ -13,8 +13,7 @@ from spacy.util import registry
 
 from ..components import write_digests
 from ..errors import Errors
-from .search import Pruning, smallest, steps_for
-from .weights import CompactWeights, Counts, counts_of, feature_shims
+from .weights import CompactWeights, Counts, Pruning, counts_of, feature_shims, smallest, steps_for
 
 Metrics = Dict[str, float]
 

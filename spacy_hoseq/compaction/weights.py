@@ -1,6 +1,13 @@
-"""Weights of features of a whole model, to be pruned again and again, and for good."""
+"""Fewer weights for nearly the same decisions, in a whole model: rows of features that decide little
+become zero, others are rounded; again and again, and at last for good.
 
-from typing import Any, List, NamedTuple
+A feature adds its row of weights to the scores of all labels of a token. A number that is added to
+the whole row is added to every labelling, so it changes neither the best one nor any probability.
+Therefore a row matters as much as its largest weight differs from its smallest, and it can be
+shifted such that most of it is zero.
+"""
+
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 from thinc.api import Model
@@ -8,7 +15,123 @@ from thinc.api import Model
 from ..arrays import AnyFloats
 from ..layers.scorer import scorer_of
 from ..layers.weights.shim import LayerShim
-from .search import Pruning, centred, prune, row_ranges
+from ..learning.used_weights import UsedCells
+
+N_STEPS = 6  # steps of rounding that are tried, each half of the one before
+N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
+
+
+class Pruning(NamedTuple):
+    """What becomes of a row w: 0 if max w - min w < threshold, else the nearest multiples of step
+    (w if step = 0)."""
+
+    threshold: float
+    step: float
+
+
+def centred(weights: UsedCells) -> UsedCells:
+    """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row
+    has most zeros."""
+    n_columns = weights.shape[1]
+    row = weights.cells // max(1, n_columns)
+    # the median of the others is 0
+    is_full = np.bincount(row, minlength=weights.shape[0]) > (n_columns - 1) // 2
+    in_full = is_full[row]
+    full = weights.taking(np.flatnonzero(is_full)).dense()
+    if not full.size:
+        return weights
+    full -= np.partition(full, (n_columns - 1) // 2, axis=1)[:, (n_columns - 1) // 2, None]
+    at, column = np.nonzero(full)
+    cells = np.concatenate(
+        [weights.cells[~in_full], np.flatnonzero(is_full).take(at) * n_columns + column]
+    )
+    values = np.concatenate([weights.values[~in_full], full[at, column]])
+    order = np.argsort(cells)
+    return UsedCells(weights.shape, cells.take(order), values.take(order))
+
+
+def row_ranges(weights: UsedCells) -> AnyFloats:
+    """max - min of each row of weights (R, L), L > 0. RETURNS (R,)."""
+    n_rows, n_columns = weights.shape
+    row = weights.cells // n_columns
+    is_full = np.bincount(row, minlength=n_rows) == n_columns
+    largest = np.where(is_full, -np.inf, 0).astype(weights.values.dtype)
+    smallest = -largest
+    np.maximum.at(largest, row, weights.values)
+    np.minimum.at(smallest, row, weights.values)
+    return largest - smallest
+
+
+def prune(weights: UsedCells, pruning: Pruning) -> UsedCells:
+    """weights (R, L). RETURNS them as half precision holds them, of the same shape and type."""
+    kept = np.flatnonzero(
+        row_ranges(weights)[weights.cells // weights.shape[1]] >= pruning.threshold
+    )
+    values = weights.values.take(kept)
+    if pruning.step:
+        values = pruning.step * np.rint(values / pruning.step)
+    return UsedCells(weights.shape, weights.cells.take(kept), values).rounded()
+
+
+def steps_for(weights: AnyFloats) -> List[float]:
+    """Steps of rounding worth trying, coarse ones first: powers of 2 around the median of |w|, and
+    0 (no rounding).
+
+    weights (n,): those that are not zero.
+    """
+    if not len(weights):
+        return [0.0]
+    coarsest = int(np.floor(np.log2(np.median(np.abs(weights))))) + 2
+    return [2.0 ** (coarsest - i) for i in range(N_STEPS)] + [0.0]
+
+
+def smallest(
+    ranges: AnyFloats,
+    steps: Sequence[float],
+    is_good: Callable[[Pruning], bool],
+    size_of: Callable[[Pruning], int],
+) -> Optional[Pruning]:
+    """The pruning that leaves least, of those that are good: for each step of rounding the largest
+    threshold is found by bisection over the ordered rows.
+
+    ranges (n,): of the rows that are not zero. is_good: whether the metric stays. size_of: in
+        bytes.
+    RETURNS None: none is good, not even rounding to half precision. What it returns was found good
+    itself, also where the metric goes up and down with the threshold.
+    """
+    ordered = np.sort(ranges)
+    best = None
+    least = 0
+    for step in steps:
+        pruning = _largest_threshold(ordered, step, is_good)
+        if pruning is None:
+            continue
+        size = size_of(pruning)
+        if best is None or size < least:
+            best = pruning
+            least = size
+    return best
+
+
+def _largest_threshold(
+    ordered: AnyFloats, step: float, is_good: Callable[[Pruning], bool]
+) -> Optional[Pruning]:
+    """Invariant: cutting off the share `low` of the rows is good, the share `high` is not known to
+    be."""
+    good = Pruning(0.0, step)
+    if not is_good(good):
+        return None
+    low = 0.0
+    high = 1.0
+    for _ in range(N_HALVINGS if len(ordered) else 0):
+        middle = (low + high) / 2
+        tried = Pruning(float(ordered[int(middle * len(ordered))]), step)
+        if is_good(tried):
+            low = middle
+            good = tried
+        else:
+            high = middle
+    return good
 
 
 class Counts(NamedTuple):

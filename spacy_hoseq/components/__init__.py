@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .base import SequenceComponent
-    from .base import Asked
+    from .base import Asked, SequenceComponent
     from .bidirectional_tagger import HoseqBidirectionalTagger
     from .chunker import HoseqChunker
     from .digest import write_digests

@@ -21,10 +21,14 @@ from ..decoders.answers import Asked
 from ..decoders.problem import Potentials
 from ..layers.structured import TaggerModel
 from .base import register_factory
-from .morphology.costs import costs_of
-from .morphology.labels import analysis_of, label_of, normalized
-from .morphology.probabilities import FeatureTable
-from .morphology.unseen import unseen_labels
+from .morphology.labels import (
+    FeatureTable,
+    analysis_of,
+    costs_of,
+    label_of,
+    normalized,
+    unseen_labels,
+)
 from .reading import Reading
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
@@ -62,7 +66,7 @@ class HoseqMorphologizer(HoseqTagger):
     with_tag (bool): `token.tag` is a part of the label, too.
     extend (bool): features that are set already stay, with those found beside them.
     unseen_labels (int): at most so many labels that training never saw can be predicted, too
-        (morphology/unseen.py).
+        (morphology/labels.py).
     overwrite (bool): replace what is set already.
     """
 

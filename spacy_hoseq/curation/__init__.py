@@ -2,7 +2,7 @@
 and of texts.
 
 judgement    probabilities of gold labels and spans, alone and given the labels around;  folds: by unseeing models
-findings     likely errors, ranked, with alternatives;  variation: labels in the same context;  corrections of them
+findings     likely errors, ranked, with alternatives;  corrections of them
 selection    texts, and words in them, of which a model is least sure
 """
 

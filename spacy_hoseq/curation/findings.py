@@ -1,4 +1,5 @@
-"""Annotation that is likely wrong, the most likely first.
+"""Annotation that is likely wrong, the most likely first, and why a model that has not seen the text
+prefers another.
 
 Units (judgement.py) are ranked by how much more probable the best other label is than the gold one,
 to a model that has not seen the text, while the annotation around is believed:
@@ -11,33 +12,29 @@ annotator's mistake, or its own.
 One disagreement is one finding. Its region is the smallest stretch of words in which neither the
 gold labelling nor the best one has a chunk that reaches beyond it; its alternatives are the k best
 labellings of the region, each with its exact probability given the gold labels around.
+
+Beside it stand words that are labelled differently in the same context, one word on either side
+(Dickinson & Meurers 2003, variation n-grams): there a word rarely has two labels, so one of them is
+likely wrong.
 """
 
+from collections import Counter
 from pathlib import Path
-from typing import (
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from thinc.api import Config
 
-from ..arrays import AnyInts
+from ..arrays import AnyInts, Ints
 from ..chunks import OUTSIDE, TagTable
 from ..decoders import answers_of, k_best
+from ..inspection import Explanation, Reading
 from ..inspection.accounts import Account
+from ..inspection.chunk_explanation import explain_chunk
+from ..inspection.explanation import explain_word
 from .folds import Fold, trained_without
 from .judgement import Judgement, continues, judged
-from .reasons import reasons
-from .variation import variants
 
 EXPLAINED = 500  # findings
 Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
@@ -255,3 +252,65 @@ def _variants(parts: Sequence[Judged]) -> List[List[Dict[str, int]]]:
         for i, of_part in zip(at, of_component, strict=True):
             contexts[i] = of_part
     return contexts
+
+
+def reasons(
+    judgement: Judgement, word: int, chunks: List[Tuple[int, int, str]]
+) -> Optional[Account]:
+    """Of a word of a judgement: why its best label is not the gold one. chunks: tokens and labels
+    of the chunk that is annotated there, or else of the one that the model finds; none of a tagger.
+    RETURNS None if there is nothing to compare with."""
+    reading = judgement.reading
+    number, token = reading.token(word)
+    doc = reading.texts[number]
+    one = Reading(reading.pipe, [doc])
+    try:
+        if judgement.goes_on is not None:
+            first, end, label = chunks[0]
+            why = explain_chunk(one, Span(doc, first, end, label))
+        else:
+            gold = int(judgement.gold[word])
+            best = int(reading.best[word])
+            why = explain_word(one, token, None if gold in (-1, best) else reading.labels[gold])
+    except (ValueError, IndexError):  # nothing else can stand there, or there is no chunk
+        return None
+    return _account(why)
+
+
+def _account(why: Explanation) -> Account:
+    alternatives = sorted(
+        [(why.label, why.p), (why.against, why.p_against)], key=lambda pair: -pair[1]
+    )
+    return Account(why.first, why.end, why.label, why.p, alternatives, why)
+
+
+EDGE = 0  # stands before the first and after the last word of a sequence
+Context = Tuple[int, int, int]
+
+
+def variants(parts: Sequence[Tuple[Reading, Ints]]) -> List[List[Dict[str, int]]]:
+    """How often each word has each label in its context, if it has several there; else nothing.
+
+    parts: of a corpus, with gold label ids (N,), -1 = not known. RETURNS for each part a dictionary
+        a word.
+    """
+    contexts = [contexts_of(reading) for reading, _ in parts]
+    counts: Dict[Context, Counter[str]] = {}
+    for of_part, (reading, gold) in zip(contexts, parts, strict=True):
+        for context, label in zip(of_part, gold.tolist(), strict=True):
+            if label >= 0:
+                counts.setdefault(context, Counter())[reading.labels[label]] += 1
+    several = {
+        context: dict(count.most_common()) for context, count in counts.items() if len(count) > 1
+    }
+    return [[several.get(context, {}) for context in of_part] for of_part in contexts]
+
+
+def contexts_of(reading: Reading) -> List[Context]:
+    """The word before, the word and the word after, for all words."""
+    orths, _ = reading.docs.words_and_lengths
+    before = np.roll(orths, 1)
+    after = np.roll(orths, -1)
+    before[reading.ends - reading.lengths] = EDGE
+    after[reading.ends - 1] = EDGE
+    return list(zip(before.tolist(), orths.tolist(), after.tolist(), strict=True))

@@ -8,8 +8,7 @@ of weights that learns, averaged. `InequalityWeights` learn by constraints on th
 features (local classifiers).
 """
 
-from .adagrad import AdaGrad
-from .additive import Additive
+from .adagrad import AdaGrad, Additive
 from .gradients import CellGradient, Gradient
 from .inequality import InequalityWeights
 from .objectives import Loss, Objective, log_likelihood, max_margin, objective_named, perceptron

@@ -1,4 +1,6 @@
-"""AdaGrad (Duchi, Hazan & Singer 2011), for the rows of a weight table that an update touches."""
+"""Update rules for the rows of a weight table that an update touches: AdaGrad (Duchi, Hazan & Singer
+2011), and that of the perceptron (Rosenblatt 1958; Collins 2002).
+"""
 
 from typing import Tuple
 
@@ -66,3 +68,33 @@ class AdaGrad:
         if self.l1:
             stepped = np.sign(stepped) * np.maximum(0, np.abs(stepped) - rate * self.l1)
         return stepped, memory
+
+
+class Additive:
+    """w <- w - rate * dw. With the perceptron objective and averaging: the averaged structured
+    perceptron.
+
+    learn_rate (float): > 0; for the plain perceptron it only scales all weights. RAISES ValueError
+        [HS040].
+    """
+
+    def __init__(self, learn_rate: float = 1.0) -> None:
+        if not (np.isfinite(learn_rate) and learn_rate > 0):
+            raise ValueError(
+                Errors.HS040.format(
+                    name="learn_rate", value=learn_rate, expected="a number above 0"
+                )
+            )
+        self.learn_rate = learn_rate
+
+    def start(
+        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+    ) -> AnyFloats:
+        """The rule remembers nothing."""
+        return np.zeros((shape[0],) + (0,) * (len(shape) - 1), dtype)
+
+    def step(
+        self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
+    ) -> Tuple[AnyFloats, AnyFloats]:
+        """RETURNS new weights, memory."""
+        return weights - self.learn_rate * gradient, memory

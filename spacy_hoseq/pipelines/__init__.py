@@ -1,7 +1,6 @@
 """Trained pipelines: those that come with the package, each a folder of this room, and what loads
 any."""
 
-from .embedded import embedded_names, embedded_path, found_at
-from .loading import load, load_found, load_from
+from .loading import embedded_names, embedded_path, found_at, load, load_found, load_from
 
 __all__ = ["embedded_names", "embedded_path", "found_at", "load", "load_found", "load_from"]

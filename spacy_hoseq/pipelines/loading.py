@@ -1,4 +1,4 @@
-"""Any trained pipeline, from wherever it is. An error says which file is at fault."""
+"""Any trained pipeline, of the package or from wherever it is. An error says which file is at fault."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,40 @@ from spacy.vocab import Vocab
 
 from ..components.digest import changed_file, is_listed
 from ..errors import Errors
-from .embedded import embedded_names, embedded_path, found_at
+
+FOLDER = Path(__file__).parent
+END = "_hoseq_sm"
+
+
+def embedded_names() -> List[str]:
+    """Names of the pipelines that are there, sorted: "en_hoseq_sm"."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/meta.json"))
+
+
+def embedded_path(name: str) -> Path:
+    """The folder of a pipeline. name (str): "en_hoseq_sm", or its language, "en".
+
+    RAISES ValueError [HS130]: no pipeline of that name; [HS131]: the package was installed without
+    its data.
+    """
+    known = embedded_names()
+    if not known:
+        raise ValueError(Errors.HS131.format(folder=FOLDER))
+    full = name if name in known else f"{name}{END}"
+    if full not in known:
+        languages = ", ".join(f'"{pipeline.removesuffix(END)}"' for pipeline in known)
+        raise ValueError(Errors.HS130.format(name=name, known=languages))
+    return FOLDER / full
+
+
+def found_at(name: str) -> Union[str, Path]:
+    """What `spacy.load` is to be given for a name: the folder of the embedded pipeline, unless the
+    name is that of a folder or of an installed package."""
+    if Path(name).exists() or is_package(name):
+        return name
+    known = embedded_names()
+    return embedded_path(name) if name in known or f"{name}{END}" in known else name
+
 
 CODED = "[HS"
 NAMES = {"TEXT", "OP", "IS_SENT_START", *IDS}  # of attributes in rules

@@ -20,12 +20,12 @@ from ..inspection import quality, reliability
 from ..inspection.measures import curve_of, risk_coverage
 from ..inspection.reading import knows_sums, own_components
 from .findings import shown_finding
-from .places import Place, place_of
 from .scores import (
     Confusion,
     ConfusionMatrix,
     Items,
     LabelScore,
+    Place,
     Share,
     accuracy,
     by_knowledge,
@@ -36,6 +36,7 @@ from .scores import (
     items_of,
     label_scores,
     outside,
+    place_of,
     scores_of,
     share,
 )

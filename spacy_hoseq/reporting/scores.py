@@ -1,4 +1,6 @@
-"""What is right and what is wrong: counts, scores with intervals, labels, confusions."""
+"""What is right and what is wrong: counts, scores with intervals, labels, confusions, and the tokens in
+their sentences, as pages show them.
+"""
 
 from collections import Counter
 from typing import Callable, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
@@ -10,8 +12,33 @@ from spacy.tokens import Doc
 from ..arrays import Floats
 from ..components import target_at
 from ..features.sequences import sentence_starts
-from .places import Place, place_of
+from .sentence import written
 from .significance import f_score, interval
+
+
+class Place(NamedTuple):
+    """doc (int): its number. before, words, after: of the sentence; the words are those that it is
+    about, each with the space that follows it."""
+
+    doc: int
+    first: int
+    before: List[str]
+    words: List[str]
+    after: List[str]
+    gold: str
+    guess: str
+
+
+def place_of(doc: Doc, number: int, first: int, end: int, gold: str, guess: str) -> Place:
+    """The tokens first <= i < end."""
+    starts = np.flatnonzero(sentence_starts(doc))
+    at = int(np.searchsorted(starts, first, side="right"))
+    start = int(starts[at - 1])
+    stop = int(starts[at]) if at < len(starts) else len(doc)
+    words = written(doc[start : max(stop, end)])
+    parts = words[: first - start], words[first - start : end - start], words[end - start :]
+    return Place(number, first, *parts, gold, guess)
+
 
 MOST = 20  # pairs of labels
 LARGEST = 12  # labels of a matrix

@@ -5,8 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from spacy_hoseq.compaction import search as searched
-from spacy_hoseq.compaction.search import Pruning, smallest, steps_for
+from spacy_hoseq.compaction import weights as searched
+from spacy_hoseq.compaction.weights import Pruning, smallest, steps_for
 from spacy_hoseq.learning.used_weights import UsedCells, UsedRows
 
 

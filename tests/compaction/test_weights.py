@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.compaction.search import Pruning
-from spacy_hoseq.compaction.weights import CompactWeights, counts_of, feature_shims
+from spacy_hoseq.compaction.weights import CompactWeights, Pruning, counts_of, feature_shims
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.weights.shim import weights_of
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..layers.helpers import doc_of, raw, zeros

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.components.morphology.labels import features_of, label_of
-from spacy_hoseq.components.morphology.unseen import unseen_labels
+from spacy_hoseq.components.morphology.labels import features_of, label_of, unseen_labels
 
 from . import morphology_helpers as tiny
 from .morphology_helpers import NAME

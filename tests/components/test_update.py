@@ -7,7 +7,7 @@ from thinc.api import Adam, ConfigValidationError
 
 from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.layers.weights.shim import weights_of
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 
 from .helpers import (
     ALL_PATTERNS,

@@ -5,9 +5,8 @@ from collections import Counter
 import pytest
 
 from spacy_hoseq.curation.corrections import corrected
-from spacy_hoseq.curation.findings import Judged, ranked, region_of
+from spacy_hoseq.curation.findings import Judged, ranked, region_of, variants
 from spacy_hoseq.curation.judgement import judge
-from spacy_hoseq.curation.variation import variants
 from spacy_hoseq.reporting.findings import annotation_tasks, findings_page, marked, text_of
 
 from ..components import chunker_helpers, helpers

@@ -11,7 +11,7 @@ from spacy_hoseq.layers.label_parts import PartScorer
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.structured import HeadScorer
 from spacy_hoseq.layers.weights.shim import weights_of
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 VOCAB = spacy.blank("en").vocab

@@ -10,7 +10,7 @@ from thinc.api import Model
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_in
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.gradients import summed
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.patterns.frequent import FrequentTransitions

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.learning.adagrad import AdaGrad
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import AdaGrad, Additive
 from spacy_hoseq.learning.gradients import CellGradient
 from spacy_hoseq.learning.parameter import Parameter, UpdateRule
 from spacy_hoseq.learning.used_weights import UsedRows, to_storage

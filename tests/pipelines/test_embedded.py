@@ -9,7 +9,7 @@ import pytest
 import spacy
 
 import spacy_hoseq
-from spacy_hoseq.pipelines import embedded, embedded_names, embedded_path
+from spacy_hoseq.pipelines import embedded_names, embedded_path, loading
 
 NAMES = embedded_names()
 TEXTS = [
@@ -81,7 +81,7 @@ def test_unknown_names():
 
 
 def test_installed_without_data(monkeypatch, tmp_path):
-    monkeypatch.setattr(embedded, "FOLDER", tmp_path)
+    monkeypatch.setattr(loading, "FOLDER", tmp_path)
     with pytest.raises(ValueError, match=r"\[HS131\].*pip install"):
         spacy_hoseq.load("en")
 

@@ -1,19 +1,38 @@
-"""Labels of morphology as strings: what spaCy's Morphologizer makes of a part of speech and
-features.
+"""Labels of morphology as strings, and features, which they are made of.
 
 "Case=Gen|Number=Sing|POS=NOUN"     sorted; the part of speech is one feature among the others
 "POS=PUNCT"                         no features
 "_"                                 features are known to be none, the part of speech is not known
 "Case=Gen|POS=NOUN|TAG=NN%7CG"      with a tag, in which signs that part features are written as in addresses
+
+Probabilities of features, exact over all labellings that are allowed (checked against enumeration in
+tests/components/test_morphologizer.py):
+
+    p(y_t has "Case=Gen" | x) = sum over labels y with "Case=Gen" of p(y_t = y | x)
+
+What it costs to take one label for another. A wrong case costs 1, as a wrong label without features
+does in `max_margin`; a verb that is taken for a noun has other features throughout, and costs 2:
+
+    cost(y, z) = (1 + min(d(y, z), 3)) / 2    if y and z differ, else 0
+    d(y, z)    = (features of y that z has not + features of z that y has not) / 2
+
+Labels that training never saw, made of features that it did. A feature of a label is changed if it
+has another value, goes, or comes; the part of speech is one, the tag is not. An unseen label
+qualifies if changes of two or more of its features each lead to a seen one: seen
+"Case=Nom|Number=Sing", "Case=Ine|Number=Sing" and "Case=Nom|Number=Plur" speak for
+"Case=Ine|Number=Plur".
 """
 
+from collections import defaultdict
 from functools import lru_cache
-from typing import Dict, NamedTuple
+from typing import Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
 from urllib.parse import unquote
 
+import numpy as np
 from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 
+from ...arrays import Floats, Floats32, Mask
 from ...errors import Errors
 
 POS = "POS"
@@ -65,3 +84,83 @@ def analysis_of(label: str) -> Analysis:
 def normalized(label: str) -> str:
     """The same label as `label_of` has it. RAISES ValueError [HS065]."""
     return label_of(*analysis_of(label))
+
+
+class FeatureTable:
+    """Features of all labels. names: "Case=Gen", sorted, the part of speech as "POS=NOUN". has (V,
+    L): of labels."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        of_labels = [
+            [f"{name}={value}" for name, value in features_of(label).items()] for label in labels
+        ]
+        self.names: List[str] = sorted({name for of_label in of_labels for name in of_label})
+        rows = {name: row for row, name in enumerate(self.names)}
+        self.has: Mask = np.zeros((len(rows), len(labels)), bool)
+        for y, of_label in enumerate(of_labels):
+            self.has[[rows[name] for name in of_label], y] = True
+
+    def of(self, marginals: Floats, least: float) -> List[Dict[str, float]]:
+        """Of each token the features of at least this probability, most probable first. marginals
+        (n, L)."""
+        result = []
+        for row in np.minimum(marginals @ self.has.T, 1.0):
+            order = np.argsort(-row, kind="stable")[: int((row >= least).sum())]
+            result.append({self.names[i]: float(row[i]) for i in order if row[i] > 0})
+        return result
+
+
+MOST = 3
+
+
+def costs_of(labels: Sequence[str]) -> Floats32:
+    """RETURNS (L, L) float32, [right, wrong]."""
+    has = FeatureTable(labels).has.astype(np.float32)  # (V, L)
+    sizes = has.sum(axis=0)
+    differences = (sizes[:, None] + sizes) / 2 - has.T @ has  # exact: halves of small integers
+    costs: Floats32 = (1 + np.minimum(differences, MOST)) / 2
+    costs[differences == 0] = 0
+    return costs
+
+
+Features = FrozenSet[Tuple[str, str]]
+
+
+def unseen_labels(labels: Sequence[str], most: int) -> List[str]:
+    """Labels that are not among these, as above, at most so many: those first that more features
+    speak for, and among them those that more labels do. Takes time O(labels * features of a part of
+    speech)."""
+    seen = {frozenset(features_of(label).items()) for label in labels}
+    with_pos: Dict[str, Set[Tuple[str, str]]] = defaultdict(set)  # features of each part of speech
+    for label in seen:
+        with_pos[dict(label).get(POS, "")] |= {
+            feature for feature in label if feature[0] not in (POS, TAG)
+        }
+    # a feature for each label that speaks for it
+    spoken_for: Dict[Features, List[str]] = defaultdict(list)
+    for label in seen:
+        for name, other in _changed(label, with_pos):
+            if other not in seen:
+                spoken_for[other].append(name)
+    ranks = {
+        Morphology.dict_to_feats(dict(label)): (-len(set(names)), -len(names))
+        for label, names in spoken_for.items()
+        if len(set(names)) > 1
+    }
+    return sorted(ranks, key=lambda label: (ranks[label], label))[:most]
+
+
+def _changed(
+    label: Features, with_pos: Dict[str, Set[Tuple[str, str]]]
+) -> List[Tuple[str, Features]]:
+    """The feature that is changed, and the label then."""
+    values = dict(label)
+    pos = values.get(POS, "")
+    changed = [(name, label - {(name, value)}) for name, value in label if name not in (POS, TAG)]
+    for name, value in with_pos[pos] - label:
+        changed.append((name, frozenset({**values, name: value}.items())))
+    of_both = {feature for feature in label if feature[0] not in (POS, TAG)}
+    for other in with_pos:
+        if other != pos and other and pos and of_both <= with_pos[other]:
+            changed.append((POS, frozenset({**values, POS: other}.items())))
+    return changed

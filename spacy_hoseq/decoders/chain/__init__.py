@@ -2,7 +2,6 @@
 
 from .arrivals import Arrivals
 from .chain_posterior import ChainPosterior, LikelyCells, chain_posterior
-from .edge_viterbi import edge_viterbi
 from .forward_backward import (
     LEAST,
     MAX_RANGE,
@@ -15,7 +14,7 @@ from .forward_backward import (
 )
 from .long_viterbi import long_viterbi
 from .pieces import ChainPart, read_parts
-from .viterbi import best_path, in_order, unpack_paths, viterbi
+from .viterbi import best_path, edge_viterbi, in_order, unpack_paths, viterbi
 
 __all__ = [
     "Arrivals", "ChainPart", "ChainPosterior", "LEAST", "LikelyCells", "MAX_RANGE", "ROOM", "SMALL",

@@ -17,7 +17,7 @@ from spacy_hoseq.layers.emissions.sparse_linear import (
 from spacy_hoseq.layers.emissions.used_features import UsedFeatures
 from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import add_rows, weights_of
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.gradients import CellGradient
 from spacy_hoseq.learning.parameter import Parameter
 

@@ -10,7 +10,7 @@ from spacy_hoseq.layers.emissions.sparse_linear import Features, SparseLinear
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 
 from ..helpers import doc_of, in_threads, index_features, randomize, zeros
 

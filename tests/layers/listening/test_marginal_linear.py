@@ -22,7 +22,7 @@ from spacy_hoseq.layers.listening.listener import (
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from ...decoders.answers.test_label_ngrams import by_the_formula

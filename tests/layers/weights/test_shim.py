@@ -7,7 +7,7 @@ import srsly
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.weights.shim import WeightsShim, weights_of
 from spacy_hoseq.layers.weights.storage import pack_extra
-from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from ...stored import message_of
