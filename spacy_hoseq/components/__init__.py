@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from .structured import StructuredComponent
     from .tagger import HoseqTagger
     from .targets.chunk_tags import FoundChunks
-    from .targets.places import target_at
+    from .targets.places import COLUMNS, target_at
     from .targets.target import Items, Target, known_labels
 
 HOMES = {
     "Asked": "base",
+    "COLUMNS": "targets.places",
     "DECISIONS": "extensions",
     "FoundChunks": "targets.chunk_tags",
     "GREEDY": "strategies",

@@ -9,14 +9,12 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from spacy.tokens import Doc, Token
 
-from ..components import DECISIONS, MARGINALS, target_at
+from ..components import COLUMNS, DECISIONS, MARGINALS, target_at
 from .pages import rendered
 from .sentence import shown
 
 ENTITIES = "ents"
-# Attributes of tokens, and what their columns are called.
-NAMES = {"tag": "tag", "pos": "pos", "morph": "features", "lemma": "lemma"}
-MADE = {NAMES[place]: place for place in ("morph", "lemma")}  # what is shown is made of the label
+PLACES = {column: place for place, column in COLUMNS.items()}
 
 
 class Labels(NamedTuple):
@@ -97,7 +95,7 @@ def label_layers(doc: Doc) -> List[Labels]:
     """Labels of tokens, layer by layer, each with the probabilities that some component has kept of
     it."""
     layers = [
-        (name, [_text(token, attribute) for token in doc]) for attribute, name in NAMES.items()
+        (name, [_text(token, attribute) for token in doc]) for attribute, name in COLUMNS.items()
     ]
     layers += [(name, [token._.get(name) or "" for token in doc]) for name in _extensions(doc)]
     kept = _kept(doc)
@@ -186,9 +184,9 @@ def _probabilities(
     doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]
 ) -> List[Optional[float]]:
     """Of the labels of a layer, by the first component that knows all of them."""
-    if name in MADE:
+    if name in PLACES:  # what is shown may be made of the label
         labels = [""] * len(doc)
-        for i, _, label in target_at(MADE[name]).items(doc):
+        for i, _, label in target_at(PLACES[name]).items(doc):
             labels[i] = label
     there = {
         label for label, token in zip(labels, doc, strict=True) if label and not token.is_space

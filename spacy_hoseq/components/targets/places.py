@@ -1,10 +1,13 @@
-"""The target at a place, for who has no component at hand."""
+"""Places where labels stand, and the target at each, for who has no component at hand."""
 
 from .chunk_tags import ChunkTags
 from .lemmas import LemmaLabels
 from .morphology import MorphologyLabels
 from .target import ENTS, SPANS, Target
 from .token_labels import TokenLabels
+
+# attributes of tokens that components write, and what tools call their columns
+COLUMNS = {"tag": "tag", "pos": "pos", "morph": "features", "lemma": "lemma"}
 
 
 def target_at(place: str) -> Target:
