@@ -62,8 +62,13 @@ def allowed_labels(
         label of the component constrains nothing.
     """
     allowed = None if dictionary is None else dictionary.allowed(docs)
-    if preset is not None and any(map(preset.is_set, docs)):
-        values = np.concatenate([preset.read(doc) for doc in docs])
+    is_set = [] if preset is None else [preset.is_set(doc) for doc in docs]
+    if preset is not None and any(is_set):
+        # (only these are read: a Doc of one token always counts as set)
+        pairs = zip(docs, is_set, strict=True)
+        values = np.concatenate(
+            [preset.read(doc) if there else np.zeros(len(doc), np.uint64) for doc, there in pairs]
+        )
         fixed = np.isin(values, table.ids)
         if fixed.any():
             masks, _ = table.masks(np.where(fixed, values, 0))

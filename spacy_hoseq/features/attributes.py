@@ -203,7 +203,7 @@ def token_values(doc: Doc, name: str) -> Keys:
     if name in OF_DOCS:
         return OF_DOCS[name]([doc])[name]
     if not name.startswith("_."):
-        values: NDArray[Any] = doc.to_array([name.upper()])
+        values: NDArray[Any] = doc.to_array([IDS[name.upper()]])
         return values.reshape(len(doc)).astype(np.uint64)
     if not Token.has_extension(name[2:]):
         raise ValueError(Errors.HS014.format(name=name))

@@ -1,7 +1,8 @@
 """All that can be asked of p(y | x), by one function (`answers_of`), and the one table by which
 algorithms are chosen, from the profile of a batch, before anything runs. Cheapest first:
 
-    LABELS    a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
+    LABELS    a short chain, transitions are forbidden                Viterbi                          `chain/`
+              a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
               no weight negative                                      what exact pruning leaves        `pruning/`
               scores of label pairs, no patterns                      Viterbi                          `chain/`
               patterns of any sign, or beside scores of label pairs   longest matches                  `patterns/`
@@ -37,7 +38,7 @@ from typing import Callable, Generic, List, NamedTuple, Optional, Tuple, TypeVar
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Labels, Mask
-from ..chain import chain_posterior, edge_viterbi, long_viterbi, viterbi
+from ..chain import Arrivals, chain_posterior, edge_viterbi, long_viterbi, viterbi
 from ..patterns import (
     InnerNodes,
     MatrixWalk,
@@ -147,7 +148,19 @@ def _pruned(request: Request) -> Labels:
 
 def _viterbi(potentials: Potentials, tuning: Tuning) -> Labels:
     scores, weights, lengths = potentials[:3]
-    return viterbi(scores, weights.trans, lengths, allowed=potentials.allowed, tuning=tuning).labels
+    allowed = potentials.allowed
+    arrivals = weights.prepared(Arrivals.of) if len(lengths) > 1 else None
+    return viterbi(
+        scores, weights.trans, lengths, allowed=allowed, arrivals=arrivals, tuning=tuning
+    ).labels
+
+
+def _is_short_and_forbidding(request: Request) -> bool:
+    """Whether it is a short chain of which exact pruning would decide hardly a token, as
+    `_in_pieces` says, and be tried in vain."""
+    profile = request.profile
+    is_short_chain = is_short_text(profile, request.tuning) and profile.is_chain
+    return is_short_chain and not profile.permits_all
 
 
 def _in_pieces(request: Request) -> bool:
@@ -182,6 +195,7 @@ CHAINS: "Tuple[Kernel[Request, Labels], ...]" = (
     Kernel(lambda r: True, _pruned),
 )
 LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
+    Kernel(_is_short_and_forbidding, lambda r: _viterbi(r.potentials, r.tuning)),
     Kernel(
         lambda r: is_short_text(r.profile, r.tuning), lambda r: short_labels(r.potentials, r.tuning)
     ),

@@ -8,12 +8,13 @@ is added up: the same sums, so the same result to the last bit. Checked against 
 tests/decoders/chain/test_arrivals.py.
 """
 
+from copy import copy
 from typing import List, NamedTuple, Optional
 
 import numpy as np
 
 from ...arrays import Floats, Ints, Mask
-from ..problem import TUNING, Tuning
+from ..problem import TUNING, Tuning, Weights
 
 FEW = 4  # labels before a label, up to which each label is looked at by itself
 COLUMN_COST = 5  # of one column more, in labels
@@ -60,6 +61,17 @@ class Arrivals:
         if permitted.mean() < 0.5:
             self._group(trans, permitted)
         self.table = Table.of(trans if self.few is None else trans[:0, :0])
+
+    @classmethod
+    def of(cls, weights: Weights) -> "Arrivals":
+        """Those of the transitions: `weights.prepared(Arrivals.of)`."""
+        return cls(weights.precise_trans)
+
+    def tuned(self, tuning: Tuning) -> "Arrivals":
+        """The same tables, computed as `tuning` says."""
+        other = copy(self)
+        other.tuning = tuning
+        return other
 
     def _group(self, trans: Floats, permitted: Mask) -> None:
         # (G, L): sets of earlier labels

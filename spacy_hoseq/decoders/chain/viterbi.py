@@ -36,6 +36,7 @@ def viterbi(
     lengths: AnyInts,
     *,
     allowed: Optional[Mask] = None,
+    arrivals: Optional[Arrivals] = None,
     tuning: Tuning = TUNING,
 ) -> Paths:
     """Best label sequence of a first-order chain, for a batch of sequences.
@@ -46,6 +47,7 @@ def viterbi(
     trans (L, L): first index is the earlier token; -inf forbids a transition.
     lengths (S,) int: tokens of each sequence, all >= 1.
     allowed (N, L) bool: labels permitted at each token; None = all.
+    arrivals: those of trans, if they are there.
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: lowest label id, decided right to
     left.
     RAISES ValueError [HS020, HS021, HS022, HS023, HS024, HS025].
@@ -66,7 +68,7 @@ def viterbi(
         return Paths(np.array(path.labels, np.int32), np.array([path.score]))
     emissions = packed_scores(scores, allowed, layout)  # (L, N)
     precise: Floats = trans.astype(np.float64)
-    arriving = Arrivals(precise, tuning)
+    arriving = Arrivals(precise, tuning) if arrivals is None else arrivals.tuned(tuning)
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     blocks = list(layout.blocks(scores.shape[1], tuning.history_cells))

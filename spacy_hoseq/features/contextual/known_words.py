@@ -14,7 +14,7 @@ would be known, by the text itself: so a text can have words of its own (`OWN_WO
 tests/features/test_known_words.py.
 """
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 from spacy.attrs import ORTH, SPACY
@@ -60,46 +60,40 @@ class KnownWords:
     def matches(self, docs: Sequence[Doc]) -> Dict[str, Keys]:
         """The attributes at all tokens of some Docs, (N,) each."""
         columns = np.concatenate([doc.to_array([ORTH, SPACY]) for doc in docs])
+        n = len(columns)
         ends = np.cumsum([len(doc) for doc in docs])
-        joined = columns[:, 1] == 0  # with the next unit
+        units = np.append(columns[:, 0], np.zeros(LONGEST, np.uint64))
+        joined = np.append(columns[:, 1] == 0, np.zeros(LONGEST, bool))  # with the next unit
         joined[ends[ends > 0] - 1] = False
-        own = _own_words(docs)
-        values = {name: np.ones(len(columns), np.uint64) for name in ATTRIBUTES}
-        first = np.arange(len(columns))
-        state = mix(_SEED, columns[:, 0])
-        for size in range(2, LONGEST + 1):
-            goes_on = joined[first + size - 2]
-            first = first[goes_on]
-            state = state[goes_on]
-            state = mix(state, columns[first + size - 1, 0])
-            at = first[self._known(state, first, own)]
+        # of the stretches of 2, 3, ... units that begin at each; 0 where white space is in one
+        keys = np.empty((LONGEST - 1, n), np.uint64)
+        goes_on = np.ones(n, bool)
+        state = mix(_SEED, units[:n])
+        for more in range(1, LONGEST):
+            goes_on &= joined[more - 1 : more - 1 + n]
+            state = mix(state, units[more : more + n])
+            np.multiply(state, goes_on, out=keys[more - 1])
+        known = self._known(keys, docs)
+        values = {name: np.ones(n, np.uint64) for name in ATTRIBUTES}
+        for size, at in enumerate(map(np.flatnonzero, known), 2):
+            if not len(at):
+                continue
             values[BEGINS][at] = values[ENDS][at + size - 1] = size
             for inner in range(1, size - 1):
                 values[INSIDE][at + inner] = size
         return values
 
-    def _known(
-        self, keys: Keys, tokens: Ints, own: "Optional[Tuple[Ints, List[Dict[int, int]]]]"
-    ) -> Mask:
-        """tokens (n,): ascending, where a match would begin. own: first tokens of the Docs, with
-        their own words."""
+    def _known(self, keys: Keys, docs: Sequence[Doc]) -> Mask:
+        """keys (K, N): of words that begin at each token. RETURNS (K, N) bool."""
         rows = self.index.lookup(keys)
         known: Mask = rows != self.index.n_rows
-        if own is None:
-            return known
-        first, words = own
-        doc_of = np.searchsorted(first, tokens, side="right") - 1
-        for i in np.flatnonzero(known).tolist():
-            known[i] = self.counts[rows[i]] > words[doc_of[i]].get(int(keys[i]), 0)
+        words = [doc.user_data.get(OWN_WORDS, {}) for doc in docs]
+        if any(words):
+            doc_of = np.repeat(np.arange(len(docs)), [len(doc) for doc in docs])
+            for k, token in np.argwhere(known).tolist():
+                n_own = words[doc_of[token]].get(int(keys[k, token]), 0)
+                known[k, token] = self.counts[rows[k, token]] > n_own
         return known
-
-
-def _own_words(docs: Sequence[Doc]) -> "Optional[Tuple[Ints, List[Dict[int, int]]]]":
-    words: List[Dict[int, int]] = [doc.user_data.get(OWN_WORDS, {}) for doc in docs]
-    if not any(words):
-        return None
-    sizes = np.array([len(doc) for doc in docs])
-    return np.cumsum(sizes) - sizes, words
 
 
 def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
