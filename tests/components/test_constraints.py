@@ -1,5 +1,7 @@
 """Labels that are set already, tag dictionaries, and tokens for which nothing is left."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from spacy.tokens import Doc
@@ -84,6 +86,17 @@ def test_preset_tags_of_one_doc_do_not_touch_others():
     docs = [doc_of(nlp, LONG[0]), doc_of(nlp, "the cat", "R R"), doc_of(nlp, LONG[0])]
     tags = LONG[1].split()
     assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe(docs)] == [tags, ["R", "R"], tags]
+
+
+def test_docs_of_one_token_let_others_alone():
+    """To spaCy, sentences of a Doc of one token are always set: that is no reason to read those of all others."""
+    nlp = blank()
+    starts = TokenLabels("sent_start")
+    docs = [Doc(nlp.vocab, words=["one"]), Doc(nlp.vocab, words=["two", "words"])]
+    read = []
+    with mock.patch.object(starts, "read", side_effect=lambda doc: read.append(doc) or np.zeros(len(doc), np.uint64)):
+        assert allowed_labels(docs, LabelTable(["START", "IN"], nlp.vocab.strings, ""), None, starts) is None
+    assert read == docs[:1]
 
 
 def test_one_label_is_preset_or_not():

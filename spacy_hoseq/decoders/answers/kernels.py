@@ -220,16 +220,22 @@ FEATURES: "Tuple[Kernel[SumsRequest, Sums], ...]" = (
         lambda r: not r.is_chain and r.keeps_digits,
         lambda r: message_sums(r, PatternWalk, len(r.potentials.weights.trie)),
     ),
-    Kernel(lambda r: True, lambda r: exclusive(*r)),
+    Kernel(lambda r: True, lambda r: exclusive(r.potentials, r.costs, r.tuning)),
 )
 
 
-def feature_sums(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
+def feature_sums(
+    potentials: Potentials,
+    costs: Optional[Potentials],
+    tuning: Tuning,
+    labels_alone: bool = False,
+) -> Sums:
     """E[f] of all features; with costs their covariances with c(y) = score(x, y) under `costs`,
-    which differ in scores and in what fires. potentials: checked. log_z is -inf where there is no
+    which differ in scores and in what fires. labels_alone (bool): of labels; others may be left 0.
+    potentials: checked. log_z is -inf where there is no
     path. RAISES ValueError [HS038, HS097]."""
     total = no_sums(potentials)
-    for part, request in parts_to_sum(potentials, costs, tuning):
+    for part, request in parts_to_sum(potentials, costs, tuning, labels_alone):
         sums = first_result(FEATURES, request)
         if sums is not None:
             add_sums(total, part, sums)
@@ -240,7 +246,12 @@ SUMS: "Tuple[Kernel[Request, Posterior], ...]" = (
     Kernel(
         lambda r: r.profile.is_chain, lambda r: chain_posterior(r.potentials, r.potentials.lengths)
     ),
-    Kernel(lambda r: True, lambda r: PatternPosterior(r.potentials, feature_sums, tuning=r.tuning)),
+    Kernel(
+        lambda r: True,
+        lambda r: PatternPosterior(
+            r.potentials, feature_sums, labels_alone=r.asked.nodes, tuning=r.tuning
+        ),
+    ),
 )
 TOGETHER: "Tuple[Kernel[Request, Together], ...]" = (
     Kernel(

@@ -10,6 +10,7 @@ Checked against enumeration and finite differences in
 tests/decoders/answers/test_pattern_posterior.py.
 """
 
+from functools import cached_property
 from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -45,18 +46,26 @@ class PatternPosterior(Posterior):
     """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of
     their own.
 
-    potentials: checked. feature_sums: finds them, by the table of algorithms. RAISES ValueError
+    potentials: checked. feature_sums: finds them, by the table of algorithms. labels_alone (bool):
+    `nodes` will be asked for, and hardly anything else. RAISES ValueError
     [HS023]; as `feature_sums`.
     """
 
     def __init__(
-        self, potentials: Potentials, feature_sums: FeatureSums, *, tuning: Tuning = TUNING
+        self,
+        potentials: Potentials,
+        feature_sums: FeatureSums,
+        *,
+        labels_alone: bool = False,
+        tuning: Tuning = TUNING,
     ) -> None:
         self._potentials = potentials
         self._tuning = tuning
         self._feature_sums = feature_sums
-        self._log_z, self._expected = feature_sums(potentials, None, tuning)
-        self._nodes: Floats = self._expected.scores.astype(np.float64, copy=False)
+        self._log_z, counts = feature_sums(potentials, None, tuning, labels_alone)
+        self._nodes: Floats = counts.scores.astype(np.float64, copy=False)
+        if not labels_alone:
+            self._expected = counts
         if len(self._log_z) and self._log_z.min() == -np.inf:
             raise NoPath(int(self._log_z.argmin()))
 
@@ -71,6 +80,11 @@ class PatternPosterior(Posterior):
     @property
     def nodes(self) -> Floats:
         return self._nodes
+
+    @cached_property
+    def _expected(self) -> PotentialsGradient:
+        """Of all features."""
+        return self._feature_sums(self._potentials, None, self._tuning).counts
 
     @property
     def expected(self) -> PotentialsGradient:
@@ -135,7 +149,8 @@ class PatternPosterior(Posterior):
             strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
-        sums = self._feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
+        costs = _costs(potentials, d_nodes, cost)
+        sums = self._feature_sums(potentials, costs, self._tuning)
         scores, trans, nodes, fired, configurations, edges = sums.counts
         return PotentialsGradient(
             scores.astype(d_nodes.dtype),

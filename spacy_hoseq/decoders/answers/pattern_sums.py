@@ -5,7 +5,7 @@ A row takes potentials, and perhaps potentials of costs, to E[f] of all features
 with the costs. Sequences in which configurations fire are summed one by one, the others together.
 """
 
-from typing import Callable, Iterator, NamedTuple, Optional, Type
+from typing import Iterator, NamedTuple, Optional, Protocol, Type
 
 import numpy as np
 
@@ -30,17 +30,29 @@ from ..problem import (
     parts_of,
 )
 
-FeatureSums = Callable[[Potentials, Optional[Potentials], Tuning], Sums]
+
+class FeatureSums(Protocol):
+    """`kernels.feature_sums`, which stands above this file."""
+
+    def __call__(
+        self,
+        potentials: Potentials,
+        costs: Optional[Potentials],
+        tuning: Tuning,
+        labels_alone: bool = False,
+    ) -> Sums: ...
 
 
 class SumsRequest(NamedTuple):
     """potentials: of one sequence in which configurations fire, or of several in which none do,
     checked. costs: of the same sequences, which differ in scores and in what fires: asked for are
-    covariances with c(y) = score(x, y) under them; None = expectations."""
+    covariances with c(y) = score(x, y) under them; None = expectations. labels_alone: other counts
+    may be left 0."""
 
     potentials: Potentials
     costs: Optional[Potentials]
     tuning: Tuning
+    labels_alone: bool = False
 
     @property
     def has_configurations(self) -> bool:
@@ -86,7 +98,7 @@ def spanned_sequences(potentials: Potentials) -> Ints:
 
 
 def parts_to_sum(
-    potentials: Potentials, costs: Optional[Potentials], tuning: Tuning
+    potentials: Potentials, costs: Optional[Potentials], tuning: Tuning, labels_alone: bool
 ) -> Iterator[SumsPart]:
     """A checked batch in parts, each of which one row of the table can sum."""
     spanned = spanned_sequences(potentials)
@@ -98,12 +110,12 @@ def parts_to_sum(
     for sequences in groups:
         part = potentials.select(sequences)
         of_costs = None if costs is None else costs.select(sequences).potentials
-        yield SumsPart(part, SumsRequest(part.potentials, of_costs, tuning))
+        yield SumsPart(part, SumsRequest(part.potentials, of_costs, tuning, labels_alone))
 
 
 def chain_sums(request: SumsRequest) -> Optional[Sums]:
     """RETURNS None if scaled probabilities would lose digits."""
-    potentials, costs, _ = request
+    potentials, costs = request[:2]
     chain = chain_posterior(potentials, potentials.lengths)
     if chain is None:
         return None
@@ -112,11 +124,11 @@ def chain_sums(request: SumsRequest) -> Optional[Sums]:
 
 def message_sums(request: SumsRequest, walk: Type[InclusiveWalk], n_nodes: int) -> Optional[Sums]:
     """By inclusive messages to so many nodes. RETURNS None if they lose digits."""
-    potentials, costs, tuning = request
+    potentials, costs, tuning, labels_alone = request
     total = no_sums(potentials)
     for part in potentials.parts(len(potentials.lengths), tuning.sum_cells // n_nodes):
         of_costs = None if costs is None else costs.select(part.sequences).potentials
-        sums = inclusive_sums(part.potentials, of_costs, walk)
+        sums = inclusive_sums(part.potentials, of_costs, walk, labels_alone=labels_alone)
         if sums is None:
             return None
         add_sums(total, part, sums)
@@ -141,7 +153,7 @@ def exclusive(potentials: Potentials, costs: Optional[Potentials], tuning: Tunin
 def configuration_sums(request: SumsRequest) -> Sums:
     """Of one sequence. Costs have the same labels allowed, so that their lattice has the same
     states."""
-    potentials, costs, _ = request
+    potentials, costs = request[:2]
     layout = make_layout(potentials.lengths, len(potentials.scores))
     of_costs = None
     if costs is not None:

@@ -56,19 +56,26 @@ def inclusive_sums(
     potentials: Potentials,
     costs: Optional[Potentials],
     walk: "Type[InclusiveWalk]",
+    *,
+    labels_alone: bool = False,
 ) -> Optional[Sums]:
     """E[f] of all features of some sequences, without configurations; with costs their covariances
     with c(y) = score(x, y) under `costs`, which differ in scores and in what fires. RETURNS None if
     digits are lost on the way: some transitions are forbidden, and a share vanishes that may count
     later, or negative weights cancel; and if a sequence has no path.
 
+    labels_alone (bool): expected counts of labels are enough, where no weight is negative.
     walk: `PatternWalk`, or `MatrixWalk` where nothing fires. To be asked only where `keeps_digits`.
     Time O(N (L^2 + U)), memory O(N U), or as `matrix_walk.py`.
     """
     layout = make_layout(potentials.lengths, len(potentials.scores))
     emissions = packed_scores(potentials.scores, potentials.allowed, layout)
     if costs is None:
-        sums = walk(emissions, potentials.weights, potentials.fired, layout).sums()
+        labels_alone = labels_alone and not potentials.weights.some_are_negative
+        both_ways = walk(emissions, potentials.weights, potentials.fired, layout)
+        sums = both_ways.sums(labels_alone=labels_alone)
+        if labels_alone:  # nothing can cancel
+            return sums
         return sums if sums is not None and _sums_to(1.0, sums.counts, layout, CANCELLED) else None
     complex_emissions = emissions + 1j * STEP * packed_scores(costs.scores, None, layout)
     fired = potentials.fired
@@ -137,8 +144,8 @@ class InclusiveWalk:
         top = float(np.max(trans, initial=-np.inf))
         self.top = top if np.isfinite(top) else 0.0
 
-    def sums(self) -> Optional[Sums]:
-        """RETURNS None if digits are lost, or if a sequence has no path."""
+    def sums(self, *, labels_alone: bool = False) -> Optional[Sums]:
+        """labels_alone (bool): other counts may be 0. RETURNS None if digits are lost, or if a sequence has no path."""
         forward: List[Message] = []
         for t in range(len(self.layout.size_at_t)):
             step = self._step(t, forward[-1].z if forward else None) if self.has_paths else None
@@ -152,13 +159,13 @@ class InclusiveWalk:
         by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
         log_z = np.empty(len(by_rank))
         log_z[self.layout.order] = by_rank
-        return Sums(log_z, self._backward(forward))
+        return Sums(log_z, self._backward(forward, labels_alone=labels_alone))
 
     def _step(self, t: int, before: Optional[Floats]) -> "Optional[Message]":
         """before: Z at the last step. RETURNS None if digits are lost."""
         raise NotImplementedError
 
-    def _backward(self, forward: "List[Message]") -> PotentialsGradient:
+    def _backward(self, forward: "List[Message]", *, labels_alone: bool) -> PotentialsGradient:
         raise NotImplementedError
 
     def _loses(self, t: int, singles: Floats, scale: Floats, reached: Mask) -> bool:
@@ -246,7 +253,7 @@ class PatternWalk(InclusiveWalk):
             return None
         return Message(z / scale, w, scale)
 
-    def _backward(self, forward: List[Message]) -> PotentialsGradient:
+    def _backward(self, forward: List[Message], *, labels_alone: bool) -> PotentialsGradient:
         trie = self.trie
         layout = self.layout
         n_labels = trie.n_labels

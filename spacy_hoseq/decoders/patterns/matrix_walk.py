@@ -195,13 +195,11 @@ class MatrixWalk(InclusiveWalk):
             z[inner.targets] = arriving
         return Message(z, z, scale)
 
-    def _backward(self, forward: List[Message]) -> PotentialsGradient:
+    def _backward(self, forward: List[Message], *, labels_alone: bool) -> PotentialsGradient:
         inner = self._inner
         n_labels = inner.n_labels
         marginals = np.zeros((n_labels, len(self.layout.tokens)), self.type)
         gradient = np.zeros(inner.n_cells, self.type)  # of log Z by K
-        of_blocks = [gradient[block.cells].reshape(block.shape) for block in inner.blocks]
-        of_singles = gradient[: self._n_of_singles].reshape(self._of_singles.shape)
         adjoint = np.zeros((len(inner.nodes), 0), self.type)
         for t in range(len(forward) - 1, -1, -1):
             z, _, scale = forward[t]
@@ -215,28 +213,31 @@ class MatrixWalk(InclusiveWalk):
             if t > 0:
                 e = self.potentials[:, here] / scale
                 before = forward[t - 1].z[:, : e.shape[1]]
-                adjoint = self._adjoint_before(adjoint, e, before, [of_singles, *of_blocks])
+                into = None if labels_alone else gradient
+                adjoint = self._adjoint_before(adjoint, e, before, into)
         trans, longest = self._matrices.expected(gradient, self.trie)
         return PotentialsGradient(
             self._unpacked(marginals), trans, self._matched(longest), np.zeros(0, self.type)
         )
 
     def _adjoint_before(
-        self, adjoint: Floats, e: Floats, before: Floats, gradients: List[Floats]
+        self, adjoint: Floats, e: Floats, before: Floats, gradient: Optional[Floats]
     ) -> Floats:
-        """The adjoint at the token before (R, n); adds to the gradients of the rows of single
-        labels, and of each block. adjoint, e: at this one, e (L, n) scaled. before: Z at the token
+        """The adjoint at the token before (R, n); adds to the gradient by the flat K, half of the
+        work, unless it is None. adjoint, e: at this one, e (L, n) scaled. before: Z at the token
         before."""
         inner = self._inner
         of_singles = adjoint.take(inner.singles, axis=0) * e
         of_targets = adjoint.take(inner.targets, axis=0)
         of_targets *= e.take(self._labels_of_targets, axis=0)
         result: Floats = self._of_singles.T @ of_singles
-        gradients[0] += of_singles @ before.T
-        for (block, matrix), gradient in zip(self._of_targets, gradients[1:], strict=True):
-            here = of_targets[block.targets]
-            result[block.sources] += matrix.T @ here
-            gradient += here @ before[block.sources].T
+        for block, matrix in self._of_targets:
+            result[block.sources] += matrix.T @ of_targets[block.targets]
+        if gradient is not None:
+            gradient[: self._n_of_singles] += (of_singles @ before.T).reshape(-1)
+            for block, _ in self._of_targets:
+                product = of_targets[block.targets] @ before[block.sources].T
+                gradient[block.cells] += product.reshape(-1)
         return result
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers import Asked, answers_of
 from spacy_hoseq.decoders.problem.answers import LabelPairs
 from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING
@@ -64,6 +65,16 @@ def test_marginals_are_the_enumerated_ones(signed, data, seed):
     assert_close([found.pairs(arcs)], [every[arcs]])
     assert_close([found.pairs(every_arc(len(case.scores), case.n_labels))], [every.reshape(-1)])
     assert not found.pairs(arcs)[np.isin(arcs.tokens, case.starts)].any()
+
+
+@given(data=st.data(), signed=st.booleans())
+def test_labels_alone_are_the_enumerated_ones(data, signed):
+    """Other counts are summed when they are asked for."""
+    case = draw_case(data, signed)
+    answers = answers_of(case.potentials(), Asked(nodes=True))
+    tables = [oracle.joint_table(single) for single in case.singles()]
+    assert_close([answers.nodes], [np.concatenate([table.marginals for table in tables])])
+    assert_close([answers.expected.trans], [sum(table.transitions for table in tables)])
 
 
 @pytest.mark.parametrize("restricted", [False, True])

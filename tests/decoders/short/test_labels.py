@@ -79,6 +79,20 @@ def test_patterns_at_positions_are_left_to_the_batch(case):
     assert not case.fired or labels == of_batch(case)
 
 
+def test_forbidden_transitions_are_decoded_at_once():
+    """Exact pruning would decide hardly a token; ties as in a batch."""
+    rng = np.random.default_rng(0)
+    for lengths in ([1], [12], [5, 1, 7]):
+        n = sum(lengths)
+        trans = np.where(rng.random((6, 6)) < 0.3, -np.inf, np.round(rng.normal(size=(6, 6))))
+        trans[0] = 0.0
+        trans[:, 0] = 0.0
+        case = Case(np.round(rng.normal(size=(n, 6))), trans, np.array(lengths))
+        with mock.patch.object(kernels, "short_labels", wraps=kernels.short_labels) as short:
+            assert of_short(case) == (of_batch(case), False)
+        assert not short.called
+
+
 def test_long_text_is_left_to_the_batch():
     case = peaked_case(np.random.default_rng(0), [12, 1, 30], 20, 40)
     with mock.patch.object(kernels, "short_labels", wraps=kernels.short_labels) as short:
