@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Callable, Dict, NamedTuple
 
 from .peers import Crfsuite, Nltk, Wapiti
-from .pipelines import Compacted, Pipeline, Tokenizer
+from .spacy_pipelines import Compacted, Pipeline, Tokenizer
 from .system import System
 
 
