@@ -357,11 +357,7 @@ class SequenceComponent(SavedComponent):
         )
         self._tables = None
         if weights_from is not None:
-            if labels is not None or tag_dictionary:
-                warnings.warn(
-                    Warnings.HW006.format(name=self.name, path=weights_from), stacklevel=2
-                )
-            self._weights_from(weights_from)
+            self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
             return
         self._score_weights = None if nlp is None else dict(nlp.config["training"]["score_weights"])
         self._warn_of_negative(examples)
@@ -470,11 +466,13 @@ class SequenceComponent(SavedComponent):
         for batch in batches(examples):
             yield [eg.predicted for eg in batch], known_labels(self._gold_mask(batch))
 
-    def _weights_from(self, path: str) -> None:
+    def _weights_from(self, path: str, *, is_alone: bool) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay
-        those of the config. RAISES ValueError [HS068]: there is no such component; [HS064]: it does
-        not fit;
-        [HS003]: nor do its known tags."""
+        those of the config. is_alone (bool): no other labels are given. RAISES ValueError [HS068]:
+        there is no such component; [HS064]: it does not fit; [HS003]: nor do its known tags. WARNS
+        [HW006]: others are given."""
+        if not is_alone:
+            warnings.warn(Warnings.HW006.format(name=self.name, path=path), stacklevel=3)
         folder = Path(path) / self.name
         if not folder.is_dir():
             raise ValueError(Errors.HS068.format(name=self.name, path=path))

@@ -14,9 +14,8 @@ from ..decoders.answers import certain_labels
 from ..errors import Errors, Warnings
 from ..features.keys import label_values
 from ..features.sequences import sequence_lengths
-from ..layers.listening.listener import MarginalListener, Output, Upstream, UpstreamLabels
+from ..layers.listening.listener import MarginalListener, UpstreamLabels
 from .initialization import after_earlier_components, batches
-from .reading import Reading
 
 
 def listeners_in(component: object) -> List[MarginalListener]:
@@ -137,27 +136,3 @@ def check_tok2vec(model: Model[Any, Any], listeners: Sequence[MarginalListener],
     learns = any(listener.output == "marginals" and listener.grad_factor for listener in listeners)
     if learns and any(isinstance(node, Tok2VecListener) for node in model.walk()):
         raise ValueError(Errors.HS104.format(name=name))
-
-
-def hand_over(listeners: Sequence[MarginalListener], upstream: Upstream) -> None:
-    """An update of the tagger, for all that listen."""
-    for listener in listeners:
-        listener.receive(upstream)
-
-
-def handed(
-    listeners: Sequence[MarginalListener], reading: Reading
-) -> Iterator[Tuple[Output, UpstreamLabels]]:
-    """What listeners ask of the labels that a tagger has read: of each output once."""
-    if not listeners:
-        return
-    keys = label_values(reading.labels)
-    thresholds = [listener.threshold for listener in listeners if listener.output == "marginals"]
-    if thresholds:
-        least = min(thresholds)
-        yield "marginals", UpstreamLabels(reading.answers.probable(least), keys, least)
-    if len(thresholds) < len(listeners):
-        yield (
-            "one_best",
-            UpstreamLabels(certain_labels(reading.best, sequence_lengths(reading.docs)), keys, 0.0),
-        )

@@ -16,12 +16,13 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Labels, Mask
-from ..decoders.answers import Asked, answers_of
+from ..decoders.answers import Asked, answers_of, certain_labels
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
-from ..features.sequences import WordDocs, on_tokens, words_of
-from ..layers.listening.listener import MarginalListener, Upstream, write_upstream
+from ..features.keys import label_values
+from ..features.sequences import WordDocs, on_tokens, sequence_lengths, words_of
+from ..layers.listening.listener import MarginalListener, Upstream, UpstreamLabels, write_upstream
 from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
@@ -29,7 +30,7 @@ from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .extensions import write_marginals
-from .listening import check_tok2vec, hand_over, handed, listeners_in, removed
+from .listening import check_tok2vec, listeners_in, removed
 from .reading import LabelsAlone, Reading, allowed_labels
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.token_labels import TokenLabels
@@ -205,10 +206,15 @@ class HoseqTagger(StructuredComponent):
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
     def _asked(self) -> Asked:
+        return Asked(nodes=self.cfg["save_marginals"], probable=self._least_heard)
+
+    @property
+    def _least_heard(self) -> Optional[float]:
+        """The least probability that listeners ask for; None = none of them asks for any."""
         thresholds = [
             listener.threshold for listener in self.listeners if listener.output == "marginals"
         ]
-        return Asked(nodes=self.cfg["save_marginals"], probable=min(thresholds, default=None))
+        return min(thresholds, default=None)
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         parts = self._parts(docs) if asked.wants_labels_alone else [docs]
@@ -239,11 +245,20 @@ class HoseqTagger(StructuredComponent):
         self._hand_labels(docs, reading)
 
     def _hand_labels(self, docs: Sequence[Doc], reading: Reading) -> None:
+        """Leave beside docs what listeners ask of their labels: each output once."""
+        if not self.listeners:
+            return
         sizes = (
             None if len(docs) == 1 else np.array([len(words) for words in reading.docs], np.intp)
         )
-        for output, labels in handed(self.listeners, reading):
-            write_upstream(docs, self.name, output, labels, sizes)
+        keys = label_values(reading.labels)
+        least = self._least_heard
+        if least is not None:
+            heard = UpstreamLabels(reading.answers.probable(least), keys, least)
+            write_upstream(docs, self.name, "marginals", heard, sizes)
+        if any([listener.output == "one_best" for listener in self.listeners]):
+            best = certain_labels(reading.best, sequence_lengths(reading.docs))
+            write_upstream(docs, self.name, "one_best", UpstreamLabels(best, keys, 0.0), sizes)
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         potentials: Potentials = self.model.predict(docs)
@@ -266,9 +281,9 @@ class HoseqTagger(StructuredComponent):
     ) -> None:
         if self.listeners:
             check_tok2vec(self.model, self.listeners, self.name)
-            hand_over(
-                self.listeners, Upstream(docs, potentials, self.labels, self.decoder, backprop)
-            )
+            upstream = Upstream(docs, potentials, self.labels, self.decoder, backprop)
+            for listener in self.listeners:
+                listener.receive(upstream)
 
 
 make_hoseq_tagger = register_factory(

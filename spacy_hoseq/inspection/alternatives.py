@@ -4,7 +4,7 @@ All variants of a sentence are decoded as one batch: copies that differ in emiss
 permitted.
 """
 
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -164,17 +164,9 @@ def smallest_set(
 def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) -> List[Turn]:
     """For each near neighbour, the most probable of its LIKELY labels with which another one would
     be best at the word."""
-    words = reading.sentence(word)
-    start = words.start
-    end = words.stop
+    start = reading.sentence(word).start
     nodes = reading.answers.nodes
-    best = reading.best
-    possible = np.isfinite(reading.best_with)
-    near = [w for w in range(max(start, word - NEAR), min(end, word + NEAR + 1)) if w != word]
-    cases = []
-    for w in near:
-        likely = np.argsort(-nodes[w], kind="stable")[: LIKELY + 1].tolist()
-        cases += [(w, y) for y in likely if y != best[w] and possible[w, y]]
+    cases = _likely_around(reading, word)
     if not cases:
         return []
     n_tokens, n_labels = one.scores.shape
@@ -185,19 +177,29 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
         allowed[i, w - start] = np.arange(n_labels) == y
     variants = copies(one, np.tile(one.scores, (len(cases), 1, 1)), allowed)
     labels = answers_of(variants).best
-    instead_of = labels[word - start :: n_tokens]
-    scores = path_score(variants, labels)
-    turns: List[Turn] = []
-    for w in near:
-        turned = [i for i, case in enumerate(cases) if case[0] == w and instead_of[i] != label]
-        if turned:
-            i = max(turned, key=lambda i: nodes[cases[i]])
-            y = cases[i][1]
-            instead = int(instead_of[i])
-            cost = float(reading.best_scores[reading.sentence_of[word]] - scores[i])
-            token = reading.token(w)[1]
-            name = reading.labels
-            turns.append(
-                Turn(token, reading.text(w), name[y], float(nodes[w, y]), name[instead], cost)
-            )
+    at_word = labels[word - start :: n_tokens]
+    costs = reading.best_scores[reading.sentence_of[word]] - path_score(variants, labels)
+    names = reading.labels
+    most_probable: Dict[int, int] = {}  # neighbour -> case
+    for i, (w, _) in enumerate(cases):
+        earlier = cases[most_probable.get(w, i)]
+        if at_word[i] != label and (w not in most_probable or nodes[cases[i]] > nodes[earlier]):
+            most_probable[w] = i
+    turns = []
+    for w, i in most_probable.items():
+        y = cases[i][1]
+        place = reading.token(w)[1], reading.text(w), names[y], float(nodes[w, y])
+        turns.append(Turn(*place, names[int(at_word[i])], float(costs[i])))
     return sorted(turns, key=lambda turn: -turn.p)
+
+
+def _likely_around(reading: Reading, word: int) -> List[Tuple[int, int]]:
+    """The near neighbours of a word, each with its LIKELY labels but the best one."""
+    words = reading.sentence(word)
+    possible = np.isfinite(reading.best_with)
+    cases = []
+    for w in range(max(words.start, word - NEAR), min(words.stop, word + NEAR + 1)):
+        likely = np.argsort(-reading.answers.nodes[w], kind="stable")[: LIKELY + 1].tolist()
+        others = [(w, y) for y in likely if y != reading.best[w] and possible[w, y]]
+        cases += others if w != word else []
+    return cases

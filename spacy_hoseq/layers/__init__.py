@@ -19,7 +19,7 @@ HOMES = {
     "MarginalListener": "listening.listener",
     "Scorer": "scorer",
     "SparseLinear": "emissions.sparse_linear",
-    "SumEmissions": "emissions.neural",
+    "SumEmissions": "scorer",
     "TaggerModel": "structured",
     "Tok2VecLinear": "emissions.neural",
     "Tuning": "tuning",

@@ -251,3 +251,33 @@ def no_backprop(d_scores: AnyFloats) -> None:
 def _check_width(scores: AnyFloats, n_columns: int, name: str) -> None:
     if scores.shape[1] != n_columns:
         raise ValueError(Errors.HS053.format(name=name, got=scores.shape[1], expected=n_columns))
+
+
+def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:
+    """scores = first(docs) + second(docs); both get the decoder's gradient.
+
+    first, second: two emissions; sums may be nested.
+    nO (int): number of labels; found in initialization.
+    """
+    return scoring_layer("sum_emissions", SumScorer, layers=[first, second], nO=nO)
+
+
+class SumScorer(Scorer):
+    """Of `SumEmissions`."""
+
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        first, second = (flat_scores(layer, docs, is_train) for layer in self.model.layers)
+
+        def backprop(d_scores: AnyFloats) -> None:
+            first.backprop(d_scores)
+            second.backprop(d_scores)
+
+        return FlatScores(first.scores + second.scores, first.lengths, backprop)
+
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        for layer in self.model.layers:
+            yield from scorer_of(layer).features_at(docs, words)
+
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        first, second = (scorer_of(layer).names(docs, keys) for layer in self.model.layers)
+        return {**first, **second}

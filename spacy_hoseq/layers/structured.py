@@ -24,7 +24,7 @@ from ..decoders.problem import (
     check_pattern,
 )
 from ..errors import Errors
-from ..features.sequences import words_of
+from ..features.sequences import WordDocs, words_of
 from ..kept import Kept
 from ..learning.parameter import Parameter
 from ..patterns.sources import (
@@ -378,30 +378,39 @@ def forward(
         higher_order = features_of(
             docs, model.attrs["source"], in_use, weights, structure.max_states
         )
-    edge_scores: Optional[AnyFloats] = None
-    backprop_pairs: Backprop = no_backprop
-    for layer in model.layers[1:]:
-        pairs = flat_scores(layer, docs, is_train, len(trans) ** 2, "transitions")
-        edge_scores = _in_floats(pairs.scores).reshape(len(scores), len(trans), len(trans))
-        backprop_pairs = pairs.backprop
+    edge_scores, backprop_pairs = _edge_scores(model, docs, len(trans), is_train=is_train)
     prepared = (structure.learning if is_train else structure.prepared)(trans, higher_order.in_use)
     fired = higher_order.fired
     configurations = higher_order.configurations
     potentials = Potentials(scores, prepared, emissions.lengths, fired, configurations, edge_scores)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
-        pairs = len(trans) if structure.label_pairs else 0
-        shim.add_gradient("trans", (np.arange(pairs), gradient.trans[:pairs]))
+        n_rows = len(trans) if structure.label_pairs else 0
+        shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
         scorer_of(model.layers[0]).transitions_gradient(gradient.trans)
         if "patterns" in shim.parameters:
             shim.add_gradient("patterns", weight_gradient(higher_order, gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
-            d_pairs = gradient.edge_scores.reshape(len(scores), len(trans) ** 2)
-            backprop_pairs(d_pairs.astype(edge_scores.dtype, copy=False))
+            backprop_pairs(gradient.edge_scores.astype(edge_scores.dtype, copy=False))
         emissions.backprop(gradient.scores.astype(scores.dtype, copy=False))
         return docs
 
     return potentials, backprop
+
+
+def _edge_scores(
+    model: TaggerModel, docs: WordDocs, n_labels: int, *, is_train: bool
+) -> Tuple[Optional[AnyFloats], Backprop]:
+    """What the text says of pairs of labels (N, L, L), None if there is no layer of them; and the way
+    back."""
+    if len(model.layers) == 1:
+        return None, no_backprop
+    pairs = flat_scores(model.layers[1], docs, is_train, n_labels**2, "transitions")
+
+    def backprop(gradient: AnyFloats) -> object:
+        return pairs.backprop(gradient.reshape(pairs.scores.shape))
+
+    return _in_floats(pairs.scores).reshape(-1, n_labels, n_labels), backprop
 
 
 def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:

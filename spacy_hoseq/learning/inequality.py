@@ -32,7 +32,7 @@ from typing import Any, Iterator, List, Optional, Tuple, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats32, Ints, Mask
+from ..arrays import Floats, Floats32, Ints, Mask
 from ..errors import Errors
 from .used_weights import UsedCells
 
@@ -103,27 +103,33 @@ class InequalityWeights:
         due = self._due.take(models)
         penalty = penalties.astype(np.float32).take(models)[:, None]
         for start in range(0, len(rows), self._block_rows):
-            at = rows[start : start + self._block_rows]
-            change = gradient[start : start + self._block_rows]
-            rate = self._rates.take(at, axis=0)
-            owed = (due[start : start + self._block_rows] - self._paid[at]).astype(np.float32)
-            weights = shrink(self.values.take(at, axis=0), owed[:, None] * rate)
-            growth = rate * change  # G becomes (learn_rate / rate)^2 + change^2
-            growth /= self._learn_rate
-            growth *= growth
-            growth += 1
-            np.sqrt(growth, out=growth)
-            rate /= growth
-            self._rates[at] = rate
-            weights -= rate * change
-            rate *= penalty[start : start + self._block_rows]
-            self.values[at] = shrink(weights, rate)
+            block = slice(start, start + self._block_rows)
+            self._step_block(rows[block], gradient[block], due[block], penalty[block])
         self._due += penalties
         self._used[rows] = True
         self._paid[rows] = self._due.take(models)
         late = self._due - self._all_paid > self._payment
         if late.any():
             self._pay(late)
+
+    def _step_block(
+        self, rows: NDArray[Any], gradient: Floats32, due: Floats, penalty: Floats32
+    ) -> None:
+        """Rows (n,) that stay in the processor's cache. due (n,): of each, before this step. penalty
+        (n, 1): of this step."""
+        rate = self._rates.take(rows, axis=0)
+        owed = (due - self._paid[rows]).astype(np.float32)
+        weights = shrink(self.values.take(rows, axis=0), owed[:, None] * rate)
+        growth = rate * gradient  # G becomes (learn_rate / rate)^2 + gradient^2
+        growth /= self._learn_rate
+        growth *= growth
+        growth += 1
+        np.sqrt(growth, out=growth)
+        rate /= growth
+        self._rates[rows] = rate
+        weights -= rate * gradient
+        rate *= penalty
+        self.values[rows] = shrink(weights, rate)
 
     def finish(self) -> List[UsedCells]:
         """The weights of each model once everything is paid; training can go on."""

@@ -53,6 +53,7 @@ def algorithm_1(potentials: Potentials) -> Paths:
 def search(one: Potentials) -> Partial:
     """Algorithm 1 for one sequence, checked. RETURNS the best y*[y_T] with the score that the
     algorithm gives it."""
+    # long: Algorithm 1 as it is printed, step by step
     n_tokens, n_labels = one.scores.shape
     z = _Patterns(make_instances(one))
     emissions = one.scores.astype(np.float64)

@@ -265,6 +265,7 @@ class ChainPosterior(Posterior):
         arcs: Optional[LabelPairs] = None,
         d_arcs: Optional[AnyFloats] = None,
     ) -> PotentialsGradient:
+        # long: two recursions, and what they make of the cost, with the same arrays
         check_gradient(d_nodes, self._alpha.shape)
         layout = self._layout
         weights = self._weights

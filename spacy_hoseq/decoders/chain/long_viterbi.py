@@ -13,11 +13,11 @@ these V: a labelling whose score is the best one but for that sum, which has to 
 Checked against `viterbi` and enumeration in tests/decoders/chain/test_long_viterbi.py.
 """
 
-from typing import List, Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 
-from ...arrays import Labels
+from ...arrays import Floats, Ints, Labels
 from ..problem import TUNING, NoPath, Potentials, Tuning, make_layout, packed_scores, ranges
 from .arrivals import Arrivals
 from .pieces import distances
@@ -27,49 +27,56 @@ from .viterbi import unpack_paths, way_back, way_forward
 def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional[Labels]:
     """The labels of one sequence of a chain. RETURNS (T,) int32, or None if pieces do not agree.
     Time O(T L^2), memory O(T)."""
-    scores = potentials.scores
-    allowed = potentials.allowed
-    precise = potentials.weights.precise_trans
-    arriving = Arrivals(precise, tuning)
-    end = len(scores)
-    firsts = np.arange(0, end, tuning.piece_tokens)
-    labels: List[Labels] = []
-    agreed: List[Labels] = []  # the label of the first token of each next piece
-    before = []  # V at the last token before each piece, and at its own last token
-    behind = []
-    for i in range(0, len(firsts), tuning.pieces_together):
-        first = firsts[i : i + tuning.pieces_together]
-        last = np.minimum(first + tuning.piece_tokens, end)
-        left = np.maximum(first - tuning.warm_up, 0)
-        right = np.minimum(last + tuning.warm_up, end)
-        sizes = right - left
-        tokens = ranges(left, sizes)
-        start = np.cumsum(sizes) - sizes
-        layout = make_layout(sizes, len(tokens))
-        packed = packed_scores(scores, allowed, layout, tokens)
-        history = way_forward(packed, arriving, layout, 0, len(layout.size_at_t), None)
-        best_packed = np.zeros(len(tokens), np.int32)
-        best = np.zeros(len(sizes))
-        way_back(history, precise, layout, 0, np.zeros(0, np.int32), best_packed, best)
-        try:
-            best_labels = unpack_paths(best_packed, best, layout).labels
-        except NoPath:
-            return None
-        labels.append(best_labels[ranges(first - left + start, last - first)])
-        agreed.append(best_labels[np.minimum(last, end - 1) - left + start])
-        rank = np.argsort(layout.order)
-        at = np.maximum(first - 1, 0) - left, last - 1 - left
-        rows = [
-            np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)])
-            for side in at
+    arriving = Arrivals(potentials.weights.precise_trans, tuning)
+    firsts = np.arange(0, len(potentials.scores), tuning.piece_tokens)
+    try:
+        parts = [
+            _decoded(potentials, firsts[i : i + tuning.pieces_together], arriving, tuning)
+            for i in range(0, len(firsts), tuning.pieces_together)
         ]
-        before.append(rows[0])
-        behind.append(rows[1])
-    result = np.concatenate(labels)
-    following = np.concatenate(agreed)[:-1]
-    distance = distances(np.concatenate(before)[1:], np.concatenate(behind)[:-1]).sum()
-    return (
-        result
-        if distance <= tuning.piece_tolerance and np.array_equal(result[firsts[1:]], following)
-        else None
+    except NoPath:
+        return None
+    labels, following, before, behind = map(np.concatenate, zip(*parts, strict=True))
+    distance = distances(before[1:], behind[:-1]).sum()
+    agree = np.array_equal(labels[firsts[1:]], following[:-1])
+    return labels if distance <= tuning.piece_tolerance and agree else None
+
+
+class _Pieces(NamedTuple):
+    """Some pieces that were decoded together. labels: of their own tokens, end to end. following
+    (P,): the label of the first token of each next piece. before, behind (P, L): V at the last token
+    before each piece, and at its own last token."""
+
+    labels: Labels
+    following: Labels
+    before: Floats
+    behind: Floats
+
+
+def _decoded(potentials: Potentials, first: Ints, arriving: Arrivals, tuning: Tuning) -> _Pieces:
+    """first (P,): where the pieces begin. RAISES NoPath: one of them has none."""
+    end = len(potentials.scores)
+    last = np.minimum(first + tuning.piece_tokens, end)
+    left = np.maximum(first - tuning.warm_up, 0)
+    sizes = np.minimum(last + tuning.warm_up, end) - left
+    tokens = ranges(left, sizes)
+    start = np.cumsum(sizes) - sizes
+    layout = make_layout(sizes, len(tokens))
+    packed = packed_scores(potentials.scores, potentials.allowed, layout, tokens)
+    history = way_forward(packed, arriving, layout, 0, len(layout.size_at_t), None)
+    best_packed = np.zeros(len(tokens), np.int32)
+    best = np.zeros(len(sizes))
+    trans = potentials.weights.precise_trans
+    way_back(history, trans, layout, 0, np.zeros(0, np.int32), best_packed, best)
+    labels = unpack_paths(best_packed, best, layout).labels
+    rank = np.argsort(layout.order)
+    before, behind = (
+        np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)])
+        for side in (np.maximum(first - 1, 0) - left, last - 1 - left)
+    )
+    return _Pieces(
+        labels[ranges(first - left + start, last - first)],
+        labels[np.minimum(last, end - 1) - left + start],
+        before,
+        behind,
     )

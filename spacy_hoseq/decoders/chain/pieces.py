@@ -133,12 +133,16 @@ def _read_pieces(
                 )
             )
         )
-    for messages in (np.concatenate(prefixes, axis=1), np.concatenate(suffixes, axis=1)):
-        with np.errstate(divide="ignore"):
-            logs = np.log(messages)
-        if not distances(logs[0, 1:], logs[1, :-1]).sum() <= tuning.piece_tolerance:
-            return None
-    return results
+    messages = np.concatenate(prefixes, axis=1), np.concatenate(suffixes, axis=1)
+    return results if all(_distance(each) <= tuning.piece_tolerance for each in messages) else None
+
+
+def _distance(messages: Floats) -> float:
+    """Between pieces, all together. messages (2, pieces, L): where pieces begin to answer, and where
+    they end."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(messages)
+    return float(distances(logs[0, 1:], logs[1, :-1]).sum())
 
 
 def distances(a: Floats, b: Floats) -> Floats:

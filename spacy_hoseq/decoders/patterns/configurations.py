@@ -29,7 +29,7 @@ from typing import List, NamedTuple, Tuple
 
 import numpy as np
 
-from ...arrays import Ints, Labels, Mask
+from ...arrays import Floats, Ints, Labels, Mask
 from ...errors import Errors
 from ..problem import NoPath, Paths, Potentials, make_layout, no_configurations
 from .lattice import Lattice, Step, best_paths
@@ -71,30 +71,10 @@ class ConfigurationLattice:
 
     def _build(self, potentials: Potentials) -> List[Step]:
         trie = self.trie
-        psi = potentials.weights.psi
-        trans = potentials.weights.precise_trans
-        scores = potentials.scores
-        allowed = potentials.allowed
-        fired = potentials.fired
-        edge_scores = potentials.edge_scores
         steps: List[Step] = []
         states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
-        for t in range(len(scores)):
-            labels = np.arange(trie.n_labels) if allowed is None else np.flatnonzero(allowed[t])
-            if t == 0:
-                source = np.zeros(len(labels), np.intp)
-                node = labels.astype(np.intp)
-                label = labels
-                live = np.zeros((len(labels), 0), bool)
-            else:
-                source = np.repeat(np.arange(len(states.node)), len(labels))
-                label = np.tile(labels, len(states.node))
-                node = trie.after[states.node[source], label].astype(np.intp)
-                live = states.live[source]
-            arc = np.zeros(len(label))
-            if t:
-                pairs = trie.label[states.node[source]], label
-                arc = trans[pairs] if edge_scores is None else trans[pairs] + edge_scores[t][pairs]
+        for t in range(len(potentials.scores)):
+            source, label, node, live, arc = self._arcs_into(t, states, potentials)
             live, open_ = self._extend(t, label, live, states.open)
             ends = self._configurations.last[open_] == t
             done = live[:, ends]
@@ -109,26 +89,47 @@ class ConfigurationLattice:
                         open=len(states.open),
                     )
                 )
-            gain = psi[states.node]
-            if fired is not None and len(fired.tokens):
-                here = fired.tokens == t
-                earned = np.bincount(
-                    fired.nodes[here], fired.weights[here], minlength=len(trie)
-                ).astype(np.float64)
-                gain = gain + trie.suffix_sums(earned)[states.node]
-            gain = gain + scores[t, trie.label[states.node]]
+            gain = self._gain(t, states.node, potentials)
             self._nodes.append(states.node)
             self._completed.append((open_[ends], done[order]))
+            arcs = source[order], first, arc[order]
             if t == 0:  # each state has one label, so what it pays is its own gain
                 gain = gain + arc[order]
-                steps.append(
-                    Step(trie.label[states.node], gain[:, None], order[:0], order[:0], arc[:0])
-                )
-            else:
-                steps.append(
-                    Step(trie.label[states.node], gain[:, None], source[order], first, arc[order])
-                )
+                arcs = order[:0], order[:0], arc[:0]
+            steps.append(Step(trie.label[states.node], gain[:, None], *arcs))
         return steps
+
+    def _arcs_into(self, t: int, states: "_States", potentials: Potentials) -> "_Arcs":
+        """Each label that is allowed at a token, after each state of the token before."""
+        trie = self.trie
+        allowed = potentials.allowed
+        labels = np.arange(trie.n_labels) if allowed is None else np.flatnonzero(allowed[t])
+        if t == 0:
+            source = np.zeros(len(labels), np.intp)
+            node = labels.astype(np.intp)
+            return _Arcs(
+                source, labels, node, np.zeros((len(labels), 0), bool), np.zeros(len(labels))
+            )
+        source = np.repeat(np.arange(len(states.node)), len(labels))
+        label = np.tile(labels, len(states.node))
+        before = states.node[source]
+        node = trie.after[before, label].astype(np.intp)
+        pairs = trie.label[before], label
+        gain = potentials.weights.precise_trans[pairs]
+        if potentials.edge_scores is not None:
+            gain = gain + potentials.edge_scores[t][pairs]
+        return _Arcs(source, label, node, states.live[source], gain)
+
+    def _gain(self, t: int, node: Ints, potentials: Potentials) -> Floats:
+        """What states earn at their token, without configurations. node (S,): of each."""
+        trie = self.trie
+        fired = potentials.fired
+        gain = potentials.weights.psi[node]
+        if fired is not None and len(fired.tokens):
+            here = fired.tokens == t
+            weights = np.bincount(fired.nodes[here], fired.weights[here], minlength=len(trie))
+            gain = gain + trie.suffix_sums(weights.astype(np.float64))[node]
+        return np.asarray(gain + potentials.scores[t, trie.label[node]])
 
     def _extend(self, t: int, label: Ints, live: Mask, open_: Ints) -> Tuple[Mask, Ints]:
         """Configurations after one more label: those that were matched so far and go on, and those
@@ -140,6 +141,17 @@ class ConfigurationLattice:
             self._starts[open_] + t - self._configurations.first[open_]
         ]
         return live & self._configurations.sets[slot][:, label].T, open_
+
+
+class _Arcs(NamedTuple):
+    """Ways from the states of a token to labels of the next one (E,): the state before, the label,
+    its longest match. live (E, m): configurations matched before it. gain (E,): of label pairs."""
+
+    source: Ints
+    label: Ints
+    node: Ints
+    live: Mask
+    gain: Floats
 
 
 class _States(NamedTuple):

@@ -254,6 +254,7 @@ class PatternWalk(InclusiveWalk):
         return Message(z / scale, w, scale)
 
     def _backward(self, forward: List[Message], *, labels_alone: bool) -> PotentialsGradient:
+        # long: one recursion from the last token to the first, the derivative of `_step`
         trie = self.trie
         layout = self.layout
         n_labels = trie.n_labels

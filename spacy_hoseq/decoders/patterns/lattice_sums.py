@@ -114,6 +114,7 @@ def prefix_sums(
 ) -> Prefixes:
     """The way forward. costs: the same lattice, with costs as gains. measured (bool): keep `added`,
     else it is 0."""
+    # long: one recursion from the first token to the last, with its costs and its rounding
     sizes = lattice.size_at_t.tolist()
     prefixes = Prefixes([], np.zeros(sizes[0] if sizes else 0), [], [], [])
     for t, n in enumerate(sizes):
@@ -158,6 +159,7 @@ def lattice_sums(
     (`exclusive_sums.py`). RETURNS (n,). RAISES ValueError [HS097]: scores so large that float64
     does not tell labellings apart. Time O(E) a token, memory O(S) a token.
     """
+    # long: one recursion from the last token to the first; each line needs what those above it made
     prefixes = prefix_sums(lattice, costs, measured=measured)
     sizes = lattice.size_at_t.tolist()
     log_z: Floats = prefixes.log_scale.copy()

@@ -360,6 +360,7 @@ def _column(
 ) -> Column:
     """The cells of a token. before: those of the token before it, None at the first."""
     n = len(labels)
+    # long: one recursion over the levels of the cells; a call for each cell would cost more than it
     column = Column([*labels], [*labels], [-1] * n, [-1] * n, [*scores], list(range(n)), [n])
     if before is None:
         return column

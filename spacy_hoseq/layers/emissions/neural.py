@@ -1,23 +1,16 @@
-"""Emissions that are learnt by a network, and sums of emissions."""
+"""Emissions that are learnt by a network."""
 
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, List, Optional, Tuple, cast
 
 from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
-from ...arrays import AnyFloats, Keys
 from ...words import Words, original_of
-from ..named_features import Feature
 from ..scorer import (
     Backprop,
     Emissions,
-    FlatScores,
-    Scorer,
-    flat_scores,
     no_backprop,
-    scorer_of,
-    scoring_layer,
 )
 from .word_vectors import predict_vectors
 
@@ -77,33 +70,3 @@ def _listens(node: Model) -> bool:
     """Whether it hears vectors of another component: as spaCy's and spacy-transformers' listeners
     say it, or as spacy-curated-transformers' do."""
     return hasattr(node, "upstream_name") or "_upstream_name" in node.attrs
-
-
-def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:
-    """scores = first(docs) + second(docs); both get the decoder's gradient.
-
-    first, second: two emissions; sums may be nested.
-    nO (int): number of labels; found in initialization.
-    """
-    return scoring_layer("sum_emissions", SumScorer, layers=[first, second], nO=nO)
-
-
-class SumScorer(Scorer):
-    """Of `SumEmissions`."""
-
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        first, second = (flat_scores(layer, docs, is_train) for layer in self.model.layers)
-
-        def backprop(d_scores: AnyFloats) -> None:
-            first.backprop(d_scores)
-            second.backprop(d_scores)
-
-        return FlatScores(first.scores + second.scores, first.lengths, backprop)
-
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        for layer in self.model.layers:
-            yield from scorer_of(layer).features_at(docs, words)
-
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        first, second = (scorer_of(layer).names(docs, keys) for layer in self.model.layers)
-        return {**first, **second}
