@@ -62,7 +62,7 @@ def allowed_labels(
         label of the component constrains nothing.
     """
     allowed = None if dictionary is None else dictionary.allowed(docs)
-    is_set = [] if preset is None else [preset.is_set(doc) for doc in docs]
+    is_set = [] if preset is None else list(map(preset.is_set, docs))
     if preset is not None and any(is_set):
         # (only these are read: a Doc of one token always counts as set)
         pairs = zip(docs, is_set, strict=True)

@@ -1,8 +1,8 @@
 """All that can be asked of p(y | x), by one function (`answers_of`), and the one table by which
 algorithms are chosen, from the profile of a batch, before anything runs. Cheapest first:
 
-    LABELS    a short chain, transitions are forbidden                Viterbi                          `chain/`
-              a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
+    LABELS    a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
+              a short chain, transitions are forbidden                Viterbi                          `chain/`
               no weight negative                                      what exact pruning leaves        `pruning/`
               scores of label pairs, no patterns                      Viterbi                          `chain/`
               patterns of any sign, or beside scores of label pairs   longest matches                  `patterns/`
@@ -155,12 +155,18 @@ def _viterbi(potentials: Potentials, tuning: Tuning) -> Labels:
     ).labels
 
 
-def _is_short_and_forbidding(request: Request) -> bool:
-    """Whether it is a short chain of which exact pruning would decide hardly a token, as
-    `_in_pieces` says, and be tried in vain."""
+def _is_short_and_open(request: Request) -> bool:
+    """Whether it is a short text of which exact pruning may decide most tokens."""
     profile = request.profile
-    is_short_chain = is_short_text(profile, request.tuning) and profile.is_chain
-    return is_short_chain and not profile.permits_all
+    is_open = profile.permits_all or profile.has_patterns
+    return is_open and is_short_text(profile, request.tuning)
+
+
+def _is_short_and_forbids(request: Request) -> bool:
+    """Whether it is a short chain of which it would decide hardly a token, as `_in_pieces` says."""
+    profile = request.profile
+    forbids = not profile.permits_all and profile.is_chain
+    return forbids and is_short_text(profile, request.tuning)
 
 
 def _in_pieces(request: Request) -> bool:
@@ -195,10 +201,8 @@ CHAINS: "Tuple[Kernel[Request, Labels], ...]" = (
     Kernel(lambda r: True, _pruned),
 )
 LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
-    Kernel(_is_short_and_forbidding, lambda r: _viterbi(r.potentials, r.tuning)),
-    Kernel(
-        lambda r: is_short_text(r.profile, r.tuning), lambda r: short_labels(r.potentials, r.tuning)
-    ),
+    Kernel(_is_short_and_open, lambda r: short_labels(r.potentials, r.tuning)),
+    Kernel(_is_short_and_forbids, lambda r: _viterbi(r.potentials, r.tuning)),
     Kernel(lambda r: r.profile.is_plain, _pruned),
     Kernel(lambda r: r.profile.is_chain, lambda r: edge_viterbi(r.potentials).labels),
     Kernel(
