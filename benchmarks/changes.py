@@ -1,0 +1,260 @@
+"""Changes of recipes for names and for morphology, one at a time, over seeds.
+
+    python -m benchmarks.changes metrics/changes.jsonl --data CORPORA [--corpus Resume] [--change "former templates"]
+        [--seeds 3]
+
+Every run is a line of the output file, and is not done again. A run trains for a fixed number of epochs, and is
+measured on the dev part with the weights after the last one. The threshold of names is fitted on one half of the dev
+part (Docs in turns) for the other half. p: paired t-test over seeds, against the recipe. Times: processor time of one
+core over the recipe's.
+"""
+
+import gzip
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+import spacy
+import srsly
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.training.converters import conllu_to_docs
+from spacy.util import fix_random_seed, load_model_from_config
+from thinc.api import Config
+from wasabi import msg
+
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.readers.batches import shares
+from spacy_hoseq.recipes import recipe
+
+from .ablations import blank_of
+from .page import show, write_table
+from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
+
+RECIPE = "recipe"
+N_BATCHES = 100
+HEADER = ("Corpus: change", "score", "of each seed", "less recipe", "p", "training", "prediction")
+
+
+class Corpus(NamedTuple):
+    """task: recipe, language, training and dev part. scores: what is compared, the main one first. sentences: the first
+    so many of the training part, 0 = all."""
+
+    task: Task
+    scores: Tuple[str, ...]
+    epochs: int
+    sentences: int = 0
+
+
+def treebank(lang: str, start: str, recipe: str = "morphologizer") -> Corpus:
+    files = (f"{start}train.conllu.gz", f"{start}dev.conllu.gz")
+    return Corpus(Task(recipe, lang, files, 1, (3, 5)), ("morph", "both", "pos"), 6)
+
+
+def names(lang: str, train: str, dev: str, word: int) -> Corpus:
+    return Corpus(Task("entities", lang, (train, dev), word, (), word + 1), ("F",), 10)
+
+
+UNER = "uner_zh_gsdsimp/zh_gsdsimp-ud-{}.iob2.gz"
+CORPORA: Dict[str, Corpus] = {
+    "Welsh": treebank("xx", "ud_cy_ccg/cy_ccg-ud-"),
+    "Hungarian": treebank("hu", "ud_hu_szeged/"),
+    "Afrikaans": treebank("af", "ud_af_afribooms/af_afribooms-ud-"),
+    "UNER Chinese": names("zh", UNER.format("train"), UNER.format("dev"), 1),
+    "Resume": names("zh", "zh_ner_resume/train.char.bmes.gz", "zh_ner_resume/dev.char.bmes", 0),
+    "Weibo": names("zh", "zh_ner_weibo/train.tsv", "zh_ner_weibo/dev.tsv", 0),
+    "WNUT": names("en", "wnut17/train.conll.gz", "wnut17/dev.conll.gz", 0),
+}
+
+
+class Change(NamedTuple):
+    """recipes: that it is for. templates: a set in place of the recipe's. more, less: templates beside it, and none of
+    it. settings: by their paths, "." before those of the component. dropout, epochs: of training."""
+
+    recipes: Tuple[str, ...] = ("entities", "morphologizer")
+    templates: str = ""
+    more: Tuple[str, ...] = ()
+    less: Tuple[str, ...] = ()
+    settings: Dict[str, Any] = {}
+    drop: float = 0.3
+    epochs: int = 0
+    recipe: str = ""
+
+
+CHANGES: Dict[str, Change] = {
+    RECIPE: Change(),
+}
+EXTRA = Path("/tmp/w/c/extra.py")
+if EXTRA.exists():
+    exec(EXTRA.read_text())
+
+
+def main(
+    output: Path,
+    data: Path = typer.Option(..., help="The folder of corpora"),
+    corpus: Optional[List[str]] = None,
+    change: Optional[List[str]] = None,
+    seeds: int = 1,
+    page: Optional[Path] = None,
+) -> None:
+    rows = list(srsly.read_jsonl(output)) if output.exists() else []
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for name in corpus or CORPORA:
+        of_corpus = CORPORA[name]
+        fitting = [each for each, made in CHANGES.items() if of_corpus.task.recipe in made.recipes]
+        done = {(row["change"], row["seed"]) for row in rows if row["corpus"] == name}
+        for seed in range(seeds):
+            for each in [each for each in fitting if not change or each in change]:
+                if (each, seed) in done:
+                    continue
+                rows.append({"corpus": name, "change": each, "seed": seed, **run(of_corpus, CHANGES[each], data, seed)})
+                srsly.write_jsonl(output, rows)
+                msg.text(f"{name}, {each}, {seed}: {rows[-1]['scores']}, {rows[-1]['training']:.0f} s")
+    cells = list(table(rows))
+    show(HEADER, cells)
+    if page is not None:
+        write_table(page, "changes", HEADER, cells)
+
+
+def run(corpus: Corpus, change: Change, data: Path, seed: int) -> Dict[str, Any]:
+    """Scores on the dev part, and seconds."""
+    start = time.process_time()
+    nlp = trained(corpus, change, data, seed)
+    training = time.process_time() - start
+    golds = list(docs_of(nlp, corpus, data / corpus.task.files[1]))
+    list(nlp.pipe([blank_of(doc) for doc in golds]))  # (what is kept of words is made now)
+    texts = [blank_of(doc) for doc in golds]
+    start = time.process_time()
+    list(nlp.pipe(texts))
+    prediction = time.process_time() - start
+    scores = of_names(nlp, golds) if corpus.task.recipe == "entities" else of_words(nlp, golds)
+    return {"scores": scores, "training": training, "prediction": prediction}
+
+
+def trained(corpus: Corpus, change: Change, data: Path, seed: int) -> Language:
+    fix_random_seed(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.spacy"
+        blank = spacy.blank(corpus.task.lang)
+        DocBin(docs=docs_of(blank, corpus, data / corpus.task.files[0], corpus.sentences)).to_disk(path)
+        nlp = load_model_from_config(config_of(corpus.task, change, str(path), seed), auto_fill=True)
+        golds = list(DocBin().from_disk(path).get_docs(nlp.vocab))
+        texts = [Example(blank_of(gold), gold) for gold in golds]
+        nlp.initialize(lambda: texts)
+    rng = np.random.default_rng(seed)
+    for _ in range(change.epochs or corpus.epochs):
+        for batch in shares([texts[i] for i in rng.permutation(len(texts))], N_BATCHES):
+            nlp.update(batch, drop=change.drop)
+    return nlp
+
+
+def config_of(task: Task, change: Change, path: str, seed: int) -> Config:
+    text = recipe(change.recipe or task.recipe, task.lang)
+    config = Config().from_str(text, interpolate=False, overrides={"paths.train": path, "system.seed": seed})
+    (name,) = config["components"]
+    emissions = config["components"][name]["model"]["emissions"]
+    emissions = emissions.get("first", emissions)
+    if change.templates:
+        emissions["templates"] = {"@misc": f"spacy_hoseq.{change.templates}"}
+    if change.more or change.less:
+        known = spacy.registry.resolve({"set": emissions["templates"]})["set"]
+        kept = [each for each in map(str, parse_templates(known)) if each not in change.less]
+        emissions["templates"] = [*kept, *change.more]
+    for key, value in change.settings.items():
+        *above, last = (f"components.{name}{key}" if key.startswith(".") else key).split(".")
+        section: Any = config
+        for part in above:
+            section = section[part]
+        section[last] = value
+    return config.interpolate()
+
+
+def docs_of(nlp: Language, corpus: Corpus, path: Path, n: int = 0) -> Iterator[Doc]:
+    """Of ten sentences."""
+    if corpus.task.spans < 0:
+        text = gzip.decompress(path.read_bytes()).decode("utf8")
+        for doc in conllu_to_docs(text, n_sents=PER_DOC, no_print=True):
+            yield Doc(nlp.vocab).from_bytes(doc.to_bytes())
+        return
+    rows = [sentence for sentence in map(without_comments, sentences(path)) if sentence][: n or None]
+    for i in range(0, len(rows), PER_DOC):
+        yield doc_of(nlp.vocab, corpus.task, rows[i : i + PER_DOC])
+
+
+def without_comments(rows: Rows) -> Rows:
+    return [row for row in rows if row[0] != "#"]
+
+
+def of_words(nlp: Language, golds: List[Doc]) -> Dict[str, float]:
+    """Shares of words with the right part of speech, features, and both."""
+    docs = nlp.pipe([blank_of(gold) for gold in golds])
+    pairs = [(t, g) for doc, gold in zip(docs, golds, strict=True) for t, g in zip(doc, gold, strict=True)]
+    pos = np.array([t.pos == g.pos for t, g in pairs])
+    morph = np.array([str(t.morph) == str(g.morph) for t, g in pairs])
+    return {"pos": float(pos.mean()), "morph": float(morph.mean()), "both": float((pos & morph).mean())}
+
+
+def of_names(nlp: Language, golds: List[Doc]) -> Dict[str, float]:
+    """F of names, each half with the threshold that is best on the other."""
+    (name,) = nlp.pipe_names
+    component: Any = nlp.get_pipe(name)
+    counts = np.zeros(3)
+    for half in (0, 1):
+        component.fit_threshold([Example(blank_of(gold), gold) for gold in golds[half::2]])
+        measured = golds[1 - half :: 2]
+        for doc, gold in zip(nlp.pipe([blank_of(gold) for gold in measured]), measured, strict=True):
+            found, wanted = ({(e.start, e.end, e.label_) for e in each.ents} for each in (doc, gold))
+            counts += [len(found & wanted), len(found), len(wanted)]
+    return {"F": float(2 * counts[0] / (counts[1] + counts[2]))}
+
+
+def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
+    for name, corpus in CORPORA.items():
+        of_corpus = {(row["change"], row["seed"]): row for row in rows if row["corpus"] == name}
+        for score in corpus.scores:
+            for change in CHANGES:
+                mine = [row for (of, seed), row in of_corpus.items() if of == change and (RECIPE, seed) in of_corpus]
+                if mine:
+                    base = [of_corpus[RECIPE, row["seed"]] for row in mine]
+                    yield [f"{name}, {score}: {change}", *cells(score, base, mine)]
+
+
+def cells(score: str, base: Sequence[Dict[str, Any]], mine: Sequence[Dict[str, Any]]) -> List[str]:
+    before, after = (np.array([100 * row["scores"][score] for row in part]) for part in (base, mine))
+    is_base = base[0]["change"] == mine[0]["change"]
+    ratios = [sum(row[key] for row in mine) / sum(row[key] for row in base) for key in ("training", "prediction")]
+    p = paired_t_test(after - before)
+    return [
+        f"{after.mean():.2f}",
+        ", ".join(f"{each:.2f}" for each in after),
+        "" if is_base else f"{(after - before).mean():+.2f}",
+        "" if is_base or p is None else f"{p:.2g}",
+        *(f"{ratio:.2f}x" for ratio in ratios),
+    ]
+
+
+def paired_t_test(differences: Sequence[float]) -> Optional[float]:
+    """Two-sided p of Student's t for differences whose mean is 0; None with fewer than three, or without variance.
+
+    P(|T| > t) is the share of  integral cos(a)^(n - 2) da  from atan(t / sqrt(n - 1)) on, of that from 0 to pi / 2.
+    """
+    n = len(differences)
+    spread = np.std(differences, ddof=1) if n > 2 else 0.0
+    if spread == 0.0:
+        return None
+    t = abs(np.mean(differences)) / (spread / np.sqrt(n))
+    start = np.arctan(t / np.sqrt(n - 1))
+    points = (np.arange(10_000) + 0.5) / 10_000
+    tail, whole = (
+        (end - low) * np.mean(np.cos(low + (end - low) * points) ** (n - 2))
+        for low, end in ((start, np.pi / 2), (0.0, np.pi / 2))
+    )
+    return float(tail / whole)
+
+
+if __name__ == "__main__":
+    typer.run(main)
