@@ -1,12 +1,13 @@
 """What a pipeline takes on raw text, in times of the tokenizer, and in a call of one sentence.
 
-    python -m benchmarks.pipelines --data CORPORA [--before CHECKOUT] [--turns 5] [--page docs/measurements/performance.md]
+    python -m benchmarks.pipelines --data CORPORA [--before CHECKOUT] [--turns 5]
+        [--page docs/measurements/performance.md]
 
 Rows: the tagger alone; tags, parts of speech and sentences; the tagger with probabilities; the whole pipeline. Columns:
 raw text whose words are new to the process, though it has read as much other text before; the same raw text again;
-the same text as Docs that are ready, without the tokenizer. Each turn is a process of its own, and the times of a turn
-are divided by those of the tokenizer in that turn; medians of all turns. With --before, the same of another checkout
-of the package, whose turns alternate with ours.
+the same text as Docs that are ready, without the tokenizer. Each row is measured in a process of its own, which
+measures the tokenizer, too; medians of the turns. With --before, the same of another checkout of the package, whose
+processes alternate with ours.
 """
 
 import gzip
@@ -26,26 +27,25 @@ from .page import ROOT, show, write_table
 WORKER = Path(__file__).with_name("pipelines_worker.py")
 BEFORE = ["en_ewt/train.conllu.gz"]
 NEW = ["en_ewt/dev.conllu.gz", "en_gum/dev.conllu.gz"]
-TOKENIZER = "tokenizer"
-CALL = "one call"
 LENGTH = range(20, 26)  # words of the texts of one call, about
 CALLS = 300
 ROWS: Dict[str, Optional[List[str]]] = {
-    TOKENIZER: [],
     "tags": ["hoseq_tagger"],
     "tags, parts of speech, sentences": ["hoseq_sentences", "hoseq_tagger", "hoseq_pos", "hoseq_morphologizer"],
     "tags with probabilities": ["hoseq_tagger"],
     "all": None,
 }
-COLUMNS = ("new", "again", "ready")
+# column of the table -> what is divided by what
+COLUMNS = {"new": ("new", "tokenizer"), "again": ("again", "tokenizer again"), "ready": ("ready", "tokenizer again")}
+CALL = {"new": "call", "again": "call again"}
 HEADER = ("", "new text", "read again", "ready Docs")
-Times = Dict[str, Dict[str, float]]
+Times = Dict[str, Dict[str, float]]  # of one turn: row -> what the worker measures
 
 
 def main(
     # fmt: off
     data: Path = typer.Option(..., exists=True, help="The folder of corpora"),
-    model: Path = typer.Option(Path("spacy_hoseq/pipelines/en_hoseq_sm"), help="The pipeline, in each checkout or anywhere"),
+    model: Path = typer.Option(Path("spacy_hoseq/pipelines/en_hoseq_sm"), help="In each checkout, or anywhere"),
     before: Optional[Path] = typer.Option(None, exists=True, help="Another checkout, to compare with"),
     turns: int = typer.Option(5, help="Processes of each version"),
     page: Optional[List[Path]] = typer.Option(None, help="Pages whose table is replaced"),
@@ -71,12 +71,20 @@ def measure(roots: Dict[str, Path], model: Path, data: Path, turns: int) -> Dict
         job = Path(folder) / "job.json"
         job.write_text(json.dumps(job_of(model, data)), encoding="utf8")
         for _ in range(turns):
-            for name, root in roots.items():
-                command = [sys.executable, str(WORKER), str(root), str(job)]
-                result = subprocess.run(
-                    command, env={**environment(), **THREADS}, cwd=folder, check=True, capture_output=True, text=True
-                )
-                found[name].append(json.loads(result.stdout.splitlines()[-1]))
+            for times in found.values():
+                times.append({})
+            for row in ROWS:
+                for name, root in roots.items():
+                    found[name][-1][row] = run(root, job, row)
+    return found
+
+
+def run(root: Path, job: Path, row: str) -> Dict[str, float]:
+    """Of one version, in a process of its own."""
+    command = [sys.executable, str(WORKER), str(root), str(job), row]
+    env = {**environment(), **THREADS}
+    result = subprocess.run(command, env=env, cwd=job.parent, check=True, capture_output=True, text=True)
+    found: Dict[str, float] = json.loads(result.stdout.splitlines()[-1])
     return found
 
 
@@ -103,29 +111,30 @@ def paragraphs(path: Path, *, whole: bool = True) -> Iterator[str]:
 
 
 def table_rows(turns: List[Times]) -> List[List[str]]:
-    """Times of the tokenizer; of the tokenizer itself microseconds a token, of one call milliseconds."""
-    rows = []
+    """Times of the tokenizer, whose own are microseconds a token; of one call milliseconds."""
+    every = [times for turn in turns for times in turn.values()]
+    own = [statistics.median(times[column] for times in every) for column in ("tokenizer", "tokenizer again")]
+    rows = [["tokenizer", *(f"{value:.2f} µs" for value in own), "-"]]
     for name in turns[0]:
-        columns = [column for column in COLUMNS if column in turns[0][name]]
-        cells = []
-        for column in columns:
-            unit = "ms" if name == CALL else "µs"
-            values = [turn[name][column] for turn in turns]
-            if name not in (CALL, TOKENIZER):
-                of = "new" if column == "new" else "again"
-                values = [turn[name][column] / turn[TOKENIZER][of] for turn in turns]
-                unit = "x"
-            cells.append(f"{statistics.median(values):.2f} {unit}")
-        rows.append([name, *cells, *["-"] * (len(COLUMNS) - len(cells))])
-    return rows
+        cells = [
+            f"{statistics.median(turn[name][part] / turn[name][whole] for turn in turns):.2f} x"
+            for part, whole in COLUMNS.values()
+        ]
+        rows.append([name, *cells])
+    calls = [statistics.median(turn["all"][column] for turn in turns) for column in CALL.values()]
+    return [*rows, ["one call of all", *(f"{value:.2f} ms" for value in calls), "-"]]
 
 
 def compared(before: List[Times], now: List[Times]) -> List[List[str]]:
+    """Medians of the ratios of all turns, with the least and the largest."""
+    pairs = list(zip(before, now, strict=True))
     rows = []
-    for name, times in now[0].items():
+    columns = {name: (name, [*COLUMNS]) for name in now[0]}
+    columns["one call of all"] = ("all", [*CALL.values()])
+    for name, (row, measured) in columns.items():
         cells = []
-        for column in times:
-            ratios = [new[name][column] / old[name][column] for old, new in zip(before, now, strict=True)]
+        for column in measured:
+            ratios = [new[row][column] / old[row][column] for old, new in pairs]
             cells.append(f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})")
         rows.append([name, *cells, *["-"] * (len(COLUMNS) - len(cells))])
     return rows

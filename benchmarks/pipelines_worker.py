@@ -1,12 +1,13 @@
-"""One version of the package, run by `benchmarks.pipelines`: what a pipeline takes on raw text, as a line of JSON.
+"""One version of the package, run by `benchmarks.pipelines`: what some components take on raw text, as a line of JSON.
 
-    python pipelines_worker.py ROOT JOB.json
+    python pipelines_worker.py ROOT JOB.json ROW
 
 ROOT: the folder that the package is imported from. JOB: "model" (a folder in ROOT, or anywhere), "before" and "new"
-(texts), "calls" (short texts), "rows" (name -> components). Run by path, so it imports nothing of the benchmarks.
+(texts), "calls" (short texts), "rows" (name -> components, null = all). Run by path, so it imports nothing of the
+benchmarks. The tokenizer alone is measured in the same process, with a vocabulary of its own.
 
-Each row has a pipeline of its own that has read the texts "before", so that words of "new" are new to it. Processor
-time counts, since other work on the machine makes all times longer.
+Both have read the texts "before", so that the words of "new" are new to them. Processor time counts, since other work
+on the machine makes all times longer.
 """
 
 import json
@@ -16,50 +17,47 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List
 
-CALL = "one call"
+PROBABILITIES = "probabilities"  # how the names of rows end that ask for them
 
 
-def seconds_of(work: Callable[[], Iterable[Any]]) -> float:
+def seconds_of(work: Callable[[Any], Iterable[Any]], given: Any) -> float:
     start = time.process_time()
-    for _ in work():
+    for _ in work(given):
         pass
     return time.process_time() - start
 
 
-def measured(job: Dict[str, Any], root: Path) -> Dict[str, Dict[str, float]]:
-    """Of each row "new" and "seen", microseconds a token; of the calls, milliseconds."""
+def measured(job: Dict[str, Any], root: Path, name: str) -> Dict[str, float]:
+    """Microseconds a token: "tokenizer", "tokenizer again", "new", "again", "ready"; of a row of all components also
+    milliseconds of one call, "call" and "call again"."""
     import spacy
 
-    model = root / job["model"]
     new: List[str] = job["new"]
     blank = spacy.blank("en")
-    n_tokens = sum(map(len, blank.tokenizer.pipe(new)))
-    found: Dict[str, Dict[str, float]] = {}
-    for name, components in job["rows"].items():
-        nlp = spacy.load(model)
-        for other in set(nlp.pipe_names).difference(components or nlp.pipe_names):
-            nlp.remove_pipe(other)
-        tokenizer = nlp.tokenizer
-        read = nlp.pipe if components != [] else tokenizer.pipe
-        if name.endswith("probabilities"):
-            nlp.get_pipe("hoseq_tagger").cfg["save_marginals"] = True
-        for _ in read(job["before"]):
-            pass
-        seconds = {"new": seconds_of(lambda read=read: read(new))}
-        seconds["again"] = seconds_of(lambda read=read: read(new))
-        if components != []:
-            docs = list(tokenizer.pipe(new))
-            seconds["ready"] = seconds_of(lambda nlp=nlp, docs=docs: nlp.pipe(docs))
-        found[name] = {key: value / n_tokens * 1e6 for key, value in seconds.items()}
-        if components is None:
-            found[CALL] = {
-                key: 1000 * statistics.median(seconds_of(lambda text=text: [nlp(text)]) for text in job["calls"])
-                for key in ("new", "again")
-            }
+    for _ in blank.tokenizer.pipe(job["before"]):
+        pass
+    seconds = {key: seconds_of(blank.tokenizer.pipe, new) for key in ("tokenizer", "tokenizer again")}
+    components = job["rows"][name]
+    nlp = spacy.load(root / job["model"])
+    for other in set(nlp.pipe_names).difference(components or nlp.pipe_names):
+        nlp.remove_pipe(other)
+    if name.endswith(PROBABILITIES):
+        nlp.get_pipe("hoseq_tagger").cfg["save_marginals"] = True
+    for _ in nlp.pipe(job["before"]):
+        pass
+    seconds.update({key: seconds_of(nlp.pipe, new) for key in ("new", "again")})
+    docs = list(nlp.tokenizer.pipe(new))
+    n_tokens = sum(map(len, docs))
+    seconds["ready"] = seconds_of(nlp.pipe, docs)
+    found = {key: value / n_tokens * 1e6 for key, value in seconds.items()}
+    if components is None:
+        for key in ("call", "call again"):
+            calls = [seconds_of(lambda text: [nlp(text)], text) for text in job["calls"]]
+            found[key] = 1000 * statistics.median(calls)
     return found
 
 
 if __name__ == "__main__":
     root = Path(sys.argv[1])
     sys.path[0] = str(root)
-    print(json.dumps(measured(json.loads(Path(sys.argv[2]).read_text(encoding="utf8")), root)))
+    print(json.dumps(measured(json.loads(Path(sys.argv[2]).read_text(encoding="utf8")), root, sys.argv[3])))
