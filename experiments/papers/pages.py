@@ -16,13 +16,15 @@ import typer
 from wasabi import MarkdownRenderer, msg
 
 from spacy_hoseq.arrays import Floats
-from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
+from spacy_hoseq.reporting.significance import f_score, mcnemar, paired_bootstrap
 
 Row = Dict[str, Any]
 Table = Tuple[Sequence[str], List[List[str]]]
 EASIEST = "easiest_first"
 WIDTH = 0.5  # of the recipe; other widths are tuned beside it
 PAPER_NAMES = {"best tags": "CRF + CRF", "marginals": "CRF + CRF-MF", "joint": "CRF + CRF-BP"}
+OURS_OF_PAPER = {"CRF": "SHO-CRF", "perceptron, dual decomposition": "dual decomposition"}
+RERANKED = {"patterns": "reranked", "patterns, by probability": "reranked, by probability"}
 PUBLISHED = Path(__file__).parent / "published.yml"
 
 
@@ -43,6 +45,11 @@ def main(
         "letters": (metrics / "perceptron.json", letters_table),
         "words": (metrics / "perceptron_words.json", words_table),
         "new words": (metrics / "new_words.jsonl", new_words_table),
+        "chunks": (metrics / "chunks.jsonl", chunks_table),
+        "best chunkers": (metrics / "chunks.jsonl", best_chunkers_table),
+        "learners": (metrics / "learners.jsonl", learners_table),
+        "amounts": (metrics / "amounts.jsonl", amounts_table),
+        "organisations": (metrics / "organisations.jsonl", organisations_table),
         "dual": (metrics / "letters.jsonl", dual_table),
         "approximate": (metrics / "letters.jsonl", approximate_table),
     }
@@ -133,6 +140,104 @@ def curve_table(data: Row) -> Table:
         for r in data["rows"]
     ]
     return ("Order", "Words n", "Classifications a word", "Processor time a word, us"), rows
+
+
+def chunks_table(rows: List[Row]) -> Table:
+    """F on the development part, which chose the epoch, as Table 5 of the paper; and on the test part."""
+    lines = []
+    for representation, order, runs in chunkers(rows):
+        for strategy in runs[0]["dev"]:
+            dev, test = ([100 * f_of(run[part][strategy]) for run in runs] for part in ("dev", "test"))
+            paper = published("tsuruoka-tsujii", "5", f"{strategy} {representation} order {order}", "F")
+            lines.append([f"{representation}, order {order}", strategy, spread(dev), paper, spread(test)])
+    return ("Labels", "Strategy", "dev, F", "paper: dev, F", "test, F"), lines
+
+
+def best_chunkers_table(rows: List[Row]) -> Table:
+    """As Table 6: of each representation what is best on the development part, beside easiest first of that model."""
+    lines = []
+    for representation in dict.fromkeys(row["representation"] for row in rows):
+        models = [(order, runs) for name, order, runs in chunkers(rows) if name == representation]
+        choices = [(order, runs, strategy) for order, runs in models for strategy in runs[0]["dev"]]
+        order, runs, strategy = max(choices, key=lambda one: mean_f(one[1], "dev", one[2]))
+        a, b = (np.mean([run["test"][name] for run in runs], axis=0) for name in (EASIEST, strategy))
+        gain, p = two_sided(a, b, f_score)
+        compared = ["", ""] if strategy == EASIEST else [f"{100 * gain:+.2f}", f"{p:.3f}"]
+        paper = published("tsuruoka-tsujii", "6", f"{strategy} {representation} order {order}", "F")
+        test = f"{100 * mean_f(runs, 'test', strategy):.2f}"
+        lines.append([representation, f"{strategy}, order {order}", test, paper, *compared])
+    return ("Labels", "Best on dev", "test, F", "paper: test, F", "over easiest first", "p"), lines
+
+
+def chunkers(rows: List[Row]) -> Iterator[Tuple[str, int, List[Row]]]:
+    """Representation, order, and the seeds of such a model."""
+    for representation, order in dict.fromkeys((row["representation"], row["order"]) for row in rows):
+        runs = [row for row in rows if (row["representation"], row["order"]) == (representation, order)]
+        yield representation, order, runs
+
+
+def mean_f(runs: List[Row], part: str, strategy: str) -> float:
+    return statistics.mean(f_of(run[part][strategy]) for run in runs)
+
+
+def f_of(sentences: List[List[int]]) -> float:
+    """sentences: chunks that are right, found and gold in each."""
+    return float(f_score(np.sum(sentences, axis=0, dtype=float)[None])[0])
+
+
+def amounts_table(rows: List[Row]) -> Table:
+    """Errors with rules and without, from the same training text."""
+    lines = []
+    keys = dict.fromkeys((row["corpus"], row["learner"], row["words"]) for row in rows)
+    for key in keys:
+        runs = [row for row in rows if (row["corpus"], row["learner"], row["words"]) == key]
+        low, rules = (
+            {row["seed"]: row["right"] for row in runs if row["system"] == system}
+            for system in ("low order", "rules")
+        )
+        seeds = [seed for seed in low if seed in rules]
+        if not seeds:
+            continue
+        errors = [[some[seed].count("0") for seed in seeds] for some in (low, rules)]
+        before, after = (np.array([[mark == "1" for mark in some[s]] for s in seeds]) for some in (low, rules))
+        test = mcnemar(before.ravel(), after.ravel())
+        change = 100 * (sum(errors[1]) / sum(errors[0]) - 1)
+        shown = [", ".join(map(str, one)) for one in errors]
+        counted = [f"{change:+.1f} %", f"+{test.gained} -{test.lost}", f"{test.p:.2g}"]
+        lines.append([f"{key[0]}, {key[1]}", f"{key[2]:,}", *shown, *counted])
+    header = ("Corpus, learner", "Words of training", "Errors, low order", "with rules", "", "gained/lost", "p")
+    return header, lines
+
+
+def learners_table(rows: List[Row]) -> Table:
+    """All learners of the letters, on the folds that are not trained on."""
+    lines = []
+    for name, order in dict.fromkeys((row["learner"], row["order"]) for row in rows):
+        runs = [row for row in rows if (row["learner"], row["order"]) == (name, order)]
+        scores = spread([100 * run["accuracy"] for run in runs])
+        amount = ", ".join(sorted({str(run["iterations"]) for run in runs}))
+        paper = published("qian-liu", "1", f"{OURS_OF_PAPER.get(name, name)} order {order}")
+        lines.append([f"{name}, order {order}", scores, amount, str(len(runs)), paper])
+    return ("System", "Accuracy, %", "Iterations", "Folds", "paper, 10 folds"), lines
+
+
+def organisations_table(rows: List[Row]) -> Table:
+    """The reranker and the patterns, both by the best labelling and by probability."""
+    lines = []
+    for corpus in dict.fromkeys(row["corpus"] for row in rows):
+        systems: Systems = {}
+        for row in rows:
+            if row["corpus"] == corpus:
+                systems.setdefault(row["system"], []).append(row)
+        for system, runs in systems.items():
+            compared = ["", ""]
+            other = RERANKED.get(system)
+            if other in systems:
+                gain, p = two_sided(mean_counts(systems[other]), mean_counts(runs), f_score)
+                compared = [f"{100 * gain:+.2f}", f"{p:.3f}"]
+            f = spread([100 * f_of(run["sentences"]) for run in runs])
+            lines.append([corpus, system, f, *compared, str(len(runs))])
+    return ("Corpus", "System", "F", "over reranking", "p", "Seeds"), lines
 
 
 def letters_table(data: Row) -> Table:
@@ -236,7 +341,7 @@ def layer_differences(rows: List[Row]) -> Table:
 
 
 def mean_counts(runs: List[Row]) -> Floats:
-    """Of each sentence (S, 5): chunks that are right, found and gold, tags that are right, words."""
+    """Of each sentence (S, n): chunks that are right, found and gold; of layers tags that are right, and words."""
     return np.mean([run["sentences"] for run in runs], axis=0)
 
 

@@ -1,0 +1,67 @@
+"""Gather what other steps and projects have measured into two files of rows that pages.py reads.
+
+    python collect.py METRICS [--organisations ../organisations/metrics/org]
+
+METRICS/learners.jsonl: letters, a row for each learner, order and fold. METRICS/organisations.jsonl: names of
+organisations, a row for each corpus, system and seed. What was not measured is left out.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, Iterator
+
+import srsly
+import typer
+from wasabi import msg
+
+LEARNERS = {
+    "perceptron": "perceptron",
+    "crf": "CRF",
+    "max_margin": "max-margin",
+    "dual_decomposition": "perceptron, dual decomposition",
+}
+SYSTEMS = {
+    "low": "low order",
+    "reranked": "reranked",
+    "patterns": "patterns",
+    "low_expected": "low order, by probability",
+    "reranked_expected": "reranked, by probability",
+    "patterns_expected": "patterns, by probability",
+}
+OF_LEARNER = (
+    "order",
+    "fold",
+    "accuracy",
+    "iterations",
+    "train_seconds_per_iteration",
+    "test_seconds",
+)
+
+
+def main(metrics: Path, organisations: Path = Path("../organisations/metrics/org")) -> None:
+    for name, rows in (
+        ("learners", list(learners(metrics))),
+        ("organisations", list(names(organisations))),
+    ):
+        if rows:
+            srsly.write_jsonl(metrics / f"{name}.jsonl", rows)
+            msg.good(f"{len(rows)} rows: {metrics / name}.jsonl")
+
+
+def learners(metrics: Path) -> Iterator[Dict[str, Any]]:
+    for file, learner in LEARNERS.items():
+        path = metrics / f"{file}.json"
+        for run in srsly.read_json(path)["runs"] if path.exists() else []:
+            yield {"learner": learner, **{name: run[name] for name in OF_LEARNER}}
+
+
+def names(folder: Path) -> Iterator[Dict[str, Any]]:
+    """folder: a folder for each seed, with CORPUS_SYSTEM.json."""
+    for path in sorted(folder.glob("*/*.json")):
+        corpus, _, system = path.stem.partition("_")
+        measured = srsly.read_json(path)
+        kept = {name: measured[name] for name in ("lists", "sentences") if name in measured}
+        yield {"corpus": corpus, "system": SYSTEMS[system], "seed": int(path.parent.name), **kept}
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,39 @@
+"""Rows that other steps and projects have measured."""
+
+import srsly
+
+from ...repository import script
+
+collect = script("papers/collect")
+
+
+def test_rows_are_gathered(tmp_path):
+    run = {
+        "order": 7,
+        "fold": 0,
+        "accuracy": 0.9,
+        "iterations": 50,
+        "train_seconds_per_iteration": 0.5,
+        "test_seconds": 1.0,
+        "patterns": 3,
+    }
+    srsly.write_json(tmp_path / "crf.json", {"runs": [run]})
+    (tmp_path / "org" / "2").mkdir(parents=True)
+    measured = {"sentences": [[1, 2, 3]], "lists": 10, "f": 0.4}
+    srsly.write_json(tmp_path / "org" / "2" / "pfr_reranked_expected.json", measured)
+    collect.main(tmp_path, organisations=tmp_path / "org")
+    (letters,) = srsly.read_jsonl(tmp_path / "learners.jsonl")
+    assert letters == {"learner": "CRF", **{name: run[name] for name in collect.OF_LEARNER}}
+    (names,) = srsly.read_jsonl(tmp_path / "organisations.jsonl")
+    assert names == {
+        "corpus": "pfr",
+        "system": "reranked, by probability",
+        "seed": 2,
+        "lists": 10,
+        "sentences": [[1, 2, 3]],
+    }
+
+
+def test_what_was_not_measured_is_left_out(tmp_path):
+    collect.main(tmp_path, organisations=tmp_path / "none")
+    assert not list(tmp_path.iterdir())
