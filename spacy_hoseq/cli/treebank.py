@@ -13,7 +13,7 @@ from ..compaction.pipeline import check_output
 from ..errors import Errors
 from ..lexicons import bigrams_of, exchange_words
 from ..readers.files import find_files
-from ..treebanks.card import card_of, figures, meta_of
+from ..treebanks.card import card_of, figures, licence_of, meta_of
 from ..treebanks.parts import write_parts
 from ..treebanks.project import PROJECT
 from ..treebanks.source import Treebank, download, treebank_in
@@ -127,6 +127,8 @@ def run(
     meta = meta_of(treebank, name, scores, lexicons)
     save(nlp, meta, output, overwrite=True)
     write_text(output / "README.md", card_of(treebank, str(output), meta, scores, contents))
+    if treebank.licence:
+        write_text(output / "LICENSE", licence_of(treebank, meta))
     return scores
 
 

@@ -165,7 +165,8 @@ def save_compact(
 ) -> None:
     """Save the pipeline; without the strings of the vocabulary if all of its components are of this
     package, which need
-    none: features are hashes of words, and labels are in the components.
+    none: features are hashes of words, and labels are in the components. So is what the trained
+    tokenizer has.
 
     RAISES ValueError [HS113]: there is something, or something that is no pipeline.
     """
@@ -176,12 +177,20 @@ def save_compact(
         nlp.to_disk(new)
         pipes: List[Any] = [pipe for _, pipe in nlp.components]
         if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
-            labels = {label for pipe in pipes for label in pipe.labels}
-            StringStore(labels).to_disk(new / "vocab" / "strings.json")
+            only_labels(nlp, new)
         write_digests(new)
         if output.exists():
             output.rename(Path(folder) / "old")
         new.rename(output)
+
+
+def only_labels(nlp: Language, folder: Path) -> None:
+    """Leave the labels in the strings of a saved pipeline, and of the one that cuts its words."""
+    labels = {label for _, pipe in nlp.components for label in pipe.labels}
+    StringStore(labels).to_disk(folder / "vocab" / "strings.json")
+    segmenter = getattr(nlp.tokenizer, "segmenter", None)
+    if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
+        only_labels(segmenter, folder / "tokenizer" / "segmenter")
 
 
 def check_output(output: Path, *, overwrite: bool) -> None:

@@ -3,6 +3,8 @@ else."""
 
 from typing import Any, Dict, List, Tuple
 
+from spacy.util import get_lang_class
+
 from .parts import Contents
 from .source import Treebank
 from .training import Lexicons
@@ -54,6 +56,13 @@ the treebank, and from raw text, where an answer counts if its word was found, t
 Trained by `python -m spacy hoseq treebank`. A multi-word token of the treebank is one token here.
 """
 
+LICENCE = """The pipeline {pipeline} is licensed under {licence}{address}.
+
+It was trained on {name}{contributors}, {url},
+which has that licence.
+"""
+ADDRESSES = {"CC BY-SA 4.0": ", https://creativecommons.org/licenses/by-sa/4.0/"}
+
 
 def meta_of(
     treebank: Treebank, name: str, scores: Dict[str, Any], lexicons: Lexicons
@@ -82,14 +91,29 @@ def meta_of(
         for score in FIGURES
         if score not in GIVEN and scores["gold"].get(score) is not None
     }
+    lang = get_lang_class(treebank.lang).__name__
     raw = {score: scores["raw"][score] for score in GIVEN if scores["raw"].get(score) is not None}
     return {
         "name": name,
-        "description": f"{treebank.lang}: sentences, tags, parts of speech, features and lemmas, from {treebank.name}.",
+        "version": "1.0.0",
+        "description": f"{lang}: sentences, tags, parts of speech, features and lemmas, from {treebank.name}.",
         "license": treebank.licence or UNKNOWN,
         "sources": sources,
         "performance": {**gold, **raw},
     }
+
+
+def licence_of(treebank: Treebank, meta: Dict[str, Any]) -> str:
+    """What stands beside the weights."""
+    source = meta["sources"][0]
+    return LICENCE.format(
+        pipeline=f"{treebank.lang}_{meta['name']}",
+        licence=source["license"],
+        address=ADDRESSES.get(source["license"], ""),
+        name=treebank.name,
+        contributors=treebank.contributors and f" ({treebank.contributors})",
+        url=source["url"],
+    )
 
 
 def card_of(

@@ -42,7 +42,7 @@ TOKENIZER = "spacy_hoseq.CharacterTokenizer.v1"
 WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
 MEASURED_WORDS = 6_000  # of the development part, by which a model is compacted and calibrated
-TOLERANCE = 0.0005  # of each accuracy, for a smaller model
+TOLERANCE = 0.001  # of each accuracy, for a smaller model
 
 
 class Lexicons(NamedTuple):

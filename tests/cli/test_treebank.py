@@ -62,6 +62,9 @@ def test_card(made):
     assert meta["performance"]["lemma_acc"] == 1.0
     card = (folder / "README.md").read_text(encoding="utf8")
     assert "UD_English-Tiny" in card and "| lemmas | 100.0 |" in card and "500 words" in card
+    licence = (folder / "LICENSE").read_text(encoding="utf8")
+    assert "en_hoseq is licensed under CC0 1.0" in licence and "UD_English-Tiny (Nobody, In Particular)" in licence
+    assert meta["version"] == "1.0.0" and meta["description"].startswith("English: sentences")
     assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(" ", "").replace("\n", "")
 
 

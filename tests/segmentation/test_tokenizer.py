@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokenizer import Tokenizer
 
+from spacy_hoseq.compaction import save_compact
 from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
 
 from .helpers import SENTENCES, TEXTS, new_segmenter, pipeline, saved_words, segmenter
@@ -120,6 +121,13 @@ def test_saved_and_read(how, nlp, tmp_path):
     other = saved_by(how, nlp, tmp_path)
     assert [cut(other(text)) for text in [*TEXTS, *ODD]] == [cut(nlp.tokenizer(text)) for text in [*TEXTS, *ODD]]
     assert other.to_bytes() == nlp.tokenizer.to_bytes()
+
+
+def test_needs_no_strings_of_words(nlp, tmp_path):
+    save_compact(nlp, tmp_path / "small")
+    strings = srsly.read_json(tmp_path / "small" / "tokenizer" / "segmenter" / "vocab" / "strings.json")
+    assert strings == sorted(nlp.tokenizer.segmenter.get_pipe("hoseq_tagger").labels)
+    assert [cut(doc) for doc in spacy.load(tmp_path / "small").pipe(TEXTS)] == [cut(doc) for doc in nlp.pipe(TEXTS)]
 
 
 def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
