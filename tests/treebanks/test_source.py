@@ -30,7 +30,12 @@ def test_nothing_there(tmp_path):
 
 @pytest.mark.parametrize(
     "name, part, lang",
-    [("af_x-ud-train.conllu", "train", "af"), ("dev.conllu.gz", "dev", "xx"), ("qq_training.conllu", "", "xx")],
+    [
+        ("af_x-ud-train.conllu", "train", "af"),
+        ("cy_x-ud-dev.conllu", "dev", "cy"),
+        ("dev.conllu.gz", "dev", "xx"),
+        ("qq_training.conllu", "", "xx"),
+    ],
 )
 def test_names_of_files(tmp_path, name, part, lang):
     assert part_of(tmp_path / name) == part
