@@ -143,22 +143,19 @@ def smallest_set(
 ) -> "tuple[List[Feature], int]":
     """The fewest features of a word without which another label has the better labelling, and that
     label. best (L,): max-marginals. RETURNS none, and the label itself, if no set does that."""
-    found: Tuple[List[Feature], int] = ([], label)
+    weights = np.reshape([feature.weights for feature in features], (len(features), len(best)))
+    smallest: Tuple[List[Feature], int] = ([], label)
     for other in np.flatnonzero(np.isfinite(best)).tolist():
         if other == label:
             continue
-        gap = best[label] - best[other]
-        gains = sorted(features, key=lambda f: float(f.weights[other] - f.weights[label]))
-        chosen: List[Feature] = []
-        for feature in gains:
-            gain = float(feature.weights[label] - feature.weights[other])
-            if gap < 0 or gain <= 0:
-                break
-            chosen.append(feature)
-            gap -= gain
-        if gap < 0 and (not found[0] or len(chosen) < len(found[0])):
-            found = chosen, other
-    return found
+        gains = weights[:, label] - weights[:, other]
+        order = np.argsort(-gains, kind="stable")
+        order = order[gains[order] > 0]
+        gaps = np.subtract.accumulate([best[label] - best[other], *gains[order]])
+        sizes = np.flatnonzero(gaps < 0)
+        if len(sizes) and (not smallest[0] or sizes[0] < len(smallest[0])):
+            smallest = [features[i] for i in order[: sizes[0]]], other
+    return smallest
 
 
 def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) -> List[Turn]:

@@ -115,4 +115,7 @@ def _lexical(attribute: Attribute, doc: Doc, token: int) -> object:
 
 def shown(value: object) -> str:
     """On one line; what cannot be seen becomes an open box."""
-    return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in str(value))
+    text = str(value)
+    if text.isprintable() and " " not in text:
+        return text
+    return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in text)

@@ -149,11 +149,13 @@ class SparseScorer(Scorer):
         shim = self.shim
         if not shim.extra:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+        features = self.features
         if not is_train or not any(map(len, docs)):
-            return _predict_scores(self.features, self._used(), docs)
+            used = features.used(shim.extra, shim.used_rows("table"))
+            return _predict_scores(features, used, docs)
         table = shim.summands("table")
-        nothing = self.features.index(shim.extra).n_rows
-        rows, lengths = self.features.training_rows(shim.extra, docs)
+        nothing = features.index(shim.extra).n_rows
+        rows, lengths = features.training_rows(shim.extra, docs)
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each feature at each token is left out with probability `drop`
             left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
@@ -178,12 +180,11 @@ class SparseScorer(Scorer):
         index, table = self._used()
         for word in words:
             keys = extractor.keys_between(columns, word, word + 1)[:, 0]
-            rows = index.lookup(keys).tolist()
-            for template, row, key in zip(extractor.templates, rows, keys.tolist(), strict=True):
-                (weights,) = add_rows(table, np.full((1, 1), row))
-                if row < len(table) - 1 and weights.any():
-                    feature = names.feature(template.parts, word, weights.astype(np.float64))
-                    yield feature._replace(key=key)
+            rows = index.lookup(keys)
+            of_templates = add_rows(table, rows[None]).astype(np.float64)
+            for k in np.flatnonzero((rows < len(table) - 1) & of_templates.any(axis=1)).tolist():
+                parts = extractor.templates[k].parts
+                yield names.feature(parts, word, of_templates[k])._replace(key=int(keys[k]))
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         return names_fired(self.features.extractor, docs, keys)
