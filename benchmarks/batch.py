@@ -31,7 +31,7 @@ from spacy_hoseq.batch import Annotator
 from spacy_hoseq.batch.engines import here
 from spacy_hoseq.batch.engines import processes as several
 from spacy_hoseq.batch.parts import parts_of
-from spacy_hoseq.batch.source import Reading
+from spacy_hoseq.batch.source import InputOptions
 from spacy_hoseq.batch.work import Work
 
 from .machine import THREADS, description, used_bytes
@@ -97,7 +97,7 @@ def processes(n_texts: int, _: int) -> Measured:
         work, counted = Work(Annotator("en"), "parquet"), {}
 
         def done(n: int, n_process: int) -> None:
-            parts = parts_of([files[n]], Reading(), PART if n > 2 else 1)
+            parts = parts_of([files[n]], InputOptions(), PART if n > 2 else 1)
             results = here(work, parts) if n_process == 1 else several(work, parts, n_process)
             counted[n] = sum(result.tokens for result in results)
 

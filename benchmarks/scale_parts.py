@@ -23,7 +23,7 @@ from spacy.tokens import Doc
 from spacy_hoseq.batch import Annotator
 from spacy_hoseq.batch.engines import here
 from spacy_hoseq.batch.engines import processes as several
-from spacy_hoseq.batch.parts import Part
+from spacy_hoseq.batch.parts import InputPart
 from spacy_hoseq.batch.work import Work
 
 from .corpora import read_sentences
@@ -122,7 +122,7 @@ def applied(annotator: Annotator, texts: List[str], n_process: int) -> None:
     """What `hoseq apply` does with texts: .spacy files of FILES parts, which are not written."""
     size = -(-len(texts) // FILES)
     cuts = range(0, len(texts), size)
-    parts = [Part(n, [str(i)] * size, list(texts[i : i + size]), None, [], 0) for n, i in enumerate(cuts)]
+    parts = [InputPart(n, [str(i)] * size, list(texts[i : i + size]), None, [], 0) for n, i in enumerate(cuts)]
     parts = [part._replace(ids=part.ids[: len(part.texts)]) for part in parts]
     work = Work(annotator, "spacy")
     done = list(here(work, parts) if n_process == 1 else several(work, parts, n_process))

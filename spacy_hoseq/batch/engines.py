@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional
 
 from ..errors import Errors
-from .parts import Part
+from .parts import InputPart
 from .work import Done, Work
 
 AHEAD = 2  # parts for each process that are read before they are wanted
@@ -23,12 +23,12 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _WORK: List[Work] = []  # of a process that works for another one
 
 
-def here(work: Work, parts: Iterable[Part]) -> Iterator[Done]:
+def here(work: Work, parts: Iterable[InputPart]) -> Iterator[Done]:
     """In this process."""
     return map(work, parts)
 
 
-def processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
+def processes(work: Work, parts: Iterable[InputPart], n: int) -> Iterator[Done]:
     """In n processes of this machine, if there is work for longer than START seconds: until then
     it is done here. They end when this one does, in whatever way: each watches a pipe that only
     this one holds open. RAISES ValueError [HS114]: one of them, or the one that starts them, has
@@ -82,7 +82,10 @@ def _coded(ask: Callable[[Any], object]) -> Callable[[object], Any]:
 
 
 def in_order(
-    submit: Callable[[Part], Any], result: Callable[[Any], Done], parts: Iterable[Part], limit: int
+    submit: Callable[[InputPart], Any],
+    result: Callable[[Any], Done],
+    parts: Iterable[InputPart],
+    limit: int,
 ) -> Iterator[Done]:
     """Results in the order of the parts, with at most so many under way."""
     waiting: Deque[object] = deque()
@@ -108,11 +111,13 @@ def _end_with(watched: Connection) -> None:
         os._exit(1)
 
 
-def _do(part: Part) -> Done:
+def _do(part: InputPart) -> Done:
     return _WORK[-1](part)
 
 
-def ray_actors(work: Work, parts: Iterable[Part], n: int, address: Optional[str]) -> Iterator[Done]:
+def ray_actors(
+    work: Work, parts: Iterable[InputPart], n: int, address: Optional[str]
+) -> Iterator[Done]:
     """In n actors of Ray, on this machine or the cluster at the address. The pipeline travels as
     bytes, and the bytes of files come back: no disk is shared. RAISES ValueError [HS170]: Ray is
     not installed; [HS114]: an actor has ended for good."""
@@ -145,5 +150,5 @@ class RayActor:
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    def do(self, part: Part) -> Done:
+    def do(self, part: InputPart) -> Done:
         return self._work(part)

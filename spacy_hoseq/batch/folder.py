@@ -22,7 +22,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional
 from ..errors import Errors
 from .locks import Locks
 from .log import BESIDE, Log, replace
-from .parts import Part
+from .parts import InputPart
 from .work import Done
 from .writing import output_formats
 
@@ -106,7 +106,7 @@ class Folder:
     def is_finished(self) -> bool:
         return bool(self.state["state"] == FINISHED)
 
-    def missing(self, parts: Iterable[Part]) -> Iterator[Part]:
+    def missing(self, parts: Iterable[InputPart]) -> Iterator[InputPart]:
         """The parts of this shard that are not yet done. Those that are done are compared with what
         was read then.
 

@@ -9,7 +9,7 @@ from ..errors import Errors
 from ..readers.files import find_files
 from .reading import input_formats
 from .reading.text import FORMAT as TEXT
-from .source import PACKED, STANDARD, InputFormat, Items, Reading, Source
+from .source import PACKED, STANDARD, InputFormat, InputOptions, Items, Source
 
 FORMATS = input_formats()  # ending -> how it is read
 # .gz goes without saying
@@ -24,7 +24,7 @@ def format_of(path: Path) -> InputFormat:
     return next((form for ending, form in FORMATS.items() if name.endswith(ending)), TEXT)
 
 
-def rows_of(source: Source, reading: Reading) -> Items:
+def rows_of(source: Source, reading: InputOptions) -> Items:
     """The rows of a file in their order, and the problems. Not of files of Docs."""
     read = format_of(source.path).rows
     return source.follow(read(source, reading)) if read is not None else iter(())

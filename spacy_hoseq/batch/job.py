@@ -11,15 +11,15 @@ from ..errors import Errors
 from .annotator import Annotator
 from .folder import Folder, Shard
 from .inputs import input_files
-from .parts import Part, parts_of
-from .source import STANDARD, Reading
+from .parts import InputPart, parts_of
+from .source import STANDARD, InputOptions
 from .work import Done, Work
 from .writing import output_format
 
 SAMPLE = 1 << 16  # bytes at the beginning and the end of a file by which it is known again
 LISTED = 100  # inputs that the manifest names
 
-Engine = Callable[[Work, Iterable[Part]], Iterator[Done]]
+Engine = Callable[[Work, Iterable[InputPart]], Iterator[Done]]
 Told = Callable[[Done], None]
 
 
@@ -37,7 +37,7 @@ class Job:
     inputs: Sequence[str]
     output: Optional[Path]
     format: str
-    reading: Reading
+    reading: InputOptions
     part_size: int
     flat: bool = False
 
@@ -71,7 +71,7 @@ class Job:
         ]
         return hashlib.sha256(json.dumps(parts).encode("utf8")).hexdigest()[:32]
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[InputPart]:
         return parts_of(self.files, self.reading, self.part_size)
 
     def work(self) -> Work:

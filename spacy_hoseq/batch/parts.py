@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import Errors
 from ..readers.sentences import Problem
 from .inputs import format_of, rows_of
-from .source import STANDARD, Reading, Row, Source
+from .source import STANDARD, InputOptions, Row, Source
 
 CHARACTERS = 4_000_000  # of a part, at most, but for one text
 FIRST_ROWS = 250  # of the first parts, at most
@@ -19,7 +19,7 @@ EACH_SIZE = 8  # parts of each number of rows
 MOST_DOUBLINGS = 20
 
 
-class Part(NamedTuple):
+class InputPart(NamedTuple):
     """number (int): from 0. docs: the bytes of a .spacy file, instead of texts. position (int): how
     much of the input is read, in bytes."""
 
@@ -102,7 +102,7 @@ class _Cutter:
         self._problems: List[Problem] = []
         self._room = self._characters
 
-    def add(self, item: Union[Row, Problem], source: Source) -> Iterator[Part]:
+    def add(self, item: Union[Row, Problem], source: Source) -> Iterator[InputPart]:
         """Take in a row or a problem. YIELDS the part before, if it is full."""
         if isinstance(item, Problem):
             self._problems.append(item)
@@ -113,12 +113,12 @@ class _Cutter:
         self._rows.append(item)
         self._room -= len(item.text or "")
 
-    def flush(self, source: Source) -> Iterator[Part]:
+    def flush(self, source: Source) -> Iterator[InputPart]:
         """What was taken in and is not yet given, if there is anything."""
         if self._rows or self._problems:
             yield self.finish(source)
 
-    def finish(self, source: Source, docs: Optional[Tuple[Path, bytes]] = None) -> Part:
+    def finish(self, source: Source, docs: Optional[Tuple[Path, bytes]] = None) -> InputPart:
         """The part as it is; the next one is begun."""
         problems = self._problems
         own = [row.id for row in self._rows if row.own]
@@ -128,15 +128,15 @@ class _Cutter:
             )
         ids = [row.id for row in self._rows]
         texts = [row.text for row in self._rows]
-        part = Part(self.number, ids, texts, docs, problems, self.before + source.position)
+        part = InputPart(self.number, ids, texts, docs, problems, self.before + source.position)
         self.number += 1
         self._begin()
         return part
 
 
 def parts_of(
-    files: Iterable[Path], reading: Reading, size: int, characters: int = CHARACTERS
-) -> Iterator[Part]:
+    files: Iterable[Path], reading: InputOptions, size: int, characters: int = CHARACTERS
+) -> Iterator[InputPart]:
     """size (int): rows of a part at most; the first ones have fewer. A file of Docs is a part of
     its own."""
     cutter = _Cutter(size, characters)

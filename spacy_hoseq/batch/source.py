@@ -17,7 +17,7 @@ PACKED = (".gz", ".zst")
 BUFFER = 1 << 20  # bytes of a packed file
 
 
-class Reading(NamedTuple):
+class InputOptions(NamedTuple):
     """text, id (str): columns, or keys of .jsonl. whole (bool): a .txt file is one text, not one in
     each line.
     quoted_lines (int): of a cell in quotes of .csv and .tsv, at most; what is longer is a stray
@@ -91,7 +91,7 @@ class InputFormat(NamedTuple):
     it; None: they are Docs, a part each."""
 
     endings: Sequence[str]
-    rows: Optional[Callable[[Source, Reading], Items]]
+    rows: Optional[Callable[[Source, InputOptions], Items]]
 
 
 def _is_unicode(text: str) -> bool:

@@ -18,7 +18,7 @@ from .annotator import Annotator
 from .columns import Annotated
 from .flat import flat
 from .output import DocsFile
-from .parts import Part
+from .parts import InputPart
 from .schema import schema_of
 from .writing import output_format
 
@@ -50,9 +50,11 @@ class Work:
         """The same, with the pipeline as bytes."""
         return Work(self.annotator.with_bytes(), self.format, self.flat)
 
-    def __call__(self, part: Part) -> Done:
+    def __call__(self, part: InputPart) -> Done:
         form = output_format(self.format)
-        target: Union[_Tables, _Docs] = _Tables(self) if form.docs is None else _Docs(form.docs())
+        target: Union[_PartTables, _Docs] = (
+            _PartTables(self) if form.docs is None else _Docs(form.docs())
+        )
         doing = _Doing(part)
         for done in self.annotator.annotate(doing.rows, on_docs=form.docs is not None):
             names, texts = doing.take(done)
@@ -72,7 +74,7 @@ class Work:
 class _Doing:
     """How far a part is done, and what could not be."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: InputPart) -> None:
         self.errors = [_error(part, problem) for problem in part.problems]
         self.n_rows = 0
         self.n_tokens = 0
@@ -102,7 +104,7 @@ class _Doing:
         return names, [None if doc is None else doc.text for doc in done.docs]
 
 
-class _Tables:
+class _PartTables:
     """A part as a table."""
 
     def __init__(self, work: Work) -> None:
@@ -138,7 +140,7 @@ class _Docs:
         return self._file.data()
 
 
-def _docs(part: Part, vocab: Vocab, errors: List[Dict[str, object]]) -> List[Doc]:
+def _docs(part: InputPart, vocab: Vocab, errors: List[Dict[str, object]]) -> List[Doc]:
     """Those of a .spacy file, or none and an error."""
     path, data = part.docs or (Path(), b"")
     try:
@@ -148,7 +150,7 @@ def _docs(part: Part, vocab: Vocab, errors: List[Dict[str, object]]) -> List[Doc
         return []
 
 
-def _error(part: Part, problem: Problem) -> Dict[str, object]:
+def _error(part: InputPart, problem: Problem) -> Dict[str, object]:
     """A line of errors.jsonl."""
     where = f"{problem.path.as_posix()}:{problem.line}" if problem.line else problem.path.as_posix()
     if problem.actual.startswith("[HS"):

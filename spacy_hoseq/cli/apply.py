@@ -170,7 +170,7 @@ def job_of(
     try:
         from ..batch.annotator import Annotator
         from ..batch.job import Job
-        from ..batch.source import Reading
+        from ..batch.source import InputOptions
     except ImportError as error:
         raise ValueError(
             Errors.HS170.format(package="pyarrow", install='"spacy-hoseq[arrow]"')
@@ -181,7 +181,7 @@ def job_of(
     optional = () if fields else ("prob",)
     outputs = (fields or (OF_TOKENS if flat else FIELDS)).split(",")
     annotator = Annotator(model, outputs=outputs, optional=optional, **settings)
-    return Job(annotator, inputs, folder, form, Reading(*reading), part_size, flat)
+    return Job(annotator, inputs, folder, form, InputOptions(*reading), part_size, flat)
 
 
 def engine_of(name: str, n_process: int, address: Optional[str]) -> "Engine":

@@ -18,7 +18,7 @@ from .weights import CompactWeights, Counts, Pruning, counts_of, feature_shims, 
 Metrics = Dict[str, float]
 
 
-class Change(NamedTuple):
+class ComponentChange(NamedTuple):
     """Of one component. pruning: what was done to its weights; None = nothing that the metric would
     permit."""
 
@@ -34,7 +34,7 @@ class Compaction(NamedTuple):
 
     before: Metrics
     after: Metrics
-    changes: List[Change]
+    changes: List[ComponentChange]
 
 
 def compact_pipeline(
@@ -81,7 +81,7 @@ def _compact(
     examples: Sequence[Example],
     floors: Metrics,
     progress: Callable[[], object],
-) -> Change:
+) -> ComponentChange:
     weights = CompactWeights(model)
     before = counts_of(model)
 
@@ -101,7 +101,7 @@ def _compact(
     else:
         weights.apply(pruning)
     weights.finish()
-    return Change(name, before, counts_of(model), pruning)
+    return ComponentChange(name, before, counts_of(model), pruning)
 
 
 def is_compactible(pipe: object) -> bool:

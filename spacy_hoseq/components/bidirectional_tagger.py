@@ -20,7 +20,7 @@ from ..decoders.answers import Asked
 from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
-from ..layers.local.learner import Batch
+from ..layers.local.learner import TrainingBatch
 from ..layers.local.scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
 from .base import SequenceComponent, inspection, register_factory
@@ -160,7 +160,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         gold = known_labels(self._gold_mask(examples))
         contexts = self._contexts(docs, gold)
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
-        loss = self._finite(shim.gradient(Batch(rows, gold, known_slots(contexts)), drop))
+        loss = self._finite(shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop))
         # a token cannot lose more than scores lie apart
         self._check_size(loss / len(gold), self._learn_rate)
         return loss

@@ -54,7 +54,7 @@ class Calibration(NamedTuple):
     n_changed: int
 
 
-class Part(NamedTuple):
+class GoldBatch(NamedTuple):
     """A batch of examples. gold (N,): -1 where not known. best (N,)."""
 
     potentials: Potentials
@@ -198,7 +198,7 @@ def _calibrate(pipe: Any, examples: List[Example], factors: Dict[str, float]) ->
     pipe.cfg["temperature"] = 1 / factors[pipe.name]
 
 
-def best_factor(parts: Sequence[Part]) -> float:
+def best_factor(parts: Sequence[GoldBatch]) -> float:
     """1 / T, by golden section search: log loss has one minimum there."""
     low, high = np.log(RANGE)
     inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
@@ -215,7 +215,7 @@ def best_factor(parts: Sequence[Part]) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def measured(parts: Sequence[Tuple[Part, float]]) -> Quality:
+def measured(parts: Sequence[Tuple[GoldBatch, float]]) -> Quality:
     """Of the probabilities of each part at a factor."""
     rows = []
     gold = []
@@ -251,14 +251,14 @@ def scale(
         raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
 
 
-def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:
+def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[GoldBatch]:
     """What temperatures are found with."""
     for batch in minibatch(examples, BATCH):
         reading = Reading(pipe, [eg.predicted for eg in batch])
-        yield Part(reading.potentials, pipe.gold_ids(batch), reading.best)
+        yield GoldBatch(reading.potentials, pipe.gold_ids(batch), reading.best)
 
 
-def _log_loss(parts: Sequence[Part], log_factor: float) -> float:
+def _log_loss(parts: Sequence[GoldBatch], log_factor: float) -> float:
     """Mean of -log p(gold label)."""
     losses: List[Floats] = []
     for part in parts:

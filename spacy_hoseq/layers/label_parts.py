@@ -39,7 +39,7 @@ from .tuning import TUNING, Tuning
 from .weights.shim import WeightsShim, weights_of
 
 
-class Part(NamedTuple):
+class LabelPart(NamedTuple):
     """kind: parts of one kind have weights for pairs, as Case=Gen beside Case=Nom; "" = of none."""
 
     name: str
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 PartsOf = Callable[
-    [Sequence[str], Ints], List[List[Part]]
+    [Sequence[str], Ints], List[List[LabelPart]]
 ]  # parts of each label, by its name and how often it was seen
 
 
@@ -77,9 +77,9 @@ class LabelParts:
         self._whole: Kept[AnyFloats] = Kept()
 
     @classmethod
-    def of(cls, parts_of: List[List[Part]]) -> "LabelParts":
+    def of(cls, parts_of: List[List[LabelPart]]) -> "LabelParts":
         """parts_of: of each label. Those that many labels have come first."""
-        counts: Dict[Part, int] = {}
+        counts: Dict[LabelPart, int] = {}
         for of_label in parts_of:
             for part in of_label:
                 counts[part] = counts.get(part, 0) + 1

@@ -5,7 +5,7 @@ from typing import List, Sequence, Tuple
 from urllib.parse import unquote
 
 from ..arrays import Ints
-from .label_parts import Part, PartsOf
+from .label_parts import LabelPart, PartsOf
 
 POS = "POS"
 TAG = "TAG"
@@ -37,13 +37,13 @@ def morphological_parts(
 
 def _parts_of(
     labels: Sequence[str], counts: Ints, *, with_pos: bool, min_whole: int, agreement: bool
-) -> List[List[Part]]:
+) -> List[List[LabelPart]]:
     rows = [_features(label) for label in labels]
     lengths = {len(value) for row in rows for name, value in row if name == TAG}
     is_positional = len(lengths) == 1 and min(lengths) >= SHORTEST
     result = []
     for label, features, count in zip(labels, rows, counts.tolist(), strict=True):
-        whole = [Part(f"whole {label}", "whole")] if min_whole and count >= min_whole else []
+        whole = [LabelPart(f"whole {label}", "whole")] if min_whole and count >= min_whole else []
         parts = _parts(features, with_pos, is_positional)
         if not agreement:
             parts = [part if part.kind in (POS, TAG) else part._replace(kind="") for part in parts]
@@ -60,14 +60,16 @@ def _features(label: str) -> List[Tuple[str, str]]:
     return [(name, unquote(value) if name == TAG else value) for name, value in pairs]
 
 
-def _parts(features: List[Tuple[str, str]], with_pos: bool, is_positional: bool) -> List[Part]:
+def _parts(features: List[Tuple[str, str]], with_pos: bool, is_positional: bool) -> List[LabelPart]:
     parts = []
     pos = [value for name, value in features if name == POS]
     for name, value in features:
-        parts.append(Part(f"{name}={value}", name))
+        parts.append(LabelPart(f"{name}={value}", name))
         if name == TAG:
             pieces = value.split("|") if "|" in value else value if is_positional else ""
-            parts += [Part(f"{name}{i}={piece}", f"{name}{i}") for i, piece in enumerate(pieces)]
+            parts += [
+                LabelPart(f"{name}{i}={piece}", f"{name}{i}") for i, piece in enumerate(pieces)
+            ]
         elif with_pos and pos and name != POS:
-            parts.append(Part(f"{pos[0]} {name}={value}", f"POS {name}"))
+            parts.append(LabelPart(f"{pos[0]} {name}={value}", f"POS {name}"))
     return parts

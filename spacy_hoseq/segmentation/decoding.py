@@ -27,7 +27,7 @@ ONE_KIND = "W"  # of words whose kind is not known
 LAST_KIND = "LAST"  # of words that are the last of their sentences, where labels say so
 
 
-class Words(NamedTuple):
+class WordBounds(NamedTuple):
     """Words of one text. first, end (W,): units first <= u < end of each. sentence (W,) bool: it
     begins a sentence; all False if labels do not say."""
 
@@ -57,12 +57,12 @@ class WordLabels:
         self.begins: Mask = np.array([label[:1] in ("B", "S") for label in labels], bool)
         self.last: Mask = np.array([label[2:] == LAST_KIND for label in labels], bool)
 
-    def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[Words]:
+    def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[WordBounds]:
         """The words of each text. docs: `unit_doc` of each. model: gives potentials over these
         labels."""
         if not any(map(len, docs)):
             nothing = np.zeros(0, np.intp)
-            return [Words(nothing, nothing, np.zeros(0, bool)) for _ in docs]
+            return [WordBounds(nothing, nothing, np.zeros(0, bool)) for _ in docs]
         labels = answers_of(self.possible(model.predict(list(docs)), texts)).best
         first = np.flatnonzero(self.begins[labels])  # (W,) in the batch
         bounds = np.cumsum([0, *map(len, docs)])
@@ -73,7 +73,7 @@ class WordLabels:
             ends = np.append(of_text[1:], bounds[i + 1])[: len(of_text)]
             sentence = np.roll(self.last[labels[of_text]], 1)
             sentence[:1] = self.last.any()
-            words.append(Words(of_text - start, ends - start, sentence))
+            words.append(WordBounds(of_text - start, ends - start, sentence))
         return words
 
     def possible(self, potentials: Potentials, texts: Sequence[Units]) -> Potentials:

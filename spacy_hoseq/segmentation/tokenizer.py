@@ -19,7 +19,7 @@ from ..arrays import Ints, Mask
 from ..components.tagger import HoseqTagger
 from ..errors import Errors
 from ..pipelines import load_from
-from .decoding import WordLabels, Words, unit_doc
+from .decoding import WordBounds, WordLabels, unit_doc
 from .known_words import inner_cuts
 from .units import Units, units_of
 
@@ -121,7 +121,7 @@ class CharacterTokenizer:
         words = self._labels.best(self._tagger.model, docs, units)
         return [self._doc(*parts) for parts in zip(texts, units, words, strict=True)]
 
-    def _doc(self, text: str, units: Units, words: Words) -> Doc:
+    def _doc(self, text: str, units: Units, words: WordBounds) -> Doc:
         """White space as spaCy has it: one space belongs to the word before it, any other is a
         token of its own."""
         starts = units.starts[words.first].tolist()

@@ -26,8 +26,8 @@ from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.engines import here  # noqa: E402
 from spacy_hoseq.batch.folder import Shard  # noqa: E402
 from spacy_hoseq.batch.job import SAMPLE, Job  # noqa: E402
-from spacy_hoseq.batch.parts import Part  # noqa: E402
-from spacy_hoseq.batch.source import Reading  # noqa: E402
+from spacy_hoseq.batch.parts import InputPart  # noqa: E402
+from spacy_hoseq.batch.source import InputOptions  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 N = 23
@@ -49,7 +49,7 @@ def job(pipeline, tmp_path):
     annotator = Annotator(pipeline, outputs=["text", "sentences"])
 
     def make(output, size=2, form="jsonl"):
-        return Job(annotator, [str(tmp_path / "in.jsonl")], output, form, Reading(), size)
+        return Job(annotator, [str(tmp_path / "in.jsonl")], output, form, InputOptions(), size)
 
     return make
 
@@ -267,7 +267,7 @@ def standard_input(monkeypatch, job):
 
     def make(output, text):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        return Job(job(None).annotator, ["-"], output, "jsonl", Reading(), 2)
+        return Job(job(None).annotator, ["-"], output, "jsonl", InputOptions(), 2)
 
     return make
 
@@ -305,7 +305,7 @@ def test_an_input_edited_in_the_middle_is_noticed(job, tmp_path, is_killed, shar
 
 def test_digests_tell_where_texts_end():
     def digest(ids, texts, problems=(), docs=None):
-        return Part(0, ids, texts, docs, list(problems), 0).digest
+        return InputPart(0, ids, texts, docs, list(problems), 0).digest
 
     problem = Problem(Path("a"), 1, "x", "y")
     digests = {

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from spacy_hoseq.batch import Annotator, writing  # noqa: E402
 from spacy_hoseq.batch.flat import flat  # noqa: E402
-from spacy_hoseq.batch.parts import Part  # noqa: E402
+from spacy_hoseq.batch.parts import InputPart  # noqa: E402
 from spacy_hoseq.batch.schema import SPAN  # noqa: E402
 from spacy_hoseq.batch.work import Work  # noqa: E402
 from spacy_hoseq.batch.writing.jsonl import json_lines_bytes  # noqa: E402
@@ -39,7 +39,7 @@ def docs():
 
 def done(annotate, form, texts=TEXTS, problems=()):
     ids = IDS if texts is TEXTS else [f"t{i}" for i in range(len(texts))]
-    return Work(annotate, form)(Part(3, ids, texts, None, list(problems), 77))
+    return Work(annotate, form)(InputPart(3, ids, texts, None, list(problems), 77))
 
 
 def test_parquet_is_what_the_annotator_gives(annotate, docs):
@@ -129,7 +129,7 @@ def test_heads_in_conllu():
 def test_docs_of_a_file_keep_their_tokens(annotate, tmp_path):
     nlp = spacy.blank("en")
     given = [spacy.tokens.Doc(nlp.vocab, words=["They", "tag", "it", "."]), nlp.make_doc("Two words")]
-    part = Part(0, [], [], (tmp_path / "a.spacy", DocBin(docs=given).to_bytes()), [], 0)
+    part = InputPart(0, [], [], (tmp_path / "a.spacy", DocBin(docs=given).to_bytes()), [], 0)
     table = pq.read_table(io.BytesIO(Work(annotate, "parquet")(part).data)).to_pylist()
     assert [row["id"] for row in table] == [f"{(tmp_path / 'a.spacy').as_posix()}:{i}" for i in (1, 2)]
     assert [row["text"] for row in table] == ["They tag it . ", "Two words"]
@@ -177,7 +177,7 @@ def flat_rows(doc, name):
 
 
 def flat_part(annotate, form, texts=TEXTS):
-    part = Part(0, [f"t {i}" for i in range(len(texts))], texts, None, [], 0)
+    part = InputPart(0, [f"t {i}" for i in range(len(texts))], texts, None, [], 0)
     return Work(annotate, form, flat=True)(part).data
 
 

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq  # noqa: E402
 from spacy_hoseq.batch import inputs, reading  # noqa: E402
 from spacy_hoseq.batch.inputs import input_files, rows_of  # noqa: E402
 from spacy_hoseq.batch.parts import SeenIds, parts_of, rows_of_part  # noqa: E402
-from spacy_hoseq.batch.source import STANDARD, Reading, Row, Source  # noqa: E402
+from spacy_hoseq.batch.source import STANDARD, InputOptions, Row, Source  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
-PLAIN = Reading()
+PLAIN = InputOptions()
 
 
 def rows(path, reading=PLAIN):
@@ -37,10 +37,10 @@ def test_text_files_have_a_text_in_each_line_or_are_one(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("Zoë.\r\n\n two \nthree".encode())
     assert texts(path) == [("a.txt:1", "Zoë."), ("a.txt:3", " two "), ("a.txt:4", "three")]
-    assert texts(path, Reading(whole=True)) == [("a.txt", "Zoë.\n\n two \nthree")]
+    assert texts(path, InputOptions(whole=True)) == [("a.txt", "Zoë.\n\n two \nthree")]
     path.write_bytes(b"good\nb\xffd\nlast")
     assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")] and problems(path) == [(2, "the byte 0xFF")]
-    assert not texts(path, Reading(whole=True)) and len(problems(path, Reading(whole=True))) == 1
+    assert not texts(path, InputOptions(whole=True)) and len(problems(path, InputOptions(whole=True))) == 1
     (tmp_path / "notes").write_text("any other file\n")
     assert texts(tmp_path / "notes") == [("notes:1", "any other file")]
 
@@ -67,7 +67,7 @@ def test_json_lines(tmp_path):
     path.write_bytes(good + bad + b'{"text": ""}\n')
     assert texts(path) == [("7", "A b."), ("a.jsonl:8", "")]
     assert [line for line, _ in problems(path)] == [3, 4, 5, 6, 7]
-    assert texts(path, Reading("body")) == [("a.jsonl:3", "x")]
+    assert texts(path, InputOptions("body")) == [("a.jsonl:3", "x")]
     path.write_text('{"text": "\\ud800"}\n{"text": "fine", "id": "\\udc00"}\n')
     assert texts(path) == [("a.jsonl:2", "fine")] and "surrogates" in problems(path)[0][1]
 
@@ -77,9 +77,9 @@ def test_tables_of_text(tmp_path):
     path.write_bytes('id,text\nx,"a ""b""\nc"\ny,"d, é"\n\nz\nw,e\n'.encode())
     assert texts(path) == [("x", 'a "b"\nc'), ("y", "d, é"), ("w", "e")]
     assert [actual for _, actual in problems(path)] == ["1 cells"]
-    assert problems(path, Reading("body")) == [(1, "columns id, text")]
+    assert problems(path, InputOptions("body")) == [(1, "columns id, text")]
     (tmp_path / "b.tsv").write_bytes(b"n\ttext\n1\tone\n\xff\t\n2\ttwo\n")
-    assert [text for _, text in texts(tmp_path / "b.tsv", Reading(id="n"))] == ["one", "two"]
+    assert [text for _, text in texts(tmp_path / "b.tsv", InputOptions(id="n"))] == ["one", "two"]
     assert problems(tmp_path / "b.tsv") == [(3, "the byte 0xFF")]
     path.write_text('text\n"a"b\nlast\n"never ends')
     assert [text for _, text in texts(path)] == ["last"] and len(problems(path)) == 2
@@ -110,7 +110,7 @@ def test_a_stray_quote_does_not_swallow_what_follows(tmp_path):
     long = "\n".join(map(str, range(900)))
     path.write_text(f'id,text\n1,"{long}"\n')
     assert texts(path) == [("1", long)]
-    assert problems(path, Reading(quoted_lines=900)) == [] and len(problems(path, Reading(quoted_lines=899))) > 0
+    assert problems(path, InputOptions(quoted_lines=900)) == [] and len(problems(path, InputOptions(quoted_lines=899))) > 0
     path.write_bytes(gzip.compress(STRAY)[:-9])
     assert [line for line, _ in problems(path)] != []
 
@@ -162,8 +162,8 @@ def test_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": [5, 6, None], "text": ["a", None, "c"], "more": [0, 0, 0]}), path)
     assert texts(path) == [("5", "a"), ("6", None), ("a.parquet:3", "c")]
-    assert problems(path, Reading("body")) == [(1, "columns id, text, more")]
-    assert problems(path, Reading("more")) == [(1, "a column of int64")]
+    assert problems(path, InputOptions("body")) == [(1, "columns id, text, more")]
+    assert problems(path, InputOptions("more")) == [(1, "a column of int64")]
     pq.write_table(pa.table({"text": pa.array(["a", "a"]).dictionary_encode()}), tmp_path / "b.parquet")
     assert texts(tmp_path / "b.parquet") == [("b.parquet:1", "a"), ("b.parquet:2", "a")]
     for size in (0, 30, path.stat().st_size - 3):

@@ -11,7 +11,7 @@ ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
 from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.engines import here, ray_actors  # noqa: E402
-from spacy_hoseq.batch.parts import Part  # noqa: E402
+from spacy_hoseq.batch.parts import InputPart  # noqa: E402
 from spacy_hoseq.batch.work import Work  # noqa: E402
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 def test_actors_and_ray_data():
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_worker_niceness="0")
     annotate = Annotator("en")
-    parts = [Part(n, [f"{n}-{i}" for i in range(len(TEXTS))], TEXTS, None, [], n) for n in range(6)]
+    parts = [InputPart(n, [f"{n}-{i}" for i in range(len(TEXTS))], TEXTS, None, [], n) for n in range(6)]
     expected = list(here(Work(annotate, "parquet"), parts))
     assert list(ray_actors(Work(annotate, "parquet"), parts, 2, None)) == expected
 

@@ -13,7 +13,7 @@ from typing import Deque, Iterator, List, NamedTuple, Optional, Sequence, Union
 
 from ...readers.files import MARK, Line, raw_lines
 from ...readers.sentences import Problem
-from ..source import InputFormat, Items, Reading, Source
+from ..source import InputFormat, InputOptions, Items, Source
 
 QUOTES_THAT_END = "cells in quotes that end"
 NO_BYTE = "\udc00"  # in place of NUL. Bytes that are no UTF-8 are U+DC80 to U+DCFF
@@ -108,7 +108,7 @@ def _lines(source: Source) -> Iterator[Union[Line, Problem]]:
         yield Line(number, text.removeprefix(MARK) if number == 1 else text)
 
 
-def _read(source: Source, reading: Reading, delimiter: str) -> Items:
+def _read(source: Source, reading: InputOptions, delimiter: str) -> Items:
     names: Optional[List[str]] = None
     for item in Rows(source, delimiter, reading.quoted_lines):
         if isinstance(item, Problem):
@@ -128,7 +128,7 @@ def _read(source: Source, reading: Reading, delimiter: str) -> Items:
             yield source.row(item.number, item.cells[names.index(reading.text)], own)
 
 
-def read_delimited(source: Source, reading: Reading) -> Items:
+def read_delimited(source: Source, reading: InputOptions) -> Items:
     """A row for each row after the first one, which names the columns."""
     name = source.path.name.lower()
     return _read(source, reading, "\t" if ".tsv" in name else ",")

@@ -5,7 +5,7 @@ from typing import Optional, Union
 
 from ...readers.files import Line
 from ...readers.sentences import Problem
-from ..source import InputFormat, Items, Reading, Row, Source
+from ..source import InputFormat, InputOptions, Items, Row, Source
 
 SHOWN = 200  # characters of a line that is none
 
@@ -14,7 +14,7 @@ class Number(str):
     """A number as it was written."""
 
 
-def read_json_lines(source: Source, reading: Reading) -> Items:
+def read_json_lines(source: Source, reading: InputOptions) -> Items:
     """A row for each object; empty lines are passed over."""
     for line in source.lines():
         if isinstance(line, Problem):
@@ -23,7 +23,7 @@ def read_json_lines(source: Source, reading: Reading) -> Items:
             yield _row(source, line, reading)
 
 
-def _row(source: Source, line: Line, reading: Reading) -> Union[Row, Problem]:
+def _row(source: Source, line: Line, reading: InputOptions) -> Union[Row, Problem]:
     expected = f'an object with a string "{reading.text}"'
     try:
         fields = json.loads(line.text, parse_int=Number, parse_float=Number)

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...readers.sentences import Problem
-from ..source import InputFormat, Items, Reading, Source
+from ..source import InputFormat, InputOptions, Items, Source
 from .json_lines import id_of
 
 ROWS = 1000  # that are read at a time
 
 
-def read_parquet(source: Source, reading: Reading) -> Items:
+def read_parquet(source: Source, reading: InputOptions) -> Items:
     """A row for each row; where the text is null, `text` is None."""
     number = 0
     try:
@@ -39,7 +39,7 @@ def read_parquet(source: Source, reading: Reading) -> Items:
         yield Problem(source.path, number + 1, str(error), "a file of Parquet, whole")
 
 
-def _problem_of(schema: Any, reading: Reading) -> str:
+def _problem_of(schema: Any, reading: InputOptions) -> str:
     if schema.names.count(reading.text) != 1:
         return f"columns {', '.join(schema.names)}"
     kind = schema.field(reading.text).type

@@ -3,10 +3,10 @@ read like this."""
 
 from ...readers.files import whole_text
 from ...readers.sentences import Problem
-from ..source import InputFormat, Items, Reading, Row, Source
+from ..source import InputFormat, InputOptions, Items, Row, Source
 
 
-def read_text(source: Source, reading: Reading) -> Items:
+def read_text(source: Source, reading: InputOptions) -> Items:
     """One text if `reading.whole`, else one for each line."""
     if reading.whole:
         text = whole_text(source.lines())

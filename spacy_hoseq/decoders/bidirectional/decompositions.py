@@ -47,7 +47,7 @@ from .local_tables import (
 MAX_CELLS = 500_000  # at one token, times modes
 
 
-class Step(NamedTuple):
+class Move(NamedTuple):
     """One way to go on at a token: from the mode before to the mode after, with the classifier
     asked."""
 
@@ -67,7 +67,7 @@ class Plan(NamedTuple):
     left: int
     right: int
     n_modes: int
-    steps: List[Step]
+    steps: List[Move]
     chosen: bool
 
 
@@ -140,11 +140,11 @@ def make_plan(strategy: str, order: int) -> Plan:
     every = (1 << 2 * order) - 1
     half = (1 << order) - 1
     if strategy == "left_to_right":
-        return Plan(order, 0, 1, [Step(0, 0, half)], False)
+        return Plan(order, 0, 1, [Move(0, 0, half)], False)
     if strategy == "right_to_left":
-        return Plan(0, order, 1, [Step(0, 0, every - half)], False)
+        return Plan(0, order, 1, [Move(0, 0, every - half)], False)
     if strategy == "dependency_network":
-        return Plan(order, order, 1, [Step(0, 0, every)], False)
+        return Plan(order, order, 1, [Move(0, 0, every)], False)
     if strategy != "full_bidirectional":
         raise ValueError(Errors.HS092.format(strategy=strategy))
     return Plan(order, order, 2 if order == 1 else 8, _directions(order), True)
@@ -160,17 +160,17 @@ def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
     return tuple(sorted(masks | ({0} if prune > 0 else set())))
 
 
-def _directions(order: int) -> List[Step]:
+def _directions(order: int) -> List[Move]:
     """R is 0, L is 1. Modes of order 1: d, of the pair (i, i+1). Of order 2: (e0, d, e), of (i-1,
     i+1), (i, i+1), (i, i+2)."""
     if order == 1:
-        return [Step(before, d, (before == 0) | (d == 1) << 1) for before in (0, 1) for d in (0, 1)]
+        return [Move(before, d, (before == 0) | (d == 1) << 1) for before in (0, 1) for d in (0, 1)]
     steps = []
     for e_left, d_left, e_across, d, e in itertools.product((0, 1), repeat=5):
         if not (d_left == d and d != e_across):  # else (i-1, i, i+1) is a cycle
             visible = (e_left == 0) | (d_left == 0) << 1 | (d == 1) << 2 | (e == 1) << 3
             steps.append(
-                Step(e_left << 2 | d_left << 1 | e_across, e_across << 2 | d << 1 | e, visible)
+                Move(e_left << 2 | d_left << 1 | e_across, e_across << 2 | d << 1 | e, visible)
             )
     return steps
 
@@ -242,7 +242,7 @@ class _Search:
         self.tokens = tokens[layout.tokens]  # packed: step by step, rank by rank
         # (N, W)
         self.window = candidates.radix[self.tokens, order - plan.left : order + plan.right + 1]
-        self.into: Dict[int, List[Step]] = {
+        self.into: Dict[int, List[Move]] = {
             m: [s for s in plan.steps if s.after == m] for m in range(plan.n_modes)
         }
 

@@ -99,7 +99,7 @@ class ConfigurationLattice:
             steps.append(Step(trie.label[states.node], gain[:, None], *arcs))
         return steps
 
-    def _arcs_into(self, t: int, states: "_States", potentials: Potentials) -> "_Arcs":
+    def _arcs_into(self, t: int, states: "_States", potentials: Potentials) -> "_Reached":
         """Each label that is allowed at a token, after each state of the token before."""
         trie = self.trie
         allowed = potentials.allowed
@@ -107,7 +107,7 @@ class ConfigurationLattice:
         if t == 0:
             source = np.zeros(len(labels), np.intp)
             node = labels.astype(np.intp)
-            return _Arcs(
+            return _Reached(
                 source, labels, node, np.zeros((len(labels), 0), bool), np.zeros(len(labels))
             )
         source = np.repeat(np.arange(len(states.node)), len(labels))
@@ -118,7 +118,7 @@ class ConfigurationLattice:
         gain = potentials.weights.precise_trans[pairs]
         if potentials.edge_scores is not None:
             gain = gain + potentials.edge_scores[t][pairs]
-        return _Arcs(source, label, node, states.live[source], gain)
+        return _Reached(source, label, node, states.live[source], gain)
 
     def _gain(self, t: int, node: Ints, potentials: Potentials) -> Floats:
         """What states earn at their token, without configurations. node (S,): of each."""
@@ -143,7 +143,7 @@ class ConfigurationLattice:
         return live & self._configurations.sets[slot][:, label].T, open_
 
 
-class _Arcs(NamedTuple):
+class _Reached(NamedTuple):
     """Ways from the states of a token to labels of the next one (E,): the state before, the label,
     its longest match. live (E, m): configurations matched before it. gain (E,): of label pairs."""
 

@@ -30,7 +30,7 @@ NO_LABEL = np.uint64(0)
 NO_WORDS = np.zeros((0, 0), np.uint64)
 
 
-class Batch(NamedTuple):
+class HeardBatch(NamedTuple):
     """What the features of a batch are made of. lengths (S,): of its sequences. columns: of its
     words, if there are templates about them. ids (C,): the labels of the lattice's cells, as
     numbers of `labels.keys`."""
@@ -190,13 +190,13 @@ class MarginalFeatures:
             rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {}
         )
 
-    def batch(self, docs: List[Doc], labels: UpstreamLabels) -> Batch:
+    def batch(self, docs: List[Doc], labels: UpstreamLabels) -> HeardBatch:
         columns = self.words.columns(docs) if self.words is not None else None
         lengths = sequence_lengths(docs) if columns is None else columns.lengths
         lattice = LabelLattice(labels.probable, lengths, self.templates.margin)
-        return Batch(lengths, columns, labels, lattice, lattice.labels % len(labels.keys))
+        return HeardBatch(lengths, columns, labels, lattice, lattice.labels % len(labels.keys))
 
-    def keys(self, batch: Batch) -> Iterator[Keys]:
+    def keys(self, batch: HeardBatch) -> Iterator[Keys]:
         """Those of each template, with as many of each as there are n-grams."""
         n_tokens = int(batch.lengths.sum())
         words = self._words(batch, 0, n_tokens)
@@ -208,7 +208,9 @@ class MarginalFeatures:
             labels = [keys.take(batch.ids.take(cells.take(kept))) for cells in ngrams.cells]
             yield label_keys(template, words.take(tokens.take(kept), axis=1), labels)
 
-    def strings(self, batch: Batch, lattice: LabelLattice) -> Dict[Tuple[int, ...], LabelStrings]:
+    def strings(
+        self, batch: HeardBatch, lattice: LabelLattice
+    ) -> Dict[Tuple[int, ...], LabelStrings]:
         """Of each shape. lattice: that of the batch, or a part of it."""
         threshold = batch.labels.threshold
         n_labels = len(batch.labels.keys)
@@ -220,7 +222,7 @@ class MarginalFeatures:
         }
 
     def active(
-        self, batch: Batch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike
+        self, batch: HeardBatch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike
     ) -> Active:
         """Around the tokens start <= n < stop. dtype: of the values of first n-grams."""
         lattice = batch.lattice.between(start, stop)
@@ -287,7 +289,7 @@ class MarginalFeatures:
                 np.concatenate([values[k].take(at_first), others.values.take(more)]),
             )
 
-    def _words(self, batch: Batch, start: int, stop: int) -> Keys:
+    def _words(self, batch: HeardBatch, start: int, stop: int) -> Keys:
         """Keys of the word parts of templates (P, n)."""
         if self.words is None or batch.columns is None:
             return np.zeros((0, stop - start), np.uint64)

@@ -26,7 +26,7 @@ from ..tuning import Tuning
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
-from .marginal_features import Active, Batch, MarginalFeatures
+from .marginal_features import Active, HeardBatch, MarginalFeatures
 
 
 def MarginalLinear(
@@ -231,7 +231,7 @@ def _products(table: AnyFloats, rows: Rows, values: AnyFloats) -> AnyFloats:
 def _backprop(
     shim: WeightsShim,
     features: MarginalFeatures,
-    batch: Batch,
+    batch: HeardBatch,
     active: Active,
     table: AnyFloats,
     scale: np.float32,

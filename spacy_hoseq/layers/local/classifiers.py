@@ -36,11 +36,11 @@ from ..scorer import Scorer
 from ..weights.shim import LayerShim, shim_in
 from ..weights.storage import Saved, SparseTable, pack_extra, unpack_extra, write_layer
 from .features import LocalFeatures
-from .learner import Batch, ClassifierSetup, SparseRows, group_starts
+from .learner import ClassifierSetup, SparseRows, TrainingBatch, group_starts
 from .scores import BatchScores, stack_weights
+from .stacked_scores import StackedWeights
 from .stored import classifiers_problem, nonzero_rows, without_unused
 from .training import LocalTraining
-from .type_scores import StackedWeights
 
 Strategy = Literal[
     "easiest_first",
@@ -239,7 +239,7 @@ class ClassifiersShim(LayerShim):
             )
         return self._stacked
 
-    def gradient(self, batch: Batch, drop: float) -> float:
+    def gradient(self, batch: TrainingBatch, drop: float) -> float:
         """Keep the gradient of a batch for the next `finish_update`. RETURNS the mean loss of the
         classifiers.
 

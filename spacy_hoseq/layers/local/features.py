@@ -24,7 +24,7 @@ from ...kept import Kept
 from ..named_features import names_fired
 from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
-from .type_scores import LocalTypeScores, StackedWeights
+from .stacked_scores import LocalTypeScores, StackedWeights
 
 
 class TrainingRows(NamedTuple):

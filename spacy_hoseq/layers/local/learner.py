@@ -29,7 +29,7 @@ from .features import TrainingRows
 SURE = 0.1  # error below which a token is learnt from now and then
 
 
-class Batch(NamedTuple):
+class TrainingBatch(NamedTuple):
     """rows: features at each token. gold (n,): label ids, -1 = not known. known (n,): slots whose
     gold label is known, as a mask."""
 
@@ -178,7 +178,7 @@ class Learner:
         self._pending: List[List[RowGradient]] = [[] for _ in setups]
         self._n_tokens = np.zeros(len(setups), np.intp)
 
-    def gradient(self, batch: Batch, drop: float) -> List[Tuple[int, float]]:
+    def gradient(self, batch: TrainingBatch, drop: float) -> List[Tuple[int, float]]:
         """Keep the gradient of a batch for `step`. RETURNS (mask, negative log-likelihood of the
         gold labels, in nats) of each classifier."""
         use = (batch.gold >= 0) & (np.array(self._visible)[:, None] & ~batch.known == 0)  # (C, n)

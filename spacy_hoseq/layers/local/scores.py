@@ -13,7 +13,7 @@ from ...errors import Errors
 from ...features.index import ExactIndex
 from .features import LabelGroup, WordFeatures
 from .learner import SparseRows
-from .type_scores import StackedWeights, sum_rows
+from .stacked_scores import StackedWeights, sum_stacked
 
 
 def stack_weights(
@@ -88,17 +88,17 @@ class BatchScores:
         n_features = self._weights.rows.shape[1]
         rows_of = self._weights.rows.reshape(-1)
         type_scores, codes, rows, _ = self._features
-        scores = sum_rows(*type_scores.rows(codes.take(tokens, axis=1), visible))
+        scores = sum_stacked(*type_scores.rows(codes.take(tokens, axis=1), visible))
         first = visible * n_features  # where the rows of the classifier begin
         if len(rows):
-            scores += sum_rows(table, rows_of.take(first + rows.take(tokens, axis=1)))
+            scores += sum_stacked(table, rows_of.take(first + rows.take(tokens, axis=1)))
         if not np.array_equal(owners, np.arange(len(tokens))):
             scores = scores[owners]
             tokens = tokens[owners]
             visible = visible[owners]
             first = first[owners]
         for at, features in self._label_features(tokens, visible, contexts):
-            more = sum_rows(table, rows_of.take(first[at] + self._weights.labels + features))
+            more = sum_stacked(table, rows_of.take(first[at] + self._weights.labels + features))
             if len(at) == len(scores):
                 scores += more
             else:

@@ -11,7 +11,7 @@ import weakref
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ...errors import Errors
-from .learner import Batch, ClassifierSetup, Learner, SparseRows
+from .learner import ClassifierSetup, Learner, SparseRows, TrainingBatch
 
 
 class LocalTraining:
@@ -37,7 +37,7 @@ class LocalTraining:
             self._pipes.append(here)
         self._end = weakref.finalize(self, end_workers, self._pipes, self._workers)
 
-    def gradient(self, batch: Batch, drop: float) -> float:
+    def gradient(self, batch: TrainingBatch, drop: float) -> float:
         """RETURNS the sum of the losses of all classifiers."""
         return float(sum(loss for _, loss in self._ask("gradient", batch, drop)))
 

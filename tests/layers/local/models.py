@@ -9,10 +9,10 @@ from spacy.tokens import Doc
 from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
 from spacy_hoseq.layers.local.learner import (
     SURE,
-    Batch,
     ClassifierSetup,
     Learner,
     SparseRows,
+    TrainingBatch,
     group_starts,
 )
 
@@ -142,7 +142,7 @@ class Problem:
     def batch_of(self, text):
         rows = self.features.training_rows(text.docs, text.contexts, self.shim.values(), self.keys)
         known = [sum(1 << s for s, y in enumerate(context) if y >= 0) for context in text.contexts.tolist()]
-        return Batch(rows, text.gold, np.array(known, np.intp))
+        return TrainingBatch(rows, text.gold, np.array(known, np.intp))
 
     def rows_by_feature(self):
         plain = [t for t in self.templates if all(name != "label" for name, _ in t)]

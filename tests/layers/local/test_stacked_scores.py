@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.local import type_scores as local_type_scores
+from spacy_hoseq.layers.local import stacked_scores
 from spacy_hoseq.layers.local.classifiers import shim_of
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
@@ -55,10 +55,10 @@ def test_scores_do_not_depend_on_what_was_asked_before(order):
 
 def test_what_is_known_is_not_added_up_again(monkeypatch):
     docs, model = texts(), trained()
-    queries, calls, sum_rows = asked(model, docs), [], local_type_scores.sum_rows
+    queries, calls, sum_stacked = asked(model, docs), [], stacked_scores.sum_stacked
     model.predict(docs)(*queries)
     n_scores = len(kept(model)._scores)
-    monkeypatch.setattr(local_type_scores, "sum_rows", lambda *a: calls.append(a) or sum_rows(*a))
+    monkeypatch.setattr(stacked_scores, "sum_stacked", lambda *a: calls.append(a) or sum_stacked(*a))
     for again in (docs, docs):
         model.predict(again)(*queries)
     assert not calls and len(kept(model)._scores) == n_scores > 20

@@ -4,7 +4,7 @@
 
 The sum is made once for a word type, place and classifier, when it is first asked for, template by
 template: it is the same number whether it is kept or made anew. Checked in
-tests/layers/local/test_type_scores.py.
+tests/layers/local/test_stacked_scores.py.
 """
 
 from typing import Dict, List, NamedTuple, Tuple
@@ -117,11 +117,11 @@ class LocalTypeScores:
         for j, part in enumerate(self._parts):
             at = np.flatnonzero(offsets == j)
             rows = self._weights.rows[visible[at], features[words[at], part].T]
-            scores[at] = sum_rows(self._weights.table, rows)
+            scores[at] = sum_stacked(self._weights.table, rows)
         return scores
 
 
-def sum_rows(table: Floats32, rows: Rows) -> Floats32:
+def sum_stacked(table: Floats32, rows: Rows) -> Floats32:
     """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n,
     L)."""
     if not len(rows):
