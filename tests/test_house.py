@@ -21,9 +21,9 @@ ALIASES = {f"NDArray[np.{name}]" for name in ("float64", "float32", "floating", 
 
 # What is left to mend: none of these numbers may grow, and who lowers one writes the new one here.
 LEFT_PACKED = 0
-LEFT_LONG_FUNCTIONS = 34
-LEFT_WIDE_FUNCTIONS = 28
-ALL_STATEMENTS = 22_989
+LEFT_LONG_FUNCTIONS = 23
+LEFT_WIDE_FUNCTIONS = 27
+ALL_STATEMENTS = 22_889
 LONG_LINES = 0.01  # share of lines above 100 characters
 
 
