@@ -27,7 +27,6 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
 
@@ -55,6 +54,10 @@ def treebank(lang: str, start: str, recipe: str = "morphologizer") -> Corpus:
     return Corpus(Task(recipe, lang, files, 1, (3, 5)), ("morph", "both", "pos"), 6)
 
 
+def tags(lang: str, start: str, dev: str, n: int = 0) -> Corpus:
+    return Corpus(Task("tagger", lang, (f"{start}train.conllu.gz", f"{start}{dev}"), 1, (4,)), ("tag",), 8, n)
+
+
 def names(lang: str, train: str, dev: str, word: int) -> Corpus:
     return Corpus(Task("entities", lang, (train, dev), word, (), word + 1), ("F",), 10)
 
@@ -64,6 +67,8 @@ CORPORA: Dict[str, Corpus] = {
     "Welsh": treebank("xx", "ud_cy_ccg/cy_ccg-ud-"),
     "Hungarian": treebank("hu", "ud_hu_szeged/"),
     "Afrikaans": treebank("af", "ud_af_afribooms/af_afribooms-ud-"),
+    "Chinese tags": tags("zh", "zh_ud_gsd/", "dev.conllu"),
+    "Chinese tags, 100 sentences": tags("zh", "zh_ud_gsd/", "dev.conllu", 100),
     "UNER Chinese": names("zh", UNER.format("train"), UNER.format("dev"), 1),
     "Resume": names("zh", "zh_ner_resume/train.char.bmes.gz", "zh_ner_resume/dev.char.bmes", 0),
     "Weibo": names("zh", "zh_ner_weibo/train.tsv", "zh_ner_weibo/dev.tsv", 0),
@@ -72,26 +77,38 @@ CORPORA: Dict[str, Corpus] = {
 
 
 class Change(NamedTuple):
-    """recipes: that it is for. templates: a set in place of the recipe's. more, less: templates beside it, and none of
-    it. settings: by their paths, "." before those of the component. dropout, epochs: of training."""
+    """recipes, languages: that it is for, () = all languages. templates: a set in place of the recipe's. more:
+    templates beside it. settings: by their paths, "." before those of the component. epochs: 0 = of the corpus.
+    recipe: in place of that of the corpus."""
 
-    recipes: Tuple[str, ...] = ("entities", "morphologizer")
+    recipes: Tuple[str, ...] = ("entities", "morphologizer", "tagger")
     templates: str = ""
     more: Tuple[str, ...] = ()
-    less: Tuple[str, ...] = ()
     settings: Dict[str, Any] = {}
-    drop: float = 0.3
     epochs: int = 0
     recipe: str = ""
+    languages: Tuple[str, ...] = ()
+
+    def is_for(self, task: Task) -> bool:
+        return task.recipe in self.recipes and (not self.languages or task.lang in self.languages)
 
 
+NO_TABLE = {"initialize.lookups": None}
+SEVERAL = ("known_tags[-1]+known_tags[0]+known_tags[1]", "known_tags[-1]+lower[0]", "lower[0]+known_tags[1]")
 CHANGES: Dict[str, Change] = {
     RECIPE: Change(),
+    "no lexicon": Change(("entities",), "chinese_entity_templates.v1", settings=NO_TABLE, languages=("zh",)),
+    "no lexicon, templates of characters": Change(
+        ("entities",), "character_entity_templates.v1", settings=NO_TABLE, languages=("zh",)
+    ),
+    "no lexicon, tags": Change(("tagger",), "chinese_pos_templates.v2", settings=NO_TABLE, languages=("zh",)),
+    "network": Change(("entities",), recipe="neural-entities"),
+    "learn rate 0.02": Change(("morphologizer",), settings={".update_rule.learn_rate": 0.02}),
+    "known tags of several words": Change(("morphologizer",), more=SEVERAL),
+    "log likelihood": Change(("morphologizer",), settings={".objective": "log_likelihood"}),
+    "10 epochs": Change(("morphologizer",), epochs=10),
+    "label pairs": Change(("morphologizer",), settings={".model.label_pairs": True}),
 }
-EXTRA = Path("/tmp/w/c/extra.py")
-if EXTRA.exists():
-    exec(EXTRA.read_text())
-
 
 def main(
     output: Path,
@@ -105,7 +122,7 @@ def main(
     output.parent.mkdir(parents=True, exist_ok=True)
     for name in corpus or CORPORA:
         of_corpus = CORPORA[name]
-        fitting = [each for each, made in CHANGES.items() if of_corpus.task.recipe in made.recipes]
+        fitting = [each for each, made in CHANGES.items() if made.is_for(of_corpus.task)]
         done = {(row["change"], row["seed"]) for row in rows if row["corpus"] == name}
         for seed in range(seeds):
             for each in [each for each in fitting if not change or each in change]:
@@ -132,6 +149,7 @@ def run(corpus: Corpus, change: Change, data: Path, seed: int) -> Dict[str, Any]
     list(nlp.pipe(texts))
     prediction = time.process_time() - start
     scores = of_names(nlp, golds) if corpus.task.recipe == "entities" else of_words(nlp, golds)
+    scores = {name: scores[name] for name in corpus.scores}
     return {"scores": scores, "training": training, "prediction": prediction}
 
 
@@ -146,9 +164,10 @@ def trained(corpus: Corpus, change: Change, data: Path, seed: int) -> Language:
         texts = [Example(blank_of(gold), gold) for gold in golds]
         nlp.initialize(lambda: texts)
     rng = np.random.default_rng(seed)
+    drop = nlp.config["training"]["dropout"]
     for _ in range(change.epochs or corpus.epochs):
         for batch in shares([texts[i] for i in rng.permutation(len(texts))], N_BATCHES):
-            nlp.update(batch, drop=change.drop)
+            nlp.update(batch, drop=drop)
     return nlp
 
 
@@ -160,10 +179,9 @@ def config_of(task: Task, change: Change, path: str, seed: int) -> Config:
     emissions = emissions.get("first", emissions)
     if change.templates:
         emissions["templates"] = {"@misc": f"spacy_hoseq.{change.templates}"}
-    if change.more or change.less:
+    if change.more:
         known = spacy.registry.resolve({"set": emissions["templates"]})["set"]
-        kept = [each for each in map(str, parse_templates(known)) if each not in change.less]
-        emissions["templates"] = [*kept, *change.more]
+        emissions["templates"] = [*known, *change.more]
     for key, value in change.settings.items():
         *above, last = (f"components.{name}{key}" if key.startswith(".") else key).split(".")
         section: Any = config
@@ -175,7 +193,7 @@ def config_of(task: Task, change: Change, path: str, seed: int) -> Config:
 
 def docs_of(nlp: Language, corpus: Corpus, path: Path, n: int = 0) -> Iterator[Doc]:
     """Of ten sentences."""
-    if corpus.task.spans < 0:
+    if corpus.task.recipe == "morphologizer":
         text = gzip.decompress(path.read_bytes()).decode("utf8")
         for doc in conllu_to_docs(text, n_sents=PER_DOC, no_print=True):
             yield Doc(nlp.vocab).from_bytes(doc.to_bytes())
@@ -190,12 +208,14 @@ def without_comments(rows: Rows) -> Rows:
 
 
 def of_words(nlp: Language, golds: List[Doc]) -> Dict[str, float]:
-    """Shares of words with the right part of speech, features, and both."""
+    """Shares of words with the right tag, part of speech, features, and the last two."""
     docs = nlp.pipe([blank_of(gold) for gold in golds])
     pairs = [(t, g) for doc, gold in zip(docs, golds, strict=True) for t, g in zip(doc, gold, strict=True)]
     pos = np.array([t.pos == g.pos for t, g in pairs])
     morph = np.array([str(t.morph) == str(g.morph) for t, g in pairs])
-    return {"pos": float(pos.mean()), "morph": float(morph.mean()), "both": float((pos & morph).mean())}
+    tag = np.array([t.tag == g.tag for t, g in pairs])
+    right = {"tag": tag, "pos": pos, "morph": morph, "both": pos & morph}
+    return {name: float(each.mean()) for name, each in right.items()}
 
 
 def of_names(nlp: Language, golds: List[Doc]) -> Dict[str, float]:
