@@ -593,6 +593,21 @@ def entity_templates_v2(classes: int) -> List[str]:
     return [*entity_templates(), *_of_classes(classes)]
 
 
+def chinese_pos_templates_v3(classes: int) -> List[str]:
+    """`chinese_pos_templates_v2`, and classes."""
+    return [*chinese_pos_templates_v2(), *_of_classes(classes)]
+
+
+def accurate_chinese_pos_templates_v2(classes: int) -> List[str]:
+    """`accurate_chinese_pos_templates`, and classes."""
+    return [*accurate_chinese_pos_templates(), *_of_classes(classes)]
+
+
+def chinese_entity_templates_v2(classes: int) -> List[str]:
+    """`chinese_entity_templates`, and classes."""
+    return [*chinese_entity_templates(), *_of_classes(classes)]
+
+
 def _of_classes(n: int) -> List[str]:
     last = f"word_class{n}"
     return [f"word_class1..{n}[-1..1]", f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]

@@ -1,8 +1,8 @@
 """Configs to begin with, by name: `python -m spacy hoseq init NAME`.
 
 A recipe is a stack of the .cfg files beside this one, over `frame.cfg`; each file holds what it
-changes. The language sets `nlp.lang`, for Chinese the templates and the tokenizer, for English the
-classes of words.
+changes. The language sets `nlp.lang`, for Chinese the templates and the tokenizer, for English and
+Chinese the classes of words.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Dict, NamedTuple, Optional, Tuple
 from spacy.util import get_lang_class
 
 from ..errors import Errors
-from .sections import Layer, composed, read_layer, text_of
+from .sections import Layer, Section, composed, read_layer, text_of
 
 
 class Recipe(NamedTuple):
@@ -55,23 +55,48 @@ RECIPES: Dict[str, Recipe] = {
     ),
 }
 ALIASES = {"ner": "entities"}  # other names of recipes
-CHARACTERS = {  # what is asked of words in letters -> of words in Chinese characters
+
+
+class Words(NamedTuple):
+    """A table of words that recipes of a language read. layer: the file that names it. columns: its
+    classes of each word. sets: templates -> the same, and those classes."""
+
+    layer: str
+    columns: int
+    sets: Dict[str, str]
+
+
+# what is asked of words in letters -> of words in Chinese characters
+CHARACTERS = {
     "english_pos_templates.v2": "chinese_pos_templates.v2",
     "accurate_pos_templates.v1": "accurate_chinese_pos_templates.v1",
     "chunk_word_templates.v1": "word_entity_templates.v1",
     "entity_templates.v1": "chinese_entity_templates.v1",
     "spaced_segmentation_templates.v1": "segmentation_templates.v1",
 }
-CLASSES = {  # -> the same, and the classes of words
-    "english_pos_templates.v2": "english_pos_templates.v3",
-    "accurate_pos_templates.v1": "accurate_pos_templates.v2",
-    "chunk_templates.v1": "chunk_templates.v2",
-    "chunk_word_templates.v1": "chunk_word_templates.v2",
-    "entity_templates.v1": "entity_templates.v2",
+WORDS = {
+    "en": Words(
+        "en",
+        4,
+        {
+            "english_pos_templates.v2": "english_pos_templates.v3",
+            "accurate_pos_templates.v1": "accurate_pos_templates.v2",
+            "chunk_templates.v1": "chunk_templates.v2",
+            "chunk_word_templates.v1": "chunk_word_templates.v2",
+            "entity_templates.v1": "entity_templates.v2",
+        },
+    ),
+    "zh": Words(
+        "zh_words",
+        1,
+        {
+            "chinese_pos_templates.v2": "chinese_pos_templates.v3",
+            "accurate_chinese_pos_templates.v1": "accurate_chinese_pos_templates.v2",
+            "chinese_entity_templates.v1": "chinese_entity_templates.v2",
+        },
+    ),
 }
-# of languages that have a file, too
-TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS, "en": CLASSES}
-SETTINGS = {"en": {"classes": ["classes = 4"]}}  # of these templates
+NO_WORDS = Words("", 0, {})
 PACKAGE = "spacy_hoseq."  # begins the names of its functions
 TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
 
@@ -87,23 +112,32 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     if name not in RECIPES:
         raise ValueError(Errors.HS116.format(name=name, known=", ".join(RECIPES)))
     lang = RECIPES[name].lang if lang is None else lang
-    sets = TEMPLATES.get(lang, {})
     layers = [layer_of(file) for file in ("frame", *RECIPES[name].files)]
-    general = composed(layers).sections.values()
-    if lang == "zh" or any(short(section.function) in sets for section in general):
+    words = WORDS.get(lang, NO_WORDS)
+    if lang == "zh":
         layers.append(layer_of(lang))
+    if any(templates_of(each, lang) in words.sets for each in composed(layers).sections.values()):
+        layers.append(layer_of(words.layer))
     layer = composed([*layers, read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
-    sections = {
-        title: section.made_by(PACKAGE + sets[short(section.function)], SETTINGS.get(lang, {}))
-        if short(section.function) in sets
-        else section
-        for title, section in layer.sections.items()
-    }
+    sections = {title: fitting(section, lang) for title, section in layer.sections.items()}
     return text_of(Layer([*layer.heading, TRAINED_BY], sections))
 
 
-def short(function: str) -> str:
-    return function.removeprefix(PACKAGE)
+def templates_of(section: Section, lang: str) -> str:
+    """The set of templates that a section has in a language, without classes of words."""
+    general = section.function.removeprefix(PACKAGE)
+    return CHARACTERS.get(general, general) if lang == "zh" else general
+
+
+def fitting(section: Section, lang: str) -> Section:
+    """A section with the templates of a language."""
+    words = WORDS.get(lang, NO_WORDS)
+    templates = templates_of(section, lang)
+    if templates in words.sets:
+        settings = {"classes": [f"classes = {words.columns}"]}
+        return section.made_by(PACKAGE + words.sets[templates], settings)
+    is_changed = templates != section.function.removeprefix(PACKAGE)
+    return section.made_by(PACKAGE + templates, {}) if is_changed else section
 
 
 def layer_of(file: str) -> Layer:
