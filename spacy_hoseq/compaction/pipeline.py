@@ -186,7 +186,8 @@ def save_compact(
 
 def only_labels(nlp: Language, folder: Path) -> None:
     """Leave the labels in the strings of a saved pipeline, and of the one that cuts its words."""
-    labels = {label for _, pipe in nlp.components for label in pipe.labels}
+    pipes: List[Any] = [pipe for _, pipe in nlp.components]
+    labels = {label for pipe in pipes for label in pipe.labels}
     StringStore(labels).to_disk(folder / "vocab" / "strings.json")
     segmenter = getattr(nlp.tokenizer, "segmenter", None)
     if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
