@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from spacy.attrs import ENT_IOB, ENT_TYPE, HEAD, IDX, LENGTH, SENT_START
-from spacy.strings import StringStore
+from spacy.strings import StringStore, hash_string
 from spacy.tokens import Doc, SpanGroup
 
 from ..arrays import Floats32, Ints, Keys, Mask
@@ -20,6 +20,7 @@ ENTITIES = "ents"  # the group of `doc.ents` among the spans
 
 
 Group = Tuple[str, List[int], List[int], List[int], NDArray[np.float32]]
+NO_FEATURES = hash_string("_")  # as spaCy has it
 
 
 class Chunks(NamedTuple):
@@ -98,7 +99,10 @@ def _token_values(rows: _Read, outputs: Sequence[str]) -> pa.Array:
         elif name == "prob":
             fields.append(_probabilities(rows))
         else:
-            fields.append(_named(rows.tokens.of(STRINGS[name]), rows.strings))
+            values = rows.tokens.of(STRINGS[name])
+            if name == "morph":
+                values = np.where(values == NO_FEATURES, np.uint64(0), values)
+            fields.append(_named(values, rows.strings))
     return pa.StructArray.from_arrays(fields, fields=list(token_type(outputs)))
 
 

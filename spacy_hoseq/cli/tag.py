@@ -22,6 +22,7 @@ from .progress import progress
 DEFAULTS = ("en", "-")  # pipeline and text
 BEGINNING = 40  # characters of a text in a title
 SIZE = 100_000  # characters of lines that are tagged at once
+WIDEST = 80  # characters of a column
 
 
 @hoseq_cli.command("tag", failed="Nothing tagged")
@@ -144,7 +145,8 @@ def text_table(sentence: Sentence) -> str:
     for number, name in enumerate(sentence.spans):
         columns.append((name, "l", [_said(word.spans[number]) for word in sentence.words]))
     names, aligns, cells = zip(*columns, strict=True)
-    return table(list(zip(*cells, strict=True)), header=names, aligns=aligns)
+    rows = list(zip(*cells, strict=True))
+    return table(rows, header=names, aligns=aligns, max_col=WIDEST)
 
 
 def _said(cell: Cell) -> str:
