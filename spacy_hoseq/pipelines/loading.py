@@ -65,7 +65,8 @@ def load(name: Union[str, Path], **settings: object) -> Language:
     if the pipeline has a list of them (`digests.json`); and every error names the file that cannot
     be read.
 
-    name (str): "en" or "zh" (docs/pipelines.md), the path of a folder, or the name of a package.
+    name (str): "en", "zh" or "af" (docs/pipelines.md), the path of a folder, or the name
+        of a package.
         settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
     RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without
     its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064,

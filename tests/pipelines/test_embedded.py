@@ -61,6 +61,23 @@ def test_english():
     assert all(0 <= score <= 1 for score in chunks.attrs["scores"])
 
 
+@pytest.mark.parametrize(
+    "lang, text, words, lemma",
+    [
+        ("af", "Die kinders speel buite. Hulle lag.", ["Die", "kinders", "speel", "buite", "."], "kind"),
+    ],
+)
+def test_pipelines_of_treebanks(lang, text, words, lemma):
+    """Words, sentences, features and lemmas of raw text."""
+    nlp = spacy_hoseq.load(lang)
+    assert nlp.lang == lang == spacy.blank(lang).lang and nlp.meta["version"] == "1.0.0"
+    doc = nlp(text)
+    first, second = doc.sents
+    assert [token.text for token in first] == words and second.text.endswith(".")
+    (noun,) = (token for token in doc if token.lemma_ == lemma)
+    assert noun.pos_ == "NOUN" and noun.morph.get("Number") == ["Plur"]
+
+
 def test_by_language_or_by_name():
     assert embedded_path("en") == embedded_path("en_hoseq_sm")
     assert spacy_hoseq.load("en", exclude=["hoseq_chunker"]).pipe_names == [
