@@ -1,7 +1,7 @@
 """Changes of recipes for names and for morphology, one at a time, over seeds.
 
     python -m benchmarks.changes metrics/changes.jsonl --data CORPORA [--corpus Resume] [--change "former templates"]
-        [--seeds 3]
+        [--seeds 3] [--page docs/measurements/names.md]
 
 Every run is a line of the output file, and is not done again. A run trains for a fixed number of epochs, and is
 measured on the dev part with the weights after the last one. The threshold of names is fitted on one half of the dev
@@ -35,6 +35,7 @@ from .page import show, write_table
 from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
 
 RECIPE = "recipe"
+TABLES = {"names": ("entities", "tagger"), "morphology": ("morphologizer",)}  # and the recipes of each
 N_BATCHES = 100
 HEADER = ("Corpus: change", "score", "of each seed", "less recipe", "p", "training", "prediction")
 
@@ -103,6 +104,7 @@ CHANGES: Dict[str, Change] = {
     ),
     "no lexicon, tags": Change(("tagger",), "chinese_pos_templates.v2", settings=NO_TABLE, languages=("zh",)),
     "network": Change(("entities",), recipe="neural-entities"),
+    "templates of version 1": Change(("morphologizer",), "morphology_templates.v1"),
     "learn rate 0.02": Change(("morphologizer",), settings={".update_rule.learn_rate": 0.02}),
     "known tags of several words": Change(("morphologizer",), more=SEVERAL),
     "log likelihood": Change(("morphologizer",), settings={".objective": "log_likelihood"}),
@@ -131,10 +133,12 @@ def main(
                 rows.append({"corpus": name, "change": each, "seed": seed, **run(of_corpus, CHANGES[each], data, seed)})
                 srsly.write_jsonl(output, rows)
                 msg.text(f"{name}, {each}, {seed}: {rows[-1]['scores']}, {rows[-1]['training']:.0f} s")
-    cells = list(table(rows))
-    show(HEADER, cells)
-    if page is not None:
-        write_table(page, "changes", HEADER, cells)
+    for title, kinds in TABLES.items():
+        cells = list(table([row for row in rows if CORPORA[row["corpus"]].task.recipe in kinds]))
+        if cells:
+            show(HEADER, cells)
+        if page is not None and cells:
+            write_table(page, title, HEADER, cells)
 
 
 def run(corpus: Corpus, change: Change, data: Path, seed: int) -> Dict[str, Any]:

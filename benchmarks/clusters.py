@@ -21,7 +21,7 @@ import srsly
 import typer
 from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
-from spacy.util import load_config
+from thinc.api import Config
 from wasabi import msg
 
 from spacy_hoseq.cli.clusters import lines
@@ -30,7 +30,7 @@ from spacy_hoseq.recipes import recipe
 from spacy_hoseq.reporting.significance import mcnemar
 
 from .page import show, write_table
-from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
+from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences, without_dictionary
 
 SYSTEMS: Dict[str, Tuple[int, int, bool]] = {  # numbers of clusters of two columns (0: none), lexicon
     "recipe": (0, 0, False),
@@ -148,8 +148,8 @@ def run(folder: Path, settings: Tuple[int, int, bool], seed: int, parts: Dict[st
     lang = parts["train"][0].vocab.lang
     config_path = folder / "config.cfg"
     lang = {"xx": "zh", "en": "xx"}.get(lang, lang)  # (the recipe for English has classes of words already)
-    config_path.write_text(recipe("tagger", lang), encoding="utf8")
-    config = load_config(config_path)
+    text = recipe("tagger", lang)
+    config = without_dictionary(text) if lang == "zh" else Config().from_str(text, interpolate=False)
     columns = classes(folder, settings)
     if columns:
         emissions = config["components"]["hoseq_tagger"]["model"]["emissions"]

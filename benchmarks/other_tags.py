@@ -35,7 +35,7 @@ from spacy_hoseq.reporting.significance import mcnemar
 from .ablations import N_BATCHES, PASSES, blank_of, docs_of
 from .clusters import MIN_COUNT, SWEEPS
 from .page import show, write_table
-from .sizes_corpora import Rows, Task, sentences
+from .sizes_corpora import Rows, Task, sentences, without_dictionary
 
 DAILY = Task("tagger", "zh", ("zh_pfr/train.tsv.gz", "zh_pfr/dev.tsv"), 0, (1,))
 TASKS = {
@@ -134,8 +134,9 @@ def prepared(data: Path, folder: Path) -> Dict[str, Corpus]:
 
 
 def config_of(system: System, folder: Path) -> Config:
-    text = recipe("tagger", "zh")
-    config = Config().from_str(text, interpolate=False, overrides={"paths.train": ""}).interpolate()
+    config = without_dictionary(recipe("tagger", "zh"))
+    config["paths"]["train"] = ""
+    config = config.interpolate()
     component = config["components"]["hoseq_tagger"]
     templates = spacy.registry.resolve({"set": component["model"]["emissions"]["templates"]})["set"]
     more = [*(GUIDE_TAGS if system.guide else ()), *(CLASSES if system.classes else ())]

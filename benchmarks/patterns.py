@@ -31,6 +31,7 @@ from spacy_hoseq.recipes import recipe
 from spacy_hoseq.reporting.significance import mcnemar
 
 from .page import show, write_table
+from .sizes_corpora import without_dictionary
 
 LOW = "low order"
 RULES = {"@misc": "spacy_hoseq.rule_patterns.v1"}
@@ -96,7 +97,7 @@ def run(folder: Path, learner: str, corpus: str, system: str, seed: int) -> Dict
     settings = {**paths, **QUIET, **LEARNERS[learner], "system.seed": seed}
     with tempfile.TemporaryDirectory() as output, contextlib.redirect_stdout(io.StringIO()):
         file = Path(output) / "config.cfg"
-        file.write_text(recipe("tagger", "zh"), encoding="utf8")
+        without_dictionary(recipe("tagger", "zh")).to_disk(file)
         start = time.process_time()
         train(file, Path(output), overrides={**settings, f"{TAGGER}.model.patterns": patterns(system, corpus)})
         training = time.process_time() - start

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import biluo_tags_to_spans, iob_to_biluo
+from thinc.api import Config
 
 PER_DOC = 10  # sentences
 PARTS = ("train", "dev", "test")
@@ -47,6 +48,16 @@ TASKS: Dict[str, Task] = {
         "entities", "zh", ("zh_ner_resume/train.char.bmes.gz", "zh_ner_resume/dev.char.bmes"), 0, (), 1
     ),
 }
+
+
+def without_dictionary(text: str) -> Config:
+    """The recipe of a Chinese tagger without the words that the package knows: what clusters, other corpora and
+    patterns are compared with."""
+    config = Config().from_str(text, interpolate=False)
+    config["initialize"]["lookups"] = None
+    emissions = config["components"]["hoseq_tagger"]["model"]["emissions"]
+    emissions["templates"] = {"@misc": "spacy_hoseq.chinese_pos_templates.v2"}
+    return config
 
 
 def prepared(task: Task, data: Path, n_sentences: int, output: Path) -> Dict[str, int]:

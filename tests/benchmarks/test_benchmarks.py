@@ -327,7 +327,8 @@ def test_learners_of_patterns(benchmarks):
     components = []
     for settings in patterns.LEARNERS.values():
         sources = {f"{patterns.TAGGER}.model.patterns": patterns.patterns("words", "ud")}
-        config = Config().from_str(patterns.recipe("tagger", "zh"), overrides={**settings, **sources})
+        text = patterns.without_dictionary(patterns.recipe("tagger", "zh")).to_str()
+        config = Config().from_str(text, overrides={**settings, **sources})
         nlp = spacy.util.load_model_from_config(config, auto_fill=True)
         components.append(nlp.config["components"]["hoseq_tagger"])
     paper, ours = components
