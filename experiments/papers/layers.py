@@ -2,6 +2,7 @@
 L1, and with all marginals or those above a threshold.
 
     python layers.py METRICS.jsonl CORPUS [--seeds 0,1,2] [--priors l1=0.005,l2=0.001] [--thresholds 0.01,0]
+        [--evaluate 100]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy, with tags and chunks. Every system is a line of
 METRICS.jsonl; what is there is not made again. Each training keeps the weights of the best evaluation on the dev part.
@@ -17,7 +18,7 @@ import io
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Annotated, Any, Dict, Iterator, List, Tuple
 
 import spacy
 import srsly
@@ -42,12 +43,19 @@ def main(
     priors: str = "l1=0.005,l2=0.001",
     thresholds: str = "0.01,0",
     epochs: int = 12,
+    evaluate: Annotated[int, typer.Option(help="updates between two evaluations")] = 100,
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
     for prior in priors.split(","):
         for seed in map(int, seeds.split(",")):
-            key = {"corpus": corpus.name, "prior": prior, "seed": seed, "epochs": epochs}
+            key = {
+                "corpus": corpus.name,
+                "prior": prior,
+                "seed": seed,
+                "epochs": epochs,
+                "evaluate": evaluate,
+            }
             made = {
                 row["threshold"]
                 for row in rows
@@ -58,7 +66,9 @@ def main(
                 for threshold in map(float, thresholds.split(","))
                 if threshold not in made
             ]
-            for row in trained(corpus, prior, missing, seed, epochs) if missing else ():
+            if not missing:
+                continue
+            for row in trained(corpus, prior, missing, seed, epochs, evaluate):
                 rows.append({**key, **row})
                 srsly.write_jsonl(output, rows)
                 msg.text(
@@ -67,7 +77,7 @@ def main(
 
 
 def trained(
-    corpus: Path, prior: str, thresholds: List[float], seed: int, epochs: int
+    corpus: Path, prior: str, thresholds: List[float], seed: int, epochs: int, evaluate: int
 ) -> Iterator[Dict[str, Any]]:
     """A row for each threshold and system; the tagger below them is trained once."""
     with tempfile.TemporaryDirectory() as name:
@@ -76,7 +86,7 @@ def trained(
             **{f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")},
             "system.seed": seed,
             "training.max_epochs": epochs,
-            "training.eval_frequency": 100,
+            "training.eval_frequency": evaluate,
             "training.logger.progress_bar": None,
         }
         fit("tagger", folder / "tagger", {**settings, **prior_of(prior, "hoseq_tagger")})
