@@ -75,18 +75,18 @@ class Structure:
         self.max_states = max_states
         self.label_pairs = label_pairs
         self._all: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
-        self._finished: Kept[InUse] = Kept()
+        self._finished: Kept[Optional[InUse]] = Kept()
         self._prepared: Kept[Weights] = Kept()
         self._learning: Optional[Weights] = None
 
     def in_use(
         self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool
-    ) -> InUse:
+    ) -> Optional[InUse]:
         """definition: of all features, as saved. weights (W,): theirs; finished ones unless
-        `is_train`."""
+        `is_train`. RETURNS None if there are none."""
         every = self._all.of((definition,), lambda: _with_trie(definition, n_labels))
         if is_train:
-            return InUse(*every, _node_weights(*every, weights))
+            return InUse(*every, _node_weights(*every, weights)) if len(weights) else None
         return self._finished.of((every, weights), lambda: _without_zeros(*every, weights))
 
     def prepared(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
@@ -114,8 +114,12 @@ def _with_trie(definition: Dict[str, object], n_labels: int) -> Tuple[PatternFea
     return features, PatternTrie(features.patterns, n_labels)
 
 
-def _without_zeros(features: PatternFeatures, trie: PatternTrie, weights: AnyFloats) -> InUse:
-    """Features with a weight, to predict with."""
+def _without_zeros(
+    features: PatternFeatures, trie: PatternTrie, weights: AnyFloats
+) -> Optional[InUse]:
+    """Features with a weight, to predict with; None if there are none."""
+    if not weights.any():
+        return None
     if not weights.all():
         features = features.without(weights == 0)
         trie = PatternTrie(features.patterns, trie.n_labels)
@@ -160,8 +164,6 @@ def features_of(
 ) -> FiredFeatures:
     """Weights of the patterns that fire at positions, and of configurations at their spans."""
     features, trie, _ = in_use
-    if not features.n_weights:
-        return NO_FEATURES
     fired_by_rules = source.fire(docs) if source.n_rules else None
     result = NO_FEATURES._replace(in_use=in_use)
     if features.patterns and fired_by_rules is not None and (features.rule_of >= 0).any():
@@ -351,7 +353,6 @@ class HeadScorer(Scorer):
             in_use = self.structure.in_use(
                 shim.extra["patterns"], len(trans), weights, is_train=False
             )
-            in_use = in_use if in_use.features.n_weights else None
         self.structure.prepared(trans, in_use)
 
     def forget_words(self) -> None:
@@ -375,9 +376,9 @@ def forward(
     if model.attrs["source"] is not None and "patterns" in shim.extra:
         weights = shim.values("patterns", is_train=is_train)
         in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=is_train)
-        higher_order = features_of(
-            docs, model.attrs["source"], in_use, weights, structure.max_states
-        )
+        if in_use is not None:
+            source = model.attrs["source"]
+            higher_order = features_of(docs, source, in_use, weights, structure.max_states)
     edge_scores, backprop_pairs = _edge_scores(model, docs, len(trans), is_train=is_train)
     prepared = (structure.learning if is_train else structure.prepared)(trans, higher_order.in_use)
     fired = higher_order.fired
