@@ -139,7 +139,7 @@ def sentences_f(nlp: Language, gold: Sequence[Doc]) -> str:
 
 
 def names_f(nlp: Language, names: Sequence[Tuple[Doc, List[Span]]]) -> str:
-    if not {"ner", "hoseq_entities", "hoseq_names"} & set(nlp.pipe_names):
+    if not {"ner", "hoseq_entities"} & set(nlp.pipe_names):
         return "-"
     score = PRFScore()
     for doc, (_, gold) in zip(nlp.pipe(copies(nlp, [doc for doc, _ in names])), names, strict=True):

@@ -64,7 +64,7 @@ def walked(function: Callable[[], Any]) -> Way:
 
 def paths() -> Dict[str, Callable[[], Any]]:
     """What a user does most, by the name of its row."""
-    nlp = spacy_hoseq.load("en")
+    nlp = spacy_hoseq.load("en", exclude=["hoseq_lemmatizer", "hoseq_entities"])
     tagger: Any = nlp.get_pipe("hoseq_tagger")
     learner, sgd = one_that_learns()
     example = tagged(learner)

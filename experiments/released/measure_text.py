@@ -17,6 +17,7 @@ import spacy
 import srsly
 import typer
 from spacy.language import Language
+from spacy.scorer import Scorer
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 
@@ -49,6 +50,9 @@ def main(model: Path, train: Path, dev: Path, output: Path, unspaced: bool = Fal
     if any(doc.spans.get("chunks") for doc in gold) and "hoseq_chunker" in nlp.pipe_names:
         examples = [Example(doc, reference) for doc, reference in zip(nlp.pipe(copies(gold)), gold, strict=True)]
         result["chunks_f"] = chunk_score(examples)["spans_chunks_f"]
+    if any(doc.ents for doc in gold) and "hoseq_entities" in nlp.pipe_names:
+        examples = [Example(doc, reference) for doc, reference in zip(nlp.pipe(copies(gold)), gold, strict=True)]
+        result["names_f"] = Scorer.score_spans(examples, "ents")["ents_f"]
     result["calibration_error"] = calibration_errors(nlp, gold)
     result["tokens_per_second"], result["milliseconds_of_a_sentence"] = speed(nlp, raw, gold, unspaced=unspaced)
     result["load_seconds"] = statistics.median(timed(lambda: spacy.load(model)) for _ in range(PASSES))
@@ -127,19 +131,21 @@ def copies(docs: Iterable[Doc]) -> List[Doc]:
 
 
 def on_gold_words(nlp: Language, gold: Sequence[Doc], known: Set[str]) -> Dict[str, float]:
-    """Accuracy of tags and parts of speech, of all words and of those that are not known."""
+    """Accuracy of tags, parts of speech, features and lemmas, of all words and of those that are not known."""
     pairs = [(a, b) for doc, of in zip(nlp.pipe(copies(gold)), gold, strict=True) for a, b in zip(doc, of, strict=True)]
     new = [(a, b) for a, b in pairs if b.text not in known]
     shares = {}
-    for name in ("tag", "pos"):
+    for name in ("tag", "pos", "morph", "lemma"):
         for kind, some in (("", pairs), ("new_", new)):
             shares[kind + name] = float(np.mean([getattr(a, name) == getattr(b, name) for a, b in some]))
     return shares
 
 
 def calibration_errors(nlp: Language, gold: Sequence[Doc]) -> Dict[str, float]:
-    """Of each tagger: |accuracy - mean probability|, averaged over bins."""
-    examples = [Example(doc, reference) for doc, reference in zip(copies(gold), gold, strict=True)]
+    """Of each tagger: |accuracy - mean probability|, averaged over bins, on every second Doc: those before them fitted
+    the probabilities (calibrate.py)."""
+    held_out = gold[1::2]
+    examples = [Example(doc, reference) for doc, reference in zip(copies(held_out), held_out, strict=True)]
     layers = evaluated(nlp, examples)
     return {layer.component: layer.calibration.ece for layer in layers if layer.attribute in ("tag", "pos")}
 
