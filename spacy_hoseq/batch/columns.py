@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from spacy.attrs import ENT_IOB, ENT_TYPE, HEAD, IDX, LENGTH, SENT_START
-from spacy.strings import StringStore, hash_string
+from spacy.strings import StringStore
 from spacy.tokens import Doc, SpanGroup
 
 from ..arrays import Floats32, Ints, Keys, Mask
@@ -20,7 +20,7 @@ ENTITIES = "ents"  # the group of `doc.ents` among the spans
 
 
 Group = Tuple[str, List[int], List[int], List[int], NDArray[np.float32]]
-NO_FEATURES = hash_string("_")  # as spaCy has it
+NO_FEATURES = StringStore()["_"]  # as spaCy has it
 
 
 class Chunks(NamedTuple):
