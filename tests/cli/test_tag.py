@@ -31,7 +31,7 @@ def test_a_text():
     assert [row[0] for row in words] == ["We", "tag", "it", ".", "Nothing", "is", "lost", "!"]
     assert [row[1] for row in words][:4] == ["PRP", "VBP", "PRP", "."]
     assert all(0 <= float(row[2]) <= 1 for row in words)
-    assert re.search(r"PRON +[01]\.\d\d +NP [01]\.\d\d", result.output)
+    assert re.search(r"PRON +Case=Nom\S+ +[01]\.\d\d +we +[01]\.\d\d +NP [01]\.\d\d", result.output)
 
 
 @pytest.mark.long
