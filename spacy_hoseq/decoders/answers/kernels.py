@@ -224,7 +224,7 @@ FEATURES: "Tuple[Kernel[SumsRequest, Sums], ...]" = (
         lambda r: not r.is_chain and r.keeps_digits,
         lambda r: message_sums(r, PatternWalk, len(r.potentials.weights.trie)),
     ),
-    Kernel(lambda r: True, lambda r: exclusive(r.potentials, r.costs, r.tuning)),
+    Kernel(lambda r: True, lambda r: exclusive(*r)),
 )
 
 

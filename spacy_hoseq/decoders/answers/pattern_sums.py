@@ -135,8 +135,14 @@ def message_sums(request: SumsRequest, walk: Type[InclusiveWalk], n_nodes: int) 
     return total
 
 
-def exclusive(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    """Over longest matches; without patterns these are the labels."""
+def exclusive(
+    potentials: Potentials,
+    costs: Optional[Potentials],
+    tuning: Tuning,
+    labels_alone: bool = False,
+) -> Sums:
+    """Over longest matches; without patterns these are the labels. labels_alone: as `FeatureSums`,
+    but all are summed."""
     total = no_sums(potentials)
     trie = potentials.weights.trie
     columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
