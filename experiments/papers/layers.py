@@ -68,6 +68,12 @@ def main(
             ]
             if not missing:
                 continue
+            # Systems of a run that was stopped are made again, since the later ones start from them.
+            rows = [
+                row
+                for row in rows
+                if not (key.items() <= row.items() and row["threshold"] in missing)
+            ]
             for row in trained(corpus, prior, missing, seed, epochs, evaluate):
                 rows.append({**key, **row})
                 srsly.write_jsonl(output, rows)
@@ -79,7 +85,9 @@ def main(
 def trained(
     corpus: Path, prior: str, thresholds: List[float], seed: int, epochs: int, evaluate: int
 ) -> Iterator[Dict[str, Any]]:
-    """A row for each threshold and system; the tagger below them is trained once."""
+    """A row for each threshold and system; the tagger below them is trained once, and so is what
+    reads its best tags, which no threshold changes."""
+    best: Dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = {
@@ -109,10 +117,15 @@ def trained(
                 "control": ("joint", {**both, **apart}),
             }
             for system in SYSTEMS:
+                if system == "best tags" and best:
+                    yield {**best, "threshold": threshold}
+                    continue
                 config, changes = runs[system]
                 seconds = fit(config, folder / system, changes)
                 measured = counts(folder / system / "model-best", corpus / "test.spacy")
-                yield {"threshold": threshold, "system": system, "seconds": seconds, **measured}
+                row = {"threshold": threshold, "system": system, "seconds": seconds, **measured}
+                best = best or row  # the first system
+                yield row
 
 
 def prior_of(prior: str, component: str) -> Dict[str, float]:
