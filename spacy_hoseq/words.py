@@ -147,7 +147,7 @@ def line_breaks(doc: Doc) -> Keys:
 def trimmed(spans: Iterable[Span]) -> List[Span]:
     """Spans without white space where they begin and end, on the same Doc; those that are nothing
     else are left out."""
-    found = []
+    trimmed_spans = []
     for span in spans:
         first = span.start
         end = span.end
@@ -156,10 +156,12 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
         while first < end and span.doc[end - 1].is_space:
             end -= 1
         if (first, end) == (span.start, span.end):
-            found.append(span)
+            trimmed_spans.append(span)
         elif first < end:
-            found.append(Span(span.doc, first, end, span.label, kb_id=span.kb_id, span_id=span.id))
-    return found
+            trimmed_spans.append(
+                Span(span.doc, first, end, span.label, kb_id=span.kb_id, span_id=span.id)
+            )
+    return trimmed_spans
 
 
 def _annotation(values: NDArray[np.generic], places: Ints) -> NDArray[np.generic]:
@@ -191,9 +193,9 @@ def _user_data(doc: Doc, words: Words) -> Dict[Any, object]:
 
 
 def _spans(spans: Iterable[Span], words: Words) -> List[Span]:
-    found = []
+    of_words = []
     for span in spans:
         first, end = np.searchsorted(words.places, [span.start, span.end]).tolist()
         if first < end:
-            found.append(Span(words, first, end, span.label, kb_id=span.kb_id, span_id=span.id))
-    return found
+            of_words.append(Span(words, first, end, span.label, kb_id=span.kb_id, span_id=span.id))
+    return of_words

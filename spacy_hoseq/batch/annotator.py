@@ -228,7 +228,7 @@ def annotated(loaded: Loaded, rows: List[Given], *, on_docs: bool) -> Annotated:
     the Docs, too."""
     there = [row for row in rows if row is not None]
     try:
-        found = loaded.annotated(there, on_docs)
+        result = loaded.annotated(there, on_docs)
     except Exception as error:  # whatever a component of any package raises
         if len(rows) == 1:
             return Annotated([None], [_problem(error, there)], [None], [None])
@@ -237,10 +237,10 @@ def annotated(loaded: Loaded, rows: List[Given], *, on_docs: bool) -> Annotated:
     places = iter(range(len(there)))
     at = [None if row is None else next(places) for row in rows]
     return Annotated(
-        [None if i is None else found.docs[i] for i in at],
+        [None if i is None else result.docs[i] for i in at],
         [Errors.HS164 if i is None else None for i in at],
-        [None if i is None else found.chunks[i] for i in at],
-        [None if i is None else found.probabilities[i] for i in at],
+        [None if i is None else result.chunks[i] for i in at],
+        [None if i is None else result.probabilities[i] for i in at],
     )
 
 

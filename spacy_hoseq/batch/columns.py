@@ -219,14 +219,14 @@ def _groups(doc: Doc, chunks: Optional[Chunks], strings: StringStore) -> List[Gr
     order of names."""
     groups: List[Group] = []
     if chunks is not None:
-        found = chunks.found
-        labels = [strings.as_int(name) for name in found.types]
+        spans = chunks.found
+        labels = [strings.as_int(name) for name in spans.types]
         p = (
             np.full(len(labels), np.nan, np.float32)
-            if found.probabilities is None
-            else found.probabilities
+            if spans.probabilities is None
+            else spans.probabilities
         )
-        groups.append((chunks.key, found.first, found.end, labels, p))
+        groups.append((chunks.key, spans.first, spans.end, labels, p))
     for name, group in doc.spans.items() if doc.spans else ():
         bounds = [(span.start, span.end, span.label) for span in group]
         first, end, labels = map(list, zip(*bounds, strict=True)) if bounds else ([], [], [])

@@ -75,14 +75,14 @@ class Log:
 
 def replace(path: Path, data: bytes) -> None:
     """Write beside, then rename: under this name there is always a whole file. RAISES OSError."""
-    beside = path.with_name(f"{path.name}{BESIDE}")
+    temporary = path.with_name(f"{path.name}{BESIDE}")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(data)
             to_disk(file)
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def to_disk(file: IO[bytes]) -> None:

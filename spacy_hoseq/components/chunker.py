@@ -205,12 +205,12 @@ class HoseqChunker(StructuredComponent):
         gold = [{*self.target.items(eg.reference)} for eg in examples]
         scores = []
         for threshold in THRESHOLDS:
-            found = [
+            guessed = [
                 {*zip(chunks.first, chunks.end, chunks.types, strict=True)}
                 for chunks in reading.chunks_at(threshold)
             ]
-            right = sum(len(a & b) for a, b in zip(gold, found, strict=True))
-            scores.append(2 * right / max(1, sum(map(len, [*gold, *found]))))
+            right = sum(len(a & b) for a, b in zip(gold, guessed, strict=True))
+            scores.append(2 * right / max(1, sum(map(len, [*gold, *guessed]))))
         smooth = np.convolve(np.pad(scores, 1, mode="edge"), np.full(3, 1 / 3), "valid")
         best = THRESHOLDS[int(smooth.argmax())]
         self.cfg["span_threshold"] = best

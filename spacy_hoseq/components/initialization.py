@@ -39,9 +39,9 @@ def read_examples(get_examples: Callable[[], Iterable[Example]], method: str) ->
     them once more."""
     if not callable(get_examples):
         validate_get_examples(get_examples, method)
-    found = get_examples()
-    examples = list(found or ())
-    validate_get_examples(lambda: examples or found, method)
+    given = get_examples()
+    examples = list(given or ())
+    validate_get_examples(lambda: examples or given, method)
     return examples
 
 

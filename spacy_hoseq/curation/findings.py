@@ -192,13 +192,13 @@ def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Option
     word = int(judgement.first[unit])
     size = int(judgement.sizes[unit])
     best = judgement.reading.best[slice(*region)]
-    found = [
+    spans = [
         *spans_in(judgement, word, judgement.gold[word : word + size]),
         *spans_in(judgement, region[0], best),
     ]
     placed = [
         (judgement.reading.token(a)[1], judgement.reading.token(b - 1)[1] + 1, name)
-        for a, b, name in found
+        for a, b, name in spans
     ]
     return reasons(judgement, word, placed)
 

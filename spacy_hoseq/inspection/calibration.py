@@ -78,7 +78,7 @@ def calibrate(
     RAISES ValueError [HS152]: there are no such components; [HS144]: emissions of a foreign layer;
     [HS145]: too few examples.
     """
-    found = {}
+    calibrations = {}
     own = own_components(nlp, names or (), with_sentences=True)
     wanted = calibratable(nlp) if names is None else list(names)
     for name in wanted or own:
@@ -90,9 +90,9 @@ def calibrate(
     for name in progress(wanted):
         pipe: Any = nlp.get_pipe(name)
         annotated = annotated_before(nlp, name, examples)
-        found[name] = calibrate_one(pipe, annotated)
+        calibrations[name] = calibrate_one(pipe, annotated)
         Conformal(pipe, annotated).keep()
-    return found
+    return calibrations
 
 
 def calibratable(nlp: Language) -> List[str]:
@@ -191,10 +191,10 @@ def _calibrate(pipe: Any, examples: List[Example], factors: Dict[str, float]) ->
     about = 1.0 if pipe.name in factors else best_factor(parts)
     candidates = [about * float(factor) for factor in FACTORS]
     errors = [_error(parts, each) for each in candidates]
-    found = candidates[int(np.argmin(errors))]
-    factors[pipe.name] = factors.get(pipe.name, 1.0) * found
+    best_candidate = candidates[int(np.argmin(errors))]
+    factors[pipe.name] = factors.get(pipe.name, 1.0) * best_candidate
     for shim in weights_in(pipe.model):
-        shim.scale(found)
+        shim.scale(best_candidate)
     pipe.cfg["temperature"] = 1 / factors[pipe.name]
 
 

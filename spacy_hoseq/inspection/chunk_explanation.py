@@ -41,8 +41,8 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
     n = last - first + 1
     if last >= words.stop:
         raise ValueError(Errors.HS146.format(label=span.label_, known="a span within one sentence"))
-    found = _with_chunk(reading, one, at, n, span.label_)
-    is_best = bool((found == best).all())
+    with_chunk = _with_chunk(reading, one, at, n, span.label_)
+    is_best = bool((with_chunk == best).all())
     if against is not None:
         others = _with_chunk(reading, one, at, n, against)
     elif is_best:
@@ -58,7 +58,7 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
         p_against = 1.0 - p
     elif against == OUTSIDE:
         p_against = 1.0 - float(rows[1, 2])  # no chunk overlaps it
-    difference = float((path_score(one, found) - path_score(one, others))[0])
+    difference = float((path_score(one, with_chunk) - path_score(one, others))[0])
     return Explanation(
         component=reading.pipe.name,
         first=span.start,
@@ -69,11 +69,11 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
         p=p,
         p_against=p_against,
         difference=difference,
-        terms=terms_between(reading, first, found, others),
+        terms=terms_between(reading, first, with_chunk, others),
         start=reading.token(words.start)[1],
-        labels=[names[y] for y in found.tolist()],
+        labels=[names[y] for y in with_chunk.tolist()],
         others=[names[y] for y in others.tolist()],
-        changes=_changes(reading, first, n, found, others, against),
+        changes=_changes(reading, first, n, with_chunk, others, against),
         fewest=[],
         instead="",
         turns=[],

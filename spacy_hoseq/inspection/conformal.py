@@ -132,7 +132,7 @@ class Conformal:
         limit = self.threshold(alpha, "chunks")
         for batch in minibatch(docs, BATCH):
             reading = Reading(self._pipe, list(batch))
-            found: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
+            of_docs: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
             representation = str(reading.target.representation)
             rows_of = probable_chunks(
                 reading.answers, reading.labels, representation, 1 - limit, LONGEST
@@ -140,8 +140,8 @@ class Conformal:
             for place, size, label, p in rows_of:
                 doc, first = reading.token(place)
                 _, last = reading.token(place + size - 1)
-                found[doc].append((p, (first, last + 1, label)))
-            for rows in found:
+                of_docs[doc].append((p, (first, last + 1, label)))
+            for rows in of_docs:
                 rows.sort(key=lambda row: (-row[0], row[1]))
                 yield SpanSet([span for _, span in rows], [p for p, _ in rows])
 

@@ -91,7 +91,7 @@ def _features(decisions: Decisions, word: int) -> List[Feature]:
     names = Names(decisions.docs)
     visible = int(decisions.visible[word])
     context = decisions.contexts[word]
-    found = []
+    features = []
     fired = scorer_of(decisions.pipe.model).features.fired(
         decisions.docs, word, context, visible, shim.values(), shim.keys()
     )
@@ -102,8 +102,8 @@ def _features(decisions: Decisions, word: int) -> List[Feature]:
         if weights.any():
             given = [part for part in parts if part.attribute == LABEL]
             said = {part: labels[int(context[slot_of[part.offset]])] for part in given}
-            found.append(names.feature(parts, word, weights, said))
-    return found
+            features.append(names.feature(parts, word, weights, said))
+    return features
 
 
 def _known_neighbours(decisions: Decisions, word: int) -> Dict[int, int]:
@@ -133,9 +133,9 @@ def _neighbours(
         contexts = np.repeat(decisions.contexts[here], n_labels, axis=0)
         contexts[:, slot] = np.arange(n_labels)
         visible = np.full(n_labels, decisions.visible[word])
-        found = decisions.at(np.repeat(here, n_labels), visible, contexts)
-        instead = found.argmax(axis=1)
-        turned = np.flatnonzero((instead != label) & np.isfinite(log_p[neighbour]))
+        log_p_here = decisions.at(np.repeat(here, n_labels), visible, contexts)
+        best_then = log_p_here.argmax(axis=1)
+        turned = np.flatnonzero((best_then != label) & np.isfinite(log_p[neighbour]))
         text = decisions.text(neighbour)
         if len(turned):
             y = int(turned[log_p[neighbour, turned].argmax()])
@@ -146,7 +146,7 @@ def _neighbours(
                     text,
                     names[y],
                     float(np.exp(log_p[neighbour, y])),
-                    names[instead[y]],
+                    names[best_then[y]],
                     cost,
                 )
             )

@@ -127,10 +127,10 @@ def _of_token(token: Token) -> Dict[str, TokenCertainty]:
 
 
 def _of_span(span: Span) -> Dict[str, SpanCertainty]:
-    found: Dict[str, SpanCertainty] = {}
+    certainties_of_span: Dict[str, SpanCertainty] = {}
     wanted: Tuple[object, ...] = (span.start, span.end, span.label_)
     for name, kept in _kept(span.doc).items():
         rows = [row for row in kept["spans"] if tuple(row[:3]) == wanted]
         if rows:
-            found[name] = SpanCertainty(*rows[0][3:])
-    return found
+            certainties_of_span[name] = SpanCertainty(*rows[0][3:])
+    return certainties_of_span

@@ -173,9 +173,9 @@ def features_of(
     if features.configurations is not None and fired_by_rules is not None:
         spans, first, sizes, slots = features.configurations.expand(fired_by_rules)
         if len(spans):
-            earned = weights[features.configurations.weight_of[spans]]
+            span_weights = weights[features.configurations.weight_of[spans]]
             fitting = Configurations(
-                first, sizes, slots, features.configurations.sets, earned, max_states
+                first, sizes, slots, features.configurations.sets, span_weights, max_states
             )
             result = result._replace(configurations=fitting, span_features=spans)
     return result

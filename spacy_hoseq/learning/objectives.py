@@ -209,10 +209,12 @@ def _add_counts(
     weights = potentials.weights
     if weights.has_patterns:
         every = np.concatenate([labels for labels, _ in labellings])
-        found = weights.trie.occurrences(every, np.tile(potentials.lengths, len(labellings)))
+        occurrences = weights.trie.occurrences(every, np.tile(potentials.lengths, len(labellings)))
         signs = np.array([sign for _, sign in labellings], np.float64)
-        of_nodes = signs[found.tokens // n_tokens]
-        gradient.node_weights[:] += np.bincount(found.nodes, of_nodes, minlength=len(weights.trie))
+        of_nodes = signs[occurrences.tokens // n_tokens]
+        gradient.node_weights[:] += np.bincount(
+            occurrences.nodes, of_nodes, minlength=len(weights.trie)
+        )
     for labels, sign in labellings:
         earlier = labels[later - 1].astype(np.intp)
         gradient.scores[np.arange(n_tokens), labels] += sign

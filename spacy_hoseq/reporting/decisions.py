@@ -59,16 +59,16 @@ def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") 
 def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int], List[float]]]":
     """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this
     component."""
-    found: Dict[str, Any] = (
+    kept: Dict[str, Any] = (
         (Doc.has_extension("hoseq_decisions") and doc._.get("hoseq_decisions")) or {}
     )[name]
     sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     result = []
     for span in sentences:
         here = slice(span.start, span.end)
-        order = found["order"][here].tolist()
-        probabilities = found["probabilities"][here].tolist()
-        result.append((span, found["labels"][here], order, probabilities))
+        order = kept["order"][here].tolist()
+        probabilities = kept["probabilities"][here].tolist()
+        result.append((span, kept["labels"][here], order, probabilities))
     return result
 
 

@@ -199,8 +199,8 @@ def _layer(
 
 
 def _hits(of_gold: Items, of_guess: Items) -> str:
-    found = set(of_guess)
-    return "".join("01"[item in found] for item in of_gold if item[2])
+    guessed = set(of_guess)
+    return "".join("01"[item in guessed] for item in of_gold if item[2])
 
 
 def _of_tokens(judgement: Judgement) -> Calibration:

@@ -56,17 +56,20 @@ def calibrate_cli(
         for name in nlp.pipe_names:
             check_free(picture / f"{name}.svg", force)
     examples = dev_examples(nlp, dev)
-    found = calibrate(nlp, examples[: limit or None], component or None, with_bar)
+    calibrations = calibrate(nlp, examples[: limit or None], component or None, with_bar)
     save_compact(nlp, output, overwrite=force, keep_strings=True)
     if picture:
         picture.mkdir(parents=True, exist_ok=True)
-        for name, one in found.items():
+        for name, one in calibrations.items():
             title = f"Probabilities of {name}: {model} on {dev.name}"
             svg = draw_calibration(one.before, one.after, title=title)
             (picture / f"{name}.svg").write_text(svg, encoding="utf8")
     print(
         table(
-            table_rows(found), header=("", "before", "after"), divider=True, aligns=("l", "r", "r")
+            table_rows(calibrations),
+            header=("", "before", "after"),
+            divider=True,
+            aligns=("l", "r", "r"),
         )
     )
     msg.good(f"Written to {output}")

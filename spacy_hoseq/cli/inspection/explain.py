@@ -85,11 +85,11 @@ def explain_cli(
 def having(nlp: Language, names: Sequence[str], label: str) -> List[str]:
     """Components that have a label. RAISES ValueError [HS146]: none has."""
     labels: Dict[str, Any] = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
-    found = [name for name in names if label in labels[name]]
-    if not found:
+    of_label = [name for name in names if label in labels[name]]
+    if not of_label:
         known = "; ".join(f"{', '.join(of)} ({name})" for name, of in labels.items())
         raise ValueError(Errors.HS146.format(label=label, known=known))
-    return found
+    return of_label
 
 
 def chosen(

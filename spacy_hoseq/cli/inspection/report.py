@@ -63,7 +63,7 @@ def report_cli(
             )
         )
     docs = None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
-    found = report(
+    evaluation = report(
         nlp,
         examples,
         model=name_of(model),
@@ -73,12 +73,12 @@ def report_cli(
         curve=output / TRAININGS if curve else None,
         tell=msg.info,
     )
-    write_text(page, as_page(found))
-    write_text(output / "report.md", as_markdown(found))
-    srsly.write_json(output / "report.json", as_json(found))
+    write_text(page, as_page(evaluation))
+    write_text(output / "report.md", as_markdown(evaluation))
+    srsly.write_json(output / "report.json", as_json(evaluation))
     if curve:
         shutil.rmtree(output / TRAININGS)
-    for layer in found.layers:
+    for layer in evaluation.layers:
         scores = ", ".join(
             f"{name} {100 * share.value:.2f}" for name, share in layer.scores.items()
         )

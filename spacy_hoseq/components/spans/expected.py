@@ -100,27 +100,27 @@ def best_chunks(chunks: Sequence[Chunk], n_words: int, threshold: float) -> List
             if value > best[end]:
                 best[end] = value
                 back[end] = chunk
-    found: List[Chunk] = []
+    chosen: List[Chunk] = []
     end = n_words
     while end > 0:
         chunk_here = back[end]
         if chunk_here is None:
             end -= 1
         else:
-            found.append(chunk_here)
+            chosen.append(chunk_here)
             end = chunk_here[0]
-    return found[::-1]
+    return chosen[::-1]
 
 
 def expected_chunks(
     answers: Answers, tags: Sequence[str], representation: str, threshold: float
 ) -> Tuple[Chunks, Floats]:
     """The best set of a batch, and the probability of each of its chunks."""
-    some = list(probable_chunks(answers, tags, representation, threshold))
-    found = best_chunks(some, int(np.sum(answers.lengths)), threshold)
-    first, sizes = (np.array([chunk[i] for chunk in found], np.intp) for i in (0, 1))
-    return Chunks(first, first + sizes, [chunk[2] for chunk in found]), np.array(
-        [chunk[3] for chunk in found], float
+    candidates = list(probable_chunks(answers, tags, representation, threshold))
+    chosen = best_chunks(candidates, int(np.sum(answers.lengths)), threshold)
+    first, sizes = (np.array([chunk[i] for chunk in chosen], np.intp) for i in (0, 1))
+    return Chunks(first, first + sizes, [chunk[2] for chunk in chosen]), np.array(
+        [chunk[3] for chunk in chosen], float
     )
 
 

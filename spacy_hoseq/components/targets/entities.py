@@ -100,9 +100,11 @@ def write_entities(doc: Doc, spans: List[Span], *, overwrite: bool) -> None:
     `overwrite`."""
     kept = [] if overwrite else list(doc.ents)
     blocked = [] if overwrite else blocked_spans(doc)
-    taken: Set[int] = {token for span in [*kept, *blocked] for token in range(span.start, span.end)}
-    found = [span for span in spans if not taken.intersection(range(span.start, span.end))]
-    doc.set_ents([*kept, *found], blocked=blocked)
+    occupied: Set[int] = {
+        token for span in [*kept, *blocked] for token in range(span.start, span.end)
+    }
+    fitting = [span for span in spans if not occupied.intersection(range(span.start, span.end))]
+    doc.set_ents([*kept, *fitting], blocked=blocked)
 
 
 def _translated(tag: "str | None", letters: Dict[str, str]) -> str:

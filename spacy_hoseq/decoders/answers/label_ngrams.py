@@ -112,10 +112,10 @@ class LabelLattice:
         """Of cells outside: the earlier and the later cell, and which of both is within."""
         is_outside = np.zeros(len(self._count), bool)
         is_outside[outside] = True
-        beside = np.flatnonzero(is_outside[:-1] | is_outside[1:])
-        sizes = self._count[beside] * self._count[beside + 1]
-        number = ranges(np.zeros(len(beside), np.intp), sizes)
-        at = beside.repeat(sizes)
+        at_ends = np.flatnonzero(is_outside[:-1] | is_outside[1:])
+        sizes = self._count[at_ends] * self._count[at_ends + 1]
+        number = ranges(np.zeros(len(at_ends), np.intp), sizes)
+        at = at_ends.repeat(sizes)
         n_later = self._count[at + 1]
         earlier = self._first[at] + number // n_later
         later = self._first[at + 1] + number % n_later
@@ -164,22 +164,22 @@ class LabelLattice:
             first = self._first.take(inside)
             count = self._count.take(inside)
         which = np.repeat(np.arange(len(places)), count)
-        found = ranges(first, count)
+        next_cells = ranges(first, count)
         link: Optional[Ints] = None
         values = values.take(which)
         if follows:
-            values *= self._link_p.take(found) / self._p.take(cells[-1].take(which))
-            link = found
-            found = self._link_later.take(found)
+            values *= self._link_p.take(next_cells) / self._p.take(cells[-1].take(which))
+            link = next_cells
+            next_cells = self._link_later.take(next_cells)
         else:
-            values *= self._p.take(found)
+            values *= self._p.take(next_cells)
         kept = np.flatnonzero(values >= threshold)
         if len(kept) < len(values):
             which = which[kept]
-            found = found[kept]
+            next_cells = next_cells[kept]
             values = values[kept]
             link = None if link is None else link[kept]
-        cells = [*(cell.take(which) for cell in cells), found]
+        cells = [*(cell.take(which) for cell in cells), next_cells]
         links = [*(None if other is None else other.take(which) for other in links), link]
         return NGrams(places.take(which), cells, values, links)
 

@@ -76,7 +76,7 @@ def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray
             moved = v[:n, :, None] + weights.precise_trans[trie.label[node[:n]]] + here[:, None, :]
         candidates = moved.reshape(n, -1) + weights.psi[target]
         if t in extra:
-            candidates = candidates + _earned(target, extra[t], len(trie))
+            candidates = candidates + _fired_sums(target, extra[t], len(trie))
         keep, v = _keep(candidates, target, width)
         node = np.take_along_axis(target, keep, axis=1)
         history.append((node, keep // trie.n_labels))
@@ -103,7 +103,7 @@ def _keep(candidates: Floats, target: Ints, width: int) -> Tuple[Ints, Floats]:
     return keep, np.where(np.take_along_axis(repeated, placed, axis=1), -np.inf, scores)
 
 
-def _earned(target: Ints, fired: Tuple[Ints, Ints, Floats], n_nodes: int) -> Floats:
+def _fired_sums(target: Ints, fired: Tuple[Ints, Ints, Floats], n_nodes: int) -> Floats:
     """Weight of the patterns that fire at this token, for each candidate. RETURNS (n, m)."""
     nodes, columns, weights = fired
     keys = columns * n_nodes + nodes

@@ -45,14 +45,16 @@ def make_instances(potentials: Potentials) -> Instances:
     everywhere = np.flatnonzero(weights)
     last = np.tile(np.arange(len(time)), len(everywhere))
     nodes = np.repeat(everywhere, len(time))
-    earned = np.repeat(weights[everywhere], len(time))
+    instance_weights = np.repeat(weights[everywhere], len(time))
     if fired is not None:
         last = np.concatenate([last, fired.tokens])
         nodes = np.concatenate([nodes, fired.nodes])
-        earned = np.concatenate([earned, fired.weights])
+        instance_weights = np.concatenate([instance_weights, fired.weights])
     fits = time[last] + 1 >= trie.depth[nodes]
     keys, which = np.unique(last[fits] * len(trie) + nodes[fits], return_inverse=True)
-    total = np.bincount(which, weights=earned[fits], minlength=len(keys)).astype(np.float64)
+    total = np.bincount(which, weights=instance_weights[fits], minlength=len(keys)).astype(
+        np.float64
+    )
     last, nodes = np.divmod(keys[total != 0], len(trie))
     depth = trie.depth[nodes]
     first_pair = np.cumsum(depth) - depth

@@ -247,9 +247,9 @@ class Learner:
         cells = used.cells.take(left)
         rows = cells // self._n_labels
         begins = np.diff(rows, prepend=-1) != 0
-        found = np.zeros((np.count_nonzero(begins), self._n_labels), stored.dtype)
-        found[np.cumsum(begins) - 1, cells - rows * self._n_labels] = stored.take(left)
-        return SparseRows(self._table.own_features(i, rows[begins]).astype(np.int32), found)
+        values = np.zeros((np.count_nonzero(begins), self._n_labels), stored.dtype)
+        values[np.cumsum(begins) - 1, cells - rows * self._n_labels] = stored.take(left)
+        return SparseRows(self._table.own_features(i, rows[begins]).astype(np.int32), values)
 
     def _features(self, rows: TrainingRows) -> Rows:
         """All features of a batch, those of templates about words first. RETURNS (K, n)."""

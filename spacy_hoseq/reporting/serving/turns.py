@@ -50,7 +50,7 @@ class Turns:
         items must not refer to Docs.
 
         RAISES Gone; Refused [HS180]: the work takes too long; what the iterator raises."""
-        found: List[object] = []
+        items: List[object] = []
         work = 0.0
         async with self._visit(size):
             try:
@@ -60,8 +60,8 @@ class Turns:
                         piece = await run_in_threadpool(next, pieces, END)
                         work += monotonic() - start
                     if piece is END:
-                        return found
-                    found.append(piece)
+                        return items
+                    items.append(piece)
                     if await request.is_disconnected():
                         raise Gone
                     if work > self._seconds:
