@@ -85,6 +85,7 @@ CONTENTS = {
         "measurements/lemmas",
         "measurements/treebanks",
         "measurements/handwriting",
+        "measurements/names",
         "measurements/organisations",
         "measurements/chinese",
         "measurements/chunking",
