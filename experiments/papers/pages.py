@@ -116,9 +116,10 @@ def share(sums: Floats) -> Floats:
 
 
 def two_sided(a: Floats, b: Floats, score: Callable[[Floats], Floats] = share) -> Tuple[float, float]:
-    """Gain of b over a, and twice the smaller tail of the paired bootstrap over sentences."""
+    """Gain of b over a, and twice the smaller tail of the paired bootstrap over sentences. Resamples without a
+    difference belong to both tails."""
     test = paired_bootstrap(a, b, score)
-    return test.gain, min(1.0, 2 * min(test.p, 1 - test.p))
+    return test.gain, min(1.0, 2 * min(test.p, paired_bootstrap(b, a, score).p))
 
 
 def widths_table(rows: List[Row]) -> Table:
@@ -322,7 +323,8 @@ def layers_table(rows: List[Row]) -> Table:
     for name, systems in layer_groups(rows):
         for system, runs in systems.items():
             f, tags = (spread([100 * run[of] for run in runs]) for of in ("f", "tags"))
-            paper = [published("azuma-matsumoto", "2", PAPER_NAMES.get(system, ""), of) for of in ("F", "tags")]
+            of_paper = "" if name[0].endswith("names") else PAPER_NAMES.get(system, "")  # chunks alone
+            paper = [published("azuma-matsumoto", "2", of_paper, of) for of in ("F", "tags")]
             lines.append([" ".join(name), system, f, paper[0], tags, paper[1], str(len(runs))])
     return ("Corpus, prior, threshold", "System", "F", "paper: F", "Tags, %", "paper: tags", "Seeds"), lines
 
