@@ -37,7 +37,8 @@ def calibrated(nlp: Language, components: List[str], every: int = 2) -> None:
         for path in paths.split(","):
             examples += list(annotated_corpus(path, [])(nlp))[::every]
         found = calibrate(nlp, examples, names=[name])[name]
-        print(f"{name}: T = {found.temperature:.4f}; log loss {found.before.log_loss:.4f} -> {found.after.log_loss:.4f}")
+        losses = f"{found.before.log_loss:.4f} -> {found.after.log_loss:.4f}"
+        print(f"{name}: T = {found.temperature:.4f}; log loss {losses}")
 
 
 if __name__ == "__main__":

@@ -98,9 +98,9 @@ nlp = spacy_hoseq.load("{lang}")
 
 ## How good it is
 
-On development parts, which also chose the settings. Sentences and words are found in raw text (F of both ends); the other
-columns are of gold words. ECE: expected calibration error of the probabilities of tags, 15 bins, on the half of the texts
-that did not fit them.
+On development parts, which also chose the settings. Sentences and words are found in raw text (F of both ends); the
+other columns are of gold words. ECE: expected calibration error of the probabilities of tags, 15 bins, on the half of
+the texts that did not fit them.
 
 {table}
 

@@ -85,7 +85,8 @@ def test_parquet_is_the_default(tmp_path):
 
 def test_fields_excluded_components_and_ids(tmp_path):
     (tmp_path / "in.csv").write_text("n,body\n7,It works.\n")
-    options = ("--text-key", "body", "--id-key", "n", "--fields", "tag,word", "--exclude", "hoseq_chunker,hoseq_lemmatizer")
+    excluded = ("--exclude", "hoseq_chunker,hoseq_lemmatizer")
+    options = ("--text-key", "body", "--id-key", "n", "--fields", "tag,word", *excluded)
     assert run("en", tmp_path / "in.csv", "-o", tmp_path / "out", "-f", "jsonl", *options)[0] == 0
     (row,) = srsly.read_jsonl(tmp_path / "out" / "parts" / "000000.jsonl")
     assert row["id"] == "7" and [list(token) for token in row["tokens"]] == [["start", "end", "word", "tag"]] * 3

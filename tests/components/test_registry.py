@@ -86,6 +86,8 @@ def test_names_follow_the_conventions():
         for name in names:
             if group == "spacy_factories":
                 assert "." not in name and name.startswith("hoseq_")
+            elif group == "spacy_languages":
+                assert re.fullmatch(r"[a-z]{2}", name)
             elif group != "spacy_cli":
                 assert re.fullmatch(r"spacy_hoseq\.\w+\.v[1-4]", name)
 
