@@ -19,7 +19,8 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 GROUPS = {"spacy_factories": "factories", "spacy_architectures": "architectures", "spacy_scorers": "scorers",
           "spacy_misc": "misc", "spacy_readers": "readers", "spacy_batchers": "batchers",
           "spacy_callbacks": "callbacks", "spacy_augmenters": "augmenters",
-          "spacy_tokenizers": "tokenizers", "spacy_cli": "cli", "thinc_layers": "layers"}  # fmt: skip
+          "spacy_tokenizers": "tokenizers", "spacy_cli": "cli", "spacy_languages": "languages",
+          "thinc_layers": "layers"}  # fmt: skip
 
 SCRIPT = """
 import json, sys
