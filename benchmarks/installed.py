@@ -37,7 +37,7 @@ N_PARTS = 5  # of the text that speed is measured on
 N_LOADS = 3
 TYPES = {"PERSON": "PER", "PER": "PER", "ORG": "ORG", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC"}
 LOAD = """
-import sys, time, spacy_hoseq
+import sys, time, spacy, spacy_hoseq
 start = time.process_time()
 spacy_hoseq.load(sys.argv[1])
 print(time.process_time() - start)

@@ -117,8 +117,8 @@ def _with_trie(definition: Dict[str, object], n_labels: int) -> Tuple[PatternFea
 def _without_zeros(
     features: PatternFeatures, trie: PatternTrie, weights: AnyFloats
 ) -> Optional[InUse]:
-    """Features with a weight, to predict with; None if there are none."""
-    if not weights.any():
+    """Features with a weight, to predict with; None if the layer has none."""
+    if not len(weights):
         return None
     if not weights.all():
         features = features.without(weights == 0)

@@ -272,7 +272,8 @@ def test_it_travels_by_name_path_and_bytes(tmp_path, annotate):
     by_path = Annotator(tmp_path / "model")
     carried = by_path.with_bytes()
     assert by_path.fingerprint == annotate.fingerprint == carried.fingerprint and carried.schema == by_path.schema
-    assert len(pickle.dumps(annotate)) < 10_000 < len(pickle.dumps(carried)) < 4 * 1024**2
+    assert len(pickle.dumps(annotate)) < 100_000  # labels
+    assert 1024**2 < len(pickle.dumps(carried)) < 6 * 1024**2
     for one in (by_path, carried):
         command = [sys.executable, "-W", "error::RuntimeWarning", "-c", IN_ANOTHER_PROCESS]
         done = subprocess.run(command, input=pickle.dumps(one), capture_output=True, check=True)

@@ -4,6 +4,8 @@ import gzip
 
 import pytest
 
+from spacy_hoseq.pipelines import embedded_path
+
 from ..repository import ROOT
 
 TURNS = [
@@ -52,7 +54,7 @@ def test_texts_are_paragraphs_and_sentences(benchmarks, tmp_path):
 def test_every_row_is_measured(benchmarks):
     rows = benchmarks("pipelines").ROWS
     texts = ["The old dog sees a cat.", "It runs."]
-    job = {"model": "spacy_hoseq/pipelines/en_hoseq_sm", "before": texts, "new": texts, "calls": texts, "rows": rows}
+    job = {"model": str(embedded_path("en")), "before": texts, "new": texts, "calls": texts, "rows": rows}
     for name, components in rows.items():
         found = benchmarks("pipelines_worker").measured(job, ROOT, name)
         calls = ["call", "call again"] if components is None else []

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from importlib.metadata import metadata
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ import spacy_hoseq
 from ..repository import ROOT
 
 METADATA = metadata("spacy-hoseq")
+PACKAGE = Path(spacy_hoseq.__file__).parent
 REPOSITORY = "https://github.com/spacy-hoseq/spacy_hoseq"
 PAGES = f"{REPOSITORY}/blob/main/"
 IMAGES = "https://raw.githubusercontent.com/spacy-hoseq/spacy_hoseq/main/"
@@ -61,9 +63,8 @@ def test_the_description_can_be_rendered(description):
 def test_licences_and_versions():
     assert METADATA["License-Expression"] == "MIT AND CC-BY-SA-4.0"
     files = METADATA.get_all("License-File")
-    assert "LICENSE" in files and sum(path.startswith("spacy_hoseq/pipelines/") for path in files) == len(
-        list((ROOT / "spacy_hoseq" / "pipelines").glob("*/LICENSE")) or files[1:]
-    )
+    there = sorted(path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.glob("*/*/LICENSE"))
+    assert sorted(set(files) - {"LICENSE"}) == there and "LICENSE" in files and len(there) > 3
     assert METADATA["Version"] == spacy_hoseq.__version__
     pythons = [line.rpartition(" ")[2] for line in METADATA.get_all("Classifier") if "Python :: 3." in line]
     assert METADATA["Requires-Python"] == f">={pythons[0]}" and "3.13" in pythons
