@@ -14,7 +14,10 @@ from . import systems
 
 DATA = Path(__file__).parent / "data"
 HALF = 1e-4  # weights are kept in half precision: where rounding differs, one of them may be its neighbour
-pytestmark = pytest.mark.filterwarnings(r"ignore:\[HW003\]")  # probabilities of a margin
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore:\[HW003\]"),  # probabilities of a margin
+    pytest.mark.filterwarnings(r"ignore:\[W095\]"),  # saved by a later spaCy
+]
 
 
 def golden(name):
