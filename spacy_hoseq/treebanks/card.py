@@ -21,7 +21,6 @@ GIVEN = ("token_f", "sents_f")  # with gold words
 DIVISION = (
     "of every ten groups of ten sentences the ninth is for the test, the tenth for development."
 )
-SPACY = ">=3.8.13,<3.9.0"  # as pyproject.toml has it
 UNKNOWN = "unknown: the folder of the treebank does not say"
 
 CARD = """# {name}
@@ -97,7 +96,7 @@ def meta_of(
     return {
         "name": name,
         "version": "1.0.0",
-        "spacy_version": SPACY,
+        "spacy_version": ">=3.8.13,<3.9.0",  # as pyproject.toml has it
         "description": f"{lang}: sentences, tags, parts of speech, features and lemmas, from {treebank.name}.",
         "license": treebank.licence or UNKNOWN,
         "sources": sources,
