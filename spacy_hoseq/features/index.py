@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyInts, Keys, Rows, distinct
 from ..kept import are_same
-from .keys import ABSENT
+from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
 FEW = 4_096  # keys whose tables are read as a whole
@@ -42,9 +42,11 @@ class ExactIndex:
     search go on.
 
     keys (F,) uint64: distinct, none of them 0; key i has row i.
+    bits (int): the lowest bits, which are all that is compared (`bits_of`).
     """
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, bits: int = KEY_BITS) -> None:
+        self._compared = lowest_bits(bits)
         self._make_room(len(keys))
         self.n_rows = self._n_keys = 0
         self.add(keys)
@@ -68,7 +70,7 @@ class ExactIndex:
     def lookup(self, keys: Keys) -> Rows:
         """Most time is spent in waiting for memory: of many keys, each array is read only where it
         matters; of a few (`FEW`) it is the calls that take time."""
-        flat = keys.reshape(-1)
+        flat = (keys & self._compared).reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
         exists = flat != ABSENT
         at_home = self._slot_keys.take(slots)

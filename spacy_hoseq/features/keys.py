@@ -16,7 +16,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 import numpy as np
 from spacy.strings import get_string_id
 
-from ..arrays import Keys
+from ..arrays import Keys, distinct
 from ..errors import Errors
 from .templates import Part, Template
 
@@ -24,6 +24,9 @@ ABSENT = np.uint64(0)
 # values beyond the sentence's ends
 BEFORE = np.uint64(get_string_id("<s>"))
 AFTER = np.uint64(get_string_id("</s>"))
+
+KEY_BITS = 64
+MISTAKEN = 1e-6  # how often a feature without a weight may be taken for one that has one
 
 CELLS = 32_768  # keys that are made together
 _MULTIPLIER_1 = np.uint64(
@@ -46,6 +49,28 @@ def mix(state: Keys, values: Keys) -> Keys:
     mixed = (mixed ^ (mixed >> _SHIFT_1)) * _MULTIPLIER_1
     result: Keys = (mixed ^ (mixed >> _SHIFT_2)) * _MULTIPLIER_2
     return result
+
+
+def lowest_bits(bits: int) -> np.uint64:
+    """Ones in so many places."""
+    return np.uint64(2**bits - 1)
+
+
+def bits_of(keys: Keys) -> int:
+    """Bits that tell these keys apart from all others, as far as they were kept (`shortened`): those
+    of the largest, in whole bytes. No key that is among them is missed, whatever their number."""
+    return -(-int(keys.max(initial=0)).bit_length() // 8) * 8
+
+
+def shortened(keys: Keys) -> Keys:
+    """The lowest bytes of keys, as few as tell them apart from each other, and from all other features
+    but for one in a million: one that is not among F keys of b bits equals one of them with
+    probability F / 2^b. keys (F,): distinct."""
+    for bits in range(8, KEY_BITS, 8):
+        short = keys & lowest_bits(bits)
+        if len(keys) < MISTAKEN * 2**bits and short.all() and len(distinct(short)) == len(keys):
+            return short
+    return keys
 
 
 def row_keys(columns: Sequence[Keys]) -> Keys:

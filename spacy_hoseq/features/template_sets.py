@@ -503,6 +503,13 @@ def english_pos_templates_v2() -> List[str]:
     return [*KNOWN_TAGS, *english_pos_templates()]
 
 
+def sentence_templates_v2() -> List[str]:
+    """`sentence_templates`, and the last sign of the word before with the word and the shapes that
+    follow: a capital "He" begins a sentence behind any abbreviation."""
+    ends = ["orth[0]", "short_shape[-1]+orth[0]", "short_shape[0]+short_shape[1]"]
+    return [*sentence_templates(), *(f"suffix1[-1]+{each}" for each in ends)]
+
+
 def chinese_pos_templates_v2() -> List[str]:
     """`chinese_pos_templates`, and which tags the words had in training."""
     return [*KNOWN_TAGS, *chinese_pos_templates()]

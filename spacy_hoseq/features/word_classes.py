@@ -33,7 +33,8 @@ from spacy.strings import get_string_id
 from ..errors import Errors
 from .attributes import register_attribute
 
-# {"columns": names of the classes of each, "words": packed keys, and numbers of names}
+# {"columns": names of the classes of each, "rows": packed keys, and numbers of names}; "words" in
+# place of "rows": the same as earlier versions packed it
 TABLE = "hoseq_word_classes"
 MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
@@ -73,10 +74,20 @@ def word_classes(
     of_words = np.array(
         [[numbers[k][rows[key][k]] for key in keys] for k in range(n_columns)], "<u2"
     )
-    packed = zlib.compress(np.array(keys, "<u4").tobytes() + of_words.tobytes(), 9)
     lookups = Lookups()
-    lookups.add_table(TABLE, {"columns": names, "words": packed})
+    packed = pack_rows(np.array(keys, np.uint32), of_words)
+    lookups.add_table(TABLE, {"columns": names, "rows": packed})
     return lookups
+
+
+def pack_rows(keys: NDArray[np.uint32], of_words: NDArray[np.uint16]) -> bytes:
+    """keys (W,): ascending; of_words (K, W). RETURNS the first bytes of all differences of keys, then
+    their second bytes, and so on, and the same of the numbers: much alike stands together."""
+    differences = np.diff(keys, prepend=np.uint32(0)).astype("<u4")
+    numbers = np.ascontiguousarray(of_words, "<u2").reshape(-1)
+    parts = (differences, numbers)
+    places = [part.view(np.uint8).reshape(len(part), part.itemsize).T for part in parts]
+    return zlib.compress(b"".join(place.tobytes() for place in places), 9)
 
 
 def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
@@ -131,16 +142,18 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     if number > len(names):
         raise ValueError(Errors.HS007.format(name=f"word_class{number}", table=TABLE, n=len(names)))
     keys = (tuple([word.orth for word in words]), tuple([word.lower for word in words]))
-    numbers = _numbers_of(*keys, table["words"], len(names))[number - 1].tolist()
+    is_old = "words" in table
+    packed = table["words" if is_old else "rows"]
+    numbers = _numbers_of(*keys, packed, len(names), is_old)[number - 1].tolist()
     return [names[number - 1][i] for i in numbers]
 
 
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other
 def _numbers_of(
-    words: Tuple[int, ...], lower: Tuple[int, ...], packed: bytes, n_columns: int
+    words: Tuple[int, ...], lower: Tuple[int, ...], packed: bytes, n_columns: int, is_old: bool
 ) -> NDArray[np.uint16]:
     """The numbers of the classes of words, or else of their lower-case forms (K, W); 0 = none."""
-    keys, classes = _unpacked(packed, n_columns)
+    keys, classes = _unpacked(packed, n_columns, is_old)
     if not len(keys):
         return np.zeros((n_columns, len(words)), np.uint16)
     wanted = (np.array([lower, words], np.uint64) & np.uint64(KEY)).astype(np.uint32)
@@ -152,9 +165,17 @@ def _numbers_of(
 
 
 @lru_cache(maxsize=8)
-def _unpacked(packed: bytes, n_columns: int) -> Tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+def _unpacked(
+    packed: bytes, n_columns: int, is_old: bool
+) -> Tuple[NDArray[np.uint32], NDArray[np.uint16]]:
     """Keys of all words (W,), sorted, and the numbers of their classes (K, W)."""
-    data = zlib.decompress(packed)
+    data = np.frombuffer(zlib.decompress(packed), np.uint8)
     n_words = len(data) // (4 + 2 * n_columns)
-    numbers = np.frombuffer(data, "<u2", offset=4 * n_words)
-    return np.frombuffer(data, "<u4", n_words), numbers.reshape(n_columns, n_words)
+    of_keys = data[: 4 * n_words]
+    of_numbers = data[4 * n_words :]
+    if not is_old:
+        of_keys = np.ascontiguousarray(of_keys.reshape(4, -1).T).reshape(-1)
+        of_numbers = np.ascontiguousarray(of_numbers.reshape(2, -1).T).reshape(-1)
+    keys = of_keys.view("<u4")
+    numbers = of_numbers.view("<u2").reshape(n_columns, n_words)
+    return keys if is_old else np.cumsum(keys, dtype=np.uint32), numbers

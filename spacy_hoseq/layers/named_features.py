@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 from ..arrays import Floats, Ints, Keys
 from ..features.attributes import Attribute, lexical_attribute, token_values
 from ..features.extract import FeatureExtractor
+from ..features.keys import KEY_BITS, lowest_bits
 from ..features.sequences import sequence_lengths
 from ..features.templates import Part
 
@@ -92,10 +93,12 @@ class Names:
         return str(strings[value]) if value in strings else str(value)
 
 
-def names_fired(extractor: FeatureExtractor, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+def names_fired(
+    extractor: FeatureExtractor, docs: List[Doc], keys: Keys, bits: int = KEY_BITS
+) -> Dict[int, str]:
     """What features are called that fire in some docs, by their keys. keys: those that are asked
-    for."""
-    fired = extractor.keys(docs)
+    for. bits: of which they have the lowest."""
+    fired = extractor.keys(docs) & lowest_bits(bits)
     templates, words = np.nonzero(np.isin(fired, keys))
     _, first = np.unique(fired[templates, words], return_index=True)
     names = Names(docs)

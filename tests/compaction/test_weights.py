@@ -71,7 +71,8 @@ def test_pruned_features_do_not_fire():
     weights.apply(Pruning(0.1, 0.0))
     weights.finish()
     kept = weights_of(model).extra["keys"].tolist()
-    assert kept == sorted(set(keys.tolist()) - set(keys[[2, 3, 4]].tolist()))
+    others = np.delete(keys, [2, 3, 4])
+    assert kept == sorted((others & np.uint64(0xFFFFFF)).tolist())  # 8 keys of 3 bytes: 8 / 2^24 < 1e-6
 
 
 def test_order_of_old_models_is_mended():

@@ -51,7 +51,7 @@ def copy(saved, tmp_path):
 
 def other_entry(table):
     key = next(iter(table))
-    table[key] = table.get("words", b"")[:-1] + b"?" if "columns" in table else [7]
+    table[key] = table.get("rows", b"")[:-1] + b"?" if "columns" in table else [7]
 
 
 def fewer_entries(table):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_hoseq.features.index import ExactIndex, HashedIndex, KeyCounter
+from spacy_hoseq.features.keys import bits_of, shortened
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 
 RNG = np.random.default_rng(7)
@@ -146,3 +147,23 @@ def test_counter_without_keys():
     counter.add(np.zeros((3, 4), U64))
     counter.add(np.zeros((3, 4), U64), np.ones(4, int))
     assert counter.frequent(1).tolist() == []
+
+
+@pytest.mark.parametrize("n_keys, bits", [(0, 8), (1, 24), (10, 24), (1000, 32), (5000, 40)])
+def test_short_keys_are_found_as_long_ones(n_keys, bits):
+    """And others are not, of 20,000."""
+    keys = np.random.default_rng(n_keys).integers(1, 2**64, size=n_keys, dtype=U64)
+    short = shortened(keys)
+    assert (short < U64(2**bits)).all() and bits_of(short) <= bits
+    index = ExactIndex(short, bits_of(short))
+    assert index.lookup(keys).tolist() == list(range(n_keys))
+    others = np.random.default_rng(n_keys + 1).integers(1, 2**64, size=20_000, dtype=U64)
+    assert (index.lookup(np.append(others, U64(0))) == n_keys).all()
+    assert (shortened(short) == short).all()
+
+
+def test_keys_that_agree_in_their_lowest_bytes_stay_longer():
+    keys = np.array([1 << 40 | 7, 2 << 40 | 7, 3 << 56], U64)
+    assert shortened(keys).tolist() == keys.tolist()
+    assert shortened(keys[:2]).tolist() == keys[:2].tolist()
+    assert bits_of(keys[:2]) == 48

@@ -13,6 +13,7 @@ from ...arrays import Floats32, Keys, Lengths, Rows
 from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor, counted_keys, rows_of
 from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
+from ...features.keys import bits_of
 from ...features.sequences import names_and_lengths
 from ...features.templates import Template, parse_templates
 from ...kept import Kept
@@ -130,7 +131,9 @@ class Features:
 
 
 def _index_of(known: Dict[str, Any]) -> Index:
-    return HashedIndex(known["hash_rows"]) if "hash_rows" in known else ExactIndex(known["keys"])
+    if "hash_rows" in known:
+        return HashedIndex(known["hash_rows"])
+    return ExactIndex(known["keys"], bits_of(known["keys"]))
 
 
 class SparseScorer(Scorer):
@@ -187,7 +190,8 @@ class SparseScorer(Scorer):
                 yield names.feature(parts, word, of_templates[k])._replace(key=int(keys[k]))
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        return names_fired(self.features.extractor, docs, keys)
+        bits = bits_of(self.shim.extra.get("keys", keys))
+        return names_fired(self.features.extractor, docs, keys, bits)
 
     def define(self, texts: TrainingTexts) -> None:
         self.index(*(texts.annotated() if self.reads_annotation else [texts.docs()]))

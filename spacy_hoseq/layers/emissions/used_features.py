@@ -7,6 +7,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...features.index import ExactIndex, HashedIndex, Index, SomeRows
+from ...features.keys import bits_of
 from ...learning.cell_table import CellTable
 from ...learning.used_weights import Used, UsedCells
 from ..weights.shim import Summands
@@ -29,8 +30,10 @@ class UsedFeatures(NamedTuple):
         if "hash_rows" in known:
             return cls(HashedIndex(known["hash_rows"]), _every(whole))
         rows, table = _some(whole)
-        chosen = ExactIndex(known["keys"][rows]) if index is None else SomeRows(index, rows)
-        return cls(chosen, table)
+        if index is not None:
+            return cls(SomeRows(index, rows), table)
+        keys = known["keys"]
+        return cls(ExactIndex(keys[rows], bits_of(keys)), table)
 
 
 def _every(whole: Used) -> Summands:

@@ -17,7 +17,7 @@ from ...decoders.answers import LabelLattice, NGrams
 from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import ExactIndex
-from ...features.keys import LabelTemplate, label_keys
+from ...features.keys import LabelTemplate, bits_of, label_keys
 from ...features.sequences import by_doc, sequence_lengths
 from ...features.templates import parse_templates
 from ...features.upstream_templates import split_upstream
@@ -171,7 +171,8 @@ class MarginalFeatures:
         yet."""
         if "keys" not in known:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
-        return self._index.of((known,), lambda: ExactIndex(known["keys"]))
+        keys = known["keys"]
+        return self._index.of((known,), lambda: ExactIndex(keys, bits_of(keys)))
 
     def active_of_short(
         self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex

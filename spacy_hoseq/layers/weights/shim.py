@@ -32,6 +32,7 @@ from thinc.shims import Shim
 
 from ...arrays import AnyInts, Floats32
 from ...errors import Errors
+from ...features.keys import shortened
 from ...kept import Kept
 from ...learning.cell_table import CellTable
 from ...learning.gradients import Gradient
@@ -245,17 +246,19 @@ class WeightsShim(LayerShim):
             self.set(Parameter(name, values, nonnegative=parameter.nonnegative, resumed=True))
 
     def drop_features(self) -> None:
-        """Forget features whose weights are zero, and bring the others in ascending order; hashed
-        rows stay."""
+        """Forget features whose weights are zero, shorten the keys of the others, and bring them in
+        ascending order; hashed rows stay."""
         if "keys" not in self.extra or "table" not in self.parameters:
             return
         (table,) = self.feature_weights()
         keys = self.extra["keys"]
+        n_features = len(keys)
         rows = np.unique(table.cells // table.shape[1])
-        rows = rows[rows < len(keys)]
-        rows = rows[np.argsort(keys[rows])]
-        self.extra = {**self.extra, "keys": keys[rows]}
-        self.set_feature_weights([table.taking(np.append(rows, len(keys)))])
+        rows = rows[rows < n_features]
+        keys = shortened(keys[rows])
+        order = np.argsort(keys)
+        self.extra = {**self.extra, "keys": keys[order]}
+        self.set_feature_weights([table.taking(np.append(rows[order], n_features))])
 
     def n_features(self) -> int:
         return len(self.extra.get("keys", ()))
