@@ -225,3 +225,9 @@ def test_gold_on_other_tokens_is_learnt(variant):
     assert tags_of(nlp, "thecat runs")[1] == "V"
     assert tags_of(nlp, "a dog s leeps") == ["D", "N", "V", "V"]
     assert set(tagger_of(nlp).labels) == {"D", "N", "V"} < set(LABELS)
+
+
+def test_a_warning_names_five_unknown_labels_and_counts_the_others():
+    words = [f"w{i}" for i in range(8)]
+    with pytest.warns(UserWarning, match=r"\[HW001\] 8 tokens .*\(L0, L1, L2, L3, L4, 3 others\)"):
+        permitted([example(words, words, [f"L{i}" for i in range(8)])])

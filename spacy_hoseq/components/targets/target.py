@@ -18,6 +18,7 @@ from ...features.sequences import WordDocs, words_of
 Items = List[Tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
 SPANS = "spans."  # how the place of a span group begins
 ENTS = "ents"
+NAMED = 5  # unknown labels in a warning
 
 
 class LabelTable:
@@ -156,9 +157,10 @@ def permitted_labels(values: Keys, examples: Sequence[Example], table: LabelTabl
     masks, unknown = table.masks(values)
     if unknown.any():
         names = sorted({_name_of(value, examples) for value in set(values[unknown].tolist())})
-        warnings.warn(
-            Warnings.HW001.format(labels=", ".join(names), n=int(unknown.sum())), stacklevel=2
-        )
+        others = len(names) - NAMED
+        labels = ", ".join([*names[:NAMED], *([f"{others} others"] if others > 0 else [])])
+        message = Warnings.HW001.format(labels=labels, n=int(unknown.sum()))
+        warnings.warn(message, stacklevel=2)
     return masks
 
 
