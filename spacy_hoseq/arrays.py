@@ -1,4 +1,4 @@
-"""What arrays are called, by what they hold. One place for all rooms."""
+"""Types of arrays, named for what they hold."""
 
 from typing import TypeVar
 

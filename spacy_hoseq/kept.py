@@ -1,4 +1,4 @@
-"""What is made from other objects and kept beside them."""
+"""Values made from an object and kept with it."""
 
 from operator import is_
 from typing import Any, Callable, Generic, Optional, Tuple, TypeVar

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are first asked for (PEP 562).
+"""Names of a package that are loaded when they are first used (PEP 562).
 
 spaCy loads the factories, architectures and functions that a config names; the front door of their
 package must not load all others with them.

@@ -1,4 +1,4 @@
-"""What a config names, and what every tool may ask of it.
+"""spaCy components, and what every tool may ask of them.
 
 component   `HoseqTagger` and the others: `SequenceComponent`, those with p(y | x) `StructuredComponent`
 target      where its labels stand on a Doc: `component.target`, or `target_at("tag")`

@@ -61,8 +61,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
     overwrite (bool): replace what is set already.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN": not known.
     save_decisions (bool): leave the order of decisions on the Doc (`doc._.hoseq_decisions`).
-    seed (int): of the feature dropout.
-    scorer (Callable): what `score` asks, None = nothing.
+    seed (int): seed of the feature dropout.
+    scorer (Callable): the function that scores; None = no score.
 
     RAISES ValueError [HS027, HS040, HS062, HS081, HS092, HS096]: impossible settings.
     """

@@ -99,10 +99,10 @@ class HoseqChunker(StructuredComponent):
     annotate_ents (bool): chunks are entities, too.
     overwrite (bool): replace the span group and the entities that are set already.
     save_marginals (bool): leave the probabilities of tags on the Doc (`doc._.hoseq_marginals`).
-    span_threshold (float): instead of the best labelling, the chunks that are right in expectation:
-        0.5, or half the F that is reached. None = the best labelling.
-    seed (int): of the feature dropout.
-    scorer (Callable): what `score` asks, None = nothing.
+    span_threshold (float): take the chunks that are right in expectation: half of the F that is
+        reached, such as 0.47. None = the best labelling.
+    seed (int): seed of the feature dropout.
+    scorer (Callable): the function that scores; None = no score.
 
     RAISES ValueError [HS027, HS060, HS067, HS081, HS084]: impossible settings.
     """

@@ -51,7 +51,7 @@ class HoseqTagger(StructuredComponent):
 
     objective (str): the loss. "perceptron" and "max_margin" decode, "log_likelihood" trains
         probabilities.
-    decoder (Decoder): what labels are predicted, and what training decodes with.
+    decoder (Decoder): how labels are found, in prediction and in training.
     update_rule (UpdateRule): how linear weights follow the gradient.
     average (bool or str): predict with a mean of the weights over all updates; "late" = later ones
         weigh more.
@@ -61,8 +61,8 @@ class HoseqTagger(StructuredComponent):
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
     save_marginals (bool): leave the probabilities of all labels on the Doc
         (`doc._.hoseq_marginals`).
-    seed (int): of the feature dropout.
-    scorer (Callable): what `score` asks, None = nothing.
+    seed (int): seed of the feature dropout.
+    scorer (Callable): the function that scores; None = no score.
 
     target (Target): where labels stand, if that is no attribute.
     RAISES ValueError [HS060, HS062, HS067]: impossible settings.

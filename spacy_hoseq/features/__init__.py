@@ -1,4 +1,4 @@
-"""What is seen of a text: templates of attributes -> keys of features -> rows of weights.
+"""Templates of attributes -> keys of features -> rows of weights.
 
 `parse_templates` reads template strings, a `FeatureExtractor` computes their keys for whole
 batches, and `register_attribute` adds an attribute of words (docs/reference/templates.md).

@@ -464,9 +464,8 @@ def chunk_templates() -> List[str]:
 
 
 def upstream_chunk_templates() -> List[str]:
-    """What `chunk_templates` says of tags, of the labels of an earlier component
-    (features/upstream_templates.py), up to three in a row: longer strings cost time and gain
-    nothing here."""
+    """Labels of an earlier component, up to three in a row, as `chunk_templates` reads tags
+    (features/upstream_templates.py)."""
     return _tag_strings("upstream", longest=3)
 
 
@@ -499,7 +498,7 @@ def multilayer_templates(n_tags: int = 45) -> List[str]:
 
 
 def english_pos_templates_v2() -> List[str]:
-    """`english_pos_templates`, and which tags the words had in training."""
+    """`english_pos_templates` with known tags."""
     return [*KNOWN_TAGS, *english_pos_templates()]
 
 
@@ -511,13 +510,13 @@ def sentence_templates_v2() -> List[str]:
 
 
 def chinese_pos_templates_v2() -> List[str]:
-    """`chinese_pos_templates`, and which tags the words had in training."""
+    """`chinese_pos_templates` with known tags."""
     return [*KNOWN_TAGS, *chinese_pos_templates()]
 
 
 def accurate_pos_templates() -> List[str]:
-    """`english_pos_templates_v2`, and more of the words around and of their tags in training. Most
-    look at one word, which costs no time in tagging."""
+    """`english_pos_templates_v2`, more words around, and more of their tags in training. Most look
+    at one word, which costs no time in tagging."""
     return [
         *english_pos_templates_v2(),
         "orth[-1]",
@@ -566,52 +565,52 @@ def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
 
 
 def english_pos_templates_v3(classes: int) -> List[str]:
-    """`english_pos_templates_v2`, and classes."""
+    """`english_pos_templates_v2` with word classes."""
     return [*english_pos_templates_v2(), *_of_classes(classes)]
 
 
 def accurate_pos_templates_v2(classes: int) -> List[str]:
-    """`accurate_pos_templates`, and classes."""
+    """`accurate_pos_templates` with word classes."""
     return [*accurate_pos_templates(), *_of_classes(classes)]
 
 
 def morphology_templates_v2(classes: int) -> List[str]:
-    """`morphology_templates`, and classes."""
+    """`morphology_templates` with word classes."""
     return [*morphology_templates(), *_of_classes(classes)]
 
 
 def morphology_templates_v4(classes: int) -> List[str]:
-    """`morphology_templates_v3`, and classes."""
+    """`morphology_templates_v3` with word classes."""
     return [*morphology_templates_v3(), *_of_classes(classes)]
 
 
 def chunk_word_templates_v2(classes: int) -> List[str]:
-    """`chunk_word_templates`, and classes."""
+    """`chunk_word_templates` with word classes."""
     return [*chunk_word_templates(), *_of_classes(classes)]
 
 
 def chunk_templates_v2(classes: int) -> List[str]:
-    """`chunk_templates`, and classes."""
+    """`chunk_templates` with word classes."""
     return [*chunk_templates(), *_of_classes(classes)]
 
 
 def entity_templates_v2(classes: int) -> List[str]:
-    """`entity_templates`, and classes."""
+    """`entity_templates` with word classes."""
     return [*entity_templates(), *_of_classes(classes)]
 
 
 def chinese_pos_templates_v3(classes: int) -> List[str]:
-    """`chinese_pos_templates_v2`, and classes."""
+    """`chinese_pos_templates_v2` with word classes."""
     return [*chinese_pos_templates_v2(), *_of_classes(classes)]
 
 
 def accurate_chinese_pos_templates_v2(classes: int) -> List[str]:
-    """`accurate_chinese_pos_templates`, and classes."""
+    """`accurate_chinese_pos_templates` with word classes."""
     return [*accurate_chinese_pos_templates(), *_of_classes(classes)]
 
 
 def chinese_entity_templates_v2(classes: int) -> List[str]:
-    """`chinese_entity_templates`, and classes."""
+    """`chinese_entity_templates` with word classes."""
     return [*chinese_entity_templates(), *_of_classes(classes)]
 
 

@@ -230,8 +230,7 @@ def HigherOrderTagger(
     label_pairs: bool = True,
     parts: Optional[PartsOf] = None,
 ) -> TaggerModel:
-    """Potentials of higher-order sequence labelling. What computes the emissions, and from what, is
-    not its concern.
+    """Potentials of higher-order sequence labelling: emissions, transitions and label patterns.
 
     emissions: one score per label and token: sparse linear, neural, a sum of both, your own.
     patterns: where higher-order features come from; None = first order.
@@ -240,13 +239,13 @@ def HigherOrderTagger(
         token.
     max_states (int): limit on the states of a token that configurations (label sets, gaps) may
         need.
-    transitions: what the text says of pairs of labels, one score per pair and token (L * L columns,
-        the earlier label first), on top of those that are the same everywhere; None = nothing. Not
+    transitions: scores of label pairs that depend on the text, one per pair and token (L * L
+        columns, the earlier label first), added to those of `label_pairs`; None = none. Not
         together with patterns.
     label_pairs (bool): one weight for each pair of neighbouring labels; False = none, so that
         without patterns and transitions every token is labelled on its own.
-    parts: what labels are made of (`label_parts.py`): emissions are of these, and so are weights
-        for pairs, beside those of `label_pairs`; None = each label stands for itself.
+    parts: parts of labels that share weights (`label_parts.py`), in emissions and in pairs of
+        labels; None = each label has weights of its own.
     RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1;
         [HS099]: both patterns and transitions.
     """

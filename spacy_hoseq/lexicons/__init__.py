@@ -1,5 +1,4 @@
-"""What is known of words beforehand: clusters made from raw text, lists of words with their
-tags."""
+"""Clusters of words made from raw text, and lists of words with their tags."""
 
 from ..lazy_names import lazy_names
 

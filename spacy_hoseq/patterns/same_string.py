@@ -30,12 +30,12 @@ class Pair(NamedTuple):
 
 
 class SameStringPairs:
-    """For two neighbouring mentions of a string of tokens: one weight for each type of chunks that
-    both are.
+    """Two neighbouring mentions of a string of tokens: one weight for each type of chunk that both
+    are.
 
     types: such as ["ORG"]; the tags must be of "bilou" or "start_end".
-    min_size, max_size (int): tokens of a string, from 2. Strings that both mentions have a longer
-        one of do not count.
+    min_size, max_size (int): tokens of a string, from 2. Only the longest strings that both
+        mentions have count.
     max_distance (int): most tokens between two mentions, from 0. Every pair that is open at a token
         can double its states.
     RAISES ValueError [HS034]: settings that cannot work.

@@ -16,8 +16,8 @@ from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
 
 
 class SameWordPairs:
-    """For two neighbouring mentions of a word: one weight for each set of labels that both mentions
-    have one of.
+    """Two neighbouring mentions of a word: one weight for each label set that has the labels of
+    both.
 
     The configurations are Z x any* x Z (Qian et al. 2009, section 2). Pairs lie within one
     sequence: use Docs without sentence boundaries, or one Doc for a paragraph, to reach further.

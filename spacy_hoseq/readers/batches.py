@@ -22,7 +22,7 @@ def batch_by_share(
     the order of the examples. With eval_frequency = n_batches, the end of every epoch is evaluated:
     the first epoch has one batch more.
 
-    n_batches (int): in an epoch. Fewer examples than that are gone through several times.
+    n_batches (int): batches in an epoch. Fewer examples than that are repeated.
     max_words (int): words in a batch, about: an epoch of more than n_batches * max_words words has
     a multiple of n_batches batches, and as many evaluations. Twice as many words lie in memory of a
     corpus that streams.

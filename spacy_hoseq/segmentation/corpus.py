@@ -27,12 +27,12 @@ def segmented_corpus(
     """Examples whose tokens are the units of texts, and whose tags say of what word they are a
     part: "B-NN", "E-NN".
 
-    path: a .spacy file or a folder of them, with words. They are written without spaces, whatever
-        the file says, but for one between two of letters or digits. kinds: the attribute of words,
-        "tag" or "pos", that labels tell apart: what a word is says much of where it ends. "last" =
-        the last words of sentences from others, in text as it is written. "" = none. own_words
-        (bool): the table of known words is made of these texts, too, so that the own words of each
-        do not count in it. limit (int): read so many Docs only; 0 = all.
+    path: a .spacy file or a folder of them, with words. Words are joined without spaces, except
+        between two of letters or digits. kinds: "tag" or "pos": labels also have this attribute of
+        the word, which helps to find its end. "last": labels tell the last words of sentences from
+        others, in text as it is written. "": neither. own_words (bool): the table of known words is
+        made of these texts, too, so leave out the words of each text itself. limit (int): read so
+        many Docs only; 0 = all.
     RAISES ValueError [E913]: no path; [HS123]: other kinds.
     """
     if path is None:

@@ -28,7 +28,7 @@ FOLDER = "segmenter"
 
 
 def make_character_tokenizer(sentences: bool = True) -> Callable[[Language], "CharacterTokenizer"]:
-    """Registered: what a config names under [nlp.tokenizer].
+    """A tokenizer that cuts text into words by a tagger of characters, for [nlp.tokenizer].
 
     sentences (bool): mark where sentences begin, too: where the labels of the segmenter say so, or
         else after 。！？ and at line breaks.

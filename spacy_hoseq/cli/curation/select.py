@@ -39,13 +39,13 @@ def select_cli(
         "entropy", "--by", help="Measure of doubt: entropy, margin or confidence"
     ),
     diverse: bool = typer.Option(
-        True, "--diverse/--no-diverse", help="Not many texts with the same doubtful words"
+        True, "--diverse/--no-diverse", help="Avoid texts with the same doubtful words"
     ),
     per_word: bool = typer.Option(
         False, "--per-word", help="Annotation is paid by the word, not by the text"
     ),
     doubtful: float = typer.Option(
-        0.05, "--doubtful", "-d", help="A word is doubtful above: 1 - p(label)"
+        0.05, "--doubtful", "-d", help="A word is doubtful if 1 - p(label) is above this"
     ),
     component: Optional[List[str]] = typer.Option(
         None, "--component", help="Default: all taggers and chunkers"

@@ -33,7 +33,7 @@ def calibrate_cli(
     ),
     output: Path = typer.Option(..., "--output", "-o", help="Directory to write"),
     component: Optional[List[str]] = typer.Option(
-        None, "--component", help="Default: all to whom none listens"
+        None, "--component", help="Default: all that no other listens to"
     ),
     picture: Optional[Path] = typer.Option(None, "--picture", help="Folder for a picture of each"),
     limit: int = typer.Option(0, "--limit", help="Use so many texts of the corpus only; 0 = all"),

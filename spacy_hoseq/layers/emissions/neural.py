@@ -19,8 +19,8 @@ def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] =
     """Token vectors through one linear layer: unnormalised label scores. Trained by
     `[training.optimizer]`.
 
-    tok2vec: any tok2vec, or the listener of a tok2vec or transformer, which hears of white-space
-        tokens too: their vectors are left out here, and get no gradient. nO (int): number of
+    tok2vec: any tok2vec, or the listener of a tok2vec or transformer, whose vectors of white-space
+        tokens are left out, and get no gradient. nO (int): number of
         labels; found in initialization.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None

@@ -45,9 +45,8 @@ def SparseLinear(
     templates: feature templates (see features/templates.py).
     min_count (int): features seen fewer times in the training data have no weight. Not used with
         `hash_rows`.
-    hash_rows (int): rows of a hashed table, for corpora that are streamed and so cannot be searched
-        for features beforehand; features then may share a row. None = an exact index of the
-        features seen in training.
+    hash_rows (int): rows of a hashed table, for streamed corpora; features may share a row. None =
+        an exact index of the features seen in training.
     nO (int): number of labels; found in initialization.
     RAISES ValueError [HS010-HS013]: bad templates; [HS016], [HS017]: impossible `hash_rows` or
     `min_count`.
