@@ -29,7 +29,7 @@ def words(tmp_path, monkeypatch):
 
 
 def test_columns(words):
-    said = re.findall(r"^\| (`.*?) \|", section(PAGE, "From raw text to a DataFrame"), re.MULTILINE)
+    said = re.findall(r"^\| (`.*?) \|", section(PAGE, "Get a DataFrame of words"), re.MULTILINE)
     assert [name for row in said for name in re.findall(r"`(\w+)`", row)] == [
         "id", "sentence", "token", "start", "end", "word", "lemma", "tag", "pos", "tag_prob",
         "chunk", "chunk_prob", "entity", "entity_prob",
