@@ -24,6 +24,9 @@ from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
 FEW = 4_096  # keys whose tables are read as a whole
+WINDOW = np.arange(
+    1, 9
+)  # slots further on that are looked at together: they lie in one line of memory
 
 
 class Index(Protocol):
@@ -72,37 +75,35 @@ class ExactIndex:
         matters; of a few (`FEW`) it is the calls that take time."""
         flat = (keys & self._compared).reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
-        exists = flat != ABSENT
         at_home = self._slot_keys.take(slots)
-        hit = (at_home == flat) & exists
+        hit = at_home == flat
         if len(flat) <= FEW:
-            rows = np.where(hit, self._slot_rows.take(slots), np.int32(self.n_rows))
-            open_ = np.flatnonzero((self._crowded.take(slots) & exists) > hit)
+            rows = np.where(hit, self._slot_rows.take(slots), NO_ROW)
+            open_ = np.flatnonzero(self._crowded.take(slots) > hit)
         else:
             hits = np.flatnonzero(hit)
-            rows = np.full(len(flat), self.n_rows, np.int32)
+            rows = np.full(len(flat), NO_ROW)
             rows[hits] = self._slot_rows.take(slots.take(hits))
-            occupied = np.flatnonzero((at_home != flat) & (at_home != ABSENT) & exists)
+            occupied = np.flatnonzero(~hit & (at_home != ABSENT))
             open_ = occupied[self._crowded.take(slots.take(occupied))]
         slots = slots.take(open_)
-        wanted = flat.take(open_)
         while len(open_):  # the few whose key may lie further on
-            slots = (slots + 1) & int(self._mask)
-            there = self._slot_keys.take(slots)
-            hit = there == wanted
-            rows[open_[hit]] = self._slot_rows.take(slots[hit])
-            going_on = ~hit & (there != ABSENT)
-            open_ = open_[going_on]
-            slots = slots[going_on]
-            wanted = wanted[going_on]
-        result: Rows = rows.reshape(keys.shape)
+            window = (slots[:, None] + WINDOW) & int(self._mask)
+            there = self._slot_keys.take(window)
+            found = there == flat.take(open_)[:, None]
+            which, place = found.nonzero()
+            rows[open_.take(which)] = self._slot_rows.take(window[which, place])
+            going_on = np.flatnonzero(~(found | (there == ABSENT)).any(axis=1))
+            open_ = open_.take(going_on)
+            slots = slots.take(going_on) + len(WINDOW)
+        result: Rows = np.minimum(rows, np.int32(self.n_rows)).reshape(keys.shape)
         return result
 
     def _make_room(self, n_keys: int) -> None:
         size = 1 << max(4, int(4 * n_keys - 1).bit_length())
         self._mask = np.uint64(size - 1)
         self._slot_keys = np.zeros(size, np.uint64)
-        self._slot_rows = np.zeros(size, np.int32)
+        self._slot_rows = np.full(size, NO_ROW)  # of ABSENT
         self._crowded = np.zeros(size, bool)
 
     def _fill(self, keys: Keys, rows: NDArray[np.int32]) -> None:
