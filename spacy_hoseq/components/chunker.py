@@ -201,7 +201,8 @@ class HoseqChunker(StructuredComponent):
         """As all components: the one with the largest F, its neighbours counted in."""
         if self.cfg["span_threshold"] is None:
             return None
-        reading: Any = self.read([eg.predicted for eg in examples], preset=False)
+        asked = Asked(probable=THRESHOLDS[0])
+        reading: Any = self.read([eg.predicted for eg in examples], asked, preset=False)
         gold = [{*self.target.items(eg.reference)} for eg in examples]
         scores = []
         for threshold in THRESHOLDS:
@@ -217,7 +218,11 @@ class HoseqChunker(StructuredComponent):
         return best
 
     def _asked(self) -> Asked:
-        return Asked(nodes=self.cfg["save_marginals"], continues=self.continues)
+        return Asked(
+            nodes=self.cfg["save_marginals"],
+            continues=self.continues,
+            probable=self.cfg["span_threshold"],
+        )
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> ChunkReading:
         potentials = self._possible_labels(docs, preset=preset)

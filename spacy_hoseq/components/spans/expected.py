@@ -16,16 +16,58 @@ walk over their ends.
 Checked against enumeration in tests/components/spans/test_expected.py.
 """
 
+from functools import lru_cache
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats, Ints, Mask, distinct
 from ...chunks import LETTERS, Chunks, grammar
 from ...decoders.answers import Answers
 from ...errors import Errors
 
 Chunk = Tuple[int, int, str, float]  # first word, words, type, probability
+MOST = 0.999  # that a first tag needs, however probable a chunk has to be
+
+
+class GrowingTags(NamedTuple):
+    """Tags of chunks by type (K,): of the only, the first, an inner and the last word. types (K,):
+    their names. kinds (L,): the type of a tag that begins chunks, -1 of others. continues (L, L):
+    pairs of tags across which a chunk goes on."""
+
+    types: List[str]
+    only: Ints
+    first: Ints
+    inner: Ints
+    last: Ints
+    kinds: Ints
+    continues: Mask
+
+    def begun(self, kinds: Ints, size: int) -> Ints:
+        """Of so many words, and perhaps of more. kinds (C,). RETURNS (C, size)."""
+        labels = np.repeat(self.inner.take(kinds)[:, None], size, axis=1)
+        labels[:, 0] = self.first.take(kinds)
+        return labels
+
+    def whole(self, kinds: Ints, size: int) -> Ints:
+        """Of exactly so many words."""
+        labels = self.begun(kinds, size)
+        labels[:, -1] = (self.only if size == 1 else self.last).take(kinds)
+        return labels
+
+
+@lru_cache(maxsize=64)
+def growing_tags(tags: Tuple[str, ...], representation: str) -> GrowingTags:
+    rules = grammar(tags, representation)
+    types = sorted({tag[2:] for tag in tags if tag[1:2] == "-"})
+    ids: Dict[str, int] = {tag: i for i, tag in enumerate(tags)}
+    only, first, inner, last = (
+        np.array([ids[f"{letter}-{name}"] for name in types], np.intp)
+        for letter in LETTERS[representation]
+    )
+    kinds = np.full(len(tags), -1)
+    kinds[only] = kinds[first] = np.arange(len(types))
+    return GrowingTags(types, only, first, inner, last, kinds, rules.pairs & ~rules.first)
 
 
 def probable_chunks(
@@ -37,50 +79,29 @@ def probable_chunks(
 ) -> Iterator[Chunk]:
     """All chunks whose probability is `least` or more, but 0. answers: over the tags. longest
     (int): words of a chunk."""
-    ids: Dict[str, int] = {tag: i for i, tag in enumerate(tags)}
-    rules = grammar(tags, representation)
-    goes_on = rules.pairs & ~rules.first
-    only, start, middle, last = list(LETTERS[representation])
-    types = sorted({tag[2:] for tag in tags if tag[1:2] == "-"})
-    ends = np.cumsum(answers.lengths)
-    ends_at: Ints = np.repeat(ends, answers.lengths)
-    growing = [
-        _Growing(np.arange(len(ends_at)), np.full(len(ends_at), k)) for k in range(len(types))
-    ]
-    alive = (
-        _Growing(*(np.concatenate(parts) for parts in zip(*growing, strict=True)))
-        if types
-        else None
-    )
+    growing = growing_tags(tuple(tags), representation)
+    # no chunk is more probable than its first tag
+    entries = answers.probable(min(max(least, 0.0), MOST))
+    kinds = growing.kinds.take(entries.labels)
+    n_words = int(answers.lengths.sum())
+    kind, first = np.divmod(distinct((kinds * n_words + entries.tokens)[kinds >= 0]), n_words)
+    sequence_ends = np.cumsum(answers.lengths)
+    ends = sequence_ends.take(np.searchsorted(sequence_ends, first, side="right"))
     size = 1
-    while alive is not None and len(alive.first) and (longest is None or size <= longest):
-        letters = [only] if size == 1 else [start, *[middle] * (size - 2), last]
-        table = np.array([[ids[f"{letter}-{name}"] for letter in letters] for name in types])
-        sizes = np.full(len(alive.first), size)
-        p = answers.segments(alive.first, sizes, table[alive.kind].reshape(-1), goes_on)
+    while len(first) and (longest is None or size <= longest):
+        sizes = np.full(len(first), size)
+        labels = growing.whole(kind, size).reshape(-1)
+        p = answers.segments(first, sizes, labels, growing.continues, least=least)
         for i in np.flatnonzero((p >= least) & (p > 0)).tolist():
-            yield int(alive.first[i]), size, types[alive.kind[i]], float(p[i])
-        begun = np.array(
-            [
-                [ids[f"{letter}-{name}"] for letter in [start, *[middle] * (size - 1)]]
-                for name in types
-            ]
-        )
-        fits = alive.first + size < ends_at[alive.first]
-        some = _Growing(alive.first[fits], alive.kind[fits])
-        going = answers.segments(
-            some.first, np.full(len(some.first), size), begun[some.kind].reshape(-1)
-        )
-        kept = (going >= least) & (going > 0)
-        alive = _Growing(some.first[kept], some.kind[kept])
+            yield int(first[i]), size, growing.types[kind[i]], float(p[i])
+        fits = np.flatnonzero(first + size < ends)
+        labels = growing.begun(kind.take(fits), size).reshape(-1)
+        p = answers.segments(first.take(fits), sizes.take(fits), labels, least=least)
+        kept = fits.compress((p >= least) & (p > 0))
+        first = first.take(kept)
+        kind = kind.take(kept)
+        ends = ends.take(kept)
         size += 1
-
-
-class _Growing(NamedTuple):
-    """Chunks that may go on. first, kind (C,)."""
-
-    first: Ints
-    kind: Ints
 
 
 def best_chunks(chunks: Sequence[Chunk], n_words: int, threshold: float) -> List[Chunk]:

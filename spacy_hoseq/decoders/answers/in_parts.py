@@ -13,7 +13,7 @@ Checked against enumeration in tests/decoders/answers/test_in_parts.py.
 """
 
 from functools import cached_property
-from typing import Callable, List, NamedTuple, Optional, Tuple, cast
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from ..problem import (
     Tuning,
     least_reaching,
     neighbours,
+    ranges,
     reach,
 )
 from ..pruning import least_likely, likely_labels
@@ -116,6 +117,36 @@ class PartSums:
         return ProbableLabels(
             tokens, labels, p, earlier.take(kept), later.take(kept), pairs.take(kept)
         )
+
+    def segments(
+        self,
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
+        continues: Optional[Mask],
+        least: float,
+    ) -> Optional[Floats]:
+        """Labels that are no cells are less probable than `least`, and so are their segments."""
+        asked = self._asked
+        if asked.probable is None or least < asked.probable:
+            return None
+        if continues is not None and not np.array_equal(continues, cast(Any, asked.continues)):
+            return None
+        cells, stop, weights, _ = self._known
+        n_labels = len(weights)
+        numbers = cells.tokens * n_labels + cells.labels
+        wanted = ranges(first, sizes) * n_labels + labels
+        at = np.searchsorted(numbers, wanted).clip(max=len(numbers) - 1)
+        p = cells.p.take(at)
+        pairs = cells.alpha.take(at[:-1]) * weights[labels[:-1], labels[1:]]
+        pairs *= cells.message.take(at[1:])
+        go_on = np.ones(len(at))
+        np.divide(pairs, p[:-1], out=go_on[1:])
+        starts = np.cumsum(sizes) - sizes
+        go_on[starts] = 1.0
+        go_on[numbers.take(at) != wanted] = 0.0
+        last = np.ones(len(sizes)) if continues is None else stop.take(at[starts + sizes - 1])
+        return Factors(p[starts], go_on, last).product(sizes)
 
 
 def part_sums(

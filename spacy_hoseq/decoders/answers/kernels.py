@@ -333,9 +333,14 @@ class _Answers(Answers):
         sizes: AnyInts,
         labels: Optional[AnyInts] = None,
         continues: Optional[Mask] = None,
+        least: float = 0.0,
     ) -> Floats:
         if labels is not None:
-            return self._posterior.segments(first, sizes, labels, continues)
+            p = None
+            if least > 0 and self._together is not None:
+                check_segments(first, sizes, self.lengths)
+                p = self._together.segments(first, sizes, labels, continues, least)
+            return self._posterior.segments(first, sizes, labels, continues) if p is None else p
         factors = None
         if continues is not None and self._together is not None:
             factors = self._together.factors(continues)

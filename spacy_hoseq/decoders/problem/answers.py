@@ -235,7 +235,12 @@ class Posterior(Marginals, Protocol):
         ...
 
     def segments(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask] = None
+        self,
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
+        continues: Optional[Mask] = None,
+        least: float = 0.0,
     ) -> Floats:
         """The probability that some tokens have these labels, and that what they stand for ends
         there.
@@ -244,7 +249,7 @@ class Posterior(Marginals, Protocol):
 
         first, sizes (C,): the tokens of each segment, within one sequence. labels (sum of sizes,):
         theirs, end to end. continues (L, L) bool: pairs of labels across which a segment would go
-        on, such as B-NP, I-NP; None = none.
+        on, such as B-NP, I-NP; None = none. least (float): probabilities below it may be 0.
         RETURNS (C,). RAISES ValueError [HS098]: a segment that is empty, or not within one
         sequence.
         """
@@ -273,6 +278,17 @@ class Together(Protocol):
 
     def probable(self, least: float) -> Optional[ProbableLabels]: ...
 
+    def segments(
+        self,
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
+        continues: Optional[Mask],
+        least: float,
+    ) -> Optional[Floats]:
+        """As `Posterior.segments`, of segments that lie within sequences."""
+        ...
+
 
 class Answers(Marginals, Protocol):
     """All that can be asked of p(y | x) of a batch. Nothing is computed before it is asked for, and
@@ -295,6 +311,7 @@ class Answers(Marginals, Protocol):
         sizes: AnyInts,
         labels: Optional[AnyInts] = None,
         continues: Optional[Mask] = None,
+        least: float = 0.0,
     ) -> Floats:
         """As `Posterior.segments`; labels: None = those of the best labelling."""
         ...

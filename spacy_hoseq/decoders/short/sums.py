@@ -30,6 +30,7 @@ from ..problem import (
     Weights,
     largest,
     masked,
+    ranges,
     reach,
 )
 from ..pruning import SURE
@@ -116,32 +117,57 @@ class ShortSums:
     def _steps(self, labels: AnyInts) -> Floats:
         """p(y_t | y_{t-1}) of a labelling (N,), p(y_t) at first tokens. Labels are not
         impossible."""
-        n_tokens, n_labels = self.nodes.shape
-        cells = np.arange(0, n_tokens * n_labels, n_labels) + labels
-        message = self._walk.message.take(cells)
-        beta = self._walk.beta.take(cells)
-        steps: Floats = np.empty(n_tokens)
-        np.multiply(self._tables.weights[labels[:-1], labels[1:]], message[1:], out=steps[1:])
-        steps[1:] /= np.maximum(beta[:-1], LEAST)
-        steps[self._starts] = self.nodes.take(cells[self._starts])
+        tokens = np.arange(len(labels))
+        steps = self._go_on(tokens, labels)
+        steps[self._starts] = self.nodes[tokens, labels].take(self._starts)
         return steps
+
+    def _go_on(self, tokens: Ints, labels: AnyInts) -> Floats:
+        """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the
+        list. Tokens that do not follow each other have any number."""
+        cells = tokens * self.nodes.shape[1] + labels
+        steps: Floats = np.ones(len(cells))
+        message = self._walk.message.take(cells[1:])
+        np.multiply(self._tables.weights[labels[:-1], labels[1:]], message, out=steps[1:])
+        steps[1:] /= np.maximum(self._walk.beta.take(cells[:-1]), LEAST)
+        return steps
+
+    def _stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
+        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
+        nothing goes on. tokens, labels (E,). RETURNS (E,)."""
+        is_last = np.zeros(len(self.nodes), bool)
+        is_last[np.array(self._starts) - 1] = True
+        stopping = np.where(continues, 0.0, self._tables.weights).take(labels, axis=0)
+        message = self._walk.message.take(tokens + 1, axis=0, mode="clip")
+        stop = np.asarray((stopping * message).sum(axis=1))
+        stop /= np.maximum(self._walk.beta[tokens, labels], LEAST)
+        stop[is_last.take(tokens) | ~continues.any(axis=1).take(labels)] = 1.0
+        return stop
 
     def factors(self, continues: Mask) -> Factors:
         labels = self.labels
         every = np.arange(len(labels))
-        p = self.nodes[every, labels]
-        go_on = self._steps(labels)
+        go_on = self._go_on(every, labels)
         go_on[self._starts] = 1.0
-        message = self._walk.message
-        beta = self._walk.beta
-        stopping = np.where(continues, 0.0, self._tables.weights).take(labels[:-1], axis=0)
-        stop = np.ones(len(labels))
-        stop[:-1] = (stopping * message[1:]).sum(axis=1) / np.maximum(
-            beta[every[:-1], labels[:-1]], LEAST
-        )
-        stop[~continues.any(axis=1).take(labels)] = 1.0
-        stop[np.array(self._starts) - 1] = 1.0  # last tokens
-        return Factors(p, go_on, stop)
+        return Factors(self.nodes[every, labels], go_on, self._stops(every, labels, continues))
+
+    def segments(
+        self,
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
+        continues: Optional[Mask],
+        least: float,
+    ) -> Floats:
+        starts = np.cumsum(sizes) - sizes
+        tokens = ranges(first, sizes)
+        go_on = self._go_on(tokens, labels)
+        go_on[starts] = 1.0
+        stop = np.ones(len(sizes))
+        if continues is not None:
+            last = starts + sizes - 1
+            stop = self._stops(tokens.take(last), labels.take(last), continues)
+        return Factors(self.nodes[first, labels.take(starts)], go_on, stop).product(sizes)
 
     def probable(self, least: float) -> ProbableLabels:
         walk = self._walk

@@ -116,6 +116,38 @@ def test_segments_of_a_chain(case, n_tokens, seed, sharpness):
     assert_segments(fit(case, sharpness), seed, tuning=parts_of(n_tokens))
 
 
+@given(
+    case=cases(),
+    n_tokens=PARTS,
+    seed=st.integers(0, 99),
+    least=st.sampled_from([0.01, 0.3]),
+    sharpness=st.sampled_from([0.3, 4.0]),
+)
+def test_probable_segments_of_any_labels(case, n_tokens, seed, least, sharpness):
+    """Those that are less probable may be 0."""
+    case = fit(case, sharpness)
+    rng = np.random.default_rng(seed)
+    continues = rng.random(case.trans.shape) < 0.4
+    first, sizes, of_all, whole, going = [], [], [], [], []
+    for start, labellings, p in distributions(case):
+        length = labellings.shape[1]
+        for i, j in itertools.combinations(range(length + 1), 2):
+            labels = rng.integers(0, len(case.trans), j - i)
+            same = (labellings[:, i:j] == labels).all(axis=1)
+            going.append(p[same].sum())
+            if j < length:
+                same &= ~continues[labellings[:, j - 1], labellings[:, j]]
+            whole.append(p[same].sum())
+            first, sizes, of_all = [*first, start + i], [*sizes, j - i], [*of_all, *labels.tolist()]
+    first, sizes, of_all = np.array(first), np.array(sizes), np.array(of_all)
+    for way in both_ways(parts_of(n_tokens)):
+        answers = answers_of(case.potentials(), Asked(probable=least, continues=continues), tuning=way)
+        for expected, asked in ((np.array(whole), continues), (np.array(going), None)):
+            p = answers.segments(first, sizes, of_all, asked, least=least)
+            expected = np.where((p == 0) & (expected < least), 0, expected)
+            assert p == pytest.approx(expected, abs=1e-9)
+
+
 @given(case=cases(min_labels=2), n_tokens=PARTS, seed=st.integers(0, 99), undecided=st.sampled_from([0.2, 2.0]))
 def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, undecided):
     """All that are less probable are decoded apart: with a limit of 2 every sequence."""
