@@ -135,7 +135,7 @@ class FeatureExtractor:
         vocab = vocab_of(docs)
         lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
         words = lexicon.of(vocab, self._attributes, orths, self._most_types)
-        types = self._pad(words.types, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
+        types = laid_apart(words.types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
         columns = Columns(
             len(orths), lengths, positions, types, words.numbering, words.table, words.rows, NOTHING
         )
@@ -143,7 +143,7 @@ class FeatureExtractor:
         if self.contextual:
             values = values_of_docs(docs, self.contextual)
             others = [
-                self._pad(values[name], positions, lengths, (BEFORE, AFTER))
+                laid_apart(values[name], positions, lengths, self.reach, (BEFORE, AFTER))
                 for name in self.contextual
             ]
             padded = np.concatenate([padded, others])
@@ -219,21 +219,22 @@ class FeatureExtractor:
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_makers": {}}
 
-    def _pad(
-        self, values: NDArray[Any], positions: Ints, lengths: Lengths, outside: Tuple[Any, Any]
-    ) -> NDArray[Any]:
-        """Lay sentences apart by `margin` places that hold what stands before and after them."""
-        margin = self.reach
-        if len(lengths) == 1:
-            alone = np.empty(len(values) + 2 * margin, values.dtype)
-            alone[:margin], alone[margin + len(values) :] = outside
-            alone[margin : margin + len(values)] = values
-            return alone
-        padded = np.full(len(values) + 2 * margin * len(lengths), outside[1], values.dtype)
-        starts = positions[np.cumsum(lengths) - lengths]  # (S,) place of each first token
-        padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = outside[0]
-        padded[positions] = values
-        return padded
+
+def laid_apart(
+    values: NDArray[Any], positions: Ints, lengths: Lengths, margin: int, outside: Tuple[Any, Any]
+) -> NDArray[Any]:
+    """Values of all tokens (N,), with `margin` places before and after each sequence for what stands
+    outside. positions: those of `positions_of`."""
+    if len(lengths) == 1:
+        alone = np.empty(len(values) + 2 * margin, values.dtype)
+        alone[:margin], alone[margin + len(values) :] = outside
+        alone[margin : margin + len(values)] = values
+        return alone
+    padded = np.full(len(values) + 2 * margin * len(lengths), outside[1], values.dtype)
+    starts = positions[np.cumsum(lengths) - lengths]  # (S,) place of each first token
+    padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = outside[0]
+    padded[positions] = values
+    return padded
 
 
 def positions_of(lengths: Lengths, margin: int) -> Ints:

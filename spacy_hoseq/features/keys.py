@@ -81,40 +81,29 @@ def row_keys(columns: Sequence[Keys]) -> Keys:
     return keys
 
 
-class TemplateKeys:
+class KeyFolds:
     """How to make the keys of several templates at once: a text of a few words takes a few calls,
     however many they are. They are made together, as long as what is made stays in the processor's
     cache.
 
-    parts: whose values are asked for, each once; "bias" is none of them.
+    seeds: of each key. parts: of each, the rows of values that are folded in, in this order; at
+    least one.
     """
 
-    def __init__(self, templates: Sequence[Template]) -> None:
-        self.parts = list(
-            dict.fromkeys(p for t in templates for p in t.parts if p.attribute != "bias")
-        )
-        place: Dict[Part, int] = {part: i for i, part in enumerate(self.parts)}
-        self._has_bias = any(
-            part.attribute == "bias" for template in templates for part in template.parts
-        )
-        order = sorted(
-            range(len(templates)), key=lambda k: -len(templates[k].parts)
-        )  # those of most parts first
+    def __init__(self, seeds: Sequence[int], parts: Sequence[Sequence[int]]) -> None:
+        order = sorted(range(len(parts)), key=lambda k: -len(parts[k]))  # those of most parts first
         self._order = np.array(order, np.intp)
-        self._seeds = np.array([get_string_id(str(templates[k])) for k in order], np.uint64)[
-            :, None
-        ]
-        parts = [[place.get(part, len(place)) for part in templates[k].parts] for k in order]
+        self._seeds = np.array([seeds[k] for k in order], np.uint64)[:, None]
         n_parts = max(map(len, parts), default=0)
-        # the first part of all templates, the second of those that have two, and so on
+        # the first part of all keys, the second of those that have two, and so on
         self._parts = [
-            np.array([of[i] for of in parts if len(of) > i], np.intp) for i in range(n_parts)
+            np.array([parts[k][i] for k in order if len(parts[k]) > i], np.intp)
+            for i in range(n_parts)
         ]
 
-    def keys(self, values: Keys) -> Keys:
-        """values (P, n): of `parts`. RETURNS (K, n) uint64, 0 where a part has no value."""
-        n = values.shape[1]
-        rows = np.concatenate([values, np.ones((1, n), np.uint64)]) if self._has_bias else values
+    def keys(self, rows: Keys) -> Keys:
+        """rows (R, n). RETURNS (K, n) uint64, 0 where a part has no value."""
+        n = rows.shape[1]
         has_value = None if rows.all() else rows != ABSENT
         keys = np.empty((len(self._order), n), np.uint64)
         together = max(1, CELLS // max(1, n))
@@ -129,6 +118,32 @@ class TemplateKeys:
                     state[: len(parts)] *= has_value.take(parts, axis=0)  # 0 is ABSENT
             keys[self._order[some]] = state
         return keys
+
+
+class TemplateKeys:
+    """Keys of several templates about words.
+
+    parts: whose values are asked for, each once; "bias" is none of them.
+    """
+
+    def __init__(self, templates: Sequence[Template]) -> None:
+        self.parts = list(
+            dict.fromkeys(p for t in templates for p in t.parts if p.attribute != "bias")
+        )
+        place: Dict[Part, int] = {part: i for i, part in enumerate(self.parts)}
+        self._has_bias = any(
+            part.attribute == "bias" for template in templates for part in template.parts
+        )
+        self._folds = KeyFolds(
+            [get_string_id(str(template)) for template in templates],
+            [[place.get(part, len(place)) for part in template.parts] for template in templates],
+        )
+
+    def keys(self, values: Keys) -> Keys:
+        """values (P, n): of `parts`. RETURNS (K, n) uint64, 0 where a part has no value."""
+        if self._has_bias:
+            values = np.concatenate([values, np.ones((1, values.shape[1]), np.uint64)])
+        return self._folds.keys(values)
 
 
 LABEL = "label"

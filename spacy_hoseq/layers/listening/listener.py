@@ -66,6 +66,15 @@ class UpstreamLabels(NamedTuple):
     keys: Keys
     threshold: float
 
+    def best(self, n_words: int) -> Optional[Keys]:
+        """What stands in keys for the label of each word (N,); None if one of them has none, or it
+        is not certain."""
+        probable = self.probable
+        each_has_one = len(probable.tokens) == n_words and (np.diff(probable.tokens) == 1).all()
+        if not each_has_one or probable.probabilities.min(initial=1.0) < 1:
+            return None
+        return None if probable.pairs.min(initial=1.0) < 1 else self.keys.take(probable.labels)
+
 
 class Upstream:
     """One update of a tagger, for its listeners.

@@ -6,7 +6,7 @@ probable; that one, or where there are several the first, has its row in a table
 each template, and only what else there is needs lists.
 """
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,9 +15,9 @@ from spacy.tokens import Doc
 from ...arrays import Floats, Ints, Keys, Lengths, Rows
 from ...decoders.answers import LabelLattice, NGrams
 from ...errors import Errors
-from ...features.extract import Columns, FeatureExtractor
+from ...features.extract import Columns, FeatureExtractor, laid_apart, positions_of
 from ...features.index import ExactIndex
-from ...features.keys import LabelTemplate, bits_of, label_keys
+from ...features.keys import AFTER, BEFORE, KeyFolds, LabelTemplate, bits_of, label_keys
 from ...features.sequences import by_doc, sequence_lengths
 from ...features.templates import parse_templates
 from ...features.upstream_templates import split_upstream
@@ -42,6 +42,16 @@ class HeardBatch(NamedTuple):
     ids: Ints
 
 
+class CertainBatch(NamedTuple):
+    """The same where each word has one label, which is certain. positions (N,): where each word lies
+    among `padded` (P,), what stands for labels in keys, with places between the sequences."""
+
+    lengths: Lengths
+    columns: Optional[Columns]
+    positions: Ints
+    padded: Keys
+
+
 class Others(NamedTuple):
     """N-grams beside the first of their template and token, where the feature has a weight. tokens,
     templates, rows,
@@ -57,6 +67,10 @@ class Others(NamedTuple):
     def at(self, some: Ints) -> "Others":
         """some (m,): numbers from 0 to below M."""
         return Others(*(column.take(some) for column in cast(Tuple[Any, ...], self)))
+
+
+NONE = np.zeros(0, np.intp)
+NO_OTHERS = Others(NONE, NONE, np.zeros(0, np.int32), np.zeros(0), NONE)
 
 
 class SeenNGrams(NamedTuple):
@@ -164,6 +178,17 @@ class MarginalFeatures:
         # templates without words
         self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]
         self._short = ShortFeatures(self.templates, tuning)
+        self._margin = self.templates.margin
+        offsets = sorted({offset for of, _ in self._placed for offset in of.offsets})
+        row_of = {offset: row for row, offset in enumerate(offsets, len(words))}
+        self._offsets = np.array(offsets, np.intp)[:, None]
+        self._folds = KeyFolds(
+            [int(of.seed) for of, _ in self._placed],
+            [
+                [*([of.word] if of.word >= 0 else []), *(row_of[offset] for offset in of.offsets)]
+                for of, _ in self._placed
+            ],
+        )
         self._index: Kept[ExactIndex] = Kept()
 
     def index(self, known: Dict[str, Any]) -> ExactIndex:
@@ -173,6 +198,27 @@ class MarginalFeatures:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
         keys = known["keys"]
         return self._index.of((known,), lambda: ExactIndex(keys, bits_of(keys)))
+
+    def certain(self, docs: List[Doc], labels: UpstreamLabels) -> Optional[CertainBatch]:
+        """RETURNS None if a word has no label, or one that is not certain."""
+        best = labels.best(sum(map(len, docs)))
+        if best is None:
+            return None
+        columns = self.words.columns(docs) if self.words is not None else None
+        lengths = sequence_lengths(docs) if columns is None else columns.lengths
+        positions = positions_of(lengths, self._margin)
+        padded = laid_apart(best, positions, lengths, self._margin, (BEFORE, AFTER))
+        return CertainBatch(lengths, columns, positions, padded)
+
+    def active_certain(
+        self, batch: CertainBatch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike
+    ) -> Active:
+        """As `active`."""
+        parts = batch.padded.take(batch.positions[start:stop] + self._offsets)
+        if batch.columns is not None:
+            parts = np.concatenate([self._words(batch, start, stop), parts])
+        rows = index.lookup(self._folds.keys(parts))
+        return Active(rows, np.ones(rows.shape, dtype), NO_OTHERS, {})
 
     def active_of_short(
         self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex
@@ -194,7 +240,7 @@ class MarginalFeatures:
     def batch(self, docs: List[Doc], labels: UpstreamLabels) -> HeardBatch:
         columns = self.words.columns(docs) if self.words is not None else None
         lengths = sequence_lengths(docs) if columns is None else columns.lengths
-        lattice = LabelLattice(labels.probable, lengths, self.templates.margin)
+        lattice = LabelLattice(labels.probable, lengths, self._margin)
         return HeardBatch(lengths, columns, labels, lattice, lattice.labels % len(labels.keys))
 
     def keys(self, batch: HeardBatch) -> Iterator[Keys]:
@@ -290,7 +336,7 @@ class MarginalFeatures:
                 np.concatenate([values[k].take(at_first), others.values.take(more)]),
             )
 
-    def _words(self, batch: HeardBatch, start: int, stop: int) -> Keys:
+    def _words(self, batch: Union[HeardBatch, CertainBatch], start: int, stop: int) -> Keys:
         """Keys of the word parts of templates (P, n)."""
         if self.words is None or batch.columns is None:
             return np.zeros((0, stop - start), np.uint64)
