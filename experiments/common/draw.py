@@ -11,19 +11,21 @@ import typer
 from spacy.tokens import Doc
 
 from spacy_hoseq.reporting.sentence import draw_sentence
-from spacy_hoseq.reporting.text import text_page
+from spacy_hoseq.reporting.text import notes_of, text_page
 
 
 def main(model: Path, sentences: Path, output: Path) -> None:
     nlp = spacy.load(model, config={"components": {"hoseq_tagger": {"save_marginals": True}}})
     texts = sentences.read_text(encoding="utf8").split("\n")
     docs = list(nlp.pipe(Doc(nlp.vocab, words=text.split()) for text in texts if text.strip()))
+    notes = notes_of(nlp)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text_page(docs) if output.suffix == ".html" else draw(docs), encoding="utf8")
+    drawn = text_page(docs, notes=notes) if output.suffix == ".html" else draw(docs, notes.get("tag", ""))
+    output.write_text(drawn, encoding="utf8")
 
 
-def draw(docs: List[Doc]) -> str:
-    """All sentences in one picture, with the marginal probability of each tag."""
+def draw(docs: List[Doc], note: str) -> str:
+    """All sentences in one picture, with the marginal probability of each tag, and what to say of these."""
     words, tags, probabilities, starts = [], [], [], []
     for doc in docs:
         starts += [len(words) + token.i for token in doc if token.is_sent_start]
@@ -32,7 +34,7 @@ def draw(docs: List[Doc]) -> str:
         words += [t.text for t in doc]
         tags += [t.tag_ for t in doc]
         probabilities += [float(p[row[t.tag_]]) for t, p in zip(doc, marginals["probabilities"], strict=True)]
-    return draw_sentence(words, tags, probabilities, starts=starts)
+    return draw_sentence(words, tags, probabilities, starts=starts, note=note)
 
 
 if __name__ == "__main__":

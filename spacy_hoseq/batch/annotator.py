@@ -112,6 +112,11 @@ class Annotator:
             "spacy_hoseq": __version__,
         }
 
+    @property
+    def loaded(self) -> Loaded:
+        """The pipeline, which is loaded once in each process."""
+        return once(self.fingerprint + str(self._zone_tokens), self._load)
+
     @cached_property
     def schema(self) -> pa.Schema:
         """Of what comes out, if ids are strings; the column of ids has the type it came with."""
@@ -160,7 +165,7 @@ class Annotator:
         finds; chunks, too, which are columns without. Docs are to be used before the next piece is
         asked for.
         """
-        loaded = once(self.fingerprint + str(self._zone_tokens), self._load)
+        loaded = self.loaded
         with loaded.lock:
             for piece in _pieces(rows(loaded.nlp.vocab), self._characters):
                 result = annotated(loaded, piece, on_docs=on_docs)

@@ -10,7 +10,7 @@ import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Callable, Collection, Dict, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 import srsly
@@ -50,6 +50,12 @@ class Loaded:
         atexit.register(self._zone.close)  # before the modules are gone that it needs
         if self.tagger is not None and "save_marginals" in self.tagger.cfg:
             self.tagger.cfg["save_marginals"] = True  # so that `predict` asks for probabilities
+
+    def probable(self, outputs: Collection[str]) -> List[str]:
+        """Names of the components whose probabilities are among these outputs."""
+        ours = [pipe for _, pipe in self.nlp.pipeline if isinstance(pipe, SequenceComponent)]
+        of_spans = [pipe.name for pipe in ours if pipe.target.of_spans and "spans" in outputs]
+        return of_spans if self.tagger is None else [self.tagger.name, *of_spans]
 
     def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> Annotated:
         """What the pipeline finds. on_docs (bool): all is to be on the Docs. Otherwise chunks of a

@@ -125,6 +125,8 @@ def apply_cli(
                 model, settings, inputs, output, form, (text_key, id_key, whole), part_size, flat
             )
             state = run(job, engine_of(engine.value, n_process, address), shard, force)
+        for note in notes_of(job):
+            print(note, file=sys.stderr)
     except (ValueError, OSError) as error:
         print(f"Stopped: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
@@ -207,6 +209,14 @@ def run(job: "Job", engine: "Engine", shard: str, restart: bool) -> Dict[str, An
         with Progress(job.size, folder.state["position"], sys.stderr) as progress:
             state = job.to_folder(folder, engine, partial(tell, progress))
     return {**state, "listed": folder.errors}
+
+
+def notes_of(job: "Job") -> List[str]:
+    """A line for each component whose probabilities are written and are not calibrated."""
+    from ..reporting.pages import uncalibrated
+
+    loaded = job.annotator.loaded
+    return [*uncalibrated(loaded.nlp, loaded.probable(job.annotator.outputs)).values()]
 
 
 def tell(progress: Progress, done: "Done", is_stream: bool = False) -> None:

@@ -5,7 +5,7 @@ import tempfile
 import webbrowser
 from pathlib import Path
 from textwrap import shorten
-from typing import Iterable, Iterator, List, Optional
+from typing import Collection, Iterable, Iterator, List, Optional
 
 import typer
 from spacy.language import Language
@@ -13,8 +13,7 @@ from wasabi import msg, table
 
 from ..components import SequenceComponent
 from ..pipelines import load_found
-from ..reporting.pages import uncalibrated
-from ..reporting.text import Cell, Sentence, sentences_of, text_page
+from ..reporting.text import Cell, Sentence, notes_of, sentences_of, text_page
 from .app import hoseq_cli, then
 from .files import FORCE, check_free, write_text
 from .progress import progress
@@ -62,11 +61,12 @@ def tag_cli(
         if not output:
             webbrowser.open(path.as_uri())
         return
+    notes = notes_of(nlp)
     for doc in docs:
         for sentence in sentences_of(doc):
-            print(text_table(sentence))
-    for note in notes_of(nlp):
-        msg.warn(note)
+            print(text_table(sentence, notes))
+    for note in dict.fromkeys(notes.values()):
+        msg.warn(f"* {note}")
     then(f'python -m spacy hoseq explain {model} "..." says why')
 
 
@@ -82,14 +82,6 @@ def pipeline_of(name: str) -> Language:
         ):
             pipe.keep_probabilities()
     return nlp
-
-
-def notes_of(nlp: Language) -> List[str]:
-    """What to say of the probabilities that are shown: all but those of the starts of sentences."""
-    own = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)}
-    return uncalibrated(
-        nlp, [name for name, pipe in own.items() if not pipe.target.finds_sentences]
-    )
 
 
 def title_of(text: str, nlp: Language) -> str:
@@ -133,26 +125,29 @@ def blocks(lines: Iterable[str]) -> Iterator[str]:
         yield "".join(block)
 
 
-def text_table(sentence: Sentence) -> str:
+def text_table(sentence: Sentence, notes: Collection[str] = ()) -> str:
     """A sentence with a row for each word. A span stands beside its first word, a line beside its
-    other words. Columns of layers that have nothing in this sentence are left out."""
+    other words. Columns of layers that have nothing in this sentence are left out. notes: layers
+    whose probabilities have a mark, since they are not calibrated."""
     columns = [("word", "l", [word.text for word in sentence.words])]
     for number, name in enumerate(sentence.labels):
         pairs = [word.labels[number] for word in sentence.words]
         columns.append((name, "l", [label for label, _ in pairs]))
         if any(p is not None for _, p in pairs):
-            columns.append(("p", "r", [percent(p) for _, p in pairs]))
+            columns.append((f"p{'*' * (name in notes)}", "r", [percent(p) for _, p in pairs]))
     for number, name in enumerate(sentence.spans):
-        columns.append((name, "l", [_said(word.spans[number]) for word in sentence.words]))
+        mark = "*" * (name in notes)
+        columns.append((name, "l", [_said(word.spans[number], mark) for word in sentence.words]))
     names, aligns, cells = zip(*columns, strict=True)
     rows = list(zip(*cells, strict=True))
     return table(rows, header=names, aligns=aligns, max_col=WIDEST)
 
 
-def _said(cell: Cell) -> str:
-    if not cell.label:
-        return ""
-    return f"{cell.label} {percent(cell.p)}".strip() if cell.begins else "|"
+def _said(cell: Cell, mark: str) -> str:
+    """mark: behind a probability."""
+    if not cell.label or not cell.begins:
+        return "|" if cell.label else ""
+    return cell.label if cell.p is None else f"{cell.label} {percent(cell.p)}{mark}"
 
 
 def percent(p: Optional[float]) -> str:

@@ -15,9 +15,9 @@ REASONS = 12  # rows of the text
 WITHOUT = 6
 
 
-def account_text(account: Account, component: str, doc: Doc) -> str:
+def account_text(account: Account, component: str, doc: Doc, *, calibrated: bool = True) -> str:
     """RETURNS (str): what was decided, how probable the alternatives are, and what the decision is
-    made of."""
+    made of. calibrated (bool): whether these probabilities are."""
     said = " ".join(shown(token.text) for token in doc[account.first : account.end])
     alternatives = ", ".join(f"{label} {p:.3f}" for label, p in account.alternatives)
     turn = f" (turn {account.turn})" if account.turn else ""
@@ -26,7 +26,8 @@ def account_text(account: Account, component: str, doc: Doc) -> str:
         if account.end - account.first > 1
         else f"{account.first}"
     )
-    lines = [f"{component}, {places}: {said}{turn}", f"  {alternatives}"]
+    rough = "" if calibrated else " (not calibrated)"
+    lines = [f"{component}, {places}: {said}{turn}", f"  {alternatives}{rough}"]
     why = account.why
     if why is None:
         return "\n".join([*lines, "  no other label is permitted here"])

@@ -7,7 +7,7 @@ words: all values are escaped, in scripts too (`|tojson`).
 
 import math
 from functools import cache
-from typing import List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from spacy.language import Language
@@ -25,11 +25,11 @@ def rendered(template: str, **values: object) -> str:
     )
 
 
-def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
-    """A sentence for each component whose probabilities are not calibrated. names: of those that
-    are shown, None = all of the pipeline."""
+def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> Dict[str, str]:
+    """Components whose probabilities are not calibrated, and what to say of each. names: of those
+    that are shown, None = all of the pipeline."""
     shown = [(name, pipe) for name, pipe in nlp.pipeline if names is None or name in names]
-    return [Warnings.HW009.format(name=name) for name, pipe in shown if not calibrated(pipe)]
+    return {name: Warnings.HW009.format(name=name) for name, pipe in shown if not calibrated(pipe)}
 
 
 def calibrated(pipe: object) -> bool:

@@ -3,6 +3,7 @@ probability."""
 
 import unicodedata
 from html import escape
+from textwrap import wrap
 from typing import Collection, Iterable, List, Sequence
 
 from spacy.tokens import Token
@@ -11,6 +12,7 @@ CHARACTER = 8.6  # widths and heights in pixels, for a 14 px fixed-width font
 GAP = 12
 LINE = 62
 MARGIN = 14
+NOTE = 16
 FEWEST = 3  # characters a word's box is wide at least
 WIDE = ("F", "W")  # of two columns: Chinese characters, emoji
 
@@ -22,9 +24,11 @@ def draw_sentence(
     *,
     width: int = 900,
     starts: Collection[int] = (),
+    note: str = "",
 ) -> str:
     """RETURNS (str): SVG. probabilities: of each label, 0 to 1; the bar is red below one half, else
-    blue. starts: words that begin a sentence, which begins a line."""
+    blue. starts: words that begin a sentence, which begins a line. note: what to say of the
+    probabilities, below."""
     boxes: List[str] = []
     most = int((width - 2 * MARGIN) / CHARACTER)
     x = float(MARGIN)
@@ -45,7 +49,13 @@ def draw_sentence(
             f"<title>{probability:.3f}</title></rect>"
         )
         x += box + GAP
-    style = ".word{font:14px monospace;fill:#1c2733}.label{font:bold 12px monospace;fill:#2f6fb3}"
+    for line in wrap(note, most):
+        boxes.append(f'<text x="{MARGIN}" y="{y + LINE + 8:.1f}" class="note">{escape(line)}</text>')
+        y += NOTE
+    style = (
+        ".word{font:14px monospace;fill:#1c2733}.label{font:bold 12px monospace;fill:#2f6fb3}"
+        ".note{font:11px monospace;fill:#51606f}"
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + LINE:.0f}" '
         f'viewBox="0 0 {width} {y + LINE:.0f}"><style>{style}</style><rect width="100%" height="100%" fill="#ffffff"/>'

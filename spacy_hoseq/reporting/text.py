@@ -5,12 +5,13 @@ layer: labels of tokens (tags, parts of speech, features, extensions), and spans
 `doc.spans`, `doc.ents`).
 """
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from spacy.language import Language
 from spacy.tokens import Doc, Token
 
 from ..components import COLUMNS, DECISIONS, MARGINALS, target_at
-from .pages import rendered
+from .pages import rendered, uncalibrated
 from .sentence import shown
 
 ENTITIES = "ents"
@@ -71,12 +72,25 @@ class Sentence(NamedTuple):
     words: List[Word]
 
 
-def text_page(docs: Iterable[Doc], *, title: str = "Text", notes: Sequence[str] = ()) -> str:
+def text_page(
+    docs: Iterable[Doc], *, title: str = "Text", notes: Optional[Mapping[str, str]] = None
+) -> str:
     """RETURNS (str): a page without scripts that needs no network. Words with their labels; a bar
-    is as long as the probability of the label, if it was kept (`save_marginals`). notes: what to
-    say of the probabilities."""
+    is as long as the probability of the label, if it was kept (`save_marginals`). notes: as
+    `notes_of` has them; None = not known, which the page says."""
     sentences = [sentence for doc in docs for sentence in sentences_of(doc)]
-    return rendered("text.html.jinja", title=title, sentences=sentences, notes=list(notes))
+    return rendered("text.html.jinja", title=title, sentences=sentences, notes=notes)
+
+
+def notes_of(nlp: Language) -> Dict[str, str]:
+    """Layers whose probabilities are not calibrated, and what to say of them. Starts of sentences
+    are no layer."""
+    return {
+        COLUMNS.get(place, place.removeprefix("_.").removeprefix("spans.")): note
+        for name, note in uncalibrated(nlp).items()
+        for place in nlp.get_pipe(name).target.places  # type: ignore[attr-defined]
+        if not nlp.get_pipe(name).target.finds_sentences  # type: ignore[attr-defined]
+    }
 
 
 def sentences_of(doc: Doc) -> List[Sentence]:

@@ -5,10 +5,10 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
-from spacy_hoseq.cli.tag import notes_of, text_table
+from spacy_hoseq.cli.tag import text_table
 from spacy_hoseq.components import target_at
 from spacy_hoseq.components.extensions import write_decisions, write_marginals
-from spacy_hoseq.reporting.text import sentences_of, text_page
+from spacy_hoseq.reporting.text import notes_of, sentences_of, text_page
 
 from ..components import chunker_helpers, helpers
 
@@ -97,13 +97,14 @@ def test_words_alone():
 def test_a_page_says_that_probabilities_are_not_calibrated():
     """HW009, beside each number, and not of a pipeline that is."""
     rough, good = helpers.ready("max_margin"), helpers.ready("log_likelihood")
-    assert notes_of(good) == []
-    (note,) = notes_of(rough)
-    assert "[HW009]" in note and "hoseq calibrate" in note
+    assert notes_of(good) == {}
+    ((layer, note),) = notes_of(rough).items()
+    assert layer == "tag" and "[HW009]" in note and "hoseq calibrate" in note
     doc = rough("the old dog")
     write_marginals(doc, "hoseq_tagger", list(helpers.LABELS), np.full((3, 6), 1 / 6))
-    assert text_page([doc], notes=[note]).count("0.167, not calibrated") == 3
-    assert "not calibrated" not in text_page([doc])
+    assert text_page([doc], notes=notes_of(rough)).count("0.167, not calibrated") == 3
+    assert "not calibrated" not in text_page([doc], notes={"chunks": note}).replace("are not calibrated", "")
+    assert "calibrated" not in text_page([doc], notes={})
 
 
 @pytest.mark.parametrize("chunks", [True, False])

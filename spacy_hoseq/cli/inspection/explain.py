@@ -1,6 +1,7 @@
 """`python -m spacy hoseq explain`: why a text is labelled as it is."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -13,6 +14,7 @@ from wasabi import msg
 from ...errors import Errors
 from ...inspection.accounts import Account, accounts, as_data, explained, words_among
 from ...reporting.explanation import account_text, explanation_page
+from ...reporting.pages import uncalibrated
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, write_text
 from ..progress import progress
@@ -77,9 +79,14 @@ def explain_cli(
         raise ValueError(
             Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk")
         )
+    notes = uncalibrated(nlp, names)
     for name, doc, account in every:
-        data = {"component": name, **as_data(account)}
-        print(json.dumps(data, ensure_ascii=False) if as_json else account_text(account, name, doc))
+        calibrated = name not in notes
+        data = {"component": name, "calibrated": calibrated, **as_data(account)}
+        text = account_text(account, name, doc, calibrated=calibrated)
+        print(json.dumps(data, ensure_ascii=False) if as_json else text)
+    for note in notes.values():
+        print(note, file=sys.stderr)
 
 
 def having(nlp: Language, names: Sequence[str], label: str) -> List[str]:
