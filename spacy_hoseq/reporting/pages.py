@@ -7,12 +7,15 @@ words: all values are escaped, in scripts too (`|tojson`).
 
 import math
 from functools import cache
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, Iterable, List, Optional, Sequence
+from unicodedata import bidirectional
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from spacy.language import Language
 
 from ..errors import Warnings
+
+STRONG = ("L", "R", "AL")  # kinds of letters that have a direction
 
 
 def rendered(template: str, **values: object) -> str:
@@ -48,8 +51,14 @@ def _environment(is_page: bool) -> Environment:
         trim_blocks=not is_page,
         lstrip_blocks=not is_page,
     )
-    environment.globals["round_ticks"] = round_ticks
+    environment.globals.update(round_ticks=round_ticks, direction=direction)
     return environment
+
+
+def direction(words: Iterable[str]) -> str:
+    """"rtl" or "ltr", as the first letter of these words is written."""
+    kinds = (bidirectional(c) for word in words for c in word)
+    return {"R": "rtl", "AL": "rtl"}.get(next((k for k in kinds if k in STRONG), ""), "ltr")
 
 
 def round_ticks(top: float) -> List[float]:
