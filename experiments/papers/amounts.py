@@ -69,13 +69,14 @@ def main(
             continue
         rows.append({**key, **measured(Path(folders[tag_set]), tag_set, **run)})
         srsly.write_jsonl(output, rows)
-        msg.text(f"{key}: {rows[-1]['right'].count('0')} errors, {rows[-1]['seconds']:.0f} s")
+        msg.text(f"{key}: {sum(words - right for right, words in rows[-1]['tested'])} errors, {rows[-1]['seconds']:.0f} s")
 
 
 def measured(
     corpus: Path, tag_set: str, learner: str, sentences: int, system: str, seed: int
 ) -> Dict[str, Any]:
-    """Which words of the test part are right, words of training, and processor seconds of training."""
+    """Words of each sentence of the test part, and how many of them are right; words of training, and processor seconds
+    of training."""
     vocab = spacy.blank("zh").vocab
     docs = list(DocBin().from_disk(corpus / "train.spacy").get_docs(vocab))
     random.Random(0).shuffle(docs)
@@ -100,8 +101,8 @@ def measured(
             warnings.filterwarnings("ignore", r"\[HW008\]")  # the last model is taken
             train(config, folder, overrides=settings)
         seconds = time.process_time() - start
-        right = marks(folder / "model-last", corpus / "test.spacy")
-    return {"words": sum(map(len, some)), "seconds": seconds, "right": right}
+        tested = counts(folder / "model-last", corpus / "test.spacy")
+    return {"words": sum(map(len, some)), "seconds": seconds, "tested": tested}
 
 
 def patterns(tag_set: str) -> Dict[str, Any]:
@@ -110,14 +111,15 @@ def patterns(tag_set: str) -> Dict[str, Any]:
     return {"@misc": "spacy_hoseq.pattern_sources.v1", "*": {"rules": source}}
 
 
-def marks(model: Path, part: Path) -> str:
-    """1 where the tag of a word is right."""
+def counts(model: Path, part: Path) -> List[List[int]]:
+    """Words of each sentence whose tag is right, and all of them."""
     nlp = spacy.load(model)
     gold = list(DocBin().from_disk(part).get_docs(nlp.vocab))
     words = [Doc(nlp.vocab, words=[token.text for token in doc]) for doc in gold]
-    guesses = [token.tag for doc in nlp.pipe(words) for token in doc]
-    right = [token.tag for doc in gold for token in doc]
-    return "".join("01"[a == b] for a, b in zip(guesses, right, strict=True))
+    return [
+        [sum(a.tag == b.tag for a, b in zip(found, right, strict=True)), len(right)]
+        for found, right in zip(nlp.pipe(words), gold, strict=True)
+    ]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 L1, and with all marginals or those above a threshold.
 
     python layers.py METRICS.jsonl CORPUS [--seeds 0,1,2] [--priors l1=0.005,l2=0.001] [--thresholds 0.01,0]
-        [--evaluate 100]
+        [--evaluate 100] [--sentences 0]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy, with tags and chunks. Every system is a line of
 METRICS.jsonl; what is there is not made again. Each training keeps the weights of the best evaluation on the dev part.
@@ -44,6 +44,7 @@ def main(
     thresholds: str = "0.01,0",
     epochs: int = 12,
     evaluate: Annotated[int, typer.Option(help="updates between two evaluations")] = 100,
+    sentences: Annotated[int, typer.Option(help="of training, from its beginning; 0: all")] = 0,
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
@@ -55,6 +56,7 @@ def main(
                 "seed": seed,
                 "epochs": epochs,
                 "evaluate": evaluate,
+                "limit": sentences,
             }
             made = {
                 row["threshold"]
@@ -74,7 +76,13 @@ def main(
                 for row in rows
                 if not (key.items() <= row.items() and row["threshold"] in missing)
             ]
-            for row in trained(corpus, prior, missing, seed, epochs, evaluate):
+            settings = {
+                "corpora.train.limit": sentences,
+                "system.seed": seed,
+                "training.max_epochs": epochs,
+                "training.eval_frequency": evaluate,
+            }
+            for row in trained(corpus, prior, missing, settings):
                 rows.append({**key, **row})
                 srsly.write_jsonl(output, rows)
                 msg.text(
@@ -83,18 +91,16 @@ def main(
 
 
 def trained(
-    corpus: Path, prior: str, thresholds: List[float], seed: int, epochs: int, evaluate: int
+    corpus: Path, prior: str, thresholds: List[float], chosen: Dict[str, Any]
 ) -> Iterator[Dict[str, Any]]:
     """A row for each threshold and system; the tagger below them is trained once, and so is what
-    reads its best tags, which no threshold changes."""
+    reads its best tags, which no threshold changes. chosen: settings of all trainings."""
     best: Dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = {
             **{f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")},
-            "system.seed": seed,
-            "training.max_epochs": epochs,
-            "training.eval_frequency": evaluate,
+            **chosen,
             "training.logger.progress_bar": None,
         }
         fit("tagger", folder / "tagger", {**settings, **prior_of(prior, "hoseq_tagger")})

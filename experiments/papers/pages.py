@@ -16,7 +16,7 @@ import typer
 from wasabi import MarkdownRenderer, msg
 
 from spacy_hoseq.arrays import Floats
-from spacy_hoseq.reporting.significance import f_score, mcnemar, paired_bootstrap
+from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
 
 Row = Dict[str, Any]
 Table = Tuple[Sequence[str], List[List[str]]]
@@ -87,27 +87,31 @@ def tags_table(rows: List[Row]) -> Table:
 
 
 def tags_rows(rows: List[Row]) -> Iterator[List[str]]:
-    for order in sorted({row["order"] for row in rows}):
-        runs = [row for row in rows if row["order"] == order]
+    for sentences, order in dict.fromkeys((row["sentences"], row["order"]) for row in rows):
+        runs = [row for row in rows if (row["sentences"], row["order"]) == (sentences, order)]
         reference = sentence_counts(runs, EASIEST)
+        n_words = sum(runs[0]["words"])
         for strategy in runs[0]["test"]:
-            shares = [100 * run["test"][strategy].count("1") / len(run["test"][strategy]) for run in runs]
-            errors = ", ".join(str(run["test"][strategy].count("0")) for run in runs)
+            right = [sum(run["test"][strategy]) for run in runs]
+            errors = ", ".join(str(n_words - n) for n in right)
             compared = [""] * 2
             if strategy != EASIEST:
                 gain, p = two_sided(sentence_counts(runs, strategy), reference)
                 compared = [f"{100 * gain:+.2f}", f"{p:.3f}"]
             paper = published("tsuruoka-tsujii", "2", strategy) if order == 2 else "-"
-            yield [strategy, str(order), spread(shares), errors, *compared, paper]
+            accuracy = spread([100 * n / n_words for n in right])
+            yield [strategy, f"{order}{of_some(sentences)}", accuracy, errors, *compared, paper]
+
+
+def of_some(sentences: int) -> str:
+    """What is added to the name of a system that was trained on some sentences; 0 = all."""
+    return f", {sentences:,} sentences" if sentences else ""
 
 
 def sentence_counts(runs: List[Row], strategy: str) -> Floats:
     """Right words and words of each sentence (S, 2), means over runs."""
-    lengths = runs[0]["sentences"]["test"]
-    starts = np.cumsum(lengths) - lengths
-    right = [[mark == "1" for mark in run["test"][strategy]] for run in runs]
-    mean = np.add.reduceat(np.mean(right, axis=0), starts)
-    return np.stack([mean, np.array(lengths, float)], axis=1)
+    right = np.mean([run["test"][strategy] for run in runs], axis=0)
+    return np.stack([right, np.array(runs[0]["words"], float)], axis=1)
 
 
 def share(sums: Floats) -> Floats:
@@ -126,12 +130,11 @@ def widths_table(rows: List[Row]) -> Table:
     """Seed 0."""
     lines = []
     for row in sorted((row for row in rows if row["seed"] == 0), key=lambda row: (row["order"], row["width"])):
-        cells = [
-            f"{100 * row[part][strategy].count('1') / len(row[part][strategy]):.2f}"
-            for part in ("dev", "test")
-            for strategy in (EASIEST, "full_bidirectional")
-        ]
-        lines.append([str(row["order"]), f"{row['width']:g}", *cells, f"{row['model_bytes'] / 1e6:.1f}"])
+        both = (EASIEST, "full_bidirectional")
+        dev = [f"{100 * row['dev'][strategy][0] / row['dev'][strategy][1]:.2f}" for strategy in both]
+        test = [f"{100 * sum(row['test'][strategy]) / sum(row['words']):.2f}" for strategy in both]
+        order = f"{row['order']}{of_some(row['sentences'])}"
+        lines.append([order, f"{row['width']:g}", *dev, *test, f"{row['model_bytes'] / 1e6:.1f}"])
     return ("Order", "Width", "dev, easiest", "dev, full", "test, easiest", "test, full", "Model, MB"), lines
 
 
@@ -146,35 +149,39 @@ def curve_table(data: Row) -> Table:
 def chunks_table(rows: List[Row]) -> Table:
     """F on the development part, which chose the epoch, as Table 5 of the paper; and on the test part."""
     lines = []
-    for representation, order, runs in chunkers(rows):
+    for name, runs in chunkers(rows):
+        representation, order = runs[0]["representation"], runs[0]["order"]
         for strategy in runs[0]["dev"]:
             dev, test = ([100 * f_of(run[part][strategy]) for run in runs] for part in ("dev", "test"))
             paper = published("tsuruoka-tsujii", "5", f"{strategy} {representation} order {order}", "F")
-            lines.append([f"{representation}, order {order}", strategy, spread(dev), paper, spread(test)])
-    return ("Labels", "Strategy", "dev, F", "paper: dev, F", "test, F"), lines
+            lines.append([name, strategy, spread(dev), paper, spread(test), str(len(runs))])
+    return ("Labels", "Strategy", "dev, F", "paper: dev, F", "test, F", "Seeds"), lines
 
 
 def best_chunkers_table(rows: List[Row]) -> Table:
     """As Table 6: of each representation what is best on the development part, beside easiest first of that model."""
     lines = []
-    for representation in dict.fromkeys(row["representation"] for row in rows):
-        models = [(order, runs) for name, order, runs in chunkers(rows) if name == representation]
-        choices = [(order, runs, strategy) for order, runs in models for strategy in runs[0]["dev"]]
-        order, runs, strategy = max(choices, key=lambda one: mean_f(one[1], "dev", one[2]))
+    for representation, sentences in dict.fromkeys((row["representation"], row["sentences"]) for row in rows):
+        some = [row for row in rows if (row["representation"], row["sentences"]) == (representation, sentences)]
+        choices = [(runs, strategy) for _, runs in chunkers(some) for strategy in runs[0]["dev"]]
+        runs, strategy = max(choices, key=lambda one: mean_f(one[0], "dev", one[1]))
+        order = runs[0]["order"]
         a, b = (np.mean([run["test"][name] for run in runs], axis=0) for name in (EASIEST, strategy))
         gain, p = two_sided(a, b, f_score)
         compared = ["", ""] if strategy == EASIEST else [f"{100 * gain:+.2f}", f"{p:.3f}"]
         paper = published("tsuruoka-tsujii", "6", f"{strategy} {representation} order {order}", "F")
-        test = f"{100 * mean_f(runs, 'test', strategy):.2f}"
-        lines.append([representation, f"{strategy}, order {order}", test, paper, *compared])
+        test = spread([100 * f_of(run["test"][strategy]) for run in runs])
+        lines.append([f"{representation}{of_some(sentences)}", f"{strategy}, order {order}", test, paper, *compared])
     return ("Labels", "Best on dev", "test, F", "paper: test, F", "over easiest first", "p"), lines
 
 
-def chunkers(rows: List[Row]) -> Iterator[Tuple[str, int, List[Row]]]:
-    """Representation, order, and the seeds of such a model."""
-    for representation, order in dict.fromkeys((row["representation"], row["order"]) for row in rows):
-        runs = [row for row in rows if (row["representation"], row["order"]) == (representation, order)]
-        yield representation, order, runs
+def chunkers(rows: List[Row]) -> Iterator[Tuple[str, List[Row]]]:
+    """Representation, order and amount of training, and the seeds of such a model."""
+    models: Dict[str, List[Row]] = {}
+    for row in rows:
+        name = f"{row['representation']}, order {row['order']}{of_some(row['sentences'])}"
+        models.setdefault(name, []).append(row)
+    yield from models.items()
 
 
 def mean_f(runs: List[Row], part: str, strategy: str) -> float:
@@ -189,24 +196,22 @@ def f_of(sentences: List[List[int]]) -> float:
 def amounts_table(rows: List[Row]) -> Table:
     """Errors with rules and without, from the same training text."""
     lines = []
-    keys = dict.fromkeys((row["corpus"], row["learner"], row["words"]) for row in rows)
-    for key in keys:
-        runs = [row for row in rows if (row["corpus"], row["learner"], row["words"]) == key]
+    for corpus, learner, words in sorted({(row["corpus"], row["learner"], row["words"]) for row in rows}):
+        runs = [row for row in rows if (row["corpus"], row["learner"], row["words"]) == (corpus, learner, words)]
         low, rules = (
-            {row["seed"]: row["right"] for row in runs if row["system"] == system}
+            {row["seed"]: row["tested"] for row in runs if row["system"] == system}
             for system in ("low order", "rules")
         )
         seeds = [seed for seed in low if seed in rules]
         if not seeds:
             continue
-        errors = [[some[seed].count("0") for seed in seeds] for some in (low, rules)]
-        before, after = (np.array([[mark == "1" for mark in some[s]] for s in seeds]) for some in (low, rules))
-        test = mcnemar(before.ravel(), after.ravel())
-        change = 100 * (sum(errors[1]) / sum(errors[0]) - 1)
-        shown = [", ".join(map(str, one)) for one in errors]
-        counted = [f"{change:+.1f} %", f"+{test.gained} -{test.lost}", f"{test.p:.2g}"]
-        lines.append([f"{key[0]}, {key[1]}", f"{key[2]:,}", *shown, *counted])
-    header = ("Corpus, learner", "Words of training", "Errors, low order", "with rules", "", "gained/lost", "p")
+        tested = [np.array([some[seed] for seed in seeds], float) for some in (low, rules)]
+        errors = [(some[:, :, 1] - some[:, :, 0]).sum(axis=1) for some in tested]
+        _, p = two_sided(tested[0].mean(axis=0), tested[1].mean(axis=0))
+        change = 100 * (errors[1].sum() / errors[0].sum() - 1)
+        shown = [spread(list(some), ".0f") for some in errors]
+        lines.append([f"{corpus}, {learner}", f"{words:,}", *shown, f"{change:+.1f} %", f"{p:.3f}", str(len(seeds))])
+    header = ("Corpus, learner", "Words of training", "Errors, low order", "with rules", "", "p", "Seeds")
     return header, lines
 
 
@@ -311,10 +316,11 @@ def layer_groups(rows: List[Row]) -> Iterator[Tuple[List[str], Systems]]:
     """Corpus, prior and threshold, and the seeds of each system."""
     groups: Dict[Tuple[str, str, float], Systems] = {}
     for row in rows:
-        group = groups.setdefault((row["corpus"], row["prior"], row["threshold"]), {})
+        corpus = f"{row['corpus']}{of_some(row['limit'])}"
+        group = groups.setdefault((corpus, row["prior"], row["threshold"]), {})
         group.setdefault(row["system"], []).append(row)
-    for (corpus, prior, threshold), systems in groups.items():
-        yield [corpus, prior, f"{threshold:g}"], systems
+    for corpus, prior, threshold in sorted(groups):
+        yield [corpus, prior, f"{threshold:g}"], groups[corpus, prior, threshold]
 
 
 def layers_table(rows: List[Row]) -> Table:
@@ -366,7 +372,7 @@ def decoding_table(rows: List[Row]) -> Table:
 def spread(values: Sequence[float], form: str = ".2f") -> str:
     """Mean and standard deviation."""
     text = f"{statistics.mean(values):{form}}"
-    return text if len(values) == 1 else f"{text} ± {statistics.stdev(values):.2f}"
+    return text if len(values) == 1 else f"{text} ± {statistics.stdev(values):{form.removeprefix('+')}}"
 
 
 if __name__ == "__main__":

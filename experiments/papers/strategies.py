@@ -2,6 +2,7 @@
 Tables 2 and 3).
 
     python strategies.py METRICS.jsonl CORPUS [--orders 1,2] [--seeds 0,1,2] [--widths 0.5] [--templates paper_pos]
+        [--sentences 0]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy. Every model is a line of METRICS.jsonl, and is not made
 again. The weights are those of the best evaluation on the dev part, one in each epoch; nothing is chosen on the test
@@ -13,7 +14,7 @@ import io
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Annotated, Any, Dict, List
 
 import spacy
 import srsly
@@ -36,7 +37,6 @@ STRATEGIES = (
     "full_bidirectional",
 )
 VOTING = "voting"
-PARTS = ("dev", "test")
 
 
 def main(
@@ -46,29 +46,33 @@ def main(
     seeds: str = "0,1,2",
     widths: str = "0.5",
     templates: str = "paper_pos",
+    sentences: Annotated[int, typer.Option(help="of training, from its beginning; 0: all")] = 0,
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
     for seed in map(int, seeds.split(",")):
         for order in map(int, orders.split(",")):
             for width in map(float, widths.split(",")):
-                key = {"corpus": corpus.name, "templates": templates, "order": order, "width": width, "seed": seed}
+                settings = {"templates": templates, "order": order, "width": width, "seed": seed}
+                key = {"corpus": corpus.name, "sentences": sentences, **settings}
                 if any(key.items() <= row.items() for row in rows):
                     continue
-                rows.append({**key, **measured(corpus, templates, order, width, seed)})
+                rows.append({**key, **measured(corpus, sentences, **settings)})
                 srsly.write_jsonl(output, rows)
-                errors = {name: right.count("0") for name, right in rows[-1]["test"].items()}
+                errors = {name: sum(rows[-1]["words"]) - sum(right) for name, right in rows[-1]["test"].items()}
                 msg.text(f"{key}: {rows[-1]['training_seconds']:.0f} s, errors {errors}")
 
 
-def measured(corpus: Path, templates: str, order: int, width: float, seed: int) -> Dict[str, Any]:
-    """Of each part and strategy: which words are right, and processor seconds."""
+def measured(corpus: Path, sentences: int, templates: str, order: int, width: float, seed: int) -> Dict[str, Any]:
+    """Words that are right for each strategy: of the dev part together, with all its words, and of each sentence of the
+    test part. Seconds are the processor's."""
     component = f"components.{NAME}"
     settings = {
         **{f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")},
         f"{component}.width": width,
         f"{component}.model.order": order,
         f"{component}.model.templates.@misc": f"spacy_hoseq.{templates}_templates.v1",
+        "corpora.train.limit": sentences,
         "system.seed": seed,
         "training.logger.progress_bar": None,
     }
@@ -79,42 +83,43 @@ def measured(corpus: Path, templates: str, order: int, width: float, seed: int) 
         train(config, Path(folder), overrides=settings)
         seconds = time.process_time() - start
         model = Path(folder) / "model-best"
-        result = {part: strategies(model, corpus / f"{part}.spacy", order) for part in PARTS}
+        dev = strategies(model, corpus / "dev.spacy", order)
+        test = strategies(model, corpus / "test.spacy", order)
         size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
-    sentences = {part: result[part].pop("sentences") for part in PARTS}
-    tagging = {part: result[part].pop("seconds") for part in PARTS}
-    return {"training_seconds": seconds, "model_bytes": size, **result, "sentences": sentences, "seconds": tagging}
+    of_dev = {name: [sum(right), sum(dev["words"])] for name, right in dev["right"].items()}
+    of_test = {"test": test["right"], "words": test["words"], "seconds": test["seconds"]}
+    return {"training_seconds": seconds, "model_bytes": size, "dev": of_dev, **of_test}
 
 
 def strategies(model: Path, part: Path, order: int) -> Dict[str, Any]:
-    """A string of 0 and 1 for each strategy, the words of each sentence, and seconds."""
-    result: Dict[str, Any] = {"seconds": {}}
+    """right: of each strategy, the words of each sentence whose tag is right. words: those of each sentence. seconds."""
+    right: Dict[str, List[int]] = {}
+    seconds: Dict[str, float] = {}
     for strategy in STRATEGIES:
         nlp = spacy.load(model, config={"components": {NAME: {"strategy": strategy}}})
         gold = [s.as_doc() for doc in DocBin().from_disk(part).get_docs(nlp.vocab) for s in doc.sents]
         docs = words_of(gold)
         start = time.process_time()
         tagged = list(nlp.pipe(docs))
-        result["seconds"][strategy] = time.process_time() - start
-        result[strategy] = marks([t.tag for doc in tagged for t in doc], gold)
+        seconds[strategy] = time.process_time() - start
+        right[strategy] = counts([t.tag for doc in tagged for t in doc], gold)
     if order == 1:
         component = nlp.get_pipe(NAME)
         docs = words_of(gold)
         ids = vote(component.model.predict(docs), sequence_lengths(docs))
         tags = [nlp.vocab.strings[label] for label in component.labels]
-        result[VOTING] = marks([tags[i] for i in ids.tolist()], gold)
-    result["sentences"] = [len(doc) for doc in gold]
-    return result
+        right[VOTING] = counts([tags[i] for i in ids.tolist()], gold)
+    return {"right": right, "words": [len(doc) for doc in gold], "seconds": seconds}
 
 
 def words_of(docs: List[Doc]) -> List[Doc]:
     return [Doc(doc.vocab, words=[t.text for t in doc], spaces=[bool(t.whitespace_) for t in doc]) for doc in docs]
 
 
-def marks(tags: List[int], gold: List[Doc]) -> str:
-    """1 where the tag is right."""
-    right = [token.tag for doc in gold for token in doc]
-    return "".join("01"[a == b] for a, b in zip(tags, right, strict=True))
+def counts(tags: List[int], gold: List[Doc]) -> List[int]:
+    """Tags that are right in each sentence. tags: of all words."""
+    found = iter(tags)
+    return [sum(token.tag == tag for token, tag in zip(doc, found, strict=False)) for doc in gold]
 
 
 if __name__ == "__main__":

@@ -21,6 +21,6 @@ def test_systems_learn_from_the_same_sentences(tmp_path, monkeypatch):
     keys = [(row["learner"], row["sentences"], row["system"]) for row in rows]
     assert len(set(keys)) == len(rows) == 8
     assert [row["words"] for row in rows[::2]] == [row["words"] for row in rows[1::2]]
-    assert rows[2]["words"] == 20 and all(len(row["right"]) == 20 for row in rows)
+    assert rows[2]["words"] == 20 and all(sum(words for _, words in row["tested"]) == 20 for row in rows)
     monkeypatch.setattr(amounts, "measured", None)
     amounts.main(output, [f"ctb={tmp_path}"], sentences="4,0")

@@ -11,9 +11,10 @@ STRATEGIES = ("left_to_right", "easiest_first", "full_bidirectional")
 
 
 def row(order, seed, right, width=0.5):
-    parts = {"dev": dict.fromkeys(STRATEGIES, "11110"), "test": dict(zip(STRATEGIES, right, strict=True))}
-    key = {"corpus": "x", "templates": "paper_pos", "order": order, "width": width, "seed": seed}
-    return {**key, **parts, "sentences": {"dev": [5], "test": [2, 3]}, "model_bytes": 1_000_000}
+    """right: for each strategy, the words of two sentences that are right."""
+    key = {"corpus": "x", "templates": "paper_pos", "order": order, "width": width, "seed": seed, "sentences": 0}
+    parts = {"dev": dict.fromkeys(STRATEGIES, [4, 5]), "test": dict(zip(STRATEGIES, right, strict=True))}
+    return {**key, **parts, "words": [2, 3], "model_bytes": 1_000_000}
 
 
 def test_published_figures_have_a_place():
@@ -25,9 +26,9 @@ def test_published_figures_have_a_place():
 
 
 def test_a_sentence_counts_once():
-    runs = [row(2, 0, ("10000", "11111", "11111")), row(2, 1, ("00000", "11110", "11111"))]
+    runs = [row(2, 0, ([1, 0], [2, 3], [2, 3])), row(2, 1, ([0, 0], [2, 2], [2, 3]))]
     assert pages.sentence_counts(runs, "left_to_right").tolist() == [[0.5, 2], [0, 3]]
-    header, lines = pages.tags_table([*runs, row(2, 0, ("11111",) * 3, width=1.0)])
+    header, lines = pages.tags_table([*runs, row(2, 0, ([2, 3],) * 3, width=1.0)])
     assert [line[:2] for line in lines] == [[name, "2"] for name in STRATEGIES]
     assert lines[0][3] == "4, 5" and lines[0][4] == "+80.00" and lines[0][6] == "96.92"
     assert lines[1][4:6] == ["", ""] and len(header) == len(lines[0])
@@ -73,7 +74,7 @@ def test_every_paper_has_a_page_that_says_what_is_not_made(page):
 
 def layer_row(system, seed, sentences):
     right, found, gold, tags, words = map(sum, zip(*sentences, strict=True))
-    of_corpus = {"corpus": "x", "prior": "l2=0.1", "threshold": 0.0, "system": system, "seed": seed}
+    of_corpus = {"corpus": "x", "limit": 0, "prior": "l2=0.1", "threshold": 0.0, "system": system, "seed": seed}
     return {
         **of_corpus,
         "f": 2 * right / (found + gold),
@@ -126,16 +127,19 @@ def test_chunkers_are_chosen_on_the_development_part():
     good, bad = [[2, 2, 2], [1, 1, 1]], [[1, 2, 2], [0, 1, 1]]
     rows = [chunker("iob2", 1, (bad, bad, bad), (good,) * 3), chunker("iob2", 2, (bad, bad, good), (bad, good, bad))]
     _, lines = pages.chunks_table(rows)
-    assert lines[0] == ["iob2, order 1", "left_to_right", "33.33", "93.11", "100.00"] and len(lines) == 6
+    assert lines[0] == ["iob2, order 1", "left_to_right", "33.33", "93.11", "100.00", "1"] and len(lines) == 6
     _, (line,) = pages.best_chunkers_table(rows)
     assert line[:5] == ["iob2", "full_bidirectional, order 2", "33.33", "-", "-66.67"]
 
 
 def test_rules_are_compared_on_the_same_amount():
     key = {"corpus": "ctb", "learner": "recipe", "words": 1000, "seed": 0}
-    rows = [{**key, "system": "low order", "right": "0011"}, {**key, "system": "rules", "right": "0111"}]
+    low, rules = [[1, 3], [1, 1]], [[2, 3], [1, 1]]
+    rows = [{**key, "system": "low order", "tested": low}, {**key, "system": "rules", "tested": rules}]
     _, (line,) = pages.amounts_table([*rows, {**rows[0], "words": 2000}])
-    assert line == ["ctb, recipe", "1,000", "2", "1", "-50.0 %", "+1 -0", "1"]
+    assert line[:5] == ["ctb, recipe", "1,000", "2", "1", "-50.0 %"] and line[6] == "1"
+    _, (line,) = pages.amounts_table([*rows, *({**row, "seed": 1, "tested": low} for row in rows)])
+    assert line[2:5] == ["2 ± 0", "2 ± 1", "-25.0 %"] and line[6] == "2"
 
 
 def test_learners_stand_beside_the_paper():
