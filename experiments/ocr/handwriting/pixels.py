@@ -45,7 +45,7 @@ def pixel(number: int, word: str) -> int:
     return _pixels(word)[number]
 
 
-@lru_cache(maxsize=1)  # all pixels of a word are asked for one after the other
+@lru_cache(maxsize=2**16)  # each attribute is asked for all words before the next one
 def _pixels(word: str) -> bytes:
     return words_to_images([word]).astype(np.uint8).tobytes() if is_image(word) else bytes(ROWS * COLUMNS)
 
