@@ -100,9 +100,11 @@ def updates_of(part: Path, sentences: int) -> int:
 
 def strategies(model: Path, part: Path) -> Dict[str, List[List[int]]]:
     result = {}
+    nlp = spacy.load(model)
+    component: Any = nlp.get_pipe(NAME)
+    gold = list(DocBin().from_disk(part).get_docs(nlp.vocab))
     for strategy in STRATEGIES:
-        nlp = spacy.load(model, config={"components": {NAME: {"strategy": strategy}}})
-        gold = list(DocBin().from_disk(part).get_docs(nlp.vocab))
+        component.cfg["strategy"] = strategy
         given = [Doc(nlp.vocab, [t.text for t in doc], tags=[t.tag_ for t in doc]) for doc in gold]
         result[strategy] = [
             counts(found, right) for found, right in zip(nlp.pipe(given), gold, strict=True)

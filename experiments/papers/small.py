@@ -38,6 +38,7 @@ PARAGRAPHS = (
 )
 TREES = "ptb_sample/combined"
 N_FILES = 10  # of trees; five are needed for the parts
+LINES = ("en_gum/train.entities.jsonl.gz", "en_gum/dev.entities.jsonl.gz")  # a sentence each
 LETTERS = "ocr/letter.data.gz"
 WORD, FOLD = 3, 5  # columns of the letters
 
@@ -53,6 +54,9 @@ def main(
         if source.exists():
             paragraphs = text_of(source).strip("\n").split("\n\n")
             write(output / source.relative_to(corpora), "\n\n".join(paragraphs[:sentences]) + "\n\n")
+    for name in LINES:
+        if (corpora / name).exists():
+            write(output / name, "\n".join(text_of(corpora / name).split("\n")[:sentences]) + "\n")
     if (corpora / LETTERS).exists():
         lines = text_of(corpora / LETTERS).splitlines(keepends=True)
         write(output / LETTERS, "".join(first_words(lines, words)))

@@ -95,16 +95,17 @@ def strategies(model: Path, part: Path, order: int) -> Dict[str, Any]:
     """right: of each strategy, the words of each sentence whose tag is right. words: those of each sentence. seconds."""
     right: Dict[str, List[int]] = {}
     seconds: Dict[str, float] = {}
+    nlp = spacy.load(model)
+    component: Any = nlp.get_pipe(NAME)
+    gold = [s.as_doc() for doc in DocBin().from_disk(part).get_docs(nlp.vocab) for s in doc.sents]
     for strategy in STRATEGIES:
-        nlp = spacy.load(model, config={"components": {NAME: {"strategy": strategy}}})
-        gold = [s.as_doc() for doc in DocBin().from_disk(part).get_docs(nlp.vocab) for s in doc.sents]
+        component.cfg["strategy"] = strategy
         docs = words_of(gold)
         start = time.process_time()
         tagged = list(nlp.pipe(docs))
         seconds[strategy] = time.process_time() - start
         right[strategy] = counts([t.tag for doc in tagged for t in doc], gold)
     if order == 1:
-        component = nlp.get_pipe(NAME)
         docs = words_of(gold)
         ids = vote(component.model.predict(docs), sequence_lengths(docs))
         tags = [nlp.vocab.strings[label] for label in component.labels]

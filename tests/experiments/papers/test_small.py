@@ -28,5 +28,5 @@ def test_it_has_what_the_steps_read():
     """Paths below the folder of the corpora that project.yml names, and those of the two projects that it starts."""
     text = (ROOT / "experiments" / "papers" / "project.yml").read_text(encoding="utf8")
     text += "".join((ROOT / "experiments" / "organisations" / "lay_out.py").read_text(encoding="utf8"))
-    known = {*(name.removesuffix(".gz") for name in small.PARAGRAPHS), small.TREES}
+    known = {*(name.removesuffix(".gz") for name in (*small.PARAGRAPHS, *small.LINES)), small.TREES}
     assert [name for name in known if "conll2000" not in name and name not in text] == []
