@@ -69,7 +69,8 @@ def main(
             continue
         rows.append({**key, **measured(Path(folders[tag_set]), tag_set, **run)})
         srsly.write_jsonl(output, rows)
-        msg.text(f"{key}: {sum(words - right for right, words in rows[-1]['tested'])} errors, {rows[-1]['seconds']:.0f} s")
+        errors = sum(words - right for right, words in rows[-1]["tested"])
+        msg.text(f"{key}: {errors} errors, {rows[-1]['seconds']:.0f} s")
 
 
 def measured(

@@ -13,7 +13,8 @@ def test_the_first_of_each_file_are_kept(tmp_path):
         (source / folder).mkdir(parents=True)
     (source / "conll2000" / "train.txt").write_text("a\nb\n\nc\n\nd\n", encoding="utf8")
     (source / "zh_pfr" / "train.tsv.gz").write_bytes(gzip.compress("一\n\n二\n\n三\n".encode()))
-    letters = [f"{i}\ta\t-1\t{word}\t1\t{fold}\t0\t\n" for i, (word, fold) in enumerate(((1, 0), (2, 0), (2, 0), (2, 1)))]
+    words_and_folds = ((1, 0), (2, 0), (2, 0), (2, 1))
+    letters = [f"{i}\ta\t-1\t{word}\t1\t{fold}\t0\t\n" for i, (word, fold) in enumerate(words_and_folds)]
     (source / "ocr" / "letter.data.gz").write_bytes(gzip.compress("".join(letters).encode()))
     for number in range(12):
         (source / "ptb_sample" / "combined" / f"wsj_{number:04}.mrg").write_text("( (X x) )", encoding="utf8")
