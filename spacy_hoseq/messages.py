@@ -59,6 +59,7 @@ class Warnings(metaclass=WithCodes):
         'The spelling "{old}" is of an earlier version. It works, and will go with the next major version: '
         "say {new}."
     )
+    HW012 = 'There is no file "{text}". The name itself is taken for the text.'
 
 
 class JobErrors:

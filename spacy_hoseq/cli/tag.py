@@ -1,8 +1,10 @@
 """`python -m spacy hoseq tag`: words, tags, probabilities and chunks of a text that one types."""
 
+import re
 import sys
 import tempfile
 import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 from textwrap import shorten
 from typing import Collection, Iterable, Iterator, List, Optional
@@ -12,6 +14,7 @@ from spacy.language import Language
 from wasabi import msg, table
 
 from ..components import SequenceComponent
+from ..errors import Errors, Warnings
 from ..pipelines import load_found
 from ..reporting.text import Cell, Sentence, notes_of, sentences_of, text_page
 from .app import hoseq_cli, then
@@ -22,6 +25,7 @@ DEFAULTS = ("en", "-")  # pipeline and text
 BEGINNING = 40  # characters of a text in a title
 SIZE = 100_000  # characters of lines that are tagged at once
 WIDEST = 80  # characters of a column
+FILE_NAME = re.compile(r"\S+\.(txt|text|md|html?|csv|tsv|jsonl?|conllu?|spacy)")
 
 
 @hoseq_cli.command("tag", failed="Nothing tagged")
@@ -92,14 +96,19 @@ def title_of(text: str, nlp: Language) -> str:
 
 
 def texts_of(text: str) -> Iterator[str]:
-    """The text itself, or that of a file or of standard input, some lines at a time."""
-    if text == "-":
-        yield from blocks(sys.stdin)
-    elif is_file(text):
-        with Path(text).open(encoding="utf8") as file:
-            yield from blocks(file)
-    else:
+    """The text itself, or that of a file or of standard input, some lines at a time. RAISES
+    ValueError [HS172]: it is no text. Warns of what looks like the name of a file [HW012]."""
+    if text != "-" and not is_file(text):
+        if FILE_NAME.fullmatch(text):
+            print(Warnings.HW012.format(text=text), file=sys.stderr)
         yield text
+        return
+    try:
+        with Path(text).open(encoding="utf8") if text != "-" else nullcontext(sys.stdin) as file:
+            yield from blocks(file)
+    except UnicodeDecodeError as error:
+        actual = f"{text}, with the byte 0x{error.object[error.start]:02X}"
+        raise ValueError(Errors.HS172.format(actual=actual, expected="text in utf-8")) from error
 
 
 def is_file(text: str) -> bool:

@@ -179,9 +179,14 @@ def save_compact(
         if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
             only_labels(nlp, new)
         write_digests(new)
-        if output.exists():
-            output.rename(Path(folder) / "old")
-        new.rename(output)
+        old = Path(folder) / "old"
+        try:
+            if output.exists():
+                output.rename(old)
+            new.rename(output)
+        finally:
+            if old.exists() and not output.exists():  # interrupted in between
+                old.rename(output)
 
 
 def only_labels(nlp: Language, folder: Path) -> None:

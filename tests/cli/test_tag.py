@@ -55,6 +55,16 @@ def test_page(tmp_path):
     assert "http" not in html
 
 
+def test_names_of_files_that_are_none(tmp_path):
+    result = tagged("report.txt")
+    assert result.exit_code == 0 and '[HW012] There is no file "report.txt"' in result.stderr
+    assert "HW012" not in tagged("One word.").stderr
+    (tmp_path / "text.bin").write_bytes(b"a text\n\xff\n")
+    result = tagged(str(tmp_path / "text.bin"))
+    output = " ".join(result.output.split())
+    assert result.exit_code == 1 and "[HS172]" in output and "with the byte 0xFF. Expected text in utf-8" in output
+
+
 def test_other_pipelines(tmp_path):
     nlp = spacy.blank("en")
     nlp.to_disk(tmp_path / "blank")

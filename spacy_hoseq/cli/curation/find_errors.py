@@ -84,8 +84,9 @@ def find_errors_cli(
     )
     page = output / "findings.html"
     write_text(page, findings_page(docs, findings))
-    srsly.write_jsonl(tasks, annotation_tasks(docs, findings))
     DocBin(docs=marked(docs, findings), store_user_data=True).to_disk(output / "findings.spacy")
+    with whole(tasks) as part:  # the last one: what is there is finished
+        srsly.write_jsonl(part, annotation_tasks(docs, findings))
     shutil.rmtree(output / TRAININGS)
     msg.good(f"{len(findings):,} findings: {page}, findings.jsonl, findings.spacy")
     correct = f"python -m spacy hoseq correct {corpus} {tasks} -o CORRECTED.spacy"
