@@ -1,6 +1,7 @@
 """Scores of components, under spaCy's names (they follow the annotated attribute, not the
 component)."""
 
+from operator import methodcaller
 from typing import Any, Dict, Iterable, List, Optional
 
 import numpy as np
@@ -24,7 +25,12 @@ def label_score(
     spaCy's `senter` has them."""
     if attribute == "sent_start":
         return dict(
-            Scorer.score_spans(examples, "sents", getter=_sentences, has_annotation=_has_sentences)
+            Scorer.score_spans(
+                examples,
+                "sents",
+                getter=_sentences,
+                has_annotation=methodcaller("has_annotation", "SENT_START"),
+            )
         )
     if attribute.startswith("_."):
         return dict(Scorer.score_token_attr(examples, attribute[2:], getter=_extension_value))
@@ -37,10 +43,6 @@ def label_score(
 
 def _sentences(doc: Doc, _: str) -> Iterable[Span]:
     return trimmed(doc.sents)
-
-
-def _has_sentences(doc: Doc) -> bool:
-    return bool(doc.has_annotation("SENT_START"))
 
 
 def _counts_of_same_tokens(examples: List[Example], name: str) -> Optional[PRFScore]:
@@ -91,10 +93,11 @@ def chunk_score(
     def chunks(doc: Doc, _: str) -> Iterable[Span]:
         return trimmed(doc.spans.get(spans_key, []))
 
-    def is_annotated(doc: Doc) -> bool:
-        return spans_key in doc.spans
-
-    return dict(Scorer.score_spans(examples, attribute, getter=chunks, has_annotation=is_annotated))
+    return dict(
+        Scorer.score_spans(
+            examples, attribute, getter=chunks, has_annotation=lambda doc: spans_key in doc.spans
+        )
+    )
 
 
 def make_chunk_scorer() -> Any:

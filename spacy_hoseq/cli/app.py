@@ -53,7 +53,7 @@ class Command(TyperCommand):
             msg.fail(self.failed, str(error), exits=1)
         except KeyboardInterrupt as error:
             print(f"Interrupted: {self.interrupted}.", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from error
+            raise typer.Exit(getattr(error, "status", INTERRUPTED)) from error
 
 
 class Commands(typer.Typer):

@@ -5,10 +5,9 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional
 
 import typer
 from wasabi import msg
@@ -31,15 +30,10 @@ READ = {"parquet": "pandas.read_parquet reads them all", "spacy": "DocBin().from
 FORMATS = ", ".join(output_formats())
 
 
-class EngineName(str, Enum):
-    """Who does the work."""
-
-    local = "local"
-    ray = "ray"
-
-
 class Stopped(KeyboardInterrupt):
     """A signal has asked the process to end."""
+
+    status = 143
 
 
 def known_format(name: str) -> str:
@@ -49,7 +43,9 @@ def known_format(name: str) -> str:
     return name
 
 
-@hoseq_cli.command("apply", failed="Stopped")
+@hoseq_cli.command(
+    "apply", failed="Stopped", interrupted="the same command goes on where this one stopped"
+)
 def apply_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
@@ -96,7 +92,7 @@ def apply_cli(
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
     ),
-    engine: EngineName = typer.Option(EngineName.local, "--engine", help="Who does the work"),
+    engine: Literal["local", "ray"] = typer.Option("local", "--engine", help="Who does the work"),
     address: Optional[str] = typer.Option(
         None, "--address", help="Of a cluster of Ray. Default: this machine"
     ),
@@ -124,15 +120,12 @@ def apply_cli(
             job = job_of(
                 model, settings, inputs, output, form, (text_key, id_key, whole), part_size, flat
             )
-            state = run(job, engine_of(engine.value, n_process, address), shard, force)
+            state = run(job, engine_of(engine, n_process, address), shard, force)
         for note in notes_of(job):
             print(note, file=sys.stderr)
     except (ValueError, OSError) as error:
         print(f"Stopped: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
-    except KeyboardInterrupt as error:
-        print("Interrupted; the same command goes on where this one stopped.", file=sys.stderr)
-        raise typer.Exit(143 if isinstance(error, Stopped) else 130) from error
     if output != STANDARD:
         names = {"Parts": "parts", "Texts": "rows", "Tokens": "tokens", "Errors": "errors"}
         msg.table([(name, f"{state[key]:,}") for name, key in names.items()], aligns=("l", "r"))
@@ -189,7 +182,7 @@ def job_of(
 def engine_of(name: str, n_process: int, address: Optional[str]) -> "Engine":
     from ..batch import engines
 
-    if name == EngineName.ray.value:
+    if name == "ray":
         return partial(engines.ray_actors, n=n_process, address=address)
     return engines.here if n_process == 1 else partial(engines.processes, n=n_process)
 

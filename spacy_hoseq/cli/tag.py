@@ -1,10 +1,10 @@
 """`python -m spacy hoseq tag`: words, tags, probabilities and chunks of a text that one types."""
 
-import re
 import sys
 import tempfile
 import webbrowser
 from contextlib import nullcontext
+from os.path import isfile
 from pathlib import Path
 from textwrap import shorten
 from typing import Collection, Iterable, Iterator, List, Optional
@@ -25,7 +25,7 @@ DEFAULTS = ("en", "-")  # pipeline and text
 BEGINNING = 40  # characters of a text in a title
 SIZE = 100_000  # characters of lines that are tagged at once
 WIDEST = 80  # characters of a column
-FILE_NAME = re.compile(r"\S+\.(txt|text|md|html?|csv|tsv|jsonl?|conllu?|spacy)")
+ENDINGS = (".txt", ".md", ".html", ".csv", ".tsv", ".json", ".jsonl", ".conllu", ".spacy")
 
 
 @hoseq_cli.command("tag", failed="Nothing tagged")
@@ -90,7 +90,7 @@ def pipeline_of(name: str) -> Language:
 
 def title_of(text: str, nlp: Language) -> str:
     """Of a page: the name of the file, or how the text begins, and the pipeline."""
-    name = Path(text).name if is_file(text) else shorten(text, BEGINNING, placeholder=" \u2026")
+    name = Path(text).name if isfile(text) else shorten(text, BEGINNING, placeholder=" \u2026")
     model = f"{nlp.meta['lang']}_{nlp.meta['name']}"
     return model if text == "-" else f"{name} ({model})"
 
@@ -98,24 +98,20 @@ def title_of(text: str, nlp: Language) -> str:
 def texts_of(text: str) -> Iterator[str]:
     """The text itself, or that of a file or of standard input, some lines at a time. RAISES
     ValueError [HS172]: it is no text. Warns of what looks like the name of a file [HW012]."""
-    if text != "-" and not is_file(text):
-        if FILE_NAME.fullmatch(text):
-            print(Warnings.HW012.format(text=text), file=sys.stderr)
-        yield text
-        return
+    is_path = text != "-" and isfile(text)
+    if text.endswith(ENDINGS) and " " not in text and not is_path:
+        print(Warnings.HW012.format(text=text), file=sys.stderr)
+    given: Iterable[str] = sys.stdin if text == "-" else [text]
     try:
-        with Path(text).open(encoding="utf8") if text != "-" else nullcontext(sys.stdin) as file:
-            yield from blocks(file)
+        with Path(text).open(encoding="utf8") if is_path else nullcontext(given) as lines:
+            yield from blocks(lines)
     except UnicodeDecodeError as error:
-        actual = f"{text}, with the byte 0x{error.object[error.start]:02X}"
-        raise ValueError(Errors.HS172.format(actual=actual, expected="text in utf-8")) from error
-
-
-def is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:  # too long for the name of a file
-        return False
+        raise ValueError(
+            Errors.HS172.format(
+                actual=f"{text}, with the byte 0x{error.object[error.start]:02X}",
+                expected="text in utf-8",
+            )
+        ) from error
 
 
 def blocks(lines: Iterable[str]) -> Iterator[str]:

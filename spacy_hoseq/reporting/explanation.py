@@ -26,8 +26,10 @@ def account_text(account: Account, component: str, doc: Doc, *, calibrated: bool
         if account.end - account.first > 1
         else f"{account.first}"
     )
-    rough = "" if calibrated else " (not calibrated)"
-    lines = [f"{component}, {places}: {said}{turn}", f"  {alternatives}{rough}"]
+    lines = [
+        f"{component}, {places}: {said}{turn}",
+        f"  {alternatives}{'' if calibrated else ' (not calibrated)'}",
+    ]
     why = account.why
     if why is None:
         return "\n".join([*lines, "  no other label is permitted here"])

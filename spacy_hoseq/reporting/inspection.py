@@ -37,7 +37,7 @@ def inspection_text(one: Component) -> str:
     rows = []
     for label in by_count[:LABELS]:
         best = [
-            f"{shown_name(s.name) or s.key} {s.weight:+.2f}"
+            f"{' '.join(map(shown, s.name.split(' '))) or s.key} {s.weight:+.2f}"
             for s in one.strongest.get(label, [])
             if s.weight > 0
         ]
@@ -87,7 +87,3 @@ def inspection_page(components: Sequence[Component], *, title: str) -> str:
 
 def rule(number: int) -> str:
     return "" if number < 0 else f"rule {number}"
-
-
-def shown_name(name: str) -> str:
-    return " ".join(map(shown, name.split(" ")))

@@ -15,7 +15,7 @@ from spacy.language import Language
 
 from ..errors import Warnings
 
-STRONG = ("L", "R", "AL")  # kinds of letters that have a direction
+DIRECTIONS = {"L": "ltr", "R": "rtl", "AL": "rtl"}  # of kinds of letters
 
 
 def rendered(template: str, **values: object) -> str:
@@ -30,15 +30,10 @@ def rendered(template: str, **values: object) -> str:
 
 def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> Dict[str, str]:
     """Components whose probabilities are not calibrated, and what to say of each. names: of those
-    that are shown, None = all of the pipeline."""
+    that are shown, None = all of the pipeline. Components of other packages tell nothing."""
     shown = [(name, pipe) for name, pipe in nlp.pipeline if names is None or name in names]
-    return {name: Warnings.HW009.format(name=name) for name, pipe in shown if not calibrated(pipe)}
-
-
-def calibrated(pipe: object) -> bool:
-    """Whether nine in ten labels with probability 0.9 are right, as far as training can see to it.
-    Components of other packages say nothing of their probabilities."""
-    return bool(getattr(pipe, "is_calibrated", True))
+    rough = [name for name, pipe in shown if not getattr(pipe, "is_calibrated", True)]
+    return {name: Warnings.HW009.format(name=name) for name in rough}
 
 
 @cache
@@ -58,7 +53,7 @@ def _environment(is_page: bool) -> Environment:
 def direction(words: Iterable[str]) -> str:
     """"rtl" or "ltr", as the first letter of these words is written."""
     kinds = (bidirectional(c) for word in words for c in word)
-    return {"R": "rtl", "AL": "rtl"}.get(next((k for k in kinds if k in STRONG), ""), "ltr")
+    return next((DIRECTIONS[kind] for kind in kinds if kind in DIRECTIONS), "ltr")
 
 
 def round_ticks(top: float) -> List[float]:

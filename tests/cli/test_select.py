@@ -53,9 +53,6 @@ def test_what_cannot_be_done(tmp_path):
     (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n')
     code, output = run(model, pool, "-o", tmp_path / "out.jsonl")
     assert code == 1 and "pool.jsonl" in output and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
-    (tmp_path / "pool.jsonl").write_text("")
-    code, output = run(model, pool, "-o", tmp_path / "none.jsonl")
-    assert code == 1 and "[HS159]" in output and not (tmp_path / "none.jsonl").exists()
 
 
 def test_lines_of_a_text_file(tmp_path):

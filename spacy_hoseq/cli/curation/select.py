@@ -69,8 +69,6 @@ def select_cli(
     nlp = load_found(model)
     problems: List[Problem] = []
     docs = list(progress(docs_of(nlp, find_files(pool, [""]), text_key, problems), "texts read"))
-    if not docs and not problems:
-        raise ValueError(Errors.HS159.format(what="text", source=pool, expected="a file with some"))
     names = component or ()
     doubts = [
         one

@@ -1,7 +1,8 @@
 """`python -m spacy hoseq calibrate`: probabilities that mean what they say."""
 
+from functools import partial
 from pathlib import Path
-from typing import Dict, Iterable, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import typer
 from spacy.cli._util import import_code
@@ -56,7 +57,8 @@ def calibrate_cli(
         for name in nlp.pipe_names:
             check_free(picture / f"{name}.svg", force)
     examples = dev_examples(nlp, dev)
-    calibrations = calibrate(nlp, examples[: limit or None], component or None, with_bar)
+    some = examples[: limit or None]
+    calibrations = calibrate(nlp, some, component or None, partial(progress, what="components"))
     save_compact(nlp, output, overwrite=force, keep_strings=True)
     if picture:
         picture.mkdir(parents=True, exist_ok=True)
@@ -74,10 +76,6 @@ def calibrate_cli(
     )
     msg.good(f"Written to {output}")
     then(f"python -m spacy hoseq report {output} TEST.spacy -o report")
-
-
-def with_bar(names: Iterable[str]) -> Iterable[str]:
-    return progress(names, "components")
 
 
 def table_rows(found: Dict[str, Calibration]) -> List[Tuple[str, str, str]]:

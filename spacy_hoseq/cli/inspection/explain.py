@@ -55,9 +55,7 @@ def explain_cli(
         check_free(output, force)
     import_code(code)
     nlp = pipeline_of(model)
-    names = explained(nlp, component or None)
-    if against is not None:
-        names = having(nlp, names, against)
+    names = having(nlp, explained(nlp, component or None), against)
     docs = [nlp(part) for part in texts_of(text)]
     if not any(words_among(doc) for doc in docs):
         raise ValueError(
@@ -81,18 +79,17 @@ def explain_cli(
         )
     notes = uncalibrated(nlp, names)
     for name, doc, account in every:
-        calibrated = name not in notes
-        data = {"component": name, "calibrated": calibrated, **as_data(account)}
-        text = account_text(account, name, doc, calibrated=calibrated)
+        data = {"component": name, "calibrated": name not in notes, **as_data(account)}
+        text = account_text(account, name, doc, calibrated=name not in notes)
         print(json.dumps(data, ensure_ascii=False) if as_json else text)
     for note in notes.values():
         print(note, file=sys.stderr)
 
 
-def having(nlp: Language, names: Sequence[str], label: str) -> List[str]:
-    """Components that have a label. RAISES ValueError [HS146]: none has."""
+def having(nlp: Language, names: Sequence[str], label: Optional[str]) -> List[str]:
+    """Components that have a label, None = any. RAISES ValueError [HS146]: none has."""
     labels: Dict[str, Any] = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
-    of_label = [name for name in names if label in labels[name]]
+    of_label = [name for name in names if label is None or label in labels[name]]
     if not of_label:
         known = "; ".join(f"{', '.join(of)} ({name})" for name, of in labels.items())
         raise ValueError(Errors.HS146.format(label=label, known=known))

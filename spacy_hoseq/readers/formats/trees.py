@@ -43,15 +43,12 @@ def _sentence(tree: Tree, chunks: bool, unescape: bool) -> Sentence:
             n_traces += 1
             continue
         word = leaf.word or ""
-        words.append(_printed(word) if unescape else word)
+        if unescape:  # as in print: brackets by their names, and the escaped slash and asterisk
+            word = ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
+        words.append(word)
         tags.append(_tag(leaf.label))
     return Sentence(words, tags, chunks_of_tree(tree) if chunks else None, None, n_traces)
 
 
 def _tag(label: str) -> str:
     return BRACKET_TAGS.get(label) or (label if label.startswith("-") else label.partition("-")[0])
-
-
-def _printed(word: str) -> str:
-    """A word as in print: brackets by their names, and the escaped slash and asterisk."""
-    return ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
