@@ -65,7 +65,7 @@ def load(name: Union[str, Path], **settings: object) -> Language:
     if the pipeline has a list of them (`digests.json`); and every error names the file that cannot
     be read.
 
-    name (str): "en", "zh" or "af" (docs/pipelines.md), the path of a folder, or the name
+    name (str): "en", "zh", "af" or "cy" (docs/pipelines.md), the path of a folder, or the name
         of a package.
         settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
     RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without

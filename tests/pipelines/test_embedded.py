@@ -10,6 +10,7 @@ import spacy
 
 import spacy_hoseq
 from spacy_hoseq.pipelines import embedded_names, embedded_path, loading
+from spacy_hoseq.treebanks import words_of
 
 NAMES = embedded_names()
 TEXTS = [
@@ -65,6 +66,7 @@ def test_english():
     "lang, text, words, lemma",
     [
         ("af", "Die kinders speel buite. Hulle lag.", ["Die", "kinders", "speel", "buite", "."], "kind"),
+        ("cy", "Mae'r plant yn yr ysgol. Roedd hi yno.", ["Mae", "'r", "plant", "yn", "yr", "ysgol", "."], "plentyn"),
     ],
 )
 def test_pipelines_of_treebanks(lang, text, words, lemma):
@@ -84,6 +86,11 @@ def test_english_features_lemmas_and_names():
     assert doc[1].morph.to_dict() == {"Number": "Plur"} and doc[3].morph.get("VerbForm") == ["Part"]
     assert [(span.text, span.label_) for span in doc.ents] == [("Mary Miller", "PER"), ("London", "LOC")]
     assert all(0.3 < score <= 1 for score in doc.spans["entities"].attrs["scores"])
+
+
+def test_welsh_words_of_a_word():
+    doc = spacy_hoseq.load("cy")("Roedd hi yno.")
+    assert [word.text for word in words_of(doc[0])] == ["Yr", "oedd"]
 
 
 def test_by_language_or_by_name():
