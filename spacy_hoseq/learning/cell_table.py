@@ -13,7 +13,6 @@ Checked against arrays in tests/learning/test_cell_table.py.
 from typing import Any, Dict, Iterator, List, Sequence, Tuple, TypeVar
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import AnyFloats, AnyInts, Ints, Mask, distinct
@@ -91,18 +90,21 @@ class CellTable:
         n_columns = self.shape[1]
         counts = self.counts.take(rows)  # (K, n)
         is_whole = counts == n_columns
-        windows = sliding_window_view(self.fields[0], n_columns)
-        for k in np.flatnonzero(is_whole.any(axis=1)).tolist():
-            whole = np.flatnonzero(is_whole[k])
-            block[whole] += windows[self.first.take(rows[k].take(whole))]
-        flat = block.reshape(-1)
-        for of_block, of_rows in zip(rows, np.where(is_whole, 0, counts), strict=True):
-            used = np.flatnonzero(of_rows)
-            sizes = of_rows.take(used)
-            places = ranges(self.first.take(of_block.take(used)), sizes)
-            cells = (used * n_columns).repeat(sizes)
-            cells += self.columns.take(places)
-            flat[cells] += self.fields[0].take(places)
+        if is_whole.any():
+            cells = self.fields[0]
+            shape = (len(cells) - n_columns + 1, n_columns)
+            # all stretches of so many cells (`sliding_window_view` takes longer than the sums)
+            windows = np.ndarray(shape, cells.dtype, cells, strides=cells.strides * 2)
+            for k in np.flatnonzero(is_whole.any(axis=1)).tolist():
+                whole = np.flatnonzero(is_whole[k])
+                block[whole] += windows[self.first.take(rows[k].take(whole))]
+            counts[is_whole] = 0
+        used = np.flatnonzero(counts)
+        sizes = counts.take(used)
+        places = ranges(self.first.take(rows.take(used)), sizes)
+        at = (used % len(block) * n_columns).repeat(sizes)
+        at += self.columns.take(places)
+        np.add.at(block.reshape(-1), at, self.fields[0].take(places))
 
     def touch(self, cells: Ints) -> Ints:
         """Places of cells, which get one if they have none. cells (n,): of the flat array,
