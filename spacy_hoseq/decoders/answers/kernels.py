@@ -1,7 +1,8 @@
 """All that can be asked of p(y | x), by one function (`answers_of`), and the one table by which
 algorithms are chosen, from the profile of a batch, before anything runs. Cheapest first:
 
-    LABELS    a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
+    LABELS    labels do not depend on their neighbours                the best of each token
+              a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
               a short chain, transitions are forbidden                Viterbi                          `chain/`
               no weight negative                                      what exact pruning leaves        `pruning/`
               scores of label pairs, no patterns                      Viterbi                          `chain/`
@@ -146,6 +147,14 @@ def _pruned(request: Request) -> Labels:
     return pruned_checked(request.potentials, request.tuning, remaining_labels)
 
 
+def _best_of_each(potentials: Potentials) -> Labels:
+    """Of equal ones the first, as everywhere."""
+    scores = potentials.scores
+    allowed = potentials.allowed
+    possible = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    return possible.argmax(axis=1).astype(np.int32)
+
+
 def _viterbi(potentials: Potentials, tuning: Tuning) -> Labels:
     scores, weights, lengths = potentials[:3]
     allowed = potentials.allowed
@@ -201,6 +210,7 @@ CHAINS: "Tuple[Kernel[Request, Labels], ...]" = (
     Kernel(lambda r: True, _pruned),
 )
 LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
+    Kernel(lambda r: not r.profile.has_neighbours, lambda r: _best_of_each(r.potentials)),
     Kernel(_is_short_and_open, lambda r: short_labels(r.potentials, r.tuning)),
     Kernel(_is_short_and_forbids, lambda r: _viterbi(r.potentials, r.tuning)),
     Kernel(lambda r: r.profile.is_plain, _pruned),

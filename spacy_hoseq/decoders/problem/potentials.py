@@ -90,6 +90,11 @@ class Weights:
         """Whether no transition is forbidden."""
         return bool(np.isfinite(self.trans).all())
 
+    @cached_property
+    def are_zero(self) -> bool:
+        """Whether labels say nothing of their neighbours."""
+        return not self.has_patterns and not self.trans.any()
+
     def prepared(self, make: Callable[["Weights"], Prepared]) -> Prepared:
         """What `make` makes of these weights, made once. make: a class or function of a module, not
         a closure."""
@@ -264,7 +269,7 @@ class Profile(NamedTuple):
     """What is known of a batch before anything runs: by it the algorithm is chosen.
 
     n_tokens, n_labels: of the batch. longest: tokens of its longest sequence. permits_all: no
-    transition is forbidden. has_patterns: of the weights, and has_negative: one of them, everywhere
+    transition is forbidden. are_zero: the weights, as `Weights.are_zero`. has_patterns: of the weights, and has_negative: one of them, everywhere
     or where it fires, has a negative weight. has_fired: patterns at given positions.
     has_configurations, has_edge_scores: of label pairs."""
 
@@ -272,6 +277,7 @@ class Profile(NamedTuple):
     n_labels: int
     longest: int
     permits_all: bool
+    are_zero: bool
     has_patterns: bool
     has_negative: bool
     has_fired: bool
@@ -289,12 +295,18 @@ class Profile(NamedTuple):
             n_labels,
             max(potentials.lengths.tolist(), default=0),
             weights.permit_all,
+            weights.are_zero,
             weights.has_patterns,
             weights.some_are_negative or (fired is not None and fired.weights.min(initial=0.0) < 0),
             fired is not None,
             configurations is not None and len(configurations.first) > 0,
             potentials.edge_scores is not None,
         )
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether labels depend on each other; else each token is labelled on its own."""
+        return not (self.are_zero and self.is_chain) or self.has_edge_scores
 
     @property
     def is_plain(self) -> bool:
