@@ -16,6 +16,7 @@ walk over their ends.
 Checked against enumeration in tests/components/spans/test_expected.py.
 """
 
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -108,29 +109,31 @@ def best_chunks(chunks: Sequence[Chunk], n_words: int, threshold: float) -> List
     """Those that do not overlap and whose probabilities, less the threshold each, have the largest
     sum; in order.
 
-    Time O(N + C)."""
-    by_end: Dict[int, List[Chunk]] = {}
-    for chunk in chunks:
-        by_end.setdefault(chunk[0] + chunk[1], []).append(chunk)
-    best: Floats = np.zeros(n_words + 1)
-    back: List[Optional[Chunk]] = [None] * (n_words + 1)
-    for end in range(1, n_words + 1):
-        best[end] = best[end - 1]
-        for chunk in by_end.get(end, ()):
-            value = best[chunk[0]] + chunk[3] - threshold
-            if value > best[end]:
-                best[end] = value
-                back[end] = chunk
+    Time O(C log C)."""
+    ordered = sorted(chunks, key=lambda chunk: chunk[0] + chunk[1])
+    ends: List[int] = [0]  # where sums change
+    best: List[float] = [0.0]  # of the chunks up to there
+    back: List[Optional[Chunk]] = [None]
+    for chunk in ordered:
+        first, size, _, p = chunk
+        value = best[bisect_right(ends, first) - 1] + p - threshold
+        if value <= best[-1]:
+            continue
+        if ends[-1] < first + size:
+            ends.append(first + size)
+            best.append(value)
+            back.append(chunk)
+        else:
+            best[-1] = value
+            back[-1] = chunk
     chosen: List[Chunk] = []
     end = n_words
-    while end > 0:
-        chunk_here = back[end]
+    while True:
+        chunk_here = back[bisect_right(ends, end) - 1]
         if chunk_here is None:
-            end -= 1
-        else:
-            chosen.append(chunk_here)
-            end = chunk_here[0]
-    return chosen[::-1]
+            return chosen[::-1]
+        chosen.append(chunk_here)
+        end = chunk_here[0]
 
 
 def expected_chunks(

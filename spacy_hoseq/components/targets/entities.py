@@ -89,6 +89,8 @@ def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: Mask) -> Ma
 
 def blocked_spans(doc: Doc) -> List[Span]:
     """Tokens over which spaCy permits no entity (`doc.set_ents(blocked=...)`)."""
+    if not doc.has_annotation("ENT_IOB"):  # of most Docs it is all that has to be looked at
+        return []
     marks = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(len(doc), 2)
     return [
         doc[i : i + 1] for i in np.flatnonzero((marks[:, 0] == 3) & (marks[:, 1] == 0)).tolist()

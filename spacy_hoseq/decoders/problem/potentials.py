@@ -269,9 +269,9 @@ class Profile(NamedTuple):
     """What is known of a batch before anything runs: by it the algorithm is chosen.
 
     n_tokens, n_labels: of the batch. longest: tokens of its longest sequence. permits_all: no
-    transition is forbidden. are_zero: the weights, as `Weights.are_zero`. has_patterns: of the weights, and has_negative: one of them, everywhere
-    or where it fires, has a negative weight. has_fired: patterns at given positions.
-    has_configurations, has_edge_scores: of label pairs."""
+    transition is forbidden. are_zero: the weights, as `Weights.are_zero`. has_patterns: of the
+    weights, and has_negative: one of them, everywhere or where it fires, has a negative weight.
+    has_fired: patterns at given positions. has_configurations, has_edge_scores: of label pairs."""
 
     n_tokens: int
     n_labels: int
@@ -306,7 +306,7 @@ class Profile(NamedTuple):
     @property
     def has_neighbours(self) -> bool:
         """Whether labels depend on each other; else each token is labelled on its own."""
-        return not (self.are_zero and self.is_chain) or self.has_edge_scores
+        return self.has_edge_scores or not (self.are_zero and self.is_chain)
 
     @property
     def is_plain(self) -> bool:

@@ -69,10 +69,6 @@ class Others(NamedTuple):
         return Others(*(column.take(some) for column in cast(Tuple[Any, ...], self)))
 
 
-NONE = np.zeros(0, np.intp)
-NO_OTHERS = Others(NONE, NONE, np.zeros(0, np.int32), np.zeros(0), NONE)
-
-
 class SeenNGrams(NamedTuple):
     """What n tokens see at one offset. Tokens are counted from the first of the n.
 
@@ -210,15 +206,12 @@ class MarginalFeatures:
         padded = laid_apart(best, positions, lengths, self._margin, (BEFORE, AFTER))
         return CertainBatch(lengths, columns, positions, padded)
 
-    def active_certain(
-        self, batch: CertainBatch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike
-    ) -> Active:
-        """As `active`."""
+    def certain_rows(self, batch: CertainBatch, index: ExactIndex, start: int, stop: int) -> Rows:
+        """Of each template at the tokens start <= n < stop. RETURNS (K, n)."""
         parts = batch.padded.take(batch.positions[start:stop] + self._offsets)
         if batch.columns is not None:
             parts = np.concatenate([self._words(batch, start, stop), parts])
-        rows = index.lookup(self._folds.keys(parts))
-        return Active(rows, np.ones(rows.shape, dtype), NO_OTHERS, {})
+        return index.lookup(self._folds.keys(parts))
 
     def active_of_short(
         self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex

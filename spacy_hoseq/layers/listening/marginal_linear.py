@@ -23,7 +23,7 @@ from ...learning.parameter import Parameter
 from ..named_features import Feature, Names
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..tuning import Tuning
-from ..weights.shim import WeightsShim, weights_of
+from ..weights.shim import WeightsShim, sum_rows, weights_of
 from ..weights.storage import keys_problem
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
 from .marginal_features import Active, CertainBatch, HeardBatch, MarginalFeatures
@@ -101,23 +101,22 @@ class MarginalScorer(Scorer):
         features = self.features
         tuning = features.tuning
         certain = features.certain(docs, labels)
-        if certain is None:
-            of_short = features.active_of_short(docs, labels, index)
-            if of_short is not None:
-                lengths, active = of_short
-                active = active._replace(values=active.values.astype(table.dtype))
-                return FlatScores(_scores(table, active, tuning), lengths, no_backprop)
-        batch = features.batch(docs, labels) if certain is None else certain
+        of_short = None if certain else features.active_of_short(docs, labels, index)
+        if of_short is not None:
+            lengths, active = of_short
+            active = active._replace(values=active.values.astype(table.dtype))
+            return FlatScores(_scores(table, active, tuning), lengths, no_backprop)
+        batch = certain or features.batch(docs, labels)
         n_tokens = sum(map(len, docs))
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
         for start in range(0, n_tokens, tuning.key_tokens):
             stop = min(start + tuning.key_tokens, n_tokens)
-            active = (
-                features.active_certain(batch, index, start, stop, table.dtype)
-                if isinstance(batch, CertainBatch)
-                else features.active(batch, index, start, stop, table.dtype)
-            )
-            scores[start:stop] = _scores(table, active, tuning)
+            block = scores[start:stop]
+            if isinstance(batch, CertainBatch):
+                sum_rows([(table, features.certain_rows(batch, index, start, stop))], block)
+            else:
+                active = features.active(batch, index, start, stop, table.dtype)
+                block[:] = _scores(table, active, tuning)
         return FlatScores(scores, batch.lengths, no_backprop)
 
     @property
@@ -217,8 +216,6 @@ def _scores(table: AnyFloats, active: Active, tuning: Tuning) -> AnyFloats:
         block = slice(first, first + tuning.product_tokens)
         scores[block] = _products(table, rows[block], values[block])
     others = active.others
-    if not len(others.tokens):
-        return scores
     ops = NumpyOps()
     tokens = others.tokens.astype(np.int32)
     weights = others.values.astype(table.dtype)
