@@ -21,6 +21,7 @@ from ..decoders.answers import LABELS_ALONE, Asked
 from ..decoders.choice import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.sequences import WordDocs
+from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from .base import register_factory
 from .initialization import read_examples
@@ -182,6 +183,13 @@ class HoseqLemmatizer(HoseqTagger):
         labels = self._known_tokens.labels(self.model, docs, self._best_of)
         alone = LabelsAlone(labels, self.name, "labels alone were asked for")
         return Reading(docs, self.target, self.tags, alone)
+
+    def _read_together(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
+        """The labels of tokens are remembered, so that their scores need not be."""
+        reading = super()._read_together(docs, asked, preset=preset)
+        if KnownTokens.serve(self.model):
+            scorer_of(self.model.layers[0]).forget_scores()
+        return reading
 
     def _best_of(self, docs: WordDocs) -> Labels:
         return super()._read(docs, LABELS_ALONE, preset=False).best

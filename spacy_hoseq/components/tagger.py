@@ -21,8 +21,9 @@ from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.keys import label_values
-from ..features.sequences import WordDocs, on_tokens, sequence_lengths, words_of
+from ..features.sequences import WordDocs, on_tokens, pieces_of, sequence_lengths, words_of
 from ..layers.listening.listener import MarginalListener, Upstream, UpstreamLabels, write_upstream
+from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
@@ -219,20 +220,29 @@ class HoseqTagger(StructuredComponent):
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         parts = self._parts(docs) if asked.wants_labels_alone else [docs]
         if len(parts) > 1:
-            labels = np.concatenate([self._read(part, asked, preset=preset).best for part in parts])
+            readings = (self._read_together(part, asked, preset=preset) for part in parts)
+            labels = np.concatenate([reading.best for reading in readings])
             alone = LabelsAlone(
                 labels, self.name, "of so many texts at once, labels alone were asked for"
             )
             return Reading(docs, self.target, self.tags, alone)
+        return self._read_together(docs, asked, preset=preset)
+
+    def _read_together(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         potentials = self._possible_labels(docs, preset=preset)
         answers = answers_of(potentials, asked)
         best = answers.best if self.decoder is decode_exact else self.decoder(potentials).labels
         return Reading(docs, self.target, self._label_table.labels, answers, best)
 
     def _parts(self, docs: WordDocs) -> List[WordDocs]:
-        """Docs whose labels are decoded together: scores of many labels take memory."""
-        n_labels = len(self._label_table.labels)
-        before = np.cumsum([0, *map(len, docs[:-1])]) * n_labels // self.tuning.label_cells
+        """Docs whose labels are decoded together: scores of many labels take memory. Where the text
+        around a sentence does not matter, a long Doc is cut between sentences."""
+        most = max(1, self.tuning.label_cells // len(self._label_table.labels))
+        if sum(map(len, docs)) <= most:
+            return [docs]
+        if scorer_of(self.model).sees_sentences_alone:
+            docs = words_of([piece for doc in docs for piece in pieces_of(doc, most)])
+        before = np.cumsum([0, *map(len, docs[:-1])]) // most
         ends = [*np.flatnonzero(np.diff(before)) + 1, len(docs)]
         if len(ends) == 1:
             return [docs]

@@ -2,6 +2,7 @@
 Doc. White space is no part of it."""
 
 from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, List, Sequence, Sized, Tuple
 
@@ -11,7 +12,7 @@ from spacy.attrs import ORTH, SENT_START
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..arrays import Keys, Lengths, Mask
+from ..arrays import Keys, Lengths, Mask, distinct
 from ..errors import Errors
 from ..words import Words, white_space, without
 
@@ -96,6 +97,19 @@ def sentence_starts(doc: Doc) -> Mask:
     """RETURNS (len(doc),) bool: tokens that begin a sequence. Unknown boundaries (0) are no
     boundaries."""
     return _starts(doc.to_array(SENT_START), [doc])
+
+
+def pieces_of(doc: Doc, most: int) -> List[Doc]:
+    """A Doc cut between sentences: copies of about `most` tokens each. One that is not twice as long,
+    or has no sentences, is its only piece."""
+    if len(doc) <= 2 * most:
+        return [doc]
+    starts = np.flatnonzero(sentence_starts(doc))
+    cuts = starts.take(np.searchsorted(starts, np.arange(most, len(doc) - most, most)), mode="clip")
+    bounds = [0, *distinct(cuts[cuts >= most]).tolist(), len(doc)]
+    if len(bounds) == 2:
+        return [doc]
+    return [doc[a:b].as_doc(copy_user_data=bool(doc.user_data)) for a, b in pairwise(bounds)]
 
 
 def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:

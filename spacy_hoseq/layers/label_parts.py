@@ -212,6 +212,10 @@ class PartScorer(Scorer):
         block_tokens = self.model.attrs["parts"].tuning.part_tokens
         return FlatScores(parts.scores(inner.scores, block_tokens), inner.lengths, backprop)
 
+    @property
+    def sees_sentences_alone(self) -> bool:
+        return bool(scorer_of(self.model.layers[0]).sees_sentences_alone)
+
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         matrix = self.parts.matrix
         for feature in scorer_of(self.model.layers[0]).features_at(docs, words):

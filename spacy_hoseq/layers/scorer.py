@@ -142,6 +142,11 @@ class Scorer:
         """Whether scores depend on annotation of earlier components."""
         return bool(self.model.attrs.get("reads_annotation", False))
 
+    @property
+    def sees_sentences_alone(self) -> bool:
+        """Whether scores of a sentence are the same without the text around it."""
+        return False
+
     def define(self, texts: TrainingTexts) -> None:
         """Find in the training texts what has a weight. Called before `initialize`."""
 
@@ -158,6 +163,9 @@ class Scorer:
 
     def forget_words(self) -> None:
         """Drop what is remembered of words (at the end of a memory zone)."""
+
+    def forget_scores(self) -> None:
+        """Drop scores that are kept for texts to come."""
 
 
 class ListScorer(Scorer):

@@ -307,6 +307,11 @@ class HeadScorer(Scorer):
     def columns_of(self, label: int) -> List[int]:
         return self.emissions.columns_of(label)
 
+    @property
+    def sees_sentences_alone(self) -> bool:
+        is_alone = len(self.model.layers) == 1 and self.source is None
+        return is_alone and self.emissions.sees_sentences_alone
+
     def define(self, texts: TrainingTexts) -> None:
         """Ask the source for its patterns, if there is one; else nothing is read. RAISES as
         `check_features`."""

@@ -315,6 +315,23 @@ def test_a_far_label_has_to_lose_by_more():
 
 
 @pytest.mark.parametrize("label_cells", [1, 40, 200])
+@pytest.mark.parametrize("with_space", [False, True])
+def test_a_long_doc_is_decoded_some_sentences_at_a_time(label_cells, with_space):
+    nlp = tiny.trained(5)
+    between = [" "] if with_space else []
+    sentences = [["magna", "urbs", "ardet", "."], ["magnae", *between, "urbes"], ["urbem", "."]] * 4
+    words = [word for sentence in sentences for word in sentence]
+    starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
+    doc = Doc(nlp.vocab, words=words, sent_starts=starts)
+    pipe = nlp.get_pipe(NAME)
+    whole = pipe.read([doc]).best
+    pipe.tuning = Tuning(label_cells=label_cells)
+    assert np.array_equal(pipe.read([doc]).best, whole)
+    lengths = [len(part) for docs in pipe._parts(words_of([doc])) for part in docs]
+    assert sum(lengths) == len(whole) and (len(lengths) > 1) == (label_cells < 200)
+
+
+@pytest.mark.parametrize("label_cells", [1, 40, 200])
 def test_docs_are_decoded_some_at_a_time(label_cells):
     nlp = tiny.trained(5)
     texts = [["urbs"], [], ["magna", "urbs", "ardet", "."], ["magnae", " ", "urbes"], ["urbem"], []]

@@ -8,6 +8,7 @@ from spacy.tokens import Doc
 from spacy_hoseq.features.sequences import (
     WordDocs,
     by_doc,
+    pieces_of,
     sentence_starts,
     sequence_lengths,
     vocab_of,
@@ -78,3 +79,18 @@ def test_docs_of_several_layers_are_read_once():
     docs[0][1].is_sent_start = True
     assert words_and_lengths(once)[1] is lengths
     assert words_and_lengths(WordDocs(docs))[1].tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 9, 50])
+def test_pieces_of_a_doc(most):
+    """Cut between sentences; with the annotation, and what extensions read."""
+    starts = [True, False, False, True, True, False, False, False, True, False]
+    doc = Doc(VOCAB, words=list("abcdefghij"), sent_starts=starts, tags=list("ABCDEFGHIJ"))
+    doc.user_data["key"] = "value"
+    pieces = pieces_of(doc, most)
+    assert [token.tag_ for piece in pieces for token in piece] == list("ABCDEFGHIJ")
+    assert [token.is_sent_start for piece in pieces for token in piece] == starts
+    assert len(pieces) == {1: 4, 2: 4, 3: 3}.get(most, 1)
+    assert all(piece.user_data["key"] == "value" for piece in pieces)
+    one = Doc(doc.vocab, words=list("abcdefghij"))
+    assert pieces_of(one, most) == [one]

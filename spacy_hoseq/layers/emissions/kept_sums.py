@@ -43,6 +43,9 @@ class KeptSums:
         self.others = [k for k in extractor.of_more if k not in grouped]
         self._kept: Dict[int, GrowingTable] = {}
 
+    def clear(self) -> None:
+        self._kept = {}
+
     def terms(self, index: Index, table: CellTable, columns: Columns) -> List[Term]:
         """Of all tokens of a batch. table (F + 1, L): finished weights, which never change."""
         return [self._term(i, index, table, columns) for i in range(len(self._groups))]

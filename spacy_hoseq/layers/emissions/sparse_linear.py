@@ -11,6 +11,7 @@ from thinc.types import Floats2d
 
 from ...arrays import Floats32, Keys, Lengths, Rows
 from ...errors import Errors
+from ...features.attributes import LINE_BREAK, OF_DOCS
 from ...features.extract import Columns, FeatureExtractor, counted_keys, rows_of
 from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ...features.keys import bits_of
@@ -83,7 +84,8 @@ class Features:
     def __init__(self, templates: List[Template], tuning: Tuning = TUNING) -> None:
         self.tuning = tuning
         self.extractor = FeatureExtractor(templates, tuning.word_types)
-        self.forget_scores()
+        self.type_scores = TypeScores(tuning)
+        self.kept_sums = KeptSums(self.extractor, tuning)
         self._index: Kept[Index] = Kept()
         self._used: Kept[UsedFeatures] = Kept()
         self._text_rows: Kept[TextRows] = Kept()
@@ -125,8 +127,9 @@ class Features:
         return self._text_rows.of((known,), lambda: TextRows(self.tuning.cache_bytes))
 
     def forget_scores(self) -> None:
-        self.type_scores = TypeScores(self.tuning)
-        self.kept_sums = KeptSums(self.extractor, self.tuning)
+        """Drop what is kept from batch to batch."""
+        self.type_scores.clear()
+        self.kept_sums.clear()
 
 
 def _index_of(known: Dict[str, Any]) -> Index:
@@ -174,6 +177,10 @@ class SparseScorer(Scorer):
     @property
     def reach(self) -> int:
         return self.features.extractor.reach
+
+    @property
+    def sees_sentences_alone(self) -> bool:
+        return not {LINE_BREAK, *OF_DOCS}.intersection(self.features.extractor.contextual)
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         extractor = self.features.extractor
@@ -247,6 +254,9 @@ class SparseScorer(Scorer):
 
     def forget_words(self) -> None:
         self.features.extractor.forget_words()
+        self.forget_scores()
+
+    def forget_scores(self) -> None:
         self.features.forget_scores()
 
     def _used(self) -> UsedFeatures:

@@ -32,6 +32,9 @@ class TypeScores:
 
     def __init__(self, tuning: Tuning = TUNING) -> None:
         self._tuning = tuning
+        self.clear()
+
+    def clear(self) -> None:
         self._kept = GrowingTable((), np.zeros((0, 0, 0), np.float32))
 
     def __len__(self) -> int:
