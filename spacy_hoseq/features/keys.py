@@ -90,6 +90,8 @@ class KeyFolds:
     least one.
     """
 
+    has_bias = False  # a row of ones after the others
+
     def __init__(self, seeds: Sequence[int], parts: Sequence[Sequence[int]]) -> None:
         order = sorted(range(len(parts)), key=lambda k: -len(parts[k]))  # those of most parts first
         self._order = np.array(order, np.intp)
@@ -104,6 +106,8 @@ class KeyFolds:
     def keys(self, rows: Keys) -> Keys:
         """rows (R, n). RETURNS (K, n) uint64, 0 where a part has no value."""
         n = rows.shape[1]
+        if self.has_bias:
+            rows = np.concatenate([rows, np.ones((1, n), np.uint64)])
         has_value = None if rows.all() else rows != ABSENT
         keys = np.empty((len(self._order), n), np.uint64)
         together = max(1, CELLS // max(1, n))
@@ -120,30 +124,21 @@ class KeyFolds:
         return keys
 
 
-class TemplateKeys:
+class TemplateKeys(KeyFolds):
     """Keys of several templates about words.
 
     parts: whose values are asked for, each once; "bias" is none of them.
     """
 
     def __init__(self, templates: Sequence[Template]) -> None:
-        self.parts = list(
-            dict.fromkeys(p for t in templates for p in t.parts if p.attribute != "bias")
-        )
+        every = [part for template in templates for part in template.parts]
+        self.parts = list(dict.fromkeys(part for part in every if part.attribute != "bias"))
+        self.has_bias = any(part.attribute == "bias" for part in every)
         place: Dict[Part, int] = {part: i for i, part in enumerate(self.parts)}
-        self._has_bias = any(
-            part.attribute == "bias" for template in templates for part in template.parts
-        )
-        self._folds = KeyFolds(
+        super().__init__(
             [get_string_id(str(template)) for template in templates],
             [[place.get(part, len(place)) for part in template.parts] for template in templates],
         )
-
-    def keys(self, values: Keys) -> Keys:
-        """values (P, n): of `parts`. RETURNS (K, n) uint64, 0 where a part has no value."""
-        if self._has_bias:
-            values = np.concatenate([values, np.ones((1, values.shape[1]), np.uint64)])
-        return self._folds.keys(values)
 
 
 LABEL = "label"

@@ -104,7 +104,7 @@ class CellTable:
         places = ranges(self.first.take(rows.take(used)), sizes)
         at = (used % len(block) * n_columns).repeat(sizes)
         at += self.columns.take(places)
-        np.add.at(block.reshape(-1), at, self.fields[0].take(places))
+        np.add.at(block.reshape(-1), at, self.fields[0].take(places))  # flat
 
     def touch(self, cells: Ints) -> Ints:
         """Places of cells, which get one if they have none. cells (n,): of the flat array,

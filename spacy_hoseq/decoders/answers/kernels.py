@@ -152,7 +152,7 @@ def _best_of_each(potentials: Potentials) -> Labels:
     scores = potentials.scores
     allowed = potentials.allowed
     possible = scores if allowed is None else np.where(allowed, scores, -np.inf)
-    return possible.argmax(axis=1).astype(np.int32)
+    return np.asarray(possible.argmax(axis=1), np.int32)
 
 
 def _viterbi(potentials: Potentials, tuning: Tuning) -> Labels:
@@ -210,7 +210,10 @@ CHAINS: "Tuple[Kernel[Request, Labels], ...]" = (
     Kernel(lambda r: True, _pruned),
 )
 LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
-    Kernel(lambda r: not r.profile.has_neighbours, lambda r: _best_of_each(r.potentials)),
+    Kernel(
+        lambda r: r.profile.are_zero and r.profile.is_chain and not r.profile.has_edge_scores,
+        lambda r: _best_of_each(r.potentials),
+    ),
     Kernel(_is_short_and_open, lambda r: short_labels(r.potentials, r.tuning)),
     Kernel(_is_short_and_forbids, lambda r: _viterbi(r.potentials, r.tuning)),
     Kernel(lambda r: r.profile.is_plain, _pruned),

@@ -304,11 +304,6 @@ class Profile(NamedTuple):
         )
 
     @property
-    def has_neighbours(self) -> bool:
-        """Whether labels depend on each other; else each token is labelled on its own."""
-        return self.has_edge_scores or not (self.are_zero and self.is_chain)
-
-    @property
     def is_plain(self) -> bool:
         """Whether exact pruning takes it: nothing but scores, transitions, and patterns whose
         weights are not negative."""
