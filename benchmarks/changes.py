@@ -59,8 +59,8 @@ def tags(lang: str, start: str, dev: str, n: int = 0) -> Corpus:
     return Corpus(Task("tagger", lang, (f"{start}train.conllu.gz", f"{start}{dev}"), 1, (4,)), ("tag",), 8, n)
 
 
-def names(lang: str, train: str, dev: str, word: int) -> Corpus:
-    return Corpus(Task("entities", lang, (train, dev), word, (), word + 1), ("F",), 10)
+def names(lang: str, train: str, dev: str, word: int, n: int = 0) -> Corpus:
+    return Corpus(Task("entities", lang, (train, dev), word, (), word + 1), ("F",), 10, n)
 
 
 UNER = "uner_zh_gsdsimp/zh_gsdsimp-ud-{}.iob2.gz"
@@ -73,6 +73,7 @@ CORPORA: Dict[str, Corpus] = {
     "UNER Chinese": names("zh", UNER.format("train"), UNER.format("dev"), 1),
     "Resume": names("zh", "zh_ner_resume/train.char.bmes.gz", "zh_ner_resume/dev.char.bmes", 0),
     "Weibo": names("zh", "zh_ner_weibo/train.tsv", "zh_ner_weibo/dev.tsv", 0),
+    "MSRA, 5,000 sentences": names("zh", "zh_ner_msra/train.tsv.gz", "zh_ner_msra/dev.tsv.gz", 0, 5000),
     "WNUT": names("en", "wnut17/train.conll.gz", "wnut17/dev.conll.gz", 0),
 }
 

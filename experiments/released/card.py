@@ -5,7 +5,7 @@ LICENSE and meta.json.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import spacy
 import srsly
@@ -35,10 +35,12 @@ def main(
         "token_f": first["words"]["f"],
         "calibration_error": first["calibration_error"],
         **({"spans_chunks_f": first["chunks_f"]} if "chunks_f" in first else {}),
+        **({"ents_f": first["names_f"]} if "names_f" in first else {}),
     }
     srsly.write_json(pipeline / "meta.json", meta)
     name = f"{meta['lang']}_{meta['name']}"
-    rows = [HEADER, tuple("---" for _ in HEADER), *(row(text, scores) for text, scores in texts.items())]
+    cells_of = (row(text, scores, meta["pipeline"]) for text, scores in texts.items())
+    rows = [HEADER, tuple("---" for _ in HEADER), *cells_of]
     table = "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
     uses = "\n".join(about["use"])
     limits = "\n".join(about["limits"])
@@ -54,9 +56,12 @@ def main(
     (pipeline / "LICENSE").write_text("\n".join(about["license"]) + "\n", encoding="utf8")
 
 
-def row(name: str, scores: Dict[str, Any]) -> Tuple[str, ...]:
+def row(name: str, scores: Dict[str, Any], pipeline: List[str]) -> Tuple[str, ...]:
+    """pipeline: the names of its components; what none of them finds has no figure."""
     gold = scores["gold_words"]
-    found = ["-" if scores.get(key) is None else percent(scores[key]) for key in ("chunks_f", "names_f")]
+    for key, component in (("morph", "hoseq_morphologizer"), ("lemma", "hoseq_lemmatizer")):
+        gold[key] = gold[key] if component in pipeline else None
+    found = [percent(scores.get(key)) for key in ("chunks_f", "names_f")]
     return (
         name, f"{scores['tokens']:,}", percent(scores["sentences"]["f"]), percent(scores["words"]["f"]),
         *(percent(gold[key]) for key in ("tag", "new_tag", "pos", "morph", "lemma")), *found,
@@ -64,8 +69,8 @@ def row(name: str, scores: Dict[str, Any]) -> Tuple[str, ...]:
     )  # fmt: skip
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.2f}"
+def percent(share: Optional[float]) -> str:
+    return "-" if share is None else f"{100 * share:.2f}"
 
 
 def labels_of(pipeline: Path, name: str) -> str:

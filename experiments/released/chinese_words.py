@@ -1,4 +1,4 @@
-"""Chinese words with their tags, from the dictionary of jieba (MIT), for `spacy_hoseq.word_classes_of.v1`.
+"""Chinese words with their tags, from the dictionary of jieba (MIT), for zh_hoseq_sm and recipes that read its table.
 
     python chinese_words.py OUTPUT
 

@@ -1,23 +1,31 @@
-"""Copy the English treebanks from a folder of corpora to where the project looks for them, unless they are there.
+"""Copy treebanks and names from a folder of corpora to where the project looks for them, unless they are there.
 
 python lay_out.py assets/en CORPORA
 """
 
 import shutil
 from pathlib import Path
+from typing import Dict
 
 import typer
 
-FILES = ("ewt_train.conllu.gz", "ewt_dev.conllu.gz", "gum_train.conllu.gz", "gum_dev.conllu.gz")
-OF_GUM = ("gum_train.ptb.gz", "gum_dev.ptb.gz", "gum_train.entities.jsonl.gz", "gum_dev.entities.jsonl.gz")
-NAMES = ("wnut17_train.conll.gz",)
+GUM = [f"{part}.{kind}.gz" for part in ("train", "dev") for kind in ("conllu", "ptb", "entities.jsonl")]
+UNER = "uner_zh_gsdsimp/zh_gsdsimp-ud"
+SOURCES: Dict[str, Dict[str, str]] = {  # of each folder in assets: file -> where it is among the corpora
+    "en": {
+        "ewt_train.conllu.gz": "en_ewt/train.conllu.gz",
+        "ewt_dev.conllu.gz": "en_ewt/dev.conllu.gz",
+        **{f"gum_{part}": f"en_gum/{part}" for part in GUM},
+        "wnut17_train.conll.gz": "wnut17/train.conll.gz",
+    },
+    "zh": {f"names_{part}.iob2.gz": f"{UNER}-{part}.iob2.gz" for part in ("train", "dev")},
+}
 
 
-def main(output: Path, corpora: str = typer.Argument("", help="With en_ewt, en_gum and wnut17")) -> None:
+def main(output: Path, corpora: str = typer.Argument("", help="With the folders that SOURCES names")) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    for name in (*FILES, *OF_GUM, *NAMES):
-        corpus, _, part = name.partition("_")
-        source = Path(corpora) / (corpus if name in NAMES else f"en_{corpus}") / part
+    for name, place in SOURCES[output.name].items():
+        source = Path(corpora) / place
         if not (output / name).exists():
             if not (corpora and source.exists()):
                 raise SystemExit(f"{output / name} is missing: see project.yml for where it comes from")

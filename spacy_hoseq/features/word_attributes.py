@@ -9,6 +9,7 @@ from typing import List, Sequence
 from spacy.lexeme import Lexeme
 
 from .attributes import register_attribute
+from .simplified import in_simplified
 
 MAX_LENGTH = 127  # of an affix
 FIELDS = (  # of spaCy's Lexeme
@@ -105,6 +106,22 @@ def folded(word: str) -> str:
 
 
 _SIGNS = str.maketrans("。「」『』﹑", ".“”“”、")
+
+
+@register_attribute("simplified", word="texts")
+def simplified(words: Sequence[str]) -> List[str]:
+    """`folded`, traditional Chinese characters as simplified ones: "網路" -> "网路"."""
+    return [folded(in_simplified(word)) for word in words]
+
+
+@register_attribute("simplified_prefix", numbers=range(1, MAX_LENGTH + 1), word="texts")
+def simplified_prefix(length: int, words: Sequence[str]) -> List[str]:
+    return prefix(length, simplified(words))
+
+
+@register_attribute("simplified_suffix", numbers=range(1, MAX_LENGTH + 1), word="texts")
+def simplified_suffix(length: int, words: Sequence[str]) -> List[str]:
+    return suffix(length, simplified(words))
 
 
 @register_attribute("repeated_char")

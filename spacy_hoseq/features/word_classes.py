@@ -10,7 +10,7 @@ vocabulary:
 
 Each line of the file has a word and its classes, separated by tabs; "" is no class. A template
 names the column: "word_class1[-1..1]". A word that is not in the table has the classes of its
-lower-case form, if that is there.
+lower-case form, if that is there, or else of its form in simplified Chinese characters.
 
 Each line of a lexicon has a form and one of its tags, or a form, its part of speech and its
 features as in CoNLL-U; the last column is all tags of the form.
@@ -32,6 +32,7 @@ from spacy.strings import get_string_id
 
 from ..errors import Errors
 from .attributes import register_attribute
+from .simplified import in_simplified
 
 # {"columns": names of the classes of each, "rows": packed keys, and numbers of names}; "words" in
 # place of "rows": the same as earlier versions packed it
@@ -134,32 +135,49 @@ def cluster(words: Sequence[Any]) -> List[Union[int, str]]:
 
 @register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexemes", table=TABLE)
 def word_class(number: int, words: Sequence[Any]) -> List[str]:
-    """The class in this column of the table, of each word or of its lower-case form. RAISES
-    ValueError [HS007]: the vocabulary has no such table, or no such column."""
+    """The class in this column of the table, of each word, of its lower-case form, or of its
+    simplified one. RAISES ValueError [HS007]: the vocabulary has no such table, or no such
+    column."""
     lookups = words[0].vocab.lookups
     table: Dict[str, Any] = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
     names = table.get("columns", ())
     if number > len(names):
         raise ValueError(Errors.HS007.format(name=f"word_class{number}", table=TABLE, n=len(names)))
-    keys = (tuple([word.orth for word in words]), tuple([word.lower for word in words]))
+    keys = (
+        tuple([word.orth for word in words]),
+        tuple([word.lower for word in words]),
+        tuple([_simplified(word) for word in words]),
+    )
     is_old = "words" in table
     packed = table["words" if is_old else "rows"]
     numbers = _numbers_of(*keys, packed, len(names), is_old)[number - 1].tolist()
     return [names[number - 1][i] for i in numbers]
 
 
+def _simplified(word: Any) -> int:
+    text: str = word.text
+    other = in_simplified(text)
+    return int(word.orth if other == text else get_string_id(other))
+
+
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other
 def _numbers_of(
-    words: Tuple[int, ...], lower: Tuple[int, ...], packed: bytes, n_columns: int, is_old: bool
+    words: Tuple[int, ...],
+    lower: Tuple[int, ...],
+    simplified: Tuple[int, ...],
+    packed: bytes,
+    n_columns: int,
+    is_old: bool,
 ) -> NDArray[np.uint16]:
-    """The numbers of the classes of words, or else of their lower-case forms (K, W); 0 = none."""
+    """The numbers of the classes of words, or else of their lower-case or simplified forms (K, W);
+    0 = none."""
     keys, classes = _unpacked(packed, n_columns, is_old)
     if not len(keys):
         return np.zeros((n_columns, len(words)), np.uint16)
-    wanted = (np.array([lower, words], np.uint64) & np.uint64(KEY)).astype(np.uint32)
+    wanted = (np.array([words, lower, simplified], np.uint64) & np.uint64(KEY)).astype(np.uint32)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     in_table = keys[places] == wanted
-    place = np.where(in_table[1], places[1], places[0])  # the word itself has the last say
+    place = places[in_table.argmax(axis=0), np.arange(len(words))]  # the first form that is there
     numbers: NDArray[np.uint16] = classes[:, place] * in_table.any(axis=0)
     return numbers
 

@@ -17,24 +17,21 @@ from ..features.word_classes import TABLE
 from ..pipelines import found_at
 from ..pipelines.loading import check_files, refusal
 
-FOLDER = Path(__file__).parent  # lists of words that come with the package, as pipelines are saved
 
 def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
     """Registered as `spacy_hoseq.word_classes_of.v1`: the table of `spacy_hoseq.word_classes.v1` in
     a pipeline.
 
     pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and
-        the tags of words in a lexicon (its card names the sources); or "zh_words", Chinese words
-        and names with their tags in a dictionary. A component that learns with the table names the
-        sources in the meta of its pipeline.
+        the tags of words in a lexicon; or "zh", Chinese words and names with their tags in a
+        dictionary. (Their cards name the sources.) A component that learns with the table names
+        the sources in the meta of its pipeline.
     RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words; [HS133]: its
         files are damaged.
     """
     folder = Path(found_at(str(pipeline)))
-    if not folder.is_dir() and (FOLDER / folder / "meta.json").exists():
-        folder = FOLDER / folder
     if not folder.is_dir():
-        raise ValueError(Errors.HS130.format(name=pipeline, known='"en", "zh_words"'))
+        raise ValueError(Errors.HS130.format(name=pipeline, known='"en", "zh"'))
     check_files(pipeline, folder)
     try:
         every = Lookups().from_disk(folder / "vocab")

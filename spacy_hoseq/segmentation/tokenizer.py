@@ -18,7 +18,9 @@ from thinc.api import Config
 from ..arrays import Ints, Mask
 from ..components.tagger import HoseqTagger
 from ..errors import Errors
+from ..features.simplified import in_simplified
 from ..pipelines import load_from
+from .addresses import ADDRESS
 from .decoding import WordBounds, WordLabels, unit_doc
 from .known_words import inner_cuts
 from .units import Units, units_of
@@ -27,15 +29,21 @@ BATCH_CHARACTERS = 20_000  # of texts that are cut together
 FOLDER = "segmenter"
 
 
-def make_character_tokenizer(sentences: bool = True) -> Callable[[Language], "CharacterTokenizer"]:
+def make_character_tokenizer(
+    sentences: bool = True, simplified: bool = False, addresses: bool = False
+) -> Callable[[Language], "CharacterTokenizer"]:
     """A tokenizer that cuts text into words by a tagger of characters, for [nlp.tokenizer].
 
     sentences (bool): mark where sentences begin, too: where the labels of the segmenter say so, or
-        else after 。！？ and at line breaks.
+        else after 。！？ and at line breaks. simplified (bool): the segmenter, which was trained on
+        simplified Chinese characters, sees traditional ones as those; words stay as they are
+        written. addresses (bool): an address of the web or of e-mail is a word.
     """
 
     def make(nlp: Language) -> "CharacterTokenizer":
-        return CharacterTokenizer(nlp.vocab, sentences=sentences)
+        return CharacterTokenizer(
+            nlp.vocab, sentences=sentences, simplified=simplified, addresses=addresses
+        )
 
     return make
 
@@ -45,13 +53,23 @@ class CharacterTokenizer:
     `hoseq_tagger`.
 
     vocab (Vocab): the shared vocabulary. sentences (bool): mark the first word of each sentence.
+    simplified, addresses (bool): as above.
 
     It holds the pipeline of that tagger, which it saves and reads as spaCy does any other.
     """
 
-    def __init__(self, vocab: Vocab, *, sentences: bool = True) -> None:
+    def __init__(
+        self,
+        vocab: Vocab,
+        *,
+        sentences: bool = True,
+        simplified: bool = False,
+        addresses: bool = False,
+    ) -> None:
         self.vocab = vocab
         self.sentences = sentences
+        self.simplified = simplified
+        self.addresses = addresses
         self.segmenter: Optional[Language] = None
 
     def initialize(
@@ -112,11 +130,13 @@ class CharacterTokenizer:
     def _docs(self, texts: Sequence[str]) -> List[Doc]:
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
-        units = [units_of(text, self._cuts) for text in texts]
+        whole = ADDRESS if self.addresses else None
+        units = [units_of(text, self._cuts, whole) for text in texts]
         by_signs = not self._labels.last.any()
+        seen = map(in_simplified, texts) if self.simplified else texts
         docs = [
             unit_doc(self.segmenter.vocab, text, of_text, by_signs)
-            for text, of_text in zip(texts, units, strict=True)
+            for text, of_text in zip(seen, units, strict=True)
         ]
         words = self._labels.best(self._tagger.model, docs, units)
         return [self._doc(*parts) for parts in zip(texts, units, words, strict=True)]

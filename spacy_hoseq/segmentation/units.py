@@ -9,7 +9,7 @@ whole.
 import re
 import sys
 import unicodedata
-from typing import NamedTuple, Optional, Pattern
+from typing import List, NamedTuple, Optional, Pattern
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,14 @@ class Units(NamedTuple):
     sentence: Mask
 
 
-def units_of(text: str, cuts: Optional[Pattern[str]] = None) -> Units:
-    """The units of a text, in order. cuts: where it matches, one begins in a run of letters, too."""
+def units_of(
+    text: str, cuts: Optional[Pattern[str]] = None, whole: Optional[Pattern[str]] = None
+) -> Units:
+    """The units of a text, in order.
+
+    cuts: where it matches, one begins in a run of letters, too. whole: what it matches is one unit,
+    and stands apart, as if between spaces.
+    """
     codes: NDArray[np.uint32] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     if not len(codes):
         nothing = np.zeros(0, np.intp)
@@ -64,24 +70,40 @@ def units_of(text: str, cuts: Optional[Pattern[str]] = None) -> Units:
     is_mark = kinds == MARK
     if is_mark.any():
         kinds = _with_marks(kinds, is_mark)
-    begins = np.ones(len(codes) + 1, bool)  # and the end of the text
+    begins = _begins(codes, kinds, is_mark)
+    if cuts is not None:
+        begins[[match.start() for match in cuts.finditer(text)]] = True
+    apart = [] if whole is None else _make_whole(begins, text, whole)
+    pieces = np.flatnonzero(begins)
+    is_unit = kinds[pieces[:-1]] != SPACE
+    at = np.flatnonzero(is_unit)
+    starts = pieces[at]
+    ends = pieces[at + 1]
+    after_space = np.isin(starts, apart) | (np.diff(at, prepend=-2) > 1)
+    sentence = _sentence_starts(codes, kinds, starts, ends, after_space)
+    return Units(starts, ends, after_space, _after_blank(text, starts), sentence)
+
+
+def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Mask) -> Mask:
+    """Characters with which a unit, or white space, begins, and the end of the text."""
+    begins = np.ones(len(codes) + 1, bool)
     same = kinds[1:] == kinds[:-1]
     begins[1:-1] = ~(same & (kinds[1:] != SIGN))
     if is_mark.any():
         begins[1:-1] &= ~(is_mark[1:] & (kinds[:-1] != SPACE)) & ~(
             (codes[:-1] == JOINER) & (kinds[1:] != SPACE)
         )
-    if cuts is not None:
-        begins[[match.start() for match in cuts.finditer(text)]] = True
-    pieces = np.flatnonzero(begins)
-    is_unit = kinds[pieces[:-1]] != SPACE
-    at = np.flatnonzero(is_unit)
-    starts = pieces[at]
-    ends = pieces[at + 1]
-    after_space = np.ones(len(at), bool)
-    after_space[1:] = at[1:] > at[:-1] + 1
-    sentence = _sentence_starts(codes, kinds, starts, ends, after_space)
-    return Units(starts, ends, after_space, _after_blank(text, starts), sentence)
+    return begins
+
+
+def _make_whole(begins: Mask, text: str, whole: Pattern[str]) -> List[int]:
+    """Where a unit begins, changed in place. RETURNS the places before and behind such units."""
+    apart: List[int] = []
+    for match in whole.finditer(text):
+        begins[match.start() + 1 : match.end()] = False
+        apart += match.span()
+    begins[apart] = True
+    return apart
 
 
 def _after_blank(text: str, starts: Ints) -> Mask:

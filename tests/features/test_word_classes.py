@@ -59,6 +59,16 @@ def test_classes_as_earlier_versions_packed_them(path):
     assert value(old, "cat", 1) == ""
 
 
+def test_traditional_characters(tmp_path):
+    """The classes of the word as it is written come first."""
+    file = tmp_path / "classes.tsv"
+    file.write_text("台湾\tns\n臺\tzg\n台\tm\n", encoding="utf8")
+    vocab = spacy.blank("zh").vocab
+    vocab.lookups = word_classes(file)
+    found = {word: value(vocab, word, 1) for word in ("臺灣", "台湾", "臺", "台", "灣")}
+    assert found == {"臺灣": "ns", "台湾": "ns", "臺": "zg", "台": "m", "灣": ""}
+
+
 def test_an_empty_lexicon_knows_no_word(tmp_path):
     (tmp_path / "forms.tsv").touch()
     vocab = spacy.blank("en").vocab

@@ -32,7 +32,7 @@ def test_classes_of_the_english_pipeline(tmp_path):
 
 def test_words_of_a_chinese_dictionary():
     vocab = spacy.blank("zh").vocab
-    vocab.lookups = word_classes_of("zh_words")
+    vocab.lookups = word_classes_of("zh")
     value = lexical_attribute("word_class1").value
     assert [value(vocab[word]) for word in ("北京", "苏州", "研究", "猫")] == ["ns", "ns", "vn", "n"]
     assert value(vocab["魑魅魍魉队"]) == ""
@@ -40,11 +40,11 @@ def test_words_of_a_chinese_dictionary():
     assert source["license"] == "MIT"
 
 
-def test_a_folder_comes_before_a_table_of_the_package(tmp_path, monkeypatch):
+def test_a_folder_comes_before_a_pipeline_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    spacy.blank("en").to_disk(tmp_path / "zh_words")
-    with pytest.raises(ValueError, match=r"\[HS132\] The pipeline .*zh_words"):
-        word_classes_of("zh_words")
+    spacy.blank("en").to_disk(tmp_path / "zh")
+    with pytest.raises(ValueError, match=r'\[HS132\] The pipeline ".*zh"'):
+        word_classes_of("zh")
 
 
 def test_no_such_pipeline_or_no_classes(tmp_path):

@@ -55,6 +55,19 @@ def test_kinds_of_words_do_not_change_what_a_doc_has(words):
         assert not doc.has_annotation("TAG")
 
 
+def test_traditional_characters_and_addresses(words):
+    """They are cut as simplified ones are, and stay as they are written."""
+    nlp = pipeline(words)
+    text = TEXTS[0] + "info@example.org"
+    traditional = text.translate(str.maketrans("们学书", "們學書"))
+    assert traditional != text
+    nlp.tokenizer.simplified = nlp.tokenizer.addresses = True
+    docs = list(nlp.pipe([text, traditional]))
+    assert [len(token) for token in docs[0]] == [len(token) for token in docs[1]]
+    assert [doc.text for doc in docs] == [text, traditional]
+    assert [doc[-1].text for doc in docs] == ["info@example.org"] * 2
+
+
 @pytest.mark.parametrize("text", ODD)
 def test_nothing_is_lost(nlp, text):
     assert nlp(text).text == text

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_hoseq.segmentation.addresses import ADDRESS
 from spacy_hoseq.segmentation.units import are_parted, units_of
 
 
@@ -44,6 +45,35 @@ def sentences(text):
 )
 def test_units(text, expected):
     assert units(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("请看https://www.example.com/a?b=1。", ["https://www.example.com/a?b=1"]),
+        ("写信给info@example.org，或者看example.com.cn/x/", ["info@example.org", "example.com.cn/x/"]),
+        ("在www.example.com.他", ["www.example.com"]),
+        ("http://example.com:80/路径", ["http://example.com:80/"]),
+        ("3.14和U.S.A，Node.js，@小明", []),
+    ],
+)
+def test_addresses_are_whole(text, expected):
+    of_text = units_of(text, whole=ADDRESS)
+    found = [text[a:b] for a, b in zip(of_text.starts, of_text.ends, strict=True)]
+    assert "".join(found) == text
+    assert [unit for unit in found if ADDRESS.fullmatch(unit)] == expected == ADDRESS.findall(text)
+    for unit in expected:
+        place = found.index(unit)
+        assert of_text.after_space[place : place + 2].all()
+
+
+@given(st.text(alphabet="a.@:/w我， \n", max_size=15))
+def test_what_is_whole_changes_nothing_else(text):
+    plain, whole = units_of(text), units_of(text, whole=re.compile("aw|@+"))
+    inside = {i for match in re.finditer("aw|@+", text) for i in range(match.start() + 1, match.end())}
+    edges = {i for match in re.finditer("aw|@+", text) for i in match.span()} - {len(text)}
+    expected = {*plain.starts.tolist(), *(i for i in edges if not text[i].isspace())} - inside
+    assert set(whole.starts.tolist()) == expected
 
 
 @given(st.text(alphabet="我们a1.， \n\u0301\u200d👍🏽é", max_size=12))
