@@ -1,5 +1,4 @@
-"""`python -m spacy hoseq package`: a pipeline of this package as a package of its own, for
-`spacy.load`."""
+"""`python -m spacy hoseq package`: a pipeline as a package of its own, for `spacy.load`."""
 
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from .files import check_free
 @hoseq_cli.command("package", failed="No package made")
 def package_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="en or zh"),
+    model: str = typer.Argument(..., help="Directory of a trained pipeline, or en, zh"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write to", file_okay=False),
     build: str = typer.Option(
         "wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"
@@ -27,17 +26,17 @@ def package_cli(
     ),
     # fmt: on
 ) -> None:
-    """Make a package of a pipeline that comes with spacy_hoseq: `spacy.load("en_hoseq_sm")` finds
-    it when it is installed, and `pip` knows its version. The same as `spacy package` on the
-    pipeline's folder.
+    """Make a package of a pipeline: `spacy.load("en_hoseq_sm")` finds it when it is installed, and
+    `pip` knows its version. The same as `spacy package`, which takes no "en".
 
     DOCS: docs/reference/command-line.md
     """
-    path = embedded_path(model)
+    path = Path(model) if Path(model, "meta.json").is_file() else embedded_path(model)
     kinds = [kind.strip() for kind in build.split(",")]
     if kinds != ["none"] and not has_build():
         raise ValueError(Errors.HS170.format(package="build", install="build"))
-    folder = output / f"{path.name}-{srsly.read_json(path / 'meta.json')['version']}"
+    meta = srsly.read_json(path / "meta.json")
+    folder = output / f"{meta['lang']}_{meta['name']}-{meta['version']}"
     check_free(folder, force)
     output.mkdir(parents=True, exist_ok=True)
     wheel = "wheel" in kinds

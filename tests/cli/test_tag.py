@@ -106,3 +106,16 @@ def test_package(tmp_path):
     setup = (folder.parents[1] / "meta.json").read_text(encoding="utf8")
     assert "spacy" in setup
     assert run.invoke(hoseq_cli, ["package", "xx", "-o", str(tmp_path)]).exit_code == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # spaCy leaves files open
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_package_of_a_folder(tmp_path):
+    nlp = spacy.blank("de")
+    nlp.meta |= {"name": "mine", "version": "2.1"}
+    nlp.to_disk(tmp_path / "model-best")
+    arguments = ["package", str(tmp_path / "model-best"), "-o", str(tmp_path / "made"), "-b", "none"]
+    result = run.invoke(hoseq_cli, arguments)
+    assert result.exit_code == 0 and (tmp_path / "made" / "de_mine-2.1" / "meta.json").is_file(), result.output
+    assert "[HS115]" in run.invoke(hoseq_cli, arguments).output
+    assert run.invoke(hoseq_cli, [*arguments, "--force"]).exit_code == 0
