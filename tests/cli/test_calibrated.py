@@ -91,6 +91,18 @@ def test_reported(model, tmp_path):
     check(model, as_markdown(found), 2)
 
 
+def test_served(model):
+    pytest.importorskip("httpx", reason="httpx is not installed, which the client of Starlette needs")
+    testclient = pytest.importorskip("starlette.testclient", reason="starlette is not installed")
+    from spacy_hoseq.cli.tag import pipeline_of
+    from spacy_hoseq.reporting.serving.application import application
+
+    client = testclient.TestClient(application(pipeline_of(str(model))), base_url="http://127.0.0.1")
+    page = client.post("/", data={"text": TEXT}).text
+    check(model, page, 2)
+    assert (', not calibrated"' in page) == (model.name == "max_margin") and ">old<" in page
+
+
 def test_in_a_notebook(model):
     from spacy_hoseq.cli.tag import pipeline_of
 
