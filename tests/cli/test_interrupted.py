@@ -98,7 +98,8 @@ def test_what_was_there_stays(name, inputs, tmp_path, monkeypatch):
             patch.setattr(progress, "tqdm", Interrupts)
             patch.setattr(compact, "tqdm", Interrupts)
             code, said = run(name, inputs, output)
-        assert Interrupts.seen == 1 and code == INTERRUPTED and "Interrupted: nothing is written." in said, said
+            assert Interrupts.seen == 1, "a bar is shown"
+        assert code == INTERRUPTED and "Interrupted: nothing is written." in said, said
         assert files(output) == before and list(tmp_path.iterdir()) == [output]
     for step in ("replace", "rename"):
         with monkeypatch.context() as patch:
