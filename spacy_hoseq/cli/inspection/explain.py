@@ -82,7 +82,7 @@ def explain_cli(
         data = {"component": name, "calibrated": name not in notes, **as_data(account)}
         text = account_text(account, name, doc, calibrated=name not in notes)
         print(json.dumps(data, ensure_ascii=False) if as_json else text)
-    for note in notes.values():
+    for note in () if as_json else notes.values():
         print(note, file=sys.stderr)
 
 
