@@ -16,13 +16,19 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Labels, Mask
-from ..decoders.answers import Asked, answers_of, certain_labels
+from ..decoders.answers import Asked, answers_of
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.keys import label_values
-from ..features.sequences import WordDocs, on_tokens, pieces_of, sequence_lengths, words_of
-from ..layers.listening.listener import MarginalListener, Upstream, UpstreamLabels, write_upstream
+from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
+from ..layers.listening.listener import (
+    MarginalListener,
+    Upstream,
+    UpstreamLabels,
+    write_best,
+    write_upstream,
+)
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
@@ -258,17 +264,14 @@ class HoseqTagger(StructuredComponent):
         """Leave beside docs what listeners ask of their labels: each output once."""
         if not self.listeners:
             return
-        sizes = (
-            None if len(docs) == 1 else np.array([len(words) for words in reading.docs], np.intp)
-        )
         keys = label_values(reading.labels)
         least = self._least_heard
         if least is not None:
+            sizes = np.array([len(words) for words in reading.docs], np.intp)
             heard = UpstreamLabels(reading.answers.probable(least), keys, least)
             write_upstream(docs, self.name, "marginals", heard, sizes)
         if any([listener.output == "one_best" for listener in self.listeners]):
-            best = certain_labels(reading.best, sequence_lengths(reading.docs))
-            write_upstream(docs, self.name, "one_best", UpstreamLabels(best, keys, 0.0), sizes)
+            write_best(docs, self.name, reading.docs, keys.take(reading.best))
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         potentials: Potentials = self.model.predict(docs)

@@ -22,6 +22,7 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
+    Union,
 )
 from weakref import WeakKeyDictionary
 
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ...arrays import Ints
+from ...arrays import Ints, distinct
 from ...decoders.answers import (
     Answers,
     ProbabilityGradient,
@@ -43,6 +44,7 @@ from ...decoders.choice import Decoder, decode_exact
 from ...decoders.problem import Potentials, PotentialsGradient
 from ...errors import Errors
 from ...features.keys import Keys, label_names, label_values
+from ...features.sequences import WordDocs, by_doc, sequence_lengths
 from ...words import original_of
 
 Output = Literal["one_best", "marginals"]
@@ -74,6 +76,32 @@ class UpstreamLabels(NamedTuple):
         if not each_has_one or probable.probabilities.min(initial=1.0) < 1:
             return None
         return None if probable.pairs.min(initial=1.0) < 1 else self.keys.take(probable.labels)
+
+
+class CertainLabels:
+    """The same where each word has one label, with probability 1. docs: of the words. values (N,): what
+    stands for its label in feature keys."""
+
+    threshold = 0.0
+
+    def __init__(self, docs: Sequence[Doc], values: Keys) -> None:
+        self._docs = docs
+        self._values = values
+
+    @cached_property
+    def keys(self) -> Keys:
+        return np.concatenate([distinct(self._values), label_values([])])
+
+    @cached_property
+    def probable(self) -> ProbableLabels:
+        ids = np.searchsorted(self.keys[: -len(label_values([]))], self._values)
+        return certain_labels(ids, sequence_lengths(self._docs))
+
+    def best(self, n_words: int) -> Keys:
+        return self._values
+
+
+Heard = Union[UpstreamLabels, CertainLabels]
 
 
 class Upstream:
@@ -130,15 +158,8 @@ def write_upstream(
 ) -> None:
     """Leave the labels of the component `name` beside its docs. sizes: words of each Doc, which
     alone are counted in what lies there, and when it is read; None = all tokens are words."""
-    tokens, ids, probabilities, earlier, later, pair_probabilities = labels.probable
-    entries = np.empty(len(tokens), ENTRY)
-    pairs = np.empty(len(earlier), PAIR)
-    entries["token"] = tokens
-    entries["key"] = labels.keys.take(ids)
-    entries["probability"] = probabilities
-    pairs["earlier"] = earlier
-    pairs["later"] = later
-    pairs["probability"] = pair_probabilities
+    tokens, _, _, _, later, _ = labels.probable
+    entries, pairs = _records(labels)
     parts: Iterable[Tuple[NDArray[Any], NDArray[Any]]] = [(entries, pairs)]
     if len(docs) != 1:
         ends = np.cumsum([len(doc) for doc in docs] if sizes is None else sizes, dtype=np.intp)
@@ -164,6 +185,27 @@ def write_upstream(
         }
 
 
+def _records(labels: Heard) -> Tuple[NDArray[Any], NDArray[Any]]:
+    """ENTRY and PAIR of all labels."""
+    tokens, ids, probabilities, earlier, later, pair_probabilities = labels.probable
+    entries = np.empty(len(tokens), ENTRY)
+    pairs = np.empty(len(earlier), PAIR)
+    entries["token"] = tokens
+    entries["key"] = labels.keys.take(ids)
+    entries["probability"] = probabilities
+    pairs["earlier"] = earlier
+    pairs["later"] = later
+    pairs["probability"] = pair_probabilities
+    return entries, pairs
+
+
+def write_best(docs: Sequence[Doc], name: str, words: WordDocs, values: Keys) -> None:
+    """The same of the best labels, each with probability 1. values (N,): what stands for them in
+    keys, of all words."""
+    for doc, of_doc in zip(docs, by_doc(values, words), strict=True):
+        HANDED.setdefault(doc, {}).setdefault(name, {})["one_best"] = {"values": of_doc.copy()}
+
+
 def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[Any]]:
     """Copies of some stretches: of their bytes, since a copy of records takes three times as
     long."""
@@ -173,24 +215,29 @@ def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[
         yield np.frombuffer(data[start:end], records.dtype)
 
 
-def read_upstream(
-    docs: Sequence[Doc], name: str, output: Output, threshold: float
-) -> UpstreamLabels:
+def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: float) -> Heard:
     """What the component `name` has left beside the docs. RAISES ValueError [HS100]: nothing of one
     that has words."""
+    known = [handed_over(doc, name, output) for doc in docs]
+    for doc, handed in zip(docs, known, strict=True):
+        if handed is None and len(doc):
+            raise ValueError(
+                Errors.HS100.format(name=name, text=repr(doc.text[:40]), output=output)
+            )
+    values = [handed.get("values") for handed in known if handed is not None]
+    if values and all(of_doc is not None for of_doc in values):
+        return CertainLabels(docs, values[0] if len(values) == 1 else np.concatenate(values))
     entries: List[Any] = [np.empty(0, ENTRY)]
     pairs: List[Any] = [np.empty(0, PAIR)]
     n_tokens = n_entries = 0
     token_shifts = [0]
     entry_shifts = [0]
-    for doc in docs:
-        handed = handed_over(doc, name, output)
+    for doc, handed in zip(docs, known, strict=True):
         if handed is None:
-            if len(doc):
-                raise ValueError(
-                    Errors.HS100.format(name=name, text=repr(doc.text[:40]), output=output)
-                )
             continue
+        if "values" in handed:  # beside Docs that were saved by earlier versions
+            labels = CertainLabels([doc], handed["values"])
+            handed = dict(zip(("entries", "pairs"), _records(labels), strict=True))
         entries.append(handed["entries"])
         pairs.append(handed["pairs"])
         token_shifts.append(n_tokens)
@@ -243,7 +290,7 @@ def _at_least(probable: ProbableLabels, threshold: float) -> ProbableLabels:
 
 
 Backprop = Callable[[ProbabilityGradient], Any]
-LabelsModel = Model[List[Doc], UpstreamLabels]
+LabelsModel = Model[List[Doc], Heard]
 
 
 def no_sender() -> None:
@@ -345,16 +392,14 @@ def make_marginal_listener(
     return MarginalListener(upstream, output, grad_factor, threshold)
 
 
-def forward(
-    model: MarginalListener, docs: List[Doc], is_train: bool
-) -> Tuple[UpstreamLabels, Backprop]:
+def forward(model: MarginalListener, docs: List[Doc], is_train: bool) -> Tuple[Heard, Backprop]:
     received = model.take(docs) if is_train else None
     if received is None:
         return known_labels(model, docs), no_backprop
     return heard(received, model.output, model.threshold, model.grad_factor)
 
 
-def known_labels(model: MarginalListener, docs: List[Doc]) -> UpstreamLabels:
+def known_labels(model: MarginalListener, docs: List[Doc]) -> Heard:
     """What the tagger has left beside docs. Of those that were saved or sent to another process
     since, it is asked once more. RAISES ValueError [HS100]."""
     asked = model.upstream_name, model.output, model.threshold
@@ -372,7 +417,7 @@ def known_labels(model: MarginalListener, docs: List[Doc]) -> UpstreamLabels:
 
 def heard(
     upstream: Upstream, output: Output, threshold: float, grad_factor: float
-) -> Tuple[UpstreamLabels, Backprop]:
+) -> Tuple[Heard, Backprop]:
     """The labels of an update, and the way back."""
     labels = upstream.labels(output, threshold)
     if output == "one_best" or not grad_factor:
@@ -436,9 +481,7 @@ def replace_listener(
     return model
 
 
-def _own_forward(
-    model: LabelsModel, docs: List[Doc], is_train: bool
-) -> Tuple[UpstreamLabels, Backprop]:
+def _own_forward(model: LabelsModel, docs: List[Doc], is_train: bool) -> Tuple[Heard, Backprop]:
     potentials, backprop = model.layers[0](docs, is_train)
     upstream = Upstream(docs, potentials, model.attrs["labels"], decode_exact, backprop)
     return heard(upstream, **model.attrs["asked"])

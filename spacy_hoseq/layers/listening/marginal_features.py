@@ -23,7 +23,7 @@ from ...features.templates import parse_templates
 from ...features.upstream_templates import split_upstream
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
-from .listener import UpstreamLabels
+from .listener import Heard
 from .short_text import ShortFeatures
 
 NO_LABEL = np.uint64(0)
@@ -37,7 +37,7 @@ class HeardBatch(NamedTuple):
 
     lengths: Lengths
     columns: Optional[Columns]
-    labels: UpstreamLabels
+    labels: Heard
     lattice: LabelLattice
     ids: Ints
 
@@ -195,7 +195,7 @@ class MarginalFeatures:
         keys = known["keys"]
         return self._index.of((known,), lambda: ExactIndex(keys, bits_of(keys)))
 
-    def certain(self, docs: List[Doc], labels: UpstreamLabels) -> Optional[CertainBatch]:
+    def certain(self, docs: List[Doc], labels: Heard) -> Optional[CertainBatch]:
         """RETURNS None if a word has no label, or one that is not certain."""
         best = labels.best(sum(map(len, docs)))
         if best is None:
@@ -214,7 +214,7 @@ class MarginalFeatures:
         return index.lookup(self._folds.keys(parts))
 
     def active_of_short(
-        self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex
+        self, docs: List[Doc], labels: Heard, index: ExactIndex
     ) -> Optional[Tuple[Lengths, Active]]:
         """All of a few tokens, with the lengths of the sequences. RETURNS None if there are
         more."""
@@ -230,7 +230,7 @@ class MarginalFeatures:
             rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {}
         )
 
-    def batch(self, docs: List[Doc], labels: UpstreamLabels) -> HeardBatch:
+    def batch(self, docs: List[Doc], labels: Heard) -> HeardBatch:
         columns = self.words.columns(docs) if self.words is not None else None
         lengths = sequence_lengths(docs) if columns is None else columns.lengths
         lattice = LabelLattice(labels.probable, lengths, self._margin)

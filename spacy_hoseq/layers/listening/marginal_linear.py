@@ -25,7 +25,7 @@ from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, 
 from ..tuning import Tuning
 from ..weights.shim import WeightsShim, sum_rows, weights_of
 from ..weights.storage import keys_problem
-from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
+from .listener import Heard, LabelsModel, heard_names, own_labels
 from .marginal_features import Active, CertainBatch, HeardBatch, MarginalFeatures
 
 
@@ -96,7 +96,7 @@ class MarginalScorer(Scorer):
         return FlatScores(scores, batch.lengths, backprop)
 
     def _predicted(
-        self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex, table: AnyFloats
+        self, docs: List[Doc], labels: Heard, index: ExactIndex, table: AnyFloats
     ) -> FlatScores:
         features = self.features
         tuning = features.tuning
@@ -167,7 +167,7 @@ class MarginalScorer(Scorer):
     def define(self, texts: TrainingTexts) -> None:
         self.index(texts.heard(self.model.layers[0]))
 
-    def index(self, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:
+    def index(self, batches: Iterable[Tuple[List[Doc], Heard]]) -> None:
         """Number the features of the training texts. batches: docs with the labels of the earlier
         component."""
         counter = KeyCounter()

@@ -17,7 +17,7 @@ from ...features.keys import ABSENT, LabelTemplate, mix
 from ...features.upstream_templates import UpstreamTemplates
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
-from .listener import UpstreamLabels
+from .listener import Heard
 
 Shape = Tuple[int, ...]
 String = Tuple[int, ...]  # what stands for each of its labels in keys
@@ -32,7 +32,7 @@ class ShortLattice:
         `labels.keys`, and q.
     """
 
-    def __init__(self, labels: UpstreamLabels, lengths: Lengths, margin: int) -> None:
+    def __init__(self, labels: Heard, lengths: Lengths, margin: int) -> None:
         probable = labels.probable
         self._threshold = labels.threshold
         self.ids: List[int] = probable.labels.tolist()
@@ -207,9 +207,7 @@ class ShortFeatures:
         self._with_words = np.array(with_words, np.intp)
         self._seeds = np.array([template.seed for template in labels], np.uint64)
 
-    def of(
-        self, labels: UpstreamLabels, lengths: Lengths, index: Index, words: Keys
-    ) -> FirstAndOthers:
+    def of(self, labels: Heard, lengths: Lengths, index: Index, words: Keys) -> FirstAndOthers:
         """words (W, n): keys of the word parts of templates."""
         lattice = ShortLattice(labels, lengths, self._margin)
         places = positions_of(lengths, self._margin)
