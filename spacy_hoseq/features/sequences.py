@@ -63,6 +63,8 @@ def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
 
 def vocab_of(docs: Sequence[Doc]) -> Vocab:
     """That of all docs, at least one. RAISES ValueError [HS008]: they have several."""
+    if len(docs) == 1:
+        return docs[0].vocab
     vocabs: List[Vocab] = list(dict.fromkeys(map(attrgetter("vocab"), docs)))
     vocab = vocabs[0]
     if len(vocabs) > 1:

@@ -1,7 +1,8 @@
 """Where labels of morphology stand: `token.pos`, `token.morph`, and `token.tag` if it is a part of
 them."""
 
-from typing import Dict, NamedTuple, Optional, Sequence, Tuple, cast
+from functools import lru_cache
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from .token_labels import SPACE, TokenLabels
 
 WORDS_AND_ALL = [attrs.ORTH, attrs.POS, attrs.MORPH, attrs.TAG]
 POS, MORPH, TAG = range(3)  # columns of what is read and written
+WHOLE = ("POS", "TAG")  # features of labels that are no features of a word
 
 
 class Written(NamedTuple):
@@ -89,13 +91,9 @@ class MorphologyLabels(TokenLabels):
             [doc.to_array(self._columns).reshape(-1, len(self._columns)) for doc in docs]
         )
         rows, row_of = np.unique(columns, axis=0, return_inverse=True)
-        features = [features_of(label) for label in labels]
-        masks = np.array(
-            [
-                [_fits(of_label, row, docs[0].vocab.strings, extend) for of_label in features]
-                for row in rows
-            ]
-        )
+        features = _features_of(tuple(labels))
+        strings = docs[0].vocab.strings
+        masks = np.array([_fitting(features, _texts(row, strings), extend) for row in rows])
         masks[~masks.any(axis=1)] = True
         return cast(Mask, masks[row_of.reshape(-1)])
 
@@ -178,14 +176,24 @@ def _texts(row: NDArray[np.uint64], strings: StringStore) -> Tuple[str, ...]:
     return tuple(strings[key] if key else "" for key in row.tolist())
 
 
-def _fits(
-    features: Dict[str, str], row: NDArray[np.uint64], strings: StringStore, extend: bool
-) -> bool:
-    """Whether a label of these features can be at a token with POS, MORPH (and TAG) of this row."""
-    pos, morph, *_ = _texts(row, strings)
-    if pos and features.get("POS") != pos:
-        return False
+@lru_cache(maxsize=16)
+def _features_of(labels: Tuple[str, ...]) -> List[Dict[str, str]]:
+    return [features_of(label) for label in labels]
+
+
+def _fitting(features: List[Dict[str, str]], texts: Sequence[str], extend: bool) -> List[bool]:
+    """Whether labels of these features can be at a token with POS, MORPH (and TAG)."""
+    pos, morph, *_ = texts
     before = Morphology.feats_to_dict(morph)
+    fitting = [not pos or of_label.get("POS") == pos for of_label in features]
     if extend or not morph:
-        return all(features.get(name, value) == value for name, value in before.items())
-    return before == {name: value for name, value in features.items() if name not in ("POS", "TAG")}
+        for name, value in before.items():
+            fitting = [
+                fits and of_label.get(name, value) == value
+                for fits, of_label in zip(fitting, features, strict=True)
+            ]
+        return fitting
+    return [
+        fits and before == {name: of_label[name] for name in of_label if name not in WHOLE}
+        for fits, of_label in zip(fitting, features, strict=True)
+    ]
