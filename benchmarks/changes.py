@@ -96,9 +96,14 @@ class Change(NamedTuple):
 
 
 NO_TABLE = {"initialize.lookups": None}
+NO_NAMES = {
+    "initialize.lookups.more": None,
+    ".model.emissions.templates": {"@misc": "spacy_hoseq.entity_templates.v2", "classes": 4},
+}
 SEVERAL = ("known_tags[-1]+known_tags[0]+known_tags[1]", "known_tags[-1]+lower[0]", "lower[0]+known_tags[1]")
 CHANGES: Dict[str, Change] = {
     RECIPE: Change(),
+    "no lists of names": Change(("entities",), settings=NO_NAMES, languages=("en",)),
     "no lexicon": Change(("entities",), "chinese_entity_templates.v1", settings=NO_TABLE, languages=("zh",)),
     "no lexicon, templates of characters": Change(
         ("entities",), "character_entity_templates.v1", settings=NO_TABLE, languages=("zh",)

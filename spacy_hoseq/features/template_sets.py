@@ -599,6 +599,11 @@ def entity_templates_v2(classes: int) -> List[str]:
     return [*entity_templates(), *_of_classes(classes)]
 
 
+def entity_templates_v3(classes: int) -> List[str]:
+    """`entity_templates`, classes, and one more: the lists of names that the word is in."""
+    return entity_templates_v2(classes + 1)
+
+
 def chinese_pos_templates_v3(classes: int) -> List[str]:
     """`chinese_pos_templates_v2` with word classes."""
     return [*chinese_pos_templates_v2(), *_of_classes(classes)]

@@ -35,7 +35,8 @@ from .attributes import register_attribute
 from .simplified import in_simplified
 
 # {"columns": names of the classes of each, "rows": packed keys, and numbers of names}; "words" in
-# place of "rows": the same as earlier versions packed it
+# place of "rows": the same as earlier versions packed it. Further tables of this form under "more":
+# their columns come after these
 TABLE = "hoseq_word_classes"
 MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
@@ -139,10 +140,14 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     simplified one. RAISES ValueError [HS007]: the vocabulary has no such table, or no such
     column."""
     lookups = words[0].vocab.lookups
-    table: Dict[str, Any] = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
-    names = table.get("columns", ())
-    if number > len(names):
-        raise ValueError(Errors.HS007.format(name=f"word_class{number}", table=TABLE, n=len(names)))
+    tables = [lookups.get_table(TABLE)] if lookups.has_table(TABLE) else []
+    tables += [more for table in tables for more in table.get("more", ())]
+    places = [(table, k) for table in tables for k in range(len(table["columns"]))]
+    if number > len(places):
+        n = len(places)
+        raise ValueError(Errors.HS007.format(name=f"word_class{number}", table=TABLE, n=n))
+    table, column = places[number - 1]
+    names = table["columns"]
     keys = (
         tuple([word.orth for word in words]),
         tuple([word.lower for word in words]),
@@ -150,8 +155,8 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     )
     is_old = "words" in table
     packed = table["words" if is_old else "rows"]
-    numbers = _numbers_of(*keys, packed, len(names), is_old)[number - 1].tolist()
-    return [names[number - 1][i] for i in numbers]
+    numbers = _numbers_of(keys, packed, len(names), is_old)[column].tolist()
+    return [names[column][i] for i in numbers]
 
 
 def _simplified(word: Any) -> int:

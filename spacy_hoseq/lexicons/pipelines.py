@@ -6,7 +6,7 @@ pipeline = "en"
 """
 
 from pathlib import Path
-from typing import Union
+from typing import List, Optional, Tuple, Union
 
 import srsly
 from spacy.lookups import Lookups, Table
@@ -18,18 +18,40 @@ from ..pipelines import found_at
 from ..pipelines.loading import check_files, refusal
 
 
-def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
+FOLDER = Path(__file__).parent  # lists of words that come with the package, as pipelines are saved
+
+
+def word_classes_of(pipeline: Union[str, Path], more: Optional[List[str]] = None) -> Lookups:
     """Registered as `spacy_hoseq.word_classes_of.v1`: the table of `spacy_hoseq.word_classes.v1` in
     a pipeline.
 
     pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and
         the tags of words in a lexicon; or "zh", Chinese words and names with their tags in a
         dictionary. (Their cards name the sources.) A component that learns with the table names
-        the sources in the meta of its pipeline.
+        the sources in the meta of its pipeline. more: folders with further tables, or "en_names",
+        lists of names; their columns come after those of the pipeline.
     RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words; [HS133]: its
         files are damaged.
     """
+    classes, sources = _classes_in(pipeline)
+    others = [_classes_in(other) for other in more or []]
+    if others:
+        parts = ("columns", "rows", "words")
+        further = [{name: of[name] for name in parts if name in of} for of, _ in others]
+        classes = Table(TABLE, {**classes, "more": further})
+        makers = [of[TABLE] for of in (sources, *(of_other for _, of_other in others))]
+        sources = Table(SOURCES, {TABLE: [maker for of in makers for maker in of]})
+    lookups = Lookups()
+    lookups.set_table(TABLE, classes)
+    lookups.set_table(SOURCES, sources)
+    return lookups
+
+
+def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:
+    """The table of a pipeline, or of a list of the package, and who made it."""
     folder = Path(found_at(str(pipeline)))
+    if not folder.is_dir() and (FOLDER / folder / "meta.json").exists():
+        folder = FOLDER / folder
     if not folder.is_dir():
         raise ValueError(Errors.HS130.format(name=pipeline, known='"en", "zh"'))
     check_files(pipeline, folder)
@@ -41,10 +63,7 @@ def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
         raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
     if classes is None:
         raise ValueError(Errors.HS132.format(name=pipeline))
-    lookups = Lookups()
-    lookups.set_table(TABLE, classes)
-    lookups.set_table(SOURCES, sources)
-    return lookups
+    return classes, sources
 
 
 def _sources_in(every: Lookups, folder: Path) -> Table:

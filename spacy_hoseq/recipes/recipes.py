@@ -59,11 +59,13 @@ ALIASES = {"ner": "entities"}  # other names of recipes
 
 class Words(NamedTuple):
     """A table of words that recipes of a language read. layer: the file that names it. columns: its
-    classes of each word. sets: templates -> the same, and those classes."""
+    classes of each word. sets: templates -> the same, and those classes. names: the file that adds
+    lists of names, for the templates NAMES."""
 
     layer: str
     columns: int
     sets: Dict[str, str]
+    names: str = ""
 
 
 # what is asked of words in letters -> of words in Chinese characters
@@ -74,6 +76,7 @@ CHARACTERS = {
     "entity_templates.v1": "chinese_entity_templates.v1",
     "spaced_segmentation_templates.v1": "segmentation_templates.v1",
 }
+NAMES = "entity_templates.v3"  # ask for lists of names
 WORDS = {
     "en": Words(
         "en",
@@ -83,8 +86,9 @@ WORDS = {
             "accurate_pos_templates.v1": "accurate_pos_templates.v2",
             "chunk_templates.v1": "chunk_templates.v2",
             "chunk_word_templates.v1": "chunk_word_templates.v2",
-            "entity_templates.v1": "entity_templates.v2",
+            "entity_templates.v1": NAMES,
         },
+        names="en_names",
     ),
     "zh": Words(
         "zh_words",
@@ -116,8 +120,11 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     words = WORDS.get(lang, NO_WORDS)
     if lang == "zh":
         layers.append(layer_of(lang))
-    if any(templates_of(each, lang) in words.sets for each in composed(layers).sections.values()):
+    asked = {templates_of(each, lang) for each in composed(layers).sections.values()}
+    if asked & {*words.sets}:
         layers.append(layer_of(words.layer))
+    if NAMES in {words.sets.get(templates) for templates in asked}:
+        layers.append(layer_of(words.names))
     layer = composed([*layers, read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
     sections = {title: fitting(section, lang) for title, section in layer.sections.items()}
     return text_of(Layer([*layer.heading, TRAINED_BY], sections))

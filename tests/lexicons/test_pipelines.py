@@ -40,6 +40,25 @@ def test_words_of_a_chinese_dictionary():
     assert source["license"] == "MIT"
 
 
+def test_lists_of_names():
+    """Their column comes after those of the pipeline, and a model names the makers of both."""
+    vocab = spacy.blank("en").vocab
+    vocab.lookups = word_classes_of("en", ["en_names"])
+    alone = spacy.blank("en").vocab
+    alone.lookups = word_classes_of("en")
+    for word in ("dog", "Running", "Shirley"):
+        assert classes(vocab, word) == classes(alone, word)
+    value = lexical_attribute("word_class5").value
+    found = {word: value(vocab[word]) for word in ("Shirley", "MUMBAI", "spain", "zyzzyvas")}
+    assert found == {"Shirley": "first|last|town", "MUMBAI": "city|city_goes_on", "spain": "country|rare_last", "zyzzyvas": ""}
+    with pytest.raises(ValueError, match=r"\[HS007\].* 5 "):
+        lexical_attribute("word_class6").value(vocab["dog"])
+    makers = vocab.lookups.get_table("hoseq_sources")["hoseq_word_classes"]
+    assert [maker["license"] for maker in makers] == ["MIT", "MIT", "public domain", "CC BY 4.0"]
+    again = spacy.blank("en").vocab.from_bytes(vocab.to_bytes())
+    assert value(again["Mumbai"]) == found["MUMBAI"] and classes(again, "dog") == classes(alone, "dog")
+
+
 def test_a_folder_comes_before_a_pipeline_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spacy.blank("en").to_disk(tmp_path / "zh")

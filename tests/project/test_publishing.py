@@ -61,7 +61,7 @@ def test_the_description_can_be_rendered(description):
 
 
 def test_licences_and_versions():
-    assert METADATA["License-Expression"] == "MIT AND Apache-2.0 AND CC-BY-SA-4.0"
+    assert METADATA["License-Expression"] == "MIT AND Apache-2.0 AND CC-BY-4.0 AND CC-BY-SA-4.0"
     files = METADATA.get_all("License-File")
     there = sorted(path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.glob("*/*/LICENSE"))
     assert sorted(set(files) - {"LICENSE"}) == there and "LICENSE" in files and len(there) > 3

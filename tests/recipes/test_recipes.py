@@ -35,7 +35,7 @@ def config_of(name, lang=None, **overrides):
 
 
 def test_the_wheel_has_the_files_of_all_recipes_and_no_other():
-    of_languages = {"zh", *(words.layer for words in WORDS.values())}
+    of_languages = {"zh", "en_names", *(words.layer for words in WORDS.values())}
     files = {"frame", *of_languages, *(file for each in RECIPES.values() for file in each.files)}
     assert {path.stem for path in FOLDER.glob("*.cfg")} == files
 
@@ -84,7 +84,9 @@ def test_languages():
             assert (config_of(name, lang)["initialize"].get("lookups") is not None) == bool(asks), name
     assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates.v3"]
     assert templates("entities", "zh") == ["chinese_entity_templates.v2"]
-    assert templates("entities", "en") == ["entity_templates.v2"]
+    assert templates("entities", "en") == ["entity_templates.v3"]
+    known = [config_of(name, "en")["initialize"]["lookups"]["more"] for name in ("entities", "tagger", "pipeline")]
+    assert known == [["en_names"], None, None]
     pipeline = ["chinese_pos_templates.v3", "word_entity_templates.v1", "upstream_chunk_templates.v1"]
     assert templates("pipeline", "zh") == pipeline
     assert config_of("tagger", "zh")["nlp"]["tokenizer"]["segmenter"] == "char"
