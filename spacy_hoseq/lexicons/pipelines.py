@@ -17,7 +17,6 @@ from ..features.word_classes import TABLE
 from ..pipelines import found_at
 from ..pipelines.loading import check_files, refusal
 
-
 FOLDER = Path(__file__).parent  # lists of words that come with the package, as pipelines are saved
 
 
