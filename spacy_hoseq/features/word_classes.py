@@ -167,22 +167,17 @@ def _simplified(word: Any) -> int:
 
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other
 def _numbers_of(
-    words: Tuple[int, ...],
-    lower: Tuple[int, ...],
-    simplified: Tuple[int, ...],
-    packed: bytes,
-    n_columns: int,
-    is_old: bool,
+    forms: Tuple[Tuple[int, ...], ...], packed: bytes, n_columns: int, is_old: bool
 ) -> NDArray[np.uint16]:
-    """The numbers of the classes of words, or else of their lower-case or simplified forms (K, W);
-    0 = none."""
+    """The numbers of the classes of words (K, W), 0 = none. forms: of all words, as they are
+    written, then in lower case, then in simplified characters; the first that is known counts."""
     keys, classes = _unpacked(packed, n_columns, is_old)
     if not len(keys):
-        return np.zeros((n_columns, len(words)), np.uint16)
-    wanted = (np.array([words, lower, simplified], np.uint64) & np.uint64(KEY)).astype(np.uint32)
+        return np.zeros((n_columns, len(forms[0])), np.uint16)
+    wanted = (np.array(forms, np.uint64) & np.uint64(KEY)).astype(np.uint32)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     in_table = keys[places] == wanted
-    place = places[in_table.argmax(axis=0), np.arange(len(words))]  # the first form that is there
+    place = np.take_along_axis(places, in_table.argmax(axis=0)[None], axis=0)[0]
     numbers: NDArray[np.uint16] = classes[:, place] * in_table.any(axis=0)
     return numbers
 
