@@ -53,7 +53,8 @@ def mix(state: Keys, values: Keys) -> Keys:
 
 def lowest_bits(bits: int) -> np.uint64:
     """Ones in so many places."""
-    return np.uint64(2**bits - 1)
+    ones: np.uint64 = np.uint64(2**bits - 1)
+    return ones
 
 
 def bits_of(keys: Keys) -> int:
