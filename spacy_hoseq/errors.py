@@ -309,12 +309,12 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
 
     HS140 = (
-        'The component "{name}" ({kind}) is none whose decisions can be looked into. Expected a hoseq_tagger, a '
+        'The decisions of the component "{name}" ({kind}) cannot be explained. Expected a hoseq_tagger, a '
         "hoseq_chunker or, where it decides token by token, a hoseq_bidirectional_tagger."
     )
     HS141 = "Token {token} is no word of this text of {n} tokens, counted from 0: it is white space, or there is none."
     HS142 = (
-        '"{name}" decides nothing one by one: it has the strategy "{strategy}", not "easiest_first" or "easiest_last".'
+        '"{name}" makes no decisions one by one: its strategy is "{strategy}", not "easiest_first" or "easiest_last".'
     )
     HS144 = (
         'The scores of the component "{name}" do not follow its weights (off by {error:.2g}), so that one temperature '
@@ -348,12 +348,12 @@ class Errors(JobErrors, metaclass=WithCodes):
         "one `component`, or start the server with --max-words."
     )
     HS183 = (
-        'The field "prob" is how probable the label of each token is, and no component of this pipeline says so '
+        'The field "prob" is the probability of each token\'s label, which no component of this pipeline gives '
         '({components}). Leave it out; "spans" and "ents" have the probabilities of spans.'
     )
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS158 = (
-        'The component "{name}" does not know how odd right answers are: it was not calibrated, or was trained since. '
+        'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained since. '
         "Calibrate the pipeline: `python -m spacy hoseq calibrate`, or `inspection.calibrate(nlp, examples)`."
     )
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."

@@ -22,9 +22,8 @@ class Warnings(metaclass=WithCodes):
 
     HW003 = (
         'The component "{name}" is trained with the objective "{objective}", whose probabilities are not calibrated: '
-        "they rank labels, but one with 0.9 is right less often than nine times in ten. They are asked for by {reader}."
-        " Set "
-        '`objective = "log_likelihood"`, or do without.'
+        "they rank labels, but a label with 0.9 is right less often than nine times in ten. They are asked for by "
+        '{reader}. Set `objective = "log_likelihood"`, or do without.'
     )
     HW004 = (
         'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] ({weights}), '
@@ -48,8 +47,8 @@ class Warnings(metaclass=WithCodes):
     )
 
     HW009 = (
-        'The probabilities of "{name}" are not calibrated: they rank labels, but of those with 0.9 fewer or more than '
-        "nine in ten are right. Calibrate the pipeline: python -m spacy hoseq calibrate MODEL DEV.spacy -o OUTPUT."
+        'The probabilities of "{name}" are not calibrated: they rank labels, but a label with 0.9 is not right nine '
+        "times in ten. Calibrate the pipeline: python -m spacy hoseq calibrate MODEL DEV.spacy -o OUTPUT."
     )
     HW010 = (
         'The component "{name}" reads annotation that begins with "{prefix}" ({labels}) as "any label but this one". '

@@ -227,8 +227,8 @@ class SequenceComponent(SavedComponent):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether of labels with probability 0.9 nine in ten are right, as far as training can see
-        to it."""
+        """Whether labels with probability 0.9 are right nine times in ten, as far as training can
+        ensure it."""
         return True
 
     def keep_probabilities(self) -> bool:

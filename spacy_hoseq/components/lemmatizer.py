@@ -120,8 +120,8 @@ class HoseqLemmatizer(HoseqTagger):
     def lemma_probabilities(
         self, docs: Iterable[Doc], *, least: float = 0.001
     ) -> List[List[Dict[str, float]]]:
-        """Of each token of each Doc, the lemmas that it may have, the most probable first: {"see":
-        0.93, "saw": 0.07}. They mean what they say with `objective = "log_likelihood"`, or after
+        """For each token of each Doc, its possible lemmas, the most probable first: {"see": 0.93,
+        "saw": 0.07}. They are calibrated with `objective = "log_likelihood"`, or after
         `hoseq calibrate`.
 
             p(lemma | x) = sum over scripts y that make this lemma of p(y | x)

@@ -138,10 +138,10 @@ class HoseqMorphologizer(HoseqTagger):
     def feature_probabilities(
         self, docs: Iterable[Doc], *, least: float = 0.001
     ) -> List[List[Dict[str, float]]]:
-        """Of each token of each Doc, the features that it may have, {"POS=NOUN": 0.99, "Case=Gen":
-        0.93, ...}: sums of the probabilities of all labels with the feature, under the same
-        constraints as `predict`. They mean what they say with `objective = "log_likelihood"`, or
-        after `hoseq calibrate`.
+        """For each token of each Doc, its possible features, {"POS=NOUN": 0.99, "Case=Gen": 0.93,
+        ...}: sums of the probabilities of all labels with the feature, under the same constraints
+        as `predict`. They are calibrated with `objective = "log_likelihood"`, or after
+        `hoseq calibrate`.
 
         least (float): less probable ones are left out. White space has none. RAISES ValueError
             [E143].

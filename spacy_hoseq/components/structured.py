@@ -87,8 +87,8 @@ class StructuredComponent(SequenceComponent):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether p(y | x) is what is learnt, or was calibrated since: of labels with probability
-        0.9, nine in ten are right then."""
+        """Whether the objective learns p(y | x), or it was calibrated since: labels with probability
+        0.9 are then right nine times in ten."""
         return self.objective_name == "log_likelihood" or any(
             name in self.cfg for name in OF_CALIBRATION
         )

@@ -1,4 +1,4 @@
-"""Classes of words that are known beforehand: word clusters, or the tags that a lexicon gives.
+"""Classes of words: word clusters, or the tags that a lexicon gives.
 
 They are a table of the vocabulary, read from a file in initialization and saved with the
 vocabulary:

@@ -5,7 +5,7 @@ certainty   entropies, margins, probabilities of tokens and sentences;  spans: o
 extensions  the same on `doc._`, `span._` and `token._`
 explanation why a label, and not another one;  chunk_explanation: why a chunk;  decision_explanation: why a decision
 features    what emissions are made of, by name;  alternatives: what would be without something
-calibration one temperature, at which probabilities mean what they say;  measures: whether they do
+calibration one temperature, at which probabilities are calibrated;  measures: whether they are
 conformal   sets that hold the right answer with a promised probability
 weights     what a model has learnt;  accounts: all decisions of a text
 """

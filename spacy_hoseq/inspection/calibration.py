@@ -1,4 +1,4 @@
-"""Probabilities that mean what they say, for a tagger or chunker of any objective.
+"""Calibrated probabilities, for a tagger or chunker of any objective.
 
 All weights are divided by one temperature T > 0, so that p_T(y | x) is proportional to exp(score(x,
 y) / T). The order of the labellings stays as it is; T is that at which the gold labels of other

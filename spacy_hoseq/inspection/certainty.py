@@ -3,9 +3,9 @@
     of a token       p(y_t = its label | x);  H(y_t | x);  best score less that of the best labelling with another label
     of a sentence    log p(y* | x);  H(y | x);  score of the best labelling less that of the second best
 
-All are exact, by the recurrences of the decoders (`decoders/answers/`), whatever the objective was;
-but only probabilities that are calibrated (`spacy hoseq calibrate`) mean what they say. Entropies
-and log probabilities are in nats. Checked against enumeration in
+All are exact under the model, by the recurrences of the decoders (`decoders/answers/`), with any
+objective. Whether the model is right as often as it says is a question of calibration (`spacy hoseq
+calibrate`). Entropies and log probabilities are in nats. Checked against enumeration in
 tests/inspection/test_certainty.py.
 """
 

@@ -31,7 +31,7 @@ RECIPES: Dict[str, Recipe] = {
     "accurate": Recipe(
         "tags, with more features, and what training knows of words", ("tagger", "accurate")
     ),
-    "crf": Recipe("tags with probabilities that mean what they say", ("tagger", "crf")),
+    "crf": Recipe("tags with calibrated probabilities", ("tagger", "crf")),
     "bidirectional": Recipe("tags, the easiest word first", ("bidirectional",)),
     "chunker": Recipe("chunks from words and given tags", ("chunker",)),
     "pipeline": Recipe(

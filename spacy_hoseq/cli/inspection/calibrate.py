@@ -1,4 +1,4 @@
-"""`python -m spacy hoseq calibrate`: probabilities that mean what they say."""
+"""`python -m spacy hoseq calibrate`: calibrated probabilities."""
 
 from functools import partial
 from pathlib import Path
