@@ -47,6 +47,7 @@ def main(
         "new words": (metrics / "new_words.jsonl", new_words_table),
         "chunks": (metrics / "chunks.jsonl", chunks_table),
         "best chunkers": (metrics / "chunks.jsonl", best_chunkers_table),
+        "segments": (metrics / "segments.jsonl", segments_table),
         "learners": (metrics / "learners.jsonl", learners_table),
         "amounts": (metrics / "amounts.jsonl", amounts_table),
         "organisations": (metrics / "organisations.jsonl", organisations_table),
@@ -346,6 +347,25 @@ def layer_differences(rows: List[Row]) -> Table:
                 cells = [f"{100 * f[0]:+.2f}", f"{f[1]:.3f}", f"{100 * tags[0]:+.2f}", f"{tags[1]:.3f}"]
                 lines.append([" ".join(name), f"{first} → {second}", *cells])
     return ("Corpus, prior, threshold", "Systems", "F", "p", "Tags", "p"), lines
+
+
+def segments_table(rows: List[Row]) -> Table:
+    """What names gain by reading chunks, over the probabilities of their tags."""
+    systems: Systems = {}
+    for row in rows:
+        systems.setdefault(row["system"], []).append(row)
+    lines = []
+    for system, runs in systems.items():
+        compared = []
+        for other in ("words", "tags"):
+            cells = ["", ""]
+            if other in systems and system not in ("words", other):
+                gain, p = two_sided(mean_counts(systems[other]), mean_counts(runs), f_score)
+                cells = [f"{100 * gain:+.2f}", f"{p:.3f}"]
+            compared += cells
+        f = spread([100 * f_of(run["sentences"]) for run in runs])
+        lines.append([f"{system}{of_some(runs[0]['limit'])}", f, *compared, str(len(runs))])
+    return ("Lower layer", "F", "over words", "p", "over tags", "p", "Seeds"), lines
 
 
 def mean_counts(runs: List[Row]) -> Floats:

@@ -10,9 +10,8 @@ corpora.
 
 import gzip
 import shutil
-from collections import Counter
 from pathlib import Path
-from typing import Annotated, List
+from typing import Annotated, Dict, List
 
 import typer
 from wasabi import msg
@@ -24,7 +23,6 @@ PARAGRAPHS = (
     "en_gum/dev.ptb.gz",
     "en_ewt/train.conllu.gz",
     "en_ewt/dev.conllu.gz",
-    "uner_en_ewt/en_ewt-ud-dev.iob2.gz",
     "zh_ctb_sdp/train.tsv",
     "zh_ctb_sdp/dev.tsv",
     "zh_ud_gsd/train.conllu.gz",
@@ -36,6 +34,7 @@ PARAGRAPHS = (
     "zh_ner_resume/train.char.bmes",
     "zh_ner_resume/dev.char.bmes",
 )
+NAMES = "uner_en_ewt/en_ewt-ud-dev.iob2.gz"  # in another order than the treebank's sentences, so all of it
 TREES = "ptb_sample/combined"
 N_FILES = 10  # of trees; five are needed for the parts
 LINES = ("en_gum/train.entities.jsonl.gz", "en_gum/dev.entities.jsonl.gz")  # a sentence each
@@ -46,8 +45,8 @@ WORD, FOLD = 3, 5  # columns of the letters
 def main(
     output: Path,
     corpora: Annotated[Path, typer.Option(help="what HOSEQ_CORPORA names")],
-    sentences: Annotated[int, typer.Option(help="the first ones of each file")] = 200,
-    words: Annotated[int, typer.Option(help="the first handwritten ones of each fold")] = 30,
+    sentences: Annotated[int, typer.Option(help="the first of each file; from 100 on, which names need")] = 200,
+    words: Annotated[int, typer.Option(help="handwritten ones of each fold")] = 30,
 ) -> None:
     for name in PARAGRAPHS:
         source = source_of(corpora, name)
@@ -59,7 +58,9 @@ def main(
             write(output / name, "\n".join(text_of(corpora / name).split("\n")[:sentences]) + "\n")
     if (corpora / LETTERS).exists():
         lines = text_of(corpora / LETTERS).splitlines(keepends=True)
-        write(output / LETTERS, "".join(first_words(lines, words)))
+        write(output / LETTERS, "".join(some_words(lines, words)))
+    if (corpora / NAMES).exists():
+        write(output / NAMES, text_of(corpora / NAMES))
     for tree in sorted((corpora / TREES).glob("*"))[:N_FILES]:
         (output / TREES).mkdir(parents=True, exist_ok=True)
         shutil.copy(tree, output / TREES)
@@ -83,18 +84,18 @@ def write(path: Path, text: str) -> None:
     path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def first_words(lines: List[str], n: int) -> List[str]:
-    """Lines of the first n words of each fold. A word is known by its number and its fold."""
-    n_words: Counter[str] = Counter()
-    kept = []
-    last = ("", "")
+def some_words(lines: List[str], n: int) -> List[str]:
+    """Lines of n words of each fold at equal distances: the samples of a word stand together. A word is known by its
+    number and its fold."""
+    words: Dict[str, Dict[str, List[str]]] = {}
     for line in lines:
         fields = line.split("\t")
-        word = (fields[WORD], fields[FOLD])
-        n_words[fields[FOLD]] += word != last
-        last = word
-        if n_words[fields[FOLD]] <= n:
-            kept.append(line)
+        words.setdefault(fields[FOLD], {}).setdefault(fields[WORD], []).append(line)
+    kept = []
+    for of_fold in words.values():
+        numbers = list(of_fold)
+        for i in range(min(n, len(numbers))):
+            kept += of_fold[numbers[i * len(numbers) // n if n < len(numbers) else i]]
     return kept
 
 

@@ -92,7 +92,8 @@ def measured(corpus: Path, sentences: int, templates: str, order: int, width: fl
 
 
 def strategies(model: Path, part: Path, order: int) -> Dict[str, Any]:
-    """right: of each strategy, the words of each sentence whose tag is right. words: all of each. seconds."""
+    """right: of each strategy, the words of each sentence whose tag is right. words: all of each sentence. seconds: of
+    each strategy."""
     right: Dict[str, List[int]] = {}
     seconds: Dict[str, float] = {}
     nlp = spacy.load(model)

@@ -7,21 +7,21 @@ from ...repository import ROOT, script
 small = script("papers/small")
 
 
-def test_the_first_of_each_file_are_kept(tmp_path):
+def test_some_of_each_file_are_kept(tmp_path):
     source, output = tmp_path / "all", tmp_path / "some"
     for folder in ("conll2000", "zh_pfr", "ocr", "ptb_sample/combined"):
         (source / folder).mkdir(parents=True)
     (source / "conll2000" / "train.txt").write_text("a\nb\n\nc\n\nd\n", encoding="utf8")
     (source / "zh_pfr" / "train.tsv.gz").write_bytes(gzip.compress("一\n\n二\n\n三\n".encode()))
-    words_and_folds = ((1, 0), (2, 0), (2, 0), (2, 1))
-    letters = [f"{i}\ta\t-1\t{word}\t1\t{fold}\t0\t\n" for i, (word, fold) in enumerate(words_and_folds)]
+    words = [(1, 0), (1, 0), (2, 0), (3, 0), (4, 0), (2, 1)]
+    letters = [f"{i}\ta\t-1\t{word}\t1\t{fold}\t0\t\n" for i, (word, fold) in enumerate(words)]
     (source / "ocr" / "letter.data.gz").write_bytes(gzip.compress("".join(letters).encode()))
     for number in range(12):
         (source / "ptb_sample" / "combined" / f"wsj_{number:04}.mrg").write_text("( (X x) )", encoding="utf8")
-    small.main(output, corpora=source, sentences=2, words=1)
+    small.main(output, corpora=source, sentences=2, words=2)
     assert (output / "conll2000" / "train.txt").read_text(encoding="utf8") == "a\nb\n\nc\n\n"
     assert small.text_of(output / "zh_pfr" / "train.tsv.gz") == "一\n\n二\n\n"
-    assert small.text_of(output / "ocr" / "letter.data.gz") == letters[0] + letters[3]
+    assert small.text_of(output / "ocr" / "letter.data.gz") == "".join(letters[i] for i in (0, 1, 3, 5))
     assert len(list((output / "ptb_sample" / "combined").iterdir())) == small.N_FILES
 
 
@@ -29,5 +29,5 @@ def test_it_has_what_the_steps_read():
     """Paths below the folder of the corpora that project.yml names, and those of the two projects that it starts."""
     text = (ROOT / "experiments" / "papers" / "project.yml").read_text(encoding="utf8")
     text += "".join((ROOT / "experiments" / "organisations" / "lay_out.py").read_text(encoding="utf8"))
-    known = {*(name.removesuffix(".gz") for name in (*small.PARAGRAPHS, *small.LINES)), small.TREES}
+    known = {*(name.removesuffix(".gz") for name in (*small.PARAGRAPHS, *small.LINES)), small.NAMES, small.TREES}
     assert [name for name in known if "conll2000" not in name and name not in text] == []
