@@ -309,8 +309,8 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
 
     HS140 = (
-        'The decisions of the component "{name}" ({kind}) cannot be explained. Expected a hoseq_tagger, a '
-        "hoseq_chunker or, where it decides token by token, a hoseq_bidirectional_tagger."
+        'The component "{name}" ({kind}) cannot be explained. Expected a hoseq_tagger, a hoseq_chunker or, where it '
+        "decides token by token, a hoseq_bidirectional_tagger."
     )
     HS141 = "Token {token} is no word of this text of {n} tokens, counted from 0: it is white space, or there is none."
     HS142 = (

@@ -23,7 +23,7 @@ from .answers.posteriors import assert_enumerated, posterior_of
 from .patterns.test_configurations import assert_best
 from .patterns.test_longest_match import is_feasible
 
-DECODERS = ["pruned_checked", "any_sign_checked", "labels_with_configurations"]
+DECODERS = ["_best_of_each", "pruned_checked", "any_sign_checked", "labels_with_configurations"]
 WALKS = ["chain_posterior", "inclusive_sums", "LongestMatch", "ConfigurationLattice"]
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
@@ -107,6 +107,7 @@ def called(function, case, module, names):
 
 
 @pytest.mark.parametrize("change, decoder, walks", [
+    ({"trans": np.zeros((2, 2))}, ["_best_of_each"], []),
     ({}, ["pruned_checked"], []),
     ({"patterns": (((0, 1), 1.0),)}, ["pruned_checked"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["any_sign_checked"], ["inclusive_sums"]),
@@ -127,7 +128,7 @@ def called(function, case, module, names):
      ["labels_with_configurations"], ["ConfigurationLattice"]),
 ])  # fmt: skip
 def test_each_case_goes_to_its_algorithm(change, decoder, walks):
-    case = replace(Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])), **change)
+    case = replace(Case(np.zeros((5, 2)), np.ones((2, 2)), np.array([3, 2])), **change)
     assert called(of_batch, case, kernels, DECODERS) == decoder
     if decoder == ["pruned_checked"] and not case.fired:
         assert called(decode_exact, case, kernels, ["short_labels", *DECODERS])[0] == "short_labels"

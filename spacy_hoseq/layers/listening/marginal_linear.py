@@ -100,7 +100,8 @@ class MarginalScorer(Scorer):
     ) -> FlatScores:
         features = self.features
         tuning = features.tuning
-        certain = features.certain(docs, labels)
+        # sums of rows count the last one, too, which is zero wherever it was learnt
+        certain = None if table[-1].any() else features.certain(docs, labels)
         of_short = None if certain else features.active_of_short(docs, labels, index)
         if of_short is not None:
             lengths, active = of_short

@@ -89,7 +89,8 @@ def test_everything_is_the_enumerated_with_edge_scores(case, seed, far):
     posterior_case = far_apart(case) if far else case
     assert_all(posterior_case, seed, 1e-8)
     summed = posterior_of(posterior_case.potentials())._posterior
-    assert isinstance(summed, PatternPosterior if far else ChainPosterior) or not far
+    has_pairs = far and case.lengths.max() > 1  # scores of pairs begin at the second token
+    assert isinstance(summed, PatternPosterior if has_pairs else ChainPosterior) or not has_pairs
 
 
 SCALES = [1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e17]

@@ -105,7 +105,7 @@ def test_long_text_is_left_to_the_batch():
 @pytest.mark.parametrize("with_patterns", [False, True])
 def test_texts_in_doubt_everywhere_are_left_to_arrays(with_patterns):
     """Pairs of candidates are counted before any is looked at."""
-    case = Case(np.zeros((10, 4)), np.zeros((4, 4)), np.array([10]), (((0, 1), 1.0),) if with_patterns else ())
+    case = Case(np.zeros((10, 4)), np.ones((4, 4)), np.array([10]), (((0, 1), 1.0),) if with_patterns else ())
     for limit, left in ((9 * 16, False), (9 * 16 - 1, True)):
         tuning = TUNING._replace(short_pairs=limit)
         with mock.patch.object(pruning, "beside_decided", wraps=pruning.beside_decided) as batch:
