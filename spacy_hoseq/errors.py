@@ -314,7 +314,8 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS141 = "Token {token} is no word of this text of {n} tokens, counted from 0: it is white space, or there is none."
     HS142 = (
-        '"{name}" makes no decisions one by one: its strategy is "{strategy}", not "easiest_first" or "easiest_last".'
+        '"{name}" makes no decisions one by one: it has the strategy "{strategy}", not "easiest_first" or '
+        '"easiest_last".'
     )
     HS144 = (
         'The scores of the component "{name}" do not follow its weights (off by {error:.2g}), so that one temperature '
