@@ -24,6 +24,9 @@ def main(model: Path, meta: Path, output: Path) -> None:
     nlp = spacy.load(model)
     nlp.meta.update(srsly.read_json(meta))
     nlp.meta.pop("performance", None)  # of the development part, on gold words; measured from raw text elsewhere
+    segmenter = getattr(nlp.tokenizer, "segmenter", None)
+    if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
+        segmenter.meta["spacy_version"] = nlp.meta["spacy_version"]
     if output.exists():
         shutil.rmtree(output)
     nlp.to_disk(output)
@@ -37,7 +40,7 @@ def without_words(nlp: Language, folder: Path) -> None:
     """Replace the strings of a saved pipeline, and of its tokenizer's segmenter, by the labels of its components."""
     StringStore(sorted(labels_of(nlp))).to_disk(folder / "vocab" / "strings.json")
     segmenter = getattr(nlp.tokenizer, "segmenter", None)
-    if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
+    if isinstance(segmenter, Language):
         without_words(segmenter, folder / "tokenizer" / "segmenter")
 
 

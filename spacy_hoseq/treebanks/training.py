@@ -145,9 +145,8 @@ def join(work: Path) -> Language:
 def measure(nlp: Language, path: Path) -> Dict[str, Any]:
     """Scores on a .spacy file: "gold" with its words and sentences, "raw" from its text."""
     docs = list(read_docs([path], nlp.vocab, 0))
-    given = dev_examples(nlp, path)
     raw = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
-    scores = {"gold": nlp.evaluate(given), "raw": nlp.evaluate(raw)}
+    scores = {"gold": nlp.evaluate(dev_examples(nlp, path)), "raw": nlp.evaluate(raw)}
     if SENTENCES not in nlp.pipe_names:  # those of the tokenizer
         scores["raw"] = {**scores["raw"], **Scorer.score_spans(raw, "sents")}
     return {**scores, "words": sum(map(len, docs))}
@@ -156,6 +155,9 @@ def measure(nlp: Language, path: Path) -> Dict[str, Any]:
 def save(nlp: Language, meta: Dict[str, Any], output: Path, *, overwrite: bool) -> None:
     """Write the pipeline with its meta. RAISES ValueError [HS113]."""
     nlp.meta.update(meta)
+    segmenter = getattr(nlp.tokenizer, "segmenter", None)
+    if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
+        segmenter.meta["spacy_version"] = meta["spacy_version"]
     save_compact(nlp, output, overwrite=overwrite)
 
 

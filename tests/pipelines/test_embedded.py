@@ -7,6 +7,7 @@ import zlib
 
 import pytest
 import spacy
+import srsly
 
 import spacy_hoseq
 from spacy_hoseq.pipelines import embedded_names, embedded_path, loading
@@ -49,6 +50,13 @@ def test_is_light_in_other_processes(name):
     for other in (pickle.loads(used), copy.deepcopy(nlp)):
         assert [doc.to_json() for doc in other.pipe(TEXTS)] == expected
         assert len(pickle.dumps(other)) < 1.5 * n_bytes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_part_is_for_the_lowest_spacy(name):
+    """The segmenter of a tokenizer is a pipeline, too: made with a newer spaCy, it would warn."""
+    metas = [srsly.read_json(path) for path in embedded_path(name).rglob("meta.json")]
+    assert {meta["spacy_version"] for meta in metas} == {">=3.8.13,<3.9.0"}
 
 
 def test_english():

@@ -1,10 +1,13 @@
 """Configs for what a treebank has."""
 
 import pytest
+import spacy
+import srsly
 from spacy.util import load_model_from_config
 
+import spacy_hoseq
 from spacy_hoseq.treebanks.parts import Contents
-from spacy_hoseq.treebanks.training import Lexicons, config_for
+from spacy_hoseq.treebanks.training import Lexicons, config_for, save
 
 ALL = ["TAG", "POS", "MORPH", "LEMMA"]
 
@@ -42,3 +45,11 @@ def test_lexicons(tmp_path):
     assert config["components"]["hoseq_morphologizer"]["model"]["emissions"]["templates"]["classes"] == 2
     assert config["initialize"]["components"]["hoseq_lemmatizer"]["lexicon"]["path"] == str(paths["lemmas"])
     load_model_from_config(config.interpolate(), auto_fill=True, validate=True)
+
+
+@pytest.mark.parametrize("nlp, n_parts", [(spacy.blank("zh"), 1), (spacy_hoseq.load("cy"), 2)])
+def test_version_of_spacy(nlp, n_parts, tmp_path):
+    """What the pipeline says holds for the one in its tokenizer, too; spaCy's Chinese tokenizer has none."""
+    save(nlp, {"spacy_version": ">=3.8.14"}, tmp_path / "model", overwrite=False)
+    metas = [srsly.read_json(path) for path in (tmp_path / "model").rglob("meta.json")]
+    assert [meta["spacy_version"] for meta in metas] == [">=3.8.14"] * n_parts
