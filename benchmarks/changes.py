@@ -31,7 +31,7 @@ from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
 
 from .ablations import blank_of
-from .page import show, write_table
+from .page import ROOT, show, write_table
 from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
 
 RECIPE = "recipe"
@@ -64,6 +64,7 @@ def names(lang: str, train: str, dev: str, word: int, n: int = 0) -> Corpus:
 
 
 UNER = "uner_zh_gsdsimp/zh_gsdsimp-ud-{}.iob2.gz"
+GUM = str(ROOT / "experiments/released/corpus/en/{}.spacy")  # of its step en-convert
 CORPORA: Dict[str, Corpus] = {
     "Welsh": treebank("xx", "ud_cy_ccg/cy_ccg-ud-"),
     "Hungarian": treebank("hu", "ud_hu_szeged/"),
@@ -75,6 +76,7 @@ CORPORA: Dict[str, Corpus] = {
     "Weibo": names("zh", "zh_ner_weibo/train.tsv", "zh_ner_weibo/dev.tsv", 0),
     "MSRA, 5,000 sentences": names("zh", "zh_ner_msra/train.tsv.gz", "zh_ner_msra/dev.tsv.gz", 0, 5000),
     "WNUT": names("en", "wnut17/train.conll.gz", "wnut17/dev.conll.gz", 0),
+    "GUM": names("en", GUM.format("names/gum_train"), GUM.format("names_dev"), 0),
 }
 
 
@@ -202,7 +204,10 @@ def config_of(task: Task, change: Change, path: str, seed: int) -> Config:
 
 
 def docs_of(nlp: Language, corpus: Corpus, path: Path, n: int = 0) -> Iterator[Doc]:
-    """Of ten sentences."""
+    """Of ten sentences, or as a .spacy file has them."""
+    if path.suffix == ".spacy":
+        yield from DocBin().from_disk(path).get_docs(nlp.vocab)
+        return
     if corpus.task.recipe == "morphologizer":
         text = gzip.decompress(path.read_bytes()).decode("utf8")
         for doc in conllu_to_docs(text, n_sents=PER_DOC, no_print=True):
