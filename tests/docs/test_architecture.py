@@ -54,12 +54,6 @@ def test_rooms():
     assert "<!-- rooms -->" in PAGES[PAGE]
 
 
-def test_picture_of_the_contributors_is_the_same():
-    """CONTRIBUTING.md shows the same floors, with what each is for."""
-    pictures = [blocks(page, "text")[0] for page in (PAGE, "CONTRIBUTING.md")]
-    assert pictures[0] == pictures[1]
-
-
 def defined(path):
     """Qualified names of all functions in a file, without those that are made on the way: "Class.method", "f.g"."""
 

@@ -18,7 +18,7 @@ from spacy_hoseq.layers.listening.listener import MarginalListener
 from spacy_hoseq.recipes import RECIPES
 
 from ..repository import VARIANTS, config_of
-from .pages import PAGES, ROOT, blocks, made_tables, table, tables
+from .pages import PAGES, ROOT, blocks, made_tables, table
 
 CONFIGS = ROOT / "configs"
 NAME = "hoseq_chunker"
@@ -38,13 +38,6 @@ def test_values_of_a_setting(name):
 def listeners_in(settings):
     found = [settings] if settings.get("@architectures", "").endswith("MarginalListener.v1") else []
     return found + [each for value in settings.values() if isinstance(value, dict) for each in listeners_in(value)]
-
-
-def test_configs_table():
-    """Every config with a chunker, and no other."""
-    recipes = {name for name in RECIPES if NAME in config_of(name)["components"]}
-    files = {path.name for path in CONFIGS.glob("*.cfg") if NAME in config_of(path.name)["components"]}
-    assert {row[0].strip("`") for row in dict(tables("| Recipe or config |"))[CHUNKS]} == recipes | files
 
 
 @pytest.mark.parametrize("row", table("| System | `output`"), ids=lambda row: row[3].strip("`"))

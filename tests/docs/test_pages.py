@@ -20,6 +20,7 @@ from spacy_hoseq.errors import Errors, Warnings
 from spacy_hoseq.features.attributes import ATTRIBUTES
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.patterns.frequent import FrequentTransitions
+from spacy_hoseq.recipes import RECIPES
 
 from .pages import (
     PAGES,
@@ -263,6 +264,12 @@ def test_configs():
         assert all(list(ROOT.glob(name if "/" in name else f"configs/{name}")) for name in names)
     everything = {path for name in listed["docs/reference/configs.md"] for path in ROOT.glob(name)}
     assert everything >= set((ROOT / "configs").rglob("*.cfg"))
+
+
+def test_recipes():
+    """All of them are listed, and no others."""
+    rows = table("| Recipe | What it trains |")
+    assert {name for row in rows for name in re.findall(r"`([\w-]+)`", row[0])} == {*RECIPES}
 
 
 def test_registered_names():
