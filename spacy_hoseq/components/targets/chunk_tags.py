@@ -71,9 +71,16 @@ class ChunkTags(Target):
         """Span groups and entities, with how many spans they have."""
         counts: Counter[str] = Counter()
         for example in examples:
-            counts["doc.ents"] += len(example.reference.ents)
-            counts.update({f'doc.spans["{key}"]': len(group) for key, group in example.reference.spans.items()})
-        return [f"{place} ({n} spans)" for place, n in sorted(counts.items()) if n]
+            counts.update(
+                {
+                    f'doc.spans["{key}"]': len(group)
+                    for key, group in example.reference.spans.items()
+                }
+            )
+            counts.update(
+                {"doc.ents": len(example.reference.ents)} if example.reference.ents else {}
+            )
+        return [f"{place} ({n} spans)" for place, n in sorted(counts.items())]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold tags of all predicted tokens (N,) as string-store ids; 0 where nothing is known:
