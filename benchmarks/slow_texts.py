@@ -251,7 +251,8 @@ def words_of(chance: random.Random) -> Texts:
 
 
 def long_texts(chance: random.Random) -> Texts:
-    """One of each, of LONG tokens."""
+    """One of each, of LONG tokens; a word of as many characters."""
+    yield "x" * LONG
     for word in ("😀", "the", "operator ``^``.", "NEW YORK", "данных", "1", "I", "```", "that that"):
         yield " ".join([word] * LONG)
     for make in (emoji, punctuation, scripts, new_words, tables, docstrings, code):

@@ -29,7 +29,14 @@ class Candidates:
             else:
                 of_case = self._by_ends[script.case].setdefault(script.suffix_cut, {})
             of_case.setdefault(script.prefix_cut, []).append(label_id)
-        self._sizes = {case: sizes_of(endings) for case, endings in self._by_ends.items()}
+        # of each case, lengths: of the beginnings that are cut, and of the longest ending
+        self._beginnings = {
+            case: sorted({len(cut) for found in endings.values() for cut in found})
+            for case, endings in self._by_ends.items()
+        }
+        self._longest = {
+            case: max(map(len, endings), default=0) for case, endings in self._by_ends.items()
+        }
         self._ids: Dict[str, Ints] = {}
 
     def of(self, form: str) -> Ints:
@@ -62,14 +69,10 @@ class Candidates:
             base = changed(form)
             ids += self._of_whole[case].get(base, ())
             by_ending = self._by_ends[case]
-            for end in range(1, len(base) + 1) if by_ending else ():
+            ends = range(max(1, len(base) - self._longest[case]), len(base) + 1)
+            for end in ends if by_ending else ():
                 by_beginning = by_ending.get(base[end:], {})
-                for size in self._sizes[case] if by_beginning else ():
+                for size in self._beginnings[case] if by_beginning else ():
                     if size < end:
                         ids += by_beginning.get(base[:size], ())
         return ids
-
-
-def sizes_of(endings: Dict[str, Dict[str, List[int]]]) -> List[int]:
-    """Lengths of the beginnings that are cut, each once."""
-    return sorted({len(beginning) for by_beginning in endings.values() for beginning in by_beginning})

@@ -26,3 +26,17 @@ def test_mask():
     doc = Doc(spacy.blank("xx").vocab, words=["cats", "went", "x", "cats"])
     assert np.array_equal(candidates.allowed([doc]), [[1, 0], [0, 1], [1, 1], [1, 0]])
     assert candidates.lemma("x", 0) == "x", "no script fits: the word is its own lemma"
+
+
+def test_endings_of_a_long_word_are_looked_up_as_far_as_there_are_any():
+    asked = []
+
+    class Endings(dict):
+        def get(self, ending, default=None):
+            asked.append(ending)
+            return super().get(ending, default)
+
+    candidates = Candidates(["lower *s>*", "lower *ies>*y", "lower x*>*"])
+    candidates._by_ends["lower"] = Endings(candidates._by_ends["lower"])
+    assert candidates.of("x" * 10_000 + "ies").tolist() == [0, 1, 2]
+    assert asked == ["ies", "es", "s", ""]
