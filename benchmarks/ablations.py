@@ -86,6 +86,7 @@ SYSTEMS: Dict[str, System] = {
     BASE_CHUNKS: System("pipeline", classes=False),
     "pipeline, classes of the tagger": System("pipeline", less=CLASSES),
     "pipeline": System("pipeline"),
+    "pipeline, joint": System("pipeline", settings={"model.emissions.second.upstream.grad_factor": 1.0}),
 }
 
 
