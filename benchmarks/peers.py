@@ -1,4 +1,5 @@
-"""Taggers of other packages. CRFsuite and Wapiti have the templates of `spacy_hoseq.english_pos_templates.v1`."""
+"""Taggers of other packages. CRFsuite and Wapiti have the templates of `spacy_hoseq.english_pos_templates.v1`; CRFsuite
+also those of the recipe `tagger`, with known tags and word classes."""
 
 import json
 import random
@@ -10,9 +11,16 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import spacy
+from spacy.tokens import Doc
+from thinc.api import Config
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.recipes import recipe
 
 from .corpora import Data, read_sentences, vocabulary
 from .history import History
+from .sizes_crfsuite import features_of, tables_of
 from .system import Caller, Labelled
 
 ITERATIONS = (1, 2, 5, 10, 20, 50, 100)
@@ -23,7 +31,6 @@ class Templates:
 
     def __init__(self) -> None:
         from spacy_hoseq.features.template_sets import english_pos_templates
-        from spacy_hoseq.features.templates import parse_templates
 
         templates = parse_templates(english_pos_templates())
         single = [t.parts[0] for t in templates if len(t.parts) == 1]
@@ -56,7 +63,7 @@ class Crfsuite:
 
     def __init__(self, algorithm: str) -> None:
         self.algorithm = algorithm
-        self.templates = Templates()
+        self.templates: Any = Templates()
 
     def train(self, data: Data, folder: Path) -> History:
         import pycrfsuite
@@ -118,6 +125,38 @@ class Crfsuite:
 
     def version(self) -> str:
         return version("python-crfsuite")
+
+
+class RecipeFeatures:
+    """Those of the recipe `tagger`, by their keys. train: where known tags are counted."""
+
+    def __init__(self, train: Path) -> None:
+        config = Config().from_str(recipe("tagger"))
+        templates = config["components"]["hoseq_tagger"]["model"]["emissions"]["templates"]
+        self.extractor = FeatureExtractor(parse_templates(spacy.registry.resolve({"set": templates})["set"]))
+        self.vocab = spacy.blank("en").vocab
+        self.vocab.lookups = tables_of(config, train)
+
+    def features(self, words: List[str]) -> List[List[str]]:
+        return features_of(self.extractor, Doc(self.vocab, words=words))
+
+
+class CrfsuiteOfRecipe(Crfsuite):
+    """CRFsuite with all that the recipe `tagger` sees."""
+
+    def train(self, data: Data, folder: Path) -> History:
+        folder.mkdir(parents=True, exist_ok=True)
+        text = data.tags.resolve() / "train.spacy"
+        self.text(folder).write_text(str(text), encoding="utf8")
+        self.templates = RecipeFeatures(text)
+        return super().train(data, folder)
+
+    def text(self, folder: Path) -> Path:
+        return folder / "text.txt"
+
+    def load(self, folder: Path) -> None:
+        self.templates = RecipeFeatures(Path(self.text(folder).read_text(encoding="utf8")))
+        super().load(folder)
 
 
 class Nltk:

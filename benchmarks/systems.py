@@ -5,7 +5,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Callable, Dict, NamedTuple
 
-from .peers import Crfsuite, Nltk, Wapiti
+from .peers import Crfsuite, CrfsuiteOfRecipe, Nltk, Wapiti
 from .spacy_pipelines import Compacted, Pipeline, Tokenizer
 from .system import System
 
@@ -30,6 +30,7 @@ ORDER = "components__hoseq_bidirectional_tagger__model__order"
 TOKENIZER, FIRST, HIGHER, JOINT = "spaCy tokenizer", "hoseq first order", "hoseq higher order", "hoseq tagger + chunker"
 EASIEST, COMPACTED = "hoseq easiest first, order 1", "hoseq first order, compacted"
 CRFSUITE, CRFSUITE_LBFGS = "crfsuite perceptron", "crfsuite L-BFGS"
+CRFSUITE_OURS = "crfsuite perceptron, our features"
 CNN, NER, PERCEPTRON, WAPITI = "spaCy CNN tagger", "spaCy CNN ner", "NLTK perceptron", "Wapiti"
 
 SYSTEMS: Dict[str, Entry] = {
@@ -40,6 +41,7 @@ SYSTEMS: Dict[str, Entry] = {
     EASIEST: Entry(partial(Pipeline, "bidirectional", **{ORDER: 1})),
     JOINT: Entry(partial(Pipeline, "pipeline", chunks="spans", **{JOINTLY: 1.0})),
     CRFSUITE: Entry(partial(Crfsuite, "ap"), needs="pycrfsuite"),
+    CRFSUITE_OURS: Entry(partial(CrfsuiteOfRecipe, "ap"), needs="pycrfsuite"),
     CRFSUITE_LBFGS: Entry(partial(Crfsuite, "lbfgs"), needs="pycrfsuite"),
     CNN: Entry(partial(Pipeline, "tagger", package="spacy")),
     NER: Entry(partial(Pipeline, "ner", chunks="ents", tags=False, package="spacy")),
