@@ -1,6 +1,6 @@
 """What a server waits for: loading, the first text, and memory, of pipelines each in a new process.
 
-    python -m benchmarks.serving [en] [zh] [MODEL ...] [--turns 5] [--page docs/tasks/serve.md]
+    python -m benchmarks.serving [en] [zh] [af] [cy] [MODEL ...] [--turns 5] [--page docs/tasks/serve.md]
 """
 
 import json
@@ -33,7 +33,7 @@ print(json.dumps({**times, "memory": peak_bytes()}))
 
 
 def main(pipelines: Optional[List[str]] = None, turns: int = 5, page: Optional[Path] = None) -> None:
-    rows = [row_of(name, turns) for name in pipelines or ["en", "zh"]]
+    rows = [row_of(name, turns) for name in pipelines or ["en", "zh", "af", "cy"]]
     show(HEADER, rows)
     if page is not None:
         write_table(page, "serving", HEADER, rows)
