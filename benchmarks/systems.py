@@ -25,10 +25,10 @@ class Entry(NamedTuple):
         return self.needs if self.needs and find_spec(self.needs) is None else ""
 
 
-JOINTLY = "components__hoseq_chunker__model__emissions__second__upstream__grad_factor"
 ORDER = "components__hoseq_bidirectional_tagger__model__order"
-TOKENIZER, FIRST, HIGHER, JOINT = "spaCy tokenizer", "hoseq first order", "hoseq higher order", "hoseq tagger + chunker"
+TOKENIZER, FIRST, HIGHER = "spaCy tokenizer", "hoseq first order", "hoseq higher order"
 EASIEST, COMPACTED = "hoseq easiest first, order 1", "hoseq first order, compacted"
+CHUNKS = "hoseq tagger + chunker"
 CRFSUITE, CRFSUITE_LBFGS = "crfsuite perceptron", "crfsuite L-BFGS"
 CRFSUITE_OURS = "crfsuite perceptron, our features"
 CNN, NER, PERCEPTRON, WAPITI = "spaCy CNN tagger", "spaCy CNN ner", "NLTK perceptron", "Wapiti"
@@ -39,7 +39,7 @@ SYSTEMS: Dict[str, Entry] = {
     COMPACTED: Entry(partial(Compacted, FIRST, partial(Pipeline, "tagger"))),
     HIGHER: Entry(partial(Pipeline, "higher-order")),
     EASIEST: Entry(partial(Pipeline, "bidirectional", **{ORDER: 1})),
-    JOINT: Entry(partial(Pipeline, "pipeline", chunks="spans", **{JOINTLY: 1.0})),
+    CHUNKS: Entry(partial(Pipeline, "pipeline", chunks="spans")),
     CRFSUITE: Entry(partial(Crfsuite, "ap"), needs="pycrfsuite"),
     CRFSUITE_OURS: Entry(partial(CrfsuiteOfRecipe, "ap"), needs="pycrfsuite"),
     CRFSUITE_LBFGS: Entry(partial(Crfsuite, "lbfgs"), needs="pycrfsuite"),
