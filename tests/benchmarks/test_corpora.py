@@ -3,12 +3,13 @@
 import gzip
 
 import pytest
+import spacy
 import srsly
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 pytest.importorskip("benchmarks", reason="the benchmarks are not beside the tests")
-from benchmarks import ablations, sizes  # noqa: E402
+from benchmarks import ablations, peers, sizes  # noqa: E402
 from benchmarks.sizes_corpora import TASKS, prepared  # noqa: E402
 
 
@@ -88,3 +89,15 @@ def test_training_stops_by_dev_and_both_halves_are_evaluated(tmp_path, monkeypat
     assert asked["paths.train"] == str(tmp_path / "train.spacy")
     assert asked["paths.dev"] == str(tmp_path / "dev.spacy")
     assert srsly.json_dumps(asked).count("test.spacy") == 0
+
+
+def test_features_of_the_recipe_for_crfsuite(tmp_path):
+    """Those that this package computes, known tags among them: another text for training, other features."""
+    features = []
+    for tags in (["NN", "VBZ"], ["NN", "NN"]):
+        vocab = spacy.blank("en").vocab
+        DocBin(docs=[Doc(vocab, words=["time", "flies"], tags=tags)] * 30).to_disk(tmp_path / "train.spacy")
+        features.append(peers.RecipeFeatures(tmp_path / "train.spacy").features(["time", "flies"]))
+    (time, flies), (_, other) = ([set(word) for word in each] for each in features)
+    assert len(time) > 10 and len(flies & other) > 10
+    assert flies != other and time != flies
