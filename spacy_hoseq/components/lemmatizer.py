@@ -139,7 +139,7 @@ class HoseqLemmatizer(HoseqTagger):
         for token, row in zip(doc, nodes, strict=True):
             lemmas: Dict[str, float] = {}
             for label_id in np.flatnonzero(row).tolist():
-                lemma = self.candidates.lemma(token.text, label_id)
+                lemma = self.candidates.scripts[label_id].lemma(token.text)
                 lemmas[lemma] = lemmas.get(lemma, 0.0) + float(row[label_id])
             order = sorted(lemmas, key=lambda lemma: (-lemmas[lemma], lemma))
             result.append({lemma: lemmas[lemma] for lemma in order if lemmas[lemma] >= least})

@@ -1,15 +1,18 @@
 """Which scripts fit a word: only these are candidates for its lemma."""
 
+from functools import lru_cache
+from itertools import chain
 from typing import Dict, List, Sequence
 
 import numpy as np
 from spacy.tokens import Doc
 
-from ...arrays import Ints, Mask
+from ...arrays import Mask
 from ...features.sequences import words_and_lengths
 from .scripts import CASES, Script, script_named
 
 MOST_WORDS = 100_000  # that are remembered
+Beginnings = Dict[int, Dict[str, List[int]]]  # by length
 
 
 class Candidates:
@@ -20,59 +23,49 @@ class Candidates:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
-        # of each case, by what is cut: form or ending, and beginning
+        self._always: List[int] = []  # cut nothing in any case, so that they fit every form
+        # of each case: ids by form; by ending, length of the beginning, and beginning
         self._of_whole: Dict[str, Dict[str, List[int]]] = {case: {} for case in CASES}
-        self._by_ends: Dict[str, Dict[str, Dict[str, List[int]]]] = {case: {} for case in CASES}
+        self._by_ends: Dict[str, Dict[str, Beginnings]] = {case: {} for case in CASES}
         for label_id, script in enumerate(self.scripts):
-            if script.is_whole:
-                of_case = self._of_whole[script.case]
-            else:
-                of_case = self._by_ends[script.case].setdefault(script.suffix_cut, {})
-            of_case.setdefault(script.prefix_cut, []).append(label_id)
-        # of each case, lengths: of the beginnings that are cut, and of the longest ending
-        self._beginnings = {
-            case: sorted({len(cut) for found in endings.values() for cut in found})
-            for case, endings in self._by_ends.items()
-        }
-        self._longest = {
-            case: max(map(len, endings), default=0) for case, endings in self._by_ends.items()
-        }
-        self._ids: Dict[str, Ints] = {}
-
-    def of(self, form: str) -> Ints:
-        """Label ids that fit a form, in order."""
-        ids = self._ids.get(form)
-        if ids is None:
-            if len(self._ids) >= MOST_WORDS:
-                self._ids.clear()
-            ids = self._ids[form] = np.array(sorted(self._fitting(form)), np.intp)
-        return ids
+            self._beside(script).append(label_id)
+        self._sizes = {case: sorted({*map(len, ends)}) for case, ends in self._by_ends.items()}
+        # ids that fit a form, without those of `_always`
+        self._others = lru_cache(MOST_WORDS)(self._fitting)
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool: of all tokens of the docs."""
         orths, _ = words_and_lengths(docs)
         types, type_of = np.unique(orths, return_inverse=True)
+        others = [self._others(docs[0].vocab.strings[orth]) for orth in types.tolist()]
         masks = np.zeros((len(types), len(self.scripts)), bool)
-        for mask, orth in zip(masks, types.tolist(), strict=True):
-            ids = self.of(docs[0].vocab.strings[orth])
-            mask[ids if len(ids) else slice(None)] = True
+        masks[:, self._always] = True
+        masks[
+            np.repeat(np.arange(len(types)), np.fromiter(map(len, others), np.intp)),
+            np.fromiter(chain.from_iterable(others), np.intp),
+        ] = True
+        masks[~masks.any(axis=1)] = True
         return masks[type_of]
 
-    def lemma(self, form: str, label_id: int) -> str:
-        """What a script makes of a form: the form itself, if it does not fit."""
-        lemma = self.scripts[label_id].applied(form)
-        return form if lemma is None else lemma
+    def _beside(self, script: Script) -> List[int]:
+        """The list of scripts that fit the same forms."""
+        if script.is_whole:
+            return self._of_whole[script.case].setdefault(script.prefix_cut, [])
+        if not (script.prefix_cut or script.suffix_cut):
+            return self._always
+        of_ending = self._by_ends[script.case].setdefault(script.suffix_cut, {})
+        return of_ending.setdefault(len(script.prefix_cut), {}).setdefault(script.prefix_cut, [])
 
     def _fitting(self, form: str) -> List[int]:
         ids: List[int] = []
         for case, changed in CASES.items():
             base = changed(form)
             ids += self._of_whole[case].get(base, ())
-            by_ending = self._by_ends[case]
-            ends = range(max(1, len(base) - self._longest[case]), len(base) + 1)
-            for end in ends if by_ending else ():
-                by_beginning = by_ending.get(base[end:], {})
-                for size in self._beginnings[case] if by_beginning else ():
-                    if size < end:
-                        ids += by_beginning.get(base[:size], ())
+            for size in self._sizes[case]:
+                end = len(base) - size
+                if end < 1:
+                    break
+                for start, beginnings in self._by_ends[case].get(base[end:], {}).items():
+                    if start < end:
+                        ids += beginnings.get(base[:start], ())
         return ids

@@ -74,6 +74,11 @@ class Script(NamedTuple):
             return None
         return self.prefix + base[len(self.prefix_cut) : end] + self.suffix
 
+    def lemma(self, form: str) -> str:
+        """Of any form: the form itself, if the script does not fit."""
+        lemma = self.applied(form)
+        return form if lemma is None else lemma
+
 
 @lru_cache(maxsize=100_000)
 def script_of(form: str, lemma: str) -> Script:

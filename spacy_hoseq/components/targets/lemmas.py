@@ -78,8 +78,7 @@ class LemmaLabels(TokenLabels):
             doc.from_array([LEMMA], values[:, None])  # type: ignore[arg-type]
 
     def _put(self, token: Token, label: str) -> None:
-        lemma = script_named(label).applied(token.text)
-        token.lemma_ = token.text if lemma is None else lemma
+        token.lemma_ = script_named(label).lemma(token.text)
 
     def _aligned(self, example: Example) -> Keys:
         predicted = example.predicted
@@ -104,5 +103,5 @@ class LemmaLabels(TokenLabels):
 
 def _lemma(strings: StringStore, names: Sequence[str], orth: int, label_id: int) -> int:
     form = strings[orth]
-    lemma = script_named(names[label_id]).applied(form) if label_id >= 0 else None
-    return int(strings.add(form if lemma is None else lemma))
+    lemma = script_named(names[label_id]).lemma(form) if label_id >= 0 else form
+    return orth if lemma == form else int(strings.add(lemma))
