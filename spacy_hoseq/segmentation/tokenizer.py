@@ -23,7 +23,7 @@ from ..pipelines import load_from
 from .addresses import ADDRESS
 from .decoding import WordBounds, WordLabels, unit_doc
 from .known_words import inner_cuts
-from .units import Units, units_of
+from .units import Units, units_of_each
 
 BATCH_CHARACTERS = 20_000  # of texts that are cut together
 FOLDER = "segmenter"
@@ -131,7 +131,7 @@ class CharacterTokenizer:
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
         whole = ADDRESS if self.addresses else None
-        units = [units_of(text, self._cuts, whole) for text in texts]
+        units = [*units_of_each(texts, self._cuts, whole)]
         by_signs = not self._labels.last.any()
         seen = map(in_simplified, texts) if self.simplified else texts
         docs = [

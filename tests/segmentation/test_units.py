@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.segmentation.addresses import ADDRESS
-from spacy_hoseq.segmentation.units import are_parted, units_of
+from spacy_hoseq.segmentation.units import are_parted, units_of, units_of_each
 
 
 def units(text):
@@ -74,6 +74,14 @@ def test_what_is_whole_changes_nothing_else(text):
     edges = {i for match in re.finditer("aw|@+", text) for i in match.span()} - {len(text)}
     expected = {*plain.starts.tolist(), *(i for i in edges if not text[i].isspace())} - inside
     assert set(whole.starts.tolist()) == expected
+
+
+@given(st.lists(st.text(alphabet="我a1.。”w@ \n\0\u2029\u0301\u200d👍🏽\ud800", max_size=8), max_size=6))
+def test_texts_in_one_go(texts):
+    patterns = re.compile("(?<=a)(?=w)"), re.compile("aw|@+")
+    for text, of_text in zip(texts, units_of_each(texts, *patterns), strict=True):
+        for found, alone in zip(of_text, units_of(text, *patterns), strict=True):
+            assert found.dtype == alone.dtype and found.tolist() == alone.tolist()
 
 
 @given(st.text(alphabet="我们a1.， \n\u0301\u200d👍🏽é", max_size=12))
