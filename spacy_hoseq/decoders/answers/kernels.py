@@ -3,7 +3,7 @@ algorithms are chosen, from the profile of a batch, before anything runs. Cheape
 
     LABELS    labels do not depend on their neighbours                the best of each token
               a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
-              a short chain, transitions are forbidden                Viterbi                          `chain/`
+              a chain, short or with many forbidden transitions       Viterbi                          `chain/`
               no weight negative                                      what exact pruning leaves        `pruning/`
               scores of label pairs, no patterns                      Viterbi                          `chain/`
               patterns of any sign, or beside scores of label pairs   longest matches                  `patterns/`
@@ -14,6 +14,7 @@ algorithms are chosen, from the profile of a batch, before anything runs. Cheape
               patterns, many nodes                                    nodes that can still pay         `patterns/`
               everything else                                         every node                       `patterns/`
     CHAINS    one long sequence, transitions are forbidden            pieces of it                     `chain/`
+              many transitions are forbidden                          Viterbi                          `chain/`
               everything else                                         what exact pruning leaves        `pruning/`
     SUMS      no patterns                                             scaled probabilities             `chain/`
               everything else                                         sums of FEATURES
@@ -83,6 +84,7 @@ from .pattern_sums import (
     parts_to_sum,
 )
 
+MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
 Asking = TypeVar("Asking")
 Result = TypeVar("Result")
 
@@ -171,11 +173,14 @@ def _is_short_and_open(request: Request) -> bool:
     return is_open and is_short_text(profile, request.tuning)
 
 
-def _is_short_and_forbids(request: Request) -> bool:
-    """Whether it is a short chain of which it would decide hardly a token, as `_in_pieces` says."""
+def _forbids(request: Request) -> bool:
+    """Whether it is a chain of which exact pruning would decide hardly a token, as `_in_pieces`
+    says: a short one, or one of many forbidden transitions."""
     profile = request.profile
-    forbids = not profile.permits_all and profile.is_chain
-    return forbids and is_short_text(profile, request.tuning)
+    is_chain = profile.is_plain and profile.is_chain and not profile.has_fired
+    permitted = request.potentials.weights.permitted
+    few = permitted < MANY_PERMITTED or is_short_text(profile, request.tuning)
+    return is_chain and not profile.permits_all and few
 
 
 def _in_pieces(request: Request) -> bool:
@@ -207,6 +212,7 @@ REMAINING: "Tuple[Kernel[Remaining, Labels], ...]" = (
 )
 CHAINS: "Tuple[Kernel[Request, Labels], ...]" = (
     Kernel(_in_pieces, lambda r: long_viterbi(r.potentials, tuning=r.tuning)),
+    Kernel(_forbids, lambda r: _viterbi(r.potentials, r.tuning)),
     Kernel(lambda r: True, _pruned),
 )
 LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
@@ -215,7 +221,7 @@ LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
         lambda r: _best_of_each(r.potentials),
     ),
     Kernel(_is_short_and_open, lambda r: short_labels(r.potentials, r.tuning)),
-    Kernel(_is_short_and_forbids, lambda r: _viterbi(r.potentials, r.tuning)),
+    Kernel(_forbids, lambda r: _viterbi(r.potentials, r.tuning)),
     Kernel(lambda r: r.profile.is_plain, _pruned),
     Kernel(lambda r: r.profile.is_chain, lambda r: edge_viterbi(r.potentials).labels),
     Kernel(

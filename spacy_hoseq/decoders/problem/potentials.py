@@ -86,9 +86,14 @@ class Weights:
         return np.ascontiguousarray(self.trans, np.float64)
 
     @cached_property
+    def permitted(self) -> float:
+        """The share of transitions that are not forbidden."""
+        return float(np.isfinite(self.trans).mean()) if self.trans.size else 1.0
+
+    @property
     def permit_all(self) -> bool:
         """Whether no transition is forbidden."""
-        return bool(np.isfinite(self.trans).all())
+        return self.permitted == 1.0
 
     @cached_property
     def are_zero(self) -> bool:

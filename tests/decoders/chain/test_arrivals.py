@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.chain import Arrivals
+from spacy_hoseq.decoders.chain.arrivals import Table
 from spacy_hoseq.decoders.problem import Tuning
 
 
@@ -26,22 +27,65 @@ def tables(rng):
     yield "each label its own", rng.random((40, 40)) < 0.3
     yield "one pair less", np.arange(36).reshape(6, 6) != 16
     yield "nothing", np.zeros((3, 3), bool)
+    yield "many labels", np.ones((50, 50), bool)
+    yield "many labels, some pairs less", rng.random((50, 50)) < 0.9
+    yield "many labels, nothing after some", np.ones((50, 50), bool) & (np.arange(50) > 5)[:, None]
+    yield "words of twenty kinds", words(20)
+
+
+def expected_of(trans, v):
+    """The definition, pair by pair."""
+    n_labels, n_columns = v.shape
+    return np.array([
+        [max(v[a, n] + trans[a, y] for a in range(n_labels)) for n in range(n_columns)] for y in range(n_labels)
+    ]).reshape(n_labels, n_columns)  # fmt: skip
 
 
 @pytest.mark.parametrize("n_columns", [0, 1, 2, 5, 40, 200])
 @pytest.mark.parametrize("step_cells", [1, 100, 500_000])
-def test_every_block_is_the_maximum_over_all_earlier_labels(n_columns, step_cells):
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_every_block_is_the_maximum_over_all_earlier_labels(n_columns, step_cells, scale):
     rng = np.random.default_rng(n_columns)
     for name, permitted in tables(rng):
-        n_labels = len(permitted)
         trans = np.where(permitted, rng.normal(size=permitted.shape), -np.inf)
-        v = rng.normal(size=(n_labels, n_columns))
+        v = scale * rng.normal(size=(len(permitted), n_columns))
         v[rng.random(v.shape) < 0.2] = -np.inf
-        expected = np.array([
-            [max(v[a, n] + trans[a, y] for a in range(n_labels)) for n in range(n_columns)] for y in range(n_labels)
-        ]).reshape(n_labels, n_columns)  # fmt: skip
         arriving = Arrivals(trans, Tuning(step_cells=step_cells))(v)
-        assert np.array_equal(arriving, expected), name
+        assert np.array_equal(arriving, expected_of(trans, v)), name
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6, 1e300])
+@pytest.mark.parametrize("name", ["all", "ties", "one column is nothing", "forbidden"])
+def test_few_labels_are_the_earlier_one(scale, name):
+    """Sharp scores leave few labels, at any scale; equal ones and none at all are the same as by all pairs."""
+    rng = np.random.default_rng(0)
+    trans = rng.normal(size=(50, 50))
+    v = 20 * rng.normal(size=(50, 60))
+    if name == "ties":
+        trans = np.round(trans)
+        v = np.round(v)
+        v[3] = v.max(axis=0)
+    if name == "one column is nothing":
+        v[:, 7] = -np.inf
+    if name == "forbidden":
+        trans[[0, 1], [2, 3]] = -np.inf
+        trans[4] = -np.inf
+        v[:, 7] = -np.inf
+        v[4, 7] = 1.0
+    table = Table(scale * trans)
+    found = table.possible(scale * v)
+    assert found is not None
+    assert np.array_equal(found, expected_of(scale * trans, scale * v))
+
+
+def test_all_labels_are_added_up_if_most_can_be_the_earlier_one():
+    rng = np.random.default_rng(0)
+    table = Table(rng.normal(size=(50, 50)))
+    assert table.possible(np.zeros((50, 60))) is None
+    sharp = 100 * rng.normal(size=(50, 60))
+    assert [table.possible(sharp) is None for _ in range(12)] == [*[True] * 10, False, False], "asked again later"
+    assert Table(np.zeros((50, 50))).possible(np.zeros((50, 40))) is None, "too few columns"
+    assert Table(np.zeros((10, 10))).possible(np.zeros((10, 60))) is None, "too few labels"
 
 
 def test_forbidden_pairs_are_not_computed():

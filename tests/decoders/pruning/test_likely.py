@@ -110,6 +110,6 @@ def test_most_probable_labels_that_cannot_follow_each_other(undecided, decoded):
     trans[0, 1:4], trans[4, 4] = np.log(0.2), np.log(0.4)
     case = Case(np.zeros((2, 5)), trans, np.array([2]))
     assert posterior_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 4]
-    with mock.patch.object(kernels, "pruned_checked", wraps=pruned_checked) as decode:
+    with mock.patch.object(kernels, "viterbi", wraps=kernels.viterbi) as decode:
         assert labels_of(case, undecided).tolist() == [4, 4]
     assert decode.called == decoded
