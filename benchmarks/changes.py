@@ -41,8 +41,8 @@ HEADER = ("Corpus: change", "score", "of each seed", "less recipe", "p", "traini
 
 
 class Corpus(NamedTuple):
-    """task: recipe, language, training and dev part. scores: what is compared, the main one first. sentences: the first
-    so many of the training part, 0 = all."""
+    """task: recipe, language, training and dev part; without the latter every fifth Doc of the former. scores: what is
+    compared, the main one first. sentences: the first so many of the training part, 0 = all."""
 
     task: Task
     scores: Tuple[str, ...]
@@ -50,9 +50,9 @@ class Corpus(NamedTuple):
     sentences: int = 0
 
 
-def treebank(lang: str, start: str, recipe: str = "morphologizer") -> Corpus:
-    files = (f"{start}train.conllu.gz", f"{start}dev.conllu.gz")
-    return Corpus(Task(recipe, lang, files, 1, (3, 5)), ("morph", "both", "pos"), 6)
+def treebank(lang: str, start: str, dev: str = "dev.conllu.gz") -> Corpus:
+    files = (f"{start}train.conllu.gz", dev and f"{start}{dev}")
+    return Corpus(Task("morphologizer", lang, files, 1, (3, 5)), ("morph", "both", "pos"), 6)
 
 
 def tags(lang: str, start: str, dev: str, n: int = 0) -> Corpus:
@@ -68,6 +68,7 @@ GUM = str(ROOT / "experiments/released/corpus/en/{}.spacy")  # of its step en-co
 CORPORA: Dict[str, Corpus] = {
     "Welsh": treebank("xx", "ud_cy_ccg/cy_ccg-ud-"),
     "Hungarian": treebank("hu", "ud_hu_szeged/"),
+    "Finnish": treebank("fi", "ud_fi_tdt/", ""),
     "Afrikaans": treebank("af", "ud_af_afribooms/af_afribooms-ud-"),
     "Chinese tags": tags("zh", "zh_ud_gsd/", "dev.conllu"),
     "Chinese tags, 100 sentences": tags("zh", "zh_ud_gsd/", "dev.conllu", 100),
@@ -103,6 +104,10 @@ NO_NAMES = {
     ".model.emissions.templates": {"@misc": "spacy_hoseq.entity_templates.v2", "classes": 4},
 }
 SEVERAL = ("known_tags[-1]+known_tags[0]+known_tags[1]", "known_tags[-1]+lower[0]", "lower[0]+known_tags[1]")
+BESIDE = ("suffix2[-1]+suffix2[0]", "suffix2[0]+suffix2[1]", "suffix3[-1]+suffix3[1]", "suffix4[-1]+suffix2[0]")
+LABELS_BESIDE = (*(f"known_tags[-1]+suffix{n}[0]" for n in (2, 3)), *(f"suffix{n}[0]+known_tags[1]" for n in (2, 3)))
+BOTH_ENDS = ("prefix3[0]+suffix4[0]", "prefix4[0]+suffix2[0]", "prefix5[0]+suffix2[0]")
+OF_FORM = ("infix7..9[0]", *BOTH_ENDS, "suffix4[0]+length[0]")
 CHANGES: Dict[str, Change] = {
     RECIPE: Change(),
     "no lists of names": Change(("entities",), settings=NO_NAMES, languages=("en",)),
@@ -117,6 +122,12 @@ CHANGES: Dict[str, Change] = {
     "known tags of several words": Change(("morphologizer",), more=SEVERAL),
     "log likelihood": Change(("morphologizer",), settings={".objective": "log_likelihood"}),
     "10 epochs": Change(("morphologizer",), epochs=10),
+    "12 epochs, average of all": Change(("morphologizer",), settings={".average": True}, epochs=12),
+    "dropout 0.5, 12 epochs": Change(("morphologizer",), settings={"training.dropout": 0.5}, epochs=12),
+    "ends of neighbours": Change(("morphologizer",), more=BESIDE),
+    "known tags of neighbours with ends": Change(("morphologizer",), more=LABELS_BESIDE),
+    "more of the form": Change(("morphologizer",), more=OF_FORM),
+    "unseen labels": Change(("morphologizer",), settings={".unseen_labels": 300}),
     "label pairs": Change(("morphologizer",), settings={".model.label_pairs": True}),
 }
 
@@ -154,7 +165,7 @@ def run(corpus: Corpus, change: Change, data: Path, seed: int) -> Dict[str, Any]
     start = time.process_time()
     nlp = trained(corpus, change, data, seed)
     training = time.process_time() - start
-    golds = list(docs_of(nlp, corpus, data / corpus.task.files[1]))
+    golds = list(part_of(nlp, corpus, data, is_dev=True))
     list(nlp.pipe([blank_of(doc) for doc in golds]))  # (what is kept of words is made now)
     texts = [blank_of(doc) for doc in golds]
     start = time.process_time()
@@ -170,7 +181,7 @@ def trained(corpus: Corpus, change: Change, data: Path, seed: int) -> Language:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.spacy"
         blank = spacy.blank(corpus.task.lang)
-        DocBin(docs=docs_of(blank, corpus, data / corpus.task.files[0], corpus.sentences)).to_disk(path)
+        DocBin(docs=part_of(blank, corpus, data, is_dev=False)).to_disk(path)
         nlp = load_model_from_config(config_of(corpus.task, change, str(path), seed), auto_fill=True)
         golds = list(DocBin().from_disk(path).get_docs(nlp.vocab))
         texts = [Example(blank_of(gold), gold) for gold in golds]
@@ -201,6 +212,16 @@ def config_of(task: Task, change: Change, path: str, seed: int) -> Config:
             section = section[part]
         section[last] = value
     return config.interpolate()
+
+
+def part_of(nlp: Language, corpus: Corpus, data: Path, *, is_dev: bool) -> Iterator[Doc]:
+    train, dev = corpus.task.files
+    if is_dev and dev:
+        yield from docs_of(nlp, corpus, data / dev)
+        return
+    for i, doc in enumerate(docs_of(nlp, corpus, data / train, corpus.sentences)):
+        if dev or (i % 5 == 4) == is_dev:
+            yield doc
 
 
 def docs_of(nlp: Language, corpus: Corpus, path: Path, n: int = 0) -> Iterator[Doc]:

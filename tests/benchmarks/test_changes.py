@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+import spacy
 
 CONLLU = "1\tone\tone\tNUM\t_\tNumType=Card\t0\troot\t_\t_\n2\tdogs\tdog\tNOUN\t_\tNumber=Plur\t1\tdep\t_\t_\n\n"
 NAMES = "# text = Ana sees Leeds\n1\tAna\tB-PER\t-\t-\n2\tsees\tO\t-\t-\n3\tLeeds\tB-LOC\t-\t-\n\n"
@@ -38,7 +39,7 @@ def test_configs_differ_in_what_they_say(benchmarks):
                 config = module.config_of(corpus.task, change, "train.spacy", 3)
                 base = module.config_of(corpus.task, module.CHANGES[module.RECIPE], "train.spacy", 3)
                 assert config["training"]["seed"] == 3
-                is_config = name != module.RECIPE and not change.epochs
+                is_config = bool(change.templates or change.more or change.settings or change.recipe)
                 assert (config != base) == is_config, name
 
 
@@ -51,6 +52,15 @@ def test_runs_of_both_kinds(benchmarks, tmp_path):
     recipe = module.CHANGES[module.RECIPE]
     assert module.run(words, recipe, tmp_path, 0)["scores"] == {"morph": 1.0, "pos": 1.0}
     assert module.run(names, recipe, tmp_path, 0)["scores"] == {"F": 1.0}
+
+
+def test_without_a_dev_part_every_fifth_text_is_measured(benchmarks, tmp_path):
+    module = benchmarks("changes")
+    (tmp_path / "a.conllu.gz").write_bytes(gzip.compress((CONLLU * 60).encode("utf8")))  # six Docs
+    corpus = module.treebank("xx", "", "")._replace(task=module.Task("morphologizer", "xx", ("a.conllu.gz", ""), 1, ()))
+    nlp = spacy.blank("xx")
+    sizes = [len(list(module.part_of(nlp, corpus, tmp_path, is_dev=is_dev))) for is_dev in (False, True)]
+    assert sizes == [5, 1]
 
 
 def test_table(benchmarks):
