@@ -153,11 +153,12 @@ def main(
                 srsly.write_jsonl(output, rows)
                 msg.text(f"{name}, {each}, {seed}: {rows[-1]['scores']}, {rows[-1]['training']:.0f} s")
     for title, kinds in TABLES.items():
-        cells = list(table([row for row in rows if CORPORA[row["corpus"]].task.recipe in kinds]))
-        if cells:
-            show(HEADER, cells)
-        if page is not None and cells:
-            write_table(page, title, HEADER, cells)
+        mine = [row for row in rows if CORPORA[row["corpus"]].task.recipe in kinds]
+        if mine:
+            show(HEADER, list(table(mine)))
+        if page is not None and mine:
+            of_page = [row for row in mine if not corpus or row["corpus"] in corpus]
+            write_table(page, title, HEADER, list(table(of_page, main_only=True)))
 
 
 def run(corpus: Corpus, change: Change, data: Path, seed: int) -> Dict[str, Any]:
@@ -268,10 +269,11 @@ def of_names(nlp: Language, golds: List[Doc]) -> Dict[str, float]:
     return {"F": float(2 * counts[0] / (counts[1] + counts[2]))}
 
 
-def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
+def table(rows: List[Dict[str, Any]], *, main_only: bool = False) -> Iterator[List[str]]:
+    """main_only: of each corpus, the first of its scores."""
     for name, corpus in CORPORA.items():
         of_corpus = {(row["change"], row["seed"]): row for row in rows if row["corpus"] == name}
-        for score in corpus.scores:
+        for score in corpus.scores[:1] if main_only else corpus.scores:
             for change in CHANGES:
                 mine = [row for (of, seed), row in of_corpus.items() if of == change and (RECIPE, seed) in of_corpus]
                 if mine:
