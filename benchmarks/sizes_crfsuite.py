@@ -22,13 +22,17 @@ from .sizes_corpora import Task
 Sequence = Tuple[Doc, List[str]]  # a sentence, its labels
 
 
-def crfsuite_scores(task: Task, corpus: Path, algorithm: str, iterations: Optional[int] = None) -> Dict[str, Any]:
-    """algorithm: "lbfgs" or "ap", with its default settings. iterations (int): at most, None = its default."""
+def crfsuite_scores(
+    task: Task, corpus: Path, algorithm: str, iterations: Optional[int] = None, *, classes: bool = True
+) -> Dict[str, Any]:
+    """algorithm: "lbfgs" or "ap", with its default settings. iterations (int): at most, None = its default. classes:
+    with the word classes that the package knows, if the recipe has them."""
     import pycrfsuite
 
     config = Config().from_str(recipe(task.recipe, task.lang))
     templates = config["components"][task.component]["model"]["emissions"]["templates"]
-    extractor = FeatureExtractor(parse_templates(registry.resolve({"templates": templates})["templates"]))
+    parsed = parse_templates(registry.resolve({"templates": templates})["templates"])
+    extractor = FeatureExtractor([each for each in parsed if classes or "word_class" not in str(each)])
     vocab = spacy.blank("xx").vocab
     vocab.lookups = tables_of(config, corpus / "train.spacy")
     params = {} if iterations is None else {"max_iterations": iterations}

@@ -268,6 +268,19 @@ def test_table_of_ablations(benchmarks):
     ]
 
 
+def test_table_of_a_hundred_sentences(benchmarks):
+    sizes = benchmarks("sizes")
+    scores = {
+        "recipe": (0.9, 0.8), "crfsuite ap": (0.6, 0.75), "crfsuite lbfgs": (0.7, 0.7),
+        "crfsuite ap, no classes": (0.5, 0.5), "dropout 0.6": (0.9, 0.82),
+    }  # fmt: skip
+    found = {system: {"dev": dev, "test": test} for system, (dev, test) in scores.items()}
+    assert list(sizes.of_small("A", found)) == [
+        ("A: recipe", "80.00", "70.00", "+10.00", "50.00", "+30.00"),
+        ("A: dropout 0.6", "82.00", "70.00", "+12.00", "50.00", "+32.00"),
+    ]
+
+
 def test_table_of_chunks(benchmarks):
     """F of all tenths together, from counts of right, found and gold chunks in each sentence."""
     ablations = benchmarks("ablations")
