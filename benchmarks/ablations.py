@@ -8,6 +8,7 @@ batches an epoch, in an order that the seed gives, and are measured after the la
 trained on. p: McNemar's test on all tasks of a corpus together; of chunks, the paired bootstrap over sentences.
 """
 
+import gzip
 import tempfile
 import time
 from pathlib import Path
@@ -24,10 +25,12 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
+from spacy_hoseq.decoders.answers import Asked
 from spacy_hoseq.features.template_sets import accurate_pos_templates_v2
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
+from spacy_hoseq.readers.annotated import case_augmenter
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
 from spacy_hoseq.reporting.scores import counts, items_of
@@ -39,20 +42,25 @@ from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
 NEWS = Task("tagger", "en", ("conll2000/train.txt", ""), 0, (1,))
 CHUNKS = Task("chunker", "en", ("conll2000/train.txt", ""), 0, (1,), 2)
 WEB = Task("tagger", "en", ("en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz"), 1, (4,))
+GENRES = "New genres"  # trained on EWT and the other genres of GUM
+NEW_GENRES = ("academic", "vlog")
 TENTHS = (9, 6, 3, 0)  # each is measured on once, the other nine tenths train
 SMALL = {f"English web, {n:,} sentences": n for n in (100, 500, 2000)}
-TASKS = [*(f"{of}, tenth {i + 1}" for of in ("CoNLL-2000", "Chunks") for i in TENTHS), *SMALL, "English web"]
+TASKS = [*(f"{of}, tenth {i + 1}" for of in ("CoNLL-2000", "Chunks") for i in TENTHS), *SMALL, "English web", GENRES]
 N_BATCHES, PASSES = 100, 3
 BASE = "recipe, no classes, no known tags"
 BASE_CHUNKS = "pipeline, no classes"
 HEADER = ("Corpus, system", "accuracy", "errors", "", "gained/lost", "p", "unknown words", "training", "tagging")
+ACCURATE_HEADER = ("Corpus, system", "accuracy", "errors", "", "gained/lost", "p", "training", "tagging")
 CHUNKS_HEADER = ("Chunks from words", "F", "of each tenth", "", "p", "accuracy of tags", "training", "tagging")
 
 
 class System(NamedTuple):
     """less: templates that are left out, of the last component. settings: of the component, by their paths. text:
     further corpora for training, beside EWT. models: as many trainings, whose weights' mean is taken. classes: whether
-    it has the table of word classes that the recipes for English have."""
+    it has the table of word classes that the recipes for English have. cases: shares of the texts that are seen in
+    lower case, and in capitals, too. confident: the share of other corpora's sentences that a first tagger tags
+    for a second one, those that it is surest of."""
 
     recipe: str = "tagger"
     less: Tuple[str, ...] = ()
@@ -62,6 +70,8 @@ class System(NamedTuple):
     models: int = 1
     text: Tuple[str, ...] = ()
     classes: bool = True
+    cases: Tuple[float, float] = (0.0, 0.0)
+    confident: float = 0.0
 
 
 EVERY = [str(template) for template in parse_templates(accurate_pos_templates_v2(classes=4))]
@@ -69,7 +79,9 @@ KNOWN = tuple(each for each in EVERY if "known_tags" in each)
 CLASSES = tuple(each for each in EVERY if "word_class" in each)
 PAIRS = tuple(each for each in CLASSES if "+" in each)
 WORDS = {"@misc": "spacy_hoseq.word_patterns.v1", "most": 1000}
+PAIRS_OF_TAGS = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 2, "min_count": 100}
 GUM = ("en_gum/train.conllu.gz",)
+UNTAGGED = {"conll2000/train.txt": 0, "wnut17/train.conll.gz": 0}  # and the column of words
 SYSTEMS: Dict[str, System] = {
     BASE: System(less=KNOWN, classes=False),
     "recipe, no classes": System(classes=False),
@@ -80,9 +92,13 @@ SYSTEMS: Dict[str, System] = {
     "accurate, no classes": System("accurate", classes=False),
     "accurate, no classes, GUM, too": System("accurate", text=GUM, classes=False),
     "accurate": System("accurate"),
+    "accurate, GUM, too": System("accurate", text=GUM),
     "accurate, dropout 0.3": System("accurate", drop=0.3, epochs=12),
     "accurate, dropout 0.3, GUM, too": System("accurate", drop=0.3, epochs=12, text=GUM),
     "accurate, dropout 0.3, GUM, mean of 3": System("accurate", drop=0.3, epochs=12, text=GUM, models=3),
+    "accurate, other cases": System("accurate", cases=(0.3, 0.1)),
+    "accurate, patterns": System("accurate", settings={"model.patterns": PAIRS_OF_TAGS}),
+    "accurate, self-training": System("accurate", confident=0.5),
     BASE_CHUNKS: System("pipeline", classes=False),
     "pipeline, classes of the tagger": System("pipeline", less=CLASSES),
     "pipeline": System("pipeline"),
@@ -110,7 +126,11 @@ def main(
             rows.append({"task": name, "system": each, "seed": seed, **result})
             srsly.write_jsonl(output, rows)
             msg.text(f"{name}, {each}, {seed}: {result['right'].count('0')} errors, {result['training']:.0f} s")
-    tables = {"ablations": (HEADER, list(table(rows))), "chunks": (CHUNKS_HEADER, list(table_of_chunks(rows)))}
+    tables = {
+        "ablations": (HEADER, list(table(rows))),
+        "accurate": (ACCURATE_HEADER, list(table_of_accurate(rows))),
+        "chunks": (CHUNKS_HEADER, list(table_of_chunks(rows))),
+    }
     for title, (header, cells) in tables.items():
         show(header, cells)
         if page is not None:
@@ -121,11 +141,24 @@ def corpora(name: str, data: Path) -> Tuple[List[Rows], List[Rows]]:
     """Sentences to train on, and to measure on."""
     task = task_of(name)
     training = list(sentences(data / task.files[0]))
+    if name == GENRES:
+        parts = [genres_of(data / f"en_gum/{part}.conllu.gz") for part in ("train", "dev")]
+        return (
+            [*training, *(rows for genre, rows in parts[0] if genre not in NEW_GENRES)],
+            [rows for part in parts for genre, rows in part if genre in NEW_GENRES],
+        )
     if task.files[1]:
         return training[: SMALL.get(name)], list(sentences(data / task.files[1]))
     tenth = int(name.split()[-1]) - 1
     first, end = (i * len(training) // 10 for i in (tenth, tenth + 1))
     return training[:first] + training[end:], training[first:end]
+
+
+def genres_of(path: Path) -> List[Tuple[str, Rows]]:
+    """Sentences of GUM with their genres."""
+    with gzip.open(path, "rt", encoding="utf8") as file:
+        genres = [line.split("_")[2] for line in file if line.startswith("# sent_id = ")]
+    return list(zip(genres, sentences(path), strict=True))
 
 
 def task_of(name: str) -> Task:
@@ -165,6 +198,9 @@ def run(system: System, name: str, data: Path, training: List[Rows], held_out: L
     """Whether each word is right, and whether it is in the training text, as strings of 0 and 1."""
     training = [*training, *(rows for path in system.text for rows in sentences(data / path))]
     start = time.process_time()
+    if system.confident:
+        first = trained(system, task_of(name), training, seed)
+        training = [*training, *confident(first, task_of(name), data, system.confident)]
     models = [trained(system, task_of(name), training, seed * system.models + i) for i in range(system.models)]
     seconds, nlp = time.process_time() - start, average(models)
     gold = docs_of(nlp, task_of(name), held_out)
@@ -197,12 +233,27 @@ def trained(system: System, task: Task, training: List[Rows], seed: int) -> Lang
         nlp = load_model_from_config(config, auto_fill=True)
         golds = docs_of(nlp, task, training)
         texts = [Example(blank_of(gold), gold) for gold in golds]
+        texts = [each for text in texts for each in case_augmenter(*system.cases)(nlp, text)]
         nlp.initialize(lambda: texts)
     rng = np.random.default_rng(seed)
     for _ in range(system.epochs):
         for batch in shares([texts[i] for i in rng.permutation(len(texts))], N_BATCHES):
             nlp.update(batch, drop=system.drop)
     return nlp
+
+
+def confident(nlp: Language, task: Task, data: Path, share: float) -> List[Rows]:
+    """Sentences of other corpora with the tags that a tagger gives: those of whose least sure tag it is surest."""
+    component: Any = nlp.get_pipe("hoseq_tagger")
+    tagged = []
+    for path, column in UNTAGGED.items():
+        for rows in sentences(data / path):
+            doc = Doc(nlp.vocab, words=[row[column] for row in rows])
+            reading = component.read([doc], Asked(nodes=True))
+            component.set_annotations([doc], reading)
+            tagged.append((reading.confidences().min(), [["", t.text, "", "", t.tag_] for t in doc]))
+    tagged.sort(key=lambda pair: -pair[0])
+    return [rows for _, rows in tagged[: round(share * len(tagged))]]
 
 
 def average(models: List[Language]) -> Language:
@@ -228,7 +279,7 @@ def blank_of(gold: Doc) -> Doc:
 
 def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
     """All tenths and seeds of a system as one."""
-    for corpus in ("CoNLL-2000", *SMALL, "English web"):
+    for corpus in ("CoNLL-2000", *SMALL, "English web", GENRES):
         mine = [row for row in rows if corpus == row["task"] or corpus == "CoNLL-2000" == row["task"][:10]]
         base = {(row["task"], row["seed"]): row for row in mine if row["system"] == BASE}
         for system in SYSTEMS:
@@ -251,6 +302,28 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
                 ", ".join(f"{errors:,}" for errors in errors_of(runs)),
                 *(change if system != BASE else [""] * 3),
                 f"{b[~known].mean():.1%}",
+                *(f"{ratio:.2f}x" for ratio in ratios),
+            ]
+
+
+def table_of_accurate(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
+    """Changes of the recipe `accurate`. Gained, lost and p are those of the first seed."""
+    for corpus in ("English web", GENRES):
+        mine = {(row["system"], row["seed"]): row for row in rows if row["task"] == corpus}
+        for system in [each for each in SYSTEMS if each.startswith("accurate") and "no classes" not in each]:
+            runs = [row for (of, seed), row in mine.items() if of == system and ("accurate", seed) in mine]
+            if not runs:
+                continue
+            before = [mine["accurate", row["seed"]] for row in runs]
+            test = mcnemar(*(np.array([c == "1" for c in part[0]["right"]]) for part in (before, runs)))
+            wrong, wrong_before = (np.array([row["right"].count("0") for row in part]) for part in (runs, before))
+            ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
+            change = [f"{wrong.sum() / wrong_before.sum() - 1:+.1%}", f"+{test.gained} -{test.lost}", f"{test.p:.2g}"]
+            yield [
+                f"{corpus}: {system}",
+                f"{1 - wrong.mean() / len(runs[0]['right']):.2%}",
+                ", ".join(f"{errors:,}" for errors in wrong),
+                *(change if system != "accurate" else [""] * 3),
                 *(f"{ratio:.2f}x" for ratio in ratios),
             ]
 

@@ -1,6 +1,7 @@
 """What the benchmarks compute besides measuring, and one measurement of the system that needs no training."""
 
 import gc
+import gzip
 import time
 from itertools import islice
 from typing import Any
@@ -266,6 +267,30 @@ def test_table_of_ablations(benchmarks):
         ["CoNLL-2000, 1 of 4 tenths: accurate", "75.00%", "1", "-50.0%", "+2 -1", "1", "100.0%", "1.00x", "1.50x"],
         [f"English web: {ablations.BASE}", "50.00%", "2", "", "", "", "0.0%", "1.00x", "1.00x"],
     ]
+
+
+def test_table_of_changes_of_accurate(benchmarks):
+    """The test of significance is that of the first seed."""
+    ablations = benchmarks("ablations")
+    same = {"task": ablations.GENRES, "training": 4.0, "tagging": 2.0}
+    rights = {"accurate": ["0011", "0111"], "accurate, other cases": ["1110", "0111"]}
+    rows = [
+        {**same, "system": system, "seed": seed, "right": right}
+        for system, found in rights.items()
+        for seed, right in enumerate(found)
+    ]
+    assert list(ablations.table_of_accurate(rows)) == [
+        ["New genres: accurate", "62.50%", "2, 1", "", "", "", "1.00x", "1.00x"],
+        ["New genres: accurate, other cases", "75.00%", "1, 1", "-33.3%", "+2 -1", "1", "1.00x", "1.00x"],
+    ]
+
+
+def test_sentences_of_genres(benchmarks, tmp_path):
+    path = tmp_path / "a.conllu.gz"
+    sentence = "# sent_id = GUM_{}_one-1\n# text = Go\n1\tGo\tgo\tVERB\tVB\n\n"
+    path.write_bytes(gzip.compress("".join(map(sentence.format, ("vlog", "bio"))).encode("utf8")))
+    pairs = benchmarks("ablations").genres_of(path)
+    assert [(genre, rows[0][1]) for genre, rows in pairs] == [("vlog", "Go"), ("bio", "Go")]
 
 
 def test_table_of_a_hundred_sentences(benchmarks):
