@@ -7,8 +7,8 @@ TREEBANK.conllu.gz, TREES.ptb.gz, ENTITIES.jsonl.gz: of the same sentences.
 A text is a document of the treebank (`# newdoc`). Its words have their tags, parts of speech, features, lemmas and
 spaces. Between two
 paragraphs (`# newpar`) stands a blank line, as in the treebanks' own text files, or what `--layout` says: texts of
-users have line breaks elsewhere. Trees give chunks by the rules of CoNLL-2000 (docs/reference/readers.md), mentions of
-entities give names (names.py).
+users have line breaks elsewhere; "sentences" has each sentence on a line, as chats, posts and lists do. Trees give
+chunks by the rules of CoNLL-2000 (docs/reference/readers.md), mentions of entities give names (names.py).
 """
 
 import gzip
@@ -27,7 +27,7 @@ from spacy_hoseq.readers.formats.trees import read_trees
 from spacy_hoseq.readers.sentences import LabelledSpan, Sentence
 
 WORD, LEMMA, UPOS, XPOS, FEATS, HEAD = 1, 2, 3, 4, 5, 6
-LAYOUTS = {"blank": "\n\n", "line": "\n", "running": "", "wrapped": "\n\n"}  # between paragraphs
+LAYOUTS = {"blank": "\n\n", "line": "\n", "running": "", "sentences": "\n", "wrapped": "\n\n"}  # between paragraphs
 WIDTH = 72  # of wrapped lines
 ATTRS = ("ORTH", "SPACY", "SENT_START", "TAG", "POS", "MORPH", "LEMMA", "ENT_IOB", "ENT_TYPE")
 
@@ -142,7 +142,7 @@ def doc_of(text: List[Sent], vocab: Vocab, layout: str) -> Doc:
     names: List[LabelledSpan] = []
     width = 0
     for number, sentence in enumerate(text):
-        if number and sentence.begins:
+        if number and (sentence.begins or layout == "sentences"):
             rows[-1] = rows[-1]._replace(space=not between)
             rows += [white_space(between)] if between else []
             width = 0
@@ -174,7 +174,7 @@ def main(
     treebanks: List[str] = typer.Argument(..., help="TREEBANK.conllu.gz[,TREES.ptb.gz[,ENTITIES.jsonl.gz]]"),
     lang: str = typer.Option("en", help="Language"),
     n_sents: int = typer.Option(0, help="Sentences of a Doc; 0 = all of a document"),
-    layout: List[str] = typer.Option(["blank"], help="Each text so, may be given again: blank, line, running, wrapped"),
+    layout: List[str] = typer.Option(["blank"], help=f"Each text so; may be given again: {' '.join(LAYOUTS)}"),
 ) -> None:
     vocab = spacy.blank(lang).vocab
     docs = DocBin(attrs=ATTRS, store_user_data=False)
