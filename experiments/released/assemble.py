@@ -3,20 +3,27 @@
     python assemble.py SOURCES.json OUTPUT COMPONENT=MODEL ... [--lang en] [--calibrate COMPONENT=DEV.spacy[,DEV.spacy]]
 
 SOURCES.json: description and sources, as they stand in meta.json. Only strings that labels need are kept, so that the
-same models give the same bytes.
+same models give the same bytes. The tokenizer keeps emoji whole that are of several characters: with a tone of skin,
+joined to others, flags. spaCy's rules take them apart.
 """
 
 import shutil
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import spacy
 import srsly
 import typer
 from calibrate import calibrated
+from spacy.lang.char_classes import CONCAT_ICONS
 from spacy.language import Language
+from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
 from spacy_hoseq.compaction.pipeline import save_compact
+
+ICON = f"[{CONCAT_ICONS}]"
+FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
+WHOLE = f"(?:{FLAG}|{ICON}(?:[\U0001f3fb-\U0001f3ff\ufe0f]|\u200d{ICON})*)"  # tones of skin, variants, joined emoji
 
 
 def main(
@@ -27,6 +34,7 @@ def main(
     calibrate: List[str] = typer.Option([], help="COMPONENT=DEV.spacy[,DEV.spacy]: every second Doc is used"),
 ) -> None:
     nlp = spacy.blank(lang)
+    keep_emoji_whole(nlp)
     for component in components:
         name, _, model = component.partition("=")
         source = spacy.load(model)
@@ -42,6 +50,17 @@ def main(
     meta = srsly.read_json(output / "meta.json")
     srsly.write_json(output / "meta.json", {**meta, **about["meta"]})
     print(f"{output}: {sum(file.stat().st_size for file in output.rglob('*') if file.is_file()):,} bytes")
+
+
+def keep_emoji_whole(nlp: Language) -> None:
+    prefixes, suffixes, infixes = (
+        [WHOLE if rule == ICON else rule for rule in rules or ()]
+        for rules in (nlp.Defaults.prefixes, nlp.Defaults.suffixes, nlp.Defaults.infixes)
+    )
+    tokenizer: Any = nlp.tokenizer
+    tokenizer.prefix_search = compile_prefix_regex(prefixes).search
+    tokenizer.suffix_search = compile_suffix_regex(suffixes).search
+    tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
 
 
 def source_name(source: Language, name: str) -> str:
