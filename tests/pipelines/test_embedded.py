@@ -71,6 +71,33 @@ def test_english():
 
 
 @pytest.mark.parametrize(
+    "text, words",
+    [
+        ("Nice work\U0001f44d\U0001f3fd!", ["work", "\U0001f44d\U0001f3fd", "!"]),
+        ("so \u2764\ufe0f\u2764\ufe0f good", ["\u2764\ufe0f", "\u2764\ufe0f", "good"]),
+        ("a \U0001f469\U0001f3fd\u200d\U0001f4bb.", ["\U0001f469\U0001f3fd\u200d\U0001f4bb", "."]),
+        ("go \U0001f1ec\U0001f1e7\U0001f1eb\U0001f1f7", ["\U0001f1ec\U0001f1e7", "\U0001f1eb\U0001f1f7"]),
+    ],
+)
+def test_emoji_of_several_characters_are_words(text, words):
+    doc = spacy_hoseq.load("en").make_doc(text)
+    assert doc.text == text and [token.text for token in doc][1:] == words
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["We meet at 5 p.m. ", "He left."],
+        ["Off to the beach with the kids\n", "So much fun today\n", "Who is coming too"],
+        ["Please find the plan below.\n", "Best wishes\n", "Ana Lee"],
+    ],
+)
+def test_sentences_end_after_abbreviations_and_with_lines(sentences):
+    doc = spacy_hoseq.load("en")("".join(sentences))
+    assert [sentence.text.strip() for sentence in doc.sents] == [sentence.strip() for sentence in sentences]
+
+
+@pytest.mark.parametrize(
     "lang, text, words, lemma",
     [
         ("af", "Die kinders speel buite. Hulle lag.", ["Die", "kinders", "speel", "buite", "."], "kind"),
