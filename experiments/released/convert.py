@@ -174,7 +174,7 @@ def main(
     treebanks: List[str] = typer.Argument(..., help="TREEBANK.conllu.gz[,TREES.ptb.gz[,ENTITIES.jsonl.gz]]"),
     lang: str = typer.Option("en", help="Language"),
     n_sents: int = typer.Option(0, help="Sentences of a Doc; 0 = all of a document"),
-    layout: List[str] = typer.Option(["blank"], help=f"Each text so, once or more: {', '.join(LAYOUTS)}"),
+    layout: List[str] = typer.Option(["blank"], help="Each text so, again and again: those of LAYOUTS"),
 ) -> None:
     vocab = spacy.blank(lang).vocab
     docs = DocBin(attrs=ATTRS, store_user_data=False)
