@@ -177,10 +177,10 @@ def _forbids(request: Request) -> bool:
     """Whether it is a chain of which exact pruning would decide hardly a token, as `_in_pieces`
     says: a short one, or one of many forbidden transitions."""
     profile = request.profile
-    is_chain = profile.is_plain and profile.is_chain and not profile.has_fired
+    if profile.permits_all or profile.has_fired or not (profile.is_plain and profile.is_chain):
+        return False
     permitted = request.potentials.weights.permitted
-    few = permitted < MANY_PERMITTED or is_short_text(profile, request.tuning)
-    return is_chain and not profile.permits_all and few
+    return permitted < MANY_PERMITTED or is_short_text(profile, request.tuning)
 
 
 def _in_pieces(request: Request) -> bool:

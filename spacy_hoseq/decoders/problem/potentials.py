@@ -88,12 +88,12 @@ class Weights:
     @cached_property
     def permitted(self) -> float:
         """The share of transitions that are not forbidden."""
-        return float(np.isfinite(self.trans).mean()) if self.trans.size else 1.0
+        return float(np.isfinite(self.trans).mean())
 
-    @property
+    @cached_property
     def permit_all(self) -> bool:
         """Whether no transition is forbidden."""
-        return self.permitted == 1.0
+        return bool(np.isfinite(self.trans).all())
 
     @cached_property
     def are_zero(self) -> bool:
