@@ -90,8 +90,8 @@ def units_of_each(
     offsets = np.cumsum(sizes + len(BETWEEN)) - sizes - len(BETWEEN)
     bounds = together.starts.searchsorted([offsets, offsets + sizes])
     for offset, (first, end) in zip(offsets.tolist(), bounds.T.tolist(), strict=True):
-        starts, ends, *others = (column[first:end] for column in together)
-        yield Units(starts - offset, ends - offset, *others)
+        own = Units._make(column[first:end] for column in together)
+        yield own._replace(starts=own.starts - offset, ends=own.ends - offset)
 
 
 def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Mask) -> Mask:

@@ -51,7 +51,8 @@ class Table:
             for b, row in enumerate(self.trans):
                 np.fmax.reduce(self.trans - row, axis=1, out=ahead[:, b], initial=-np.inf)
         np.fill_diagonal(ahead, 0.0)
-        return ahead + ROUNDED * (1 + np.abs(self.trans[self.trans > -np.inf]).max(initial=0.0))
+        largest = float(np.abs(self.trans[self.trans > -np.inf]).max(initial=0.0))
+        return ahead + ROUNDED * (1 + largest)
 
     def possible(self, v: Floats) -> Optional[Floats]:
         """`max_plus` by the labels that can be the earlier one; None if these are many, or too few
