@@ -31,6 +31,7 @@ COLUMN_COST = 5  # of one column more, in labels
 MANY_BLOCKS = 8  # from which on the calls cost more than what they save
 LEAST_LABELS = 40  # from which on it pays to ask which labels can be the earlier one
 POSSIBLE_COST = 6  # of adding up one of these, in labels that are added up in one go
+TABLE_COST = 4  # of the maxima: of so many columns for each label
 MANY_STEPS = 10  # before it is asked again, when most could
 ROUNDED = 1e-9  # relative: more than sums in double precision are off
 
@@ -58,7 +59,7 @@ class Table:
         """`max_plus` by the labels that can be the earlier one; None if these are many, or too few
         columns have been asked for to make the table of maxima."""
         self._n_columns += v.shape[1]
-        if len(self.trans) < LEAST_LABELS or self._n_columns < len(self.trans):
+        if len(self.trans) < LEAST_LABELS or self._n_columns < TABLE_COST * len(self.trans):
             return None
         columns = np.ascontiguousarray(v.T)  # (n, A)
         top = columns.argmax(axis=1)

@@ -73,7 +73,9 @@ def test_few_labels_are_the_earlier_one(scale, name):
         v[:, 7] = -np.inf
         v[4, 7] = 1.0
     table = Table(scale * trans)
-    found = table.possible(scale * v)
+    calls = [table.possible(scale * v) for _ in range(4)]
+    assert calls[:3] == [None] * 3, "too few columns for the table of maxima"
+    found = calls[3]
     assert found is not None
     assert np.array_equal(found, expected_of(scale * trans, scale * v))
 
@@ -81,11 +83,10 @@ def test_few_labels_are_the_earlier_one(scale, name):
 def test_all_labels_are_added_up_if_most_can_be_the_earlier_one():
     rng = np.random.default_rng(0)
     table = Table(rng.normal(size=(50, 50)))
-    assert table.possible(np.zeros((50, 60))) is None
-    sharp = 100 * rng.normal(size=(50, 60))
+    assert table.possible(np.zeros((50, 200))) is None
+    sharp = 100 * rng.normal(size=(50, 200))
     assert [table.possible(sharp) is None for _ in range(12)] == [*[True] * 10, False, False], "asked again later"
-    assert Table(np.zeros((50, 50))).possible(np.zeros((50, 40))) is None, "too few columns"
-    assert Table(np.zeros((10, 10))).possible(np.zeros((10, 60))) is None, "too few labels"
+    assert Table(np.zeros((10, 10))).possible(np.zeros((10, 500))) is None, "too few labels"
 
 
 def test_forbidden_pairs_are_not_computed():
