@@ -28,6 +28,7 @@ from spacy_hoseq.readers.sentences import LabelledSpan, Sentence
 
 WORD, LEMMA, UPOS, XPOS, FEATS, HEAD = 1, 2, 3, 4, 5, 6
 LAYOUTS = {"blank": "\n\n", "line": "\n", "running": "", "sentences": "\n", "wrapped": "\n\n"}  # between paragraphs
+HELP = "Of each text, may be given again: blank, line, running, sentences, wrapped"
 WIDTH = 72  # of wrapped lines
 ATTRS = ("ORTH", "SPACY", "SENT_START", "TAG", "POS", "MORPH", "LEMMA", "ENT_IOB", "ENT_TYPE")
 
@@ -174,7 +175,7 @@ def main(
     treebanks: List[str] = typer.Argument(..., help="TREEBANK.conllu.gz[,TREES.ptb.gz[,ENTITIES.jsonl.gz]]"),
     lang: str = typer.Option("en", help="Language"),
     n_sents: int = typer.Option(0, help="Sentences of a Doc; 0 = all of a document"),
-    layout: List[str] = typer.Option(["blank"], help="Each text so, again and again: those of LAYOUTS"),
+    layout: List[str] = typer.Option(["blank"], help=HELP),
 ) -> None:
     vocab = spacy.blank(lang).vocab
     docs = DocBin(attrs=ATTRS, store_user_data=False)

@@ -11,8 +11,7 @@ only if
 
     V(a) + max_y (trans[a, y] - trans[b, y]) >= V(b)
 
-The maxima are a table (A, A) of the weights alone. Only labels that pass are added up, of 54
-labels of Chinese words with tags two or three.
+The maxima are a table (A, A) of the weights alone. Only labels that pass are added up.
 
 Checked against all pairs in tests/decoders/chain/test_arrivals.py.
 """
@@ -37,7 +36,7 @@ ROUNDED = 1e-9  # relative: more than sums in double precision are off
 
 
 class Table:
-    """trans (A, B), and turned (B, A): the same."""
+    """trans (A, B), and turned (B, A): the same. It counts its columns; threads may share it."""
 
     def __init__(self, trans: Floats) -> None:
         self.trans = np.ascontiguousarray(trans)

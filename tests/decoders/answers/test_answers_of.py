@@ -192,3 +192,12 @@ def test_labellings_that_cannot_be_told_apart():
     potentials = case.potentials()._replace(scores=np.array([[0.0, 1e17], [1e17, 0], [3, 0]]))
     with pytest.raises(ValueError, match=r"\[HS097\].*labellings are closer"):
         posterior_of(potentials)
+
+
+@pytest.mark.parametrize("lengths", [[], [1], [2, 1]])
+def test_batches_where_most_transitions_are_forbidden(lengths):
+    """Also without a token: such chains are decoded without pruning."""
+    trans = np.where(np.eye(4, dtype=bool), 0.0, -np.inf)
+    case = Case(np.eye(4)[: sum(lengths)], trans, np.array(lengths, int))
+    labels = answers_of(case.potentials()).best
+    assert labels.tolist() == {0: [], 1: [0], 3: [0, 0, 2]}[sum(lengths)]
