@@ -26,7 +26,7 @@ BEFORE = np.uint64(get_string_id("<s>"))
 AFTER = np.uint64(get_string_id("</s>"))
 
 KEY_BITS = 64
-MISTAKEN = 1e-6  # how often a feature without a weight may be taken for one that has one
+MISTAKEN = 1e-5  # how often a feature without a weight may be taken for one that has one
 
 CELLS = 32_768  # keys that are made together
 _MULTIPLIER_1 = np.uint64(
@@ -59,15 +59,15 @@ def lowest_bits(bits: int) -> np.uint64:
 
 def bits_of(keys: Keys) -> int:
     """Bits that tell these keys apart from all others, as far as they were kept (`shortened`): those
-    of the largest, in whole bytes. No key that is among them is missed, whatever their number."""
-    return -(-int(keys.max(initial=0)).bit_length() // 8) * 8
+    of the largest. No key that is among them is missed, whatever their number."""
+    return int(keys.max(initial=0)).bit_length()
 
 
 def shortened(keys: Keys) -> Keys:
-    """The lowest bytes of keys, as few as tell them apart from each other, and from all other features
-    but for one in a million: one that is not among F keys of b bits equals one of them with
+    """The lowest bits of keys, as few as tell them apart from each other, and from all other features
+    but for one in 100,000: one that is not among F keys of b bits equals one of them with
     probability F / 2^b. keys (F,): distinct."""
-    for bits in range(8, KEY_BITS, 8):
+    for bits in range(KEY_BITS):
         short = keys & lowest_bits(bits)
         if len(keys) < MISTAKEN * 2**bits and short.all() and len(distinct(short)) == len(keys):
             return short

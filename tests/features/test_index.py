@@ -149,21 +149,22 @@ def test_counter_without_keys():
     assert counter.frequent(1).tolist() == []
 
 
-@pytest.mark.parametrize("n_keys, bits", [(0, 8), (1, 24), (10, 24), (1000, 32), (5000, 40)])
+@pytest.mark.parametrize("n_keys, bits", [(0, 0), (1, 17), (10, 20), (1000, 27), (5000, 29)])
 def test_short_keys_are_found_as_long_ones(n_keys, bits):
-    """And others are not, of 20,000."""
+    """And of 20,000 others at most two are: one is expected in five such tests."""
     keys = np.random.default_rng(n_keys).integers(1, 2**64, size=n_keys, dtype=U64)
     short = shortened(keys)
     assert (short < U64(2**bits)).all() and bits_of(short) <= bits
     index = ExactIndex(short, bits_of(short))
     assert index.lookup(keys).tolist() == list(range(n_keys))
     others = np.random.default_rng(n_keys + 1).integers(1, 2**64, size=20_000, dtype=U64)
-    assert (index.lookup(np.append(others, U64(0))) == n_keys).all()
+    assert (index.lookup(others) < n_keys).sum() <= 2
+    assert index.lookup(np.zeros(1, U64)).tolist() == [n_keys]
     assert (shortened(short) == short).all()
 
 
-def test_keys_that_agree_in_their_lowest_bytes_stay_longer():
-    keys = np.array([1 << 40 | 7, 2 << 40 | 7, 3 << 56], U64)
+def test_keys_that_agree_in_their_lowest_bits_stay_longer():
+    keys = np.array([1 << 40 | 7, 2 << 40 | 7, 1 << 56], U64)
     assert shortened(keys).tolist() == keys.tolist()
-    assert shortened(keys[:2]).tolist() == keys[:2].tolist()
-    assert bits_of(keys[:2]) == 48
+    assert shortened(keys[:2]).tolist() == [1 << 40 | 7, 7]
+    assert bits_of(keys[:2]) == 42

@@ -8,9 +8,9 @@ and looking for those takes twenty times as long, at every evaluation of a train
 are random numbers, which cannot be compressed; their order can: in ascending order F keys of 64
 bits cost about 64 - log2(F) + 1.5 bits each.
 
-Format 3: what a layer saves is a msgpack map of
+Format 4: what a layer saves is a msgpack map of
 
-    format    3
+    format    4
     layer     its name
     made_for  what the config says of it that its numbers depend on, as templates
     settings  whole numbers, texts, truth values
@@ -18,8 +18,9 @@ Format 3: what a layer saves is a msgpack map of
     extra     what else it needs to understand its rows: numbers, arrays by name
 
 A packed array is its shape and its bytes; its type follows from its name, with the number of bytes
-where weights or numbers of columns may be short or long. Format 2 had types in the file, and
-another layout of local classifiers; format 1 had plain arrays. Both are read.
+where weights or numbers of columns may be short or long. Format 3 had shortened keys in whole bytes,
+so that its reader would look for others; format 2 had types in the file, and another layout of local
+classifiers; format 1 had plain arrays. All are read.
 """
 
 import zlib
@@ -33,7 +34,7 @@ from ...arrays import Keys
 from ...errors import Errors
 from ...learning.used_weights import FEW, MANY_COLUMNS, Used, UsedCells, UsedRows, to_storage
 
-FORMAT = 3
+FORMAT = 4
 COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns
 WEIGHTS = ("<f2", "<f4")
 COPIED = (*WEIGHTS, "<f8")  # in copies, which are exact
@@ -83,7 +84,7 @@ def read_layer(data: bytes, layer: str, made_for: Dict[str, Any]) -> Saved:
     if not 1 <= version <= FORMAT:
         raise ValueError(Errors.HS059.format(name=layer, got=version, known=FORMAT))
     try:
-        message = message if version == FORMAT else _as_format_3(message, made_for)
+        message = message if version >= 3 else _as_format_3(message, made_for)
         got = message["layer"]
         saved_for = message["made_for"]
         settings = dict(message["settings"])

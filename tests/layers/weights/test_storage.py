@@ -272,9 +272,9 @@ def test_weights_that_were_made_for_another_config(made_for, got, expected):
         read_layer(written(), "one", made_for)
 
 
-@pytest.mark.parametrize("version", [0, 4, 99, -1])
+@pytest.mark.parametrize("version", [0, 5, 99, -1])
 def test_formats_of_other_versions(version):
-    with pytest.raises(ValueError, match=rf"\[HS059\].*\"one\" are of format {version}, .*formats 1 to 3"):
+    with pytest.raises(ValueError, match=rf"\[HS059\].*\"one\" are of format {version}, .*formats 1 to 4"):
         read_layer(written(format=version), "one", MADE_FOR)
 
 
