@@ -81,7 +81,7 @@ class SavedComponent(TrainablePipe):
             (Path(path) / MODEL).write_bytes(model)
             cfg = {**cfg, DIGEST: digest_in(model)}
         if CFG not in exclude:
-            srsly.write_json(Path(path) / CFG, cfg)
+            srsly.write_json(Path(path) / CFG, cfg, indent=0)  # (lists of thousands of numbers)
 
     def from_bytes(self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """RAISES ValueError [HS064]: the data cannot be read, or do not belong together. WARNS
