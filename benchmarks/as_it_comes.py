@@ -2,13 +2,13 @@
 
     python -m benchmarks.as_it_comes [ours=en] [NAME=PIPELINE ...] [--page docs/measurements/pipelines.md]
 
-The text is that of assets/en/as_it_comes.conllu, each kind one raw text with the line breaks of the file. Words and
-sentences: F of both ends. Tags: of a right word, F; and of gold words, accuracy. NAME=PIPELINE is what
+The texts are those of assets/en/as_it_comes.conllu and web.conllu, each kind one raw text with the line breaks of the
+file. Words and sentences: F of both ends. Tags: of a right word, F; and of gold words, accuracy. NAME=PIPELINE is what
 `spacy_hoseq.load` takes; tags of others than Penn's are wrong.
 """
 
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 import typer
 from spacy.language import Language
@@ -18,7 +18,8 @@ import spacy_hoseq
 
 from .page import show, write_table
 
-FILE = Path(__file__).parents[1] / "assets" / "en" / "as_it_comes.conllu"
+ASSETS = Path(__file__).parents[1] / "assets" / "en"
+FILES = {"as it comes": ASSETS / "as_it_comes.conllu", "web": ASSETS / "web.conllu"}  # by the names of their tables
 OURS = ["ours=en"]
 NO_PAGES: List[Path] = []
 FORM, TAG, MISC = 1, 4, 9
@@ -45,16 +46,20 @@ class Counts(NamedTuple):
 
 
 def main(pipelines: List[str] = typer.Argument(None), page: List[Path] = NO_PAGES) -> None:
-    texts = texts_of(FILE)
-    rows = []
-    for name, _, source in (each.partition("=") for each in pipelines or OURS):
-        nlp = spacy_hoseq.load(source)
-        counts = [counted(nlp, text) for text in texts]
-        rows += [row(name, text.kind, each) for text, each in zip(texts, counts, strict=True)]
-        rows.append(row(name, "all", summed(counts)))
-    show(HEADER, rows)
-    for each in page:
-        write_table(each, "as it comes", HEADER, rows)
+    loaded = {name: spacy_hoseq.load(source) for name, _, source in (each.partition("=") for each in pipelines or OURS)}
+    for table, file in FILES.items():
+        texts = texts_of(file)
+        rows = [each for name, nlp in loaded.items() for each in rows_of(name, nlp, texts)]
+        show(HEADER, rows)
+        for each in page:
+            write_table(each, table, HEADER, rows)
+
+
+def rows_of(name: str, nlp: Language, texts: Sequence[Text]) -> Iterator[List[str]]:
+    counts = [counted(nlp, text) for text in texts]
+    for text, each in zip(texts, counts, strict=True):
+        yield row(name, text.kind, each)
+    yield row(name, "all", summed(counts))
 
 
 def texts_of(path: Path) -> List[Text]:

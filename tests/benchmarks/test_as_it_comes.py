@@ -9,12 +9,13 @@ def module(benchmarks):
     return benchmarks("as_it_comes")
 
 
-def test_file(module):
+@pytest.mark.parametrize("name, sizes", [("as it comes", (8, 71, 481)), ("web", (12, 88, 926))])
+def test_files(module, name, sizes):
     """Words spell the text of each sentence, and every kind is there."""
-    blocks = module.FILE.read_text(encoding="utf8").strip().split("\n\n")
-    texts = module.texts_of(module.FILE)
-    assert len(blocks) == sum(len(text.sentences) for text in texts) == 71
-    assert [text.kind for text in texts][:3] == ["addresses", "posts", "times"] and len(texts) == 8
+    blocks = module.FILES[name].read_text(encoding="utf8").strip().split("\n\n")
+    texts = module.texts_of(module.FILES[name])
+    n_sentences = sum(len(text.sentences) for text in texts)
+    assert (len(texts), n_sentences, sum(len(text.tags) for text in texts)) == sizes and len(blocks) == n_sentences
     said = [line.partition(" = ")[2] for block in blocks for line in block.split("\n") if line.startswith("# text")]
     found = [text.raw[start:end] for text in texts for start, end in sorted(text.sentences)]
     assert found == said
