@@ -3,8 +3,8 @@
     python assemble.py SOURCES.json OUTPUT COMPONENT=MODEL ... [--lang en] [--calibrate COMPONENT=DEV.spacy[,DEV.spacy]]
 
 SOURCES.json: description and sources, as they stand in meta.json. Only strings that labels need are kept, so that the
-same models give the same bytes. The tokenizer keeps emoji whole that are of several characters: with a tone of skin,
-joined to others, flags. spaCy's rules take them apart.
+same models give the same bytes. The tokenizer keeps whole what spaCy's rules take apart: emoji of several characters
+(with a tone of skin, joined to others, flags), hashtags, and tags and characters of HTML.
 """
 
 import shutil
@@ -24,6 +24,9 @@ from spacy_hoseq.compaction.pipeline import save_compact
 ICON = f"[{CONCAT_ICONS}]"
 FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 WHOLE = f"(?:{FLAG}|{ICON}(?:[\U0001f3fb-\U0001f3ff\ufe0f]|\u200d{ICON})*)"  # tones of skin, variants, joined emoji
+MARKUP = "</?[A-Za-z][A-Za-z0-9]*/?>"
+CHARACTER = "&(?:#[0-9]+|[a-z]{2,8});"
+APART = {ICON: WHOLE, "#": r"#(?![^\W\d])"}  # spaCy's rule: ours
 
 
 def main(
@@ -34,7 +37,7 @@ def main(
     calibrate: List[str] = typer.Option([], help="COMPONENT=DEV.spacy[,DEV.spacy]: every second Doc is used"),
 ) -> None:
     nlp = spacy.blank(lang)
-    keep_emoji_whole(nlp)
+    keep_whole(nlp)
     for component in components:
         name, _, model = component.partition("=")
         source = spacy.load(model)
@@ -52,9 +55,9 @@ def main(
     print(f"{output}: {sum(file.stat().st_size for file in output.rglob('*') if file.is_file()):,} bytes")
 
 
-def keep_emoji_whole(nlp: Language) -> None:
+def keep_whole(nlp: Language) -> None:
     prefixes, suffixes, infixes = (
-        [WHOLE if rule == ICON else rule for rule in rules or ()]
+        [MARKUP, CHARACTER, *(APART.get(rule, rule) for rule in rules or ())]
         for rules in (nlp.Defaults.prefixes, nlp.Defaults.suffixes, nlp.Defaults.infixes)
     )
     tokenizer: Any = nlp.tokenizer
