@@ -186,3 +186,20 @@ def test_a_public_corpus_without_its_folder(folder, workflow, tmp_path, monkeypa
     code, output = call(script(called), *arguments)
     assert code == 1 and f"--vars.{workflow} FOLDER" in output and not list(tmp_path.iterdir())
     assert workflow in PROJECTS[folder]["vars"] and ("project assets" in output) == (workflow == "ud_chinese")
+
+
+def with_variables():
+    """What pages and READMEs run with variables."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*/README.md")]
+    texts = [page.read_text(encoding="utf8") for page in pages]
+    return sorted({found for text in texts for found in re.findall(r"project run ([^`|\n]+ --vars\.[^`|\n]+)", text)})
+
+
+@pytest.mark.parametrize("command", with_variables())
+def test_commands_with_variables_name_their_folder(command):
+    """Or the first variable would be taken for the folder."""
+    workflow, folder, *arguments = command.split()
+    project = PROJECTS[folder]
+    assert workflow in {*project["workflows"], *(each["name"] for each in project["commands"])}
+    named = {word.removeprefix("--vars.") for word in arguments if word.startswith("--")}
+    assert named and named <= set(project["vars"])
