@@ -330,7 +330,7 @@ def layers_table(rows: List[Row]) -> Table:
     for name, systems in layer_groups(rows):
         for system, runs in systems.items():
             f, tags = (spread([100 * run[of] for run in runs]) for of in ("f", "tags"))
-            of_paper = "" if name[0].endswith("names") else PAPER_NAMES.get(system, "")  # chunks alone
+            of_paper = PAPER_NAMES.get(system, "") if name[0].startswith("ptb") else ""  # its own treebank alone
             paper = [published("azuma-matsumoto", "2", of_paper, of) for of in ("F", "tags")]
             lines.append([" ".join(name), system, f, paper[0], tags, paper[1], str(len(runs))])
     return ("Corpus, prior, threshold", "System", "F", "paper: F", "Tags, %", "paper: tags", "Seeds"), lines

@@ -74,7 +74,7 @@ def test_every_paper_has_a_page_that_says_what_is_not_made(page):
 
 def layer_row(system, seed, sentences):
     right, found, gold, tags, words = map(sum, zip(*sentences, strict=True))
-    of_corpus = {"corpus": "x", "limit": 0, "prior": "l2=0.1", "threshold": 0.0, "system": system, "seed": seed}
+    of_corpus = {"corpus": "ptb", "limit": 0, "prior": "l2=0.1", "threshold": 0.0, "system": system, "seed": seed}
     return {
         **of_corpus,
         "f": 2 * right / (found + gold),
@@ -88,7 +88,7 @@ def test_layers_are_compared_sentence_by_sentence():
     rows += [layer_row("joint", seed, [[2, 2, 2, 4, 5], [1, 1, 1, 2, 2]]) for seed in (0, 1)]
     _, lines = pages.layers_table(rows)
     assert lines[0] == [
-        "x l2=0.1 0",
+        "ptb l2=0.1 0",
         "marginals",
         "33.33 ± 0.00",
         "92.7",
