@@ -8,7 +8,7 @@ from typing import Any, Iterator
 import pytest
 from hypothesis import HealthCheck, core, is_hypothesis_test, settings
 
-from . import noise
+from . import noise, quicker
 
 COMMON: dict[str, Any] = dict(
     deadline=None,
@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
     slow, everything = config.getoption("--slow"), config.getoption("--all")
     settings.load_profile("slow" if slow else "all" if everything else "quick")
+    quicker.install()
     if config.getoption("--noise"):
         noise.install()
     if config.option.hypothesis_seed is None:

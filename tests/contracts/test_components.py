@@ -30,6 +30,7 @@ import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from .kinds import (
     GREEDY,
     KINDS,
+    LANG,
     NOT_GREEDY,
     SLOW,
     Kind,
@@ -164,12 +165,12 @@ def test_pickle_and_copy(kind, nlp, gold):
 
 def test_source_and_rename(kind, nlp, gold):
     expected = said(nlp, gold, kind)
-    other = spacy.blank("en")
+    other = spacy.blank(LANG)
     other.add_pipe(kind.name, source=nlp)
     other.rename_pipe(kind.name, "renamed")
     assert said(other, gold, kind) == expected
     assert other.get_pipe("renamed").name == "renamed"
-    assert said(spacy.blank("en").from_config(other.config).from_bytes(other.to_bytes()), gold, kind) == expected
+    assert said(spacy.blank(LANG).from_config(other.config).from_bytes(other.to_bytes()), gold, kind) == expected
 
 
 def test_two_in_one_pipeline(kind, corpus, nlp):
@@ -227,7 +228,7 @@ import sys
 import spacy, spacy_hoseq
 from spacy.tokens import DocBin
 path, name, extension = sys.argv[1:]
-for doc in DocBin().from_disk(path).get_docs(spacy.blank("en").vocab):
+for doc in DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab):
     print(len(doc._.get(extension)[name]["probabilities"]) if extension else len(doc))
 """
 
@@ -337,7 +338,7 @@ def test_find_errors_and_correct(kind, corpus, model, tmp_path):
     srsly.write_jsonl(tmp_path / "answers.jsonl", tasks)
     hoseq(kind, "correct", "correct", source, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
     before, after = (
-        list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab)) for path in (source, tmp_path / "new.spacy")
+        list(DocBin().from_disk(path).get_docs(spacy.blank(LANG).vocab)) for path in (source, tmp_path / "new.spacy")
     )
     changed = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if differ(a, b, kind)]
     assert changed == [tasks[0]["finding"]["doc"]]
