@@ -8,7 +8,7 @@ from typing import Any, Iterator
 import pytest
 from hypothesis import HealthCheck, core, is_hypothesis_test, settings
 
-from . import noise, quicker
+from . import noise, packaged, quicker
 
 COMMON: dict[str, Any] = dict(
     deadline=None,
@@ -45,6 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
         noise.install()
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(10**6))
+
+
+@pytest.fixture(scope="module")
+def loaded_once() -> Iterator[None]:
+    """Commands and jobs get copies of the pipelines of the package (tests/packaged.py)."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packaged.loading, "load_from", packaged.load_from)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,9 @@ from pathlib import Path
 import spacy
 from spacy.language import Language
 
-import spacy_hoseq
+from spacy_hoseq.pipelines import embedded_path
+
+from ..packaged import load_from
 
 TEXTS = [
     "They tag it at once. Nothing is missing.",
@@ -32,7 +34,7 @@ def picky(doc):
 
 
 def english(**settings) -> Language:
-    return spacy_hoseq.load("en", **settings)
+    return load_from(embedded_path("en"), **settings)
 
 
 def picky_pipeline(folder: Path) -> Path:

@@ -23,6 +23,7 @@ from spacy_hoseq.batch.columns import Annotated, columns_of  # noqa: E402
 from spacy_hoseq.batch.pipeline import Loaded, digest_of  # noqa: E402
 from spacy_hoseq.components import Asked  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
 ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
 IN_ANOTHER_PROCESS = """
 import pickle, sys

@@ -23,6 +23,7 @@ from spacy_hoseq.batch.schema import SPAN  # noqa: E402
 from spacy_hoseq.batch.work import Work  # noqa: E402
 from spacy_hoseq.batch.writing.jsonl import json_lines_bytes  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
 OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
 IDS = [f"t {i}" for i in range(len(TEXTS))]
 

@@ -24,6 +24,7 @@ from ..batch.helpers import TEXTS, english, picky_pipeline
 pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
 SLOW = """
 import os, resource, signal, time
 from spacy.language import Language

@@ -5,14 +5,15 @@ import re
 
 import pytest
 import srsly
+from spacy.util import load_meta
 from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 from typer.testing import CliRunner
 
-import spacy_hoseq
 from spacy_hoseq.cli import hoseq_cli, old_spellings
 from spacy_hoseq.cli.app import INTERRUPTED
 from spacy_hoseq.cli.old_spellings import OPTIONS, OUTPUT_WAS_LAST, SWAPPED, modern
+from spacy_hoseq.pipelines import embedded_path
 
 from ..repository import ROOT
 
@@ -32,6 +33,8 @@ ARGUMENTS = {
     "report": ["model", "data"], "seal": ["model"], "select": ["model", "pool"], "serve": ["model"],
     "tag": ["arguments"], "treebank": ["folder"],
 }  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 def options_of(name):
@@ -94,7 +97,7 @@ def test_nothing_is_replaced_without_force(name, tmp_path):
     if not writes:
         return
     words, path = WRITES[name]
-    package = f"en_hoseq_sm-{spacy_hoseq.load('en').meta['version']}/meta.json"
+    package = f"en_hoseq_sm-{load_meta(embedded_path('en') / 'meta.json')['version']}/meta.json"
     earlier = tmp_path / path.replace("$package", package)
     earlier.parent.mkdir(parents=True, exist_ok=True)
     earlier.write_text("earlier", encoding="utf8")

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.tag import SIZE, blocks, texts_of
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
 run = CliRunner()
 TEXT = "We tag it. Nothing is lost!"
 

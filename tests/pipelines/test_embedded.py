@@ -13,6 +13,8 @@ import spacy_hoseq
 from spacy_hoseq.pipelines import embedded_names, embedded_path, loading
 from spacy_hoseq.treebanks import words_of
 
+from ..packaged import shared
+
 NAMES = embedded_names()
 TEXTS = [
     "",
@@ -31,7 +33,7 @@ def test_there_are_some():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_text(name):
-    nlp = spacy_hoseq.load(name)
+    nlp = shared(name)
     for text, doc in zip(TEXTS, nlp.pipe(TEXTS), strict=True):
         assert doc.text == text
         assert all(token.tag_ and token.pos_ for token in doc)
@@ -80,7 +82,7 @@ def test_english():
     ],
 )
 def test_emoji_of_several_characters_are_words(text, words):
-    doc = spacy_hoseq.load("en").make_doc(text)
+    doc = shared("en").make_doc(text)
     assert doc.text == text and [token.text for token in doc][1:] == words
 
 
@@ -93,7 +95,7 @@ def test_emoji_of_several_characters_are_words(text, words):
     ],
 )
 def test_sentences_end_after_abbreviations_and_with_lines(sentences):
-    doc = spacy_hoseq.load("en")("".join(sentences))
+    doc = shared("en")("".join(sentences))
     assert [sentence.text.strip() for sentence in doc.sents] == [sentence.strip() for sentence in sentences]
 
 
@@ -106,7 +108,7 @@ def test_sentences_end_after_abbreviations_and_with_lines(sentences):
 )
 def test_pipelines_of_treebanks(lang, text, words, lemma):
     """Words, sentences, features and lemmas of raw text."""
-    nlp = spacy_hoseq.load(lang)
+    nlp = shared(lang)
     assert nlp.lang == lang == spacy.blank(lang).lang and nlp.meta["version"] == "1.0.0"
     doc = nlp(text)
     first, second = doc.sents
@@ -116,7 +118,7 @@ def test_pipelines_of_treebanks(lang, text, words, lemma):
 
 
 def test_english_features_lemmas_and_names():
-    doc = spacy_hoseq.load("en")("The mice were seen by Mary Miller in London.")
+    doc = shared("en")("The mice were seen by Mary Miller in London.")
     assert [token.lemma_ for token in doc][:5] == ["the", "mouse", "be", "see", "by"]
     assert doc[1].morph.to_dict() == {"Number": "Plur"} and doc[3].morph.get("VerbForm") == ["Part"]
     assert [(span.text, span.label_) for span in doc.ents] == [("Mary Miller", "PER"), ("London", "LOC")]
@@ -124,22 +126,22 @@ def test_english_features_lemmas_and_names():
 
 
 def test_welsh_words_of_a_word():
-    doc = spacy_hoseq.load("cy")("Roedd hi yno.")
+    doc = shared("cy")("Roedd hi yno.")
     assert [word.text for word in words_of(doc[0])] == ["Yr", "oedd"]
 
 
 def test_by_language_or_by_name():
     assert embedded_path("en") == embedded_path("en_hoseq_sm")
     assert spacy_hoseq.load("en", exclude=["hoseq_chunker"]).pipe_names == [
-        name for name in spacy_hoseq.load("en").pipe_names if name != "hoseq_chunker"
+        name for name in shared("en").pipe_names if name != "hoseq_chunker"
     ]
 
 
 def test_a_component_of_it():
     nlp = spacy.blank("en")
-    nlp.add_pipe("hoseq_tagger", source=spacy_hoseq.load("en"))
+    nlp.add_pipe("hoseq_tagger", source=shared("en"))
     text = "Cats sleep."
-    assert [token.tag_ for token in nlp(text)] == [token.tag_ for token in spacy_hoseq.load("en")(text)]
+    assert [token.tag_ for token in nlp(text)] == [token.tag_ for token in shared("en")(text)]
 
 
 def test_unknown_names():
