@@ -51,7 +51,7 @@ def doc_of(vocab: Vocab, text: str) -> Doc:
 
 
 def corpus_file(path: Path, texts: List[str]) -> Path:
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     DocBin(docs=[doc_of(vocab, text) for text in texts], store_user_data=True).to_disk(path)
     return path
 

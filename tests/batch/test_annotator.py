@@ -106,7 +106,7 @@ TRAINING = [
 
 def trained(folder, name, **config):
     """A pipeline of one component, trained for a moment on tags and entities."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe(name, config=config)
     examples = []
     for words, tags, entities in TRAINING:
@@ -146,7 +146,7 @@ def test_entities_have_probabilities(tmp_path):
 
 
 def test_any_pipeline_of_spacy(tmp_path):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("entity_ruler").add_patterns(
         [{"label": "X", "pattern": "old ferry"}, {"label": "Y", "pattern": "day"}]
     )
@@ -166,14 +166,14 @@ def test_any_pipeline_of_spacy(tmp_path):
 
 
 def test_what_to_bytes_of_spacy_gives():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
     (row,) = Annotator(nlp.to_bytes())(table(["One. Two."])).to_pylist()
     assert row["sentences"] == [{"start": 0, "end": 4}, {"start": 5, "end": 9}]
 
 
 def test_parses_and_groups_of_spans():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     docs = [nlp("a b c"), nlp(""), nlp("d é f")]
     docs[0].spans["z"] = [Span(docs[0], 0, 2, "Z"), Span(docs[0], 1, 1, "EMPTY"), Span(docs[0], 1, 3, "Z")]
     docs[0].spans["a"] = [docs[0][2:3]]
@@ -259,7 +259,7 @@ def test_a_row_that_fails_does_not_fail_its_batch(tmp_path):
 
 
 def test_a_text_that_a_component_drops_is_told():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.pipe = lambda rows, **_: (nlp.make_doc(row) for row in rows if "drop" not in row)
     from spacy_hoseq.batch.annotator import annotated
 
@@ -306,7 +306,7 @@ def test_the_schema_names_the_model(annotate):
 
 
 def test_words_are_forgotten_after_those_of_the_beginning():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     loaded = Loaded(nlp, 6)
     known = []
     for i in range(8):
@@ -372,7 +372,7 @@ def test_a_component_may_fail_in_the_chunker(monkeypatch):
 
 
 def test_the_fingerprint_reads_files_to_their_end(tmp_path):
-    spacy.blank("en").to_disk(tmp_path / "model")
+    spacy.blank("xx").to_disk(tmp_path / "model")
     large = tmp_path / "model" / "vocab" / "large.bin"
     large.write_bytes(bytes(1 << 17))
     before = digest_of(tmp_path / "model")

@@ -77,7 +77,7 @@ def test_json_of_all_that_may_stand_in_a_column():
 
 
 def test_docs_come_back_whole(annotate, docs):
-    found = list(DocBin().from_bytes(done(annotate, "spacy").data).get_docs(spacy.blank("en").vocab))
+    found = list(DocBin().from_bytes(done(annotate, "spacy").data).get_docs(spacy.blank("xx").vocab))
     assert [doc.user_data["id"] for doc in found] == IDS
     for doc, expected in zip(found, docs, strict=True):
         assert [(t.text, t.tag_, t.pos_, t.is_sent_start) for t in doc] == [
@@ -115,7 +115,7 @@ def test_conllu_is_read_by_spacy(annotate, docs):
 
 
 def test_heads_in_conllu():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     doc = nlp("dogs  bark")
     words = [doc[0], doc[2]]
     for token in words:
@@ -130,7 +130,7 @@ def test_heads_in_conllu():
 
 
 def test_docs_of_a_file_keep_their_tokens(annotate, tmp_path):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     given = [spacy.tokens.Doc(nlp.vocab, words=["They", "tag", "it", "."]), nlp.make_doc("Two words")]
     part = InputPart(0, [], [], (tmp_path / "a.spacy", DocBin(docs=given).to_bytes()), [], 0)
     table = pq.read_table(io.BytesIO(Work(annotate, "parquet")(part).data)).to_pylist()
@@ -150,7 +150,7 @@ def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
         assert result.errors[0]["error"].startswith("[HS172]") and "HS164" in result.errors[1]["error"]
         assert {error["part"] for error in result.errors} == {3} and result.rows == 4 and result.tokens == 2
     data = done(annotate, "spacy", texts).data
-    assert [doc.text for doc in DocBin().from_bytes(data).get_docs(spacy.blank("en").vocab)] == ["one", "two"]
+    assert [doc.text for doc in DocBin().from_bytes(data).get_docs(spacy.blank("xx").vocab)] == ["one", "two"]
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "spacy", "conll", "conllu"])
@@ -209,7 +209,7 @@ def test_tables_as_text(annotate, docs, form, delimiter):
 
 
 def test_entities_and_texts_without_sentences_in_flat_tables(tmp_path):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "old ferry"}])
     nlp.to_disk(tmp_path / "model")
     data = flat_part(Annotator(tmp_path / "model"), "parquet", ["The old ferry", "", "ferry"])

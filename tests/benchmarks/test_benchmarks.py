@@ -137,7 +137,7 @@ def test_garbage_is_collected_between_passes_that_leave_some(benchmarks, collect
 
 @pytest.mark.long
 def test_worker(benchmarks, tmp_path):
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     for part in ("train", "dev", "test"):
         docs = [Doc(vocab, words=["Do", "not", "stop"], tags=["VB", "RB", "VB"])] * 5
         DocBin(docs=docs).to_disk(tmp_path / f"{part}.spacy")
@@ -182,7 +182,7 @@ def test_text_meets_a_pipeline_that_has_not_seen_it(benchmarks, monkeypatch):
 
 
 def test_sentences_before_are_of_so_many_tokens(benchmarks, tmp_path):
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     docs = [Doc(vocab, words=["Do", "stop"]), Doc(vocab, words=["No"]), Doc(vocab, words=["Go", "on"])]
     DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
     first = [benchmarks("worker").first_sentences(tmp_path / "train.spacy", n) for n in (0, 1, 2, 3, 9)]

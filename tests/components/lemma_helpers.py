@@ -36,7 +36,7 @@ def examples_of(nlp, corpus=CORPUS):
 
 
 def blank(**config):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe(NAME, config=config)
     return nlp
 

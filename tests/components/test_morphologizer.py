@@ -8,7 +8,7 @@ import pytest
 import spacy
 from spacy import util
 from spacy.attrs import MORPH
-from spacy.lang.en import English
+from spacy.lang.xx import MultiLanguage
 from spacy.language import Language
 from spacy.morphology import Morphology
 from spacy.tokens import Doc
@@ -93,7 +93,7 @@ def test_initialize_examples():
 
 
 def test_overfitting_IO(tmp_path):
-    nlp = English()
+    nlp = MultiLanguage()
     nlp.add_pipe(NAME)
     examples = examples_of(nlp)
     assert learn(nlp, examples, nlp.initialize(get_examples=lambda: examples)) < 0.00001
@@ -110,7 +110,7 @@ def test_overfitting_IO(tmp_path):
 
 @pytest.fixture
 def without_pos():
-    nlp = English()
+    nlp = MultiLanguage()
     nlp.add_pipe(NAME)
     examples = examples_of(nlp)
     for example in examples:
@@ -141,7 +141,7 @@ def test_overwrite_and_extend(without_pos, overwrite, extend, words, morphs, exp
 
 
 def test_unset_morph_and_partial_part_of_speech():
-    nlp = English()
+    nlp = MultiLanguage()
     nlp.add_pipe(NAME)
     examples = examples_of(nlp)
     for example in examples:

@@ -18,7 +18,7 @@ SENTENCES = [
 
 
 def blank(**settings):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": TEMPLATES}
     config = {"attribute": "sent_start", "model": {"emissions": emissions}, **settings}
     nlp.add_pipe("hoseq_tagger", name="sentences", config=config)

@@ -154,7 +154,7 @@ def test_debugging_of_the_model(name, configs, corpus, tmp_path):
 def test_new_config_from_the_command_line(tmp_path):
     run("init", "config", tmp_path / "new.cfg", "--pipeline", "hoseq_tagger", "--lang", "en")
     config = spacy.util.load_config(tmp_path / "new.cfg")
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger")
     assert config["components"]["hoseq_tagger"] == nlp.get_pipe_config("hoseq_tagger")
 

@@ -62,14 +62,14 @@ def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
 
 
 def test_components_know_labels_that_stand_in_one_place_only():
-    docs = tagged_docs(["a/A b/B", "c/ODD"], spacy.blank("en").vocab)
+    docs = tagged_docs(["a/A b/B", "c/ODD"], spacy.blank("xx").vocab)
     labels = with_labels(config_of("crf"), docs)["initialize"]["components"]["hoseq_tagger"]["labels"]
     assert labels == ["A", "B", "ODD"]
 
 
 @pytest.mark.long
 def test_every_text_is_judged_once_by_a_model_that_has_not_seen_it():
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     docs = [doc_of(vocab, text) for text in sentences()[:30]]
     docs[4][0].tag_ = "ODD"
     found = list(trained_without(config_of("crf", QUICK), docs, 2))
@@ -87,12 +87,12 @@ def test_a_model_is_trained_on_the_other_parts_only(monkeypatch):
 
     def trained(config, docs, folder, *, seed):
         trainings.append({doc.text for doc in docs})
-        return spacy.blank("en")
+        return spacy.blank("xx")
 
     monkeypatch.setattr(folds, "trained", trained)
     monkeypatch.setattr(folds, "examples_of", lambda nlp, docs, folder: [doc.text for doc in docs])
     monkeypatch.setattr(folds, "calibrate_margins", lambda nlp, examples: None)
-    docs = tagged_docs([f"w{i}/A x/B" for i in range(12)], spacy.blank("en").vocab)
+    docs = tagged_docs([f"w{i}/A x/B" for i in range(12)], spacy.blank("xx").vocab)
     judged = [set(fold.examples) for fold in folds.trained_without(config_of("crf"), docs, 3)]
     assert len(judged) == 3 and all(len(texts) == 4 for texts in judged)
     for seen, held_out in zip(trainings, judged, strict=True):

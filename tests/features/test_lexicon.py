@@ -23,7 +23,7 @@ NAMES = ["lower", "suffix2", "length", "is_alpha"]
 
 @pytest.fixture(scope="module")
 def vocab():
-    return spacy.blank("en").vocab
+    return spacy.blank("xx").vocab
 
 
 def orths_of(vocab, words):
@@ -121,7 +121,7 @@ def test_a_word_is_what_its_vocabulary_says():
 
 
 def test_a_lexicon_ends_with_its_vocabulary():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     lexicon = weakref.ref(lexicon_of(nlp.vocab))
     assert lexicon() is lexicon_of(nlp.vocab)
     del nlp
@@ -159,12 +159,12 @@ def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls):
 
 def test_components_share_the_values_of_words(calls):
     """Two extractors of one vocabulary; another vocabulary has its own words."""
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     one, other = (FeatureExtractor(parse_templates([t])) for t in ("counting[0]", "counting[-1]+lower[0]"))
     docs = [Doc(vocab, words=["a", "b", "a"])]
     expected = [extractor.keys(docs).tolist() for extractor in (one, other)]
     assert sorted(calls) == ["a", "b"]
-    elsewhere = [Doc(spacy.blank("en").vocab, words=["a", "b", "a"])]
+    elsewhere = [Doc(spacy.blank("xx").vocab, words=["a", "b", "a"])]
     assert one.keys(elsewhere).tolist() == expected[0] and len(calls) == 4
     assert one.keys(docs).tolist() == expected[0] and len(calls) == 4
     one.forget_words()
@@ -183,7 +183,7 @@ def test_a_copied_extractor_reads_the_same_values(vocab):
 def test_an_attribute_that_fails_is_asked_again(vocab, calls):
     """`word_class1` needs a table; whoever does not ask for it is not concerned."""
     lex = Lexicon()
-    own = spacy.blank("en").vocab
+    own = spacy.blank("xx").vocab
     for _ in range(2):
         with pytest.raises(ValueError, match="HS007"):
             values_of(lex, own, ["a", "b"], ["lower", "word_class1"])
@@ -210,10 +210,10 @@ def test_keys_after_forgetting(vocab):
 
 
 def test_keys_of_a_memory_zone_are_those_outside():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     extractor = FeatureExtractor(parse_templates(["lower[0]", "suffix3[-1]+shape[0]"]))
     outside = extractor.keys([nlp("Blargish words appear briefly")])
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     extractor.forget_words()
     with nlp.memory_zone():
         inside = extractor.keys([nlp("Blargish words appear briefly")])

@@ -33,7 +33,7 @@ def examples(nlp, n, seed):
 
 @pytest.fixture(scope="module", params=["max_margin", "perceptron", "patterns"])
 def trained(request):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     patterns = request.param == "patterns"
     model = tagger_model(patterns=FREQUENT if patterns else None)
     nlp.add_pipe("hoseq_tagger", config={"objective": "max_margin" if patterns else request.param, "model": model})
@@ -100,7 +100,7 @@ def test_of_chunkers_and_of_those_that_others_listen_to():
 def test_network_is_scaled_with_the_rest():
     network = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 8, "depth": 1}
     network |= {"embed_size": 50, "window_size": 1, "maxout_pieces": 2, "subword_features": False}
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     emissions = {"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": network}
     nlp.add_pipe("hoseq_tagger", config={"model": tagger_model(emissions)})
     train = examples(nlp, 20, 0)
@@ -135,14 +135,14 @@ def test_emissions_of_a_foreign_layer_are_refused(trained):
 def test_messages(trained):
     with pytest.raises(ValueError, match=r"\[HS145\] There are 1 examples"):
         calibrate(trained, examples(trained, 1, 0))
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
     with pytest.raises(ValueError, match=r"\[HS152\] .* asked for: sentencizer"):
         calibrate(nlp, examples(nlp, 3, 0), ["sentencizer"])
 
 
 def test_earlier_components_annotate(trained):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("hoseq_tagger")
     doc = Doc(nlp.vocab, words=["a", ".", "b"])
@@ -168,7 +168,7 @@ def test_measures_worked_out_by_hand():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger")
     train = examples(nlp, 40, 0)
     nlp.initialize(lambda: train)

@@ -15,7 +15,7 @@ from .texts import table_of
 
 @pytest.fixture(scope="module")
 def nlp():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood"})
     train = test_calibration.examples(nlp, 40, 0)
     nlp.initialize(lambda: train)

@@ -24,7 +24,7 @@ def with_dev(nlp, references, tmp_path, frozen=()):
 
 
 def tagger(tmp_path, n_updates=6, **settings):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger", config=settings)
     train = examples(nlp, 40, 0)
     nlp.initialize(lambda: train)
@@ -92,7 +92,7 @@ def test_text_without_gold_labels_changes_nothing(tmp_path):
 @pytest.mark.parametrize("fitted", [True, False])
 def test_threshold_of_entities_is_written_to_the_config(tmp_path, fitted):
     """Names are names in 40 of 100 texts: one at 0.5 or above would find none of them."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     settings = {"spans_key": "names", "annotate_ents": True, "span_threshold": 0.6, "objective": "log_likelihood"}
     model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "patterns": None}
     model["emissions"] = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["bias", "orth[0]"]}

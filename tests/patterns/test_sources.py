@@ -71,7 +71,7 @@ def test_several_sources_are_numbered_one_after_the_other():
 
 
 def test_several_sources_fire_together():
-    doc = Doc(spacy.blank("en").vocab, words=["x", "y", "z"])
+    doc = Doc(spacy.blank("xx").vocab, words=["x", "y", "z"])
     sources = PatternSources(FrequentTransitions(), RulePatterns(RULES), RulePatterns(RULES[::-1]))
     tokens, rules, sizes, slots = sources.fire([doc, doc])
     assert sizes.tolist() == [0] * 8 and slots.tolist() == []
@@ -85,7 +85,7 @@ def test_sources_within_sources():
     nested = PatternSources(Own(), inner, RulePatterns(RULES[1:]))
     flat = PatternSources(Own(), RulePatterns(RULES[:1]), FrequentTransitions(2, 1), RulePatterns(RULES[1:]))
     assert_same(nested.define(LABELS, SEQUENCES), flat.define(LABELS, SEQUENCES))
-    doc = Doc(spacy.blank("en").vocab, words=["x", "y", "z"])
+    doc = Doc(spacy.blank("xx").vocab, words=["x", "y", "z"])
     found, expected = nested.fire([doc]), flat.fire([doc])
     assert [part.tolist() for part in found] == [part.tolist() for part in expected]
     assert len(found.tokens) == 2
@@ -203,7 +203,7 @@ def test_sources_with_configurations_are_numbered_one_after_the_other():
 
 
 def test_sources_with_configurations_fire_together():
-    doc = Doc(spacy.blank("en").vocab, words=["x", "y", "x", "z"])
+    doc = Doc(spacy.blank("xx").vocab, words=["x", "y", "x", "z"])
     gap = [(0, [0, 1, 1, 2])]
     expected = [(0, 1, []), (0, 3, []), *((1, *g) for g in gap), *((2, *g) for g in gap), (3, 0, [0, 1, 2])]
     expected += [*((4, *g) for g in gap), (5, 1, []), (5, 3, [])]
@@ -214,7 +214,7 @@ def test_sources_with_configurations_within_sources():
     parts = mixed().sources
     nested = PatternSources(parts[0], PatternSources(*parts[1:3]), PatternSources(parts[3]))
     assert_same(nested.define(LABELS, SEQUENCES), mixed().define(LABELS, SEQUENCES))
-    doc = Doc(spacy.blank("en").vocab, words=["x", "y", "x", "z", "y", "z"])
+    doc = Doc(spacy.blank("xx").vocab, words=["x", "y", "x", "z", "y", "z"])
     assert spans_of(nested.fire([doc, doc])) == spans_of(mixed().fire([doc, doc])) != []
 
 

@@ -209,7 +209,7 @@ def test_chunk_column_becomes_spans(tmp_path):
     (tmp_path / "one.conll").write_text("\n".join(rows) + "\n\nWell UH O\n\n", encoding="utf8")
     process = run("-m", "spacy", "convert", tmp_path / "one.conll", tmp_path, "--converter", "conll")
     assert process.returncode == 0, process.stdout
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     for key, arguments in {"chunks": {}, "phrases": {"key": "phrases"}}.items():
         script("common/chunk_spans").main(tmp_path / "one.spacy", tmp_path / "new" / f"{key}.spacy", **arguments)
         doc, other = DocBin().from_disk(tmp_path / "new" / f"{key}.spacy").get_docs(nlp.vocab)
@@ -223,7 +223,7 @@ def test_chunk_column_becomes_spans(tmp_path):
 
 @pytest.mark.parametrize("with_tags", [True, False])
 def test_what_a_model_is_given(with_tags):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     gold = Doc(
         nlp.vocab, ["She", "left", "."], spaces=[True, False, False], tags=["PRP", "VBD", "."], sent_starts=[1, 0, 0]
     )

@@ -19,13 +19,13 @@ def test_parts_are_apart():
 
 
 def test_a_sentence_has_tags_and_chunks():
-    doc = conll.doc_of(spacy.blank("en").vocab, SENTENCE)
+    doc = conll.doc_of(spacy.blank("xx").vocab, SENTENCE)
     assert [t.tag_ for t in doc] == ["NNP", "VBD", "DT", "NN", "."] and len(list(doc.sents)) == 1
     assert [(s.text, s.label_) for s in doc.spans["chunks"]] == [("Ann", "NP"), ("saw", "VP"), ("the ferry", "NP")]
 
 
 def test_chunks_are_counted():
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     found, gold = (Doc(vocab, ["a", "b", "c"]) for _ in range(2))
     found.spans["chunks"] = [Span(found, 0, 1, "NP"), Span(found, 1, 3, "NP")]
     gold.spans["chunks"] = [Span(gold, 0, 1, "NP"), Span(gold, 1, 2, "NP"), Span(gold, 2, 3, "VP")]
@@ -37,7 +37,7 @@ def test_every_model_is_a_row_and_is_made_once(tmp_path, monkeypatch):
     text = "\n\n".join([SENTENCE] * 20)
     (tmp_path / "conll2000" / "train.txt").write_text(text, encoding="utf8")
     conll.main(tmp_path / "corpus", environment=str(tmp_path))
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     assert len(list(DocBin().from_disk(tmp_path / "corpus" / "test.spacy").get_docs(vocab))) == 2
     output = tmp_path / "x.jsonl"
     chunks.main(output, tmp_path / "corpus", orders="1", representations="start_end", sentences=10)

@@ -13,7 +13,7 @@ def test_dev_part_is_for_testing_and_the_last_tenth_for_development(tmp_path):
     script("papers/divide").main(
         tmp_path / "out", train=tmp_path / "train.mrg", test=tmp_path / "dev.mrg", tenths=1
     )
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     docs = {
         p.stem: list(DocBin().from_disk(p).get_docs(vocab))
         for p in (tmp_path / "out").glob("*.spacy")

@@ -41,7 +41,7 @@ def doc_of(vocab, tags, chunks):
 
 
 def test_chunks_and_tags_of_each_sentence_are_counted():
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     gold = doc_of(vocab, ["A", "B", "A", "A"], [(0, 2, "NP"), (2, 3, "NP"), (3, 4, "VP")])
     found = doc_of(vocab, ["A", "A", "A", "A"], [(0, 1, "NP"), (2, 3, "NP")])
     assert layers.of_sentences(gold, found) == [[0, 1, 1, 1, 2], [1, 1, 2, 2, 2]]
@@ -92,7 +92,7 @@ def test_names_and_tags_are_joined_where_words_agree(tmp_path):
     for file, text in (("treebank", TREEBANK), ("names", NAMES)):
         (tmp_path / file).write_bytes(gzip.compress(text.encode()))
     names.main(tmp_path / "out", treebank=tmp_path / "treebank", names=tmp_path / "names")
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     docs = list(DocBin().from_disk(tmp_path / "out" / "train.spacy").get_docs(vocab))
     assert [[t.text for t in doc] for doc in docs] == [["Ann", "ran"], ["Ulm"]]
     assert [t.tag_ for doc in docs for t in doc] == ["NNP", "VBD", "NNP"]

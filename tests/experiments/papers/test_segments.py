@@ -34,7 +34,7 @@ def test_outer_names_alone_are_kept():
 
 @pytest.mark.long
 def test_every_system_is_a_row(tmp_path, monkeypatch):
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     docs = [Doc(vocab, [*WORDS[: 2 + i % 3], "."]) for i in range(30)]
     for doc in docs:
         doc.spans["chunks"] = [Span(doc, 0, len(doc) - 1, "NP")]
