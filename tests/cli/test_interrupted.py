@@ -20,7 +20,7 @@ from ..components import chunker_helpers
 COMMANDS = {  # arguments, and what they write
     "calibrate": (["$model", "$corpus.spacy"], "out"),
     "clusters": (["$pool.jsonl", "-n", "4", "--min-count", "1"], "out.tsv"),
-    "compact": (["$model", "$corpus.spacy", "--no-timings", "--tolerance", "1"], "out"),
+    "compact": (["$words", "$corpus.spacy", "--no-timings", "--tolerance", "1"], "out"),
     "convert": (["$corpus.conll"], "out.spacy"),
     "explain": (["$model", "$pool.txt"], "out.html"),
     "inspect": (["$model", "$corpus.spacy"], "out.html"),
@@ -35,6 +35,7 @@ def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     nlp = chunker_helpers.trained("marginals", 2)
     nlp.to_disk(folder / "model")
+    chunker_helpers.trained("words", 2).to_disk(folder / "words")
     DocBin(docs=[eg.reference for eg in chunker_helpers.examples_of(nlp)]).to_disk(folder / "corpus.spacy")
     srsly.write_jsonl(folder / "pool.jsonl", [{"text": text} for text in TEXTS])
     (folder / "pool.txt").write_text("\n".join(TEXTS), encoding="utf8")

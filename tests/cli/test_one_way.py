@@ -15,6 +15,7 @@ from spacy_hoseq.cli.app import INTERRUPTED
 from spacy_hoseq.cli.old_spellings import OPTIONS, OUTPUT_WAS_LAST, SWAPPED, modern
 from spacy_hoseq.pipelines import embedded_path
 
+from ..components import chunker_helpers
 from ..repository import ROOT
 
 SOURCES = ("docs", "experiments", "benchmarks", "configs")
@@ -163,7 +164,9 @@ def test_values_are_not_spellings(capsys):
 
 
 def test_an_old_spelling_from_the_shell(tmp_path):
-    result = CliRunner().invoke(hoseq_cli, ["inspect", "en", "--top", "1", "--html", str(tmp_path / "page.html")])
+    chunker_helpers.trained("words", 1).to_disk(tmp_path / "model")
+    old = ["inspect", str(tmp_path / "model"), "--top", "1", "--html", str(tmp_path / "page.html")]
+    result = CliRunner().invoke(hoseq_cli, old)
     assert result.exit_code == 0 and (tmp_path / "page.html").exists(), result.output
     assert result.output.count("HW011") == 2 and f"Next: look at {tmp_path}" in result.output
 

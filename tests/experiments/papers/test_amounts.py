@@ -15,6 +15,8 @@ def test_systems_learn_from_the_same_sentences(tmp_path, monkeypatch):
     for part in ("train", "test"):
         DocBin(docs=docs).to_disk(tmp_path / f"{part}.spacy")
     output = tmp_path / "x.jsonl"
+    for settings in amounts.LEARNERS.values():
+        monkeypatch.setitem(settings, "training.max_epochs", 1)
     for learners in ("the paper's", "recipe"):
         amounts.main(output, [f"ctb={tmp_path}"], sentences="4,0", learners=learners)
     rows = list(srsly.read_jsonl(output))
