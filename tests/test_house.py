@@ -5,12 +5,12 @@ Budgets count statements, not lines (`python -m tests.statements`). Who may impo
 
 import ast
 from collections import Counter
-from typing import Iterator, Tuple
+from functools import cache
+from typing import Iterator, List, Tuple
 
-from .statements import Function, functions, packed_in, sources, statements_in, total
+from .statements import Function, Source, functions, packed_in, statements_in, total
+from .statements import sources as read_sources
 
-SOURCES = sources()
-FUNCTIONS = [function for source in SOURCES for function in functions(source)]
 ROOM = 16  # files
 STATEMENTS = 25  # of a function, unless a comment in it begins with "long:" and says why
 PARAMETERS = 6  # of a function, unless a comment in it begins with "wide:" and says why; factories have settings
@@ -27,32 +27,42 @@ ALL_STATEMENTS = 23_292
 LONG_LINES = 0.01  # share of lines above 100 characters
 
 
+@cache  # not at import: each process of the tests imports this file
+def sources() -> List[Source]:
+    return list(read_sources())
+
+
+@cache
+def all_functions() -> List[Function]:
+    return [function for source in sources() for function in functions(source)]
+
+
 def test_rooms_are_small_enough_to_know():
-    sizes = Counter(source.room for source in SOURCES)
+    sizes = Counter(source.room for source in sources())
     assert len(sizes) > 10
     assert not {room: size for room, size in sizes.items() if size > ROOM}
 
 
 def test_functions_can_be_read_at_a_glance():
-    long = {each.name: each.n_statements for each in FUNCTIONS if each.n_statements > STATEMENTS}
-    unexplained = [each.name for each in FUNCTIONS if each.name in long and not says(each, "long:")]
-    assert len(FUNCTIONS) > 1000
+    long = {each.name: each.n_statements for each in all_functions() if each.n_statements > STATEMENTS}
+    unexplained = [each.name for each in all_functions() if each.name in long and not says(each, "long:")]
+    assert len(all_functions()) > 1000
     assert len(unexplained) <= LEFT_LONG_FUNCTIONS, {name: long[name] for name in unexplained}
 
 
 def test_functions_take_few_parameters():
-    wide = [each for each in FUNCTIONS if len(each.parameters) > PARAMETERS and not each.is_factory]
+    wide = [each for each in all_functions() if len(each.parameters) > PARAMETERS and not each.is_factory]
     unexplained = [f"{each.name}: {', '.join(each.parameters)}" for each in wide if not says(each, "wide:")]
     assert len(unexplained) <= LEFT_WIDE_FUNCTIONS, unexplained
 
 
 def test_one_statement_a_line():
-    packed = [f"{source.name}:{node.lineno}" for source in SOURCES for node in packed_in(source.tree)]
+    packed = [f"{source.name}:{node.lineno}" for source in sources() for node in packed_in(source.tree)]
     assert len(packed) <= LEFT_PACKED, f"{len(packed)} assignments of several values: one a line"
 
 
 def test_package_can_be_read_in_a_week():
-    count = total(SOURCES)
+    count = total(sources())
     assert 10_000 < count["statements"] <= ALL_STATEMENTS
     assert count["long lines"] / count["lines"] <= LONG_LINES
 
@@ -69,7 +79,7 @@ def test_statements_are_counted_one_by_one():
 
 def test_library_code_does_not():
     """print outside of the command line, assert, evaluate text, pickle, or add at indices the slow way."""
-    offences = [f"{source.name}:{line}: {what}" for source in SOURCES for line, what in offences_in(source)]
+    offences = [f"{source.name}:{line}: {what}" for source in sources() for line, what in offences_in(source)]
     assert not offences
 
 
@@ -93,7 +103,7 @@ def offences_in(source) -> Iterator[Tuple[int, str]]:
 def test_names_of_arrays_are_defined_in_one_place():
     assigned = [
         f"{source.name}:{node.lineno}"
-        for source in SOURCES
+        for source in sources()
         for node in source.tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.value) in ALIASES
     ]
@@ -101,13 +111,13 @@ def test_names_of_arrays_are_defined_in_one_place():
 
 
 def test_every_file_says_what_it_is():
-    assert not [source.name for source in SOURCES if source.text.strip() and not ast.get_docstring(source.tree)]
+    assert not [source.name for source in sources() if source.text.strip() and not ast.get_docstring(source.tree)]
 
 
 def test_public_functions_and_classes_say_what_they_do():
     """Not those whose name and signature say it all in a few lines, and not thinc's `forward`, which the layer says."""
     silent = []
-    for source in SOURCES:
+    for source in sources():
         for node in source.tree.body:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
                 continue

@@ -35,7 +35,7 @@ N = 23
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
     nlp.to_disk(tmp_path_factory.mktemp("pipeline") / "model")
     return tmp_path_factory.getbasetemp() / "pipeline0" / "model"

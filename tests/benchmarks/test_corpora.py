@@ -95,7 +95,7 @@ def test_features_of_the_recipe_for_crfsuite(tmp_path):
     """Those that this package computes, known tags among them: another text for training, other features."""
     features = []
     for tags in (["NN", "VBZ"], ["NN", "NN"]):
-        vocab = spacy.blank("en").vocab
+        vocab = spacy.blank("xx").vocab
         DocBin(docs=[Doc(vocab, words=["time", "flies"], tags=tags)] * 30).to_disk(tmp_path / "train.spacy")
         features.append(peers.RecipeFeatures(tmp_path / "train.spacy").features(["time", "flies"]))
     (time, flies), (_, other) = ([set(word) for word in each] for each in features)

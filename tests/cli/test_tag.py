@@ -67,7 +67,7 @@ def test_names_of_files_that_are_none(tmp_path):
 
 
 def test_other_pipelines(tmp_path):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.to_disk(tmp_path / "blank")
     assert tagged(TEXT, "--model", str(tmp_path / "blank")).exit_code == 0
 

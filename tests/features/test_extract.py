@@ -79,7 +79,7 @@ def mark():
 
 @pytest.fixture(scope="module")
 def docs():
-    en, zh = spacy.blank("en").vocab, spacy.blank("zh").vocab
+    en, zh = spacy.blank("xx").vocab, spacy.blank("zh").vocab
     made = [
         Doc(en, words=["Anna", "saw", "it", ".", "Then", "Ben", "left", "."], sent_starts=[1, 0, 0, 0, 1, 0, 0, 0]),
         Doc(en, words=["A", "cat", "\n", "and", "  ", "TIME", "flies"], tags=["D", "N", "S", "", "S", "N", "V"]),
@@ -169,7 +169,7 @@ def test_blocks_are_the_whole(docs, size):
 
 
 def test_sentences_of_a_doc_do_not_see_each_other():
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     together = Doc(vocab, words=["a", "b", "c", "d", "e"], sent_starts=[1, 0, 1, 0, 0])
     apart = [Doc(vocab, words=["a", "b"]), Doc(vocab, words=["c", "d", "e"])]
     unknown = Doc(vocab, words=["a", "b", "c", "d", "e"])
@@ -194,7 +194,7 @@ def test_sentences_of_a_doc_do_not_see_each_other():
 )
 def test_where_sequences_begin(starts, lengths):
     starts = [{1: True, -1: False, 0: False}.get(start, start) for start in starts]
-    doc = Doc(spacy.blank("en").vocab, words=list("abcd"), sent_starts=starts)
+    doc = Doc(spacy.blank("xx").vocab, words=list("abcd"), sent_starts=starts)
     assert sequence_lengths([doc]).tolist() == lengths
     assert sequence_lengths([doc, Doc(doc.vocab), doc]).tolist() == lengths * 2
     assert np.flatnonzero(sentence_starts(doc)).tolist() == (np.cumsum(lengths) - lengths).tolist()
@@ -202,11 +202,11 @@ def test_where_sequences_begin(starts, lengths):
 
 def test_no_sequences():
     assert sequence_lengths([]).tolist() == []
-    assert sequence_lengths([Doc(spacy.blank("en").vocab)]).tolist() == []
+    assert sequence_lengths([Doc(spacy.blank("xx").vocab)]).tolist() == []
 
 
 def test_annotation_is_read_anew_each_time():
-    doc = Doc(spacy.blank("en").vocab, words=["a", "b", "c"])
+    doc = Doc(spacy.blank("xx").vocab, words=["a", "b", "c"])
     extractor = extractor_of(["tag[-1]", "tag[0]", "tag[-1]+lower[0]"])
     assert not extractor.is_lexical
     before = extractor.keys([doc])
@@ -224,7 +224,7 @@ def test_what_counts_as_lexical():
 
 def test_keys_are_those_of_saved_models():
     """Model files hold keys: a change of any of these numbers makes every saved model useless."""
-    doc = Doc(spacy.blank("en").vocab, words=["The", "time", "3", "\n"])
+    doc = Doc(spacy.blank("xx").vocab, words=["The", "time", "3", "\n"])
     keys = extractor_of(["bias", "lower[0]", "suffix2[-1]+lower[0]", "lower[-1]"]).keys([doc])
     assert keys.tolist() == GOLDEN
 

@@ -15,7 +15,7 @@ from spacy_hoseq.features.sequences import (
     words_and_lengths,
 )
 
-VOCAB = spacy.blank("en").vocab
+VOCAB = spacy.blank("xx").vocab
 
 
 def doc_of(*sentences, known=True):
@@ -67,7 +67,7 @@ def test_docs_of_several_vocabularies():
     docs = [doc_of("a cat"), Doc(VOCAB), doc_of("it sees")]
     assert vocab_of(docs) is VOCAB
     with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'the dog ' has another"):
-        vocab_of([*docs, Doc(spacy.blank("en").vocab, words=["the", "dog"])])
+        vocab_of([*docs, Doc(spacy.blank("xx").vocab, words=["the", "dog"])])
 
 
 def test_docs_of_several_layers_are_read_once():

@@ -14,7 +14,7 @@ from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
-VOCAB = spacy.blank("en").vocab
+VOCAB = spacy.blank("xx").vocab
 RATE = 1e-3
 
 

@@ -74,7 +74,7 @@ def make_network():
 
 
 def pipeline(architecture):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     emissions = {"@architectures": architecture}
     model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions, "patterns": None}
     nlp.add_pipe("hoseq_tagger", config={"model": model, "objective": "log_likelihood"})

@@ -21,7 +21,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def train(tmp_path):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     docs = [
         Doc(nlp.vocab, words=["the", "flies", "sleeps"], tags=["DT", "JJ", "VBZ"]),
         Doc(nlp.vocab, words=["Paris", "time"], tags=["", "NNS"]),
@@ -55,7 +55,7 @@ def test_dictionary(path, train):
 def test_column_after_clusters(path, tmp_path):
     clusters = tmp_path / "clusters.tsv"
     clusters.write_text("flies\t7\ncat\t8\n", encoding="utf8")
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     vocab.lookups = word_classes(clusters, path)
     values = {
         word: [lexical_attribute(f"word_class{i}").value(vocab[word]) for i in (1, 2)]
@@ -74,7 +74,7 @@ def test_too_many_columns_with_a_lexicon(path, tmp_path):
 
 
 def test_known_words_get_the_tags_of_the_lexicon(path, train):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger")
     of_tagger = {"@misc": "spacy_hoseq.tag_lexicon.v1", "path": str(path), "train": str(train)}
     nlp.config["initialize"]["components"] = {"hoseq_tagger": {"tag_dictionary": of_tagger}}

@@ -19,7 +19,7 @@ def classes(vocab, word):
 
 
 def test_classes_of_the_english_pipeline(tmp_path):
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     vocab.lookups = word_classes_of("en")
     assert vocab.lookups.tables == ["hoseq_word_classes", "hoseq_sources"]
     nlp = spacy_hoseq.load("en", enable=[])
@@ -42,9 +42,9 @@ def test_words_of_a_chinese_dictionary():
 
 def test_lists_of_names():
     """Their column comes after those of the pipeline, and a model names the makers of both."""
-    vocab = spacy.blank("en").vocab
+    vocab = spacy.blank("xx").vocab
     vocab.lookups = word_classes_of("en", ["en_names"])
-    alone = spacy.blank("en").vocab
+    alone = spacy.blank("xx").vocab
     alone.lookups = word_classes_of("en")
     for word in ("dog", "Running", "Shirley"):
         assert classes(vocab, word) == classes(alone, word)
@@ -55,13 +55,13 @@ def test_lists_of_names():
         lexical_attribute("word_class6").value(vocab["dog"])
     makers = vocab.lookups.get_table("hoseq_sources")["hoseq_word_classes"]
     assert [maker["license"] for maker in makers] == ["MIT", "MIT", "public domain", "CC BY 4.0"]
-    again = spacy.blank("en").vocab.from_bytes(vocab.to_bytes())
+    again = spacy.blank("xx").vocab.from_bytes(vocab.to_bytes())
     assert value(again["Mumbai"]) == lists["MUMBAI"] and classes(again, "dog") == classes(alone, "dog")
 
 
 def test_a_folder_comes_before_a_pipeline_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    spacy.blank("en").to_disk(tmp_path / "zh")
+    spacy.blank("xx").to_disk(tmp_path / "zh")
     with pytest.raises(ValueError, match=r'\[HS132\] The pipeline ".*zh"'):
         word_classes_of("zh")
 
@@ -69,15 +69,15 @@ def test_a_folder_comes_before_a_pipeline_of_the_package(tmp_path, monkeypatch):
 def test_no_such_pipeline_or_no_classes(tmp_path):
     with pytest.raises(ValueError, match=r'\[HS130\] There is no pipeline "xy"'):
         word_classes_of("xy")
-    spacy.blank("en").to_disk(tmp_path / "blank")
+    spacy.blank("xx").to_disk(tmp_path / "blank")
     with pytest.raises(ValueError, match=r"\[HS132\] The pipeline .*blank\" has no classes"):
         word_classes_of(tmp_path / "blank")
 
 
 @pytest.mark.parametrize("name, sealed", [("lookups.bin", False), ("lookups.bin", True), ("strings.json", True)])
 def test_damaged_files(tmp_path, name, sealed):
-    vocab = spacy.blank("en").vocab
-    nlp = spacy.blank("en", vocab=vocab)
+    vocab = spacy.blank("xx").vocab
+    nlp = spacy.blank("xx", vocab=vocab)
     nlp.vocab.lookups.add_table("hoseq_word_classes", {"words": b"abc"})
     nlp.to_disk(tmp_path)
     if sealed:
@@ -113,7 +113,7 @@ def test_a_model_names_who_made_its_classes_of_words(tmp_path):
     assert [source["name"].split()[0] for source in sources] == ["Word", "SPECIALIST"]
     again = word_classes_of(tmp_path / "model").get_table("hoseq_sources")
     assert dict(again) == dict(word_classes_of("en").get_table("hoseq_sources"))
-    plain = spacy.blank("en")
+    plain = spacy.blank("xx")
     plain.add_pipe("hoseq_tagger")
     plain.initialize(lambda: [Example.from_dict(Doc(plain.vocab, words=["It"]), {"tags": ["PRP"]})])
     assert "sources" not in plain.meta

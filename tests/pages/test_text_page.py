@@ -16,7 +16,7 @@ WIDTHS = (390, 1000, 1600)
 
 def annotated():
     """Chunks of one letter with long labels, entities that cross them, groups whose spans overlap."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     doc = Doc(nlp.vocab, words=WORDS, tags=["NNP"] * len(WORDS), pos=["PROPN"] * len(WORDS))
     chunks = [Span(doc, i, i + 1, f"CHUNK{i}") for i in range(len(WORDS))]
     doc.spans["chunks"] = SpanGroup(doc, name="chunks", spans=chunks, attrs={"scores": [0.994] * len(chunks)})

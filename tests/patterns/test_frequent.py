@@ -77,7 +77,7 @@ def test_order_of_the_data_does_not_matter():
 
 
 def test_no_rules_fire():
-    doc = Doc(spacy.blank("en").vocab, words=["a", "b", "c"])
+    doc = Doc(spacy.blank("xx").vocab, words=["a", "b", "c"])
     fired = FrequentTransitions().fire([doc, doc])
     assert [part.tolist() for part in fired] == [[], [], [], []]
     assert FrequentTransitions().n_rules == 0

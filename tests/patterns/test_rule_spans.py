@@ -14,7 +14,7 @@ from spacy_hoseq.patterns.sources import FiredRules, PatternFeatures
 from .plain import longest_matches, spans_of
 
 LABELS = ["B-PER", "I-PER", "O"]
-VOCAB = spacy.blank("en").vocab
+VOCAB = spacy.blank("xx").vocab
 PROFESSOR = {
     "name": "professor-said",
     "tokens": [{"LOWER": "professor"}, {"IS_TITLE": True}, {"IS_TITLE": True, "OP": "*"}, {"LOWER": "said"}],

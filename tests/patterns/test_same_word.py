@@ -11,7 +11,7 @@ from spacy_hoseq.patterns.same_word import SameWordPairs
 
 from .plain import spans_of
 
-VOCAB = spacy.blank("en").vocab
+VOCAB = spacy.blank("xx").vocab
 LABELS = ["B", "I", "O"]
 
 
@@ -121,7 +121,7 @@ def test_sets_may_overlap_and_repeat():
 
 def test_pickling_and_vocabularies():
     source = SameWordPairs([["B"], ["O"]], {"IS_TITLE": True}, 5)
-    for vocab in (VOCAB, spacy.blank("en").vocab, VOCAB):
+    for vocab in (VOCAB, spacy.blank("xx").vocab, VOCAB):
         assert pairs(source, Doc(vocab, words=["Ab", "x", "x", "Ab"])) == [(0, 3)]
     copied = pickle.loads(pickle.dumps(source))
     assert (copied.label_sets, copied.token, copied.max_distance) == ([["B"], ["O"]], {"IS_TITLE": True}, 5)

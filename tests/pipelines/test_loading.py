@@ -76,7 +76,7 @@ def test_missing_files_of_spacy(copy, name):
 )
 def test_damaged_rules_of_spacy(tmp_path, before, after, problem):
     """A flipped bit in what spaCy reads without looking, and would fail at the text, or say something else."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     rules = [[{"LOWER": "two"}, {"TEXT": "rodents", "IS_SENT_START": False, "OP": "?"}], [{"LOWER": {"IN": ["a"]}}]]
     nlp.add_pipe("attribute_ruler").add(rules[:1], {"POS": "NOUN", "MORPH": "Number=Plur"})
     nlp.get_pipe("attribute_ruler").add([rules[1] * 2], {"LEMMA": "a"}, index=1)

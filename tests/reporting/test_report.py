@@ -189,7 +189,7 @@ def test_command(tmp_path):
 
 @pytest.mark.long
 def test_learning_curve(tmp_path):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     docs = [doc_of(nlp.vocab, text) for text in sentences()[:40]]
     config = config_of("crf", QUICK)
     points = learning_curve(config, docs[:30], docs[30:], tmp_path)

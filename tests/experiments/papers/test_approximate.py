@@ -28,18 +28,18 @@ def marginals(case):
 @pytest.mark.parametrize("seed", range(3))
 def test_gibbs_sampling_comes_near_the_marginals(seed):
     case = overlapping(seed)
-    near = np.abs(approximate.gibbs(case.potentials(), 4000, 100) - marginals(case)).max()
+    near = np.abs(approximate.gibbs(case.potentials(), 2000, 100) - marginals(case)).max()
     far = np.abs(approximate.gibbs(case.potentials(), 3, 0) - marginals(case)).max()
-    assert near < 0.02 and near < far
+    assert near < 0.03 and near < far
 
 
 def test_gibbs_sampling_of_several_sequences_mixes_none():
     case = overlapping()
     both = Case(np.tile(case.scores, (2, 1)), case.trans, np.array([4, 4]), case.patterns, fired=((6, (0, 0, 0), 2.0),))
     alone = chain(4, 0, patterns=case.patterns, fired=((2, (0, 0, 0), 2.0),))
-    found = approximate.gibbs(both.potentials(), 4000, 100)
-    assert np.abs(found[:4] - marginals(case)).max() < 0.02
-    assert np.abs(found[4:] - marginals(alone)).max() < 0.02
+    found = approximate.gibbs(both.potentials(), 2000, 100)
+    assert np.abs(found[:4] - marginals(case)).max() < 0.03
+    assert np.abs(found[4:] - marginals(alone)).max() < 0.03
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -72,7 +72,7 @@ def test_forbidden_labels_have_no_probability():
     case = Case(**{**vars(overlapping()), "allowed": allowed})
     exact = marginals(case)
     for found in (
-        approximate.gibbs(case.potentials(), 4000, 100),
+        approximate.gibbs(case.potentials(), 2000, 100),
         approximate.belief_propagation(case.potentials(), 50),
     ):
         assert found[1, 2] == 0 == exact[1, 2] and np.abs(found - exact).max() < 0.2
