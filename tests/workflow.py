@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any, List
 
+import quicker  # tests/quicker.py
+import spacy
 import spacy.cli
 import weasel.cli.run
 
@@ -46,6 +48,9 @@ def run_python(arguments: List[str]) -> None:
 
 
 if __name__ == "__main__":
+    quicker.install()
+    for registry in ("factories", "architectures", "misc", "scorers", "readers"):  # imports what commands need
+        getattr(spacy.registry, registry).get_all()
     weasel.cli.run.run_command = run_command
     sys.argv = ["spacy", "project", "run", *sys.argv[1:]]
     spacy.cli.setup_cli()

@@ -27,7 +27,10 @@ STEPS = [
     "files", "convert", "chunks", "chunking-train-multilayer", "chunking-train",
     "chunking-measure", "chunking-report",
 ]  # fmt: skip
-QUICK = "--training.max_epochs 0 --training.max_steps 8 --training.eval_frequency 8 --training.logger.progress_bar null"
+QUICK = (
+    "--training.max_epochs 0 --training.max_steps 8 --training.eval_frequency 8 --training.logger.progress_bar null"
+    " --nlp.lang xx"  # which is loaded sooner
+)
 FLOOR = {"tag_acc": 0.85, "spans_chunks_f": 0.75}
 
 
