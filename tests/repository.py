@@ -96,7 +96,8 @@ def tagged_docs(texts: Sequence[str], vocab: Optional[Vocab] = None) -> List[Doc
         starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
         words, tags = [word for word, _ in pairs], [tag for _, tag in pairs]
         annotation: Dict[str, Any] = {"sent_starts": starts} if len(sentences) > 1 else {}
-        docs.append(Doc(vocab or Vocab(), words=words, tags=tags, **annotation))
+        own = Vocab() if vocab is None else vocab  # (an empty one is false)
+        docs.append(Doc(own, words=words, tags=tags, **annotation))
     return docs
 
 
