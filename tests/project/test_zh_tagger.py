@@ -15,7 +15,7 @@ from ..chunk_corpus import trained
 from ..repository import ROOT, config_of
 
 RECIPES = ["tagger/zh", "chinese"]
-QUICK = {"training.max_steps": 0, "training.max_epochs": 2}
+QUICK = {"training.max_steps": 0, "training.max_epochs": 1}
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -99,7 +99,7 @@ def test_it_predicts_by_words_and_rules(nlp, corpus):
     gold = docs_of(corpus, "dev", nlp.vocab)
     docs = list(nlp.pipe([Doc(nlp.vocab, words=[token.text for token in doc]) for doc in gold]))
     right = [t.tag_ == g.tag_ for doc, other in zip(docs, gold, strict=True) for t, g in zip(doc, other, strict=True)]
-    assert sum(right) / len(right) > 0.8  # measured: 0.858
+    assert sum(right) / len(right) > 0.8  # measured: 0.871
 
 
 @pytest.mark.long
