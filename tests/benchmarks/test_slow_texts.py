@@ -52,6 +52,7 @@ def nlp():
     return spacy_hoseq.load("en")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", slow_texts.KINDS)
 def test_no_kind_of_text_takes_many_steps(nlp, monkeypatch, kind):
     monkeypatch.setattr(slow_texts, "installed", own_files)

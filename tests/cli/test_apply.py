@@ -159,6 +159,7 @@ def test_progress_without_a_terminal():
     assert progress.line(2.0) == "1 texts, 2 tokens, 0 texts/s, 1 tokens/s"
 
 
+@pytest.mark.long
 def test_a_text_that_needs_more_memory_than_there_is(slow, tmp_path, monkeypatch):
     """It fails alone, in its worker, and the next ones are done."""
     monkeypatch.setenv("WORKERS", str(tmp_path / "workers"))
@@ -235,6 +236,7 @@ def test_two_thousand_texts_are_work_for_two_processes(tmp_path, slow, option):
     assert (b"HW011" in err) == (option == "-n")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_no_process_is_started_for_little_work(tmp_path, slow):
     log = tmp_path / "workers"
@@ -342,7 +344,8 @@ def command_of(pid):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("is_begun", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("is_begun", [False, True])
 def test_the_process_that_starts_the_others_is_killed(slow, tmp_path, is_begun):
     process = start(*slow, WORKERS=str(tmp_path / "workers"))
     until = time.monotonic() + 90

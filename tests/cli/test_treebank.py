@@ -44,6 +44,7 @@ def made(tmp_path_factory):
     return path / "en", output
 
 
+@pytest.mark.long
 def test_pipeline(made):
     folder, _ = made
     nlp = spacy.load(folder)
@@ -55,6 +56,7 @@ def test_pipeline(made):
     assert doc[1].pos_ == "NOUN" and doc[1].morph.get("Number") == ["Plur"]
 
 
+@pytest.mark.long
 def test_card(made):
     folder, output = made
     meta = srsly.read_json(folder / "meta.json")
@@ -68,6 +70,7 @@ def test_card(made):
     assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(" ", "").replace("\n", "")
 
 
+@pytest.mark.long
 def test_goes_on(made, monkeypatch):
     """What is there is not made again; what is there already is not replaced without asking."""
     folder, _ = made

@@ -210,6 +210,7 @@ BYTES = [bit, bit, byte, cut, left_out, twice, zeros, swapped, more]
 CHANGES = {"cfg": [*BYTES, value_of_json, labels, labels], "model": [*BYTES, value_of_msgpack, value_of_layer]}
 
 
+@pytest.mark.long
 @each
 def test_what_was_changed_is_refused_or_says_the_same(loader, saved, request):
     files, then = saved

@@ -129,6 +129,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 def test_extensions_of_two_processes_in_a_new_one(tmp_path, two_taggers):
     """What other processes have written is read where nothing was written."""
     two_taggers.to_disk(tmp_path / "model")

@@ -89,7 +89,7 @@ def test_text_without_gold_labels_changes_nothing(tmp_path):
     assert nlp.get_pipe("hoseq_tagger").to_bytes() == before
 
 
-@pytest.mark.parametrize("fitted", [True, False])
+@pytest.mark.parametrize("fitted", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_threshold_of_entities_is_written_to_the_config(tmp_path, fitted):
     """Names are names in 40 of 100 texts: one at 0.5 or above would find none of them."""
     nlp = spacy.blank("xx")

@@ -107,6 +107,7 @@ def test_trees_agree_with_conll(both):
     assert set(found) == set(LIMITS)
 
 
+@pytest.mark.long
 def test_share_and_mean_length_of_each_type(both):
     conll, trees = both
     assert (conll.tokens, trees.tokens) == (211727, 78375)

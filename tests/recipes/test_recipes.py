@@ -24,7 +24,7 @@ from spacy_hoseq.segmentation.corpus import segmented_corpus
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(spacy_hoseq.__file__).parent / "recipes"
 PAIRS = [pytest.param(name, None, id=name) for name in RECIPES] + [
-    pytest.param(name, "zh", id=f"{name}-zh") for name in RECIPES if RECIPES[name].lang != "zh"
+    pytest.param(name, "zh", id=f"{name}-zh", marks=pytest.mark.long) for name in RECIPES if RECIPES[name].lang != "zh"
 ]
 WRITTEN = {"morphologizer": "pos_", "treebank": "lemma_", "sentences": "is_sent_start"}  # others: tags
 TAGGER, CHUNKER = "hoseq_tagger", "hoseq_chunker"

@@ -1,5 +1,6 @@
 """Rules by amount of training text."""
 
+import pytest
 import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
@@ -9,6 +10,7 @@ from ...repository import script
 amounts = script("papers/amounts")
 
 
+@pytest.mark.long
 def test_systems_learn_from_the_same_sentences(tmp_path, monkeypatch):
     vocab = spacy.blank("zh").vocab
     docs = [Doc(vocab, ["我", "看", "书"][: 2 + i % 2], tags=["PN", "VV", "NN"][: 2 + i % 2]) for i in range(8)]

@@ -1,5 +1,6 @@
 """Chunks of CoNLL-2000: three parts that are apart, and what each strategy finds."""
 
+import pytest
 import spacy
 import srsly
 from spacy.tokens import Doc, DocBin, Span
@@ -32,6 +33,7 @@ def test_chunks_are_counted():
     assert chunks.counts(found, gold) == [1, 2, 3]
 
 
+@pytest.mark.long
 def test_every_model_is_a_row_and_is_made_once(tmp_path, monkeypatch):
     (tmp_path / "conll2000").mkdir()
     text = "\n\n".join([SENTENCE] * 20)

@@ -1,11 +1,13 @@
 """A treebank without its test part."""
 
+import pytest
 import spacy
 from spacy.tokens import DocBin
 
 from ...repository import script
 
 
+@pytest.mark.long
 def test_dev_part_is_for_testing_and_the_last_tenth_for_development(tmp_path):
     tree = "( (S (NP (NN tea{})) (VP (VBZ sells))) )\n"
     (tmp_path / "train.mrg").write_text("".join(tree.format(i) for i in range(20)), encoding="utf8")

@@ -168,6 +168,7 @@ def drawn(n, resamples, seed):
     return [weights.astype(np.uint8) for weights in DRAWN_ANEW(n, resamples, seed)]
 
 
+@pytest.mark.long
 def test_pages_have_the_figures_of_their_metrics(tmp_path, monkeypatch):
     """Of the metrics that are kept beside the pages. Systems are compared in the same resamples: drawn once."""
     monkeypatch.setattr(significance, "_drawn_anew", lambda *some: (one.astype(float) for one in drawn(*some)))
