@@ -224,23 +224,33 @@ def test_two_processes(kind, model, gold):
 
 
 FRESH = """
-import sys
+import json, sys
 import spacy, spacy_hoseq
 from spacy.tokens import DocBin
-path, name, extension = sys.argv[1:]
-for doc in DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab):
-    print(len(doc._.get(extension)[name]["probabilities"]) if extension else len(doc))
+for line in sys.stdin:
+    path, name, extension = json.loads(line)
+    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
+    found = [len(doc._.get(extension)[name]["probabilities"]) if extension else len(doc) for doc in docs]
+    print(json.dumps(found), flush=True)
 """
 
 
+@pytest.fixture(scope="module")
+def fresh():
+    """A process that only reads Docs."""
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen([sys.executable, "-c", FRESH], text=True, **pipes) as process:
+        yield process
+
+
 @long
-def test_docs_in_a_fresh_process(kind, model, gold, tmp_path):
+def test_docs_in_a_fresh_process(kind, model, gold, tmp_path, fresh):
     docs = list(keeping(model, kind).pipe(texts(gold)))
     DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "docs.spacy")
-    arguments = [str(tmp_path / "docs.spacy"), kind.name, kind.under]
-    run = subprocess.run([sys.executable, "-c", FRESH, *arguments], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr[-800:]
-    assert [int(n) for n in run.stdout.split()] == [len(doc) for doc in docs]
+    print(json.dumps([str(tmp_path / "docs.spacy"), kind.name, kind.under]), file=fresh.stdin, flush=True)
+    answer = fresh.stdout.readline()
+    assert answer, fresh.stderr.read()[-800:]
+    assert json.loads(answer) == [len(doc) for doc in docs]
 
 
 def test_tag(kind, model, tmp_path):
