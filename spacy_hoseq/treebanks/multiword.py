@@ -2,16 +2,21 @@
 
 A token of spaCy is a piece of the text. So a multi-word token that its words do not spell stays one
 token, and a table of the vocabulary says what its words are: those that it most often had in
-training.
+training. A token that was not seen in training has the words of its beginning and of its end, if
+both were seen in others: "amdanoch" is "am" and "chi" after "amdani" and "wrthoch".
 """
 
 from collections import Counter
-from typing import Dict, Iterable, List, NamedTuple, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 from spacy.tokens import Token
 from spacy.vocab import Vocab
 
-TABLE = "hoseq_multiword"  # form in lower case -> its words
+TABLE = "hoseq_multiword"  # form in lower case -> its words; none: it is a word
+PARTS = "hoseq_multiword_parts"  # "first", "last" -> beginnings, ends of forms -> word
+SHORTEST = 4  # characters of a beginning
+
+Rows = List[List[str]]
 
 
 class Word(NamedTuple):
@@ -26,9 +31,12 @@ class Word(NamedTuple):
 
 def words_of(token: Token) -> List[Word]:
     """The syntactic words of a token: itself, with what the pipeline found, but of a multi-word token
-    that training has seen its words. The first of them begins with a capital if the token does."""
-    table = token.vocab.lookups.get_table(TABLE, {})
-    rows = table.get(token.text.lower())
+    its words in training. The first of them begins with a capital if the token does."""
+    lookups = token.vocab.lookups
+    form = token.text.lower()
+    rows = lookups.get_table(TABLE, {}).get(form)
+    if rows is None:
+        rows = _by_parts(form, lookups.get_table(PARTS, {}))
     if not rows:
         return [Word(token.text, token.tag_, token.pos_, str(token.morph), token.lemma_)]
     words = [Word(*row) for row in rows]
@@ -38,8 +46,12 @@ def words_of(token: Token) -> List[Word]:
     return words
 
 
-def add_words(vocab: Vocab, tokens: Iterable[Tuple[str, List[List[str]]]]) -> None:
-    """Put multi-word tokens into the table of a vocabulary. tokens: a form, and its words."""
+def add_words(
+    vocab: Vocab, tokens: Iterable[Tuple[str, Rows]], forms: Optional[Mapping[str, int]] = None
+) -> None:
+    """Put multi-word tokens into the tables of a vocabulary. tokens: a form, and its words. forms:
+    how often each form was a token in training, in lower case. One that was most often a word stays
+    one."""
     counts: Dict[str, Counter[Tuple[Tuple[str, ...], ...]]] = {}
     for form, rows in tokens:
         lower = [[row[0].lower(), *row[1:]] for row in rows]
@@ -48,5 +60,43 @@ def add_words(vocab: Vocab, tokens: Iterable[Tuple[str, List[List[str]]]]) -> No
         form: [list(row) for row in max(sorted(of_form), key=of_form.__getitem__)]
         for form, of_form in sorted(counts.items())
     }
-    if rows_of:
-        vocab.lookups.add_table(TABLE, rows_of)
+    if not rows_of:
+        return
+    parts = {"first": _seen(rows_of, 0), "last": _seen(rows_of, 1)}
+    for form, n in sorted((forms or {}).items()):
+        is_word = n > 2 * sum(counts.get(form, Counter()).values())
+        if is_word and (form in rows_of or _by_parts(form, parts)):
+            rows_of[form] = []
+    vocab.lookups.add_table(TABLE, rows_of)
+    vocab.lookups.add_table(PARTS, parts)
+
+
+def _seen(rows_of: Dict[str, Rows], place: int) -> Dict[str, List[str]]:
+    """Beginnings (place 0) or ends (1) of forms with two words -> the word that they stand
+    for, if it is always the same."""
+    seen: Dict[str, List[List[str]]] = {}
+    for form, rows in rows_of.items():
+        if len(rows) == 2:
+            for cut in range(SHORTEST, len(form)):
+                part = form[cut:] if place else form[:cut]
+                seen.setdefault(part, []).append(rows[place])
+    return {
+        part: max(rows, key=rows.count)
+        for part, rows in seen.items()
+        if len({row[0] for row in rows}) == 1
+    }
+
+
+def _by_parts(form: str, parts: Mapping[str, Any]) -> Rows:
+    """The words of a beginning and an end that make up a form; none if two cuts of it differ."""
+    if not parts:
+        return []
+    first, last = parts["first"], parts["last"]
+    cuts = range(SHORTEST, len(form))
+    found = [
+        [first[form[:cut]], last[form[cut:]]]
+        for cut in cuts
+        if form[:cut] in first and form[cut:] in last
+    ]
+    texts = {(one[0], two[0]) for one, two in found}
+    return found[0] if len(texts) == 1 else []

@@ -12,6 +12,7 @@ pipeline                                       these together, compacted and cal
 """
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import IO, Any, Dict, List, NamedTuple, Optional, Sequence
 
@@ -24,6 +25,7 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config
+from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..compaction.pipeline import compact_pipeline, dev_examples, save_compact
@@ -133,7 +135,9 @@ def join(work: Path) -> Language:
     if MORPHOLOGIZER in nlp.pipe_names:  # the others are small: they learn from few mistakes
         compact_pipeline(nlp, examples, TOLERANCE, components=[MORPHOLOGIZER])
     calibrate(nlp, examples)
-    add_words(nlp.vocab, srsly.read_json(work / "corpus" / "multiword.json"))
+    docs = read_docs([work / "corpus" / "train.spacy"], Vocab(), 0)
+    forms = Counter(token.lower_ for doc in docs for token in doc)
+    add_words(nlp.vocab, srsly.read_json(work / "corpus" / "multiword.json"), forms)
     if (work / "training" / "sentences").exists():
         sentences = spacy.load(work / "training" / "sentences" / "model-best")
         nlp.add_pipe(SENTENCES, source=sentences, first=True)

@@ -46,6 +46,35 @@ def test_words_of_tokens():
     assert words_of(doc[2]) == [Word("haul", "noun", "", "", "haul")]
 
 
+def texts(vocab, form):
+    return [word.text for word in words_of(Doc(vocab, words=[form])[0])]
+
+
+def rows(*words):
+    return [[word, word.upper(), "X", "", word] for word in words]
+
+
+def test_words_of_new_tokens_by_their_parts():
+    vocab = Vocab()
+    seen = [("amdani", rows("am", "hi")), ("Wrthoch", rows("wrth", "chi"))]
+    add_words(vocab, [*seen, ("draw", rows("tu", "draw"))], {"amdani": 1, "wrthoch": 1, "draw": 3})
+    assert texts(vocab, "Amdanoch") == ["Am", "chi"]
+    assert words_of(Doc(vocab, words=["wrthi"])[0])[1] == Word("hi", "HI", "X", "", "hi")
+    assert texts(vocab, "amdan") == ["amdan"]
+    assert texts(vocab, "draw") == ["draw"]  # most often a word
+    vocab = Vocab()
+    add_words(vocab, seen, {"amdanoch": 1})
+    assert texts(vocab, "amdanoch") == ["amdanoch"]  # seen as a word
+
+
+def test_parts_of_several_words():
+    vocab = Vocab()
+    add_words(vocab, [("abcdxy", rows("a", "y")), ("abcdz", rows("b", "z")), ("efghz", rows("e", "z"))])
+    assert texts(vocab, "abcdw") == ["abcdw"]
+    assert texts(vocab, "efghxy") == ["e", "y"]
+    assert texts(vocab, "abcz") == ["abcz"]
+
+
 def test_no_table():
     vocab = Vocab()
     add_words(vocab, [])
