@@ -13,7 +13,7 @@ from spacy.training import Example
 from ..errors import Errors
 from ..features.contextual.known_words import OWN_WORDS
 from ..readers.annotated import annotated_with, read_docs, spacy_files
-from .decoding import LAST_KIND, ONE_KIND, unit_doc
+from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
 from .known_words import counts_by_key, inner_cuts
 from .units import are_parted, units_of
 
@@ -30,9 +30,9 @@ def segmented_corpus(
     path: a .spacy file or a folder of them, with words. Words are joined without spaces, except
         between two of letters or digits. kinds: "tag" or "pos": labels also have this attribute of
         the word, which helps to find its end. "last": labels tell the last words of sentences from
-        others, in text as it is written. "": neither. own_words (bool): the table of known words is
-        made of these texts, too, so leave out the words of each text itself. limit (int): read so
-        many Docs only; 0 = all.
+        others, and words with spaces in them, in text as it is written. "": neither. own_words
+        (bool): the table of known words is made of these texts, too, so leave out the words of each
+        text itself. limit (int): read so many Docs only; 0 = all.
     RAISES ValueError [E913]: no path; [HS123]: other kinds.
     """
     if path is None:
@@ -89,4 +89,8 @@ def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
     if kinds != LAST:
         return [getattr(token, f"{kinds}_") for token in tokens]
     begins = [bool(token.is_sent_start) for token in tokens[1:]]
-    return [LAST_KIND if last else ONE_KIND for last in [*begins, True]]
+    kinds_of = [LAST_KIND if last else ONE_KIND for last in [*begins, True]]
+    return [
+        SPACED_KIND if " " in token.text else kind
+        for token, kind in zip(tokens, kinds_of, strict=True)
+    ]

@@ -4,7 +4,8 @@ A label is that of a unit's place in its word, with the kind of the word (chunks
 the first, inner and last unit of a longer word, S for a word of one unit. With the potentials psi
 of the tagger,
 
-    y* = argmax_y  sum of psi(x, y),   y made of  S  and  B I* E  alone, and no word across white space.
+    y* = argmax_y  sum of psi(x, y),   y made of  S  and  B I* E  alone, and no word across white space
+                                       unless it is of the kind that has some in it ("135 000").
 
 What cannot be is taken from the potentials (pairs of labels, labels at the ends), so that every
 decoder is exact as it is. Checked against enumeration in tests/segmentation/test_decoding.py.
@@ -25,6 +26,7 @@ from .units import Units
 REPRESENTATION = "start_end"
 ONE_KIND = "W"  # of words whose kind is not known
 LAST_KIND = "LAST"  # of words that are the last of their sentences, where labels say so
+SPACED_KIND = "SPACED"  # of words with white space in them, where labels say so
 
 
 class WordBounds(NamedTuple):
@@ -56,6 +58,7 @@ class WordLabels:
         self.grammar: Grammar = grammar(labels, REPRESENTATION)
         self.begins: Mask = np.array([label[:1] in ("B", "S") for label in labels], bool)
         self.last: Mask = np.array([label[2:] == LAST_KIND for label in labels], bool)
+        self.spaced: Mask = np.array([label[2:] == SPACED_KIND for label in labels], bool)
 
     def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[WordBounds]:
         """The words of each text. docs: `unit_doc` of each. model: gives potentials over these
@@ -79,14 +82,16 @@ class WordLabels:
     def possible(self, potentials: Potentials, texts: Sequence[Units]) -> Potentials:
         """Without labellings that stand for no words, for words across white space, or for
         sentences across blank lines. At the first unit of a sequence a word begins."""
-        begins = np.concatenate([units.after_space for units in texts])
+        after_space = np.concatenate([units.after_space for units in texts])
+        after_blank = np.concatenate([units.after_blank for units in texts])
+        begins = after_blank.copy()
         begins[np.cumsum(potentials.lengths) - potentials.lengths] = True
-        ends = np.append(begins[1:], True)
         allowed = np.ones(potentials.scores.shape, bool)
+        allowed[after_space] &= self.grammar.first | self.spaced
+        allowed[np.append(after_space[1:], True)] &= self.grammar.last | self.spaced
         allowed[begins] &= self.grammar.first
-        allowed[ends] &= self.grammar.last
+        allowed[np.append(begins[1:], True)] &= self.grammar.last
         if self.last.any():
-            after_blank = np.concatenate([units.after_blank for units in texts])
             allowed[np.append(after_blank[1:], True)] &= self.last
         weights = potentials.weights.permitting(self.grammar.pairs)
         return potentials._replace(weights=weights).permitting(allowed)

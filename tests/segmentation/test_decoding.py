@@ -11,16 +11,19 @@ from spacy_hoseq.segmentation.units import Units
 
 ONE = ["S-W", "B-W", "E-W", "I-W"]
 LAST = ["S-W", "B-W", "E-W", "S-LAST", "B-LAST", "E-LAST"]  # also those of the last words of sentences
+SPACED = ["S-W", "B-W", "E-W", "B-SPACED", "I-SPACED", "E-SPACED"]  # also words with white space in them
 TWO = ["B-N", "E-N", "S-N", "S-V", "I-N", "B-V", "E-V", "I-V"]
 
 
-def stands_for_words(names, after_space, last):
-    """S, or B I* E of one kind; words begin where white space stands before a unit. last: units of last words."""
+def stands_for_words(names, after_space, after_blank, last):
+    """S, or B I* E of one kind; words begin where white space stands before a unit, those of the kind SPACED where a
+    blank line does. last: units of last words."""
     kind = None  # of the word that has begun
-    for name, begins, is_last in zip(names, after_space, last, strict=True):
+    for name, space, blank, is_last in zip(names, after_space, after_blank, last, strict=True):
         letter, of_unit = name.split("-")
         if is_last and of_unit != "LAST":
             return False
+        begins = blank if kind == "SPACED" else space
         if (kind is None) != (letter in "BS") or (begins and kind is not None) or kind not in (None, of_unit):
             return False
         kind = of_unit if letter in "BI" else None
@@ -44,10 +47,10 @@ class Model:
         return self.potentials
 
 
-def best_by_enumeration(labels, scores, trans, patterns, weights, after_space, last):
+def best_by_enumeration(labels, scores, trans, patterns, weights, after_space, after_blank, last):
     best, best_score = None, -np.inf
     for path in itertools.product(range(len(labels)), repeat=len(scores)):
-        if not stands_for_words([labels[y] for y in path], after_space, last):
+        if not stands_for_words([labels[y] for y in path], after_space, after_blank, last):
             continue
         score = sum(scores[t, y] for t, y in enumerate(path)) + sum(trans[a, b] for a, b in itertools.pairwise(path))
         for pattern, weight in zip(patterns, weights, strict=True):
@@ -58,7 +61,7 @@ def best_by_enumeration(labels, scores, trans, patterns, weights, after_space, l
     return best
 
 
-@pytest.mark.parametrize("labels, longest", [(ONE, 6), (TWO, 4), (LAST, 5)])
+@pytest.mark.parametrize("labels, longest", [(ONE, 6), (TWO, 4), (LAST, 5), (SPACED, 5)])
 @pytest.mark.parametrize("with_patterns", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
@@ -89,7 +92,8 @@ def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
             after_space = text.after_space[part].copy()
             after_space[0] = True
             where = slice(at + start, at + start + n)
-            path = best_by_enumeration(labels, scores[where], trans, patterns, weights, after_space, last[part])
+            spaces = (after_space, text.after_blank[part])
+            path = best_by_enumeration(labels, scores[where], trans, patterns, weights, *spaces, last[part])
             begins = [t for t, y in enumerate(path) if labels[y][0] in "BS"]
             ends = [*begins[1:], n]
             for b, e in zip(begins, ends, strict=True):

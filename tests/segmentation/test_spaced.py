@@ -15,6 +15,7 @@ from spacy_hoseq.segmentation.units import units_of
 SENTENCES = [
     ["I ", "do", "n't ", "know ", "Mr. ", "Smith", ". "],
     ["We ", "did", "n't ", "see ", "it ", "at ", "3.5 ", "p.m.", ". "],
+    ["I ", "pay ", "3 000 ", "to ", "5 000 ", "days", ". "],
     ["She ", "does", "n't ", "pay ", "e.g. ", "rent", "! "],
 ]
 
@@ -29,7 +30,7 @@ def doc_of(vocab, sentences):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("spaced") / "train.spacy"
-    orders = [[SENTENCES[i], SENTENCES[k]] for i in range(3) for k in range(3)]
+    orders = [[SENTENCES[i], SENTENCES[k]] for i in range(4) for k in range(4)]
     DocBin(docs=[doc_of(Vocab(), order) for order in orders]).to_disk(path)
     return path
 
@@ -58,6 +59,13 @@ def test_labels():
     doc = doc_of(Vocab(), [["It ", "rains", ". "], ["3.5 ", "cm"]])
     labels = [unit.tag_ for unit in labelled_units(doc, LAST)]
     assert labels == ["S-W", "S-W", "S-LAST", "B-W", "I-W", "E-W", "S-LAST"]
+
+
+def test_labels_of_words_with_white_space():
+    words = ["about", "3 000", "days", "1 0"]
+    doc = Doc(Vocab(), words=words, spaces=[True, True, True, False], sent_starts=[True, False, False, False])
+    labels = [unit.tag_ for unit in labelled_units(doc, LAST)]
+    assert labels == ["S-W", "B-SPACED", "E-SPACED", "S-W", "B-SPACED", "E-SPACED"]
 
 
 def test_words_end_within_runs_of_letters(corpus):
