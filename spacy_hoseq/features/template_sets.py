@@ -509,6 +509,24 @@ def sentence_templates_v2() -> List[str]:
     return [*sentence_templates(), *(f"suffix1[-1]+{each}" for each in ends)]
 
 
+def spaced_segmentation_templates_v2() -> List[str]:
+    """`spaced_segmentation_templates`, with more ends of words: of each unit and the next, and together
+    with the shapes on both sides of a space, which tells titles without a full stop from names."""
+    ends = ["suffix2[1]", "suffix3[1]", "prefix3[1]", "lower[1]"]
+    return [
+        *spaced_segmentation_templates(),
+        "shape[-1]+shape[0]+gap[-1]",
+        "shape[0]+shape[1]+gap[0]",
+        "suffix1..2[0]",
+        "suffix4[0]",
+        "suffix1..4[1]",
+        "prefix1..3[0..1]",
+        "suffix1..3[-1]",
+        "suffix2..3[0]+short_shape[1]+gap[0]",
+        *(f"{end}+short_shape[0]+short_shape[1]+gap[0]" for end in ends),
+    ]
+
+
 def chinese_pos_templates_v2() -> List[str]:
     """`chinese_pos_templates` with known tags."""
     return [*KNOWN_TAGS, *chinese_pos_templates()]

@@ -74,7 +74,7 @@ CHARACTERS = {
     "accurate_pos_templates.v1": "accurate_chinese_pos_templates.v1",
     "chunk_word_templates.v1": "word_entity_templates.v1",
     "entity_templates.v1": "chinese_entity_templates.v1",
-    "spaced_segmentation_templates.v1": "segmentation_templates.v1",
+    "spaced_segmentation_templates.v2": "segmentation_templates.v1",
 }
 NAMES = "entity_templates.v3"  # ask for lists of names
 WORDS = {

@@ -64,7 +64,7 @@ def add_words(
         return
     parts = {"first": _seen(rows_of, 0), "last": _seen(rows_of, 1)}
     for form, n in sorted((forms or {}).items()):
-        is_word = n > 2 * sum(counts.get(form, Counter()).values())
+        is_word = n > 2 * sum(counts.get(form, {}).values())
         if is_word and (form in rows_of or _by_parts(form, parts)):
             rows_of[form] = []
     vocab.lookups.add_table(TABLE, rows_of)
@@ -72,14 +72,12 @@ def add_words(
 
 
 def _seen(rows_of: Dict[str, Rows], place: int) -> Dict[str, List[str]]:
-    """Beginnings (place 0) or ends (1) of forms with two words -> the word that they stand
-    for, if it is always the same."""
-    seen: Dict[str, List[List[str]]] = {}
+    """Beginnings (place 0) or ends (1) of forms with two words -> the word that they stand for, if it
+    is always the same."""
+    seen: Dict[str, Rows] = {}
     for form, rows in rows_of.items():
-        if len(rows) == 2:
-            for cut in range(SHORTEST, len(form)):
-                part = form[cut:] if place else form[:cut]
-                seen.setdefault(part, []).append(rows[place])
+        for cut in range(SHORTEST, len(form) if len(rows) == 2 else 0):
+            seen.setdefault((form[:cut], form[cut:])[place], []).append(rows[place])
     return {
         part: max(rows, key=rows.count)
         for part, rows in seen.items()
@@ -89,14 +87,10 @@ def _seen(rows_of: Dict[str, Rows], place: int) -> Dict[str, List[str]]:
 
 def _by_parts(form: str, parts: Mapping[str, Any]) -> Rows:
     """The words of a beginning and an end that make up a form; none if two cuts of it differ."""
-    if not parts:
-        return []
-    first, last = parts["first"], parts["last"]
-    cuts = range(SHORTEST, len(form))
     found = [
-        [first[form[:cut]], last[form[cut:]]]
-        for cut in cuts
-        if form[:cut] in first and form[cut:] in last
+        [parts["first"][form[:cut]], parts["last"][form[cut:]]]
+        for cut in range(SHORTEST, len(form) if parts else 0)
+        if form[:cut] in parts["first"] and form[cut:] in parts["last"]
     ]
-    texts = {(one[0], two[0]) for one, two in found}
-    return found[0] if len(texts) == 1 else []
+    is_one = len({(one[0], two[0]) for one, two in found}) == 1
+    return found[0] if is_one else []
