@@ -9,10 +9,10 @@ from spacy.training import Example
 from spacy_hoseq.inspection.measures import quality
 from spacy_hoseq.reporting.reliability import draw_calibration, draw_reliability, reliability
 from spacy_hoseq.reporting.report import as_page, report
-from spacy_hoseq.reporting.sentence import draw_sentence
 from spacy_hoseq.reporting.text import text_page
 
 from ..components import chunker_helpers
+from ..repository import script
 from .overlaps import overlaps
 
 pytestmark = pytest.mark.long
@@ -74,7 +74,8 @@ def test_pictures_of_probabilities(browse, spread):
 @pytest.mark.parametrize("width", [300, 900])
 def test_a_sentence_as_a_picture(browse, width):
     words = [*WORDS, "我们今天去北京大学", "看", LONG]
-    picture = draw_sentence(words, ["A_LONG_LABEL", *["N"] * (len(words) - 1)], [0.9] * len(words), width=width)
+    draw = script("common/draw").draw_sentence
+    picture = draw(words, ["A_LONG_LABEL", *["N"] * (len(words) - 1)], [0.9] * len(words), width=width)
     driver = browse(f'<!DOCTYPE html><body style="margin: 0">{picture}')
     ends = "return [...document.querySelectorAll('text')].map(t => t.getBBox().x + t.getBBox().width)"
     assert max(driver.execute_script(ends)) <= width

@@ -17,9 +17,9 @@ from spacy_hoseq.reporting.decisions import (
     draw_decisions,
     sentences_of,
 )
-from spacy_hoseq.reporting.sentence import draw_sentence
 
 from ..components.bidirectional_helpers import NAME, chunked_doc, chunker, tagger_of, trained
+from ..repository import script
 
 NLP = spacy.blank("xx")
 PAPER = (  # Tsuruoka & Tsujii (2005), section 4.1
@@ -178,7 +178,7 @@ def test_labels_of_control_characters(label):
     expected = "".join(c if c.isprintable() else "\u2423" for c in label)
     drawn = drawing_of(doc)
     assert texts(drawn["label"]) == [expected, "V"] and drawn["title"][0].text == f"1. dogs: {expected}, 1.000"
-    picture = ElementTree.fromstring(draw_sentence([label, "run"], ["N", label], [1.0, 0.5]))
+    picture = ElementTree.fromstring(script("common/draw").draw_sentence([label, "run"], ["N", label], [1.0, 0.5]))
     assert [element.text for element in picture.iter() if element.get("class")] == [expected, "N", "run", expected]
     assert Page(decisions_page([doc], NAME)).captions == [f"dogs/{expected}/1 run/V/2"]
     decisions_page([doc], NAME).encode("utf8")
