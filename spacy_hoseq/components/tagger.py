@@ -198,8 +198,7 @@ class HoseqTagger(StructuredComponent):
     def hand_again(self, docs: Sequence[Doc]) -> None:
         """Hand over the labels of docs that have been annotated: for a listener. What is set on
         them constrains nothing, since it is what was found."""
-        reading = self.read(docs, self._asked(), preset=False)
-        self._hand_labels(docs, reading)
+        self._hand_labels(docs, self.read(docs, self._asked(), preset=False))
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:
         """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a

@@ -131,8 +131,7 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
 
 def units(gold: Ints, goes_on: Optional[Mask], lengths: AnyInts) -> Tuple[Ints, Ints]:
     """First words and sizes of the units (U,) whose gold labels are known."""
-    starts = ~continues(gold, goes_on, lengths)
-    firsts = np.flatnonzero(starts)
+    firsts = np.flatnonzero(~continues(gold, goes_on, lengths))
     known = gold[firsts] >= 0
     return firsts[known], np.diff(firsts, append=len(gold))[known]
 
@@ -162,8 +161,7 @@ def given_the_others(
         places = ranges(some, size)
         mask = permitted.copy()
         mask[places] = True
-        free = potentials.permitting(mask)
-        answers = answers_of(free)
+        answers = answers_of(potentials.permitting(mask))
         p_given[i::n_passes] = of_gold = answers.segments(some, size, gold[places])
         of_best = answers.segments(some, size)
         n_changed = np.concatenate([[0], np.cumsum(answers.best[places] != gold[places])])

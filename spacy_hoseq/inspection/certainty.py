@@ -70,8 +70,7 @@ def certainties_of(reading: Reading) -> List[Certainty]:
     """Of each Doc of a batch."""
     answers = reading.answers
     best = reading.best
-    words = np.arange(len(best))
-    p = answers.nodes[words, best]
+    p = answers.nodes[np.arange(len(best)), best]
     margins = token_margins(reading.best_with)
     entropies = np.bincount(
         reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends)

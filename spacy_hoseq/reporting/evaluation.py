@@ -207,8 +207,7 @@ def _of_tokens(judgement: Judgement) -> Calibration:
     known = np.flatnonzero(judgement.gold >= 0)
     nodes = judgement.reading.answers.nodes[known]
     best = judgement.reading.best[known]
-    gold = judgement.gold[known]
-    values = quality(nodes, gold, best)
+    values = quality(nodes, judgement.gold[known], best)
     bins = values.reliability
     return Calibration(
         values.ece,

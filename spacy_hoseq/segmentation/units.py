@@ -72,8 +72,7 @@ def units_of(
         begins[[match.start() for match in cuts.finditer(text)]] = True
     apart = [] if whole is None else _make_whole(begins, text, whole)
     pieces = np.flatnonzero(begins)
-    is_unit = kinds[pieces[:-1]] != SPACE
-    at = np.flatnonzero(is_unit)
+    at = np.flatnonzero(kinds[pieces[:-1]] != SPACE)
     starts = pieces[at]
     ends = pieces[at + 1]
     after_space = np.isin(starts, apart) | (np.diff(at, prepend=-2) > 1)

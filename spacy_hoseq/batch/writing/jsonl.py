@@ -37,8 +37,7 @@ def _object(names: Sequence[str], values: Sequence[pa.Array]) -> pa.Array:
 def _json(values: pa.Array) -> pa.Array:
     kind = values.type
     if pa.types.is_list(kind):
-        inner = _json(values.flatten())
-        lists = pa.LargeListArray.from_arrays(_offsets(values), inner)
+        lists = pa.LargeListArray.from_arrays(_offsets(values), _json(values.flatten()))
         empty = pa.scalar("", pa.large_string())
         joined = pc.binary_join(lists, pa.scalar(", ", pa.large_string()))
         text = pc.binary_join_element_wise(

@@ -56,8 +56,7 @@ def calibrate_cli(
     if picture:
         for name in nlp.pipe_names:
             check_free(picture / f"{name}.svg", force)
-    examples = dev_examples(nlp, dev)
-    some = examples[: limit or None]
+    some = dev_examples(nlp, dev)[: limit or None]
     calibrations = calibrate(nlp, some, component or None, partial(progress, what="components"))
     save_compact(nlp, output, overwrite=force, keep_strings=True)
     if picture:

@@ -260,8 +260,7 @@ class _Search:
         scores = np.zeros(n_sequences)
         end = np.zeros(n_sequences, np.intp)
         for t in range(n_steps):
-            here = layout.step(t)
-            message, first, pointer = self._step(here, message, first)
+            message, first, pointer = self._step(layout.step(t), message, first)
             pointers.append(pointer)
             going_on = int(layout.size_at_t[t + 1]) if t + 1 < n_steps else 0
             for rank in range(going_on, int(layout.size_at_t[t])):

@@ -181,8 +181,7 @@ class _Walk:
             self.previous,
             self.value,
         )  # what is two steps old is overwritten
-        columns = np.arange(n)
-        single_keys = columns * len(trie) + np.arange(n_labels)[:, None]  # (L, n)
+        single_keys = np.arange(n) * len(trie) + np.arange(n_labels)[:, None]  # (L, n)
         levels: List[Seen] = []
         singles = emissions
         if before is not None:

@@ -131,8 +131,7 @@ def prefix_sums(
             groups = prefixes.arcs[-1].into
             before = prefixes.alpha[-1][:, :n]
             terms = before[step.source] + arc
-            sums = groups.log_sums(terms)
-            current = current + sums
+            current = current + groups.log_sums(terms)
             shift = shift + arc_shift
             if measured:
                 added = added + _magnitude(arc) + _magnitude(before) + prefixes.added[-1][:n]

@@ -71,8 +71,7 @@ class InnerNodes:
     def _place_blocks(self, before: Ints) -> None:
         """before (D,): last label but one of each target."""
         n_rows = len(self.nodes)
-        every = np.arange(self.n_labels + 1)
-        ends = np.searchsorted(before, every)
+        ends = np.searchsorted(before, np.arange(self.n_labels + 1))
         sources = np.append(self.first, n_rows)
         sizes = np.diff(ends) * np.diff(sources)
         starts = self.n_labels * n_rows + np.cumsum(sizes) - sizes

@@ -137,8 +137,7 @@ def candidate_labels(
         block = slice(start, start + size)
         here = scores[block]  # (n, L)
         emissions = here if allowed is None else np.where(allowed[block], here, -np.inf)
-        top = emissions.argmax(axis=1)
-        reach = limits.everywhere(top)  # (n, L)
+        reach = limits.everywhere(emissions.argmax(axis=1))  # (n, L)
         if fired_loss is not None:
             _add_within(fired_loss, reach, start * n_labels)
         least = least_reach(emissions.max(axis=1, initial=-np.inf), here.dtype)

@@ -161,8 +161,7 @@ class MarginalScorer(Scorer):
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         wanted = set(keys.tolist())
-        every = range(sum(map(len, docs)))
-        fired = self.features_at(docs, every)
+        fired = self.features_at(docs, range(sum(map(len, docs))))
         return {feature.key: feature.plain_name for feature in fired if feature.key in wanted}
 
     def define(self, texts: TrainingTexts) -> None:
