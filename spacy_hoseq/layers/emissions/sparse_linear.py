@@ -309,7 +309,7 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
-    of_words, rows = features.type_scores.of(extractor, index, table, columns)
+    of_types, rows, first = features.type_scores.of(extractor, index, table, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
     others = extractor.of_more
     kept: List[Term] = []
@@ -318,10 +318,10 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
         kept = features.kept_sums.terms(index, table, columns)
     for start in range(0, columns.n_tokens, features.tuning.key_tokens):
         stop = min(start + features.tuning.key_tokens, columns.n_tokens)
-        of_places = (
-            rows.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
+        of_places = rows.take(
+            first.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
         )
-        terms: List[Term] = [(of_words, of_places)]
+        terms: List[Term] = [(of_types, of_places)]
         for sums, of_sums in kept:
             terms.append((sums, of_sums[:, start:stop]))
         if others:

@@ -4,11 +4,12 @@ place of the word.
     scores[o][w] = sum over templates k about the word at offset o of table[row(k, w)]
 
 The sum is made once for a word type, template by template, so it is the same number whether it is
-kept or made anew, and results do not depend on what was tagged before. Checked in
+kept or made anew, and results do not depend on what was tagged before. Words of which no feature is
+known at an offset, most words two places away, share a row. Checked in
 tests/layers/emissions/test_type_scores.py.
 """
 
-from typing import List, NamedTuple
+from typing import Any, List, NamedTuple, Tuple
 
 import numpy as np
 
@@ -16,15 +17,16 @@ from ...arrays import Floats32, Ints, Rows
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import GrowingTable, Index
 from ..tuning import TUNING, Tuning
-from ..weights.shim import Summands, add_rows
+from ..weights.shim import Summands, add_rows, sum_rows
 
 
 class OfTypes(NamedTuple):
-    """scores (W * O, L): of each word at each of O offsets. rows (P,): of the word at each place of
-    the batch, at the first offset."""
+    """scores (R, L). rows (W * O,): of each word type at each of O offsets. first (P,): place in
+    `rows` of the word at each place of the batch, at the first offset."""
 
     scores: Floats32
-    rows: Ints
+    rows: Rows
+    first: Ints
 
 
 class TypeScores:
@@ -35,51 +37,61 @@ class TypeScores:
         self.clear()
 
     def clear(self) -> None:
-        self._kept = GrowingTable((), np.zeros((0, 0, 0), np.float32))
+        self._kept = KeptScores((), np.zeros((1, 0), np.float32), [])
 
     def __len__(self) -> int:
         """Word types."""
         return len(self._kept)
 
+    def __reduce__(self) -> Any:
+        return TypeScores, (self._tuning,)
+
     def of(
         self, extractor: FeatureExtractor, index: Index, table: Summands, columns: Columns
     ) -> OfTypes:
         """Of the words of a batch. table (F + 1, L): finished weights, which never change."""
-        places = list(extractor.of_one_word)
-        n_labels = table.shape[1]
-        most = self._tuning.score_bytes // (table.dtype.itemsize * n_labels * max(1, len(places)))
+        offsets = list(extractor.of_one_word.values())
+        row_bytes = table.dtype.itemsize * table.shape[1]
         kept = self._kept
         made_from = (table, columns.numbering)
-        if not kept.serves(made_from, most):
-            nothing = np.zeros((0, len(places), n_labels), table.dtype)
-            self._kept = kept = GrowingTable(made_from, nothing)
+        if not kept.serves(
+            made_from, self._tuning.score_bytes // (row_bytes * max(1, len(offsets)))
+        ):
+            self._kept = kept = KeptScores(made_from, table, [*map(len, offsets)])
 
-        def make(types: Rows) -> Floats32:
-            return _scores(
-                extractor, index, table, columns, types, list(extractor.of_one_word.values())
-            )
+        def make(types: Rows) -> Rows:
+            templates = [k for of_offset in offsets for k in of_offset]
+            return kept.added(table, index.lookup(extractor.type_keys(columns, templates, types)))
 
-        rows, scores = kept.of(columns.types, make)  # scores (W, places, L)
-        return OfTypes(scores.reshape(-1, n_labels), rows * np.intp(len(places)))
+        first, rows = kept.of(columns.types, make)
+        return OfTypes(kept.scores, rows.reshape(-1), first * np.intp(len(offsets)))
 
 
-def _scores(
-    extractor: FeatureExtractor,
-    index: Index,
-    table: Summands,
-    columns: Columns,
-    types: Rows,
-    of_one_word: List[List[int]],
-) -> Floats32:
-    """Of some word types, made anew. of_one_word: templates, by place. RETURNS (len(types), places,
-    L)."""
-    scores = np.empty((len(types), len(of_one_word), table.shape[1]), table.dtype)
-    rows = index.lookup(
-        extractor.type_keys(columns, [k for templates in of_one_word for k in templates], types)
-    )
-    stop = 0
-    for place, templates in enumerate(of_one_word):
-        start = stop
-        stop = stop + len(templates)
-        scores[:, place] = add_rows(table, rows[start:stop])
-    return scores
+class KeptScores(GrowingTable):
+    """For each word type its rows of `scores` at O offsets. n_templates: of each offset.
+
+    scores (R, L), and room for more: first those of a word without known features, at each offset.
+    """
+
+    def __init__(self, made_from: Tuple[Any, ...], table: Summands, n_templates: List[int]) -> None:
+        super().__init__(made_from, np.zeros((0, len(n_templates)), np.int32))
+        self._begin = np.cumsum([0, *n_templates])[:-1]
+        self._n_scores = len(n_templates)
+        self.scores: Floats32 = np.zeros((len(n_templates), table.shape[1]), table.dtype)
+        for offset, n in enumerate(n_templates):
+            self.scores[offset] = add_rows(table, np.full((n, 1), len(table) - 1, np.int32))
+
+    def added(self, table: Summands, features: Rows) -> Rows:
+        """features (K, n): of other word types, one offset after the other. RETURNS (n, O)."""
+        is_known = np.logical_or.reduceat(features != len(table) - 1, self._begin, axis=0)
+        rows = self._n_scores - 1 + np.cumsum(is_known).reshape(is_known.shape)  # (O, n)
+        n_rows = self._n_scores + int(is_known.sum())
+        if n_rows > len(self.scores):  # by doubling; others may still read the old array
+            grown = np.empty((max(n_rows, 2 * self._n_scores), table.shape[1]), table.dtype)
+            grown[: self._n_scores] = self.scores[: self._n_scores]
+            self.scores = grown
+        for known, of_offset in zip(is_known, np.split(features, self._begin[1:]), strict=False):
+            some = of_offset[:, known]
+            sum_rows([(table, some)], self.scores[self._n_scores :][: some.shape[1]])
+            self._n_scores += some.shape[1]
+        return np.where(is_known, rows, np.arange(len(rows))[:, None]).T.astype(np.int32)

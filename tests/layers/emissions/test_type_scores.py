@@ -54,6 +54,26 @@ def test_scores_do_not_depend_on_what_was_seen_before():
     assert kept(model) == len({t.orth for doc in docs for t in doc}) + 2
 
 
+def test_words_without_known_features_share_a_row():
+    """The last row of the table, that of no feature, is not zero here: it is added once for each template."""
+    docs = texts()
+    model = layer(docs)
+    new = [doc_of("qq vv qq ww")]
+    scores = np.concatenate(model.predict(new))
+    assert np.array_equal(scores, fresh(model, new))
+    table = weights_of(model).values("table", is_train=False)
+    places = model.attrs["features"].extractor.of_one_word
+    known = model.attrs["features"].type_scores._kept
+    assert [*places] == [0, -2, -1, 1, 2]
+    assert (known.table[: len(known), [1, 4]] == [1, 4]).any(axis=0).all()
+    for row, templates in zip(known.scores, places.values(), strict=False):
+        assert np.allclose(row, len(templates) * table[-1])
+    n_rows = known._n_scores
+    assert n_rows < len(known) * len(places)
+    model.predict(docs)
+    assert known._n_scores > n_rows and np.array_equal(np.concatenate(model.predict(new)), scores)
+
+
 def test_other_weights_have_other_scores():
     docs = texts()
     model = layer(docs)
