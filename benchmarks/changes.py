@@ -302,7 +302,7 @@ def paired_t_test(differences: Sequence[float]) -> Optional[float]:
     """
     n = len(differences)
     spread = np.std(differences, ddof=1) if n > 2 else 0.0
-    if spread == 0.0:
+    if spread < 1e-9:  # (rounding)
         return None
     t = abs(np.mean(differences)) / (spread / np.sqrt(n))
     start = np.arctan(t / np.sqrt(n - 1))

@@ -17,6 +17,7 @@ NAMES = "# text = Ana sees Leeds\n1\tAna\tB-PER\t-\t-\n2\tsees\tO\t-\t-\n3\tLeed
         ([1.0, -1.0, 2.0, 0.5], 0.3910),  # t = 1, 3 degrees
         ([1.0, -1.0, 0.0], 1.0),
         ([1.0, 1.0, 1.0], None),
+        ([0.3, 0.1 + 0.2, 0.3], None),  # the same but for rounding
         ([1.0, 3.0], None),
     ],
 )
