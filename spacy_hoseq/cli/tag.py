@@ -144,8 +144,7 @@ def text_table(sentence: Sentence, notes: Collection[str] = ()) -> str:
         mark = "*" * (name in notes)
         columns.append((name, "l", [_said(word.spans[number], mark) for word in sentence.words]))
     names, aligns, cells = zip(*columns, strict=True)
-    rows = list(zip(*cells, strict=True))
-    return table(rows, header=names, aligns=aligns, max_col=WIDEST)
+    return table(list(zip(*cells, strict=True)), header=names, aligns=aligns, max_col=WIDEST)
 
 
 def _said(cell: Cell, mark: str) -> str:

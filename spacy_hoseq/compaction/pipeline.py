@@ -156,8 +156,7 @@ def dev_examples(nlp: Language, path: Path) -> List[Example]:
     block = nlp.config.interpolate().get("corpora", {}).get("dev", {})
     if "path" not in block:
         block = {"@readers": "spacy.Corpus.v1"}
-    reader = registry.resolve({"corpus": {**block, "path": str(path)}})["corpus"]
-    return list(reader(nlp))
+    return list(registry.resolve({"corpus": {**block, "path": str(path)}})["corpus"](nlp))
 
 
 def save_compact(

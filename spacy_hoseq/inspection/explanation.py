@@ -213,8 +213,7 @@ def _pairs(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Pi
     for t in range(1, len(labels)):
         a = int(labels[t - 1])
         b = int(labels[t])
-        value = float(one.trans[a, b])
-        yield "transition", f"{names[a]} {names[b]}", t, value
+        yield "transition", f"{names[a]} {names[b]}", t, float(one.trans[a, b])
         if one.edge_scores is not None:
             yield (
                 "transition",

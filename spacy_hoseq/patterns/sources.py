@@ -174,8 +174,7 @@ class PatternFeatures(NamedTuple):
             numbers = [arrays[name].astype(np.intp) for name in _CONFIGURATION_ARRAYS]
             configurations = ConfigurationFeatures(arrays["sets"].astype(bool), *numbers)
         weight_of = arrays["weight_of"].astype(np.intp)
-        rule_of = arrays["rule_of"].astype(np.intp)
-        return cls(patterns, weight_of, rule_of, configurations)
+        return cls(patterns, weight_of, arrays["rule_of"].astype(np.intp), configurations)
 
 
 _CONFIGURATION_ARRAYS = ("slots", "n_slots", "configuration_weight_of", "configuration_rule_of")

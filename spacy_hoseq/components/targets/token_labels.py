@@ -121,8 +121,7 @@ class TokenLabels(Target):
     def items(self, doc: Doc) -> Items:
         """The words of a Doc with their labels, "" where there is none."""
         strings = doc.vocab.strings
-        values = self.read(doc).tolist()
-        labels = [strings[value] if value else "" for value in values]
+        labels = [strings[value] if value else "" for value in self.read(doc).tolist()]
         return [(i, i + 1, label) for i, label in enumerate(labels) if not doc[i].is_space]
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:

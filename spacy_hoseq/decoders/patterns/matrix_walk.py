@@ -196,8 +196,7 @@ class MatrixWalk(InclusiveWalk):
 
     def _backward(self, forward: List[Message], *, labels_alone: bool) -> PotentialsGradient:
         inner = self._inner
-        n_labels = inner.n_labels
-        marginals = np.zeros((n_labels, len(self.layout.tokens)), self.type)
+        marginals = np.zeros((inner.n_labels, len(self.layout.tokens)), self.type)
         gradient = np.zeros(inner.n_cells, self.type)  # of log Z by K
         adjoint = np.zeros((len(inner.nodes), 0), self.type)
         for t in range(len(forward) - 1, -1, -1):

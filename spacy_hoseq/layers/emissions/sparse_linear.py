@@ -156,8 +156,7 @@ class SparseScorer(Scorer):
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
         features = self.features
         if not is_train or not any(map(len, docs)):
-            used = features.used(shim.extra, shim.used_rows("table"))
-            return _predict_scores(features, used, docs)
+            return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs)
         table = shim.summands("table")
         nothing = features.index(shim.extra).n_rows
         rows, lengths = features.training_rows(shim.extra, docs)
