@@ -51,7 +51,7 @@ def main(
     shutil.rmtree(output, ignore_errors=True)
     save_compact(nlp, output)
     meta = srsly.read_json(output / "meta.json")
-    srsly.write_json(output / "meta.json", {**meta, **about["meta"]})
+    srsly.write_json(output / "meta.json", {**meta, **about["meta"]}, indent=0)
     print(f"{output}: {sum(file.stat().st_size for file in output.rglob('*') if file.is_file()):,} bytes")
 
 

@@ -37,7 +37,7 @@ def main(
         **({"spans_chunks_f": first["chunks_f"]} if "chunks_f" in first else {}),
         **({"ents_f": first["names_f"]} if "names_f" in first else {}),
     }
-    srsly.write_json(pipeline / "meta.json", meta)
+    srsly.write_json(pipeline / "meta.json", meta, indent=0)
     name = f"{meta['lang']}_{meta['name']}"
     cells_of = (row(text, scores, meta["pipeline"]) for text, scores in texts.items())
     rows = [HEADER, tuple("---" for _ in HEADER), *cells_of]
