@@ -8,7 +8,7 @@ from typing import Any, Iterator
 import pytest
 from hypothesis import HealthCheck, core, is_hypothesis_test, settings
 
-from . import noise, packaged, quicker
+from . import noise, quicker
 
 COMMON: dict[str, Any] = dict(
     deadline=None,
@@ -40,9 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
     slow, everything = config.getoption("--slow"), config.getoption("--all")
     settings.load_profile("slow" if slow else "all" if everything else "quick")
-    quicker.install()
-    if config.getoption("--noise"):
+    if config.getoption("--noise"):  # before anything imports the package
         noise.install()
+    quicker.install()
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(10**6))
 
@@ -50,6 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="module")
 def loaded_once() -> Iterator[None]:
     """Commands and jobs get copies of the pipelines of the package (tests/packaged.py)."""
+    from . import packaged
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packaged.loading, "load_from", packaged.load_from)
         yield
