@@ -11,7 +11,7 @@ import random
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Callable, Iterator, List, NamedTuple
+from typing import Callable, Iterator, List, NamedTuple, Sequence
 
 import spacy
 import typer
@@ -90,7 +90,7 @@ def with_address(text: Text, names: Names, chance: random.Random) -> Text:
     address = Word(chance.choice((a_page, a_mailbox, a_path))(names, chance), ADDRESS)
     if chance.random() < 0.3:
         return in_place_of_noun(text, lambda noun: address._replace(space=noun.space), chance)
-    return inserted(text, [address], chance)
+    return inserted(text, address, chance)
 
 
 def a_host(names: Names, chance: random.Random) -> str:
@@ -165,9 +165,10 @@ def with_code(text: Text, names: Names, chance: random.Random) -> Text:
     return in_place_of_noun(text, lambda noun: Word(chance.choice(forms), "NN", noun.space), chance)
 
 
-CHANGES: List[Change] = [
-    *(with_emoji, with_emoji, with_address, with_user, with_hashtag, with_html, with_markdown, with_code),
-]
+CHANGES: Sequence[Change] = (
+    *(with_emoji, with_emoji, with_address, with_user),  # emoji twice: they are most frequent, and many
+    *(with_hashtag, with_html, with_markdown, with_code),
+)
 
 
 def in_place_of_noun(text: Text, made: Callable[[Word], Word], chance: random.Random) -> Text:
@@ -184,13 +185,12 @@ def in_place_of_noun(text: Text, made: Callable[[Word], Word], chance: random.Ra
     return [*text[:place], made(text[place]), *text[place + 1 :]]
 
 
-def inserted(text: Text, words: Text, chance: random.Random) -> Text:
+def inserted(text: Text, word: Word, chance: random.Random) -> Text:
     """Before a comma, or before the full stop."""
     commas = [i for i, word in enumerate(text) if i and word.text == ","]
     end = len(text) - (text[-1].text in STOPS)
     place = chance.choice([*commas, end, end])
-    more = [*words[:-1], words[-1]._replace(space=place == len(text))]
-    return [*spaced(text[:place]), *more, *text[place:]]
+    return [*spaced(text[:place]), word._replace(space=place == len(text)), *text[place:]]
 
 
 def wrapped(
