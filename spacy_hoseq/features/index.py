@@ -12,6 +12,7 @@ made anew, so a table may be dropped at any time, and results do not depend on w
 Checked in tests/features/test_index.py and tests/features/test_growing_table.py.
 """
 
+from functools import partial
 from threading import Lock
 from typing import Any, Callable, Dict, List, Literal, Optional, Protocol, Tuple
 
@@ -256,17 +257,12 @@ class GrowingTable:
         self._lock = Lock()
         self._few: Dict[int, int] = {}  # rows of keys that were asked for a few at a time
         self._index: Any = ExactIndex(np.zeros(0, np.uint64)) if hashed else DenseIndex()
-        self._table = first
+        self.table = first  # all rows, and room for more
         self.n_rows = self._index.n_rows = len(first)
 
     def __len__(self) -> int:
         """Rows, without the first ones."""
         return self.n_rows - len(self.first)
-
-    @property
-    def table(self) -> Table:
-        """All rows, and room for more."""
-        return self._table
 
     def serves(self, made_from: Tuple[Any, ...], most: int) -> bool:
         """Whether to go on with it: made from these very objects, and not above `most` rows."""
@@ -281,7 +277,7 @@ class GrowingTable:
                 if self._hashed and keys.size <= FEW_ASKED
                 else self._rows_of(keys, make)
             )
-            return rows, self._table
+            return rows, self.table
 
     def _rows_of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
         rows: Rows = self._index.lookup(keys)
@@ -314,18 +310,14 @@ class GrowingTable:
             rows = np.where(is_used, first - 1 + np.cumsum(is_used), 0).astype(np.int32)
             fresh = fresh[is_used]
         last = first + len(fresh)
-        if last > len(self._table):  # by doubling; others may still read the old array
+        if last > len(self.table):  # by doubling; others may still read the old array
             grown = np.empty((max(2 * first, last), *fresh.shape[1:]), self.first.dtype)
-            grown[:first] = self._table[:first]
-            self._table = grown
-        self._table[first:last] = fresh
+            grown[:first] = self.table[:first]
+            self.table = grown
+        self.table[first:last] = fresh
         self._index.add(keys, rows)
         self.n_rows = self._index.n_rows = last
         return rows
 
     def __reduce__(self) -> Any:
-        return _empty, (self.first, self._hashed, self._merged_zeros)
-
-
-def _empty(first: Table, hashed: bool, merged_zeros: bool) -> GrowingTable:
-    return GrowingTable((), first, hashed=hashed, merged_zeros=merged_zeros)
+        return partial(GrowingTable, hashed=self._hashed, merged_zeros=self._merged_zeros), ((), self.first)

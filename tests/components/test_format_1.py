@@ -39,7 +39,7 @@ def test_tagger_with_patterns():
         expected = [-0.24932861328125, 0.7152099609375, -0.353759765625, -0.333740234375]
         assert scores.scores[:, 1].tolist() == pytest.approx(expected, abs=1e-6)
         assert scores.trans.sum() == pytest.approx(-0.073486328125, abs=1e-6)
-        assert resaved(tagger) == [4, 4]
+        assert resaved(tagger) == [5, 5]
 
 
 def test_bidirectional_tagger():
@@ -52,7 +52,7 @@ def test_bidirectional_tagger():
         scores = ask(at, np.full(4, 3), at, np.array([[0, 1]] * 4))[:, 1].tolist()
         expected = [-1.047943115234375, 0.7215576171875, -1.1053466796875, -1.00732421875]
         assert scores == pytest.approx(expected, abs=1e-6)
-        assert resaved(tagger) == [4]
+        assert resaved(tagger) == [5]
 
 
 def predicted_by(nlp):
@@ -67,4 +67,4 @@ def test_chunker_that_listens():
         doc = nlp(chunks.doc_of(nlp, chunks.CORPUS[0][0]))
         assert chunks.on(doc) == chunks.CORPUS[0][2]
         assert doc.spans["chunks"].attrs["scores"] == pytest.approx([0.8500871, 0.8077687, 0.85885155], abs=1e-6)
-        assert resaved(chunker) == [4, 4, 4]
+        assert resaved(chunker) == [5, 5, 5]

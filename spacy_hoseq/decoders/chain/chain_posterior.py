@@ -94,7 +94,7 @@ class ChainPosterior(Posterior):
     def __init__(self, prefixes: ScaledPrefixes, layout: Layout) -> None:
         self._layout = layout
         self._e = prefixes.e  # (N, L)
-        self._weights = prefixes.weights
+        self.weights = prefixes.weights  # w (L, L), or (N, L, L) packed; the largest 1
         self._alpha = prefixes.alpha
         self._beta, self._nodes = scaled_suffixes(prefixes, layout)
         self._log_z: Floats = np.empty(len(layout.lengths))
@@ -114,11 +114,6 @@ class ChainPosterior(Posterior):
     def nodes(self) -> Floats:
         """mu. RETURNS (N, L), rows sum to 1."""
         return self._unpacked(self._nodes)
-
-    @property
-    def weights(self) -> Floats:
-        """w, the largest 1. RETURNS (L, L), or (N, L, L) packed."""
-        return self._weights
 
     def prefixes(self, tokens: Ints) -> Floats:
         """alpha. tokens: any shape. RETURNS that shape and (L,)."""
@@ -162,7 +157,7 @@ class ChainPosterior(Posterior):
         stop = np.ones(len(tokens))
         last[np.cumsum(self._layout.lengths) - 1] = True
         leaves = (
-            self._weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0
+            self.weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0
         ) & ~continues
         here = np.flatnonzero(continues.any(axis=1).take(labels) & ~last.take(tokens))
         stop[here] = 0.0
@@ -170,10 +165,10 @@ class ChainPosterior(Posterior):
         here = here[leaves.any(axis=1).take(labels.take(here))]
         at = self._place.take(tokens.take(here) + 1)
         before = labels.take(here)
-        if self._weights.ndim == 2:
-            weights = np.where(continues, 0.0, self._weights)[before]
+        if self.weights.ndim == 2:
+            weights = np.where(continues, 0.0, self.weights)[before]
         else:
-            weights = np.where(continues[before], 0.0, self._weights[at, before])
+            weights = np.where(continues[before], 0.0, self.weights[at, before])
         suffixes = (weights * self._e[at] * self._beta[at]).sum(axis=1)
         beta = self._beta[self._place.take(tokens.take(here)), before]
         stop[here] = np.divide(suffixes, beta, out=np.zeros(len(here)), where=beta > 0)
@@ -185,12 +180,12 @@ class ChainPosterior(Posterior):
         message = self._e[first:] * self._beta[first:]
         alpha = self._alpha.take(self._places_before(), axis=0)
         nothing = np.zeros(0)
-        if self._weights.ndim == 2:
+        if self.weights.ndim == 2:
             trans = alpha.T @ message
-            trans *= self._weights
+            trans *= self.weights
             return PotentialsGradient(self.nodes, trans, nothing, nothing)
-        packed = np.zeros(self._weights.shape)
-        packed[first:] = alpha[:, :, None] * self._weights[first:] * message[:, None, :]
+        packed = np.zeros(self.weights.shape)
+        packed[first:] = alpha[:, :, None] * self.weights[first:] * message[:, None, :]
         return PotentialsGradient(
             self.nodes, packed.sum(axis=0), nothing, nothing, nothing, self._unpacked(packed)
         )
@@ -232,7 +227,7 @@ class ChainPosterior(Posterior):
         message = self._e * self._beta
         beta = self._beta[places]
         nodes = self._nodes
-        weighted = self._weights * _log(self._weights)
+        weighted = self.weights * _log(self.weights)
         alpha = self._alpha[places]
         if weighted.ndim == 2:
             of_pairs = ((alpha @ weighted) * message[first:]).sum(axis=1)
@@ -268,7 +263,7 @@ class ChainPosterior(Posterior):
         # long: two recursions, and what they make of the cost, with the same arrays
         check_gradient(d_nodes, self._alpha.shape)
         layout = self._layout
-        weights = self._weights
+        weights = self.weights
         alpha = self._alpha
         beta = self._beta
         e = self._e
@@ -335,12 +330,12 @@ class ChainPosterior(Posterior):
         came = self._alpha[before, earlier]
         goes = message[here, later]
         pairs = earlier * n_labels + later
-        if self._weights.ndim == 3:
+        if self.weights.ndim == 3:
             pairs += here * n_labels * n_labels
         return (
             _added(here * n_labels + later, moved * came, self._e.shape),
             _added(before * n_labels + earlier, moved * goes, self._e.shape),
-            _added(pairs, cost * came * goes, self._weights.shape),
+            _added(pairs, cost * came * goes, self.weights.shape),
         )
 
     def _sides(self, arcs: LabelPairs) -> "tuple[Ints, Ints]":
@@ -353,7 +348,7 @@ class ChainPosterior(Posterior):
 
     def _weight(self, places: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         """e^score of pairs of labels, the later one at these packed places."""
-        weights = self._weights
+        weights = self.weights
         return np.asarray(
             weights[earlier, later] if weights.ndim == 2 else weights[places, earlier, later]
         )

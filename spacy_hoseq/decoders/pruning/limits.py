@@ -78,7 +78,7 @@ class Limits:
         self.trans = weights.precise_trans  # (L, L)
         self.are_finite = weights.permit_all
         self._has_patterns = weights.has_patterns
-        self._upper = _upper(weights)
+        self.after, self.before = _upper(weights)  # E[a, k], G[k, b] (L, L)
         self._known = np.zeros(len(self.trans), bool)
         self._earlier: Optional[Limits] = None  # whose rows these are, if they follow
         self._drifts: Optional[Tuple[Drift, Drift, Drift]] = None  # of each table
@@ -107,16 +107,6 @@ class Limits:
     @property
     def _start(self) -> "Limits":
         return self if self._earlier is None else self._earlier
-
-    @property
-    def after(self) -> Floats:
-        """E[a, k] (L, L)."""
-        return self._upper[0]
-
-    @property
-    def before(self) -> Floats:
-        """G[k, b] (L, L)."""
-        return self._upper[1]
 
     def everywhere(self, labels: Ints) -> AnyFloats:
         """What other labels can have over these. labels (n,): j. RETURNS (n, L)."""
@@ -150,7 +140,7 @@ class Limits:
     @cached_property
     def _largest(self) -> float:
         return max(
-            (float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._upper)),
+            (float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, self.after, self.before)),
             default=0.0,
         )
 

@@ -28,16 +28,13 @@ class UsedFeatures(NamedTuple):
         index: of all features, if it is there: while weights change, that takes less than making
             another."""
         if "hash_rows" in known:
-            return cls(HashedIndex(known["hash_rows"]), _every(whole))
+            every = CellTable.of(*whole) if isinstance(whole, UsedCells) else whole.dense()
+            return cls(HashedIndex(known["hash_rows"]), every)
         rows, table = _some(whole)
         if index is not None:
             return cls(SomeRows(index, rows), table)
         keys = known["keys"]
         return cls(ExactIndex(keys[rows], bits_of(keys)), table)
-
-
-def _every(whole: Used) -> Summands:
-    return CellTable.of(*whole) if isinstance(whole, UsedCells) else whole.dense()
 
 
 def _some(whole: Used) -> Tuple[Ints, Summands]:

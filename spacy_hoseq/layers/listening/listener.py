@@ -293,17 +293,13 @@ Backprop = Callable[[ProbabilityGradient], Any]
 LabelsModel = Model[List[Doc], Heard]
 
 
-def no_sender() -> None:
-    """Of a listener that is not linked yet."""
-
-
 class Inbox:
     """Where a batch waits between the updates of two components, and who sends it. It does not go
     along to other processes."""
 
     def __init__(self) -> None:
         self.received: Optional[Upstream] = None
-        self.sender: Callable[[], Any] = no_sender
+        self.sender: Callable[[], Any] = lambda: None  # it is not linked yet
 
     def __reduce__(self) -> Any:
         return Inbox, ()

@@ -178,7 +178,7 @@ class WeightsShim(LayerShim):
         self._packed: Kept[Dict[str, object]] = Kept()
         self._rule: Optional[UpdateRule] = None
         self._averaged: Averaging = True
-        self._rng = np.random.default_rng(0)
+        self.rng = np.random.default_rng(0)
         self._pending: Dict[str, List[Gradient]] = {}
         self._has_update = False
 
@@ -186,11 +186,7 @@ class WeightsShim(LayerShim):
         """How to learn from now on. seed (int): of the feature dropout."""
         self._rule = rule
         self._averaged = averaged
-        self._rng = np.random.default_rng(seed)
-
-    @property
-    def rng(self) -> np.random.Generator:
-        return self._rng
+        self.rng = np.random.default_rng(seed)
 
     def set(self, parameter: Parameter) -> None:
         self.parameters[parameter.name] = parameter

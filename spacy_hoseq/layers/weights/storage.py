@@ -8,19 +8,25 @@ and looking for those takes twenty times as long, at every evaluation of a train
 are random numbers, which cannot be compressed; their order can: in ascending order F keys of 64
 bits cost about 64 - log2(F) + 1.5 bits each.
 
-Format 4: what a layer saves is a msgpack map of
+Columns of weights are numbered by how many rows use them, most used first, and each cell in use is
+written as its distance from the one before: these are small numbers. Where few values occur, as
+after compaction, they are written once, and each weight as the number of its value.
 
-    format    4
+Format 5: what a layer saves is a msgpack map of
+
+    format    5
     layer     its name
     made_for  what the config says of it that its numbers depend on, as templates
     settings  whole numbers, texts, truth values
-    tables    name -> weights that are not zero: shape, double, counts, columns, values (`SparseTable`)
+    tables    name -> weights that are not zero: shape, double, order, cells, values, and distinct
+              where few values occur (`SparseTable.packed`)
     extra     what else it needs to understand its rows: numbers, arrays by name
 
 A packed array is its shape and its bytes; its type follows from its name, with the number of bytes
-where weights or numbers of columns may be short or long. Format 3 had shortened keys in whole bytes,
-so that its reader would look for others; format 2 had types in the file, and another layout of local
-classifiers; format 1 had plain arrays. All are read.
+where weights or numbers of columns may be short or long. Format 4 had columns and values as they
+are; format 3 had shortened keys in whole bytes, so that its reader would look for others; format 2
+had types in the file, and another layout of local classifiers; format 1 had plain arrays. All are
+read.
 """
 
 import zlib
@@ -30,16 +36,19 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
-from ...arrays import Keys
+from ...arrays import Ints, Keys
 from ...errors import Errors
 from ...learning.used_weights import FEW, MANY_COLUMNS, Used, UsedCells, UsedRows, to_storage
 
-FORMAT = 4
+FORMAT = 5
 COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns
+CELLS = (*COLUMNS, "<u8")
 WEIGHTS = ("<f2", "<f4")
 COPIED = (*WEIGHTS, "<f8")  # in copies, which are exact
 EXTRA = {"keys": ("<u8",), "values": ("<u8",), "sets": ("<u1",)}  # all other arrays: NUMBERS
 NUMBERS = ("<i4",)
+WEIGHTS_OF_2 = ("<f4", "<f8")  # types of arrays of weights in formats 1 and 2
+DISTINCT = 256  # values that a byte can number
 EMPTY = 1 << 24  # columns that an array without weights may have
 UNFIT = "the parts of an array do not fit together"
 
@@ -133,20 +142,17 @@ def _differing(saved: object, expected: object) -> Tuple[object, object]:
 
 
 class SparseTable(NamedTuple):
-    """The weights of an array (R, ...) that are not zero, row by row, each row in the order of its
-    columns.
+    """The weights of an array (R, ...) that are not zero.
 
-    double (bool): whether the array is of double precision. counts (R,): how many. columns, values
-    (sum of counts,): where in the row, and what. rows (R',): only in local classifiers of formats 1
-    and 2, which rows of the whole array these are.
+    double (bool): whether the array is of double precision. rows, columns, values (n,): where they
+    are, rows ascending, and what they are.
     """
 
     shape: Tuple[int, ...]
     double: bool
-    counts: NDArray[Any]
+    rows: Ints
     columns: NDArray[Any]
     values: NDArray[np.generic]
-    rows: Any = None
 
     @classmethod
     def of(cls, used: UsedCells, *, exact: bool = False) -> "SparseTable":
@@ -156,73 +162,87 @@ class SparseTable(NamedTuple):
             stored = used.values
         n_columns = int(np.prod(used.shape[1:]))
         rows, columns = np.divmod(used.cells, max(1, n_columns))
-        return cls(
-            used.shape,
-            used.values.dtype == np.float64,
-            np.bincount(rows, minlength=used.shape[0]).astype(_unsigned(n_columns)),
-            columns.astype(_unsigned(n_columns - 1)),
-            stored,
-        )
+        shortest = np.min_scalar_type(max(0, n_columns - 1))
+        return cls(used.shape, used.values.dtype == np.float64, rows, columns.astype(shortest), stored)
 
     @classmethod
     def unpacked(cls, packed: Dict[str, Any], types: Sequence[str] = WEIGHTS) -> "SparseTable":
         """The inverse of `packed`. types: that values may have. RAISES Exception of any kind:
         damaged."""
-        if "dtype" in packed and packed["dtype"] not in ("<f4", "<f8"):
-            raise ValueError(UNFIT)
+        if "order" not in packed:
+            return cls._of_format_4(packed, types)
+        order = unpack_array(packed["order"], COLUMNS)
+        cells = unpack_array(packed["cells"], CELLS).cumsum(dtype=np.intp)
+        rows, places = np.divmod(cells, max(1, len(order)))
+        values = unpack_array(packed.get("distinct", packed["values"]), types)
+        if "distinct" in packed:
+            values = values.take(unpack_array(packed["values"], COLUMNS[:1]))
+        shape = tuple(map(int, packed["shape"]))
+        return cls(shape, bool(packed["double"]), rows, order.take(places), values)
+
+    @classmethod
+    def _of_format_4(cls, packed: Dict[str, Any], types: Sequence[str]) -> "SparseTable":
+        """Of formats 1 to 4. counts (R,): weights of each row. rows (R,): only in local classifiers
+        of formats 1 and 2, which rows of the whole array these are."""
         double = bool(packed["double"]) if "double" in packed else packed["dtype"] == "<f8"
         counts, columns = (unpack_array(packed[name], COLUMNS) for name in ("counts", "columns"))
-        rows = unpack_keys(packed["rows"], NUMBERS) if "rows" in packed else None
         shape = tuple(int(size) for size in packed["shape"])
-        return cls(shape, double, counts, columns, unpack_array(packed["values"], types), rows)
+        used = np.arange(len(counts))
+        if "rows" in packed:
+            used = unpack_keys(packed["rows"], NUMBERS).astype(np.intp)
+            shape = (int(used.max(initial=-1)) + 1, *shape[1:])
+        fits = (np.diff(used, prepend=-1) > 0).all() and used.max(initial=-1) + 1 == shape[0]
+        if not fits or packed.get("dtype", "<f4") not in WEIGHTS_OF_2:
+            raise ValueError(UNFIT)
+        values = unpack_array(packed["values"], types)
+        return cls(shape, double, np.repeat(used, counts), columns, values)
 
     def packed(self) -> Dict[str, Any]:
-        """For msgpack."""
-        parts = {"counts": self.counts, "columns": self.columns, "values": self.values}
-        packed = {name: pack_array(part) for name, part in parts.items()}
-        return {"shape": list(self.shape), "double": self.double, **packed}
+        """For msgpack. order: columns in use, most used first. cells: of an array with these
+        columns, each as its distance from the one before. values; or distinct, and values as places
+        in it."""
+        used, index, n_used = np.unique(self.columns, return_inverse=True, return_counts=True)
+        order = np.argsort(-n_used, kind="stable")
+        cells = self.rows * len(used) + np.argsort(order).take(index)
+        ascending = np.argsort(cells, kind="stable")
+        distances = np.diff(cells.take(ascending), prepend=0)
+        parts = {
+            "order": used.take(order),
+            "cells": distances.astype(np.min_scalar_type(distances.max(initial=0))),
+            **_numbered(self.values.take(ascending)),
+        }
+        arrays = {name: pack_array(part) for name, part in parts.items()}
+        return {"shape": list(self.shape), "double": self.double, **arrays}
 
     def used(self) -> Used:
         """As rows, or as cells if few are used. RAISES ValueError, IndexError: the parts do not fit
         together."""
         n_columns = int(np.prod(self.shape[1:]))
-        if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(
-            self.values
-        ):
+        # A damaged shape may need all memory; no bytes tell no type.
+        largest = np.iinfo(self.columns.dtype).max if len(self.columns) else EMPTY
+        sizes = {len(self.rows), len(self.columns), len(self.values)}
+        if len(sizes) > 1 or self.rows.max(initial=-1) >= self.shape[0] or n_columns > largest + 1:
             raise ValueError(UNFIT)
-        largest = (
-            np.iinfo(self.columns.dtype).max if len(self.columns) else EMPTY
-        )  # (no bytes tell no type)
-        if n_columns - 1 > largest:  # a damaged shape, which may need all memory
-            raise ValueError(UNFIT)
-        rows = np.flatnonzero(self.counts)
-        if (
-            n_columns >= MANY_COLUMNS
-            and 0 < FEW * len(self.values) <= len(rows) * n_columns
-            and self.rows is None
-        ):
-            if self.columns.max(initial=0) >= n_columns:
-                raise ValueError(UNFIT)
-            cells = np.repeat(rows * n_columns, self.counts[rows]) + self.columns
-            order = np.argsort(
-                cells, kind="stable"
-            )  # (they are in order already, if nothing is damaged)
-            values = self.values.take(order).astype(np.float64 if self.double else np.float32)
-            return UsedCells(self.shape, cells.take(order), values)
-        table = np.zeros((len(rows) + 1, n_columns), np.float64 if self.double else np.float32)
-        table[np.repeat(np.arange(len(rows)), self.counts[rows]), self.columns] = self.values
+        is_first = np.diff(self.rows, prepend=-1) > 0
+        rows = self.rows[is_first]
+        dtype = (np.float32, np.float64)[self.double]
+        if n_columns >= MANY_COLUMNS and 0 < FEW * len(self.values) <= len(rows) * n_columns:
+            cells = np.ravel_multi_index((self.rows, self.columns), (self.shape[0], n_columns))
+            order = np.argsort(cells, kind="stable")
+            return UsedCells(self.shape, cells.take(order), self.values.take(order).astype(dtype))
+        table = np.zeros((len(rows) + 1, n_columns), dtype)
+        table[is_first.cumsum() - 1, self.columns] = self.values
         room = table.reshape(len(rows) + 1, *self.shape[1:])
-        shape = self.shape
-        if self.rows is not None:
-            if (
-                len(self.rows) != len(self.counts)
-                or (np.diff(self.rows) <= 0).any()
-                or (self.rows < 0).any()
-            ):
-                raise ValueError(UNFIT)
-            rows = self.rows[rows].astype(np.intp)
-            shape = (int(self.rows.max(initial=-1)) + 1, *self.shape[1:])
-        return UsedRows(shape, rows, room[:-1], room)
+        return UsedRows(self.shape, rows, room[:-1], room)
+
+
+def _numbered(values: NDArray[np.generic]) -> Dict[str, NDArray[np.generic]]:
+    """values; or distinct and values, if few of half precision occur."""
+    if values.dtype == np.float16:
+        bits, numbers = np.unique(values.view(np.uint16), return_inverse=True)
+        if len(bits) <= min(DISTINCT, len(values) // 4):
+            return {"distinct": bits.view(np.float16), "values": numbers.astype(np.uint8)}
+    return {"values": values}
 
 
 def pack_array(array: NDArray[np.generic]) -> Dict[str, Any]:
@@ -232,11 +252,10 @@ def pack_array(array: NDArray[np.generic]) -> Dict[str, Any]:
         little.view(np.uint8).reshape(len(little), little.itemsize).T
     )  # (itemsize, n)
     packer = zlib.compressobj(strategy=zlib.Z_RLE)
-    data = packer.compress(places.tobytes()) + packer.flush()
-    return {"shape": list(array.shape), "bytes": data}
+    return {"shape": list(array.shape), "bytes": packer.compress(places.tobytes()) + packer.flush()}
 
 
-def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[np.generic]:
+def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[Any]:
     """The inverse of `pack_array`; plain arrays stay as they are. types: those that there may be,
     shortest first.
     RAISES Exception of any kind: damaged, or of another type."""
@@ -246,11 +265,10 @@ def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[np.generic]:
         return packed.astype(packed.dtype.newbyteorder("="), copy=False)
     shape = tuple(int(n) for n in packed.get("shape", [packed.get("size")]))
     size = int(np.prod(shape, dtype=object))
-    widest = np.dtype(types[-1]).itemsize
     if size < 0 or min(shape, default=0) < 0:
         raise ValueError(UNFIT)
     reader = zlib.decompressobj()
-    data = reader.decompress(packed["bytes"], size * widest + 1)
+    data = reader.decompress(packed["bytes"], size * np.dtype(types[-1]).itemsize + 1)
     fitting = [name for name in types if len(data) == size * np.dtype(name).itemsize]
     named = packed.get("dtype")
     if named is not None:  # format 2
@@ -258,9 +276,8 @@ def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[np.generic]:
     if not fitting or not reader.eof or reader.unused_data:
         raise ValueError(UNFIT)
     dtype = np.dtype(fitting[0])
-    places = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, size)
-    array: NDArray[np.generic] = np.ascontiguousarray(places.T).view(dtype).reshape(shape)
-    return array.astype(dtype.newbyteorder("="), copy=False)
+    places = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, size).T
+    return np.ascontiguousarray(places).view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)
 
 
 def pack_keys(keys: NDArray[np.generic]) -> Dict[str, Any]:
@@ -276,35 +293,27 @@ def unpack_keys(packed: object, types: Sequence[str] = EXTRA["keys"]) -> NDArray
     return array.cumsum(dtype=array.dtype) if isinstance(packed, dict) else array
 
 
-def pack_extra(extra: Dict[str, Any]) -> Dict[str, Any]:
-    """What a layer saves beside its weights, with all arrays packed, wherever they are."""
-    return {name: _packed(name, value) for name, value in extra.items()}
+def pack_extra(extra: Any, name: str = "") -> Any:
+    """What a layer saves beside its weights, with all arrays packed, wherever they are. name: of an array."""
+    if isinstance(extra, dict):
+        return {part: pack_extra(value, part) for part, value in extra.items()}
+    if isinstance(extra, list):
+        return [pack_extra(value, name) for value in extra]
+    if isinstance(extra, np.ndarray):
+        return pack_keys(extra) if name == "keys" else pack_array(extra)
+    return extra
 
 
-def _packed(name: str, value: object) -> object:
-    if isinstance(value, dict):
-        return pack_extra(value)
-    if isinstance(value, list):
-        return [_packed(name, part) for part in value]
-    if isinstance(value, np.ndarray):
-        return pack_keys(value) if name == "keys" else pack_array(value)
-    return value
-
-
-def unpack_extra(extra: Dict[str, Any]) -> Dict[str, Any]:
+def unpack_extra(extra: Any, name: str = "") -> Any:
     """The inverse of `pack_extra`. RAISES Exception of any kind: damaged."""
-    return {name: _unpacked(name, value) for name, value in extra.items()}
-
-
-def _unpacked(name: str, value: object) -> object:
-    if isinstance(value, dict) and "bytes" not in value:
-        return unpack_extra(value)
-    if isinstance(value, list):
-        return [_unpacked(name, part) for part in value]
-    if isinstance(value, (dict, np.ndarray)):
+    if isinstance(extra, dict) and "bytes" not in extra:
+        return {part: unpack_extra(value, part) for part, value in extra.items()}
+    if isinstance(extra, list):
+        return [unpack_extra(value, name) for value in extra]
+    if isinstance(extra, (dict, np.ndarray)):
         types = EXTRA.get(name, NUMBERS)
-        return unpack_keys(value, types) if name == "keys" else unpack_array(value, types)
-    return value
+        return unpack_keys(extra, types) if name == "keys" else unpack_array(extra, types)
+    return extra
 
 
 def keys_problem(keys: object) -> str:
@@ -325,8 +334,3 @@ def keys_problem(keys: object) -> str:
 
 def _is_ascending(keys: Keys) -> bool:
     return bool((keys[1:] > keys[:-1]).all())
-
-
-def _unsigned(largest: int) -> "np.dtype[Any]":
-    """The shortest type of whole numbers from 0 to `largest`."""
-    return np.dtype(np.uint8 if largest < 256 else np.uint16 if largest < 65536 else np.uint32)

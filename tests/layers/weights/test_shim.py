@@ -6,7 +6,7 @@ import srsly
 
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.weights.shim import WeightsShim, weights_of
-from spacy_hoseq.layers.weights.storage import pack_extra
+from spacy_hoseq.layers.weights.storage import pack_array, pack_extra
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
@@ -208,7 +208,6 @@ def changed(message, **parts):
 @pytest.mark.parametrize(
     "parts",
     [
-        {"shape": [4, 3]},
         {"shape": [3, 2]},
         {"shape": [3]},
         {"shape": []},
@@ -228,6 +227,31 @@ def changed(message, **parts):
 )
 def test_parts_that_do_not_fit_together(parts):
     message = message_of(shim_of(table=half(3, 3)).to_bytes())
+    with pytest.raises(ValueError, match=r"\[HS050\].*\"test\""):
+        loaded(changed(message, **parts))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"order": pack_array(np.array([0, 1], np.uint8))},
+        {"order": pack_array(np.array([0, 1, 3], np.uint8))},
+        {"order": None},
+        {"cells": pack_array(np.full(9, 2, np.uint8))},
+        {"cells": pack_array(np.ones(8, np.uint8))},
+        {"cells": pack_array(np.full(9, 1 << 62, np.uint64))},
+        {"cells": "123"},
+        {"values": pack_array(np.ones(8, np.float16))},
+        {"distinct": pack_array(np.ones(1, np.float16))},
+        {"distinct": pack_array(np.ones(1, np.float16)), "values": pack_array(np.arange(9, dtype=np.uint8))},
+        {"shape": [2, 3]},
+        {"shape": [3, 2]},
+        {"shape": [-3, 3]},
+        {"shape": [3, 1 << 40]},
+    ],
+)
+def test_packed_parts_that_do_not_fit_together(parts):
+    message = srsly.msgpack_loads(shim_of(table=half(3, 3)).to_bytes())
     with pytest.raises(ValueError, match=r"\[HS050\].*\"test\""):
         loaded(changed(message, **parts))
 

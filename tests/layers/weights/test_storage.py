@@ -6,8 +6,12 @@ import zlib
 import numpy as np
 import pytest
 import srsly
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from spacy_hoseq.layers.weights.storage import (
+    CELLS,
     COLUMNS,
     NUMBERS,
     WEIGHTS,
@@ -23,7 +27,9 @@ from spacy_hoseq.layers.weights.storage import (
     write_layer,
 )
 from spacy_hoseq.learning.parameter import Parameter
-from spacy_hoseq.learning.used_weights import UsedRows
+from spacy_hoseq.learning.used_weights import UsedCells, UsedRows
+
+from ...stored import as_format_4
 
 RNG = np.random.default_rng(5)
 ARRAYS = {  # with the types that there may be
@@ -122,7 +128,7 @@ def test_extras_pack_all_their_arrays():
 def test_tables_list_what_is_not_zero():
     table = SparseTable.of(all_cells(np.array([[0, 0.1, 0], [0, 0, 0], [-2, 0, 3]], np.float32)))
     assert (table.shape, table.double) == ((3, 3), False)
-    assert table.counts.tolist() == [1, 0, 2] and table.columns.tolist() == [1, 0, 2]
+    assert table.rows.tolist() == [0, 2, 2] and table.columns.tolist() == [1, 0, 2]
     assert table.values.tolist() == [float(np.float16(0.1)), -2, 3]
     used = table.used()
     assert (used.shape, used.rows.tolist()) == ((3, 3), [0, 2])
@@ -132,13 +138,60 @@ def test_tables_list_what_is_not_zero():
     assert all(np.array_equal(a, b) for a, b in zip(again, table, strict=True)), "with the rows in use as with all"
 
 
-@pytest.mark.parametrize(
-    "shape, counts, columns", [((2, 255), 1, 1), ((1, 256), 2, 1), ((1, 257), 2, 2), ((1, 65537), 4, 4)]
-)
-def test_numbers_have_as_many_bytes_as_the_columns_need(shape, counts, columns):
+@pytest.mark.parametrize("shape, n_bytes", [((2, 255), 1), ((1, 256), 1), ((1, 257), 2), ((1, 65537), 4)])
+def test_numbers_have_as_many_bytes_as_the_columns_need(shape, n_bytes):
     table = SparseTable.of(all_cells(np.ones(shape)))
-    assert (table.counts.itemsize, table.columns.itemsize) == (counts, columns)
+    assert table.columns.itemsize == n_bytes
     assert np.array_equal(table.used().dense(), np.ones(shape))
+
+
+def test_cells_worked_out_by_hand():
+    """Column 2 is used three times, column 0 twice, column 3 once, column 1 never: their numbers are 0, 1, 2. The cells
+    in use are then 0, 1; 3; 6, 7, 8 in an array of three columns."""
+    table = np.array([[5, 0, 6, 0], [0, 0, 7, 0], [8, 0, 9, 1]], np.float32)
+    packed = SparseTable.of(all_cells(table)).packed()
+    assert unpack_array(packed["order"], COLUMNS).tolist() == [2, 0, 3]
+    assert unpack_array(packed["cells"], CELLS).tolist() == [0, 1, 2, 3, 1, 1]
+    assert unpack_array(packed["values"], WEIGHTS).tolist() == [6, 5, 7, 9, 8, 1]
+    assert SparseTable.unpacked(packed).used().dense().tolist() == table.tolist()
+
+
+@pytest.mark.parametrize(
+    "n_rows, n_distinct, is_numbered", [(100, 3, True), (8, 3, False), (1100, 256, True), (1100, 257, False)]
+)
+def test_few_values_are_numbered(n_rows, n_distinct, is_numbered):
+    """If four times as many weights have them, and a byte can number them."""
+    table = 1 + (np.arange(n_rows, dtype=np.float32) % n_distinct)[:, None]
+    packed = SparseTable.of(all_cells(table)).packed()
+    assert ("distinct" in packed) == is_numbered
+    assert SparseTable.unpacked(packed).used().dense().tolist() == table.tolist()
+
+
+SHAPES = st.tuples(st.integers(0, 9), st.integers(1, 9))
+
+
+@given(arrays(np.float32, SHAPES, elements=st.sampled_from([0, 0, 0, 1, -2, 0.1])))
+def test_any_table_is_restored(table):
+    packed = through_msgpack(SparseTable.of(all_cells(table)).packed())
+    assert np.array_equal(SparseTable.unpacked(packed).used().dense(), np.float16(table))
+
+
+@pytest.mark.parametrize("cells", [(0, 3), (1, 2**33)])
+def test_cells_far_apart(cells):
+    """Their distance needs more bits than a number of a column."""
+    used = UsedCells((2**32, 4), np.array(cells), np.ones(2, np.float32))
+    again = SparseTable.unpacked(SparseTable.of(used).packed())
+    assert (again.rows * 4 + again.columns).tolist() == list(cells)
+
+
+def test_columns_of_cells_cost_less():
+    """7 of 49 columns: log2(49 choose 7) / 7 = 3.8 bits a cell and not 5.6, if all are as frequent."""
+    rng = np.random.default_rng(0)
+    table = np.zeros((5000, 49), np.float32)
+    for row in table:
+        row[rng.choice(49, 7, replace=False)] = 1
+    packed = SparseTable.of(all_cells(table)).packed()
+    assert 3.5 < 8 * len(packed["cells"]["bytes"]) / (7 * 5000) < 4.6
 
 
 def cut(packed, **parts):
@@ -194,7 +247,8 @@ TABLE = SparseTable.of(all_cells(np.eye(3, dtype=np.float32)))
         {"shape": (3, 2**40)},
         {"shape": (3, 300)},
         {"shape": (3, 1, 2**30)},
-        {"counts": np.ones(2, np.uint8)},
+        {"rows": np.array([0, 1])},
+        {"rows": np.array([0, 1, 3])},
         {"values": np.ones(2, np.float16)},
     ],
 )
@@ -224,7 +278,7 @@ def test_problems_of_keys(keys, problem):
 
 @pytest.mark.parametrize("dtype", ["|O", "|V0", "<M8[s]", "<c16", "<i4", "<g", ">f4", None])
 def test_weights_of_format_2_of_wrong_types(dtype):
-    packed = {**TABLE.packed(), "dtype": dtype}
+    packed = {**as_format_4(TABLE.packed()), "dtype": dtype}
     assert SparseTable.unpacked({**packed, "dtype": "<f8"}).shape == (3, 3)
     with pytest.raises(ValueError, match="do not fit together"):
         SparseTable.unpacked(packed)
@@ -272,9 +326,9 @@ def test_weights_that_were_made_for_another_config(made_for, got, expected):
         read_layer(written(), "one", made_for)
 
 
-@pytest.mark.parametrize("version", [0, 5, 99, -1])
+@pytest.mark.parametrize("version", [0, 6, 99, -1])
 def test_formats_of_other_versions(version):
-    with pytest.raises(ValueError, match=rf"\[HS059\].*\"one\" are of format {version}, .*formats 1 to 4"):
+    with pytest.raises(ValueError, match=rf"\[HS059\].*\"one\" are of format {version}, .*formats 1 to 5"):
         read_layer(written(format=version), "one", MADE_FOR)
 
 
