@@ -1,6 +1,7 @@
 """Put trained components together into a pipeline for raw text.
 
     python assemble.py SOURCES.json OUTPUT COMPONENT=MODEL ... [--lang en] [--calibrate COMPONENT=DEV.spacy[,DEV.spacy]]
+        [--threshold COMPONENT=DEV.spacy[,DEV.spacy]]
 
 SOURCES.json: description and sources, as they stand in meta.json. Only strings that labels need are kept, so that the
 same models give the same bytes. The tokenizer keeps whole what spaCy's rules take apart: emoji of several characters
@@ -14,7 +15,7 @@ from typing import Any, List
 import spacy
 import srsly
 import typer
-from calibrate import calibrated
+from calibrate import calibrated, fit_thresholds
 from spacy.lang.char_classes import CONCAT_ICONS
 from spacy.language import Language
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
@@ -35,6 +36,7 @@ def main(
     components: List[str] = typer.Argument(..., help="COMPONENT=MODEL, in the order of the pipeline"),
     lang: str = typer.Option("en", help="Language"),
     calibrate: List[str] = typer.Option([], help="COMPONENT=DEV.spacy[,DEV.spacy]: every second Doc is used"),
+    threshold: List[str] = typer.Option([], help="the same: the span threshold is the one that is best there"),
 ) -> None:
     nlp = spacy.blank(lang)
     keep_whole(nlp)
@@ -45,6 +47,7 @@ def main(
             nlp.vocab.lookups.set_table(table, source.vocab.lookups.get_table(table))
         nlp.add_pipe(source_name(source, name), source=source, name=name)
     calibrated(nlp, calibrate)
+    fit_thresholds(nlp, threshold)
     about = srsly.read_json(sources)
     nlp.meta.update(about["meta"])
     nlp.batch_size = 1000

@@ -29,12 +29,7 @@ def main(
 ) -> None:
     nlp = spacy.load(model)
     calibrated(nlp, components, every)
-    for component in threshold:
-        name, examples = examples_of(nlp, component, every)
-        pipe: Any = nlp.get_pipe(name)
-        found = pipe.fit_threshold(annotated_before(nlp, name, examples))
-        nlp.get_pipe_config(name)["span_threshold"] = found
-        print(f"{name}: threshold {found}")
+    fit_thresholds(nlp, threshold, every)
     nlp.to_disk(output)
 
 
@@ -45,6 +40,16 @@ def calibrated(nlp: Language, components: List[str], every: int = 2) -> None:
         found = calibrate(nlp, examples, names=[name])[name]
         losses = f"{found.before.log_loss:.4f} -> {found.after.log_loss:.4f}"
         print(f"{name}: T = {found.temperature:.4f}; log loss {losses}")
+
+
+def fit_thresholds(nlp: Language, components: List[str], every: int = 2) -> None:
+    """In place, as `calibrated`, and after it: another temperature has another threshold."""
+    for component in components:
+        name, examples = examples_of(nlp, component, every)
+        pipe: Any = nlp.get_pipe(name)
+        found = pipe.fit_threshold(annotated_before(nlp, name, examples))
+        nlp.get_pipe_config(name)["span_threshold"] = found
+        print(f"{name}: threshold {found}")
 
 
 def examples_of(nlp: Language, component: str, every: int) -> Tuple[str, List[Example]]:
