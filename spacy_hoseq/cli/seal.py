@@ -31,8 +31,11 @@ def seal_cli(
     DOCS: docs/reference/command-line.md
     """
     import_code(code)
-    (model / FILES).unlink(missing_ok=True)
-    load_from(model)
     write_digests(model)
+    try:
+        load_from(model)
+    except Exception:
+        (model / FILES).unlink()
+        raise
     msg.good(f"{model / FILES}")
     then(f'copy {model} to where it is used; spacy_hoseq.load("{model}") looks for damage')

@@ -52,7 +52,7 @@ def found_at(name: str) -> Union[str, Path]:
 
 
 CODED = "[HS"
-NAMES = {"TEXT", "OP", "IS_SENT_START", *IDS}  # of attributes in rules
+NAMES = {"_", "TEXT", "OP", "IS_SENT_START", *IDS}  # of attributes in rules
 
 
 def load(name: Union[str, Path], **settings: object) -> Language:
@@ -126,22 +126,20 @@ def folder_of(place: Union[str, Path]) -> Path:
     return folder
 
 
-def problem_in(ruler: AttributeRuler, folder: Path) -> str:
-    """What is wrong with rules that spaCy reads without looking; "" for nothing. Their strings were
-    in the vocabulary when it was saved."""
+def problem_in(ruler: Any, folder: Path) -> str:
+    """What is wrong with the rules of an AttributeRuler, which spaCy reads without looking; "" for
+    nothing. Their strings were in the vocabulary when it was saved."""
     vocab = Vocab(strings=StringStore().from_disk(folder / "vocab" / "strings.json"))
     known = len(vocab.strings)
-    rules: List[Dict[str, Any]] = list(ruler.patterns)
-    AttributeRuler(vocab).add_patterns(rules)
+    AttributeRuler(vocab).add_patterns(list(ruler.patterns))
     if len(vocab.strings) > known:
         return f"{list(vocab.strings)[known]!r} is not in vocab/strings.json"
-    for rule in rules:
+    for rule in ruler.patterns:
         words = [word for pattern in rule["patterns"] for word in pattern]
-        names = [name for keys in [rule["attrs"], *words] for name in keys if name != "_"]
-        unknown = [name for name in names if str(name).upper() not in NAMES]
+        unknown = {str(name).upper() for keys in (rule["attrs"], *words) for name in keys} - NAMES
         lengths = [len(p) for p in rule["patterns"] if not any("OP" in word for word in p)]
         if unknown:
-            return f"there is no attribute {unknown[0]!r}"
+            return f"there is no attribute {min(unknown)!r}"
         if not isinstance(rule["index"], int) or any(not -n <= rule["index"] < n for n in lengths):
             return f"no rule has a word {rule['index']!r}"
     return ""

@@ -165,6 +165,20 @@ def test_the_command(copy):
         assert result.exit_code == 1 and "[HS133]" in result.output, command
 
 
+def test_a_compacted_pipeline_with_rules_is_sealed_again(tmp_path):
+    """Its vocabulary has no strings of the rules."""
+    folder = shutil.copytree(embedded_path("zh"), tmp_path / "zh")
+    assert any("attribute_ruler" in name for name in spacy_hoseq.load(folder).pipe_names)
+    config = folder / "config.cfg"
+    changed = config.read_text(encoding="utf8").replace("batch_size = 1000", "batch_size = 999")
+    config.write_text(changed, encoding="utf8")
+    with pytest.raises(ValueError, match=r"\[HS133\].*config.cfg"):
+        spacy_hoseq.load(folder)
+    result = CliRunner().invoke(app, ["hoseq", "seal", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert spacy_hoseq.load(folder).batch_size == 999
+
+
 @pytest.mark.parametrize("name", embedded_names())
 def test_pipelines_of_the_package_are_sealed(name):
     folder = embedded_path(name)
