@@ -47,7 +47,7 @@ WEIGHTS = ("<f2", "<f4")
 COPIED = (*WEIGHTS, "<f8")  # in copies, which are exact
 EXTRA = {"keys": ("<u8",), "values": ("<u8",), "sets": ("<u1",)}  # all other arrays: NUMBERS
 NUMBERS = ("<i4",)
-WEIGHTS_OF_2 = ("<f4", "<f8")  # types of arrays of weights in formats 1 and 2
+DOUBLE = {"<f4": False, "<f8": True}  # types of arrays of weights in formats 1 and 2
 DISTINCT = 256  # values that a byte can number
 EMPTY = 1 << 24  # columns that an array without weights may have
 UNFIT = "the parts of an array do not fit together"
@@ -184,15 +184,14 @@ class SparseTable(NamedTuple):
     def _of_format_4(cls, packed: Dict[str, Any], types: Sequence[str]) -> "SparseTable":
         """Of formats 1 to 4. counts (R,): weights of each row. rows (R,): only in local classifiers
         of formats 1 and 2, which rows of the whole array these are."""
-        double = bool(packed["double"]) if "double" in packed else packed["dtype"] == "<f8"
+        double = DOUBLE[packed["dtype"]] if "dtype" in packed else bool(packed["double"])
         counts, columns = (unpack_array(packed[name], COLUMNS) for name in ("counts", "columns"))
         shape = tuple(int(size) for size in packed["shape"])
         used = np.arange(len(counts))
         if "rows" in packed:
             used = unpack_keys(packed["rows"], NUMBERS).astype(np.intp)
             shape = (int(used.max(initial=-1)) + 1, *shape[1:])
-        fits = (np.diff(used, prepend=-1) > 0).all() and used.max(initial=-1) + 1 == shape[0]
-        if not fits or packed.get("dtype", "<f4") not in WEIGHTS_OF_2:
+        if used.max(initial=-1) + 1 != shape[0] or (np.diff(used, prepend=-1) <= 0).any():
             raise ValueError(UNFIT)
         values = unpack_array(packed["values"], types)
         return cls(shape, double, np.repeat(used, counts), columns, values)
@@ -201,18 +200,22 @@ class SparseTable(NamedTuple):
         """For msgpack. order: columns in use, most used first. cells: of an array with these
         columns, each as its distance from the one before. values; or distinct, and values as places
         in it."""
-        used, index, n_used = np.unique(self.columns, return_inverse=True, return_counts=True)
+        n_used = np.bincount(self.columns)
         order = np.argsort(-n_used, kind="stable")
-        cells = self.rows * len(used) + np.argsort(order).take(index)
+        n_columns = np.count_nonzero(n_used)
+        cells = self.rows * n_columns + np.argsort(order).take(self.columns)
         ascending = np.argsort(cells, kind="stable")
         distances = np.diff(cells.take(ascending), prepend=0)
         parts = {
-            "order": used.take(order),
+            "order": order[:n_columns].astype(self.columns.dtype),
             "cells": distances.astype(np.min_scalar_type(distances.max(initial=0))),
             **_numbered(self.values.take(ascending)),
         }
-        arrays = {name: pack_array(part) for name, part in parts.items()}
-        return {"shape": list(self.shape), "double": self.double, **arrays}
+        return {
+            "shape": list(self.shape),
+            "double": self.double,
+            **{name: pack_array(part) for name, part in parts.items()},
+        }
 
     def used(self) -> Used:
         """As rows, or as cells if few are used. RAISES ValueError, IndexError: the parts do not fit
@@ -220,8 +223,12 @@ class SparseTable(NamedTuple):
         n_columns = int(np.prod(self.shape[1:]))
         # A damaged shape may need all memory; no bytes tell no type.
         largest = np.iinfo(self.columns.dtype).max if len(self.columns) else EMPTY
-        sizes = {len(self.rows), len(self.columns), len(self.values)}
-        if len(sizes) > 1 or self.rows.max(initial=-1) >= self.shape[0] or n_columns > largest + 1:
+        if (
+            not len(self.rows) == len(self.columns) == len(self.values)
+            or self.rows.max(initial=-1) >= self.shape[0]
+            or self.rows.min(initial=0) < 0
+            or n_columns > largest + 1
+        ):
             raise ValueError(UNFIT)
         is_first = np.diff(self.rows, prepend=-1) > 0
         rows = self.rows[is_first]
@@ -239,9 +246,11 @@ class SparseTable(NamedTuple):
 def _numbered(values: NDArray[np.generic]) -> Dict[str, NDArray[np.generic]]:
     """values; or distinct and values, if few of half precision occur."""
     if values.dtype == np.float16:
-        bits, numbers = np.unique(values.view(np.uint16), return_inverse=True)
-        if len(bits) <= min(DISTINCT, len(values) // 4):
-            return {"distinct": bits.view(np.float16), "values": numbers.astype(np.uint8)}
+        bits = values.view(np.uint16)
+        distinct = np.flatnonzero(np.bincount(bits)).astype(np.uint16)
+        if len(distinct) <= min(DISTINCT, len(values) // 4):
+            numbers = np.searchsorted(distinct, bits).astype(np.uint8)
+            return {"distinct": distinct.view(np.float16), "values": numbers}
     return {"values": values}
 
 

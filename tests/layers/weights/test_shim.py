@@ -240,6 +240,7 @@ def test_parts_that_do_not_fit_together(parts):
         {"cells": pack_array(np.full(9, 2, np.uint8))},
         {"cells": pack_array(np.ones(8, np.uint8))},
         {"cells": pack_array(np.full(9, 1 << 62, np.uint64))},
+        {"cells": pack_array(np.array([1 << 63, *[1] * 8], np.uint64))},
         {"cells": "123"},
         {"values": pack_array(np.ones(8, np.float16))},
         {"distinct": pack_array(np.ones(1, np.float16))},
