@@ -176,7 +176,7 @@ class SparseTable(NamedTuple):
         rows, places = np.divmod(cells, max(1, len(order)))
         values = unpack_array(packed.get("distinct", packed["values"]), types)
         if "distinct" in packed:
-            values = values.take(unpack_array(packed["values"], COLUMNS[:1]))
+            values = values.take(unpack_array(packed["values"], ("<u1",)))
         shape = tuple(map(int, packed["shape"]))
         return cls(shape, bool(packed["double"]), rows, order.take(places), values)
 
