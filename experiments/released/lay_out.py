@@ -18,6 +18,10 @@ SOURCES: Dict[str, Dict[str, str]] = {  # of each folder in assets: file -> wher
         **{f"gum_{part}": f"en_gum/{part}" for part in GUM},
         "wnut17_train.conll.gz": "wnut17/train.conll.gz",
     },
+    "peers": {
+        "uner_dev.iob2.gz": "uner_en_ewt/en_ewt-ud-dev.iob2.gz",
+        "wnut17_dev.conll.gz": "wnut17/dev.conll.gz",
+    },
     "zh": {f"names_{part}.iob2.gz": f"{UNER}-{part}.iob2.gz" for part in ("train", "dev")},
 }
 

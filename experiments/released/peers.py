@@ -4,10 +4,11 @@
     python peers.py pkuseg TRAIN.spacy DEV.spacy MODEL
     python peers.py udpipe TRAIN.conllu DEV.conllu MODEL
     python peers.py english MODEL SENTER NER OUTPUT.json NAME=DEV.spacy ...
+    python peers.py names NAME=MODEL ... --text NAME=DEV.spacy ... --output OUTPUT.json
     python peers.py chinese MODEL PKUSEG UDPIPE DEV.spacy OUTPUT.json
-    python peers.py page PAGE.md ENGLISH.json CHINESE.json
+    python peers.py page PAGE.md MEASURED.json ...
 
-Sentences and words are measured from raw text by measure_text.py; chunks on gold words. Needs spacy-pkuseg 1.0.2,
+Sentences and words are measured from raw text by measure_text.py; chunks and names on gold words. Needs spacy-pkuseg 1.0.2,
 ufal.udpipe 1.4.0.1 and jieba 0.42.1.
 """
 
@@ -21,6 +22,7 @@ import srsly
 import typer
 from measure_text import Text, copies, from_raw_text, raw_texts, scores_of
 from spacy.language import Language
+from spacy.scorer import PRFScore
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from wasabi import MarkdownRenderer
@@ -111,6 +113,24 @@ def english(model: Path, senter: Path, ner: Path, dev: List[str], output: Path =
             "ours, all": spacy.load(model),
         }
         rows += [row("seconds of new text", name, who, seconds) for who, seconds in new_text(times, texts).items()]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    srsly.write_json(output, rows)
+
+
+@app.command()
+def names(models: List[str], text: List[str] = typer.Option(...), output: Path = typer.Option(...)) -> None:
+    """F of names on gold words, of the types that a text has."""
+    rows: List[Row] = []
+    for who, _, model in (one.partition("=") for one in models):
+        nlp = spacy.load(model)
+        for name, _, path in (one.partition("=") for one in text):
+            gold = docs_in(Path(path), nlp)
+            types = {span.label_ for doc in gold for span in doc.ents}
+            score = PRFScore()
+            for doc, of in zip(nlp.pipe(copies(gold)), gold, strict=True):
+                found = {(span.start, span.end, span.label_) for span in doc.ents if span.label_ in types}
+                score.score_set(found, {(span.start, span.end, span.label_) for span in of.ents})
+            rows.append(row("names, gold words", name, who, score.fscore))
     output.parent.mkdir(parents=True, exist_ok=True)
     srsly.write_json(output, rows)
 
