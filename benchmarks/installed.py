@@ -4,9 +4,10 @@
         --page docs/measurements/pipelines.md --page README.md
 
 Each NAME=PIPELINE is what `spacy_hoseq.load` takes. Tags, parts of speech and lemmas: accuracy on gold words, in per
-cent. Sentences: F from raw text, ten sentences in a text. Names: F of PER, ORG and LOC on gold words of UNER EWT.
-Speed: processor time of raw text that the pipeline has not seen, GUM dev in five parts after EWT dev, pipelines in
-turns, median. Loading: in a new process, median of three. A pipeline that has no names, or no lemmas, has "-".
+cent; tags of the same words in lower case and in capitals, too. Sentences: F from raw text, ten sentences in a text.
+Names: F of PER, ORG and LOC on gold words of UNER EWT. Speed: processor time of raw text that the pipeline has not
+seen, GUM dev in five parts after EWT dev, pipelines in turns, median. Loading: in a new process, median of three. A
+pipeline that has no names, or no lemmas, has "-".
 """
 
 import statistics
@@ -103,6 +104,9 @@ def measured(
         guesses = list(pipeline.nlp.pipe(copies(pipeline.nlp, gold)))
         for title, value in (("tags", tag_of), ("parts of speech", pos_of), ("lemmas", lemma_of)):
             column[f"{title}, {text} dev"] = accuracy(guesses, gold, value)
+        for title, form in (("in lower case", str.lower), ("in capitals", str.upper)):
+            guesses = list(pipeline.nlp.pipe(copies(pipeline.nlp, gold, form)))
+            column[f"tags, {text} dev {title}"] = accuracy(guesses, gold, tag_of)
         column[f"sentences, {text} dev"] = sentences_f(pipeline.nlp, gold)
     column["names, EWT dev"] = names_f(pipeline.nlp, names)
     return column
@@ -120,9 +124,9 @@ def lemma_of(doc: Doc) -> List[str]:
     return [token.lemma_ for token in doc]
 
 
-def copies(nlp: Language, docs: Iterable[Doc]) -> List[Doc]:
-    """The words and spaces of some Docs, and nothing else."""
-    return [Doc(nlp.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc]) for doc in docs]
+def copies(nlp: Language, docs: Iterable[Doc], form: Callable[[str], str] = str) -> List[Doc]:
+    """The words, in this form, and spaces of some Docs, and nothing else."""
+    return [Doc(nlp.vocab, [form(t.text) for t in doc], [bool(t.whitespace_) for t in doc]) for doc in docs]
 
 
 def accuracy(guesses: Sequence[Doc], gold: Sequence[Doc], value: Callable[[Doc], List[str]]) -> str:

@@ -12,8 +12,8 @@ import srsly
 import typer
 
 HEADER = (
-    "text", "tokens", "sentences F", "words F", "tags", "tags, new words", "pos", "features", "lemmas", "chunks F",
-    "names F", "ECE of tags",
+    "text", "tokens", "sentences F", "words F", "tags", "tags, new words", "tags, lower case", "tags, capitals", "pos",
+    "features", "lemmas", "chunks F", "names F", "ECE of tags",
 )  # fmt: skip
 
 
@@ -64,7 +64,9 @@ def row(name: str, scores: Dict[str, Any], pipeline: List[str]) -> Tuple[str, ..
     found = [percent(scores.get(key)) for key in ("chunks_f", "names_f")]
     return (
         name, f"{scores['tokens']:,}", percent(scores["sentences"]["f"]), percent(scores["words"]["f"]),
-        *(percent(gold[key]) for key in ("tag", "new_tag", "pos", "morph", "lemma")), *found,
+        *(percent(gold[key]) for key in ("tag", "new_tag")),
+        *(percent(scores[f"gold_words_{form}"]["tag"]) for form in ("lower", "capitals")),
+        *(percent(gold[key]) for key in ("pos", "morph", "lemma")), *found,
         f"{scores['calibration_error'].get('hoseq_tagger', 0):.4f}",
     )  # fmt: skip
 

@@ -8,8 +8,8 @@
     python peers.py chinese MODEL PKUSEG UDPIPE DEV.spacy OUTPUT.json
     python peers.py page PAGE.md MEASURED.json ...
 
-Sentences and words are measured from raw text by measure_text.py; chunks and names on gold words. Needs spacy-pkuseg 1.0.2,
-ufal.udpipe 1.4.0.1 and jieba 0.42.1.
+Sentences and words are measured from raw text by measure_text.py; chunks and names on gold words. Needs spacy-pkuseg
+1.0.2, ufal.udpipe 1.4.0.1 and jieba 0.42.1.
 """
 
 import time
