@@ -2,24 +2,30 @@
 proper name.
 
 GUM marks every noun phrase that stands for an entity, with all that belongs to it ("Claire, who lives there"). A
-mention is a name if its head is a proper noun. What stands before the first and behind the last word of the name is
-left out: articles, titles, possessive endings, appositions and relative clauses. Of nested names the longest one
-counts.
+mention is a name if its head is a proper noun; a plural one of persons ("Americans") is MISC. What stands before the
+first and behind the last word of the name is left out: articles, what goes up to a title ("U.S. President"), possessive
+endings, appositions and relative clauses. Of nested names the longest one counts.
 """
 
 from typing import List, NamedTuple, Sequence
 
 from spacy_hoseq.readers.sentences import LabelledSpan
 
-TYPES = {"person": "PER", "place": "LOC", "organization": "ORG"}
+PERSON = "person"
+TYPES = {PERSON: "PER", "place": "LOC", "organization": "ORG"}
 NO_NAMES = {"time"}  # January
 TITLES = {
     *("mr.", "mrs.", "ms.", "mr", "mrs", "ms", "miss", "dr.", "dr", "prof.", "professor", "president", "vice", "sir"),
     *("lord", "lady", "king", "queen", "prince", "princess", "senator", "sen.", "rep.", "gov.", "governor", "justice"),
     *("judge", "chief", "captain", "general", "colonel", "minister", "secretary", "mayor", "pope", "father", "rev."),
-    *("reverend", "most", "many", "all"),
+    *("reverend", "most", "many", "all", "mister", "madam", "madame", "doctor", "aunt", "uncle", "sister", "brother"),
+    *("bishop", "archbishop", "cardinal", "sheikh", "imam", "emperor", "empress", "tsar", "count", "earl", "dame"),
+    *("premier", "ambassador", "chairman", "chairwoman", "congressman", "congresswoman", "undersecretary", "director"),
+    *("administrator", "commissioner", "ceo", "sheriff", "inspector", "detective", "officer", "coach", "commander"),
+    *("major", "lieutenant", "sergeant", "admiral", "gen.", "maj.", "lt.", "sgt.", "col.", "capt.", "hon."),
 }
-PROPER = {"NNP", "NNPS"}
+PLURAL = "NNPS"
+PROPER = {"NNP", PLURAL}
 BEHIND = {",", "(", "-LRB-", ";", ":", '"', "who", "which", "that", "--", "/"}  # what a name does not go beyond
 PREPOSITIONS = {"of", "for", "de", "and"}  # inside of names
 NOT_LAST = {"POS", "IN", "CC", "DT", "RB", ",", ".", ":", "``", "''", "HYPH"}
@@ -57,12 +63,16 @@ def name_of(
     if tags[head] not in PROPER or mention.type in NO_NAMES or not named:
         return []
     end = next((i for i in range(head + 1, end) if _is_behind(words[i].lower(), tags[i])), end)
-    while first < head and (tags[first] not in PROPER or words[first].lower() in TITLES):
+    if mention.type == PERSON:  # Queen Elizabeth, but Prince Edward Island
+        first = max((i + 1 for i in range(first, head) if words[i].lower() in TITLES), default=first)
+    while first < head and tags[first] not in PROPER:
         first += 1
     while end > first and tags[end - 1] in NOT_LAST:
         end -= 1
     is_title = end == first + 1 and words[first].lower() in TITLES
-    return [] if first >= end or is_title else [LabelledSpan(first, end, TYPES.get(mention.type, "MISC"))]
+    is_people = mention.type == PERSON and tags[head] == PLURAL
+    label = "MISC" if is_people else TYPES.get(mention.type, "MISC")
+    return [] if first >= end or is_title else [LabelledSpan(first, end, label)]
 
 
 def _is_behind(word: str, tag: str) -> bool:
