@@ -2,6 +2,7 @@
 
 import pytest
 
+from . import morphology_helpers as tiny
 from .helpers import (
     ALL_PATTERNS,
     CORPUS,
@@ -68,3 +69,15 @@ def test_rules_forget_the_words_of_a_zone():
         assert len(words) > 0
     assert len(words) == 0
     assert [t.tag_ for t in nlp("the brontosaurus runs")] == expected
+
+
+def test_tags_that_are_part_of_a_label():
+    """First written in a zone: of white space, and of a label that the training text does not have."""
+    nlp = tiny.blank(with_tag=True)
+    labels = [*nlp.get_pipe(tiny.NAME).target.labels_in(tiny.examples_of(nlp)), "POS=NOUN|TAG=of_no_text"]
+    nlp.get_pipe(tiny.NAME).initialize(lambda: tiny.examples_of(nlp), nlp=nlp, labels=labels)
+    with nlp.memory_zone():
+        inside = tiny.said(nlp("magna urbs \n\n ardet"))
+    assert "_SP" in inside[0]
+    assert tiny.said(nlp("magna urbs \n\n ardet")) == inside
+    assert "of_no_text" in nlp.vocab.strings

@@ -149,7 +149,8 @@ class MorphologyLabels(TokenLabels):
                     [
                         PARTS_OF_SPEECH[pos],
                         doc.vocab.morphology.add(morph),
-                        strings.add(tag) if tag else 0,
+                        # (as all else here, beyond the end of a memory zone)
+                        strings.add(tag, allow_transient=False) if tag else 0,  # type: ignore[call-arg]
                     ]
                 )
             self._written = written = Written(table, strings, np.array(rows, np.uint64))
