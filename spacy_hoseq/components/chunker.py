@@ -28,7 +28,7 @@ from ..words import on_original
 from .base import inspection, register_factory
 from .extensions import write_marginals
 from .reading import Reading
-from .spans.expected import check_span_threshold, expected_chunks
+from .spans.expected import MOST, check_span_threshold, expected_chunks
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
 from .targets.entities import preset_mask
@@ -218,10 +218,11 @@ class HoseqChunker(StructuredComponent):
         return best
 
     def _asked(self) -> Asked:
+        threshold = self.cfg["span_threshold"]
         return Asked(
             nodes=self.cfg["save_marginals"],
             continues=self.continues,
-            probable=self.cfg["span_threshold"],
+            probable=None if threshold is None else min(threshold, MOST),
         )
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> ChunkReading:

@@ -149,11 +149,10 @@ def expected_chunks(
 
 
 def check_span_threshold(threshold: Optional[float]) -> Optional[float]:
-    """RETURNS it. RAISES ValueError [HS027]: not above 0 and below 1."""
-    if threshold is not None and not 0 < threshold < 1:
-        expected = "above 0 and below 1, or null"
+    """RETURNS it. RAISES ValueError [HS027]: not from 0 to 1."""
+    if threshold is not None and not 0 <= threshold <= 1:
         message = Errors.HS027.format(
-            name="span_threshold", decoder="chunks", value=threshold, expected=expected
+            name="span_threshold", decoder="chunks", value=threshold, expected="0 to 1, or null"
         )
         raise ValueError(message)
     return threshold

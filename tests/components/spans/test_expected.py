@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from spacy.cli.find_threshold import find_threshold
+from spacy.tokens import DocBin
 
 from spacy_hoseq.components.spans.expected import best_chunks, probable_chunks
 
 from ...decoders.answers.posteriors import posterior_of
 from ..chunker_helpers import (
+    NAME,
     TEXTS,
     Enumerated,
     blank,
@@ -27,7 +30,7 @@ def nlp(request):
     return random_chunker("words", seed=2, scale=0.6, representation=request.param)
 
 
-@pytest.mark.parametrize("threshold", [0.01, 0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("threshold", [0.0, 0.01, 0.1, 0.3, 0.5, 0.8, 0.9995, 1.0])
 def test_best_set_of_chunks(nlp, threshold):
     """The sum of p - threshold, over all sets of chunks that do not overlap, p by enumeration."""
     pipe, doc = chunker_of(nlp), doc_of(nlp, TEXT)
@@ -97,3 +100,14 @@ def test_in_a_pipeline():
     assert blank(span_threshold=0.3).get_pipe("hoseq_chunker").from_bytes(pipe.to_bytes()).cfg["span_threshold"] == 0.3
     with pytest.raises(ValueError, match=r"\[HS027\] .*span_threshold"):
         blank(span_threshold=1.5)
+
+
+def test_find_threshold_of_spacy(tmp_path):
+    """It tries values from 0 to 1, both ends counted in."""
+    nlp = random_chunker("words", seed=2, scale=0.6)
+    nlp.to_disk(tmp_path / "model")
+    docs = [doc_of(nlp, text) for text in TEXTS]
+    DocBin(docs=list(chunker_of(nlp).pipe(docs))).to_disk(tmp_path / "dev.spacy")
+    paths = tmp_path / "model", tmp_path / "dev.spacy"
+    best, score, scores = find_threshold(*paths, NAME, "span_threshold", "spans_chunks_f", n_trials=3, silent=True)
+    assert set(scores) == {0.0, 0.5, 1.0} and score == scores[best] > scores[1.0]
