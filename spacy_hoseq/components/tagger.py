@@ -266,9 +266,8 @@ class HoseqTagger(StructuredComponent):
         keys = label_values(reading.labels)
         least = self._least_heard
         if least is not None:
-            sizes = np.array([len(words) for words in reading.docs], np.intp)
             heard = UpstreamLabels(reading.answers.probable(least), keys, least)
-            write_upstream(docs, self.name, "marginals", heard, sizes)
+            write_upstream(docs, self.name, "marginals", heard, list(map(len, reading.docs)))
         if any([listener.output == "one_best" for listener in self.listeners]):
             write_best(docs, self.name, reading.docs, keys.take(reading.best))
 

@@ -325,6 +325,30 @@ def test_two_listeners_are_replaced():
     assert through(nlp) == before == through(reloaded(nlp))
 
 
+def merged(doc):
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[1:3])
+    return doc
+
+
+def split(doc):
+    with doc.retokenize() as retokenizer:
+        retokenizer.split(doc[1], ["o", "ld"], heads=[doc[1], doc[1]])
+    return doc
+
+
+@pytest.mark.parametrize("kind", ["joint", "one_best"])
+@pytest.mark.parametrize("change", [merged, split])
+def test_tokens_that_are_merged_or_split_between(kind, change):
+    """The tagger is asked once more: its labels were of other tokens."""
+    nlp = ready(kind)
+    before = map(nlp.make_doc, ("the old dog sees a cat .", "dogs run", "the old dog \n\n sees a cat"))
+    docs = [change(doc) if len(doc) > 3 else doc for doc in tagger_of(nlp).pipe(before)]
+    fresh = [Doc(nlp.vocab, words=[t.text for t in doc], spaces=[bool(t.whitespace_) for t in doc]) for doc in docs]
+    for doc, other in zip(chunker_of(nlp).pipe(docs), nlp.pipe(fresh), strict=True):
+        assert on(doc) == on(other) and scores_on(doc) == scores_on(other)
+
+
 def test_batches_and_empty_docs():
     nlp = ready("joint")
     docs = random_docs(nlp, 30)

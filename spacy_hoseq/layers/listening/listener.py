@@ -4,8 +4,8 @@ tagger come in, with their probabilities.
 Linked by spaCy as its Tok2Vec listeners are. In an update the tagger hands over its labels
 (`Upstream`) with the way back into its weights. At prediction, and where the tagger is frozen and
 annotates, they wait beside the Doc, as long as it lives in this process: a Doc that is saved, or
-sent to another process, is as light as without. If the tagger annotated it in another process, it
-is asked once more.
+sent to another process, is as light as without. If the tagger annotated it in another process, or
+tokens were merged or split since, it is asked once more.
 """
 
 import weakref
@@ -48,7 +48,8 @@ from ...features.sequences import WordDocs, by_doc, sequence_lengths
 from ...words import original_of
 
 Output = Literal["one_best", "marginals"]
-OnDoc = Dict[str, Dict[str, Any]]  # {component name: {output: {"entries": (E,), "pairs": (A,)}}}
+# {component name: {output: {"size": words, "entries": (E,), "pairs": (A,)}}}
+OnDoc = Dict[str, Dict[str, Any]]
 HANDED: "WeakKeyDictionary[Doc, OnDoc]" = WeakKeyDictionary()
 SAVED = (
     "._.",
@@ -154,15 +155,16 @@ def write_upstream(
     name: str,
     output: Output,
     labels: UpstreamLabels,
-    sizes: Optional[Ints] = None,
+    sizes: Optional[List[int]] = None,
 ) -> None:
     """Leave the labels of the component `name` beside its docs. sizes: words of each Doc, which
     alone are counted in what lies there, and when it is read; None = all tokens are words."""
     tokens, _, _, _, later, _ = labels.probable
+    n_words = list(map(len, docs)) if sizes is None else sizes
     entries, pairs = _records(labels)
     parts: Iterable[Tuple[NDArray[Any], NDArray[Any]]] = [(entries, pairs)]
     if len(docs) != 1:
-        ends = np.cumsum([len(doc) for doc in docs] if sizes is None else sizes, dtype=np.intp)
+        ends = np.cumsum(n_words, dtype=np.intp)
         starts = np.append(0, ends)[:-1]
         entry_ends = np.searchsorted(tokens, ends)
         entry_starts = np.searchsorted(tokens, starts)
@@ -178,8 +180,9 @@ def write_upstream(
             _split(pairs, pair_starts, pair_ends),
             strict=True,
         )
-    for doc, (entries_here, pairs_here) in zip(docs, parts, strict=True):
+    for doc, size, (entries_here, pairs_here) in zip(docs, n_words, parts, strict=True):
         HANDED.setdefault(doc, {}).setdefault(name, {})[output] = {
+            "size": size,
             "entries": entries_here,
             "pairs": pairs_here,
         }
@@ -203,7 +206,10 @@ def write_best(docs: Sequence[Doc], name: str, words: WordDocs, values: Keys) ->
     """The same of the best labels, each with probability 1. values (N,): what stands for them in
     keys, of all words."""
     for doc, of_doc in zip(docs, by_doc(values, words), strict=True):
-        HANDED.setdefault(doc, {}).setdefault(name, {})["one_best"] = {"values": of_doc.copy()}
+        HANDED.setdefault(doc, {}).setdefault(name, {})["one_best"] = {
+            "size": len(of_doc),
+            "values": of_doc.copy(),
+        }
 
 
 def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[Any]]:
@@ -264,11 +270,12 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
 
 
 def handed_over(doc: Doc, name: str, output: Output) -> Any:
-    """What lies beside a Doc, None if there is nothing."""
-    original = original_of(doc)
-    data: Dict[Any, Any] = original.user_data
-    known = HANDED.get(original) or data.get(SAVED) or {}
-    return known.get(name, {}).get(output)
+    """What lies beside a Doc, None if there is nothing, or it is of other tokens: they were merged
+    or split since."""
+    original: Any = original_of(doc)
+    known = HANDED.get(original) or original.user_data.get(SAVED) or {}
+    handed = known.get(name, {}).get(output, {})
+    return handed if handed and handed.get("size", len(doc)) == len(doc) else None
 
 
 def _at_least(probable: ProbableLabels, threshold: float) -> ProbableLabels:
@@ -396,8 +403,8 @@ def forward(model: MarginalListener, docs: List[Doc], is_train: bool) -> Tuple[H
 
 
 def known_labels(model: MarginalListener, docs: List[Doc]) -> Heard:
-    """What the tagger has left beside docs. Of those that were saved or sent to another process
-    since, it is asked once more. RAISES ValueError [HS100]."""
+    """What the tagger has left beside docs. Of those that were saved, sent to another process or
+    retokenized since, it is asked once more. RAISES ValueError [HS100]."""
     asked = model.upstream_name, model.output, model.threshold
     try:
         return read_upstream(docs, *asked)
