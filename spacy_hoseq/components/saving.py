@@ -3,7 +3,7 @@ it is used."""
 
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar, Union
 
 import srsly
 from spacy.pipeline import TrainablePipe
@@ -96,7 +96,7 @@ class SavedComponent(TrainablePipe):
             self._find_tables(None)
             return None if MODEL in exclude else message.get(MODEL)
 
-        self._load("bytes", read)
+        self._load("bytes", read, exclude)
         return self
 
     def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
@@ -109,12 +109,17 @@ class SavedComponent(TrainablePipe):
             self._find_tables(Path(path))
             return None if MODEL in exclude else (Path(path) / MODEL).read_bytes()
 
-        self._load(str(path), read)
+        self._load(str(path), read, exclude)
         return self
 
-    def _load(self, where: str, read: Callable[[], Optional[bytes]]) -> None:
-        """read: reads all but the model, and gives its bytes, None if it is not asked for."""
-        self.forget_calibration()
+    def _load(
+        self, where: str, read: Callable[[], Optional[bytes]], exclude: Sequence[str]
+    ) -> None:
+        """read: reads all but the model, and gives its bytes, None if it is not asked for. exclude:
+        what is not read; without `cfg` the model has to be one of what the component has
+        already."""
+        if CFG not in exclude:
+            self.forget_calibration()
         before = dict(self.cfg)
         older = False
         try:
@@ -128,7 +133,8 @@ class SavedComponent(TrainablePipe):
             self._labels_changed()
             if data is not None:
                 older = not has_digest(data) and is_older(data)
-            problem = "" if data is None else self._foreign(data, saved.get(DIGEST), older)
+                digest = digest_in(data) if CFG in exclude and not older else saved.get(DIGEST)
+            problem = "" if data is None else self._foreign(data, digest, older)
             problem = problem or self._problem(data)
         except Exception as error:
             raise ValueError(
@@ -157,11 +163,13 @@ class SavedComponent(TrainablePipe):
             return ""
         problem = "labels and weights are damaged, not of one training, or made for another representation"
         tables = ", ".join(self._table_digests())
-        if not tables:
-            return problem
         return (
-            f"{problem}, or tables of the vocabulary ({tables}) are others or missing (a component that was taken "
-            "from another pipeline brings them when it is first used: use it, then save the pipeline)"
+            problem
+            if not tables
+            else (
+                f"{problem}, or tables of the vocabulary ({tables}) are others or missing (a component that was taken "
+                "from another pipeline brings them when it is first used: use it, then save the pipeline)"
+            )
         )
 
     def _meaning(self) -> Dict[str, object]:

@@ -123,6 +123,28 @@ def test_model_that_is_excluded_in_loading():
     assert tagger_of(other).labels == LABELS
 
 
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_settings_and_labels_that_are_excluded_in_loading(calibrated, tmp_path):
+    """The component keeps its own: weights have to be of these labels."""
+    nlp = trained()
+    tagger = tagger_of(nlp)
+    if calibrated:
+        tagger.cfg["temperature"] = 2.0
+        tagger.cfg["conformal"] = {"labels": [0.1, 0.2]}
+    tagger.to_disk(tmp_path)
+    other = reloaded(nlp)
+    train(other, 3, CORPUS[:2])
+    tagger_of(other).cfg.update(tagger.cfg)
+    before = dict(tagger_of(other).cfg)
+    tagger_of(other).from_bytes(tagger.to_bytes(exclude=["cfg"]), exclude=["cfg"])
+    assert tagger_of(other).to_bytes() == tagger.to_bytes() and tagger_of(other).cfg == before
+    tagger_of(other).from_disk(tmp_path, exclude=["cfg"])
+    assert tagger_of(other).to_bytes() == tagger.to_bytes()
+    tagger_of(other).cfg["labels"] = [*LABELS[::-1]]
+    with pytest.raises(ValueError, match=r"\[HS064\]"):
+        tagger_of(other).from_disk(tmp_path, exclude=["cfg"])
+
+
 def test_settings_are_those_of_the_config(tmp_path):
     """Weights, labels and the tag dictionary are loaded; settings can be changed in loading."""
     ready().to_disk(tmp_path)
