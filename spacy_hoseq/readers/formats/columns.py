@@ -27,6 +27,7 @@ from .entity_tags import (
 
 # of a sentence in CoNLL-U: a word, several words, an empty word
 _FIRST_ID = re.compile(r"1(-\d+)?|0\.1")
+_COMMENT = re.compile(r"# +\S+( id)? = ")
 
 
 class Columns(NamedTuple):
@@ -67,7 +68,7 @@ def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Item
         representation = representation_of(_tags_of(path, encodings, columns))
     rows: List[List[str]] = []
     problem: Optional[Problem] = None
-    for line in read_lines(path, encodings):
+    for line in _without_comments(read_lines(path, encodings), columns.separator):
         if isinstance(line, Line) and not line.text.strip(" \t"):
             if problem or rows:
                 yield problem or _sentence(rows, columns, representation)
@@ -100,6 +101,35 @@ def _is_conllu(lines: Iterable[Union[Line, Problem]], columns: Columns) -> bool:
             and (commented or columns.word == 1)
         )
     return False
+
+
+def _without_comments(
+    lines: Iterable[Union[Line, Problem]], separator: str
+) -> Iterator[Union[Line, Problem]]:
+    """All lines but comments: those with "#" before the words of a sentence that are "# key = value",
+    or have fewer columns than the line of the first word."""
+    held: List[Line] = []
+    is_inside = False
+    for line in lines:
+        if isinstance(line, Line) and line.text.startswith("#") and not is_inside:
+            held.append(line)
+            continue
+        first = line.text if isinstance(line, Line) else ""
+        yield from _words_among(held, first, separator)
+        held = []
+        is_inside = isinstance(line, Problem) or bool(line.text.strip(" \t"))
+        yield line
+    yield from _words_among(held, "", separator)
+
+
+def _words_among(held: List[Line], first: str, separator: str) -> List[Line]:
+    separator = separator or ("\t" if "\t" in first else "")
+    least = len(_fields(first, separator))
+    return [
+        line
+        for line in held
+        if not _COMMENT.match(line.text) and len(_fields(line.text, separator)) >= least
+    ]
 
 
 def _row(line: Line, columns: Columns, path: Path) -> Union[List[str], Problem]:
@@ -144,7 +174,7 @@ def _sentence(rows: List[List[str]], columns: Columns, representation: str) -> S
 
 def _tags_of(path: Path, encodings: Sequence[str], columns: Columns) -> Iterator[str]:
     """The entity tags of a file, as far as it can be read."""
-    for line in read_lines(path, encodings):
+    for line in _without_comments(read_lines(path, encodings), columns.separator):
         if isinstance(line, Line) and line.text.strip(" \t"):
             row = _row(line, columns, path)
             if not isinstance(row, Problem):
@@ -157,7 +187,8 @@ def dropped_entity_columns(
     """Numbers of the columns, from 1, that look like entity tags in the first lines and are not
     read as such."""
     rows: List[List[str]] = []
-    for line in islice(read_lines(path, encodings), n_lines):
+    lines = _without_comments(read_lines(path, encodings), columns.separator)
+    for line in islice(lines, n_lines):
         if isinstance(line, Line) and line.text.strip():
             rows.append(_fields(line.text, columns.separator))
     width = min(map(len, rows), default=0)

@@ -26,7 +26,7 @@ class Format(NamedTuple):
 TREES = [".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees"]
 CTB_GENRES = [".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs"]
 TAGGED = [".txt", ".tagged", ".pos"]
-COLUMNS = [".tsv", ".txt", ".conll", ".bio", ".iob", ".bmes", ".bioes"]
+COLUMNS = [".tsv", ".txt", ".conll", ".bio", ".iob", ".iob2", ".bmes", ".bioes"]
 
 
 def tree_format(chunks: bool, unescape: bool) -> Format:
@@ -70,7 +70,7 @@ def mixed_format(
     """Files of several formats, told by their endings; .txt tells nothing."""
     forms = {".conllu": conllu, ".tagged": tagged, ".pos": tagged}
     forms.update(dict.fromkeys(trees.suffixes, trees))
-    forms.update(dict.fromkeys((".tsv", ".conll", ".bio", ".iob"), columns))
+    forms.update(dict.fromkeys((".tsv", ".conll", ".bio", ".iob", ".iob2"), columns))
     forms.update(dict.fromkeys((".bmes", ".bioes"), characters))
 
     def read(path: Path, encodings: Sequence[str]) -> Items:

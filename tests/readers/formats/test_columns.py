@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from spacy_hoseq.readers.formats.columns import Columns, read_columns
+from spacy_hoseq.readers.formats.columns import Columns, dropped_entity_columns, read_columns
 from spacy_hoseq.readers.formats.entity_tags import (
     EXPECTED_TAG,
     entities_of_tags,
@@ -46,6 +46,31 @@ def test_chosen_columns(tmp_path):
     assert read(tmp_path, text, Columns(3, -1, 0)) == [Sentence(words, tags)]
     assert read(tmp_path, text, Columns(3, 0, 2)) == [Sentence(words, None, None, entities)]
     assert read(tmp_path, "a,b|N\n", Columns(separator="|")) == [Sentence(["a,b"], ["N"])]
+
+
+COMMENTS = {  # of Universal NER, GermEval, MultiCoNER, a file of two columns
+    "1\tAnn\tB-PER\t-\ta\n2\tsang\tO\t-\ta\n": ["# newdoc", "# sent_id = 1", "# text = Ann sang"],
+    "1\tAnn\tB-PER\tO\n2\tsang\tO\tO\n": ["#\thttp://example.org/a [2010-04-12]"],
+    "_ Ann B-PER _\n_ sang O _\n": ["# id 5239d808\tdomain=en"],
+    "_ Ann B-PER\n_ sang O\n": ["# sent_id = 1", "# newdoc id = a"],
+}
+
+
+@pytest.mark.parametrize("rows", COMMENTS)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_comments(tmp_path, rows, end):
+    text = "".join(f"{line}\n" for line in COMMENTS[rows]) + rows
+    columns = Columns(2, 0, 3)
+    expected = [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])] * 2
+    assert read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), columns) == expected
+    assert dropped_entity_columns(tmp_path / "a.tsv", ["utf-8"], columns._replace(entity=0)) == [3]
+
+
+def test_a_number_sign_can_be_a_word(tmp_path):
+    first = "#\tSYM\n1\tCD\n"
+    second = "#a\tNN\n#\tSYM\n"
+    expected = [Sentence(["#", "1"], ["SYM", "CD"]), Sentence(["#a", "#"], ["NN", "SYM"]), Sentence(["#"], ["SYM"])]
+    assert read(tmp_path, f"{first}\n{second}\n# SYM\n", Columns()) == expected
 
 
 def test_a_space_can_be_a_character(tmp_path):
