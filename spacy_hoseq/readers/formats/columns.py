@@ -68,7 +68,7 @@ def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Item
         representation = representation_of(_tags_of(path, encodings, columns))
     rows: List[List[str]] = []
     problem: Optional[Problem] = None
-    for line in _without_comments(read_lines(path, encodings), columns.separator):
+    for line in _without_comments(path, encodings, columns.separator):
         if isinstance(line, Line) and not line.text.strip(" \t"):
             if problem or rows:
                 yield problem or _sentence(rows, columns, representation)
@@ -104,32 +104,22 @@ def _is_conllu(lines: Iterable[Union[Line, Problem]], columns: Columns) -> bool:
 
 
 def _without_comments(
-    lines: Iterable[Union[Line, Problem]], separator: str
+    path: Path, encodings: Sequence[str], separator: str
 ) -> Iterator[Union[Line, Problem]]:
     """All lines but comments: those with "#" before the words of a sentence that are "# key = value",
-    or have fewer columns than the line of the first word."""
-    held: List[Line] = []
-    is_inside = False
-    for line in lines:
-        if isinstance(line, Line) and line.text.startswith("#") and not is_inside:
-            held.append(line)
-            continue
-        first = line.text if isinstance(line, Line) else ""
-        yield from _words_among(held, first, separator)
-        held = []
-        is_inside = isinstance(line, Problem) or bool(line.text.strip(" \t"))
-        yield line
-    yield from _words_among(held, "", separator)
-
-
-def _words_among(held: List[Line], first: str, separator: str) -> List[Line]:
+    or have fewer columns than the first word of the file."""
+    texts = (line.text for line in read_lines(path, encodings) if isinstance(line, Line))
+    first = next((text for text in texts if text.strip() and not text.startswith("#")), "")
     separator = separator or ("\t" if "\t" in first else "")
-    least = len(_fields(first, separator))
-    return [
-        line
-        for line in held
-        if not _COMMENT.match(line.text) and len(_fields(line.text, separator)) >= least
-    ]
+    is_inside = False
+    for line in read_lines(path, encodings):
+        text = line.text if isinstance(line, Line) else ""
+        if text.startswith("#") and not is_inside:
+            n_fewer = len(_fields(first, separator)) - len(_fields(text, separator))
+            if n_fewer > 0 or _COMMENT.match(text):
+                continue
+        is_inside = bool(text.strip())
+        yield line
 
 
 def _row(line: Line, columns: Columns, path: Path) -> Union[List[str], Problem]:
@@ -174,11 +164,10 @@ def _sentence(rows: List[List[str]], columns: Columns, representation: str) -> S
 
 def _tags_of(path: Path, encodings: Sequence[str], columns: Columns) -> Iterator[str]:
     """The entity tags of a file, as far as it can be read."""
-    for line in _without_comments(read_lines(path, encodings), columns.separator):
-        if isinstance(line, Line) and line.text.strip(" \t"):
-            row = _row(line, columns, path)
-            if not isinstance(row, Problem):
-                yield row[_index(columns.entity)]
+    lines = _without_comments(path, encodings, columns.separator)
+    words = (line for line in lines if isinstance(line, Line) and line.text.strip(" \t"))
+    rows = (_row(word, columns, path) for word in words)
+    yield from (row[_index(columns.entity)] for row in rows if not isinstance(row, Problem))
 
 
 def dropped_entity_columns(
@@ -186,11 +175,9 @@ def dropped_entity_columns(
 ) -> List[int]:
     """Numbers of the columns, from 1, that look like entity tags in the first lines and are not
     read as such."""
-    rows: List[List[str]] = []
-    lines = _without_comments(read_lines(path, encodings), columns.separator)
-    for line in islice(lines, n_lines):
-        if isinstance(line, Line) and line.text.strip():
-            rows.append(_fields(line.text, columns.separator))
+    lines = islice(_without_comments(path, encodings, columns.separator), n_lines)
+    words = (line for line in lines if isinstance(line, Line) and line.text.strip())
+    rows = [_fields(word.text, columns.separator) for word in words]
     width = min(map(len, rows), default=0)
     read = {columns.word, columns.entity if columns.entity > 0 else width}
     if not columns.entity:

@@ -70,7 +70,7 @@ def test_a_number_sign_can_be_a_word(tmp_path):
     first = "#\tSYM\n1\tCD\n"
     second = "#a\tNN\n#\tSYM\n"
     expected = [Sentence(["#", "1"], ["SYM", "CD"]), Sentence(["#a", "#"], ["NN", "SYM"]), Sentence(["#"], ["SYM"])]
-    assert read(tmp_path, f"{first}\n{second}\n# SYM\n", Columns()) == expected
+    assert read(tmp_path, f"{first}\n{second}\n#\tSYM\n", Columns()) == expected
 
 
 def test_a_space_can_be_a_character(tmp_path):
