@@ -21,6 +21,8 @@ import re
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Union
 
+from spacy.parts_of_speech import IDS as POS
+
 from ..files import Line, read_lines
 from ..sentences import Items, Problem, Sentence
 
@@ -28,6 +30,7 @@ N_COLUMNS = 10
 _WORD = re.compile(r"[1-9][0-9]*")
 _RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY = re.compile(r"[0-9]+\.[1-9][0-9]*")
+_FEATURES = re.compile(r"_?|[^=|]*=[^=|]*(\|[^=|]*=[^=|]*)*")
 _NO_SPACE = re.compile(r"(^|\|)SpaceAfter=No($|\|)")
 
 
@@ -100,10 +103,10 @@ class _Block:
             return ""
         if not _WORD.fullmatch(number) or int(number) != len(self.rows) + 1:
             return f"the id {len(self.rows) + 1}"
-        if fields[6] != "_" and not fields[6].isdecimal():
-            return "the number of the head in column 7"
-        self.rows.append(_row(fields, has_space))
-        return ""
+        expected = _expected(fields)
+        if not expected:
+            self.rows.append(_row(fields, has_space))
+        return expected
 
     def finished(self) -> Union[Sentence, Problem]:
         """The sentence, or the first problem."""
@@ -156,6 +159,16 @@ def read_conllu(path: Path, encodings: Sequence[str], cut: bool = False) -> Item
 def _located(item: Union[Sentence, Problem], number: int) -> Union[Sentence, Problem]:
     """Give a problem of a whole block the number of the line where the block ends."""
     return item._replace(line=number) if isinstance(item, Problem) and not item.line else item
+
+
+def _expected(fields: List[str]) -> str:
+    """What should stand in the first column of a word that has something else; "" = all are good."""
+    is_good = {
+        "a universal part of speech in column 4": _content(fields[3]) in POS,
+        "features in column 6, such as Case=Nom|Number=Sing": _FEATURES.fullmatch(fields[5]),
+        "the number of the head in column 7": fields[6] == "_" or fields[6].isdecimal(),
+    }
+    return next((expected for expected, good in is_good.items() if not good), "")
 
 
 def _row(fields: List[str], has_space: bool) -> _Row:
@@ -217,8 +230,8 @@ def _merged(rows: List[_Row], token: _Range) -> _Row:
     root = next((row for row in parts if row.head not in inside), parts[0])
     return root._replace(
         form=token.form,
-        lemma=" ".join(row.lemma for row in parts),
-        tag="_".join(row.tag for row in parts),
+        lemma=" ".join(row.lemma for row in parts if row.lemma),
+        tag="_".join(row.tag for row in parts if row.tag),
         features=united([row.features for row in parts]),
         has_space=token.has_space,
     )

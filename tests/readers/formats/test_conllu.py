@@ -67,6 +67,9 @@ def test_docs_are_those_of_the_converter_of_spacy(tmp_path):
         ("1-1	ab" + "	_" * 8, 1, "a range that begins with 1"),
         ("1-2	ab" + "	_" * 8 + "\n1	a" + "	_" * 8, 3, "2 words, got 1"),
         ("1	a	_	X	_	_	root	_	_	_", 1, "number of the head"),
+        ("1	a	_	NOMEN	_	_	0	root	_	_", 1, "a universal part of speech"),
+        ("1	a	_	X	_	Plural	0	root	_	_", 1, "features in column 6"),
+        ("1	a	_	X	_	A=B|C=D=E	0	root	_	_", 1, "features in column 6"),
         ("1	a\0" + "	_" * 8, 1, "text in utf-8"),
     ],
 )
@@ -75,6 +78,12 @@ def test_a_sentence_that_cannot_be_read_is_a_problem_and_the_next_is_read(tmp_pa
     problem, sentence = read(tmp_path / "a.conllu", f"{line}\n\n{good}\n")
     assert isinstance(problem, Problem) and problem.line == number and expected in problem.expected
     assert sentence.words == ["fine"]
+
+
+def test_a_multi_word_token_has_no_annotation_that_its_words_lack(tmp_path):
+    lines = ["1-2	zum" + "	_" * 8, "1	zu" + "	_" * 8, "2	dem" + "	_" * 8]
+    (sentence,) = read(tmp_path / "a.conllu", "\n".join(lines))
+    assert (sentence.tags, sentence.lemmas, sentence.morphs) == ([""], [""], [""])
 
 
 def test_annotation_that_is_missing(tmp_path):
