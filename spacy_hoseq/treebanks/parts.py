@@ -22,6 +22,7 @@ from .source import PARTS, Treebank
 SENTENCES = 10  # of a Doc
 MULTIWORD = "multiword"  # of `doc.user_data`
 DIVIDED = {"test": 8, "dev": 9}  # of ten groups, from 0
+LAYERS = {"TAG": "tag_", "POS": "pos_", "MORPH": "morph", "LEMMA": "lemma_"}  # -> of tokens
 
 
 class Contents(NamedTuple):
@@ -51,10 +52,15 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     docs["train"] = [doc for i, doc in enumerate(pool) if i % SENTENCES not in missing]
     for place, part in missing.items():
         docs[part] = pool[place::SENTENCES]
-    for part in PARTS:
-        if not docs[part]:
-            problem = f"no sentences for the part {part}: {len(pool)} groups of {SENTENCES} sentences in all"
-            raise ValueError(Errors.HS191.format(name=treebank.name, problem=problem))
+    problems = [
+        f"no sentences for the part {part}: {len(pool)} groups of {SENTENCES} sentences in all"
+        for part in PARTS
+        if not docs[part]
+    ]
+    if not problems and not layers_of(docs["train"]):
+        problems.append("its training sentences have no tags, parts of speech, features or lemmas")
+    if problems:
+        raise ValueError(Errors.HS191.format(name=treebank.name, problem=problems[0]))
     attributes = conllu_format().attributes
     for part in PARTS:
         DocBin(attrs=[*attributes, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
@@ -83,8 +89,11 @@ def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
 
 def layers_of(docs: List[Doc]) -> List[str]:
     """What of "TAG", "POS", "MORPH" and "LEMMA" the Docs have."""
-    names = ("TAG", "POS", "MORPH", "LEMMA")
-    return [name for name in names if any(doc.has_annotation(name) for doc in docs)]
+    return [
+        name
+        for name, attribute in LAYERS.items()
+        if any(str(getattr(token, attribute)) for doc in docs for token in doc)
+    ]
 
 
 def _sentences(name: str, items: Iterable[Any]) -> Iterator[Sentence]:

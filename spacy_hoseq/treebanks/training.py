@@ -34,7 +34,7 @@ from ..readers.annotated import read_docs
 from ..recipes import recipe
 from ..segmentation import CharacterTokenizer
 from .multiword import add_words
-from .parts import Contents
+from .parts import Contents, layers_of
 
 MORPHOLOGIZER = "hoseq_morphologizer"
 LEMMATIZER = "hoseq_lemmatizer"
@@ -44,6 +44,7 @@ TOKENIZER = "spacy_hoseq.CharacterTokenizer.v1"
 WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
 MEASURED_WORDS = 6_000  # of the development part, by which a model is compacted and calibrated
+SCORES = {"TAG": "tag_acc", "POS": "pos_acc", "MORPH": "morph_acc", "LEMMA": "lemma_acc"}
 TOLERANCE = 0.001  # of each accuracy, for a smaller model
 
 
@@ -61,14 +62,14 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
     config = Config().from_str(recipe(name, lang), interpolate=False)
     if name != "treebank":
         return config
-    layers = contents["train"].layers
+    layers = {*contents["train"].layers} & {*contents["dev"].layers}
     components = config["components"]
     training = config["training"]
     least, most = EPOCHS
     training["max_epochs"] = max(least, min(most, WORDS // max(1, contents["train"].words)))
     if "LEMMA" not in layers:
         _remove(config, LEMMATIZER, ["lemma_acc"])
-    if not {"POS", "MORPH"} & set(layers):
+    if not {"POS", "MORPH"} & layers:
         _remove(config, MORPHOLOGIZER, ["pos_acc", "morph_acc", "tag_acc"])
     if lexicons.clusters or lexicons.forms:
         table = {
@@ -147,13 +148,17 @@ def join(work: Path) -> Language:
 
 
 def measure(nlp: Language, path: Path) -> Dict[str, Any]:
-    """Scores on a .spacy file: "gold" with its words and sentences, "raw" from its text."""
+    """Scores on a .spacy file: "gold" with its words and sentences, "raw" from its text. None of what
+    it does not have."""
     docs = list(read_docs([path], nlp.vocab, 0))
     raw = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     scores = {"gold": nlp.evaluate(dev_examples(nlp, path)), "raw": nlp.evaluate(raw)}
     if SENTENCES not in nlp.pipe_names:  # those of the tokenizer
         scores["raw"] = {**scores["raw"], **Scorer.score_spans(raw, "sents")}
-    return {**scores, "words": sum(map(len, docs))}
+    layers = layers_of(docs)
+    absent = {score: None for layer, score in SCORES.items() if layer not in layers}
+    told = {words: {**of_words, **absent} for words, of_words in scores.items()}
+    return {**told, "words": sum(map(len, docs))}
 
 
 def save(nlp: Language, meta: Dict[str, Any], output: Path, *, overwrite: bool) -> None:

@@ -48,6 +48,13 @@ def test_too_few_sentences(tmp_path):
         written(tmp_path, train=50, dev=10, test=0)
 
 
+def test_layers_that_no_word_has(tmp_path):
+    contents, _ = written(tmp_path, columns=(2,))
+    assert contents["train"].layers == ["TAG", "POS"]
+    with pytest.raises(ValueError, match=r"\[HS191\].*no tags, parts of speech, features or lemmas"):
+        written(tmp_path, columns=())
+
+
 def test_damaged(tmp_path):
     folder = tiny.write(tmp_path / "treebank")
     (folder / "en_tiny-ud-dev.conllu").write_text("1\tword\n\n", encoding="utf8")
