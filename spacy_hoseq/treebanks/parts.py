@@ -22,6 +22,7 @@ from .source import PARTS, Treebank
 SENTENCES = 10  # of a Doc
 MULTIWORD = "multiword"  # of `doc.user_data`
 DIVIDED = {"test": 8, "dev": 9}  # of ten groups, from 0
+LEAST = {"train": 1, "dev": 2, "test": 1}  # texts; calibration needs two
 LAYERS = {"TAG": "tag_", "POS": "pos_", "MORPH": "morph", "LEMMA": "lemma_"}  # -> of tokens
 
 
@@ -52,10 +53,12 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     docs["train"] = [doc for i, doc in enumerate(pool) if i % SENTENCES not in missing]
     for place, part in missing.items():
         docs[part] = pool[place::SENTENCES]
+    if len(docs["dev"]) < LEAST["dev"]:
+        docs["dev"] = [sentence.as_doc() for doc in docs["dev"] for sentence in doc.sents]
     problems = [
-        f"no sentences for the part {part}: {len(pool)} groups of {SENTENCES} sentences in all"
-        for part in PARTS
-        if not docs[part]
+        f"too few sentences for the part {part}: {len(pool)} groups of {SENTENCES} sentences in all"
+        for part, least in LEAST.items()
+        if len(docs[part]) < least
     ]
     if not problems and not layers_of(docs["train"]):
         problems.append("its training sentences have no tags, parts of speech, features or lemmas")

@@ -43,6 +43,15 @@ def test_without_a_test_part(tmp_path):
     assert contents["test"].made and not contents["dev"].made
 
 
+def test_a_small_dev_part(tmp_path):
+    """Calibration needs two texts: those of ten sentences are as they are if there are as many."""
+    _, parts = written(tmp_path, train=40, dev=10, test=10)
+    assert {part: len(docs) for part, docs in parts.items()} == {"train": 4, "dev": 10, "test": 1}
+    assert parts["dev"][0] == "The dog sees here. "
+    with pytest.raises(ValueError, match=r"\[HS191\].*part dev"):
+        written(tmp_path, train=40, dev=1, test=10)
+
+
 def test_too_few_sentences(tmp_path):
     with pytest.raises(ValueError, match=r"\[HS191\].*part test"):
         written(tmp_path, train=50, dev=10, test=0)
