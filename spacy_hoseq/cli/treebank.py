@@ -112,8 +112,8 @@ def run(
     if not parts.exists():
         msg.info(f"{treebank.name}, language {treebank.lang}: reading")
         corpus.mkdir(parents=True, exist_ok=True)
-        write_contents(parts, write_parts(treebank, corpus, progress))
-    contents = read_contents(parts)
+        write_contents(parts, treebank, write_parts(treebank, corpus, progress))
+    contents = read_contents(parts, treebank)
     if raw is not None:
         clusters = with_clusters(raw, treebank.lang, work / "clusters.tsv")
         lexicons = lexicons._replace(clusters=clusters)

@@ -29,12 +29,14 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..compaction.pipeline import compact_pipeline, dev_examples, save_compact
+from ..errors import Errors
 from ..inspection.calibration import calibrate
 from ..readers.annotated import read_docs
 from ..recipes import recipe
 from ..segmentation import CharacterTokenizer
 from .multiword import add_words
 from .parts import Contents, layers_of
+from .source import Treebank
 
 MORPHOLOGIZER = "hoseq_morphologizer"
 LEMMATIZER = "hoseq_lemmatizer"
@@ -45,6 +47,7 @@ WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
 MEASURED_WORDS = 6_000  # of the development part, by which a model is compacted and calibrated
 SCORES = {"TAG": "tag_acc", "POS": "pos_acc", "MORPH": "morph_acc", "LEMMA": "lemma_acc"}
+SOURCE = "treebank"  # key in parts.json
 TOLERANCE = 0.001  # of each accuracy, for a smaller model
 
 
@@ -176,12 +179,19 @@ def some_of(examples: List[Example]) -> List[Example]:
     return examples[:: max(1, n_words // MEASURED_WORDS)]
 
 
-def write_contents(path: Path, contents: Dict[str, Contents]) -> None:
-    srsly.write_json(path, {part: each._asdict() for part, each in contents.items()})
+def write_contents(path: Path, treebank: Treebank, contents: Dict[str, Contents]) -> None:
+    parts = {part: each._asdict() for part, each in contents.items()}
+    srsly.write_json(path, {SOURCE: [treebank.name, treebank.lang], **parts})
 
 
-def read_contents(path: Path) -> Dict[str, Contents]:
-    return {part: Contents(**fields) for part, fields in srsly.read_json(path).items()}
+def read_contents(path: Path, treebank: Treebank) -> Dict[str, Contents]:
+    """RAISES ValueError [HS191]: the parts are those of another treebank."""
+    parts = srsly.read_json(path)
+    name, lang = parts.pop(SOURCE, (treebank.name, treebank.lang))
+    if (name, lang) != (treebank.name, treebank.lang):
+        problem = f"{path} is of {name}, language {lang}; give another --output, or remove {path.parents[1]}"
+        raise ValueError(Errors.HS191.format(name=treebank.name, problem=problem))
+    return {part: Contents(**fields) for part, fields in parts.items()}
 
 
 def _remove(config: Config, component: str, scores: List[str]) -> None:
