@@ -110,8 +110,12 @@ def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Pat
 
 def rules_suffice(work: Path, lang: str) -> bool:
     """Whether spaCy's rules for the language cut the texts of the development part into words at
-    least as well as the trained tokenizer does."""
-    nlp = spacy.blank(lang)
+    least as well as the trained tokenizer does. They do not if they need a package that is not
+    there, as those of Japanese, Korean, Thai and Vietnamese."""
+    try:
+        nlp = spacy.blank(lang)
+    except ImportError:
+        return False
     docs = list(read_docs([work / "corpus" / "dev.spacy"], nlp.vocab, 0))
     by_rules = token_f(nlp, docs)
     with_tokenizer(nlp, work)

@@ -8,7 +8,7 @@ from spacy.util import load_model_from_config
 import spacy_hoseq
 from spacy_hoseq.treebanks.parts import Contents
 from spacy_hoseq.treebanks.source import Treebank
-from spacy_hoseq.treebanks.training import Lexicons, config_for, read_contents, save, write_contents
+from spacy_hoseq.treebanks.training import Lexicons, config_for, read_contents, rules_suffice, save, write_contents
 
 ALL = ["TAG", "POS", "MORPH", "LEMMA"]
 
@@ -59,6 +59,14 @@ def test_lexicons(tmp_path):
     assert config["components"]["hoseq_morphologizer"]["model"]["emissions"]["templates"]["classes"] == 2
     assert config["initialize"]["components"]["hoseq_lemmatizer"]["lexicon"]["path"] == str(paths["lemmas"])
     load_model_from_config(config.interpolate(), auto_fill=True, validate=True)
+
+
+def test_rules_that_need_a_package(tmp_path, monkeypatch):
+    def blank(lang):
+        raise ImportError(lang)
+
+    monkeypatch.setattr(spacy, "blank", blank)
+    assert not rules_suffice(tmp_path, "th")
 
 
 @pytest.mark.parametrize("load, lang, n_parts", [(spacy.blank, "zh", 1), (spacy_hoseq.load, "cy", 2)])
