@@ -78,14 +78,13 @@ def treebank_cli(
 
     DOCS: docs/tasks/treebank.md
     """
-    work = output.with_name(f"{output.name}-training")
     check_output(output, overwrite=force)
+    work = output.with_name(f"{output.name}-training")
     if (folder is None) == (not fetch):
         expected = "its folder, or its name after --download, not both"
         raise ValueError(
             Errors.HS159.format(what="one treebank", source="the command", expected=expected)
         )
-    work.mkdir(parents=True, exist_ok=True)
     source = folder or (work / "treebank" / fetch)
     if fetch and not source.is_dir():
         source = download(fetch, work / "treebank")
@@ -111,7 +110,6 @@ def run(
     parts = corpus / "parts.json"
     if not parts.exists():
         msg.info(f"{treebank.name}, language {treebank.lang}: reading")
-        corpus.mkdir(parents=True, exist_ok=True)
         write_contents(parts, treebank, write_parts(treebank, corpus, progress))
     contents = read_contents(parts, treebank)
     if raw is not None:

@@ -64,6 +64,7 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
         problems.append("its training sentences have no tags, parts of speech, features or lemmas")
     if problems:
         raise ValueError(Errors.HS191.format(name=treebank.name, problem=problems[0]))
+    folder.mkdir(parents=True, exist_ok=True)
     attributes = conllu_format().attributes
     for part in PARTS:
         DocBin(attrs=[*attributes, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
