@@ -11,7 +11,7 @@ from wasabi import msg, table
 
 from ..compaction.pipeline import check_output
 from ..errors import Errors
-from ..lexicons import bigrams_of, exchange_words
+from ..lexicons import bigrams_of, exchange_words, lemma_lexicon, tag_lexicon
 from ..readers.files import find_files
 from ..treebanks.card import card_of, figures, licence_of, meta_of
 from ..treebanks.parts import write_parts
@@ -89,6 +89,10 @@ def treebank_cli(
     if fetch and not source.is_dir():
         source = download(fetch, work / "treebank")
     treebank = treebank_in(source, lang)
+    if lexicon:
+        tag_lexicon(lexicon)
+    if lemmas:
+        lemma_lexicon(lemmas)
     scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
     print(
         table(

@@ -22,7 +22,7 @@ known one.
 import zlib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
     """RETURNS the classes of words, by key, and how many each has."""
     rows: Dict[int, List[str]] = {}
     n_columns = 0
-    for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
+    for number, line in lines_of(path):
         word, *classes = line.split("\t")
         n_columns = n_columns or len(classes)
         if not word or len(classes) != n_columns or not 1 <= n_columns <= MAX_COLUMNS:
@@ -107,6 +107,17 @@ def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
     return rows, n_columns
 
 
+def lines_of(path: Union[str, Path]) -> Iterable[Tuple[int, str]]:
+    """The lines of a list of words and their numbers, from 1. RAISES ValueError [HS004]: no UTF-8."""
+    try:
+        return enumerate(Path(path).read_text(encoding="utf-8-sig").splitlines(), start=1)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        actual = f"the byte 0x{error.object[error.start]:02X}"
+        problem = Errors.HS004.format(path=path, line=line, expected="words in utf-8", actual=actual)
+        raise ValueError(problem) from error
+
+
 def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
     """The tags of each form in a lexicon, sorted; with features they are
     "NOUN|Case=Nom|Number=Sing".
@@ -114,7 +125,7 @@ def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
     RAISES ValueError [HS004]: a line without a form and a tag, or with more than three columns.
     """
     tags_of: Dict[str, Set[str]] = {}
-    for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
+    for number, line in lines_of(path):
         form, *tag = line.split("\t")
         if not form or not 1 <= len(tag) <= 2 or not tag[0]:
             raise ValueError(

@@ -15,7 +15,7 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..features.word_classes import read_forms
+from ..features.word_classes import lines_of, read_forms
 
 
 def tag_lexicon(
@@ -54,7 +54,7 @@ def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
     if path is None:
         raise ValueError(SpacyErrors.E913)
     lemmas_of: Dict[str, Set[str]] = {}
-    for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
+    for number, line in lines_of(path):
         form, _, rest = line.partition("\t")
         lemma = rest.partition("\t")[0]
         if not form or not lemma:

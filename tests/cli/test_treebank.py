@@ -87,7 +87,12 @@ def test_what_is_missing(tmp_path):
     assert code == 1 and "HS159" in output
     code, output = run(tmp_path, "-o", tmp_path / "en")
     assert code == 1 and "HS074" in output
+    (tmp_path / "small.tsv").write_text("word\n", encoding="utf8")
     tiny.write(tmp_path / "small", train=5, dev=0, test=0)
     code, output = run(tmp_path / "small", "-o", tmp_path / "en")
     assert code == 1 and "HS191" in output
-    assert [path.name for path in tmp_path.iterdir()] == ["small"], "no empty folder is left"
+    for option in ("--lexicon", "--lemmas"):
+        code, output = run(tmp_path / "small", "-o", tmp_path / "en", option, tmp_path / "small.tsv")
+        assert code == 1 and "HS004" in output
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["small", "small.tsv"], "no empty folder is left"

@@ -42,6 +42,18 @@ def test_lines_that_cannot_be(line, path):
         tag_lexicon(path)
 
 
+@pytest.mark.parametrize("read", [tag_lexicon, lemma_lexicon, word_classes])
+def test_bytes(read, path):
+    path.write_bytes("\ufeffthe\tDT\n".encode() + b"caf\xe9\tNN\n")
+    with pytest.raises(ValueError, match=r"\[HS004\].*forms.tsv, line 2: expected words in utf-8.*the byte 0xE9"):
+        read(path)
+
+
+def test_byte_order_mark(path):
+    path.write_bytes("\ufeffthe\tDT\r\n".encode())
+    assert tag_lexicon(path) == lemma_lexicon(path) == {"the": ["DT"]}
+
+
 def test_no_path():
     with pytest.raises(ValueError, match="E913"):
         tag_lexicon(None)
