@@ -42,13 +42,12 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     """One .spacy file for each part, and the multi-word tokens of training. RETURNS what is in them.
     RAISES ValueError [HS191]: a line cannot be read, or there are too few sentences."""
     docs = {part: list(progress(docs_of(treebank, part))) for part in (*PARTS, "")}
-    pool = [*docs.pop("")]
+    pool = docs["train"] + docs.pop("")
     given = {part for part in PARTS if docs[part]}
     if not docs["train"]:
-        pool += [doc for part in PARTS for doc in docs[part]]
+        pool += docs["dev"] + docs["test"]
         given = set()
         docs = {part: [] for part in PARTS}
-    pool = [*docs["train"], *pool]
     missing = {DIVIDED[part]: part for part in DIVIDED if part not in given}
     docs["train"] = [doc for i, doc in enumerate(pool) if i % SENTENCES not in missing]
     for place, part in missing.items():
@@ -65,15 +64,14 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     if problems:
         raise ValueError(Errors.HS191.format(name=treebank.name, problem=problems[0]))
     folder.mkdir(parents=True, exist_ok=True)
-    attributes = conllu_format().attributes
+    attributes = [*conllu_format().attributes, "SPACY"]
     for part in PARTS:
-        DocBin(attrs=[*attributes, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
+        DocBin(attributes, docs=docs[part]).to_disk(folder / f"{part}.spacy")
     multiword = [each for doc in docs["train"] for each in doc.user_data[MULTIWORD]]
     srsly.write_json(folder / f"{MULTIWORD}.json", multiword)
-    made = {part: part in missing.values() for part in PARTS}
     return {
-        part: Contents(sum(map(len, docs[part])), layers_of(docs[part]), made[part])
-        for part in PARTS
+        part: Contents(sum(map(len, of_part)), layers_of(of_part), part in missing.values())
+        for part, of_part in docs.items()
     }
 
 
