@@ -34,8 +34,10 @@ class Treebank(NamedTuple):
 
 def treebank_in(folder: Path, lang: str = "") -> Treebank:
     """The treebank in a folder. lang (str): "" = as its files say, "af_afribooms-ud-train.conllu",
-    if spaCy has that language; else "xx". RAISES ValueError [HS074]: no .conllu file."""
-    files = find_files(folder, [".conllu"])
+    if spaCy has that language; else "xx". Files of folders in it (`not-to-release`, with the same
+    sentences) count only if it has none itself. RAISES ValueError [HS074]: no .conllu file."""
+    below = find_files(folder, [".conllu"])
+    files = [file for file in below if file.parent == folder] or below
     by_part: Dict[str, List[Path]] = {}
     for file in files:
         by_part.setdefault(part_of(file), []).append(file)
