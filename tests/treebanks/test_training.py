@@ -8,7 +8,14 @@ from spacy.util import load_model_from_config
 import spacy_hoseq
 from spacy_hoseq.treebanks.parts import Contents
 from spacy_hoseq.treebanks.source import Treebank
-from spacy_hoseq.treebanks.training import Lexicons, config_for, read_contents, rules_suffice, save, write_contents
+from spacy_hoseq.treebanks.training import (
+    Lexicons,
+    config_for,
+    read_contents,
+    rules_suffice,
+    save,
+    write_contents,
+)
 
 ALL = ["TAG", "POS", "MORPH", "LEMMA"]
 
