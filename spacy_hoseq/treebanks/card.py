@@ -93,11 +93,12 @@ def meta_of(
     }
     lang = get_lang_class(treebank.lang).__name__
     raw = {score: scores["raw"][score] for score in GIVEN if scores["raw"].get(score) is not None}
+    written = ", ".join(["sentences", *(FIGURES[score] for score in gold)])
     return {
         "name": name,
         "version": "1.0.0",
         "spacy_version": ">=3.8.13,<3.9.0",  # as pyproject.toml has it
-        "description": f"{lang}: sentences, tags, parts of speech, features and lemmas, from {treebank.name}.",
+        "description": f"{lang}: {written}, from {treebank.name}.",
         "license": treebank.licence or UNKNOWN,
         "sources": sources,
         "performance": {**gold, **raw},

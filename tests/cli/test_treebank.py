@@ -66,7 +66,8 @@ def test_card(made):
     assert "UD_English-Tiny" in card and "| lemmas | 100.0 |" in card and "500 words" in card
     licence = (folder / "LICENSE").read_text(encoding="utf8")
     assert "en_hoseq is licensed under CC0 1.0" in licence and "UD_English-Tiny (Nobody, In Particular)" in licence
-    assert meta["version"] == "1.0.0" and meta["description"].startswith("English: sentences")
+    written = "sentences, tags (XPOS), parts of speech (UPOS), features, lemmas"
+    assert meta["version"] == "1.0.0" and meta["description"] == f"English: {written}, from UD_English-Tiny."
     assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(" ", "").replace("\n", "")
 
 
