@@ -134,8 +134,8 @@ def line_breaks(doc: Doc) -> Keys:
     text = doc.original.text
     starts = doc.original.to_array(IDX)
     places = doc.places
-    before = np.flatnonzero(np.diff(places, prepend=-1) > 1)  # words after white space of its own
-    for i in before.tolist():
+    # words after white space of its own
+    for i in np.flatnonzero(np.diff(places, prepend=-1) > 1).tolist():
         first = int(starts[places[i - 1] + 1]) if i else 0
         space = text[first : int(starts[places[i]])]
         if BREAKS.search(space):

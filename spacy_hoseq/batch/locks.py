@@ -84,8 +84,7 @@ class Locks:
 
     def _owner(self) -> str:
         """What those who hold locks have written into them."""
-        shards = self._owners(f"{ALL}-*-of-*")
-        return ", ".join(shards or self._owners(ALL)) or "unknown"
+        return ", ".join(self._owners(f"{ALL}-*-of-*") or self._owners(ALL)) or "unknown"
 
     def _owners(self, pattern: str) -> List[str]:
         owners: List[str] = []

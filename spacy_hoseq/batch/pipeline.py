@@ -80,8 +80,7 @@ class Loaded:
             docs = self._through(docs, names[place + 1 :])
         else:
             docs = self._through(rows, names)
-        chunks = self._chunks(chunker, docs)
-        return Annotated([*docs], [None] * len(docs), chunks, probabilities)
+        return Annotated([*docs], [None] * len(docs), self._chunks(chunker, docs), probabilities)
 
     def _through(self, rows: Sequence[Union[str, Doc]], names: Sequence[str]) -> List[Doc]:
         """The Docs behind these components."""

@@ -99,8 +99,7 @@ def table_rows(result: Compaction, before: Dict[str, float], after: Dict[str, fl
     for change in result.changes:
         for name in ("features", "weights"):
             old = getattr(change.before, name)
-            new = getattr(change.after, name)
-            rows.append((f"{change.name}: {name}", f"{old:,}", f"{new:,}"))
+            rows.append((f"{change.name}: {name}", f"{old:,}", f"{getattr(change.after, name):,}"))
     for name, old in before.items():
         scale, digits = (1.0, 2) if name == LOADING else (1e6, 3)
         rows.append(

@@ -205,8 +205,7 @@ def read_docs(
     vocab = Vocab()
     for file in files:
         tally.files += 1
-        sentences = tally.sentences_of(form.read(file, encodings))
-        for group in grouped(sentences, n_sents):
+        for group in grouped(tally.sentences_of(form.read(file, encodings)), n_sents):
             yield sentences_to_doc(vocab, group, lang, spans_key or "chunks", spans_key or "")
 
 

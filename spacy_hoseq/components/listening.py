@@ -125,8 +125,7 @@ def _labelled(
             start += len(ids)
             yield batch, UpstreamLabels(certain_labels(ids, sequence_lengths(batch)), keys, 0.0)
         return
-    copies = after_earlier_components(docs, nlp, tagger)
-    for batch in batches(list(tagger.pipe(copies))):
+    for batch in batches(list(tagger.pipe(after_earlier_components(docs, nlp, tagger)))):
         yield batch, listener.predict(batch)
 
 

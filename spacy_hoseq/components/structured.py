@@ -158,8 +158,8 @@ class StructuredComponent(SequenceComponent):
         self.forget_calibration()
         if self.cfg["save_marginals"] and not self.is_calibrated:
             warn_uncalibrated(self, "`save_marginals`")
-        gold = list(self._gold_sequences(examples))  # gold spans that are no chunks are refused now
-        texts = ComponentTexts(self, examples, nlp, gold)
+        # gold spans that are no chunks are refused now
+        texts = ComponentTexts(self, examples, nlp, list(self._gold_sequences(examples)))
         for layer in own_layers(self.model):
             scorer_of(layer).define(texts)
         sample = [eg.predicted for eg in examples[:10]]

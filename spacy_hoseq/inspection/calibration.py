@@ -190,8 +190,7 @@ def _calibrate(pipe: Any, examples: List[Example], factors: Dict[str, float]) ->
         return
     about = 1.0 if pipe.name in factors else best_factor(parts)
     candidates = [about * float(factor) for factor in FACTORS]
-    errors = [_error(parts, each) for each in candidates]
-    best_candidate = candidates[int(np.argmin(errors))]
+    best_candidate = candidates[int(np.argmin([_error(parts, each) for each in candidates]))]
     factors[pipe.name] = factors.get(pipe.name, 1.0) * best_candidate
     for shim in weights_in(pipe.model):
         shim.scale(best_candidate)

@@ -133,8 +133,7 @@ def _neighbours(
         contexts = np.repeat(decisions.contexts[here], n_labels, axis=0)
         contexts[:, slot] = np.arange(n_labels)
         visible = np.full(n_labels, decisions.visible[word])
-        log_p_here = decisions.at(np.repeat(here, n_labels), visible, contexts)
-        best_then = log_p_here.argmax(axis=1)
+        best_then = decisions.at(np.repeat(here, n_labels), visible, contexts).argmax(axis=1)
         turned = np.flatnonzero((best_then != label) & np.isfinite(log_p[neighbour]))
         text = decisions.text(neighbour)
         if len(turned):

@@ -58,8 +58,7 @@ def span_certainties(
     """
     spans = list(spans)
     number = {id(span.doc): i for i, span in enumerate(spans)}
-    docs = [spans[i].doc for i in number.values()]
-    reading = Reading(pipe, docs)
+    reading = Reading(pipe, [spans[i].doc for i in number.values()])
     doc_of = {key: i for i, key in enumerate(number)}
     first = np.array([reading.word(doc_of[id(span.doc)], span.start) for span in spans], np.intp)
     last = np.array([reading.word(doc_of[id(span.doc)], span.end - 1) for span in spans], np.intp)
@@ -166,7 +165,6 @@ def _enumerated_entropy(reading: Reading, first: int, size: int, limit: int) -> 
     # (n_strings, size)
     strings = np.array(np.unravel_index(np.arange(n_strings), (len(reading.labels),) * size)).T
     sizes = np.full(n_strings, size)
-    places = np.full(n_strings, first)
-    p = reading.answers.segments(places, sizes, strings.reshape(-1))
+    p = reading.answers.segments(np.full(n_strings, first), sizes, strings.reshape(-1))
     p = p[p > 0]
     return max(0.0, float(-(p * np.log(p)).sum()))

@@ -342,8 +342,7 @@ class HeadScorer(Scorer):
         shim = weights_of(self.model)
         shim.set(Parameter("trans", np.zeros((n_labels, n_labels))))
         if "patterns" in shim.extra:
-            features = PatternFeatures.from_arrays(shim.extra["patterns"])
-            zeros = np.zeros(features.n_weights)
+            zeros = np.zeros(PatternFeatures.from_arrays(shim.extra["patterns"]).n_weights)
             shim.set(Parameter("patterns", zeros, nonnegative=self.structure.nonnegative))
 
     def prepare(self) -> None:

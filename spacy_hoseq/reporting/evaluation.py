@@ -206,8 +206,7 @@ def _hits(of_gold: Items, of_guess: Items) -> str:
 def _of_tokens(judgement: Judgement) -> Calibration:
     known = np.flatnonzero(judgement.gold >= 0)
     nodes = judgement.reading.answers.nodes[known]
-    best = judgement.reading.best[known]
-    values = quality(nodes, judgement.gold[known], best)
+    values = quality(nodes, judgement.gold[known], judgement.reading.best[known])
     bins = values.reliability
     return Calibration(
         values.ece,

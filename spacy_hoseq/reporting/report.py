@@ -157,8 +157,7 @@ def _read_by(nlp: Language, examples: Sequence[Example]) -> List[Example]:
     """The same predicted docs with the vocabulary of another pipeline."""
     copies = []
     for eg in examples:
-        doc = Doc(nlp.vocab).from_bytes(eg.predicted.to_bytes())
-        copies.append(Example(doc, eg.reference))
+        copies.append(Example(Doc(nlp.vocab).from_bytes(eg.predicted.to_bytes()), eg.reference))
     return copies
 
 

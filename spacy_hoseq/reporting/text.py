@@ -206,8 +206,7 @@ def _probabilities(
         label for label, token in zip(labels, doc, strict=True) if label and not token.is_space
     }
     for one in kept:
-        names = one["labels"]
-        if there <= set(names):
+        if there <= set(one["labels"]):
             return (
                 _of_decisions(one) if one["probabilities"].ndim == 1 else _of_marginals(one, labels)
             )

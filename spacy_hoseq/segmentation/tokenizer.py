@@ -130,8 +130,7 @@ class CharacterTokenizer:
     def _docs(self, texts: Sequence[str]) -> List[Doc]:
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
-        whole = ADDRESS if self.addresses else None
-        units = [*units_of_each(texts, self._cuts, whole)]
+        units = [*units_of_each(texts, self._cuts, ADDRESS if self.addresses else None)]
         by_signs = not self._labels.last.any()
         seen = map(in_simplified, texts) if self.simplified else texts
         docs = [

@@ -130,8 +130,7 @@ def _read(source: Source, reading: InputOptions, delimiter: str) -> Items:
 
 def read_delimited(source: Source, reading: InputOptions) -> Items:
     """A row for each row after the first one, which names the columns."""
-    name = source.path.name.lower()
-    return _read(source, reading, "\t" if ".tsv" in name else ",")
+    return _read(source, reading, "\t" if ".tsv" in source.path.name.lower() else ",")
 
 
 FORMAT = InputFormat([".csv", ".tsv"], read_delimited)

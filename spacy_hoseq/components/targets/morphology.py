@@ -128,8 +128,7 @@ class MorphologyLabels(TokenLabels):
                 if overwrite:
                     merged[:, [POS, TAG]] = values[:, [POS, TAG]]
                 values = merged
-            columns = len(self._columns)
-            doc.from_array(self._columns, np.ascontiguousarray(values[:, :columns]))  # type: ignore[arg-type]
+            doc.from_array(self._columns, np.ascontiguousarray(values[:, : len(self._columns)]))  # type: ignore[arg-type]
 
     def _put(self, token: Token, label: str) -> None:
         analysis = analysis_of(label)

@@ -159,8 +159,7 @@ def permitted_labels(values: Keys, examples: Sequence[Example], table: LabelTabl
         names = sorted({_name_of(value, examples) for value in set(values[unknown].tolist())})
         others = len(names) - NAMED
         labels = ", ".join([*names[:NAMED], *([f"{others} others"] if others > 0 else [])])
-        message = Warnings.HW001.format(labels=labels, n=int(unknown.sum()))
-        warnings.warn(message, stacklevel=2)
+        warnings.warn(Warnings.HW001.format(labels=labels, n=int(unknown.sum())), stacklevel=2)
     return masks
 
 

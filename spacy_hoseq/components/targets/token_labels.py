@@ -154,8 +154,7 @@ class TokenLabels(Target):
         if self.attribute == "sent_start":
             starts = values == doc.vocab.strings.as_int(STARTS)
             # white space before the first word is of its sentence, too
-            words = np.flatnonzero(values)
-            starts[words[:1]] = False
+            starts[np.flatnonzero(values)[:1]] = False
             starts[:1] = True
             values = np.where(starts, STARTED, GOING_ON)
         if self.attribute in ATTRIBUTES:

@@ -149,8 +149,7 @@ class PatternPosterior(Posterior):
             strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
-        costs = _costs(potentials, d_nodes, cost)
-        sums = self._feature_sums(potentials, costs, self._tuning)
+        sums = self._feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
         scores, trans, nodes, fired, configurations, edges = sums.counts
         return PotentialsGradient(
             scores.astype(d_nodes.dtype),

@@ -283,8 +283,7 @@ class _Search:
         cells = ranges(np.zeros(len(tokens), np.intp), sizes * leaving)
         radix = list(window[owners].T)
         # the leaving token is the fastest digit here
-        kept = digits_of(cells // radix[0], radix[1:])
-        digits = [cells % radix[0], *kept]
+        digits = [cells % radix[0], *digits_of(cells // radix[0], radix[1:])]
         old = message[:, old_first[owners] + cells_of(digits[:-1], radix[:-1])]
         values = {
             visible: self._values(visible, tokens[owners], digits, radix) for visible in self.tables

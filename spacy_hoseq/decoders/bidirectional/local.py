@@ -105,8 +105,8 @@ def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> Tuple[Ints, In
     the sequence;
     contexts (N, 2k): L or L + 1 there, -1 in the other slots."""
     sizes = lengths.astype(np.intp)
-    ends = np.cumsum(sizes)
-    place = np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)  # (N,) position in the sequence
+    # (N,) position in the sequence
+    place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     left = np.repeat(sizes, sizes) - place - 1  # (N,) tokens that follow
     contexts = np.full((len(place), 2 * order), -1, np.intp)
     visible = np.zeros(len(place), np.intp)

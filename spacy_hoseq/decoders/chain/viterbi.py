@@ -205,7 +205,6 @@ def _read_back(v: Floats, back: NDArray[np.int32], layout: Layout) -> Paths:
         best[n_on : here.stop - here.start] = v[here][n_on:].max(axis=1)
         chosen = v[here].argmax(axis=1).astype(np.int32)
         if n_on:
-            after = layout.step(t + 1)
-            chosen[:n_on] = back[after][np.arange(n_on), following]
+            chosen[:n_on] = back[layout.step(t + 1)][np.arange(n_on), following]
         labels[here] = following = chosen
     return unpack_paths(labels, best, layout)

@@ -244,8 +244,7 @@ class _Lattice:
         label before."""
         result = self.parent[rows]
         single = np.flatnonzero(result < 0)
-        trans = self.trans[:, rows[single]]  # (L, n)
-        result[single] = (v[: self.n_labels, single] + trans).argmax(axis=0)
+        result[single] = (v[: self.n_labels, single] + self.trans[:, rows[single]]).argmax(axis=0)
         return result
 
 

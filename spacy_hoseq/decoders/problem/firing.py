@@ -61,8 +61,7 @@ def expand_fired(
     )
     packed, nodes = np.divmod(keys, len(trie))
     steps = np.searchsorted(layout.offset, packed, side="right") - 1
-    cuts = np.flatnonzero(np.diff(steps, prepend=-1))
-    bounds = np.append(cuts, len(steps))
+    bounds = np.append(np.flatnonzero(np.diff(steps, prepend=-1)), len(steps))
     return {
         int(steps[a]): (nodes[a:b], packed[a:b] - layout.offset[steps[a]], weights[a:b])
         for a, b in zip(bounds[:-1], bounds[1:], strict=True)

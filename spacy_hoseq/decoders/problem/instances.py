@@ -39,9 +39,8 @@ def make_instances(potentials: Potentials) -> Instances:
     weights = potentials.weights.node_weights
     fired = potentials.fired
     lengths = potentials.lengths
-    starts = np.cumsum(lengths) - lengths
     # (N,) position in the own sequence
-    time = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+    time = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     everywhere = np.flatnonzero(weights)
     last = np.tile(np.arange(len(time)), len(everywhere))
     nodes = np.repeat(everywhere, len(time))

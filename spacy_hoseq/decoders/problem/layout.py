@@ -62,8 +62,8 @@ def make_layout(lengths: AnyInts, n_tokens: int) -> Layout:
     offset = np.concatenate([[0], np.cumsum(size_at_t)])
     rank = np.empty(len(sizes), np.intp)
     rank[order] = np.arange(len(sizes))
-    starts = np.cumsum(sizes) - sizes
-    time = np.arange(n_tokens) - np.repeat(starts, sizes)  # (N,) position in the own sequence
+    # (N,) position in the own sequence
+    time = np.arange(n_tokens) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     tokens = np.empty(n_tokens, np.intp)
     tokens[offset[time] + np.repeat(rank, sizes)] = np.arange(n_tokens)
     return Layout(sizes, order, size_at_t, offset, tokens)

@@ -64,8 +64,7 @@ class Remaining(NamedTuple):
             return False
         counts = self.candidates.counts
         _, weights, lengths = self.potentials[:3]
-        cost = self.tuning.sparse_cost
-        return bool(is_few(counts, lengths, weights, self.tuning, cost).all())
+        return bool(is_few(counts, lengths, weights, self.tuning, self.tuning.sparse_cost).all())
 
     @property
     def has_many_nodes(self) -> bool:

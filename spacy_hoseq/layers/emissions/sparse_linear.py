@@ -244,8 +244,7 @@ class SparseScorer(Scorer):
             no_rows = np.zeros((0, n_labels), np.float32)
             # the last row stands for "no feature"
             zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), no_rows)
-            many_columns = self.features.tuning.many_columns
-            shim.set(Parameter("table", zeros, many_columns=many_columns))
+            shim.set(Parameter("table", zeros, many_columns=self.features.tuning.many_columns))
 
     def prepare(self) -> None:
         if "table" in self.shim.parameters:

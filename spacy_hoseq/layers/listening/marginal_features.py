@@ -238,8 +238,7 @@ class MarginalFeatures:
 
     def keys(self, batch: HeardBatch) -> Iterator[Keys]:
         """Those of each template, with as many of each as there are n-grams."""
-        n_tokens = int(batch.lengths.sum())
-        words = self._words(batch, 0, n_tokens)
+        words = self._words(batch, 0, int(batch.lengths.sum()))
         keys = batch.labels.keys
         for template, at in self._placed:
             ngrams = batch.lattice.ngrams(at.shape, batch.labels.threshold)

@@ -182,8 +182,7 @@ class MarginalScorer(Scorer):
             return
         self.model.set_dim("nO", Y[0].shape[1])
         n_rows = self.features.index(self.shim.extra).n_rows
-        zeros = np.zeros((n_rows + 1, Y[0].shape[1]), np.float32)
-        self.shim.set(Parameter("table", zeros))
+        self.shim.set(Parameter("table", np.zeros((n_rows + 1, Y[0].shape[1]), np.float32)))
 
     def prepare(self) -> None:
         if "table" in self.shim.parameters:

@@ -108,8 +108,7 @@ def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
             daughters[i : i + 1] = parts
             continue
         if daughter.word is None:
-            kind = category(daughter.label)
-            if name == "VP" and kind == "ADVP":
+            if name == "VP" and category(daughter.label) == "ADVP":
                 adverbs.add(i)
             elif _is_head_phrase(daughter, name):
                 phrases += 1
