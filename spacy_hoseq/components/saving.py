@@ -163,13 +163,11 @@ class SavedComponent(TrainablePipe):
             return ""
         problem = "labels and weights are damaged, not of one training, or made for another representation"
         tables = ", ".join(self._table_digests())
+        if not tables:
+            return problem
         return (
-            problem
-            if not tables
-            else (
-                f"{problem}, or tables of the vocabulary ({tables}) are others or missing (a component that was taken "
-                "from another pipeline brings them when it is first used: use it, then save the pipeline)"
-            )
+            f"{problem}, or tables of the vocabulary ({tables}) are others or missing (a component that was taken "
+            "from another pipeline brings them when it is first used: use it, then save the pipeline)"
         )
 
     def _meaning(self) -> Dict[str, object]:
