@@ -46,6 +46,7 @@ from ..problem import (
     make_layout,
     packed_scores,
 )
+from .lattice_views import grouped
 
 MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits at a token
 CANCELLED = 1e-10  # of probabilities that sum to 1: more than rounding without cancellation
@@ -217,8 +218,8 @@ class PatternWalk(InclusiveWalk):
         if self.fired is not None and len(self.fired.tokens):
             self.extra = expand_fired(self.fired, trie, layout)
             self.entries = _entries_by_step(self.fired, layout)
-        self.by_parent, self.parents, self.parent_starts = _grouped(self.parent)
-        self.by_label, self.labels, self.label_starts = _grouped(trie.label)
+        self.by_parent, self.parents, self.parent_starts = grouped(self.parent)
+        self.by_label, self.labels, self.label_starts = grouped(trie.label)
 
     def _psi_at(self, t: int, n: int) -> Floats:
         """e^psi of all nodes, (U, n) or (U, 1)."""
@@ -301,7 +302,7 @@ class PatternWalk(InclusiveWalk):
                 gained = (self.move * potentials[self.label] * d_w[self.deep])[self.by_parent]
                 adjoint[self.parents] += np.add.reduceat(gained, self.parent_starts, axis=0)
         transitions = moved * self.trans_weights
-        order, pairs, starts = _grouped(trie.label[self.parent] * n_labels + self.label)
+        order, pairs, starts = grouped(trie.label[self.parent] * n_labels + self.label)
         if len(pairs):
             transitions.reshape(-1)[pairs] += np.add.reduceat(at_node[self.deep][order], starts)
         return PotentialsGradient(
@@ -330,13 +331,6 @@ def _entries_by_step(fired: Fired, layout: Layout) -> Dict[int, Tuple[Ints, Ints
     cuts = np.flatnonzero(np.diff(steps, prepend=-1))
     parts = zip(steps[cuts].tolist(), np.split(order, cuts[1:]), strict=True)
     return {step: (which, packed[which] - layout.offset[step]) for step, which in parts}
-
-
-def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
-    """Order that groups equal keys, the distinct keys, the start of each group."""
-    order = np.argsort(keys, kind="stable")
-    distinct, starts = np.unique(keys[order], return_index=True)
-    return order, distinct, starts
 
 
 def _largest_sum(weights: Weights, fired: Optional[Fired], sign: int) -> float:

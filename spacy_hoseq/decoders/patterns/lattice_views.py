@@ -89,13 +89,13 @@ class _Groups:
     def __init__(self, step: Optional[Step]) -> None:
         self._source = None if step is None else step.source
         if step is not None:
-            self.order, self.sources, self.starts = _grouped(step.source)
+            self.order, self.sources, self.starts = grouped(step.source)
 
     def is_of(self, step: Step) -> bool:
         return self._source is step.source
 
 
-def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
+def grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
     """Order that groups equal keys, the distinct keys, the start of each group."""
     order = np.argsort(keys, kind="stable")
     distinct, starts = np.unique(keys[order], return_index=True)
@@ -105,7 +105,7 @@ def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
 def _by_label(values: Floats, label: Ints, n_labels: int) -> Floats:
     """The largest value of the states of each label. values (S, n). RETURNS (L, n), -inf where no
     state has it."""
-    order, labels, starts = _grouped(label)
+    order, labels, starts = grouped(label)
     best = np.full((n_labels, values.shape[1]), -np.inf)
     best[labels] = np.maximum.reduceat(values[order], starts, axis=0)
     return best
