@@ -52,5 +52,4 @@ def sentences_of(doc: Doc) -> Iterator[List[Any]]:
     """Words, without white space; one sentence where none are known."""
     words = [token for token in doc if not token.is_space]
     starts = np.cumsum([token.is_sent_start is True for token in doc])
-    for _, sentence in groupby(words, key=lambda token: starts[token.i]):
-        yield list(sentence)
+    yield from (list(sentence) for _, sentence in groupby(words, key=lambda token: starts[token.i]))

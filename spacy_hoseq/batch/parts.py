@@ -122,10 +122,10 @@ class _Cutter:
         """The part as it is; the next one is begun."""
         problems = self._problems
         own = [row.id for row in self._rows if row.own]
-        for i in self._seen.repeated(own):
-            problems.append(
-                Problem(source.path, 0, Errors.HS173.format(id=own[i]), "an id of its own")
-            )
+        problems += [
+            Problem(source.path, 0, Errors.HS173.format(id=own[i]), "an id of its own")
+            for i in self._seen.repeated(own)
+        ]
         ids = [row.id for row in self._rows]
         texts = [row.text for row in self._rows]
         part = InputPart(self.number, ids, texts, docs, problems, self.before + source.position)

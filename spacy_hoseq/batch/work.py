@@ -96,9 +96,11 @@ class _Doing:
         self.n_rows += len(done.docs)
         self.n_tokens += sum(len(doc) for doc in done.docs if doc is not None)
         names = self._ids[first : self.n_rows]
-        for name, error in zip(names, done.errors, strict=True):
-            if error is not None:
-                self.errors.append({"part": self._part.number, "id": name, "error": error})
+        self.errors += [
+            {"part": self._part.number, "id": name, "error": error}
+            for name, error in zip(names, done.errors, strict=True)
+            if error is not None
+        ]
         if self._part.docs is None:
             return names, self._part.texts[first : self.n_rows]
         return names, [None if doc is None else doc.text for doc in done.docs]

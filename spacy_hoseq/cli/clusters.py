@@ -79,5 +79,4 @@ def with_bar(words: range, sweep: int) -> Iterable[int]:
 
 def lines(words: List[str], classes: Ints) -> Iterator[str]:
     """Word and cluster, by cluster, the most frequent words of each first."""
-    for i in classes.argsort(kind="stable").tolist():
-        yield f"{words[i]}\t{classes[i]}\n"
+    yield from (f"{words[i]}\t{classes[i]}\n" for i in classes.argsort(kind="stable").tolist())

@@ -205,8 +205,10 @@ def read_docs(
     vocab = Vocab()
     for file in files:
         tally.files += 1
-        for group in grouped(tally.sentences_of(form.read(file, encodings)), n_sents):
-            yield sentences_to_doc(vocab, group, lang, spans_key or "chunks", spans_key or "")
+        yield from (
+            sentences_to_doc(vocab, group, lang, spans_key or "chunks", spans_key or "")
+            for group in grouped(tally.sentences_of(form.read(file, encodings)), n_sents)
+        )
 
 
 def finish(binary: DocBin, output_path: Path, tally: Tally) -> None:

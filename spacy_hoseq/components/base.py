@@ -463,8 +463,10 @@ class SequenceComponent(SavedComponent):
 
     def _gold_batches(self, examples: List[Example]) -> Iterator[Tuple[List[Doc], Ints]]:
         """Predicted docs with their gold labels (N,) by id, -1 where not known, batch by batch."""
-        for batch in batches(examples):
-            yield [eg.predicted for eg in batch], known_labels(self._gold_mask(batch))
+        yield from (
+            ([eg.predicted for eg in batch], known_labels(self._gold_mask(batch)))
+            for batch in batches(examples)
+        )
 
     def _weights_from(self, path: str, *, is_alone: bool) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay

@@ -113,5 +113,4 @@ def earlier_components(nlp: Optional[Language], component: object) -> Iterator[A
 
 def batches(items: List[Item]) -> Iterator[List[Item]]:
     """Docs or examples in batches, in order."""
-    for start in range(0, len(items), BATCH):
-        yield items[start : start + BATCH]
+    yield from (items[start : start + BATCH] for start in range(0, len(items), BATCH))

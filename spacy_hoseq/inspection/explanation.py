@@ -142,8 +142,10 @@ def terms_between(reading: Reading, word: int, labels: Labels, others: Labels) -
         Term("feature", feature.name, reading.token(feature.word)[1], gain(feature))
         for feature in features
     ]
-    for kind, name, i, value in structure_terms(one, labels, others, reading.labels):
-        terms.append(Term(kind, name, reading.token(words[i])[1], value))
+    terms.extend(
+        Term(kind, name, reading.token(words[i])[1], value)
+        for kind, name, i, value in structure_terms(one, labels, others, reading.labels)
+    )
     expected = float((path_score(one, labels) - path_score(one, others))[0])
     total = sum(term.value for term in terms)
     size = sum(abs(term.value) for term in terms)

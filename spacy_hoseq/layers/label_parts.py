@@ -218,8 +218,10 @@ class PartScorer(Scorer):
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         matrix = self.parts.matrix
-        for feature in scorer_of(self.model.layers[0]).features_at(docs, words):
-            yield feature._replace(weights=feature.weights @ matrix)
+        yield from (
+            feature._replace(weights=feature.weights @ matrix)
+            for feature in scorer_of(self.model.layers[0]).features_at(docs, words)
+        )
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         return scorer_of(self.model.layers[0]).names(docs, keys)

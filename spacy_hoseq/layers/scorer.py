@@ -97,8 +97,9 @@ class Scorer:
         weights add up to the scores; scores that are made of no features are one feature each,
         "network"."""
         scores = self.scores(docs, is_train=False).scores
-        for word in words:
-            yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
+        yield from (
+            Feature(NETWORK, word, (word,), scores[word].astype(np.float64)) for word in words
+        )
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         """What features are called that fire in some docs. keys: those that are asked for. RETURNS

@@ -155,10 +155,9 @@ def examples_in(nlp: Language, path: Path) -> List[Example]:
 
 def _read_by(nlp: Language, examples: Sequence[Example]) -> List[Example]:
     """The same predicted docs with the vocabulary of another pipeline."""
-    copies = []
-    for eg in examples:
-        copies.append(Example(Doc(nlp.vocab).from_bytes(eg.predicted.to_bytes()), eg.reference))
-    return copies
+    return [
+        Example(Doc(nlp.vocab).from_bytes(eg.predicted.to_bytes()), eg.reference) for eg in examples
+    ]
 
 
 def as_json(value: object) -> Any:

@@ -172,10 +172,10 @@ def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelSco
     n_gold = Counter(item[2] for items in annotated for item in items)
     n_found = Counter(item[2] for items in predicted for item in items)
     n_right = Counter(item[2] for a, b in zip(annotated, predicted, strict=True) for item in a & b)
-    rows = []
-    for label in sorted({*n_gold, *n_found} - {""}, key=lambda name: (-n_gold[name], name)):
-        rows.append(_score(label, n_right[label], n_found[label], n_gold[label]))
-    return rows
+    return [
+        _score(label, n_right[label], n_found[label], n_gold[label])
+        for label in sorted({*n_gold, *n_found} - {""}, key=lambda name: (-n_gold[name], name))
+    ]
 
 
 def _score(label: str, n_right: int, n_found: int, n_gold: int) -> LabelScore:

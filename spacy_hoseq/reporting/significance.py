@@ -57,8 +57,10 @@ def interval(
 def _drawn_anew(n: int, resamples: int, seed: int) -> Iterator[Floats]:
     """How often each of n sentences is in a resample, (100, n) at a time."""
     rng = np.random.default_rng(seed)
-    for _ in range(resamples // 100 if n else 0):
-        yield rng.multinomial(n, np.full(n, 1 / n), size=100).astype(float)
+    yield from (
+        rng.multinomial(n, np.full(n, 1 / n), size=100).astype(float)
+        for _ in range(resamples // 100 if n else 0)
+    )
 
 
 def f_score(counts: Floats) -> Floats:

@@ -49,9 +49,7 @@ def known_words(
     if path is None:
         raise ValueError(SpacyErrors.E913)
     docs = list(read_docs(walk_corpus(ensure_path(path), FILE_TYPE), Vocab(), 0))
-    counts: Counter[str] = Counter()
-    for doc in docs:
-        counts.update(token.text for token in doc)
+    counts = Counter(token.text for doc in docs for token in doc)
     counts.update({word: OFTEN for word in more or ()})
     lookups = Lookups()
     lookups.add_table(TABLE, dict(sorted(counts_by_key(counts).items())))

@@ -65,9 +65,8 @@ def language_of(file: Path) -> str:
 
 
 def _readme(folder: Path) -> str:
-    for path in sorted(folder.glob("README*")):
-        return path.read_text(encoding="utf8", errors="replace")
-    return ""
+    paths = sorted(folder.glob("README*"))
+    return paths[0].read_text(encoding="utf8", errors="replace") if paths else ""
 
 
 def download(name: str, folder: Path, address: str = ADDRESS) -> Path:

@@ -81,9 +81,9 @@ def table_rows(found: Dict[str, Calibration]) -> List[Tuple[str, str, str]]:
     rows = []
     for name, one in found.items():
         rows.append((f"{name}: temperature", "1", f"{one.temperature:.4g}"))
-        for field, title in ROWS.items():
-            rows.append(
-                (title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}")
-            )
+        rows += [
+            (title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}")
+            for field, title in ROWS.items()
+        ]
         rows.append((f"labels that changed, of {one.after.n:,}", "", f"{one.n_changed:,}"))
     return rows

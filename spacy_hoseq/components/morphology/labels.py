@@ -157,8 +157,9 @@ def _changed(
     values = dict(label)
     pos = values.get(POS, "")
     changed = [(name, label - {(name, value)}) for name, value in label if name not in (POS, TAG)]
-    for name, value in with_pos[pos] - label:
-        changed.append((name, frozenset({**values, name: value}.items())))
+    changed += [
+        (name, frozenset({**values, name: value}.items())) for name, value in with_pos[pos] - label
+    ]
     of_both = {feature for feature in label if feature[0] not in (POS, TAG)}
     for other in with_pos:
         if other != pos and other and pos and of_both <= with_pos[other]:

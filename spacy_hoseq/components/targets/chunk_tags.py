@@ -1,7 +1,7 @@
 """Chunks on Docs: spans of a group, or entities, as one tag a token, and back."""
 
 from collections import Counter
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup
@@ -58,10 +58,8 @@ class ChunkTags(Target):
 
     def types_in(self, examples: Iterable[Example]) -> List[str]:
         """All types of gold chunks, sorted."""
-        types: Set[str] = set()
-        for example in examples:
-            types.update(span.label_ for span in self._spans(example.reference))
-        return sorted(types - {""})
+        spans = (span for example in examples for span in self._spans(example.reference))
+        return sorted({span.label_ for span in spans} - {""})
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All tags of gold chunks, sorted."""

@@ -142,16 +142,15 @@ class MorphologyLabels(TokenLabels):
         written = self._written
         strings = doc.vocab.strings
         if written is None or written.table is not table or written.strings is not strings:
-            rows = []
-            for pos, morph, tag in map(analysis_of, table.names):
-                rows.append(
-                    [
-                        PARTS_OF_SPEECH[pos],
-                        doc.vocab.morphology.add(morph),
-                        # (as all else here, beyond the end of a memory zone)
-                        strings.add(tag, allow_transient=False) if tag else 0,  # type: ignore[call-arg]
-                    ]
-                )
+            rows = [
+                [
+                    PARTS_OF_SPEECH[pos],
+                    doc.vocab.morphology.add(morph),
+                    # (as all else here, beyond the end of a memory zone)
+                    strings.add(tag, allow_transient=False) if tag else 0,  # type: ignore[call-arg]
+                ]
+                for pos, morph, tag in map(analysis_of, table.names)
+            ]
             self._written = written = Written(table, strings, np.array(rows, np.uint64))
         return written.values
 

@@ -85,11 +85,12 @@ def make_candidates(
 def fewer_candidates(candidates: LocalCandidates, order: int, tokens: Ints) -> LocalCandidates:
     """Leave out the least probable fifth (at least one) of the candidates of each of these tokens
     and of those within k of them, but never the best."""
-    around = [tokens]
-    for slot, offset in enumerate(OFFSETS[order]):
-        around.append(tokens[candidates.edges[tokens, slot] < 0] + offset)
+    around = [
+        tokens[candidates.edges[tokens, slot] < 0] + offset
+        for slot, offset in enumerate(OFFSETS[order])
+    ]
     most = candidates.sizes.copy()
-    chosen = np.unique(np.concatenate(around))
+    chosen = np.unique(np.concatenate([tokens, *around]))
     most[chosen] = np.maximum(1, most[chosen] * 4 // 5)
     keep = candidates.rank < np.repeat(most, candidates.sizes)
     sizes = np.add.reduceat(keep, candidates.first, dtype=np.intp)

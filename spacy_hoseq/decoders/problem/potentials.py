@@ -261,13 +261,14 @@ class Potentials(NamedTuple):
     def parts(self, max_sequences: int, max_tokens: int) -> "Iterator[Selection]":
         """The batch in parts of at most so many sequences and about so many tokens, those of like
         length together."""
-        for sequences in parts_of(self.lengths, max_sequences, max_tokens):
-            yield self.select(sequences)
+        yield from (
+            self.select(sequences)
+            for sequences in parts_of(self.lengths, max_sequences, max_tokens)
+        )
 
     def one_by_one(self) -> "Iterator[Selection]":
         """Each sequence as a batch of its own, in order."""
-        for i in range(len(self.lengths)):
-            yield self.select(np.array([i]))
+        yield from (self.select(np.array([i])) for i in range(len(self.lengths)))
 
 
 class Profile(NamedTuple):

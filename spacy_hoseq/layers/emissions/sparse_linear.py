@@ -319,9 +319,8 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
         of_places = rows.take(
             first.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
         )
-        terms: List[Term] = [(of_types, of_places)]
-        for sums, of_sums in kept:
-            terms.append((sums, of_sums[:, start:stop]))
+        parts = [(sums, of_sums[:, start:stop]) for sums, of_sums in kept]
+        terms: List[Term] = [(of_types, of_places), *parts]
         if others:
             keys = extractor.keys_at(columns, columns.positions[start:stop], others)
             terms.append((table, index.lookup(keys)))

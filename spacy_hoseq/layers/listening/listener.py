@@ -217,8 +217,10 @@ def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[
     long."""
     data = records.tobytes()
     size = records.itemsize
-    for start, end in zip((starts * size).tolist(), (ends * size).tolist(), strict=True):
-        yield np.frombuffer(data[start:end], records.dtype)
+    yield from (
+        np.frombuffer(data[start:end], records.dtype)
+        for start, end in zip((starts * size).tolist(), (ends * size).tolist(), strict=True)
+    )
 
 
 def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: float) -> Heard:

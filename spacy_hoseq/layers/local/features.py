@@ -179,8 +179,10 @@ class LocalFeatures:
         words = of_words[self._word_at]
         first = indexes.words.n_rows + 1
         numbers = indexes.words.lookup(of_words[: self._n_plain])[:, 0].tolist()
-        for template, number in zip(self._extractor.templates, numbers, strict=False):
-            yield template.parts, number
+        yield from (
+            (template.parts, number)
+            for template, number in zip(self._extractor.templates, numbers, strict=False)
+        )
         for of_labels, slots, mask in zip(
             self.label_templates, self.slots, self.masks, strict=True
         ):
