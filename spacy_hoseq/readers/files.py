@@ -137,7 +137,8 @@ def raw_lines(
     number = 0
     try:
         with (opened or _opened)(path) as file:
-            yield from enumerate(_lines(file), 1)
+            for number, data in enumerate(_lines(file), 1):
+                yield number, data
     except UNREADABLE as error:
         yield number + 1, Problem(path, number + 1, str(error), "a file that can be read")
 
