@@ -142,10 +142,8 @@ def terms_between(reading: Reading, word: int, labels: Labels, others: Labels) -
         Term("feature", feature.name, reading.token(feature.word)[1], gain(feature))
         for feature in features
     ]
-    terms.extend(
-        Term(kind, name, reading.token(words[i])[1], value)
-        for kind, name, i, value in structure_terms(one, labels, others, reading.labels)
-    )
+    for kind, name, i, value in structure_terms(one, labels, others, reading.labels):
+        terms.append(Term(kind, name, reading.token(words[i])[1], value))
     expected = float((path_score(one, labels) - path_score(one, others))[0])
     total = sum(term.value for term in terms)
     size = sum(abs(term.value) for term in terms)

@@ -261,14 +261,13 @@ class Potentials(NamedTuple):
     def parts(self, max_sequences: int, max_tokens: int) -> "Iterator[Selection]":
         """The batch in parts of at most so many sequences and about so many tokens, those of like
         length together."""
-        yield from (
-            self.select(sequences)
-            for sequences in parts_of(self.lengths, max_sequences, max_tokens)
-        )
+        for sequences in parts_of(self.lengths, max_sequences, max_tokens):
+            yield self.select(sequences)
 
     def one_by_one(self) -> "Iterator[Selection]":
         """Each sequence as a batch of its own, in order."""
-        yield from (self.select(np.array([i])) for i in range(len(self.lengths)))
+        for i in range(len(self.lengths)):
+            yield self.select(np.array([i]))
 
 
 class Profile(NamedTuple):

@@ -319,8 +319,9 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
         of_places = rows.take(
             first.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
         )
-        parts = [(sums, of_sums[:, start:stop]) for sums, of_sums in kept]
-        terms: List[Term] = [(of_types, of_places), *parts]
+        terms: List[Term] = [(of_types, of_places)]
+        for sums, of_sums in kept:
+            terms.append((sums, of_sums[:, start:stop]))
         if others:
             keys = extractor.keys_at(columns, columns.positions[start:stop], others)
             terms.append((table, index.lookup(keys)))
