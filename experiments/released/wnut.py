@@ -1,12 +1,11 @@
-"""Names of WNUT 17 (tweets and other user text) and of UNER with the types of names.py, as Docs.
+"""Names of WNUT 17 (tweets and other user text) with the types of names.py, as Docs.
 
-    python named_texts.py OUTPUT.spacy FILE.gz
+    python wnut.py OUTPUT.spacy FILE.conll.gz
 
-WNUT's corporations and groups are ORG, as they are in UNER; products and works are MISC.
+Corporations and groups are ORG, as they are in UNER; products and works are MISC.
 """
 
 import gzip
-import re
 from itertools import groupby
 from pathlib import Path
 from typing import Iterator, List, Tuple
@@ -19,8 +18,6 @@ TYPES = {
     **{"person": "PER", "location": "LOC", "corporation": "ORG", "group": "ORG"},
     **{"product": "MISC", "creative-work": "MISC"},
 }
-
-COMMENT = re.compile(r"# \w+.* = ")  # of UNER
 
 
 def main(output: Path, path: Path) -> None:
@@ -37,14 +34,13 @@ def texts(path: Path) -> Iterator[Tuple[List[str], List[str]]]:
         lines = [line.strip() for line in file]
     for is_text, block in groupby(lines, key=bool):
         if is_text:
-            rows = [line.split("\t") for line in block if not COMMENT.match(line)]
-            words, tags = zip(*(row[1:3] if len(row) > 2 else row for row in rows), strict=True)  # UNER: numbers before
-            yield list(words), [tag_of(tag) for tag in tags]
+            rows = [line.split("\t") for line in block]
+            yield [row[0] for row in rows], [tag_of(row[1]) for row in rows]
 
 
 def tag_of(tag: str) -> str:
     place, _, kind = tag.partition("-")
-    return f"{place}-{TYPES.get(kind, kind)}" if kind else place
+    return f"{place}-{TYPES[kind]}" if kind else place
 
 
 if __name__ == "__main__":
