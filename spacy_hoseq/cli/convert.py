@@ -116,7 +116,7 @@ def convert_cli(
     with_chunks = lang not in UNSPACED if chunks is None else chunks
     form = form_of(format_name, with_chunks, unescape, separator, names, split_sentences, columns)
     all_files = find_files(input_path, suffix or form.suffixes)
-    tally.others = n_files(input_path) - len(all_files)
+    tally.others = len(find_files(input_path, [""])) - len(all_files)
     files = in_part(all_files, split, part)
     encodings = encodings_for(encoding, language)
     if format_name is FormatName.columns:
@@ -150,16 +150,6 @@ def form_of(
         return forms[name]()
     forms.pop(FormatName.peoples_daily)
     return mixed_format(*(make() for make in forms.values()))
-
-
-def n_files(path: Path) -> int:
-    """A file, or those below a folder that are not hidden."""
-    if path.is_file():
-        return 1
-    below = (file for file in path.rglob("*") if file.is_file())
-    return sum(
-        not any(part.startswith(".") for part in file.relative_to(path).parts) for file in below
-    )
 
 
 def warn_of_dropped_entities(

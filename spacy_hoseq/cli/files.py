@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Optional
 
 import typer
 
@@ -14,9 +14,10 @@ HALF = ".part"  # ending of a file that is being written
 FORCE: Any = typer.Option(False, "--force", "-F", help="Replace the output if it is there")
 
 
-def check_free(path: Path, force: bool) -> None:
-    """Before any work. RAISES ValueError [HS115]: something is there that would be replaced."""
-    if path.exists() and not force:
+def check_free(path: Optional[Path], force: bool) -> None:
+    """Before any work. path: None = nothing will be written. RAISES ValueError [HS115]: something
+    is there that would be replaced."""
+    if path and path.exists() and not force:
         raise ValueError(Errors.HS115.format(path=path))
 
 

@@ -52,8 +52,7 @@ def tag_cli(
     if len(given) > len(DEFAULTS):
         raise typer.BadParameter("expected a pipeline and a text in quotes, or a text alone.")
     model, text = [*DEFAULTS[: len(DEFAULTS) - len(given)], *given]
-    if output:
-        check_free(output, force)
+    check_free(output, force)
     nlp = pipeline_of(model)
     docs = nlp.pipe(texts_of(text))
     if html or output:

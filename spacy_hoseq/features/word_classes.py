@@ -107,22 +107,27 @@ def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
     return rows, n_columns
 
 
-def lines_of(path: Union[str, Path]) -> Iterable[Tuple[int, str]]:
-    """The lines of a list of words and their numbers, from 1. RAISES ValueError [HS004]: no UTF-8."""
+def lines_of(path: Optional[Union[str, Path]]) -> Iterable[Tuple[int, str]]:
+    """The lines of a list of words and their numbers, from 1. RAISES ValueError [E913]: no path;
+    [HS004]: no UTF-8."""
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
     try:
         return enumerate(Path(path).read_text(encoding="utf-8-sig").splitlines(), start=1)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         actual = f"the byte 0x{error.object[error.start]:02X}"
-        problem = Errors.HS004.format(path=path, line=line, expected="words in utf-8", actual=actual)
-        raise ValueError(problem) from error
+        raise ValueError(
+            Errors.HS004.format(path=path, line=line, expected="words in utf-8", actual=actual)
+        ) from error
 
 
-def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
+def read_forms(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
     """The tags of each form in a lexicon, sorted; with features they are
     "NOUN|Case=Nom|Number=Sing".
 
-    RAISES ValueError [HS004]: a line without a form and a tag, or with more than three columns.
+    RAISES ValueError [E913]: no path; [HS004]: a line without a form and a tag, or with more than
+    three columns.
     """
     tags_of: Dict[str, Set[str]] = {}
     for number, line in lines_of(path):

@@ -9,7 +9,6 @@ train = ${paths.train}
 from pathlib import Path
 from typing import Dict, List, Optional, Set, Union
 
-from spacy.errors import Errors as SpacyErrors
 from spacy.morphology import Morphology
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
@@ -28,8 +27,6 @@ def tag_lexicon(
     spaCy's order, is a tag beside the others.
     RAISES ValueError [E913]: no path; [HS004]: a line of another kind.
     """
-    if path is None:
-        raise ValueError(SpacyErrors.E913)
     tags_of = {form: sorted(map(_in_order, tags)) for form, tags in read_forms(path).items()}
     if train is None:
         return tags_of
@@ -51,17 +48,16 @@ def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
 
     RAISES ValueError [E913]: no path; [HS004]: a line without a form and a lemma.
     """
-    if path is None:
-        raise ValueError(SpacyErrors.E913)
     lemmas_of: Dict[str, Set[str]] = {}
     for number, line in lines_of(path):
         form, _, rest = line.partition("\t")
         lemma = rest.partition("\t")[0]
         if not form or not lemma:
-            problem = Errors.HS004.format(
-                path=path, line=number, expected="a form and its lemma", actual=line[:40]
+            raise ValueError(
+                Errors.HS004.format(
+                    path=path, line=number, expected="a form and its lemma", actual=line[:40]
+                )
             )
-            raise ValueError(problem)
         lemmas_of.setdefault(form, set()).add(lemma)
     return {form: sorted(lemmas) for form, lemmas in lemmas_of.items()}
 

@@ -23,6 +23,7 @@ from spacy.vocab import Vocab
 from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
 from .corpus_cache import cached
+from .files import NEITHER
 
 KNOWN = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
 # an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of
@@ -58,12 +59,13 @@ def annotated_corpus(
     return read
 
 
-def spacy_files(path: Union[str, Path]) -> List[Path]:
-    """The file, or the .spacy files below the folder. RAISES ValueError [HS074]: there is
-    neither."""
+def spacy_files(path: Optional[Union[str, Path]]) -> List[Path]:
+    """The file, or the .spacy files below the folder. RAISES ValueError [E913]: no path; [HS074]:
+    there is neither."""
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
     if not Path(path).exists():
-        problem = "there is neither a file nor a folder"
-        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=FILE_TYPE))
+        raise ValueError(Errors.HS074.format(path=path, problem=NEITHER, suffixes=FILE_TYPE))
     return list(walk_corpus(ensure_path(path), FILE_TYPE))
 
 

@@ -27,6 +27,7 @@ from .sentences import Problem
 
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
+NEITHER = "there is neither a file nor a folder"
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -51,11 +52,7 @@ def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Pa
         return [path]
     files = [file for file in path.rglob("*") if file.is_file() and _matches(file, path, suffixes)]
     if not files:
-        problem = (
-            "the folder has no such file"
-            if path.is_dir()
-            else "there is neither a file nor a folder"
-        )
+        problem = "the folder has no such file" if path.is_dir() else NEITHER
         raise ValueError(
             Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes))
         )

@@ -14,17 +14,14 @@ from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Pattern, Sequence, Tuple, Union
 
 import numpy as np
-from spacy.errors import Errors as SpacyErrors
 from spacy.lookups import Lookups
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
-from spacy.training.corpus import FILE_TYPE, walk_corpus
-from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from ..arrays import Ints, Keys
 from ..features.contextual.known_words import TABLE, word_keys
-from ..readers.annotated import read_docs
+from ..readers.annotated import read_docs, spacy_files
 from .units import units_of
 
 INNER = "hoseq_inner_cuts"  # under the same name: a list
@@ -44,11 +41,9 @@ def known_words(
     path: a .spacy file or a folder of them, with words. more: words that are known whatever the
     corpus has, each as if it had been seen a thousand times. inner (bool): also where words of the
     corpus end within runs of letters ("do|n't"): runs that end so can be cut there. RAISES
-    ValueError [E913]: no path.
+    ValueError [E913]: no path; [HS074]: there is no such file or folder.
     """
-    if path is None:
-        raise ValueError(SpacyErrors.E913)
-    docs = list(read_docs(walk_corpus(ensure_path(path), FILE_TYPE), Vocab(), 0))
+    docs = list(read_docs(spacy_files(path), Vocab(), 0))
     counts = Counter(token.text for doc in docs for token in doc)
     counts.update({word: OFTEN for word in more or ()})
     lookups = Lookups()

@@ -10,14 +10,13 @@ import srsly
 import typer
 from spacy.cli._util import import_code, parse_config_overrides
 from spacy.tokens import DocBin
-from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import load_config
 from thinc.api import Config
 from wasabi import msg
 
 from ...curation.corrections import corrected
 from ...curation.findings import find_errors
-from ...readers.annotated import read_docs
+from ...readers.annotated import read_docs, spacy_files
 from ...recipes import recipe
 from ...reporting.findings import annotation_tasks, findings_page, marked
 from ..app import hoseq_cli, then
@@ -70,7 +69,7 @@ def find_errors_cli(
     else:
         settings = Config().from_str(recipe(config, lang), overrides=overrides, interpolate=False)
     vocab = spacy.blank(settings["nlp"]["lang"]).vocab
-    docs = list(progress(read_docs(walk_corpus(corpus, FILE_TYPE), vocab, 0)))
+    docs = list(progress(read_docs(spacy_files(corpus), vocab, 0)))
     msg.info(f"{len(docs):,} docs, {folds} trainings")
     findings = find_errors(
         settings,
@@ -112,8 +111,7 @@ def correct_cli(
     DOCS: docs/tasks/errors.md
     """
     check_free(output, force)
-    files = walk_corpus(corpus, FILE_TYPE)
-    docs = list(progress(read_docs(files, spacy.blank("xx").vocab, 0)))
+    docs = list(progress(read_docs(spacy_files(corpus), spacy.blank("xx").vocab, 0)))
     n_changed = corrected(docs, srsly.read_jsonl(answers))
     with whole(output) as part:
         DocBin(docs=docs, store_user_data=True).to_disk(part)

@@ -51,8 +51,7 @@ def explain_cli(
 
     DOCS: docs/tasks/why.md
     """
-    if output:
-        check_free(output, force)
+    check_free(output, force)
     import_code(code)
     nlp = pipeline_of(model)
     names = having(nlp, explained(nlp, component or None), against)

@@ -46,8 +46,7 @@ def inspect_cli(
 
     DOCS: docs/tasks/why.md
     """
-    if output:
-        check_free(output, force)
+    check_free(output, force)
     import_code(code)
     nlp = pipeline_of(model)
     docs = [] if corpus is None else read_by(nlp, corpus, limit)

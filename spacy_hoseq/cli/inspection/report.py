@@ -7,12 +7,11 @@ from typing import Optional
 import srsly
 import typer
 from spacy.cli._util import import_code
-from spacy.training.corpus import FILE_TYPE, walk_corpus
 from wasabi import msg
 
 from ...errors import Errors
 from ...pipelines import load_found
-from ...readers.annotated import read_docs
+from ...readers.annotated import read_docs, spacy_files
 from ...reporting.report import as_json, as_markdown, as_page, examples_in, report
 from ..app import hoseq_cli, then
 from ..files import FORCE, TRAININGS, check_free, write_text
@@ -62,7 +61,7 @@ def report_cli(
                 what="annotated text", source=data, expected="a .spacy file of some"
             )
         )
-    docs = None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
+    docs = None if train is None else list(read_docs(spacy_files(train), nlp.vocab, 0))
     evaluation = report(
         nlp,
         examples,
