@@ -2,23 +2,23 @@
 
 import time
 from pathlib import Path
-from typing import Iterable, Iterator, List
+from typing import Iterable, Iterator, List, Tuple
 
 import spacy
 import typer
+from spacy.tokens import Doc
 from wasabi import msg
 
 from ..arrays import Ints
 from ..errors import Errors
-from ..lexicons import bigrams_of, exchange_words
+from ..lexicons import Bigrams, bigrams_of, exchange_words
 from ..pipelines import load_found
 from ..readers.files import find_files
 from ..readers.sentences import Problem
 from .app import hoseq_cli, then
 from .files import FORCE, check_free, write_text
 from .progress import progress
-from .tally import show_problems
-from .texts import docs_of
+from .texts import SUFFIXES, docs_of
 
 
 @hoseq_cli.command("clusters", failed="No clusters")
@@ -54,22 +54,30 @@ def clusters_cli(
     check_free(output, force)
     problems: List[Problem] = []
     nlp = load_found(model) if model else spacy.blank(lang)
-    files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]
+    files = [file for path in texts for file in find_files(path, SUFFIXES)]
     docs = docs_of(nlp, files, text_key, problems, words=words)
-    bigrams = bigrams_of(progress(docs, "texts"), min_count)
-    if not bigrams.words:
-        raise ValueError(Errors.HS119.format(min_count=min_count))
     start = time.perf_counter()
-    classes = exchange_words(bigrams, n, sweeps, with_bar)
+    bigrams, classes = clusters_of(docs, output, n, min_count, sweeps)
     seconds = time.perf_counter() - start
-    write_text(output, "".join(lines(bigrams.words, classes)))
     tokens = int(bigrams.counts.sum())
     msg.good(f"{output}: {len(classes):,} words in {len(set(classes.tolist())):,} clusters")
     msg.text(f"{tokens:,} pairs of neighbours, {seconds:.0f} s")
     then(f'[initialize.lookups] @misc = "spacy_hoseq.word_classes.v1", path = "{output}"')
     if problems:
-        show_problems(msg, problems)
         msg.warn("Without what is listed above", exits=1)
+
+
+def clusters_of(
+    docs: Iterable[Doc], output: Path, n: int, min_count: int, sweeps: int
+) -> Tuple[Bigrams, Ints]:
+    """Write the file of clusters. RETURNS pairs of neighbours, and the cluster of each word. RAISES
+    ValueError [HS119]: too few words."""
+    bigrams = bigrams_of(docs, min_count)
+    if not bigrams.words:
+        raise ValueError(Errors.HS119.format(min_count=min_count))
+    classes = exchange_words(bigrams, n, sweeps, with_bar)
+    write_text(output, "".join(lines(bigrams.words, classes)))
+    return bigrams, classes
 
 
 def with_bar(words: range, sweep: int) -> Iterable[int]:

@@ -11,7 +11,7 @@ from wasabi import msg, table
 
 from ..compaction.pipeline import check_output
 from ..errors import Errors
-from ..lexicons import bigrams_of, exchange_words, lemma_lexicon, tag_lexicon
+from ..lexicons import lemma_lexicon, tag_lexicon
 from ..readers.files import find_files
 from ..treebanks.card import card_of, figures, licence_of, meta_of
 from ..treebanks.parts import write_parts
@@ -30,7 +30,7 @@ from ..treebanks.training import (
     write_contents,
 )
 from .app import hoseq_cli, then
-from .clusters import lines, with_bar
+from .clusters import clusters_of
 from .files import FORCE, write_text
 from .progress import progress
 from .texts import docs_of
@@ -150,11 +150,6 @@ def with_clusters(raw: Path, lang: str, path: Path) -> Path:
     if path.exists():
         return path
     nlp = spacy.blank(lang)
-    bigrams = bigrams_of(
-        progress(docs_of(nlp, find_files(raw, [".txt", ".jsonl"]), "text", [])), MIN_COUNT
-    )
-    if not bigrams.words:
-        raise ValueError(Errors.HS119.format(min_count=MIN_COUNT))
-    classes = exchange_words(bigrams, N_CLUSTERS, SWEEPS, with_bar)
-    write_text(path, "".join(lines(bigrams.words, classes)))
+    docs = docs_of(nlp, find_files(raw, [".txt", ".jsonl"]), "text", [])
+    clusters_of(docs, path, N_CLUSTERS, MIN_COUNT, SWEEPS)
     return path

@@ -77,3 +77,6 @@ def test_no_word_is_frequent(text, tmp_path):
     result = run(text, "-o", tmp_path / "clusters.tsv", "-c", 100)
     assert result.exit_code == 1 and "HS119" in result.output
     assert not (tmp_path / "clusters.tsv").exists()
+    text.write_bytes(b"caf\xe9 caf\xe9 caf\xe9\n")
+    result = run(text, "-o", tmp_path / "clusters.tsv")
+    assert result.exit_code == 1 and "HS119" in result.output and "the byte 0xE9" in result.output

@@ -55,6 +55,22 @@ def test_what_cannot_be_done(tmp_path):
     assert code == 1 and "pool.jsonl" in output and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
 
 
+def test_folders(tmp_path):
+    """Of a folder, files of texts are read; without a text there is nothing to write."""
+    _, model = prepared(tmp_path)
+    pool = tmp_path / "pool"
+    pool.mkdir()
+    (pool / "README.md").write_text("No text.\n", encoding="utf8")
+    code, output = run(model, pool, "-o", tmp_path / "out.jsonl")
+    assert code == 1 and "HS074" in output and ".jsonl" in output
+    (pool / "a.txt").write_bytes(b"\xe9\n")
+    code, output = run(model, pool, "-o", tmp_path / "out.jsonl")
+    assert code == 1 and "HS159" in output and not (tmp_path / "out.jsonl").exists()
+    (pool / "b.txt").write_text(TEXTS[0], encoding="utf8")
+    code, output = run(model, pool, "-o", tmp_path / "out.jsonl")
+    assert code == 1 and "1 of 1 texts" in output and "README" not in output
+
+
 def test_lines_of_a_text_file(tmp_path):
     _, model = prepared(tmp_path)
     (tmp_path / "pool.txt").write_text("\n\n".join(TEXTS), encoding="utf8")

@@ -83,6 +83,13 @@ def test_goes_on(made, monkeypatch):
     assert code == 0, output
 
 
+def test_raw_text_of_another_encoding(tmp_path, capsys):
+    (tmp_path / "raw.txt").write_bytes(b"the dog sees .\n" * 3 + b"caf\xe9\n")
+    path = treebank.with_clusters(tmp_path / "raw.txt", "en", tmp_path / "clusters.tsv")
+    assert "dog\t" in path.read_text(encoding="utf8")
+    assert "the byte 0xE9" in capsys.readouterr().out
+
+
 def test_what_is_missing(tmp_path):
     code, output = run("-o", tmp_path / "en")
     assert code == 1 and "HS159" in output

@@ -18,8 +18,7 @@ from ...readers.sentences import Problem
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, whole
 from ..progress import progress
-from ..tally import show_problems
-from ..texts import META, docs_of
+from ..texts import META, SUFFIXES, docs_of
 
 SPANS_KEY = "doubtful"
 
@@ -68,7 +67,11 @@ def select_cli(
     check_free(output, force)
     nlp = load_found(model)
     problems: List[Problem] = []
-    docs = list(progress(docs_of(nlp, find_files(pool, [""]), text_key, problems), "texts read"))
+    docs = list(docs_of(nlp, find_files(pool, SUFFIXES), text_key, problems))
+    if not docs:
+        raise ValueError(
+            Errors.HS159.format(what="text", source=pool, expected="lines with text, or Docs")
+        )
     names = component or ()
     doubts = [
         one
@@ -84,7 +87,6 @@ def select_cli(
     )
     then(f"label the doubtful words in {output}, and train with these texts, too")
     if problems:
-        show_problems(msg, problems)
         msg.warn("Without what is listed above", exits=1)
 
 
