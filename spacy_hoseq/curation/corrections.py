@@ -18,10 +18,10 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
     """
     n_changed = 0
     for number, task in enumerate(tasks, 1):
-        chosen = task.get("accept") or []
-        if task.get("answer", "accept") != "accept" or not chosen or chosen[0] == "0":
-            continue
         try:
+            chosen = task.get("accept") or []
+            if task.get("answer", "accept") != "accept" or not chosen or chosen[0] == "0":
+                continue
             finding = task["finding"]
             doc = docs[finding["doc"]]
             spans = finding["alternatives"][int(chosen[0]) - 1][0]
@@ -30,7 +30,7 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
             ]:
                 raise ValueError
             target_at(finding["attribute"]).put(doc, finding["first"], finding["end"], spans)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise ValueError(Errors.HS153.format(line=number)) from error
         n_changed += 1
     return n_changed

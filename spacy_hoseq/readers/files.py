@@ -190,9 +190,10 @@ class Entry(NamedTuple):
 
 
 def json_entries(
-    path: Path, lines: Iterable[Union[Line, Problem]], key: str
+    path: Path, lines: Iterable[Union[Line, Problem]], key: str, default: Optional[str] = None
 ) -> Iterator[Union[Entry, Problem]]:
-    """The objects in lines of JSON, empty lines left out. key (str): of the text."""
+    """The objects in lines of JSON, empty lines left out. key (str): of the text. default: the text
+    of objects without one; None = they are problems."""
     expected = f'an object with a string "{key}"'
     for line in lines:
         if isinstance(line, Problem):
@@ -203,7 +204,7 @@ def json_entries(
             except ValueError as error:
                 yield Problem(path, line.number, str(error), expected)
                 continue
-            text = fields.pop(key, None) if isinstance(fields, dict) else None
+            text = fields.pop(key, default) if isinstance(fields, dict) else None
             if isinstance(text, str):
                 yield Entry(line.number, text, fields)
             else:

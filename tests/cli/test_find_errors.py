@@ -105,6 +105,23 @@ def test_what_cannot_be_done(tmp_path):
     assert code == 1 and "[HS116]" in output
     code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "9")
     assert code == 1 and "[HS150]" in output and not (tmp_path / "out").exists()
-    srsly.write_jsonl(tmp_path / "answers.jsonl", [{"accept": ["1"]}])
+    for accepted in (["1"], 1):
+        srsly.write_jsonl(tmp_path / "answers.jsonl", [{"accept": accepted}])
+        code, output = run("correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
+        assert code == 1 and "[HS153]" in output and not (tmp_path / "new.spacy").exists()
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        (b'{"accept": ["1"]', "answers.jsonl, line 2: "),
+        (b'["1"]', 'answers.jsonl, line 2: ["1"]. Expected a line of findings.jsonl'),
+        (b'{"accept": ["1"], "note": "caf\xe9"}', "answers.jsonl, line 2: the byte 0xE9. Expected"),
+    ],
+)
+def test_answers_that_cannot_be_read(line, said, tmp_path):
+    corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:3])
+    (tmp_path / "answers.jsonl").write_bytes(b'{"accept": []}\n' + line + b"\n")
     code, output = run("correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
-    assert code == 1 and "[HS153]" in output and not (tmp_path / "new.spacy").exists()
+    assert code == 1 and "[HS172]" in output and not (tmp_path / "new.spacy").exists()
+    assert said in output

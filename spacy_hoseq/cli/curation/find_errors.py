@@ -3,7 +3,7 @@ became of them."""
 
 import shutil
 from pathlib import Path
-from typing import Optional
+from typing import Any, Dict, Iterator, Optional
 
 import spacy
 import srsly
@@ -16,7 +16,10 @@ from wasabi import msg
 
 from ...curation.corrections import corrected
 from ...curation.findings import find_errors
+from ...errors import Errors
 from ...readers.annotated import read_docs, spacy_files
+from ...readers.files import json_entries, read_lines
+from ...readers.sentences import Problem
 from ...recipes import recipe
 from ...reporting.findings import annotation_tasks, findings_page, marked
 from ..app import hoseq_cli, then
@@ -112,8 +115,21 @@ def correct_cli(
     """
     check_free(output, force)
     docs = list(progress(read_docs(spacy_files(corpus), spacy.blank("xx").vocab, 0)))
-    n_changed = corrected(docs, srsly.read_jsonl(answers))
+    n_changed = corrected(docs, answers_in(answers))
     with whole(output) as part:
         DocBin(docs=docs, store_user_data=True).to_disk(part)
     msg.good(f"{n_changed:,} corrections: {output}")
     then(f"python -m spacy train CONFIG --paths.train {output} --paths.dev DEV.spacy --output DIR")
+
+
+def answers_in(path: Path) -> Iterator[Dict[str, Any]]:
+    """The lines of findings.jsonl. RAISES ValueError [HS172]: one is no object of JSON."""
+    for entry in json_entries(path, read_lines(path, ["utf-8"]), "text", ""):
+        if isinstance(entry, Problem):
+            raise ValueError(
+                Errors.HS172.format(
+                    actual=f"{path}, line {entry.line}: {entry.actual}",
+                    expected="a line of findings.jsonl, with an answer",
+                )
+            )
+        yield entry.fields
