@@ -165,11 +165,12 @@ def save_compact(
     """Save the pipeline; without the strings of the vocabulary if all of its components are of this
     package, which need
     none: features are hashes of words, and labels are in the components. So is what the trained
-    tokenizer has.
+    tokenizer has. A link stays: what it leads to is written.
 
     RAISES ValueError [HS113]: there is something, or something that is no pipeline.
     """
     check_output(output, overwrite=overwrite)
+    output = output.resolve()
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent) as folder:
         new = Path(folder) / "new"

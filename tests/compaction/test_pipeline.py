@@ -1,5 +1,8 @@
 """Smaller pipelines: metrics stay within the tolerance, other components stay as they are."""
 
+import shutil
+import sys
+
 import numpy as np
 import pytest
 import spacy
@@ -186,6 +189,24 @@ def test_where_something_is(tmp_path):
         with pytest.raises(ValueError, match=r"\[HS113\].*no pipeline"):
             save_compact(nlp, tmp_path / "other", overwrite=overwrite)
     assert (tmp_path / "other" / "letter.txt").read_text() == "dear"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_where_a_link_leads(tmp_path):
+    """To an empty folder, then to a pipeline, then to nothing."""
+    nlp = trained()
+    link = tmp_path / "link"
+    target = tmp_path / "elsewhere" / "target"
+    target.mkdir(parents=True)
+    link.symlink_to(target, target_is_directory=True)
+    for _ in range(2):
+        save_compact(nlp, link, overwrite=True)
+        assert link.is_symlink() and spacy.load(target).pipe_names == nlp.pipe_names
+    shutil.rmtree(target)
+    save_compact(nlp, link)
+    assert link.is_symlink() and (target / "meta.json").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "link"]
+    assert list(target.parent.iterdir()) == [target], "nothing else is left"
 
 
 def test_corpora_are_read_as_in_training(tmp_path):
