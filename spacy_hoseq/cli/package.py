@@ -39,10 +39,15 @@ def package_cli(
     folder = output / f"{meta['lang']}_{meta['name']}-{meta['version']}"
     check_free(folder, force)
     output.mkdir(parents=True, exist_ok=True)
-    wheel = "wheel" in kinds
-    sdist = "sdist" in kinds
     msg.info(f"Building {build}")
-    package(path, output, create_wheel=wheel, create_sdist=sdist, force=force, silent=True)
+    package(
+        path,
+        output,
+        create_wheel="wheel" in kinds,
+        create_sdist="sdist" in kinds,
+        force=force,
+        silent=True,
+    )
     made = sorted((folder / "dist").glob("*"), reverse=True)
     for file in made:
         msg.good(str(file))

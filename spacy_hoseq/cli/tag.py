@@ -57,8 +57,7 @@ def tag_cli(
     docs = nlp.pipe(texts_of(text))
     if html or output:
         path = output or Path(tempfile.mkdtemp()) / "text.html"
-        page = text_page(progress(docs), title=title_of(text, nlp), notes=notes_of(nlp))
-        write_text(path, page)
+        write_text(path, text_page(progress(docs), title=title_of(text, nlp), notes=notes_of(nlp)))
         msg.good(str(path))
         then(f"look at {path}")
         if not output:

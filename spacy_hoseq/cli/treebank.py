@@ -81,9 +81,12 @@ def treebank_cli(
     check_output(output, overwrite=force)
     work = output.with_name(f"{output.name}-training")
     if (folder is None) == (not fetch):
-        expected = "its folder, or its name after --download, not both"
         raise ValueError(
-            Errors.HS159.format(what="one treebank", source="the command", expected=expected)
+            Errors.HS159.format(
+                what="one treebank",
+                source="the command",
+                expected="its folder, or its name after --download, not both",
+            )
         )
     source = folder or (work / "treebank" / fetch)
     if fetch and not source.is_dir():

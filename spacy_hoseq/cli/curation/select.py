@@ -72,11 +72,10 @@ def select_cli(
         raise ValueError(
             Errors.HS159.format(what="text", source=pool, expected="lines with text, or Docs")
         )
-    names = component or ()
     doubts = [
         one
         for batch in minibatch(progress(docs, "texts", len(docs)), BATCH)
-        for one in doubts_of(nlp, batch, by, names)  # type: ignore[arg-type]
+        for one in doubts_of(nlp, batch, by, component or ())  # type: ignore[arg-type]
     ]
     chosen = select(doubts, n, diverse=diverse, per_word=per_word)
     write(output, [docs[i] for i in chosen], [doubts[i] for i in chosen], doubtful)

@@ -63,8 +63,9 @@ def calibrate_cli(
         picture.mkdir(parents=True, exist_ok=True)
         for name, one in calibrations.items():
             title = f"Probabilities of {name}: {model} on {dev.name}"
-            svg = draw_calibration(one.before, one.after, title=title)
-            (picture / f"{name}.svg").write_text(svg, encoding="utf8")
+            (picture / f"{name}.svg").write_text(
+                draw_calibration(one.before, one.after, title=title), encoding="utf8"
+            )
     print(
         table(
             table_rows(calibrations),

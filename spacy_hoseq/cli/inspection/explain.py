@@ -72,9 +72,12 @@ def explain_cli(
         for one in chosen(nlp, name, doc, token, against)
     ]
     if not every:
-        source = f"what {', '.join(names)} found"
         raise ValueError(
-            Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk")
+            Errors.HS159.format(
+                what="chunk",
+                source=f"what {', '.join(names)} found",
+                expected="a token of a chunk",
+            )
         )
     notes = uncalibrated(nlp, names)
     for name, doc, account in every:

@@ -214,10 +214,5 @@ def negative_in(examples: Iterable[Example], target: Any) -> List[str]:
     prefix = target.neg_prefix
     if not prefix:
         return []
-    names: Set[str] = set()
-    for example in examples:
-        strings = example.reference.vocab.strings
-        names.update(
-            strings[value] for value in set(target.read(example.reference).tolist()) if value
-        )
-    return sorted(name for name in names if name.startswith(prefix))
+    annotated = ((target.read(eg.reference), eg.reference) for eg in examples)
+    return [name for name in names_of(annotated, "") if name.startswith(prefix)]

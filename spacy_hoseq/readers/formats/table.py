@@ -77,9 +77,12 @@ def mixed_format(
         name = path.name.lower().removesuffix(".gz")
         form = next((form for ending, form in forms.items() if name.endswith(ending)), None)
         if form is None:
-            problem = "the ending does not tell the format (--format)"
             raise ValueError(
-                Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(forms))
+                Errors.HS074.format(
+                    path=path,
+                    problem="the ending does not tell the format (--format)",
+                    suffixes=", ".join(forms),
+                )
             )
         return form.read(path, encodings)
 
