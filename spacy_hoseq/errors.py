@@ -363,6 +363,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS159 = "There is no {what} in {source}. Give {expected}."
     HS190 = "The treebank {name} was not fetched from {url}: {problem}. Download it by hand, and give its folder."
     HS191 = "The treebank {name} cannot be used: {problem}."
+    HS192 = (
+        'The pipeline cannot have the name "{name}", which would be a part of that of its package. Give one of ASCII '
+        'letters, digits and "_" (not the last), such as "hoseq".'
+    )
     HS154 = 'There is no measure "{measure}" of doubt. Known are {known}.'
     HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
     HS156 = "A learning curve needs the training corpus: --train."

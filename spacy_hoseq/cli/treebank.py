@@ -78,6 +78,8 @@ def treebank_cli(
 
     DOCS: docs/tasks/treebank.md
     """
+    if not (f"xx_{name}".isidentifier() and name.isascii() and name[-1:].isalnum()):
+        raise ValueError(Errors.HS192.format(name=name))
     check_output(output, overwrite=force)
     work = output.with_name(f"{output.name}-training")
     if (folder is None) == (not fetch):

@@ -104,3 +104,9 @@ def test_what_is_missing(tmp_path):
         assert code == 1 and "HS004" in output
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["small", "small.tsv"], "no empty folder is left"
+
+
+@pytest.mark.parametrize("name", ["a b/c", "a-b", "caf\u00e9", "a_", ""])
+def test_names_that_no_package_can_have(name, tmp_path):
+    code, output = run(tmp_path, "-o", tmp_path / "en", "--name", name)
+    assert code == 1 and f'[HS192] The pipeline cannot have the name "{name}"' in output
