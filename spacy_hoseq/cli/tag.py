@@ -4,7 +4,7 @@ import sys
 import tempfile
 import webbrowser
 from contextlib import nullcontext
-from os.path import isfile
+from os.path import isdir, isfile
 from pathlib import Path
 from textwrap import shorten
 from typing import Collection, Iterable, Iterator, List, Optional
@@ -25,6 +25,7 @@ DEFAULTS = ("en", "-")  # pipeline and text
 BEGINNING = 40  # characters of a text in a title
 SIZE = 100_000  # characters of lines that are tagged at once
 WIDEST = 80  # characters of a column
+NO_FOLDER = "a file or a text (`hoseq apply` takes folders; a word of this name: by standard input)"
 ENDINGS = (".txt", ".md", ".html", ".csv", ".tsv", ".json", ".jsonl", ".conllu", ".spacy")
 
 
@@ -95,7 +96,10 @@ def title_of(text: str, nlp: Language) -> str:
 
 def texts_of(text: str) -> Iterator[str]:
     """The text itself, or that of a file or of standard input, some lines at a time. RAISES
-    ValueError [HS172]: it is no text. Warns of what looks like the name of a file [HW012]."""
+    ValueError [HS172]: it is no text, or a folder. Warns of what looks like the name of a file
+    [HW012]."""
+    if isdir(text):
+        raise ValueError(Errors.HS172.format(actual=f"the folder {text}", expected=NO_FOLDER))
     is_path = text != "-" and isfile(text)
     if text.endswith(ENDINGS) and " " not in text and not is_path:
         print(Warnings.HW012.format(text=text), file=sys.stderr)

@@ -66,6 +66,14 @@ def test_names_of_files_that_are_none(tmp_path):
     assert result.exit_code == 1 and "[HS172]" in output and "with the byte 0xFF. Expected text in utf-8" in output
 
 
+def test_folders(tmp_path):
+    for command in ("tag", "explain"):
+        result = run.invoke(hoseq_cli, [command, "en", str(tmp_path)])
+        output = " ".join(result.output.split())
+        assert result.exit_code == 1 and "[HS172] This cannot be read: the folder" in output
+        assert "`hoseq apply` takes folders" in output
+
+
 def test_other_pipelines(tmp_path):
     nlp = spacy.blank("xx")
     nlp.to_disk(tmp_path / "blank")
