@@ -170,7 +170,7 @@ class SequenceComponent(SavedComponent):
         if self.model.has_dim("nO"):
             raise ValueError(SpacyErrors.E922.format(name=self.name, nO=self.model.get_dim("nO")))
         self.cfg["labels"].append(label)
-        self.vocab.strings.add(label)
+        self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         self._labels_changed()
         return 1
 
@@ -303,12 +303,16 @@ class SequenceComponent(SavedComponent):
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
-        """At the end of a zone, every layer forgets what it remembered of words."""
+        """At the end of a zone, every layer forgets what it remembered of words. Labels that are new
+        in the zone may be among its strings: then the next use adds them anew."""
+        before = self._label_table  # its labels are strings from here on, whatever the zone reads
         try:
             yield mem
         finally:
             for node in self.model.walk():
                 scorer_of(node).forget_words()
+            if self._label_table is not before:
+                self._labels_changed()
 
     def _words(self, docs: Iterable[Doc]) -> WordDocs:
         """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`."""

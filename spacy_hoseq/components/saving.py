@@ -145,7 +145,7 @@ class SavedComponent(TrainablePipe):
         if older:
             warnings.warn(Warnings.HW007.format(name=self.name, where=where), stacklevel=3)
         for label in self.labels:
-            self.vocab.strings.add(label)
+            self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         for node in self.model.walk() if data is not None else ():
             scorer_of(node).prepare()
 

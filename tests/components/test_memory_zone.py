@@ -1,6 +1,7 @@
 """Memory zones: nothing of their words is kept, and nothing that is needed later is lost with them."""
 
 import pytest
+import spacy
 
 from . import morphology_helpers as tiny
 from .helpers import (
@@ -81,3 +82,27 @@ def test_tags_that_are_part_of_a_label():
     assert "_SP" in inside[0]
     assert tiny.said(nlp("magna urbs \n\n ardet")) == inside
     assert "of_no_text" in nlp.vocab.strings
+
+
+def test_labels_that_are_new_in_a_zone():
+    """Words of the zone and its gold annotation are spelt as labels; afterwards they are gone."""
+    corpus = [("Xd Xn old .", "Xd Xn Xn Xp"), ("old Xn .", "Xd Xn Xp")]
+    nlp = blank()
+    with nlp.memory_zone():
+        examples = examples_of(nlp, corpus)
+        optimizer = nlp.initialize(lambda: examples)
+        for _ in range(20):
+            nlp.update(examples, sgd=optimizer)
+        inside = [t.tag_ for t in nlp("old Xn .")]
+    with nlp.memory_zone():
+        assert [t.tag_ for t in nlp("Xd old Xp")][1] in inside
+    assert [t.tag_ for t in nlp("old Xn .")] == inside == ["Xd", "Xn", "Xp"]
+
+
+@pytest.mark.parametrize("name", ["hoseq_tagger", "hoseq_chunker", "hoseq_bidirectional_tagger"])
+def test_a_label_that_is_added_in_a_zone(name):
+    nlp = spacy.blank("xx")
+    component = nlp.add_pipe(name)
+    with nlp.memory_zone():
+        component.add_label("Xq")
+    assert "Xq" in nlp.vocab.strings and component.labels == ("Xq",)

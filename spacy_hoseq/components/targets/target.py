@@ -35,7 +35,13 @@ class LabelTable:
         n = len(labels)
         self.labels = list(labels)
         self.names = [*labels, space]  # the last one: of white space
-        self.ids = np.array([strings.add(label) for label in labels], np.uint64)
+        self.ids = np.array(
+            [
+                strings.add(label, allow_transient=False)  # type: ignore[call-arg]
+                for label in labels
+            ],
+            np.uint64,
+        )
         self.values = np.append(self.ids, np.uint64(strings.as_int(space)))
         names = list(self.ids)
         masks = [np.eye(n, dtype=bool)]
