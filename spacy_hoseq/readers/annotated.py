@@ -70,10 +70,16 @@ def spacy_files(path: Optional[Union[str, Path]]) -> List[Path]:
 
 
 def read_docs(files: Sequence[Path], vocab: Vocab, limit: int) -> Iterator[Doc]:
-    """Docs of .spacy files that are not empty. limit (int): so many of all; 0 = no limit."""
+    """Docs of .spacy files that are not empty. limit (int): so many of all; 0 = no limit. RAISES
+    ValueError [HS172]: a file is none of spaCy's."""
     n_read = 0
     for file in files:
-        stored = DocBin().from_disk(file)
+        try:
+            stored = DocBin().from_disk(file)
+        except (KeyError, ValueError) as error:
+            raise ValueError(
+                Errors.HS172.format(actual=file, expected="a .spacy file, as a DocBin writes it")
+            ) from error
         stored.user_data = [None if data == NO_USER_DATA else data for data in stored.user_data]
         for doc in filter(len, stored.get_docs(vocab)):
             yield doc

@@ -1,10 +1,12 @@
 """`spacy_hoseq.annotated_corpus.v1`: what is copied to the predicted docs, and what is refused."""
 
+import zlib
+
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_hoseq.readers.annotated import annotated_corpus
+from spacy_hoseq.readers.annotated import annotated_corpus, read_docs, spacy_files
 
 NLP = spacy.blank("xx")
 WORDS, TAGS = "she sees the old cat . it runs .".split(), "N V D A N . N V .".split()
@@ -141,3 +143,11 @@ def test_a_file_that_is_missing(tmp_path, name):
     corpus = spacy.registry.readers.get(name)(tmp_path / "none.spacy", **settings)
     with pytest.raises(ValueError, match=r"\[HS074\] Nothing to read at .*none.spacy"):
         list(corpus(NLP))
+
+
+@pytest.mark.parametrize("data", [b"", b"some text", zlib.compress(b"\x80"), zlib.compress(b"text")])
+def test_files_that_are_none_of_spacy(data, tmp_path):
+    """The message names the file, which may be one of a folder."""
+    (tmp_path / "damaged.spacy").write_bytes(data)
+    with pytest.raises(ValueError, match=r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"):
+        list(read_docs(spacy_files(tmp_path), spacy.blank("xx").vocab, 0))

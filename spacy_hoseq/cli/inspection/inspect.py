@@ -1,7 +1,6 @@
 """`python -m spacy hoseq inspect`: what a pipeline has learnt."""
 
 import json
-from itertools import islice
 from pathlib import Path
 from typing import List, Optional, Union
 
@@ -9,11 +8,12 @@ import srsly
 import typer
 from spacy.cli._util import import_code
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from wasabi import msg
 
 from ...inspection.weights import NAMES, Table, inspected, names_in
 from ...pipelines import found_at
+from ...readers.annotated import read_docs, spacy_files
 from ...reporting.inspection import as_data, inspection_page, inspection_text
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, write_text
@@ -81,8 +81,8 @@ def inspect_cli(
 
 def read_by(nlp: Language, corpus: Path, limit: int) -> List[Doc]:
     """The first texts of a corpus, annotated."""
-    plain = (bare(doc) for doc in DocBin().from_disk(corpus).get_docs(nlp.vocab))
-    return list(progress(nlp.pipe(islice(plain, limit))))
+    plain = (bare(doc) for doc in read_docs(spacy_files(corpus), nlp.vocab, limit))
+    return list(progress(nlp.pipe(plain)))
 
 
 def names_beside(model: str) -> Table:
