@@ -61,12 +61,14 @@ def annotated_corpus(
 
 def spacy_files(path: Optional[Union[str, Path]]) -> List[Path]:
     """The file, or the .spacy files below the folder. RAISES ValueError [E913]: no path; [HS074]:
-    there is neither."""
+    there is none."""
     if path is None:
         raise ValueError(SpacyErrors.E913)
-    if not Path(path).exists():
-        raise ValueError(Errors.HS074.format(path=path, problem=NEITHER, suffixes=FILE_TYPE))
-    return list(walk_corpus(ensure_path(path), FILE_TYPE))
+    files = list(walk_corpus(ensure_path(path), FILE_TYPE))
+    if not any(file.exists() for file in files):
+        problem = "there is no file of this kind" if Path(path).exists() else NEITHER
+        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=FILE_TYPE))
+    return files
 
 
 def read_docs(files: Sequence[Path], vocab: Vocab, limit: int) -> Iterator[Doc]:

@@ -151,3 +151,12 @@ def test_files_that_are_none_of_spacy(data, tmp_path):
     (tmp_path / "damaged.spacy").write_bytes(data)
     with pytest.raises(ValueError, match=r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"):
         list(read_docs(spacy_files(tmp_path), spacy.blank("xx").vocab, 0))
+
+
+@pytest.mark.filterwarnings("ignore:.*W090")  # spaCy's, of the same
+def test_corpora_without_files(tmp_path):
+    (tmp_path / "notes.txt").write_text("They tag it.", encoding="utf8")
+    paths = {tmp_path: "of this kind", tmp_path / "notes.txt": "of this kind", tmp_path / "no.spacy": "neither"}
+    for path, problem in paths.items():
+        with pytest.raises(ValueError, match=rf"\[HS074\].*{problem}.*\.spacy"):
+            spacy_files(path)
