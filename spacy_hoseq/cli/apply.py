@@ -110,12 +110,11 @@ def apply_cli(
     n_process = n_process if n_process > 0 else os.cpu_count() or 1
     try:
         with signals():
-            excluded = list(filter(None, exclude.split(",")))
             settings = {
                 "fields": fields,
                 "max_length": max_length,
                 "code": code,
-                "exclude": excluded,
+                "exclude": list(filter(None, exclude.split(","))),
             }
             job = job_of(
                 model, settings, inputs, output, form, (text_key, id_key, whole), part_size, flat

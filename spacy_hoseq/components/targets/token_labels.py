@@ -56,9 +56,12 @@ class TokenLabels(Target):
             self.attribute, [label]
         )
         if label not in known:
-            names = ", ".join(filter(None, known))
             raise ValueError(
-                Errors.HS065.format(label=label, attribute=self.attribute, known=names)
+                Errors.HS065.format(
+                    label=label,
+                    attribute=self.attribute,
+                    known=", ".join(filter(None, known)),
+                )
             )
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
@@ -112,9 +115,10 @@ class TokenLabels(Target):
         texts = [getattr(token._, self.attribute[2:]) or "" for token in doc]
         for text in texts:
             if not isinstance(text, str):
-                kind = type(text).__name__
                 raise ValueError(
-                    Errors.HS066.format(attribute=self.attribute, value=repr(text), type=kind)
+                    Errors.HS066.format(
+                        attribute=self.attribute, value=repr(text), type=type(text).__name__
+                    )
                 )
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 

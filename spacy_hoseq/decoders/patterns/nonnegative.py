@@ -259,5 +259,8 @@ def check_weights(potentials: Potentials) -> None:
     for nodes, of_nodes in entries:
         bad = np.flatnonzero(~((of_nodes >= 0) & np.isfinite(of_nodes)))
         if len(bad):
-            pattern = weights.trie.string(int(nodes[bad[0]]))
-            raise ValueError(Errors.HS032.format(pattern=pattern, weight=of_nodes[bad[0]]))
+            raise ValueError(
+                Errors.HS032.format(
+                    pattern=weights.trie.string(int(nodes[bad[0]])), weight=of_nodes[bad[0]]
+                )
+            )

@@ -354,8 +354,11 @@ def check_finite(weights: Weights, nodes: Ints, of_nodes: Floats) -> None:
     """RAISES ValueError [HS036]: a weight of a label pattern is NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(of_nodes))
     if len(bad):
-        pattern = weights.trie.string(int(nodes[bad[0]]))
-        raise ValueError(Errors.HS036.format(pattern=pattern, weight=of_nodes[bad[0]]))
+        raise ValueError(
+            Errors.HS036.format(
+                pattern=weights.trie.string(int(nodes[bad[0]])), weight=of_nodes[bad[0]]
+            )
+        )
 
 
 class PotentialsGradient(NamedTuple):

@@ -329,8 +329,9 @@ def shim_in(model: Model, kind: Type[AnyShim]) -> AnyShim:
     """What the layer keeps its weights in. RAISES ValueError [HS051]: it is of another kind."""
     shim = model.shims[0]
     if not isinstance(shim, kind):
-        got = type(shim).__name__
-        raise ValueError(Errors.HS051.format(name=model.name, got=got, expected=kind.__name__))
+        raise ValueError(
+            Errors.HS051.format(name=model.name, got=type(shim).__name__, expected=kind.__name__)
+        )
     return shim
 
 
