@@ -272,7 +272,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "The pipeline has no component with weights of features (it has: {names}). Only components of spacy_hoseq can "
         "be made smaller, and only after training."
     )
-    HS113 = "Nothing is written to {path}: {problem}. Give another directory, or --force."
+    HS113 = "Nothing is written to {path}: {problem}. Give another place, or --force to replace a pipeline."
     HS115 = "There is a file at {path} already. Give another one, or --force to replace it."
     HS116 = 'There is no recipe "{name}". Known are {known}.'
     HS117 = 'spaCy has no language "{lang}". Give the code of one that it has ("en", "zh", ...), or "xx" for any other.'

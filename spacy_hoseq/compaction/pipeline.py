@@ -201,6 +201,8 @@ def only_labels(nlp: Language, folder: Path) -> None:
 
 def check_output(output: Path, *, overwrite: bool) -> None:
     """RAISES ValueError [HS113]."""
+    if any(map(Path.is_file, output.parents)):
+        raise ValueError(Errors.HS113.format(path=output, problem="a part of this path is a file"))
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "meta.json").exists():

@@ -216,7 +216,7 @@ def test_wrong_names(wsj, out):
 def test_output_that_cannot_be_written(wsj, tmp_path):
     (tmp_path / "file").write_text("")
     code, output = run(wsj, tmp_path / "file" / "out.spacy", "-f", "trees")
-    assert code == 1 and "✘ Cannot write" in output
+    assert code == 1 and "[HS113]" in output
 
 
 @pytest.fixture

@@ -196,3 +196,27 @@ def test_no_page_and_no_workflow_uses_an_old_spelling(capsys):
                 said = capsys.readouterr().err
                 assert not said, f"{path}: {name}{rest} {said}"
     assert n > 100
+
+
+BELOW_A_FILE = {
+    "calibrate": ["en", "text.spacy"], "clusters": ["text.spacy"], "compact": ["folder", "text.spacy"],
+    "convert": ["text.spacy"], "correct": ["text.spacy", "text.spacy"], "explain": ["en", "hi"],
+    "find-errors": ["crf", "text.spacy"], "init": ["tagger"], "inspect": ["en"], "package": ["en"],
+    "report": ["en", "text.spacy"], "select": ["en", "text.spacy"], "tag": ["hi"], "treebank": ["folder"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BELOW_A_FILE)
+def test_an_output_below_a_file_is_refused_before_any_work(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.spacy").write_text("no text", encoding="utf8")
+    (tmp_path / "folder").mkdir()
+    result = CliRunner().invoke(hoseq_cli, [name, *BELOW_A_FILE[name], "-o", "text.spacy/new/x.spacy"])
+    output = " ".join(result.output.split())
+    assert result.exit_code == 1 and "[HS113] Nothing is written to text.spacy/new/x.spacy" in output, output
+
+
+def test_every_command_that_writes_is_looked_at():
+    """`apply` says it in its own words."""
+    writing = {name for name in COMMANDS if any(each.name == "output" for each in options_of(name))}
+    assert {*BELOW_A_FILE} | {"apply"} >= writing
