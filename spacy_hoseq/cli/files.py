@@ -23,6 +23,12 @@ def check_free(path: Optional[Path], force: bool) -> None:
         raise ValueError(Errors.HS115.format(path=path))
 
 
+def check_name(name: str) -> None:
+    """Of a pipeline. RAISES ValueError [HS192]: no package can have it."""
+    if not (f"xx_{name}".isidentifier() and name.isascii() and name[-1:].isalnum()):
+        raise ValueError(Errors.HS192.format(name=name))
+
+
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A path beside, to write to. In the end the file is renamed; what was there before stays

@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-import srsly
 import typer
 from spacy.cli.package import has_build, package
 from wasabi import msg
 
 from ..errors import Errors
-from ..pipelines import embedded_path
+from ..pipelines import embedded_path, load_from
 from .app import hoseq_cli, then
-from .files import check_free
+from .files import check_free, check_name
 
 
 @hoseq_cli.command("package", failed="No package made")
@@ -33,9 +32,12 @@ def package_cli(
     """
     path = Path(model) if Path(model, "meta.json").is_file() else embedded_path(model)
     kinds = [kind.strip() for kind in build.split(",")]
+    if not {*kinds} <= {"wheel", "sdist", "none"}:
+        raise ValueError(Errors.HS161.format(name=build, known="wheel, sdist, none"))
     if kinds != ["none"] and not has_build():
         raise ValueError(Errors.HS170.format(package="build", install="build"))
-    meta = srsly.read_json(path / "meta.json")
+    meta = load_from(path).meta
+    check_name(meta["name"])
     folder = output / f"{meta['lang']}_{meta['name']}-{meta['version']}"
     check_free(folder, force)
     output.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ from ..treebanks.training import (
 )
 from .app import hoseq_cli, then
 from .clusters import clusters_of
-from .files import FORCE, write_text
+from .files import FORCE, check_name, write_text
 from .progress import progress
 from .texts import docs_of
 
@@ -78,8 +78,7 @@ def treebank_cli(
 
     DOCS: docs/tasks/treebank.md
     """
-    if not (f"xx_{name}".isidentifier() and name.isascii() and name[-1:].isalnum()):
-        raise ValueError(Errors.HS192.format(name=name))
+    check_name(name)
     check_output(output, overwrite=force)
     work = output.with_name(f"{output.name}-training")
     if (folder is None) == (not fetch):

@@ -37,8 +37,11 @@ def embedded_path(name: str) -> Path:
         raise ValueError(Errors.HS131.format(folder=FOLDER))
     full = name if name in known else f"{name}{END}"
     if full not in known:
-        languages = ", ".join(f'"{pipeline.removesuffix(END)}"' for pipeline in known)
-        raise ValueError(Errors.HS130.format(name=name, known=languages))
+        raise ValueError(
+            Errors.HS130.format(
+                name=name, known=", ".join(f'"{each.removesuffix(END)}"' for each in known)
+            )
+        )
     return FOLDER / full
 
 
@@ -119,8 +122,12 @@ def folder_of(place: Union[str, Path]) -> Path:
     folder = Path(place)
     if not folder.is_dir():
         if not is_package(str(place)):
-            languages = ", ".join(f'"{name.partition("_")[0]}"' for name in embedded_names())
-            raise ValueError(Errors.HS130.format(name=place, known=languages))
+            raise ValueError(
+                Errors.HS130.format(
+                    name=place,
+                    known=", ".join(f'"{name.removesuffix(END)}"' for name in embedded_names()),
+                )
+            )
         inner = sorted(path.parent for path in get_package_path(str(place)).glob("*/config.cfg"))
         folder = inner[0] if inner else get_package_path(str(place))
     return folder

@@ -128,3 +128,17 @@ def test_a_package_of_a_folder(tmp_path):
     assert result.exit_code == 0 and (tmp_path / "made" / "de_mine-2.1" / "meta.json").is_file(), result.output
     assert "[HS115]" in run.invoke(hoseq_cli, arguments).output
     assert run.invoke(hoseq_cli, [*arguments, "--force"]).exit_code == 0
+
+
+def test_packages_that_cannot_be_made(tmp_path):
+    nlp = spacy.blank("de")
+    nlp.meta |= {"name": "a b/c", "version": "2.1"}
+    nlp.to_disk(tmp_path / "model")
+    arguments = ["package", str(tmp_path / "model"), "-o", str(tmp_path / "made"), "--build"]
+    assert "[HS161]" in run.invoke(hoseq_cli, [*arguments, "whel"]).output
+    assert "[HS192]" in run.invoke(hoseq_cli, [*arguments, "none"]).output
+    for damaged in ("{", "[]"):
+        (tmp_path / "model" / "meta.json").write_text(damaged)
+        result = run.invoke(hoseq_cli, [*arguments, "none"])
+        assert result.exit_code == 1 and "[HS133]" in result.output and "meta.json" in result.output
+    assert not (tmp_path / "made").exists()

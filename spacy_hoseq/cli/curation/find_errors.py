@@ -91,8 +91,10 @@ def find_errors_cli(
         srsly.write_jsonl(part, annotation_tasks(docs, findings))
     shutil.rmtree(output / TRAININGS)
     msg.good(f"{len(findings):,} findings: {page}, findings.jsonl, findings.spacy")
-    correct = f"python -m spacy hoseq correct {corpus} {tasks} -o CORRECTED.spacy"
-    then(f"look at {page}; answer in {tasks}; {correct}")
+    then(
+        f"look at {page}; answer in {tasks}; "
+        f"python -m spacy hoseq correct {corpus} {tasks} -o CORRECTED.spacy"
+    )
 
 
 @hoseq_cli.command("correct", failed="Nothing written")

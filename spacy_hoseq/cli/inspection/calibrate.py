@@ -37,7 +37,9 @@ def calibrate_cli(
         None, "--component", help="Default: all that no other listens to"
     ),
     picture: Optional[Path] = typer.Option(None, "--picture", help="Folder for a picture of each"),
-    limit: int = typer.Option(0, "--limit", min=0, help="Use so many texts of the corpus only; 0 = all"),
+    limit: int = typer.Option(
+        0, "--limit", min=0, help="Use so many texts of the corpus only; 0 = all"
+    ),
     force: bool = FORCE,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
