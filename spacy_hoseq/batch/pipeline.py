@@ -200,10 +200,12 @@ def meta_of(source: Source) -> Dict[str, Any]:
     """The pipeline's meta.json, without loading it. RAISES ValueError [HS160]: it has none."""
     if isinstance(source, bytes):
         return dict(srsly.json_loads(_entries(source)[META]))
-    path = _folder(source) / META
-    if not path.is_file():
-        raise ValueError(Errors.HS160.format(source=source, problem=f"{path} is missing"))
-    return dict(srsly.read_json(path))
+    try:
+        return dict(srsly.read_json(_folder(source) / META))
+    except (OSError, TypeError, ValueError) as error:
+        raise ValueError(
+            Errors.HS160.format(source=source, problem=f"{META} cannot be read ({error})")
+        ) from error
 
 
 def _entries(data: bytes) -> Dict[str, Any]:

@@ -242,7 +242,9 @@ def test_outputs_and_pipelines_that_do_not_exist(tmp_path):
         Annotator("en", outputs=["tags"])
     with pytest.raises(ValueError, match="HS161.*bytes"):
         Annotator("en", offsets="words")
-    for source in ("nowhere", tmp_path, b"no pipeline"):
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "meta.json").write_text("{", encoding="utf8")
+    for source in ("nowhere", tmp_path, tmp_path / "damaged", b"no pipeline"):
         with pytest.raises(ValueError, match="HS160"):
             Annotator(source)
 
