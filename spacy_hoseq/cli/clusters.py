@@ -15,6 +15,7 @@ from ..lexicons import Bigrams, bigrams_of, exchange_words
 from ..pipelines import load_found
 from ..readers.files import find_files
 from ..readers.sentences import Problem
+from ..recipes import checked
 from .app import hoseq_cli, then
 from .files import FORCE, check_free, write_text
 from .progress import progress
@@ -53,7 +54,7 @@ def clusters_cli(
     """
     check_free(output, force)
     problems: List[Problem] = []
-    nlp = load_found(model) if model else spacy.blank(lang)
+    nlp = load_found(model) if model else spacy.blank(checked(lang))
     files = [file for path in texts for file in find_files(path, SUFFIXES)]
     docs = docs_of(nlp, files, text_key, problems, words=words)
     start = time.perf_counter()

@@ -61,10 +61,10 @@ def treebank_cli(
         None, "--raw", help="Text, to make clusters of its words", exists=True
     ),
     lexicon: Optional[Path] = typer.Option(
-        None, "--lexicon", help="Word forms with their tags", exists=True
+        None, "--lexicon", help="Word forms with their tags", exists=True, dir_okay=False
     ),
     lemmas: Optional[Path] = typer.Option(
-        None, "--lemmas", help="Word forms with their lemmas", exists=True
+        None, "--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False
     ),
     fetch: str = typer.Option(
         "", "--download", help="Treebank to fetch, in place of FOLDER: UD_Afrikaans-AfriBooms"

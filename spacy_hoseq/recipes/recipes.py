@@ -153,7 +153,7 @@ def layer_of(file: str) -> Layer:
 
 
 def checked(lang: str) -> str:
-    """RAISES ValueError [HS117]: spaCy has no such language."""
+    """The code of a language. RAISES ValueError [HS117]: spaCy has no such language."""
     try:
         get_lang_class(lang)
     except ImportError as error:

@@ -80,3 +80,5 @@ def test_no_word_is_frequent(text, tmp_path):
     text.write_bytes(b"caf\xe9 caf\xe9 caf\xe9\n")
     result = run(text, "-o", tmp_path / "clusters.tsv")
     assert result.exit_code == 1 and "HS119" in result.output and "the byte 0xE9" in result.output
+    result = run(text, "-o", tmp_path / "clusters.tsv", "-l", "qq")
+    assert result.exit_code == 1 and "HS117" in result.output

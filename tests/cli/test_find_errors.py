@@ -103,6 +103,10 @@ def test_what_cannot_be_done(tmp_path):
     corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:3])
     code, output = run("find-errors", "no-such-recipe", corpus, "-o", tmp_path / "out")
     assert code == 1 and "[HS116]" in output
+    for number, text in enumerate(["", "[nlp]\npipeline = []\n", '[nlp]\nlang = "qq"\n']):
+        (tmp_path / f"{number}.cfg").write_text(text, encoding="utf8")
+        code, output = run("find-errors", tmp_path / f"{number}.cfg", corpus, "-o", tmp_path / "out")
+        assert code == 1 and "[HS117]" in output, output
     code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "9")
     assert code == 1 and "[HS150]" in output and not (tmp_path / "out").exists()
     for accepted in (["1"], 1):

@@ -20,7 +20,7 @@ from ...errors import Errors
 from ...readers.annotated import read_docs, spacy_files
 from ...readers.files import json_entries, read_lines
 from ...readers.sentences import Problem
-from ...recipes import recipe
+from ...recipes import checked, recipe
 from ...reporting.findings import annotation_tasks, findings_page, marked
 from ..app import hoseq_cli, then
 from ..files import FORCE, TRAININGS, check_free, whole, write_text
@@ -71,7 +71,7 @@ def find_errors_cli(
         settings = load_config(config, overrides=overrides, interpolate=False)
     else:
         settings = Config().from_str(recipe(config, lang), overrides=overrides, interpolate=False)
-    vocab = spacy.blank(settings["nlp"]["lang"]).vocab
+    vocab = spacy.blank(checked(settings.get("nlp", {}).get("lang", ""))).vocab
     docs = list(progress(read_docs(spacy_files(corpus), vocab, 0)))
     msg.info(f"{len(docs):,} docs, {folds} trainings")
     findings = find_errors(
