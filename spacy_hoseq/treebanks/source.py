@@ -77,7 +77,7 @@ def download(name: str, folder: Path, address: str = ADDRESS) -> Path:
     try:
         with urllib.request.urlopen(url, timeout=SECONDS) as answer:
             archive = zipfile.ZipFile(io.BytesIO(answer.read()))
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except Exception as error:  # also no address, and an answer that breaks off
         raise ValueError(Errors.HS190.format(name=name, url=url, problem=error)) from error
     members = {
         match[1]: member

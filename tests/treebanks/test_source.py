@@ -77,6 +77,8 @@ def test_download(tmp_path):
 def test_download_fails(tmp_path, address):
     with pytest.raises(ValueError, match=r"\[HS190\].*UD_X.*by hand"):
         download("UD_X", tmp_path, address)
+    with pytest.raises(ValueError, match=r"\[HS190\].*UD X"):
+        download("UD X", tmp_path, address)
 
 
 def test_download_of_something_else(tmp_path):
