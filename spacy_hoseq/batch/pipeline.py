@@ -155,8 +155,13 @@ def once(key: str, load: Callable[[], Loaded]) -> Loaded:
 def load_pipeline(source: Source, exclude: "tuple[str, ...]", code: Optional[str]) -> Language:
     """source: a folder, a package, "en", "zh", or what `nlp.to_bytes()` gives. RAISES ValueError
     [HS160]."""
-    if code is not None:
-        import_file("python_code", code)
+    try:
+        if code is not None:
+            import_file("python_code", code)
+    except Exception as error:
+        raise ValueError(
+            Errors.HS172.format(actual=f"{code}: {error!r}", expected="Python code that runs")
+        ) from error
     if not isinstance(source, bytes):
         return load_found(str(source), exclude=exclude)
     if source.startswith(PACKED):
@@ -216,8 +221,12 @@ def _entries(data: bytes) -> Dict[str, Any]:
         entries = srsly.msgpack_loads(data)
         return {name: entries[name] for name in (META, CONFIG)}
     except Exception as error:  # msgpack has no base of its own
-        problem = f"{len(data)} bytes that `nlp.to_bytes()` did not make ({error!r})"
-        raise ValueError(Errors.HS160.format(source="bytes", problem=problem)) from error
+        raise ValueError(
+            Errors.HS160.format(
+                source="bytes",
+                problem=f"{len(data)} bytes that `nlp.to_bytes()` did not make ({error!r})",
+            )
+        ) from error
 
 
 def _folder(source: Union[str, Path]) -> Path:

@@ -284,8 +284,10 @@ class SequenceComponent(SavedComponent):
         super().to_disk(path, exclude=exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
-            numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
-            warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
+            warnings.warn(
+                Warnings.HW008.format(name=self.name, n_unseen=n_unseen, n_updates=self._n_updates),
+                stacklevel=2,
+            )
 
     def _find_tables(self, path: Optional[Path]) -> None:
         """A pipeline that takes the component over by its config (`source`) reads no tables of the

@@ -131,6 +131,14 @@ def test_what_is_refused(tmp_path):
     assert not out.exists() and path.exists()
 
 
+@pytest.mark.parametrize("text", ["def\n", "1 / 0\n", "import no_such_module\n"])
+def test_code_that_does_not_run(text, tmp_path):
+    (tmp_path / "code.py").write_text(text, encoding="utf8")
+    path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
+    code, output = run("en", path, "-o", tmp_path / "out", "--code", tmp_path / "code.py")
+    assert code == 1 and "[HS172]" in output and "code.py" in output
+
+
 def test_pyarrow_or_ray_that_are_not_installed(tmp_path, monkeypatch):
     path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
     monkeypatch.setitem(sys.modules, "ray", None)
