@@ -398,8 +398,9 @@ class SequenceComponent(SavedComponent):
         negative = ", ".join(negative_in(examples, self.target)[:FEW])
         if negative:
             prefix = self.target.neg_prefix
-            message = Warnings.HW010.format(name=self.name, labels=negative, prefix=prefix)
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(
+                Warnings.HW010.format(name=self.name, labels=negative, prefix=prefix), stacklevel=3
+            )
 
     def _count_known_tags(self, examples: List[Example]) -> None:
         """A table that was given, or that an earlier component has made, stays."""

@@ -27,6 +27,7 @@ from .sentences import Problem
 
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
+HALF_PAIR = re.compile("[\ud800-\udfff]")  # which no file can have
 NEITHER = "there is neither a file nor a folder"
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
@@ -205,7 +206,7 @@ def json_entries(
                 yield Problem(path, line.number, str(error), expected)
                 continue
             text = fields.pop(key, default) if isinstance(fields, dict) else None
-            if isinstance(text, str):
+            if isinstance(text, str) and not HALF_PAIR.search(text):
                 yield Entry(line.number, text, fields)
             else:
                 yield Problem(path, line.number, line.text[:200], expected)

@@ -29,3 +29,9 @@ def test_what_cannot_be_read_is_told_and_left_out(tmp_path):
     good, bad = texts_in(plain, "text")
     assert good == Entry(1, "good", {}) and (bad.path, bad.line) == (plain, 2)
     assert [item.text for item in texts_in(lines, "body") if isinstance(item, Entry)] == ["x"]
+
+
+def test_half_of_a_pair_of_surrogates(tmp_path):
+    (tmp_path / "texts.jsonl").write_text('{"text": "\\ud83d"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf8")
+    problem, entry = texts_in(tmp_path / "texts.jsonl", "text")
+    assert (problem.line, problem.actual) == (1, '{"text": "\\ud83d"}') and entry.text == "\U0001f600"
