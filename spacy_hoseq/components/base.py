@@ -370,9 +370,12 @@ class SequenceComponent(SavedComponent):
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:
-            there = ", ".join(self.target.others_in(examples)) or "nothing"
             raise ValueError(
-                Errors.HS069.format(name=self.name, looked=self.target.where, there=there)
+                Errors.HS069.format(
+                    name=self.name,
+                    looked=self.target.where,
+                    there=", ".join(self.target.others_in(examples)) or "nothing",
+                )
             )
         if "tag_dictionary" in self.cfg:
             self._set_dictionary(tag_dictionary or {})
@@ -383,6 +386,7 @@ class SequenceComponent(SavedComponent):
                 if isinstance(pipe, SequenceComponent):
                     pipe.lend_tables(self.vocab)
             self._count_known_tags(examples)
+        self.lend_tables(examples[0].predicted.vocab)
         if nlp is not None:
             cite_tables(nlp, tables_of(self.model))
         self._define(examples, nlp)

@@ -74,6 +74,23 @@ def test_second_component_reads_the_table_of_the_first():
         assert table(nlp) == {"the": [0], "run": [1, 3], "on": [2]}
 
 
+def test_examples_of_another_vocabulary():
+    """As spaCy's components, which do not look at the vocabulary of examples."""
+    words = []
+    for other in (spacy.blank("xx"), None):
+        nlp = spacy.blank("xx")
+        nlp.add_pipe("hoseq_tagger")
+        texts = examples(other or nlp, sentences(6, 5))
+        nlp.initialize(lambda texts=texts: texts)
+        for _ in range(10):
+            nlp.update(texts)
+        words.append([token.tag_ for doc in nlp.pipe(["the run", "run on"]) for token in doc])
+        assert table(nlp) == {"the": [0], "run": [1, 3], "on": [2]}
+    assert words[0] == words[1] == ["D", "N", "V", "P"]
+    with pytest.raises(ValueError, match=r"\[HS003\]"):
+        nlp.initialize(lambda: examples(tagger(4, 5), sentences(6, 5)))
+
+
 def test_other_templates_need_no_table():
     nlp = spacy.blank("xx")
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["lower[0]"]}
