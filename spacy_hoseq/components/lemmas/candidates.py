@@ -24,12 +24,12 @@ class Candidates:
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
         self._always: List[int] = []  # cut nothing in any case, so that they fit every form
-        # of each case: ids by form; by ending, length of the beginning, and beginning
+        # of each case: ids by form; by ending, length of the beginning, and beginning. With an
+        # ending all shorter ones are there, too, so that a search ends where one is missing
         self._of_whole: Dict[str, Dict[str, List[int]]] = {case: {} for case in CASES}
         self._by_ends: Dict[str, Dict[str, Beginnings]] = {case: {} for case in CASES}
         for label_id, script in enumerate(self.scripts):
             self._beside(script).append(label_id)
-        self._sizes = {case: sorted({*map(len, ends)}) for case, ends in self._by_ends.items()}
         # ids that fit a form, without those of `_always`
         self._others = lru_cache(MOST_WORDS)(self._fitting)
 
@@ -53,7 +53,9 @@ class Candidates:
             return self._of_whole[script.case].setdefault(script.prefix_cut, [])
         if not (script.prefix_cut or script.suffix_cut):
             return self._always
-        of_ending = self._by_ends[script.case].setdefault(script.suffix_cut, {})
+        by_ends = self._by_ends[script.case]
+        for end in range(len(script.suffix_cut), -1, -1):
+            of_ending = by_ends.setdefault(script.suffix_cut[end:], {})
         return of_ending.setdefault(len(script.prefix_cut), {}).setdefault(script.prefix_cut, [])
 
     def _fitting(self, form: str) -> List[int]:
@@ -61,11 +63,12 @@ class Candidates:
         for case, changed in CASES.items():
             base = changed(form)
             ids += self._of_whole[case].get(base, ())
-            for size in self._sizes[case]:
-                end = len(base) - size
-                if end < 1:
+            by_ends = self._by_ends[case]
+            for end in range(len(base), 0, -1):
+                of_ending = by_ends.get(base[end:])
+                if of_ending is None:
                     break
-                for start, beginnings in self._by_ends[case].get(base[end:], {}).items():
+                for start, beginnings in of_ending.items():
                     if start < end:
                         ids += beginnings.get(base[:start], ())
         return ids
