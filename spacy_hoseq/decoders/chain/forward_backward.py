@@ -32,6 +32,10 @@ LEAST = 1e-150
 MANY_LABELS = 500  # from which on a second table of their pairs takes memory that is missed
 NORMAL = 1e-290  # number that has all its digits
 SMALL = 50.0  # by how much a step with small scores changes logarithms at most
+# multiplications for which BLAS starts no second thread (OpenBLAS: up to 262,144). A step is so short that threads
+# double its processor time, and where other processes run they wait for each other
+ONE_THREAD = 250_000
+LEAST_ROWS = 32  # of a block: where one thread would do less at once, threads pay
 # by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
 ROOM = 200.0
 
@@ -115,7 +119,7 @@ def _way_of_small_scores(
         if t == 0:
             alpha[here] = e[here]
         else:
-            np.matmul(alpha[offset[t - 1] : offset[t - 1] + n], weights, out=alpha[here])
+            multiply(alpha[offset[t - 1] : offset[t - 1] + n], weights, alpha[here])
             alpha[here] *= e[here]
         if t % n_steps == n_steps - 1:
             scale = np.maximum(alpha[here] @ ones, NORMAL)
@@ -169,7 +173,7 @@ def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, F
         before = slice(offset[t - 1], offset[t - 1] + sizes[t])
         message = np.multiply(e[here], beta[here], out=buffer[: sizes[t]])
         if weights.ndim == 2:
-            np.matmul(message, back, out=beta[before])
+            multiply(message, back, beta[before])
         else:
             beta[before] = moved_on(message, back, here)
         # as long as they are in the processor's cache
@@ -221,8 +225,18 @@ def _way_forward(
 def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
     """sum_a before[n, a] weights[a, b] for the tokens of a step, packed. RETURNS (n, L)."""
     if weights.ndim == 2:
-        return np.asarray(before @ weights)
+        return multiply(before, weights, np.empty(before.shape))
     return np.asarray((before[:, None, :] @ weights[here])[:, 0])
+
+
+def multiply(left: Floats, right: Floats, product: Floats) -> Floats:
+    """left (n, K) @ right (K, L), written to product. In blocks of rows, so that one thread does
+    it, unless there are many labels."""
+    n_rows = max(LEAST_ROWS, ONE_THREAD // max(1, right.size))
+    for start in range(0, len(left), n_rows):
+        stop = start + n_rows
+        np.matmul(left[start:stop], right, out=product[start:stop])
+    return product
 
 
 def turned(weights: Floats) -> Floats:
@@ -239,8 +253,7 @@ def highest(values: Floats) -> Floats:
     n, n_columns = values.shape
     if not n_columns:
         return np.full(n, -np.inf)
-    top: Floats = values.take(np.arange(n) * n_columns + values.argmax(axis=1))
-    return top
+    return np.asarray(values.take(np.arange(n) * n_columns + values.argmax(axis=1)))
 
 
 def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[Mask]:

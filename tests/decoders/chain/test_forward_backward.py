@@ -322,3 +322,13 @@ def test_input_that_is_refused(walk, code, change):
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]))
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
         posterior(replace(case, **change), walk)
+
+
+@pytest.mark.parametrize("n", [1, 100, 101, 1000])
+def test_products_in_blocks_are_products(n):
+    rng = np.random.default_rng(n)
+    left = rng.normal(size=(n, 50))
+    right = rng.normal(size=(50, 50))
+    product = np.empty((n, 50))
+    assert module.multiply(left, right, product) is product
+    np.testing.assert_allclose(product, np.einsum("nk,kl->nl", left, right), atol=1e-12)
