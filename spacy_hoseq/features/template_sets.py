@@ -1,6 +1,6 @@
 """Ready-made template sets, registered under `misc` for use in configs."""
 
-from typing import List, Optional
+from typing import Callable, List, Optional
 
 LABEL_NGRAMS = [
     "label[-2]",
@@ -578,65 +578,31 @@ def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
     return [*(english_pos_templates_v2() if templates is None else templates), *GUIDE_TAGS]
 
 
-# Sets that read classes of words, too. classes (int): columns of the table; the last one, such as
-# the tags of a lexicon, is read in pairs, too.
+def _with_classes(templates: Callable[[], List[str]]) -> Callable[[int], List[str]]:
+    """A set that reads classes of words, too."""
+
+    def with_classes(classes: int) -> List[str]:
+        """classes (int): columns of the table; the last one, such as the tags of a lexicon, is
+        read in pairs, too."""
+        last = f"word_class{classes}"
+        pairs = [f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]
+        return [*templates(), f"word_class1..{classes}[-1..1]", *pairs]
+
+    return with_classes
 
 
-def english_pos_templates_v3(classes: int) -> List[str]:
-    """`english_pos_templates_v2` with word classes."""
-    return [*english_pos_templates_v2(), *_of_classes(classes)]
-
-
-def accurate_pos_templates_v2(classes: int) -> List[str]:
-    """`accurate_pos_templates` with word classes."""
-    return [*accurate_pos_templates(), *_of_classes(classes)]
-
-
-def morphology_templates_v2(classes: int) -> List[str]:
-    """`morphology_templates` with word classes."""
-    return [*morphology_templates(), *_of_classes(classes)]
-
-
-def morphology_templates_v4(classes: int) -> List[str]:
-    """`morphology_templates_v3` with word classes."""
-    return [*morphology_templates_v3(), *_of_classes(classes)]
-
-
-def chunk_word_templates_v2(classes: int) -> List[str]:
-    """`chunk_word_templates` with word classes."""
-    return [*chunk_word_templates(), *_of_classes(classes)]
-
-
-def chunk_templates_v2(classes: int) -> List[str]:
-    """`chunk_templates` with word classes."""
-    return [*chunk_templates(), *_of_classes(classes)]
-
-
-def entity_templates_v2(classes: int) -> List[str]:
-    """`entity_templates` with word classes."""
-    return [*entity_templates(), *_of_classes(classes)]
+english_pos_templates_v3 = _with_classes(english_pos_templates_v2)
+accurate_pos_templates_v2 = _with_classes(accurate_pos_templates)
+morphology_templates_v2 = _with_classes(morphology_templates)
+morphology_templates_v4 = _with_classes(morphology_templates_v3)
+chunk_word_templates_v2 = _with_classes(chunk_word_templates)
+chunk_templates_v2 = _with_classes(chunk_templates)
+entity_templates_v2 = _with_classes(entity_templates)
+chinese_pos_templates_v3 = _with_classes(chinese_pos_templates_v2)
+accurate_chinese_pos_templates_v2 = _with_classes(accurate_chinese_pos_templates)
+chinese_entity_templates_v2 = _with_classes(chinese_entity_templates)
 
 
 def entity_templates_v3(classes: int) -> List[str]:
     """`entity_templates`, classes, and one more: the lists of names that the word is in."""
     return entity_templates_v2(classes + 1)
-
-
-def chinese_pos_templates_v3(classes: int) -> List[str]:
-    """`chinese_pos_templates_v2` with word classes."""
-    return [*chinese_pos_templates_v2(), *_of_classes(classes)]
-
-
-def accurate_chinese_pos_templates_v2(classes: int) -> List[str]:
-    """`accurate_chinese_pos_templates` with word classes."""
-    return [*accurate_chinese_pos_templates(), *_of_classes(classes)]
-
-
-def chinese_entity_templates_v2(classes: int) -> List[str]:
-    """`chinese_entity_templates` with word classes."""
-    return [*chinese_entity_templates(), *_of_classes(classes)]
-
-
-def _of_classes(n: int) -> List[str]:
-    last = f"word_class{n}"
-    return [f"word_class1..{n}[-1..1]", f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]
