@@ -212,8 +212,18 @@ def token_values(doc: Doc, name: str) -> Keys:
 
 def as_keys(values: Sequence[Any]) -> Keys:
     """RETURNS (n,) uint64. RAISES ValueError [HS015]: what is no `Value`."""
-    numbers = [get_string_id(value) if type(value) is str else _as_key(value) for value in values]
-    return np.array(numbers, np.uint64)
+    kinds = set(map(type, values))
+    of_kind = _KEY_OF.get(kinds.pop(), _as_key) if len(kinds) == 1 else _as_key
+    return np.array([*map(of_kind, values)], np.uint64)
+
+
+# the same as `_as_key`, where the values of all words are of one kind
+_KEY_OF: Dict[type, Callable[[Any], int]] = {
+    str: get_string_id,
+    int: ALL_BITS.__and__,
+    bool: bool,
+    type(None): bool,
+}
 
 
 def _as_key(value: Any) -> int:

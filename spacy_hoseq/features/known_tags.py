@@ -14,8 +14,9 @@ word (Cutting et al. 1992, "A practical part-of-speech tagger"; Gimenez & Marque
 """
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 from spacy.errors import Errors as SpacyErrors
 from spacy.lookups import Lookups
@@ -86,12 +87,12 @@ def known_tag(number: int, word: Any) -> bool:
     return number in numbers
 
 
-@register_attribute("known_tags", word="lexeme", table=TABLE)
-def all_known_tags(word: Any) -> str:
-    """The numbers of all tags of the word, or else of its lower-case form; "" if neither is in the
-    table. RAISES ValueError [HS007]: there is no table."""
-    lookups = word.vocab.lookups
+@register_attribute("known_tags", word="lexemes", table=TABLE)
+def all_known_tags(words: Sequence[Any]) -> List[str]:
+    """Of each word the numbers of all its tags, or else of those of its lower-case form; "" if
+    neither is in the table. RAISES ValueError [HS007]: there is no table."""
+    lookups = words[0].vocab.lookups
     if not lookups.has_table(TABLE):
         raise ValueError(Errors.HS007.format(name="known_tags", table=TABLE, n=0))
-    table = lookups.get_table(TABLE)
-    return " ".join(map(str, table.get(word.orth) or table.get(word.lower) or ()))
+    numbers = partial(dict.get, lookups.get_table(TABLE))  # spaCy's `get` hashes the key again
+    return [" ".join(map(str, numbers(word.orth) or numbers(word.lower) or ())) for word in words]

@@ -56,12 +56,12 @@ def several_chars(word: str) -> bool:
 
 @register_attribute("has_digit")
 def has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
+    return not word.isalpha() and any(map(str.isdigit, word))
 
 
 @register_attribute("has_upper")
 def has_upper(word: str) -> bool:
-    return any(map(str.isupper, word))
+    return not word.islower() and any(map(str.isupper, word))
 
 
 @register_attribute("has_hyphen")

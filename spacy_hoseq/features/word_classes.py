@@ -164,33 +164,25 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
         raise ValueError(Errors.HS007.format(name=f"word_class{number}", table=TABLE, n=n))
     table, column = places[number - 1]
     names = table["columns"]
-    keys = (
-        tuple([word.orth for word in words]),
-        tuple([word.lower for word in words]),
-        tuple([_simplified(word) for word in words]),
-    )
+    texts = tuple([word.text for word in words])
     is_old = "words" in table
     packed = table["words" if is_old else "rows"]
-    numbers = _numbers_of(keys, packed, len(names), is_old)[column].tolist()
+    numbers = _numbers_of(texts, packed, len(names), is_old)[column].tolist()
     return [names[column][i] for i in numbers]
-
-
-def _simplified(word: Any) -> int:
-    text: str = word.text
-    other = in_simplified(text)
-    return int(word.orth if other == text else get_string_id(other))
 
 
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other
 def _numbers_of(
-    forms: Tuple[Tuple[int, ...], ...], packed: bytes, n_columns: int, is_old: bool
+    words: Tuple[str, ...], packed: bytes, n_columns: int, is_old: bool
 ) -> NDArray[np.uint16]:
-    """The numbers of the classes of words (K, W), 0 = none. forms: of all words, as they are
-    written, then in lower case, then in simplified characters; the first that is known counts."""
+    """The numbers of the classes of words (K, W), 0 = none. A word counts as it is written, else in
+    lower case, else in simplified characters."""
     keys, classes = _unpacked(packed, n_columns, is_old)
     if not len(keys):
-        return np.zeros((n_columns, len(forms[0])), np.uint16)
-    wanted = (np.array(forms, np.uint64) & np.uint64(KEY)).astype(np.uint32)
+        return np.zeros((n_columns, len(words)), np.uint16)
+    forms = [words, map(str.lower, words), map(in_simplified, words)]
+    every = np.array([[*map(get_string_id, some)] for some in forms], np.uint64)
+    wanted = (every & np.uint64(KEY)).astype(np.uint32)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     in_table = keys[places] == wanted
     place = np.take_along_axis(places, in_table.argmax(axis=0)[None], axis=0)[0]
