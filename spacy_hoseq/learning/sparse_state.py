@@ -101,5 +101,4 @@ def distinct(numbers: AnyInts) -> AnyInts:
     """numbers (n,), >= 0. RETURNS them ascending, each once (in a tenth of the time of
     `np.unique`)."""
     ascending: AnyInts = np.sort(numbers)
-    once: AnyInts = ascending[np.diff(ascending, prepend=-1) != 0]
-    return once
+    return np.asarray(ascending[np.diff(ascending, prepend=-1) != 0])

@@ -350,7 +350,6 @@ class _Search:
             state[: len(tokens)] = before * old_sizes + old_cell
         tokens = np.empty(len(self.tokens), np.intp)
         tokens[layout.tokens] = self.tokens  # of the part, end to end
-        labels: NDArray[np.int32] = candidates.labels[
-            candidates.first[tokens] + chosen[tokens]
-        ].astype(np.int32)
-        return labels
+        return np.asarray(
+            candidates.labels[candidates.first[tokens] + chosen[tokens]].astype(np.int32)
+        )

@@ -130,5 +130,4 @@ def contexts_of(labels: AnyInts, lengths: AnyInts, order: int, n_labels: int) ->
 def known_slots(contexts: Ints) -> Ints:
     """The slots that hold a label, as a mask. contexts (N, 2k). RETURNS (N,)."""
     bits = 1 << np.arange(contexts.shape[1])
-    known: Ints = ((contexts >= 0) * bits).sum(axis=1)
-    return known
+    return np.asarray(((contexts >= 0) * bits).sum(axis=1))

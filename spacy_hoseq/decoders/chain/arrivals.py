@@ -160,15 +160,13 @@ def max_plus(v: Floats, table: Table, tuning: Tuning = TUNING) -> Floats:
             for y in range(0, len(turned), at_once):
                 some = slice(i, i + together), slice(y, y + at_once)
                 np.maximum.reduce(columns[some[0]] + turned[some[1]], axis=2, out=largest[some])
-        arriving: Floats = largest.T
-        return arriving
+        return np.asarray(largest.T)
     possible = table.possible(v)
     if possible is not None:
         return possible
     # one call on a cube is then cheaper than 2 A calls
     if trans.size * v.shape[1] <= tuning.step_cells:
-        cube: Floats = np.maximum.reduce(v[:, None, :] + trans[:, :, None], axis=0)
-        return cube
+        return np.asarray(np.maximum.reduce(v[:, None, :] + trans[:, :, None], axis=0))
     result: Floats = v[0] + trans[0][:, None]  # (B, n)
     candidate = np.empty_like(result)
     for a in range(1, len(trans)):

@@ -297,5 +297,4 @@ def _draw(log_weights: Floats, rng: np.random.Generator) -> Ints:
     """One row index for each column, with probability proportional to exp(log_weights). RETURNS
     (n,)."""
     shares = np.cumsum(np.exp(log_weights - log_weights.max(axis=0)), axis=0)
-    drawn: Ints = (shares <= rng.random(shares.shape[1]) * shares[-1]).sum(axis=0)
-    return drawn
+    return np.asarray((shares <= rng.random(shares.shape[1]) * shares[-1]).sum(axis=0))

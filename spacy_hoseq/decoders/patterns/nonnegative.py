@@ -236,8 +236,7 @@ class _Lattice:
             candidates[1:] >= self.end.take(candidates[:-1])
         )
         lines = stops.nonzero()[0]
-        longest: Ints = candidates.take(lines.take(columns.take(lines).searchsorted(each)))
-        return longest
+        return np.asarray(candidates.take(lines.take(columns.take(lines).searchsorted(each))))
 
     def before(self, rows: Ints, v: Floats) -> Ints:
         """The row at t - 1 that own_t(u) was built on: the parent's, or for a single label the best

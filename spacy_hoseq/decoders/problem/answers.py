@@ -319,8 +319,7 @@ class Answers(Marginals, Protocol):
     def entropies(self) -> Floats:
         """H(y_t | x) of each token in nats. RETURNS (N,)."""
         p = self.nodes
-        entropies: Floats = np.maximum(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1), 0.0)
-        return entropies
+        return np.asarray(np.maximum(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1), 0.0))
 
 
 def check_gradient(d_nodes: AnyFloats, shape: "tuple[int, ...]") -> None:
