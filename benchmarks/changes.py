@@ -52,7 +52,7 @@ class Corpus(NamedTuple):
 
 def treebank(lang: str, start: str, dev: str = "dev.conllu.gz") -> Corpus:
     files = (f"{start}train.conllu.gz", dev and f"{start}{dev}")
-    return Corpus(Task("morphologizer", lang, files, 1, (3, 5)), ("morph", "both", "pos"), 6)
+    return Corpus(Task("morphologizer", lang, files, 1, (3, 5)), ("morph", "both", "pos", "tag"), 6)
 
 
 def tags(lang: str, start: str, dev: str, n: int = 0) -> Corpus:
@@ -69,6 +69,7 @@ CORPORA: Dict[str, Corpus] = {
     "Welsh": treebank("xx", "ud_cy_ccg/cy_ccg-ud-"),
     "Hungarian": treebank("hu", "ud_hu_szeged/"),
     "Finnish": treebank("fi", "ud_fi_tdt/", ""),
+    "English": treebank("en", "en_ewt/"),
     "Afrikaans": treebank("af", "ud_af_afribooms/af_afribooms-ud-"),
     "Chinese tags": tags("zh", "zh_ud_gsd/", "dev.conllu"),
     "Chinese tags, 100 sentences": tags("zh", "zh_ud_gsd/", "dev.conllu", 100),
@@ -129,6 +130,9 @@ CHANGES: Dict[str, Change] = {
     "more of the form": Change(("morphologizer",), more=OF_FORM),
     "unseen labels": Change(("morphologizer",), settings={".unseen_labels": 300}),
     "label pairs": Change(("morphologizer",), settings={".model.label_pairs": True}),
+    "tags, too": Change(("morphologizer",), settings={".with_tag": True}),
+    "tags alone": Change(("morphologizer",), recipe="tagger"),
+    "tags alone, templates of the morphologizer": Change(("morphologizer",), "morphology_templates.v3", recipe="tagger"),
 }
 
 def main(
