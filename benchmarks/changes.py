@@ -132,7 +132,6 @@ CHANGES: Dict[str, Change] = {
     "label pairs": Change(("morphologizer",), settings={".model.label_pairs": True}),
     "tags, too": Change(("morphologizer",), settings={".with_tag": True}),
     "tags alone": Change(("morphologizer",), recipe="tagger"),
-    "tags alone, templates of the morphologizer": Change(("morphologizer",), "morphology_templates.v3", recipe="tagger"),
 }
 
 def main(
