@@ -35,24 +35,25 @@ from .page import ROOT, show, write_table
 from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
 
 RECIPE = "recipe"
-TABLES = {"names": ("entities", "tagger"), "morphology": ("morphologizer",)}  # and the recipes of each
+TABLES = ("names", "morphology", "tags too")
 N_BATCHES = 100
 HEADER = ("Corpus: change", "score", "of each seed", "less recipe", "p", "training", "prediction")
 
 
 class Corpus(NamedTuple):
     """task: recipe, language, training and dev part; without the latter every fifth Doc of the former. scores: what is
-    compared, the main one first. sentences: the first so many of the training part, 0 = all."""
+    compared, the main one first. sentences: the first so many of the training part, 0 = all. table: in which it is."""
 
     task: Task
     scores: Tuple[str, ...]
     epochs: int
     sentences: int = 0
+    table: str = "names"
 
 
 def treebank(lang: str, start: str, dev: str = "dev.conllu.gz") -> Corpus:
     files = (f"{start}train.conllu.gz", dev and f"{start}{dev}")
-    return Corpus(Task("morphologizer", lang, files, 1, (3, 5)), ("morph", "both", "pos", "tag"), 6)
+    return Corpus(Task("morphologizer", lang, files, 1, (3, 5)), ("morph", "both", "pos"), 6, table="morphology")
 
 
 def tags(lang: str, start: str, dev: str, n: int = 0) -> Corpus:
@@ -69,7 +70,7 @@ CORPORA: Dict[str, Corpus] = {
     "Welsh": treebank("xx", "ud_cy_ccg/cy_ccg-ud-"),
     "Hungarian": treebank("hu", "ud_hu_szeged/"),
     "Finnish": treebank("fi", "ud_fi_tdt/", ""),
-    "English": treebank("en", "en_ewt/"),
+    "English": treebank("en", "en_ewt/")._replace(scores=("tag", "pos", "morph"), table="tags too"),
     "Afrikaans": treebank("af", "ud_af_afribooms/af_afribooms-ud-"),
     "Chinese tags": tags("zh", "zh_ud_gsd/", "dev.conllu"),
     "Chinese tags, 100 sentences": tags("zh", "zh_ud_gsd/", "dev.conllu", 100),
@@ -109,6 +110,7 @@ BESIDE = ("suffix2[-1]+suffix2[0]", "suffix2[0]+suffix2[1]", "suffix3[-1]+suffix
 LABELS_BESIDE = (*(f"known_tags[-1]+suffix{n}[0]" for n in (2, 3)), *(f"suffix{n}[0]+known_tags[1]" for n in (2, 3)))
 BOTH_ENDS = ("prefix3[0]+suffix4[0]", "prefix4[0]+suffix2[0]", "prefix5[0]+suffix2[0]")
 OF_FORM = ("infix7..9[0]", *BOTH_ENDS, "suffix4[0]+length[0]")
+TAGS_TOO = {".with_tag": True}
 CHANGES: Dict[str, Change] = {
     RECIPE: Change(),
     "no lists of names": Change(("entities",), settings=NO_NAMES, languages=("en",)),
@@ -130,8 +132,8 @@ CHANGES: Dict[str, Change] = {
     "more of the form": Change(("morphologizer",), more=OF_FORM),
     "unseen labels": Change(("morphologizer",), settings={".unseen_labels": 300}),
     "label pairs": Change(("morphologizer",), settings={".model.label_pairs": True}),
-    "tags, too": Change(("morphologizer",), settings={".with_tag": True}),
     "tags alone": Change(("morphologizer",), recipe="tagger"),
+    "tags, too": Change(("morphologizer",), settings=TAGS_TOO),
 }
 
 def main(
@@ -155,13 +157,13 @@ def main(
                 rows.append({"corpus": name, "change": each, "seed": seed, **run(of_corpus, CHANGES[each], data, seed)})
                 srsly.write_jsonl(output, rows)
                 msg.text(f"{name}, {each}, {seed}: {rows[-1]['scores']}, {rows[-1]['training']:.0f} s")
-    for title, kinds in TABLES.items():
-        mine = [row for row in rows if CORPORA[row["corpus"]].task.recipe in kinds]
+    for title in TABLES:
+        mine = [row for row in rows if CORPORA[row["corpus"]].table == title]
         if mine:
             show(HEADER, list(table(mine)))
         if page is not None and mine:
             of_page = [row for row in mine if not corpus or row["corpus"] in corpus]
-            write_table(page, title, HEADER, list(table(of_page, main_only=True)))
+            write_table(page, title, HEADER, list(table(of_page, main_only=title != TABLES[-1])))
 
 
 def run(corpus: Corpus, change: Change, data: Path, seed: int) -> Dict[str, Any]:
@@ -273,15 +275,23 @@ def of_names(nlp: Language, golds: List[Doc]) -> Dict[str, float]:
 
 
 def table(rows: List[Dict[str, Any]], *, main_only: bool = False) -> Iterator[List[str]]:
-    """main_only: of each corpus, the first of its scores."""
+    """Each change beside the recipe, or where that sets no such labels, beside the first that does. main_only: of each
+    corpus, the first of its scores."""
     for name, corpus in CORPORA.items():
-        of_corpus = {(row["change"], row["seed"]): row for row in rows if row["corpus"] == name}
         for score in corpus.scores[:1] if main_only else corpus.scores:
-            for change in CHANGES:
-                mine = [row for (of, seed), row in of_corpus.items() if of == change and (RECIPE, seed) in of_corpus]
+            made = [row for row in rows if row["corpus"] == name and sets(row["change"], score)]
+            runs = {change: [row for row in made if row["change"] == change] for change in CHANGES}
+            base = {row["seed"]: row for row in next(filter(None, runs.values()), [])}
+            for change, of_change in runs.items():
+                mine = [row for row in of_change if row["seed"] in base]
                 if mine:
-                    base = [of_corpus[RECIPE, row["seed"]] for row in mine]
-                    yield [f"{name}, {score}: {change}", *cells(score, base, mine)]
+                    yield [f"{name}, {score}: {change}", *cells(score, [base[row["seed"]] for row in mine], mine)]
+
+
+def sets(change: str, score: str) -> bool:
+    """Whether a component sets what is scored."""
+    alone = CHANGES[change].recipe == "tagger"
+    return score == "tag" if alone else score != "tag" or CHANGES[change].settings == TAGS_TOO
 
 
 def cells(score: str, base: Sequence[Dict[str, Any]], mine: Sequence[Dict[str, Any]]) -> List[str]:
