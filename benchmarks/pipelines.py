@@ -3,7 +3,8 @@
     python -m benchmarks.pipelines --data CORPORA [--before CHECKOUT] [--turns 5]
         [--page docs/measurements/performance.md]
 
-Rows: the tagger alone; tags, parts of speech and sentences; the tagger with probabilities; the whole pipeline. Columns:
+Rows: the tagger alone; tags, parts of speech and sentences; with chunks, each with its probability; the tagger with
+probabilities; the whole pipeline. Columns:
 raw text whose words are new to the process, though it has read as much other text before; the same raw text again;
 the same text as Docs that are ready, without the tokenizer. Each row is measured in a process of its own, which
 measures the tokenizer, too; medians of the turns. With --before, the same of another checkout of the package, whose
@@ -29,9 +30,11 @@ BEFORE = ["en_ewt/train.conllu.gz"]
 NEW = ["en_ewt/dev.conllu.gz", "en_gum/dev.conllu.gz"]
 LENGTH = range(20, 26)  # words of the texts of one call, about
 CALLS = 300
+SENTENCES_AND_WORDS = ["hoseq_sentences", "hoseq_tagger", "hoseq_pos", "hoseq_morphologizer"]
 ROWS: Dict[str, Optional[List[str]]] = {
     "tags": ["hoseq_tagger"],
-    "tags, parts of speech, sentences": ["hoseq_sentences", "hoseq_tagger", "hoseq_pos", "hoseq_morphologizer"],
+    "tags, parts of speech, sentences": SENTENCES_AND_WORDS,
+    "these and chunks": [*SENTENCES_AND_WORDS, "hoseq_chunker"],
     "tags with probabilities": ["hoseq_tagger"],
     "all": None,
 }
