@@ -67,7 +67,7 @@ def allowed_labels(
         # (only these are read: a Doc of one token always counts as set)
         pairs = zip(docs, is_set, strict=True)
         values = np.concatenate(
-            [preset.read(doc) if there else np.zeros(len(doc), np.uint64) for doc, there in pairs]
+            [preset.labels_set(doc) if there else np.zeros(len(doc), np.uint64) for doc, there in pairs]
         )
         fixed = np.isin(values, table.ids)
         if fixed.any():

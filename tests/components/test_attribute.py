@@ -1,6 +1,7 @@
 """Labels in other places than `token.tag`, and their scores."""
 
 import pytest
+import spacy
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
@@ -93,6 +94,34 @@ def test_extension_that_is_preset(label):
     assert [token._.test_label for token in doc] == ["d", "a", "v", "v", "something else", "n", "."]
     nlp = fit(blank(attribute=label, overwrite=True), label_examples)
     assert [token._.test_label for token in tagger_of(nlp)(doc)] == CORPUS[0][1].lower().split()
+
+
+@pytest.mark.parametrize("kind", ["hoseq_tagger", "hoseq_bidirectional_tagger"])
+def test_default_of_an_extension_is_not_preset(kind):
+    """Who registers the extension may give it a default that is a label: it constrains nothing, and is replaced."""
+    Token.set_extension("test_label", default="n")
+    try:
+        nlp = spacy.blank("xx")
+        pipe = nlp.add_pipe(kind, config={"attribute": "_.test_label"})
+        fit(nlp, label_examples)
+        doc = pipe(doc_of(nlp, CORPUS[0][0]))
+        assert [token._.test_label for token in doc] == CORPUS[0][1].lower().split()
+        doc = Doc(nlp.vocab, words=["\n", *CORPUS[0][0].split()])
+        doc[3]._.test_label = "v"
+        assert [token._.test_label for token in pipe(doc)][1:4:2] == ["d", "v"]
+    finally:
+        Token.remove_extension("test_label")
+
+
+def test_extension_with_a_setter(label):
+    def write(token, value):
+        token.doc.user_data["test", token.i] = value
+
+    Token.set_extension("test_label", getter=lambda t: t.doc.user_data.get(("test", t.i), ""), setter=write)
+    nlp = fit(blank(attribute=label), label_examples)
+    doc = doc_of(nlp, CORPUS[0][0])
+    doc[2]._.test_label = "v"
+    assert [token._.test_label for token in tagger_of(nlp)(doc)] == ["d", "a", "v", "v", "d", "n", "."]
 
 
 def test_extension_is_registered_once():

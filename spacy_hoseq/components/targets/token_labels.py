@@ -122,6 +122,14 @@ class TokenLabels(Target):
                 )
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
+    def labels_set(self, doc: Doc) -> Keys:
+        """As `read`, without the default of an extension: nobody has set that."""
+        name = self.attribute[2:]
+        if not self.attribute.startswith("_.") or Token.get_extension(name)[2] is not None:
+            return self.read(doc)  # (what an extension computes has no default)
+        is_written = [("._.", name, token.idx, None) in doc.user_data for token in doc]
+        return np.where(np.array(is_written, bool), self.read(doc), np.uint64(0))
+
     def items(self, doc: Doc) -> Items:
         """The words of a Doc with their labels, "" where there is none."""
         strings = doc.vocab.strings
@@ -144,7 +152,7 @@ class TokenLabels(Target):
                 doc.vocab.strings.add(self.space)
         for doc, values in zip(docs, by_doc(table.values.take(flat), docs), strict=True):
             if not overwrite and self.is_set(doc):
-                preset = self.read(doc)
+                preset = self.labels_set(doc)
                 values = np.where(preset != 0, preset, values)
             self._set(doc, values)
 
