@@ -113,6 +113,17 @@ def test_default_of_an_extension_is_not_preset(kind):
         Token.remove_extension("test_label")
 
 
+@pytest.mark.parametrize("computed", [{"getter": str}, {"method": str}])
+def test_extension_that_is_computed(computed):
+    """spaCy would take what is written, and never show it."""
+    Token.set_extension("test_label", **computed)
+    try:
+        with pytest.raises(ValueError, match=r"\[HS062\] The attribute \"_.test_label\" cannot be written"):
+            blank(attribute="_.test_label")
+    finally:
+        Token.remove_extension("test_label")
+
+
 def test_extension_with_a_setter(label):
     def write(token, value):
         token.doc.user_data["test", token.i] = value

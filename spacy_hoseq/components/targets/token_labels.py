@@ -27,7 +27,8 @@ class TokenLabels(Target):
 
     attribute (str): "tag", "pos", "sent_start" or an extension, "_.name". neg_prefix (str): as
         `Target` has it.
-    RAISES ValueError [HS062]: an attribute that cannot be labelled.
+    RAISES ValueError [HS062]: an attribute that cannot be labelled, such as an extension that is
+        computed.
     """
 
     representation: Optional[str] = None
@@ -204,8 +205,12 @@ class TokenLabels(Target):
         return values
 
     def _register(self) -> None:
-        if self.attribute.startswith("_.") and not Token.has_extension(self.attribute[2:]):
-            Token.set_extension(self.attribute[2:], default="")
+        if self.attribute.startswith("_."):
+            if not Token.has_extension(self.attribute[2:]):
+                Token.set_extension(self.attribute[2:], default="")
+            _, method, getter, setter = Token.get_extension(self.attribute[2:])
+            if method or (getter and not setter):
+                raise ValueError(Errors.HS062.format(attribute=self.attribute))
 
 
 def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str]:
