@@ -58,8 +58,8 @@ def allowed_labels(
     constrained.
 
     preset: where a label that is set already is the only one permitted (it constrains its
-        neighbours), and goes before the dictionary; None = nowhere. A preset string that is no
-        label of the component constrains nothing.
+        neighbours), or "!NN" rules one out, and goes before the dictionary; None = nowhere. A
+        preset string that is no label of the component constrains nothing.
     """
     allowed = None if dictionary is None else dictionary.allowed(docs)
     is_set = [] if preset is None else list(map(preset.is_set, docs))
@@ -69,11 +69,17 @@ def allowed_labels(
         values = np.concatenate(
             [preset.labels_set(doc) if there else np.zeros(len(doc), np.uint64) for doc, there in pairs]
         )
-        fixed = np.isin(values, table.ids)
-        if fixed.any():
-            masks, _ = table.masks(np.where(fixed, values, 0))
-            allowed = masks if allowed is None else np.where(fixed[:, None], masks, allowed)
+        masks, _ = table.masks(values)
+        return allowed if masks.all() else together(masks, allowed)
     return allowed
+
+
+def together(first: Optional[Mask], second: Optional[Mask]) -> Optional[Mask]:
+    """What both permit; where that is nothing, what the first one does. (N, L); None = all."""
+    if first is None or second is None:
+        return second if first is None else first
+    both = first & second
+    return np.where(both.any(axis=1, keepdims=True), both, first)
 
 
 class LabelsAlone:

@@ -81,6 +81,31 @@ def test_preset_tag_that_is_no_label():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("variant", ["max_margin", "frequent"])
+def test_preset_tag_that_rules_one_out(variant):
+    """"!N" on a token is gone when there is a label; the best one of the others is found, over all sequences."""
+    nlp = ready(variant)
+    words = "the cat runs"
+    doc = doc_of(nlp, words)
+    doc[1].tag_ = "!N"
+    best = next(found for found in tagger_of(nlp).top_k([doc_of(nlp, words)], 216)[0] if found.labels[1] != "N")
+    (most,) = tagger_of(nlp).top_k([doc], 1)[0]
+    assert most == best
+    assert [token.tag_ for token in tagger_of(nlp)(doc)] == best.labels
+
+
+def test_preset_tag_that_rules_out_what_the_dictionary_leaves():
+    nlp = blank()
+    tagger = tagger_of(nlp)
+    tagger.initialize(lambda: examples_of(nlp), nlp=nlp, tag_dictionary={"cat": ["N", "V"], "dog": ["N"]})
+    docs = [doc_of(nlp, text) for text in ("cat", "dog", "she")]
+    for doc in docs:
+        doc[0].tag_ = "!N"
+    allowed = tagger.potentials(docs)[1].allowed
+    permitted = [{label for label, here in zip(tagger.labels, row, strict=True) if here} for row in allowed]
+    assert permitted == [{"V"}, {*LABELS} - {"N"}, {*LABELS} - {"N"}]
+
+
 def test_preset_tags_of_one_doc_do_not_touch_others():
     nlp = ready()
     docs = [doc_of(nlp, LONG[0]), doc_of(nlp, "the cat", "R R"), doc_of(nlp, LONG[0])]

@@ -48,6 +48,8 @@ class LabelTable:
         if neg_prefix:
             names += [strings.as_int(f"{neg_prefix}{label}") for label in labels]
             masks.append(~np.eye(n, dtype=bool))
+        # what only rules a label out
+        self.negative = np.setdiff1d(np.array(names[n:], np.uint64), self.ids)
         everything = np.ones((1, n), bool)
         order = np.argsort(np.array(names, np.uint64), kind="stable")
         self._names = np.array(names, np.uint64)[order]

@@ -154,7 +154,8 @@ class TokenLabels(Target):
         for doc, values in zip(docs, by_doc(table.values.take(flat), docs), strict=True):
             if not overwrite and self.is_set(doc):
                 preset = self.labels_set(doc)
-                values = np.where(preset != 0, preset, values)
+                stays = (preset != 0) & ~np.isin(preset, table.negative)
+                values = np.where(stays, preset, values)
             self._set(doc, values)
 
     def _names(self, starts: Keys, doc: Doc) -> Keys:
