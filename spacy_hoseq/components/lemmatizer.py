@@ -28,7 +28,7 @@ from .initialization import read_examples
 from .lemmas.candidates import Candidates
 from .lemmas.scripts import script_named, script_of
 from .lemmas.tokens import KnownTokens
-from .reading import LabelsAlone, Reading
+from .reading import LabelsAlone, Reading, together
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
 from .targets.lemmas import LemmaLabels
@@ -170,9 +170,7 @@ class HoseqLemmatizer(HoseqTagger):
         return super()._loss(examples, scores.permitting(allowed))
 
     def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
-        fitting = self.candidates.allowed(docs)
-        others = super()._permitted(docs, preset=preset)
-        return fitting if others is None else fitting & others
+        return together(self.candidates.allowed(docs), super()._permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         """Words of one form and analysis have one lemma, wherever they stand: it is found once."""

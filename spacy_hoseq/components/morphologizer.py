@@ -29,7 +29,7 @@ from .morphology.labels import (
     normalized,
     unseen_labels,
 )
-from .reading import Reading
+from .reading import Reading, together
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
 from .targets.morphology import MorphologyLabels
@@ -187,9 +187,7 @@ class HoseqMorphologizer(HoseqTagger):
         fitting = (
             self.target.preset(docs, self.labels, extend=self.cfg["extend"]) if preset else None
         )
-        if allowed is None or fitting is None:
-            return fitting if allowed is None else allowed
-        return allowed & fitting
+        return together(fitting, allowed)
 
 
 def _label(name: str) -> str:

@@ -190,3 +190,15 @@ def test_most_labels(recwarn):
     words = [word for line in tiny.CORPUS for word in tiny.rows_of(line)[0]]
     assert [word for word, label_id in zip(words, ids.tolist(), strict=True) if label_id < 0] == ["saw", "went"]
     assert not recwarn.list
+
+
+def test_dictionary_of_scripts_that_do_not_fit():
+    """Of a word for which it has no other, the scripts that fit are candidates, as without an entry."""
+    nlp = tiny.blank()
+    pipe = nlp.get_pipe(NAME)
+    dictionary = {"ponies": ["lower went>go"], "walries": ["lower went>go"]}
+    pipe.initialize(lambda: tiny.examples_of(nlp), nlp=nlp, tag_dictionary=dictionary)
+    for _ in range(10):
+        nlp.update(tiny.examples_of(nlp))
+    doc = Doc(nlp.vocab, words=["ponies", "walries"], pos=["NOUN", "NOUN"])
+    assert tiny.said(pipe(doc)) == ["pony", "walry"]

@@ -344,3 +344,20 @@ def test_docs_are_decoded_some_at_a_time(label_cells):
     if label_cells < 200:  # in parts
         with pytest.raises(ValueError, match=r"\[HS105\].*`nodes`.*labels alone were asked for"):
             reading.confidences()
+
+
+def test_what_is_preset_goes_before_the_dictionary():
+    """"magna" is a full stop by the dictionary; where it is an adjective already, the dictionary says nothing."""
+    nlp = tiny.blank(overwrite=False)
+    pipe = nlp.get_pipe(NAME)
+    dictionary = {"magna": ["PUNCT"], "urbs": ["NOUN|Case=Nom|Number=Sing", "PUNCT"]}
+    pipe.initialize(lambda: tiny.examples_of(nlp), nlp=nlp, tag_dictionary=dictionary)
+    for _ in range(10):
+        nlp.update(tiny.examples_of(nlp))
+    words = ["magna", "magna", "urbs"]
+    doc = Doc(nlp.vocab, words=words, pos=["ADJ", "", "NOUN"])
+    _, potentials = pipe.potentials([doc])
+    permitted = [[label for label, here in zip(pipe.labels, row, strict=True) if here] for row in potentials.allowed]
+    adjectives = [label for label in pipe.labels if "POS=ADJ" in label]
+    assert permitted == [adjectives, ["POS=PUNCT"], ["Case=Nom|Number=Sing|POS=NOUN"]]
+    assert [token.pos_ for token in pipe(doc)] == ["ADJ", "PUNCT", "NOUN"]
