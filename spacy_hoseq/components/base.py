@@ -242,9 +242,11 @@ class SequenceComponent(SavedComponent):
         return None
 
     def lend_tables(self, vocab: Vocab) -> None:
-        """Give the tables on which features depend to the vocabulary of another pipeline. RAISES
-        ValueError [HS003]: it has others."""
+        """Give the tables on which features depend, and the strings of labels, to the vocabulary of
+        another pipeline. RAISES ValueError [HS003]: it has other tables."""
         if vocab is not self.vocab or self._tables is not None:
+            for label in self.labels:
+                vocab.strings.add(label)
             lend_tables(self._tables or self.vocab.lookups, vocab.lookups, tables_of(self.model))
 
     def rehearse(

@@ -1,0 +1,26 @@
+"""Docs and gold annotation of other vocabularies than the pipeline's."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, Token
+
+from . import helpers as tags
+
+BIDIRECTIONAL = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "templates": ["lower[0]"], "order": 1}
+
+
+@pytest.mark.parametrize("kind", ["hoseq_tagger", "hoseq_bidirectional_tagger"])
+@pytest.mark.parametrize("attribute", ["tag", "_.test_of_vocabulary"])
+def test_labels_on_a_doc_of_another_vocabulary(kind, attribute):
+    """Its strings are those of the labels, too."""
+    nlp = spacy.blank("xx")
+    model = tags.tagger_model() if kind == "hoseq_tagger" else BIDIRECTIONAL
+    pipe = nlp.add_pipe(kind, config={"model": model, "attribute": attribute})
+    pipe.add_label("a label of this test")
+    examples = tags.examples_of(nlp)
+    nlp.initialize(lambda: examples)
+    doc = pipe(Doc(spacy.blank("xx").vocab, words=["the", "\n", "cat"]))
+    found = [token.tag_ if attribute == "tag" else token._.test_of_vocabulary for token in doc]
+    assert {found[0], found[2]} <= {*pipe.labels}
+    if attribute != "tag":
+        Token.remove_extension("test_of_vocabulary")
