@@ -2,9 +2,12 @@
 
 import pytest
 import spacy
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, DocBin, Token
+from spacy.training import Example
 
+from . import chunker_helpers as chunks
 from . import helpers as tags
+from . import morphology_helpers as morphology
 
 BIDIRECTIONAL = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "templates": ["lower[0]"], "order": 1}
 
@@ -24,3 +27,19 @@ def test_labels_on_a_doc_of_another_vocabulary(kind, attribute):
     assert {found[0], found[2]} <= {*pipe.labels}
     if attribute != "tag":
         Token.remove_extension("test_of_vocabulary")
+
+
+@pytest.mark.parametrize("helper", [tags, morphology, chunks])
+def test_gold_annotation_of_several_vocabularies(helper):
+    """Labels, and what is learnt, are as with one vocabulary."""
+    learnt = []
+    for several in (False, True):
+        nlp = helper.blank()
+        examples = helper.examples_of(nlp)
+        vocabs = [spacy.blank("xx").vocab if several else nlp.vocab for _ in examples]
+        read = [next(DocBin(docs=[eg.reference]).get_docs(vocab)) for eg, vocab in zip(examples, vocabs, strict=True)]
+        examples = [Example(eg.predicted, reference) for eg, reference in zip(examples, read, strict=True)]
+        nlp.initialize(lambda examples=examples: examples)
+        losses = [nlp.update(examples, losses={}) for _ in range(3)]
+        learnt.append((nlp.get_pipe(nlp.pipe_names[0]).labels, losses))
+    assert learnt[0] == learnt[1]

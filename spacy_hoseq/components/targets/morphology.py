@@ -61,7 +61,8 @@ class MorphologyLabels(TokenLabels):
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """As `TokenLabels` has them."""
         names = [attrs.ORTH, *self._columns]
-        if all(len(eg.predicted) == len(eg.reference) for eg in examples):
+        one_vocab = len({eg.reference.vocab for eg in examples}) == 1
+        if one_vocab and all(len(eg.predicted) == len(eg.reference) for eg in examples):
             gold = np.concatenate(
                 [eg.reference.to_array(names).reshape(-1, len(names)) for eg in examples]
             )

@@ -67,11 +67,8 @@ class TokenLabels(Target):
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
-        values = [self.read(eg.reference) for eg in examples]
-        return names_of(
-            [(np.unique(np.concatenate(values)), examples[0].reference)] if values else [],
-            self.neg_prefix,
-        )
+        read = ((self.read(eg.reference), eg.reference) for eg in examples)
+        return names_of(read, self.neg_prefix)
 
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """Attributes of tokens that are annotated."""
