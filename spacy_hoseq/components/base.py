@@ -37,7 +37,7 @@ from ..decoders.answers import LABELS_ALONE, Asked
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
-from ..features.sequences import WordDocs, words_of
+from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
 from .digest import digest_of_table
@@ -319,10 +319,11 @@ class SequenceComponent(SavedComponent):
                 self._labels_changed()
 
     def _words(self, docs: Iterable[Doc]) -> WordDocs:
-        """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`."""
+        """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`;
+        [HS008]: they have several vocabularies."""
         words = words_of(list(docs))
         if any(map(len, words)):
-            self.lend_tables(words[0].vocab)
+            self.lend_tables(vocab_of(words))
             self._require_labels()
         return words
 

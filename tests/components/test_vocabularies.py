@@ -7,6 +7,7 @@ from spacy.training import Example
 
 from . import chunker_helpers as chunks
 from . import helpers as tags
+from . import lemma_helpers as lemmas
 from . import morphology_helpers as morphology
 
 BIDIRECTIONAL = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "templates": ["lower[0]"], "order": 1}
@@ -43,3 +44,12 @@ def test_gold_annotation_of_several_vocabularies(helper):
         losses = [nlp.update(examples, losses={}) for _ in range(3)]
         learnt.append((nlp.get_pipe(nlp.pipe_names[0]).labels, losses))
     assert learnt[0] == learnt[1]
+
+
+@pytest.mark.parametrize("helper", [tags, morphology, lemmas, chunks])
+def test_a_batch_of_several_vocabularies_is_refused(helper):
+    nlp = helper.trained(n_updates=1)
+    known = Doc(nlp.vocab, words=["cats"])
+    other = Doc(spacy.blank("xx").vocab, words=["unheard-of"])
+    with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'unheard-of '"):
+        nlp.get_pipe(nlp.pipe_names[0]).predict([known, other])
