@@ -106,9 +106,8 @@ def calibratable(nlp: Language) -> List[str]:
 
 def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> List[Example]:
     """The examples, with predicted docs as the component `name` is given them."""
-    docs = [eg.predicted.copy() for eg in examples]
-    for _, earlier in nlp.pipeline[: nlp.pipe_names.index(name)]:
-        docs = list(earlier.pipe(docs))  # type: ignore[attr-defined]
+    later = nlp.pipe_names[nlp.pipe_names.index(name) :]
+    docs = nlp.pipe([eg.predicted.copy() for eg in examples], disable=later)
     return [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
 
 

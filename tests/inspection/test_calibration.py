@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import spacy
 from spacy.cli._util import app
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from thinc.api import Model
@@ -148,6 +149,28 @@ def test_earlier_components_annotate(trained):
     doc = Doc(nlp.vocab, words=["a", ".", "b"])
     (example,) = annotated_before(nlp, "hoseq_tagger", [Example(doc, doc.copy())])
     assert len(list(example.predicted.sents)) == 2 and not doc.has_annotation("SENT_START")
+
+
+def test_functions_before_a_component_annotate():
+    """A function in the pipeline has no `pipe` of its own."""
+
+    @Language.component("test_lemmas_in_capitals")
+    def capitals(doc):
+        for token in doc:
+            token.lemma_ = token.text.upper()
+        return doc
+
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("test_lemmas_in_capitals")
+    nlp.add_pipe("hoseq_tagger", config={"model": tagger_model()})
+    nlp.add_pipe("test_lemmas_in_capitals", name="later")
+    train = examples(nlp, 10, 0)
+    nlp.initialize(lambda: train)
+    (example,) = annotated_before(nlp, "hoseq_tagger", train[:1])
+    assert [token.lemma_ for token in example.predicted] == [token.text.upper() for token in example.predicted]
+    (before,) = annotated_before(nlp, "test_lemmas_in_capitals", train[:1])
+    assert not before.predicted.has_annotation("LEMMA")
+    assert calibrate(nlp, train).keys() == {"hoseq_tagger"}
 
 
 def test_measures_worked_out_by_hand():
