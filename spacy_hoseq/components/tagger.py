@@ -192,12 +192,13 @@ class HoseqTagger(StructuredComponent):
         renamed. Called by spaCy."""
         for listener in listeners_in(component):
             if listener.upstream_name == self.name:
-                listener.link(self)
+                listener.link(self, component.name)
                 self.add_listener(listener, component.name)
 
-    def hand_again(self, docs: Sequence[Doc]) -> None:
-        """Hand over the labels of docs that have been annotated: for a listener. What is set on
-        them constrains nothing, since it is what was found."""
+    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
+        """Hand over the labels of docs that have been annotated: for a listener, which spaCy may
+        have forgotten. What is set on them constrains nothing, since it is what was found."""
+        self.add_listener(listener, listener.reader)
         self._hand_labels(docs, self.read(docs, self._asked(), preset=False))
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:

@@ -380,3 +380,33 @@ def test_memory_zone():
         inside = [on(doc) for doc in nlp.pipe(["the brontosaurus sees .", *TEXTS])]
     assert "brontosaurus" not in nlp.vocab.strings
     assert [on(doc) for doc in nlp.pipe(["the brontosaurus sees .", *TEXTS])] == inside and inside[1:] == gold()
+
+
+@pytest.mark.parametrize("name", [TAGGER, NAME])
+def test_enabled_after_loading(name, tmp_path):
+    """spaCy links what is enabled when a pipeline is read: the tagger did not know who listens."""
+    nlp = ready("joint")
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path, disable=[name])
+    loaded.enable_pipe(name)
+    assert through(loaded) == through(nlp)
+    assert_linked(loaded)
+
+
+def test_update_of_a_chunker_that_was_enabled_after_loading(tmp_path):
+    nlp = trained("joint", 1)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path, disable=[NAME])
+    loaded.enable_pipe(NAME)
+    train(loaded, 15)
+    assert_linked(loaded)
+    assert through(loaded)[0] == gold()
+
+
+def test_tagger_that_was_sourced_by_another_pipeline():
+    """It is the same object in both; the pipeline that it came from still has its chunker."""
+    nlp = trained("joint")
+    expected = through(nlp)
+    other = spacy.blank("xx", vocab=nlp.vocab)
+    other.add_pipe(TAGGER, source=nlp)
+    assert through(nlp) == expected

@@ -303,12 +303,13 @@ LabelsModel = Model[List[Doc], Heard]
 
 
 class Inbox:
-    """Where a batch waits between the updates of two components, and who sends it. It does not go
-    along to other processes."""
+    """Where a batch waits between the updates of two components, who sends it, and the name of who
+    reads it. It does not go along to other processes."""
 
     def __init__(self) -> None:
         self.received: Optional[Upstream] = None
         self.sender: Callable[[], Any] = lambda: None  # it is not linked yet
+        self.reader = ""
 
     def __reduce__(self) -> Any:
         return Inbox, ()
@@ -346,14 +347,21 @@ class MarginalListener(Model):
         return now if configured == self._configured else self._configured
 
     @property
+    def reader(self) -> str:
+        """The name of the component that listens, when it was linked."""
+        return self._inbox.reader
+
+    @property
     def sender(self) -> Any:
         """The component that it is linked to, None if there is none."""
         return self._inbox.sender()
 
-    def link(self, tagger: Any) -> None:
+    def link(self, tagger: Any, reader: str) -> None:
         """Listen to this component, whatever it will be called. Its name is saved with the model if
-        it is no longer that of the config, which spaCy does not change."""
+        it is no longer that of the config, which spaCy does not change. reader (str): the name of
+        the component that listens."""
         self._inbox.sender = weakref.ref(tagger)
+        self._inbox.reader = reader
         if tagger.name != self._configured:
             self.attrs["renamed"] = [self._configured, tagger.name]
         else:
@@ -406,7 +414,8 @@ def forward(model: MarginalListener, docs: List[Doc], is_train: bool) -> Tuple[H
 
 def known_labels(model: MarginalListener, docs: List[Doc]) -> Heard:
     """What the tagger has left beside docs. Of those that were saved, sent to another process or
-    retokenized since, it is asked once more. RAISES ValueError [HS100]."""
+    retokenized since, it is asked once more; and if it was linked anew, without this listener:
+    while its component was disabled, or in another pipeline. RAISES ValueError [HS100]."""
     asked = model.upstream_name, model.output, model.threshold
     try:
         return read_upstream(docs, *asked)
@@ -414,9 +423,11 @@ def known_labels(model: MarginalListener, docs: List[Doc]) -> Heard:
         missing = [
             original_of(doc) for doc in docs if len(doc) and handed_over(doc, *asked[:2]) is None
         ]
-        if not missing or model.sender is None or not all(map(model.sender.target.is_set, missing)):
+        sender = model.sender
+        is_lost = sender is not None and model not in sender.listeners
+        if not missing or not (is_lost or (sender and all(map(sender.target.is_set, missing)))):
             raise
-    model.sender.hand_again(missing)
+    sender.hand_again(missing, model)
     return read_upstream(docs, *asked)
 
 
