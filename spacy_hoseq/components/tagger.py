@@ -117,6 +117,13 @@ class HoseqTagger(StructuredComponent):
         )
         self.listener_map: Dict[str, List[MarginalListener]] = {}
 
+    def __setstate__(self, state: Any) -> None:
+        """The listeners of a copy, or in another process, are linked to it."""
+        super().__setstate__(state)  # type: ignore[misc]
+        for name, listeners in self.listener_map.items():
+            for listener in listeners:
+                listener.link(self, name)
+
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import pickle
+from copy import deepcopy
 
 import pytest
 import spacy
@@ -410,3 +411,16 @@ def test_tagger_that_was_sourced_by_another_pipeline():
     other = spacy.blank("xx", vocab=nlp.vocab)
     other.add_pipe(TAGGER, source=nlp)
     assert through(nlp) == expected
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))], ids=["deepcopy", "pickle"])
+def test_a_copy_listens_to_its_own_tagger(copied):
+    nlp = ready("joint")
+    other = copied(nlp)
+    (listener,) = tagger_of(other).listeners
+    assert listener.sender is tagger_of(other) and listener.reader == NAME
+    assert tagger_of(nlp).listeners[0].sender is tagger_of(nlp)
+    expected, found = (
+        on(chunker_of(pipeline)(merged(tagger_of(pipeline)(doc_of(pipeline, TEXTS[0]))))) for pipeline in (nlp, other)
+    )
+    assert found == expected
