@@ -124,7 +124,8 @@ def _of_chunks(
     types = reading.pipe.labels
     names = [*types, NO_CHUNK]
     for start, end, label in reading.target.items(doc):
-        if tokens is not None and not any(start <= token < end for token in tokens):
+        is_asked = tokens is None or any(start <= token < end for token in tokens)
+        if not is_asked or label not in types:  # (one that another component has written)
             continue
         first = reading.word(0, start)
         last = reading.word(0, end - 1)

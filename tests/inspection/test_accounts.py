@@ -5,7 +5,8 @@ import json
 import pytest
 import spacy
 from spacy.cli._util import app
-from spacy.tokens import Doc
+from spacy.tokens import Span
+from spacy.tokens import Doc, Span
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
@@ -64,6 +65,15 @@ def test_of_chunks(nlp, doc):
         assert account.p == pytest.approx(sure.exact) == p[account.label]
         assert sum(p.values()) == pytest.approx(1, abs=0.01)
     assert [a.first for a in accounts(pipe, doc, [1])] == [0]
+
+
+def test_of_chunks_that_others_have_written(nlp, doc):
+    """A group can have spans of other components: of a label that the chunker does not know, it says nothing."""
+    pipe = nlp.get_pipe("hoseq_chunker")
+    expected = accounts(pipe, doc)
+    other = doc.copy()
+    other.spans["chunks"] = [*other.spans["chunks"], Span(other, len(other) - 1, len(other), "PERIOD")]
+    assert [a.label for a in accounts(pipe, other)] == [a.label for a in expected]
 
 
 def test_of_decisions():
