@@ -119,8 +119,6 @@ class SequenceComponent(SavedComponent):
     target: where its labels stand. cfg: its settings, which are saved with it.
     """
 
-    target: Target
-
     no_settings: ClassVar[Sequence[str]] = ("target",)  # arguments that a config cannot give
     # cached until they change
     made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary", "continues")
@@ -442,9 +440,6 @@ class SequenceComponent(SavedComponent):
     def _labels_in(self, examples: List[Example]) -> List[str]:
         """All labels in the gold annotation."""
         return self.target.labels_in(examples)
-
-    def _check_label(self, label: str) -> None:
-        self.target.check_label(label)
 
     @cached_property
     def _label_table(self) -> LabelTable:

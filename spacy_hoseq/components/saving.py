@@ -13,6 +13,7 @@ from thinc.api import Model
 from ..errors import Errors, Warnings
 from ..layers.scorer import scorer_of
 from .digest import belongs, digest_in, has_digest, is_older, with_digest, write_digest_of_tokenizer
+from .targets.target import Target
 
 MODEL = "model"
 CFG = "cfg"
@@ -31,6 +32,7 @@ class SavedComponent(TrainablePipe):
     name: str
     vocab: Vocab
     model: Model[Any, Any]
+    target: Target
     cfg: Dict[str, Any]
 
     @property
@@ -48,6 +50,10 @@ class SavedComponent(TrainablePipe):
         """What a token can be labelled with, by id: the labels, unless several tags stand for
         each."""
         return list(self.labels)
+
+    def _check_label(self, label: str) -> None:
+        """RAISES ValueError: it cannot be written where the config says."""
+        self.target.check_label(label)
 
     def _labels_changed(self) -> None:
         """Forget what was made of them."""
@@ -199,6 +205,8 @@ class SavedComponent(TrainablePipe):
             return f"labels must be a list of strings, got {labels!r}"
         if len(set(labels)) < len(labels):
             return f"a label is given twice in {labels}"
+        for label in labels:
+            self._check_label(label)  # the config may say another attribute than that of training
         pairs = entries.items() if isinstance(entries, dict) else [(None, None)]
         if not all(
             isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import spacy
 import srsly
+from spacy.tokens import Token
 from spacy.vocab import Vocab
 from thinc.api import ConfigValidationError
 
@@ -157,6 +158,18 @@ def test_settings_are_those_of_the_config(tmp_path):
     tagger_of(other).from_bytes(tagger_of(ready()).to_bytes())
     assert (tagger_of(other).cfg["neg_prefix"], tagger_of(other).cfg["overwrite"]) == ("?", True)
     assert predicted(other) == gold()
+
+
+@pytest.mark.parametrize("attribute", ["pos", "sent_start"])
+def test_attribute_of_the_config_that_cannot_have_the_labels(attribute, tmp_path):
+    """As a part of speech, "D" would be a number that stands for nothing; no label would begin a sentence."""
+    ready().to_disk(tmp_path)
+    config = {"components": {"hoseq_tagger": {"attribute": attribute}}}
+    with pytest.raises(ValueError, match=rf"\[HS064\].*HS065\] .*attribute .*{attribute}"):
+        spacy.load(tmp_path, config=config)
+    config["components"]["hoseq_tagger"]["attribute"] = "_.test_of_loading"
+    assert spacy.load(tmp_path, config=config)("the")[0]._.test_of_loading == "D"
+    Token.remove_extension("test_of_loading")
 
 
 def test_saved_weights_are_the_averages():
