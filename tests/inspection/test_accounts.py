@@ -5,7 +5,6 @@ import json
 import pytest
 import spacy
 from spacy.cli._util import app
-from spacy.tokens import Span
 from spacy.tokens import Doc, Span
 from typer.testing import CliRunner
 
