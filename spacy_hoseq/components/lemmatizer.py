@@ -73,8 +73,9 @@ class HoseqLemmatizer(HoseqTagger):
     ) -> None:
         target = LemmaLabels()
         super().__init__(vocab, model, name, target=target, **settings)
-        self.cfg["most_labels"] = most_labels
-        self.cfg.update({"attribute": target.attribute, "neg_prefix": ""})
+        self.cfg.update(
+            {"attribute": target.attribute, "neg_prefix": "", "most_labels": most_labels}
+        )
 
     @cached_property
     def candidates(self) -> Candidates:

@@ -95,9 +95,10 @@ class HoseqMorphologizer(HoseqTagger):
                 "neg_prefix": "",
                 "with_tag": with_tag,
                 "extend": extend,
+                "unseen_labels": unseen_labels,
+                "n_seen": None,
             }
         )
-        self.cfg.update({"unseen_labels": unseen_labels, "n_seen": None})
 
     @property
     def label_data(self) -> Dict[str, Dict[str, Any]]:  # type: ignore[override]

@@ -202,10 +202,11 @@ class HoseqTagger(StructuredComponent):
                 listener.link(self, component.name)
                 self.add_listener(listener, component.name)
 
-    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
-        """Hand over the labels of docs that have been annotated: for a listener, which spaCy may
-        have forgotten. What is set on them constrains nothing, since it is what was found."""
-        self.add_listener(listener, listener.reader)
+    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener, reader: str) -> None:
+        """Hand over the labels of docs that have been annotated: for a listener of the component
+        `reader`, which spaCy may have forgotten. What is set on them constrains nothing, since it
+        is what was found."""
+        self.add_listener(listener, reader)
         self._hand_labels(docs, self.read(docs, self._asked(), preset=False))
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:

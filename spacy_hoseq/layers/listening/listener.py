@@ -235,23 +235,17 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
     values = [handed.get("values") for handed in known if handed is not None]
     if values and all(of_doc is not None for of_doc in values):
         return CertainLabels(docs, values[0] if len(values) == 1 else np.concatenate(values))
-    entries: List[Any] = [np.empty(0, ENTRY)]
-    pairs: List[Any] = [np.empty(0, PAIR)]
-    n_tokens = n_entries = 0
-    token_shifts = [0]
-    entry_shifts = [0]
-    for doc, handed in zip(docs, known, strict=True):
-        if handed is None:
-            continue
-        if "values" in handed:  # beside Docs that were saved by earlier versions
-            labels = CertainLabels([doc], handed["values"])
-            handed = dict(zip(("entries", "pairs"), _records(labels), strict=True))
-        entries.append(handed["entries"])
-        pairs.append(handed["pairs"])
-        token_shifts.append(n_tokens)
-        entry_shifts.append(n_entries)
-        n_tokens = n_tokens + len(doc)
-        n_entries = n_entries + len(handed["entries"])
+    there = [(doc, handed) for doc, handed in zip(docs, known, strict=True) if handed is not None]
+    records = [
+        _records(CertainLabels([doc], handed["values"]))
+        if "values" in handed  # beside Docs that were saved by earlier versions
+        else (handed["entries"], handed["pairs"])
+        for doc, handed in there
+    ]
+    entries = [np.empty(0, ENTRY), *(of_doc for of_doc, _ in records)]
+    pairs = [np.empty(0, PAIR), *(of_doc for _, of_doc in records)]
+    token_shifts = np.cumsum([0, 0, *(len(doc) for doc, _ in there)])[:-1]
+    entry_shifts = np.cumsum([0, *map(len, entries)])[:-1]
     entry = np.frombuffer(b"".join(entries), ENTRY)  # quicker than to concatenate records
     pair = np.frombuffer(b"".join(pairs), PAIR)
     keys = np.unique(entry["key"])
@@ -347,11 +341,6 @@ class MarginalListener(Model):
         return now if configured == self._configured else self._configured
 
     @property
-    def reader(self) -> str:
-        """The name of the component that listens, when it was linked."""
-        return self._inbox.reader
-
-    @property
     def sender(self) -> Any:
         """The component that it is linked to, None if there is none."""
         return self._inbox.sender()
@@ -376,12 +365,8 @@ class MarginalListener(Model):
         update the component of this listener may have been left out."""
         received = self._inbox.received
         self._inbox.received = None
-        if received is None or len(docs) != len(received.docs):
-            return None
-        same = all(
-            original_of(a) is original_of(b) for a, b in zip(docs, received.docs, strict=True)
-        )
-        return received if same else None
+        of_docs = [] if received is None else [*map(original_of, received.docs)]
+        return received if [*map(original_of, docs)] == of_docs else None
 
 
 def make_marginal_listener(
@@ -427,7 +412,7 @@ def known_labels(model: MarginalListener, docs: List[Doc]) -> Heard:
         is_lost = sender is not None and model not in sender.listeners
         if not missing or not (is_lost or (sender and all(map(sender.target.is_set, missing)))):
             raise
-    sender.hand_again(missing, model)
+    sender.hand_again(missing, model, model._inbox.reader)
     return read_upstream(docs, *asked)
 
 
