@@ -94,7 +94,7 @@ def probable_chunks(
         labels = growing.whole(kind, size).reshape(-1)
         p = answers.segments(first, sizes, labels, growing.continues, least=least)
         for i in np.flatnonzero((p >= least) & (p > 0)).tolist():
-            yield int(first[i]), size, growing.types[kind[i]], float(p[i])
+            yield int(first[i]), size, growing.types[kind[i]], min(1.0, float(p[i]))
         fits = np.flatnonzero(first + size < ends)
         labels = growing.begun(kind.take(fits), size).reshape(-1)
         p = answers.segments(first.take(fits), sizes.take(fits), labels, least=least)

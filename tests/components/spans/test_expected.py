@@ -17,6 +17,7 @@ from ..chunker_helpers import (
     doc_of,
     on,
     random_chunker,
+    random_docs,
     scores_on,
 )
 
@@ -79,6 +80,14 @@ def test_all_probable_chunks(nlp, least):
             assert p == pytest.approx(every.probability((first, first + size, label)), abs=1e-9)
     longest = list(probable_chunks(posterior_of(potentials), pipe.tags, pipe.cfg["representation"], least, 2))
     assert longest == [chunk for chunk in found if chunk[1] <= 2]
+
+
+def test_no_probability_is_above_one():
+    """Sums of almost all that there is, of large weights, are rounded up as well as down."""
+    for seed in range(4):
+        pipe = chunker_of(random_chunker("words", seed=seed, scale=10.0))
+        answers = pipe.read(random_docs(pipe)).answers
+        assert max(p for _, _, _, p in probable_chunks(answers, pipe.tags, "bilou", 0.1)) <= 1
 
 
 def test_worked_out_by_hand():
