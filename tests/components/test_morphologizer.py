@@ -361,3 +361,16 @@ def test_what_is_preset_goes_before_the_dictionary():
     adjectives = [label for label in pipe.labels if "POS=ADJ" in label]
     assert permitted == [adjectives, ["POS=PUNCT"], ["Case=Nom|Number=Sing|POS=NOUN"]]
     assert [token.pos_ for token in pipe(doc)] == ["ADJ", "PUNCT", "NOUN"]
+
+
+@pytest.mark.parametrize("tag", ["N|acc", "N|nom", "unknown"])
+def test_preset_tag(tag):
+    """It is a part of the label, which fits it; one that no label has constrains nothing. Both stay."""
+    nlp = tiny.trained(with_tag=True, overwrite=False)
+    pipe = nlp.get_pipe(NAME)
+    doc = Doc(nlp.vocab, words=["urbes", "videt", "."], tags=[tag, "", ""])
+    _, potentials = pipe.potentials([doc])
+    permitted = {label for label, here in zip(pipe.labels, potentials.allowed[0], strict=True) if here}
+    assert permitted == ({label for label in pipe.labels if analysis_of(label).tag == tag} or {*pipe.labels})
+    pipe(doc)
+    assert doc[0].tag_ == tag and str(doc[0].morph) in {analysis_of(label).morph for label in permitted}

@@ -3,6 +3,7 @@ them."""
 
 from functools import lru_cache
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +84,9 @@ class MorphologyLabels(TokenLabels):
         return _values(columns, doc.vocab.strings)
 
     def preset(self, docs: Sequence[Doc], labels: Sequence[str], *, extend: bool) -> Optional[Mask]:
-        """Labels that fit what is set on the tokens: the same part of speech; the same features, or
-        if they will be extended none of another value. Where none fits, nothing is constrained.
-        RETURNS (N, L), or None."""
+        """Labels that fit what is set on the tokens: the same part of speech (and tag); the same
+        features, or if they will be extended none of another value. Where none fits, nothing is
+        constrained. RETURNS (N, L), or None."""
         if not any(map(self.is_set, docs)):
             return None
         columns = np.concatenate(
@@ -178,14 +179,21 @@ def _texts(row: NDArray[np.uint64], strings: StringStore) -> Tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _features_of(labels: Tuple[str, ...]) -> List[Dict[str, str]]:
-    return [features_of(label) for label in labels]
+    return [
+        {name: unquote(value) if name == "TAG" else value for name, value in features_of(label).items()}
+        for label in labels
+    ]
 
 
 def _fitting(features: List[Dict[str, str]], texts: Sequence[str], extend: bool) -> List[bool]:
-    """Whether labels of these features can be at a token with POS, MORPH (and TAG)."""
-    pos, morph, *_ = texts
+    """Whether labels of these features can be at a token with POS, MORPH (and TAG). A tag that no
+    label has constrains nothing."""
+    pos, morph, *tag = texts
     before = Morphology.feats_to_dict(morph)
     fitting = [not pos or of_label.get("POS") == pos for of_label in features]
+    same_tag = [[of_label.get("TAG")] == tag for of_label in features]
+    if any(same_tag):
+        fitting = [fits and same for fits, same in zip(fitting, same_tag, strict=True)]
     if extend or not morph:
         for name, value in before.items():
             fitting = [
