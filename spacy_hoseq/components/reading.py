@@ -65,9 +65,11 @@ def allowed_labels(
     is_set = [] if preset is None else list(map(preset.is_set, docs))
     if preset is not None and any(is_set):
         # (only these are read: a Doc of one token always counts as set)
-        pairs = zip(docs, is_set, strict=True)
         values = np.concatenate(
-            [preset.labels_set(doc) if there else np.zeros(len(doc), np.uint64) for doc, there in pairs]
+            [
+                preset.labels_set(doc) if there else np.zeros(len(doc), np.uint64)
+                for doc, there in zip(docs, is_set, strict=True)
+            ]
         )
         masks, _ = table.masks(values)
         return allowed if masks.all() else together(masks, allowed)

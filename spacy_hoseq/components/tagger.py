@@ -119,7 +119,7 @@ class HoseqTagger(StructuredComponent):
 
     def __setstate__(self, state: Any) -> None:
         """The listeners of a copy, or in another process, are linked to it."""
-        super().__setstate__(state)  # type: ignore[misc]
+        super().__setstate__(state)
         for name, listeners in self.listener_map.items():
             for listener in listeners:
                 listener.link(self, name)

@@ -110,9 +110,8 @@ def _of_words(
         word = reading.word(0, token)
         p = reading.answers.nodes[word]
         best = int(reading.best[word])
-        why = None
-        if reasons and np.isfinite(reading.best_with[word]).sum() > 1:
-            why = explain_word(reading, token, against)
+        is_choice = reasons and np.isfinite(reading.best_with[word]).sum() > 1
+        why = explain_word(reading, token, against) if is_choice else None
         alternatives = _alternatives(p, best, reading.labels)
         yield Account(token, token + 1, reading.labels[best], float(p[best]), alternatives, why)
 
@@ -123,10 +122,13 @@ def _of_chunks(
     doc = reading.texts[0]
     types = reading.pipe.labels
     names = [*types, NO_CHUNK]
-    for start, end, label in reading.target.items(doc):
-        is_asked = tokens is None or any(start <= token < end for token in tokens)
-        if not is_asked or label not in types:  # (one that another component has written)
-            continue
+    items = [
+        (start, end, label)
+        for start, end, label in reading.target.items(doc)
+        if label in types  # (others can have been written by another component)
+        and (tokens is None or any(start <= token < end for token in tokens))
+    ]
+    for start, end, label in items:
         first = reading.word(0, start)
         last = reading.word(0, end - 1)
         places = Places(np.full(len(types), first), np.full(len(types), last - first + 1), types)

@@ -215,14 +215,13 @@ def best_factor(parts: Sequence[GoldBatch]) -> float:
 
 def measured(parts: Sequence[Tuple[GoldBatch, float]]) -> Quality:
     """Of the probabilities of each part at a factor."""
-    rows = []
-    gold = []
-    best = []
-    for part, factor in parts:
-        known = np.flatnonzero(part.gold >= 0)
-        rows.append(answers_of(part.potentials.scaled(factor)).nodes[known])
-        gold.append(part.gold[known])
-        best.append(part.best[known])
+    known = [part.gold >= 0 for part, _ in parts]
+    rows = [
+        answers_of(part.potentials.scaled(factor)).nodes[here]
+        for (part, factor), here in zip(parts, known, strict=True)
+    ]
+    gold = [part.gold[here] for (part, _), here in zip(parts, known, strict=True)]
+    best = [part.best[here] for (part, _), here in zip(parts, known, strict=True)]
     return quality(np.concatenate(rows), np.concatenate(gold), np.concatenate(best))
 
 
@@ -258,13 +257,12 @@ def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator
 
 def _error(parts: Sequence[GoldBatch], factor: float) -> float:
     """The expected calibration error at a factor, as `measured` has it."""
-    confidences = []
-    right = []
-    for part in parts:
-        known = np.flatnonzero(part.gold >= 0)
-        best = part.best[known]
-        confidences.append(answers_of(part.potentials.scaled(factor)).nodes[known, best])
-        right.append(best == part.gold[known])
+    known = [np.flatnonzero(part.gold >= 0) for part in parts]
+    confidences = [
+        answers_of(part.potentials.scaled(factor)).nodes[here, part.best[here]]
+        for part, here in zip(parts, known, strict=True)
+    ]
+    right = [part.best[here] == part.gold[here] for part, here in zip(parts, known, strict=True)]
     return reliability(np.concatenate(confidences), np.concatenate(right)).error
 
 

@@ -18,7 +18,7 @@ from ...arrays import Keys, Labels, Mask
 from ...features.sequences import by_doc
 from ..morphology.labels import analysis_of, features_of, label_of
 from .target import LabelTable
-from .token_labels import SPACE, TokenLabels
+from .token_labels import SPACE, TokenLabels, gold_of_same_tokens
 
 WORDS_AND_ALL = [attrs.ORTH, attrs.POS, attrs.MORPH, attrs.TAG]
 POS, MORPH, TAG = range(3)  # columns of what is read and written
@@ -61,18 +61,10 @@ class MorphologyLabels(TokenLabels):
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """As `TokenLabels` has them."""
-        names = [attrs.ORTH, *self._columns]
-        one_vocab = len({eg.reference.vocab for eg in examples}) == 1
-        if one_vocab and all(len(eg.predicted) == len(eg.reference) for eg in examples):
-            gold = np.concatenate(
-                [eg.reference.to_array(names).reshape(-1, len(names)) for eg in examples]
-            )
-            orths = np.concatenate(
-                [eg.predicted.to_array([attrs.ORTH]).reshape(-1) for eg in examples]
-            )
-            if np.array_equal(gold[:, 0], orths):
-                return _values(gold[:, 1:], examples[0].reference.vocab.strings)
-        return np.concatenate([self._aligned(eg) for eg in examples])
+        gold = gold_of_same_tokens(examples, self._columns)
+        if gold is None or len({eg.reference.vocab for eg in examples}) > 1:
+            return np.concatenate([self._aligned(eg) for eg in examples])
+        return _values(gold, examples[0].reference.vocab.strings)
 
     def is_set(self, doc: Doc) -> bool:
         """Whether a token may have a part of speech or features."""
@@ -180,7 +172,10 @@ def _texts(row: NDArray[np.uint64], strings: StringStore) -> Tuple[str, ...]:
 @lru_cache(maxsize=16)
 def _features_of(labels: Tuple[str, ...]) -> List[Dict[str, str]]:
     return [
-        {name: unquote(value) if name == "TAG" else value for name, value in features_of(label).items()}
+        {
+            name: unquote(value) if name == "TAG" else value
+            for name, value in features_of(label).items()
+        }
         for label in labels
     ]
 

@@ -43,18 +43,16 @@ class LabelTable:
             np.uint64,
         )
         self.values = np.append(self.ids, np.uint64(strings.as_int(space)))
-        names = list(self.ids)
-        masks = [np.eye(n, dtype=bool)]
-        if neg_prefix:
-            names += [strings.as_int(f"{neg_prefix}{label}") for label in labels]
-            masks.append(~np.eye(n, dtype=bool))
+        negative = [strings.as_int(f"{neg_prefix}{label}") for label in labels if neg_prefix]
+        names = np.array([*self.ids, *negative], np.uint64)
         # what only rules a label out
-        self.negative = np.setdiff1d(np.array(names[n:], np.uint64), self.ids)
-        everything = np.ones((1, n), bool)
-        order = np.argsort(np.array(names, np.uint64), kind="stable")
-        self._names = np.array(names, np.uint64)[order]
+        self.negative = np.setdiff1d(names[n:], self.ids)
+        order = np.argsort(names, kind="stable")
+        self._names = names[order]
+        each = np.eye(n, dtype=bool)
+        masks = np.concatenate([each, ~each[: len(negative)]])
         # last row: no annotation
-        self._masks = np.concatenate([np.concatenate(masks)[order], everything])
+        self._masks = np.concatenate([masks[order], np.ones((1, n), bool)])
 
     @cached_property
     def tags(self) -> TagTable:

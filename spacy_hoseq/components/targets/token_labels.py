@@ -1,8 +1,9 @@
 """Labels in an attribute of each token: of spaCy, or an extension."""
 
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
+from numpy.typing import NDArray
 from spacy.attrs import ORTH, POS, SENT_START, TAG
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
@@ -81,20 +82,13 @@ class TokenLabels(Target):
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold labels of all predicted tokens (N,); 0 where missing, or where a token does not
         align to one label."""
-        if self.attribute in ATTRIBUTES and all(
-            len(eg.predicted) == len(eg.reference) for eg in examples
-        ):
-            names = [ORTH, *ATTRIBUTES[self.attribute]]
-            gold = np.concatenate([eg.reference.to_array(names) for eg in examples])
-            orths = np.concatenate([eg.predicted.to_array(ORTH) for eg in examples])
-            if np.array_equal(gold[:, 0], orths):  # the same tokens everywhere
-                values: Keys = np.ascontiguousarray(gold[:, 1])
-                return (
-                    self._names(values, examples[0].reference)
-                    if self.attribute == "sent_start"
-                    else values
-                )
-        return np.concatenate([self._aligned(eg) for eg in examples])
+        columns = ATTRIBUTES.get(self.attribute)
+        gold = gold_of_same_tokens(examples, columns) if columns else None
+        if gold is None:
+            return np.concatenate([self._aligned(eg) for eg in examples])
+        values: Keys = np.ascontiguousarray(gold[:, 0])
+        is_start = self.attribute == "sent_start"
+        return self._names(values, examples[0].reference) if is_start else values
 
     def is_set(self, doc: Doc) -> bool:
         """Whether any token may have a label: a look at the Doc that costs less than reading its
@@ -211,15 +205,25 @@ class TokenLabels(Target):
                 raise ValueError(Errors.HS062.format(attribute=self.attribute))
 
 
+def gold_of_same_tokens(
+    examples: Sequence[Example], columns: Sequence[int]
+) -> Optional[NDArray[np.uint64]]:
+    """Attributes of all reference tokens (N, C); None: some predicted tokens are others."""
+    if any(len(eg.predicted) != len(eg.reference) for eg in examples):
+        return None
+    names = [ORTH, *columns]
+    gold = np.concatenate([eg.reference.to_array(names) for eg in examples])
+    orths = np.concatenate([eg.predicted.to_array(ORTH) for eg in examples])
+    return gold[:, 1:] if np.array_equal(gold[:, 0], orths) else None
+
+
 def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str]:
     """All labels among values and their Docs, sorted."""
-    names: Set[str] = set()
-    for values, doc in annotated:
-        for value in set(values.tolist()):
-            name = doc.vocab.strings[value] if value else ""
-            names.add(
-                name[len(neg_prefix) :] if neg_prefix and name.startswith(neg_prefix) else name
-            )
+    names = {
+        (doc.vocab.strings[value] if value else "").removeprefix(neg_prefix)
+        for values, doc in annotated
+        for value in set(values.tolist())
+    }
     return sorted(names - {""})
 
 

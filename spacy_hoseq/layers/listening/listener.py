@@ -242,8 +242,8 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
         else (handed["entries"], handed["pairs"])
         for doc, handed in there
     ]
-    entries = [np.empty(0, ENTRY), *(of_doc for of_doc, _ in records)]
-    pairs = [np.empty(0, PAIR), *(of_doc for _, of_doc in records)]
+    entries: List[Any] = [np.empty(0, ENTRY), *(of_doc for of_doc, _ in records)]
+    pairs: List[Any] = [np.empty(0, PAIR), *(of_doc for _, of_doc in records)]
     token_shifts = np.cumsum([0, 0, *(len(doc) for doc, _ in there)])[:-1]
     entry_shifts = np.cumsum([0, *map(len, entries)])[:-1]
     entry = np.frombuffer(b"".join(entries), ENTRY)  # quicker than to concatenate records
