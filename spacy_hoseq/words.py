@@ -17,6 +17,7 @@ from spacy.attrs import (
     ENT_IOB,
     ENT_KB_ID,
     ENT_TYPE,
+    HEAD,
     IDX,
     LEMMA,
     MORPH,
@@ -28,7 +29,7 @@ from spacy.attrs import (
     TAG,
 )
 from spacy.strings import StringStore
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from .arrays import Ints, Keys, Mask
 
@@ -58,9 +59,21 @@ class Words(Doc):
         spread[self.places] = values
         return spread
 
+    def heads(self) -> Keys:
+        """How many words after each word its head is (n,), as `doc.to_array` has it."""
+        offsets = self.original.to_array([HEAD])[self.places].astype(np.int64).reshape(-1)
+        heads = np.searchsorted(self.places, self.places + offsets)
+        return (heads - np.arange(len(heads))).astype(np.uint64)
+
 
 def original_of(doc: Doc) -> Doc:
     return doc.original if isinstance(doc, Words) else doc
+
+
+def tokens_of(doc: Doc) -> List[Token]:
+    """The words, as tokens of the Doc that they come from: extensions may compute their values of all
+    that is there."""
+    return [doc.original[i] for i in doc.places.tolist()] if isinstance(doc, Words) else list(doc)
 
 
 def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], List[int]]:
@@ -149,17 +162,19 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
     else are left out."""
     trimmed_spans = []
     for span in spans:
-        first = span.start
-        end = span.end
-        while first < end and span.doc[first].is_space:
-            first += 1
-        while first < end and span.doc[end - 1].is_space:
-            end -= 1
-        if (first, end) == (span.start, span.end):
+        words = [token.i for token in span if not token.is_space]
+        if words and (words[0], words[-1] + 1) == (span.start, span.end):
             trimmed_spans.append(span)
-        elif first < end:
+        elif words:
             trimmed_spans.append(
-                Span(span.doc, first, end, span.label, kb_id=span.kb_id, span_id=span.id)
+                Span(
+                    span.doc,
+                    words[0],
+                    words[-1] + 1,
+                    span.label,
+                    kb_id=span.kb_id,
+                    span_id=span.id,
+                )
             )
     return trimmed_spans
 

@@ -33,7 +33,7 @@ from spacy.tokens import Doc, Token
 
 from ..arrays import Keys
 from ..errors import Errors
-from ..words import line_breaks
+from ..words import Words, line_breaks, tokens_of
 
 Value = Union[str, int, bool, None]  # "", 0, False and None: there is none
 Word = Literal["text", "lexeme", "texts", "lexemes"]
@@ -166,21 +166,11 @@ def lend_tables(owner: Lookups, borrower: Lookups, tables: Iterable[str]) -> Non
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an
     extension."""
-    contextual = (
-        name in ("bias", LINE_BREAK, *OF_DOCS) or name.startswith("_.") or name.upper() in IDS
-    )
+    of_docs = ("bias", LINE_BREAK, *OF_DOCS)
+    contextual = name in of_docs or name.startswith("_.") or name.upper() in IDS
     if not contextual and not lexical_attribute(name):
-        known = [
-            *sorted(ATTRIBUTES),
-            "bias",
-            LINE_BREAK,
-            *OF_DOCS,
-            "_.extension",
-            "tag",
-            "pos",
-            "lemma",
-        ]
-        raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
+        known = ", ".join([*sorted(ATTRIBUTES), *of_docs, "_.extension", "tag", "pos", "lemma"])
+        raise ValueError(Errors.HS013.format(name=name, known=known))
 
 
 def values_of_docs(docs: Sequence[Doc], names: Sequence[str]) -> Dict[str, Keys]:
@@ -200,6 +190,8 @@ def token_values(doc: Doc, name: str) -> Keys:
     [HS015]: a value of another type."""
     if name == LINE_BREAK:
         return line_breaks(doc)
+    if name == "head" and isinstance(doc, Words):
+        return doc.heads()
     if name in OF_DOCS:
         return OF_DOCS[name]([doc])[name]
     if not name.startswith("_."):
@@ -207,7 +199,7 @@ def token_values(doc: Doc, name: str) -> Keys:
         return values.reshape(len(doc)).astype(np.uint64)
     if not Token.has_extension(name[2:]):
         raise ValueError(Errors.HS014.format(name=name))
-    return as_keys([getattr(token._, name[2:]) for token in doc])
+    return as_keys([getattr(token._, name[2:]) for token in tokens_of(doc)])
 
 
 def as_keys(values: Sequence[Any]) -> Keys:

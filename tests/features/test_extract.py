@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Token
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import mix
-from spacy_hoseq.features.sequences import sentence_starts, sequence_lengths
+from spacy_hoseq.features.sequences import sentence_starts, sequence_lengths, words_of
 from spacy_hoseq.features.templates import parse_templates
 
 MASK = 2**64 - 1
@@ -235,3 +235,22 @@ GOLDEN = [
     [15741993495651755289, 17017431324556135713, 9897519435567112423, 0],
     [120601503789004026, 9066361939557551944, 17471384249024559233, 3330799238904145623],
 ]  # fmt: skip
+
+
+def test_heads_and_what_extensions_compute_in_text_with_white_space():
+    """As in the same text without it: a getter may follow the tree, or look up what lies with the Doc by token."""
+    Token.set_extension("test_of_head", getter=lambda token: token.head.text)
+    Token.set_extension("test_by_place", getter=lambda token: token.doc.user_data["values"][token.i])
+    try:
+        extractor = extractor_of(["head[0]", "head[-1]", "_.test_of_head[0]", "_.test_by_place[0..1]"])
+        vocab = spacy.blank("xx").vocab
+        plain = Doc(vocab, words=["She", "saw", "the", "dog"], heads=[1, 1, 3, 1], deps=["d"] * 4)
+        plain.user_data["values"] = ["a", "b", "c", "d"]
+        words = ["\n", "She", "saw", "\n", " ", "the", "dog"]
+        wrapped = Doc(vocab, words=words, heads=[1, 2, 2, 2, 2, 6, 2], deps=["d"] * 7)
+        wrapped.user_data["values"] = ["x", "a", "b", "x", "x", "c", "d"]
+        keys = extractor.keys(words_of([plain]))
+        assert keys.tolist() == extractor.keys(words_of([wrapped])).tolist() and (keys[2] != keys[2][0]).any()
+    finally:
+        Token.remove_extension("test_of_head")
+        Token.remove_extension("test_by_place")

@@ -12,6 +12,7 @@ from spacy.training import Example
 from ...arrays import Keys, Labels
 from ...errors import Errors
 from ...features.sequences import by_doc
+from ...words import tokens_of
 from .target import Items, LabelTable, Target
 
 # of spaCy's; all others are extensions
@@ -68,8 +69,9 @@ class TokenLabels(Target):
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
-        read = ((self.read(eg.reference), eg.reference) for eg in examples)
-        return names_of(read, self.neg_prefix)
+        return names_of(
+            ((self.read(eg.reference), eg.reference) for eg in examples), self.neg_prefix
+        )
 
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """Attributes of tokens that are annotated."""
@@ -87,8 +89,9 @@ class TokenLabels(Target):
         if gold is None:
             return np.concatenate([self._aligned(eg) for eg in examples])
         values: Keys = np.ascontiguousarray(gold[:, 0])
-        is_start = self.attribute == "sent_start"
-        return self._names(values, examples[0].reference) if is_start else values
+        return (
+            self._names(values, examples[0].reference) if self.attribute == "sent_start" else values
+        )
 
     def is_set(self, doc: Doc) -> bool:
         """Whether any token may have a label: a look at the Doc that costs less than reading its
@@ -104,7 +107,7 @@ class TokenLabels(Target):
             return self._names(np.asarray(doc.to_array(SENT_START), np.uint64), doc)
         if self.attribute in ATTRIBUTES:
             return np.asarray(doc.to_array(ATTRIBUTES[self.attribute]), np.uint64)
-        texts = [getattr(token._, self.attribute[2:]) or "" for token in doc]
+        texts = [getattr(token._, self.attribute[2:]) or "" for token in tokens_of(doc)]
         for text in texts:
             if not isinstance(text, str):
                 raise ValueError(
