@@ -5,7 +5,20 @@ import spacy
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from .helpers import CORPUS, blank, doc_of, examples_of, reloaded, tagger_of, train, trained
+from spacy_hoseq.layers.tuning import TUNING
+
+from .helpers import (
+    CORPUS,
+    blank,
+    doc_of,
+    examples_of,
+    reloaded,
+    sparse,
+    tagger_model,
+    tagger_of,
+    train,
+    trained,
+)
 
 POS = {"D": "DET", "A": "ADJ", "N": "NOUN", "V": "VERB", "R": "ADV", ".": "PUNCT"}
 
@@ -187,3 +200,24 @@ def test_no_scorer():
 
 def test_weights_of_scores():
     assert blank().get_pipe_meta("hoseq_tagger").default_score_weights == {"tag_acc": 1.0}
+
+
+def test_extension_that_reads_the_whole_doc():
+    """A long text is cut between sentences, unless a getter may look beyond them, here by place in the Doc."""
+    name = "test_by_place"
+    Token.set_extension(name, getter=lambda token: token.doc.user_data.get("hints", {}).get(token.i, ""))
+    try:
+        nlp = blank(model=tagger_model(sparse([f"_.{name}[0]"])))
+        examples = examples_of(nlp)
+        for eg in examples:
+            eg.predicted.user_data["hints"] = eg.reference.user_data["hints"] = {t.i: t.tag_ for t in eg.reference}
+        nlp.initialize(lambda: examples)
+        for _ in range(10):
+            nlp.update(examples)
+        tags = "D N V . N V . N V R . D A N .".split()
+        doc = Doc(nlp.vocab, words=["x"] * 15, sent_starts=[i in (0, 4, 7, 11) for i in range(15)])
+        doc.user_data["hints"] = dict(enumerate(tags))
+        tagger_of(nlp).tuning = TUNING._replace(label_cells=2 * len(tagger_of(nlp).labels))
+        assert [token.tag_ for token in tagger_of(nlp)(doc)] == tags
+    finally:
+        Token.remove_extension(name)

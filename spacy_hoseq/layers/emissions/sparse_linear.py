@@ -179,7 +179,10 @@ class SparseScorer(Scorer):
 
     @property
     def sees_sentences_alone(self) -> bool:
-        return not {LINE_BREAK, *OF_DOCS}.intersection(self.features.extractor.contextual)
+        return not any(
+            name in (LINE_BREAK, "head", *OF_DOCS) or name.startswith("_.")  # (a getter may read all)
+            for name in self.features.extractor.contextual
+        )
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         extractor = self.features.extractor
