@@ -106,11 +106,13 @@ def _by_doc(
     for i, ids in enumerate(reading.label_ids):
         begin = reading.starts[i]
         end = reading.starts[i] + len(reading.docs[i])
-        bounds = []
-        for s in range(int(np.searchsorted(starts, begin)), int(np.searchsorted(starts, end))):
-            first = reading.token(int(starts[s]))[1]
-            last = reading.token(int(reading.ends[s]) - 1)[1]
-            bounds.append(sentences[s]._replace(first=first, end=last + 1))
+        bounds = [
+            sentences[s]._replace(
+                first=reading.token(int(starts[s]))[1],
+                end=reading.token(int(reading.ends[s]) - 1)[1] + 1,
+            )
+            for s in range(int(np.searchsorted(starts, begin)), int(np.searchsorted(starts, end)))
+        ]
         p, entropies, margins, conditional = (part[i] for part in parts)
         result.append(
             Certainty([names[y] for y in ids.tolist()], p, entropies, margins, conditional, bounds)

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
+from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -187,9 +188,7 @@ def sums_of(pipe: Any) -> SequenceComponent:
 
 
 def _bare(doc: Doc) -> Doc:
-    """The words alone: for a component that finds the sentences."""
-    return Doc(
-        doc.vocab,
-        words=[token.text for token in doc],
-        spaces=[bool(token.whitespace_) for token in doc],
-    )
+    """A copy without sentences: for a component that finds them."""
+    copy = doc.copy()
+    copy.from_array([SENT_START], np.zeros((len(doc), 1), np.uint64))
+    return copy

@@ -9,7 +9,7 @@ from spacy_hoseq.inspection import certainties, how_sure
 
 from ..components import bidirectional_helpers, chunker_helpers
 from ..components.helpers import blank as blank_tagger
-from ..components.helpers import doc_of, examples_of, tagger_of, train
+from ..components.helpers import doc_of, examples_of, sparse, tagger_model, tagger_of, train
 from .texts import entropy, entropy_of, probabilities, table_of
 
 TEXTS = ["the old cat", "dogs run home .", "runs"]
@@ -93,6 +93,27 @@ def test_component_that_finds_sentences():
     assert len(list(doc.sents)) > 1
     (after,) = certainties(nlp.get_pipe("hoseq_tagger"), [doc])
     assert after.entropies.tolist() == before.entropies.tolist()
+
+
+def test_component_that_finds_sentences_by_tags():
+    """What other components wrote is there; its own probabilities are those of a text without sentences."""
+    nlp = spacy.blank("xx")
+    model = tagger_model(sparse(["tag[0]", "tag[-1]", "lower[0]"]))
+    config = {"attribute": "sent_start", "objective": "log_likelihood", "model": model, "save_marginals": True}
+    pipe = nlp.add_pipe("hoseq_tagger", config=config)
+    words = "a b . c d . e".split()
+    tags = "D N P D N P D".split()
+    starts = [True, False, False, True, False, False, True]
+    gold = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
+    examples = [spacy.training.Example(Doc(nlp.vocab, words=words, tags=tags), gold)]
+    nlp.initialize(lambda: examples)
+    for _ in range(5):
+        nlp.update(examples)
+    doc = pipe(Doc(nlp.vocab, words=words, tags=tags))
+    marginals = doc._.hoseq_marginals["hoseq_tagger"]["probabilities"]
+    (found,) = certainties(pipe, [doc])
+    assert found.probabilities == pytest.approx(marginals.max(axis=1), abs=1e-6)
+    assert [token.is_sent_start for token in doc] == starts
 
 
 @pytest.fixture(scope="module")

@@ -180,7 +180,7 @@ class SparseScorer(Scorer):
     @property
     def sees_sentences_alone(self) -> bool:
         return not any(
-            name in (LINE_BREAK, "head", *OF_DOCS) or name.startswith("_.")  # (a getter may read all)
+            name in (LINE_BREAK, "head", *OF_DOCS) or name.startswith("_.")  # (getters read all)
             for name in self.features.extractor.contextual
         )
 
