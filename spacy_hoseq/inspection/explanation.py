@@ -179,7 +179,7 @@ def _other_label(reading: Reading, best: Floats, label: int, against: Optional[s
     if other == label or best[other] == -np.inf:
         raise ValueError(
             Errors.HS146.format(
-                label=reading.labels[other], known="another label that can stand there"
+                label=against or reading.labels[label], known="another label that can stand there"
             )
         )
     return other

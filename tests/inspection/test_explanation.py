@@ -158,6 +158,15 @@ def test_messages(nlp):
     pipe, doc = tagger_of(nlp), doc_of(nlp, TEXT)
     with pytest.raises(ValueError, match=r'\[HS146\] .* the label "XX"\. Expected: \., A, D, N, R, V'):
         explain(pipe, doc, 0, "XX")
+    pipe.cfg["tag_dictionary"] = {doc[1].text: ["R"]}
+    pipe._labels_changed()
+    try:
+        for against, named in ((None, "R"), ("N", "N")):  # the only label; one that cannot stand there
+            with pytest.raises(ValueError, match=rf'\[HS146\] .* the label "{named}"\. Expected: another label'):
+                explain(pipe, doc, 1, against)
+    finally:
+        pipe.cfg["tag_dictionary"] = {}
+        pipe._labels_changed()
     with pytest.raises(ValueError, match=r"\[HS141\] Token 4 is no word"):
         explain(pipe, doc, 4)
     layer = pipe.model.layers[0]
