@@ -190,5 +190,5 @@ def sums_of(pipe: Any) -> SequenceComponent:
 def _bare(doc: Doc) -> Doc:
     """A copy without sentences: for a component that finds them."""
     copy = doc.copy()
-    copy.from_array([SENT_START], np.zeros((len(doc), 1), np.uint64))
+    copy.from_array([SENT_START], np.zeros((len(doc), 1), np.uint64))  # type: ignore[arg-type]
     return copy
