@@ -142,8 +142,9 @@ def _row(line: Line, columns: Columns, path: Path) -> Union[List[str], Problem]:
 
 
 def _fields(text: str, separator: str) -> List[str]:
+    """The fields without spaces around them; one of spaces alone stays."""
     if separator or "\t" in text:
-        return text.split(separator or "\t")
+        return [field.strip(" ") or field for field in text.split(separator or "\t")]
     return re.split(" +", text.strip(" "))
 
 

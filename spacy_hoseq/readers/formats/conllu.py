@@ -78,7 +78,7 @@ class _Block:
         if isinstance(line, Problem):
             self.problem = line
             return
-        expected = self._take(line.text.split("\t"))
+        expected = self._take([field.strip(" ") or field for field in line.text.split("\t")])
         if expected:
             self.problem = Problem(self._path, line.number, f'"{line.text[:100]}"', expected)
 

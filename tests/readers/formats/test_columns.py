@@ -77,6 +77,15 @@ def test_a_space_can_be_a_character(tmp_path):
     assert read(tmp_path, "a\tO\n \tO\n\u3000\tO\n") == [Sentence(["a", " ", "\u3000"], None, None, [])]
 
 
+def test_spaces_around_fields_are_not_read(tmp_path):
+    """As editors and spreadsheets leave them: "N " is no tag of its own, and "B-X " no other type than "I-X"."""
+    for between in ("\t", " \t ", "|", " | "):
+        text = "Ann{0}N{0}B-X \nLee {0}N {0}I-X\n \nnaps{0}V{0}O \n".format(between)
+        separator = between.strip(" \t")
+        expected = [Sentence(["Ann", "Lee"], ["N", "N"], None, [(0, 2, "X")]), Sentence(["naps"], ["V"], None, [])]
+        assert read(tmp_path, text, Columns(1, 2, 3, separator)) == expected
+
+
 @pytest.mark.parametrize("name", TAGS)
 @pytest.mark.parametrize("auto", [True, False])
 def test_every_representation(tmp_path, name, auto):

@@ -86,6 +86,12 @@ def test_a_multi_word_token_has_no_annotation_that_its_words_lack(tmp_path):
     assert (sentence.tags, sentence.lemmas, sentence.morphs) == ([""], [""], [""])
 
 
+def test_spaces_around_fields_are_not_read(tmp_path):
+    (sentence,) = read(tmp_path / "a.conllu", "1\ta \t a\tX \tN \tA=B \t0 \tr \t_\tSpaceAfter=No \n \n")
+    assert sentence[:2] == (["a"], ["N"]) and sentence.spaces == [False]
+    assert (sentence.pos, sentence.morphs, sentence.lemmas, sentence.deps) == (["X"], ["A=B"], ["a"], ["r"])
+
+
 def test_annotation_that_is_missing(tmp_path):
     (sentence,) = read(tmp_path / "a.conllu", "1	a" + "	_" * 8)
     doc = sentences_to_doc(Vocab(), [sentence], "en")
