@@ -26,8 +26,9 @@ class Warnings(metaclass=WithCodes):
         '{reader}. Set `objective = "log_likelihood"`, or do without.'
     )
     HW004 = (
-        'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] ({weights}), '
-        "so the best model of a training is chosen without looking at it. Give one of them a weight above 0."
+        'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] ({weights}) '
+        "and gold labels in the dev part, so the best model of a training is chosen without looking at it. Give one of "
+        "them a weight above 0, and a dev part that has these labels."
     )
     HW005 = (
         'The component "{name}" does not rehearse: nothing is learnt. Leave it out, or train it on the old texts, too.'

@@ -262,12 +262,13 @@ class SequenceComponent(SavedComponent):
 
     def score(self, examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
         """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if
-        none of it counts in training."""
+        none of it counts in training: it has no weight, or there are no gold labels."""
         scores: Dict[str, object] = super().score(examples, **settings)
         self._n_evaluated = self._n_updates
-        weights = self._score_weights
+        weights = self._score_weights or {}
         self._score_weights = None
-        if weights and scores and not any(weights.get(score) for score in scores):
+        found = [name for name, value in scores.items() if value is not None]
+        if weights and scores and not any(map(weights.get, found)):
             pairs = ", ".join(
                 f"{score} = {weight}" for score, weight in weights.items() if weight is not None
             )

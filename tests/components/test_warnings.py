@@ -65,14 +65,14 @@ def test_tagger_without_gold_labels():
 # Scores that do not count in training
 
 
-def evaluated(nlp, examples, weights=None):
+def evaluated(nlp, examples, weights=None, dev=None):
     """The warnings of two evaluations after `initialize`."""
     if weights is not None:
         nlp.config["training"]["score_weights"] = weights
     initialized(nlp, examples)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        scores = [nlp.evaluate(examples(nlp)) for _ in range(2)]
+        scores = [nlp.evaluate((dev or examples)(nlp)) for _ in range(2)]
     assert scores[0].keys() == scores[1].keys()
     return [str(warning.message) for warning in seen]
 
@@ -94,6 +94,18 @@ def test_attribute_whose_score_does_not_count():
 @pytest.mark.parametrize("weights", [{"tag_acc": 1.0, "pos_acc": 0.0}, {"tag_acc": 1.0, "pos_acc": None}])
 def test_weight_of_zero(weights):
     assert len(evaluated(tags.blank(attribute="pos"), with_pos, weights)) == 1
+
+
+def without_labels(examples):
+    """The same examples, with words and sentences alone."""
+    return lambda nlp: [type(each)(each.predicted, each.predicted.copy()) for each in examples(nlp)]
+
+
+@pytest.mark.parametrize("make, examples, score", [(tags.blank, examples_of, "tag_acc"),
+                                                   (chunks.blank, chunks.examples_of, "spans_chunks_f")])  # fmt: skip
+def test_a_dev_part_without_gold_labels(make, examples, score):
+    (warning,) = evaluated(make(), examples, dev=without_labels(examples))
+    assert warning.startswith("[HW004]") and score in warning and "a dev part that has these labels" in warning
 
 
 def test_scores_that_count():
