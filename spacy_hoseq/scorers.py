@@ -93,11 +93,14 @@ def chunk_score(
     def chunks(doc: Doc, _: str) -> Iterable[Span]:
         return trimmed(doc.spans.get(spans_key, []))
 
-    return dict(
-        Scorer.score_spans(
-            examples, attribute, getter=chunks, has_annotation=lambda doc: spans_key in doc.spans
-        )
+    scores = Scorer.score_spans(
+        examples, attribute, getter=chunks, has_annotation=lambda doc: spans_key in doc.spans
     )
+    # spaCy's order of types is another one in each process, and is saved with the pipeline
+    return {
+        name: dict(sorted(score.items())) if isinstance(score, dict) else score
+        for name, score in scores.items()
+    }
 
 
 def make_chunk_scorer() -> Any:
