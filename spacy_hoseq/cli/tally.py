@@ -24,6 +24,7 @@ class Tally:
     entities: int = 0
     traces: int = 0
     mended: int = 0
+    without_tree: int = 0
     problems: List[Problem] = field(default_factory=list)
 
     def sentences_of(self, items: Iterable[Union[Sentence, Problem]]) -> Iterator[Sentence]:
@@ -34,6 +35,7 @@ class Tally:
                 continue
             self.traces += item.n_traces
             self.mended += item.n_mended
+            self.without_tree += item.heads is None and any(item.deps or ())
             if not item.words:
                 self.without_words += 1
                 continue
@@ -58,6 +60,7 @@ def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
         ("Traces dropped", tally.traces),
         ("Sentences of traces only", tally.without_words),
         ("Entity tags mended", tally.mended),
+        ("Sentences without heads (no tree)", tally.without_tree),
         ("Problems", len(tally.problems)),
     ]
     always = ("Files", "Sentences", "Tokens", "Problems")

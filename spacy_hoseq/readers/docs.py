@@ -1,5 +1,6 @@
 """Docs of sentences: words, tags, boundaries, chunks and entities."""
 
+from operator import attrgetter
 from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -98,13 +99,13 @@ def _spans(
 
 
 def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[List[Sentence]]:
-    """Groups of so many sentences; 0: all in one. Sentences without words are left out."""
+    """Groups of so many sentences; 0: all in one. Sentences without words are left out; those with
+    heads and those without are not together."""
     group: List[Sentence] = []
-    for sentence in sentences:
-        if sentence.words:
-            group.append(sentence)
-        if size and len(group) == size:
+    for sentence in filter(attrgetter("words"), sentences):
+        if group and (len(group) == size or (group[0].heads is None) != (sentence.heads is None)):
             yield group
             group = []
+        group.append(sentence)
     if group:
         yield group

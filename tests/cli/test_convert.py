@@ -295,6 +295,19 @@ def test_conllu(tmp_path, out):
     assert [t.is_sent_start for t in doc] == [True, False, True, False]
 
 
+@pytest.mark.parametrize("heads", ["0 0", "0 9", "0 2", "2 1", "0 _"])
+def test_heads_that_are_no_tree(tmp_path, out, heads):
+    """They do not cut the sentence, nor take the heads of others away; they are counted."""
+    rows = [f"{i}\t{word}\t_\tX\t_\t_\t{{}}\tdep\t_\t_" for i, word in enumerate("ab", 1)]
+    sentences = ["\n".join(rows).format(*each.split()) for each in ("0 1", heads, "0 1")]
+    code, output = run(write(tmp_path / "in", {"a.conllu": "\n\n".join(sentences)}), out)
+    assert code == 0 and "Sentences 3 Tokens 6 Sentences without heads (no tree) 1" in output
+    docs = docs_of(out)
+    assert [token.is_sent_start for doc in docs for token in doc] == [True, False] * 3
+    assert [doc.has_annotation("DEP") for doc in docs] == [True, False, True]
+    assert [token.head.i for token in docs[2]] == [0, 0]
+
+
 def test_a_folder_of_mixed_files(tmp_path, out):
     """Each is read by its ending; what tells nothing is counted, not dropped without a word."""
     row = "1\tAnn\tAnn\tPROPN\tNNP\tNumber=Sing\t0\troot\t_\t_\n"

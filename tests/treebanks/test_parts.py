@@ -52,6 +52,18 @@ def test_a_small_dev_part(tmp_path):
         written(tmp_path, train=40, dev=1, test=10)
 
 
+def test_heads_that_are_no_tree(tmp_path):
+    """Several roots do not make several sentences; nothing learns from heads."""
+    folder = tiny.write(tmp_path / "treebank", train=40, dev=20, test=10)
+    file = folder / "en_tiny-ud-train.conllu"
+    rows = [line.split("\t") for line in file.read_text(encoding="utf8").split("\n")]
+    heads = ["\t".join([*row[:6], "0", "root", *row[8:]]) if len(row) == 10 else "\t".join(row) for row in rows]
+    file.write_text("\n".join(heads), encoding="utf8")
+    write_parts(treebank_in(folder), tmp_path)
+    docs = list(DocBin().from_disk(tmp_path / "train.spacy").get_docs(Vocab()))
+    assert [sum(1 for _ in doc.sents) for doc in docs] == [10] * 4
+
+
 def test_too_few_sentences(tmp_path):
     with pytest.raises(ValueError, match=r"\[HS191\].*part test"):
         written(tmp_path, train=50, dev=10, test=0)

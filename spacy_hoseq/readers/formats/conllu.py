@@ -136,8 +136,8 @@ def read_conllu(path: Path, encodings: Sequence[str], cut: bool = False) -> Item
     """A Sentence for each block of lines, or a Problem for its first line that cannot be read.
 
     The Sentence has words, tags (column 5, or where that is empty column 4), pos, lemmas, morphs,
-    heads, deps, spaces and multiword. An empty column ("_") is "". cut (bool): of a multi-word token
-    that its words spell, take them.
+    heads (None if they are no tree), deps, spaces and multiword. An empty column ("_") is "". cut
+    (bool): of a multi-word token that its words spell, take them.
     """
     block = _Block(path, cut)
     last_number = 0
@@ -193,6 +193,7 @@ def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
         place if not row.head else place_of.get(row.head - 1, place)
         for place, row in enumerate(merged)
     ]
+    is_annotated = all(row.relation and row.head is not None for row in merged)
     return Sentence(
         words=[row.form for row in merged],
         tags=[row.tag for row in merged],
@@ -200,7 +201,7 @@ def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
         pos=[row.pos for row in merged],
         morphs=[row.features for row in merged],
         lemmas=[row.lemma for row in merged],
-        heads=heads if all(row.relation and row.head is not None for row in merged) else None,
+        heads=heads if is_annotated and _is_tree(heads) else None,
         deps=[row.relation for row in merged],
         spaces=[row.has_space for row in merged],
         multiword=[
@@ -208,6 +209,13 @@ def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
             for token in ranges
         ],
     )
+
+
+def _is_tree(heads: List[int]) -> bool:
+    """Whether all words come to one root: of others, spaCy makes several sentences."""
+    for _ in range(len(heads).bit_length()):
+        heads = [heads[head] for head in heads]
+    return len(set(heads)) == 1
 
 
 def _tokens(n_rows: int, ranges: List[_Range]) -> List[_Range]:
