@@ -11,9 +11,10 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from ..readers.docs import UNSPACED, grouped, sentences_to_doc
-from ..readers.files import encodings_for, find_files
+from ..readers.files import encodings_for, find_files, has_ending
 from ..readers.formats.columns import Columns, dropped_entity_columns
 from ..readers.formats.table import (
+    TOLD_COLUMNS,
     Format,
     column_format,
     conllu_format,
@@ -119,8 +120,9 @@ def convert_cli(
     tally.others = len(find_files(input_path, [""])) - len(all_files)
     files = in_part(all_files, split, part)
     encodings = encodings_for(encoding, language)
-    if format_name is FormatName.columns:
-        warn_of_dropped_entities(files, encodings, columns)
+    endings = {FormatName.columns: ("",), FormatName.auto: TOLD_COLUMNS}.get(format_name, ())
+    tables = [file for file in files if has_ending(file, endings)]
+    warn_of_dropped_entities(tables, encodings, columns)
     docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
     binary = DocBin(form.attributes, docs=progress(docs))
     show_counts(msg, tally, len(all_files) - len(files), len(binary))

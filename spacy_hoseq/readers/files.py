@@ -63,9 +63,12 @@ def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Pa
 def _matches(file: Path, folder: Path, suffixes: Sequence[str]) -> bool:
     if any(part.startswith(".") for part in file.relative_to(folder).parts):
         return False
-    return (
-        file.name.lower().removesuffix(".gz").endswith(tuple(suffix.lower() for suffix in suffixes))
-    )
+    return has_ending(file, suffixes)
+
+
+def has_ending(path: Path, suffixes: Iterable[str]) -> bool:
+    """Whether its name ends with one of them, or with one and .gz."""
+    return path.name.lower().removesuffix(".gz").endswith(tuple(map(str.lower, suffixes)))
 
 
 def natural_order(path: Path) -> List[List[Tuple[int, int, str]]]:

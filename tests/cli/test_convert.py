@@ -332,9 +332,11 @@ def test_a_folder_of_mixed_files(tmp_path, out):
     ("Ann\tNNP\tB-PER\nnaps\tVBZ\tO\n", ["--entity-column", "-1"], ""),
     ("Ann\tNNP\tO\nnaps\tVBZ\tO\n", [], ""),
 ])  # fmt: skip
-def test_a_column_of_entities_that_is_dropped_is_told(tmp_path, out, text, options, told):
-    path = write(tmp_path, {"a.tsv": text}) / "a.tsv"
-    code, output = run(path, out, "-f", "columns", *options)
+@pytest.mark.parametrize("name, form", [("a.txt", "columns"), ("a.IOB.gz", "auto"), ("a.tsv", "auto")])
+def test_a_column_of_entities_that_is_dropped_is_told(tmp_path, out, text, options, told, name, form):
+    """Where its ending alone says that the file has columns, too; one of characters has no other column."""
+    path = write(tmp_path, {f"in/{name}": text, "in/b.bmes": "小 B-X\n村 E-X\n"}) / "in" / name
+    code, output = run(path.parent if form == "auto" else path, out, "-f", form, *options)
     told = told.format("looks like entity tags (B-, I-, O) and")
     assert code == 0 and (told in output if told else "looks like" not in output)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Sequence
 
 from ...errors import Errors
+from ..files import has_ending
 from ..sentences import Items
 from .columns import Columns, check_columns, read_columns
 from .conllu import read_conllu
@@ -26,6 +27,7 @@ class Format(NamedTuple):
 TREES = [".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees"]
 CTB_GENRES = [".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs"]
 TAGGED = [".txt", ".tagged", ".pos"]
+TOLD_COLUMNS = (".tsv", ".conll", ".bio", ".iob", ".iob2")  # .txt may be tagged text, too
 COLUMNS = [".tsv", ".txt", ".conll", ".bio", ".iob", ".iob2", ".bmes", ".bioes"]
 
 
@@ -70,12 +72,11 @@ def mixed_format(
     """Files of several formats, told by their endings; .txt tells nothing."""
     forms = {".conllu": conllu, ".tagged": tagged, ".pos": tagged}
     forms.update(dict.fromkeys(trees.suffixes, trees))
-    forms.update(dict.fromkeys((".tsv", ".conll", ".bio", ".iob", ".iob2"), columns))
+    forms.update(dict.fromkeys(TOLD_COLUMNS, columns))
     forms.update(dict.fromkeys((".bmes", ".bioes"), characters))
 
     def read(path: Path, encodings: Sequence[str]) -> Items:
-        name = path.name.lower().removesuffix(".gz")
-        form = next((form for ending, form in forms.items() if name.endswith(ending)), None)
+        form = next((form for ending, form in forms.items() if has_ending(path, [ending])), None)
         if form is None:
             raise ValueError(
                 Errors.HS074.format(
