@@ -27,7 +27,8 @@ from .entity_tags import (
 
 # of a sentence in CoNLL-U: a word, several words, an empty word
 _FIRST_ID = re.compile(r"1(-\d+)?|0\.1")
-_COMMENT = re.compile(r"# +\S+( id)? = ")
+_BEGINS = ("#", "-DOCSTART-")  # of lines that may be no words
+_COMMENT = re.compile(r"# +\S+( id)? = |-DOCSTART-\s")
 
 
 class Columns(NamedTuple):
@@ -106,15 +107,15 @@ def _is_conllu(lines: Iterable[Union[Line, Problem]], columns: Columns) -> bool:
 def _without_comments(
     path: Path, encodings: Sequence[str], separator: str
 ) -> Iterator[Union[Line, Problem]]:
-    """All lines but comments: those with "#" before the words of a sentence that are "# key = value",
-    or have fewer columns than the first word of the file."""
+    """All lines but comments before the words of a sentence: "# key = value", "#" with fewer columns
+    than the first word of the file, the mark of a document in CoNLL-2003."""
     texts = (line.text for line in read_lines(path, encodings) if isinstance(line, Line))
-    first = next((text for text in texts if text.strip() and not text.startswith("#")), "")
+    first = next((text for text in texts if text.strip() and not text.startswith(_BEGINS)), "")
     separator = separator or ("\t" if "\t" in first else "")
     is_inside = False
     for line in read_lines(path, encodings):
         text = line.text if isinstance(line, Line) else ""
-        if text.startswith("#") and not is_inside:
+        if text.startswith(_BEGINS) and not is_inside:
             n_fewer = len(_fields(first, separator)) - len(_fields(text, separator))
             if n_fewer > 0 or _COMMENT.match(text):
                 continue

@@ -66,6 +66,16 @@ def test_comments(tmp_path, rows, end):
     assert dropped_entity_columns(tmp_path / "a.tsv", ["utf-8"], columns._replace(entity=0)) == [3]
 
 
+@pytest.mark.parametrize("mark", ["-DOCSTART- -X- -X- O\n\n", "-DOCSTART-\t-X-\tO\n\n", "-DOCSTART- O\n"])
+def test_marks_of_documents_are_no_words(tmp_path, mark):
+    """Of CoNLL-2003, and of what `hoseq apply` writes; within a sentence it is a word."""
+    text = "Ann\tNNP\tB-PER\nsang\tVBD\tO\n"
+    sentence = Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")])
+    assert read(tmp_path, f"{mark}{text}\n{mark}{text}", Columns(1, 2, 3)) == [sentence] * 2
+    inside = Sentence([*sentence.words, "-DOCSTART-"], [*sentence.tags, "X"], None, sentence.entities)
+    assert read(tmp_path, f"{text}-DOCSTART-\tX\tO\n", Columns(1, 2, 3)) == [inside]
+
+
 def test_a_number_sign_can_be_a_word(tmp_path):
     first = "#\tSYM\n1\tCD\n"
     second = "#a\tNN\n#\tSYM\n"
