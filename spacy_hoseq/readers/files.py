@@ -27,7 +27,6 @@ from .sentences import Problem
 
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
-HALF_PAIR = re.compile("[\ud800-\udfff]")  # which no file can have
 NEITHER = "there is neither a file nor a folder"
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
@@ -205,11 +204,12 @@ def json_entries(
         elif line.text.strip():
             try:
                 fields = srsly.json_loads(line.text)
+                srsly.json_dumps(fields)  # half of a pair of surrogates cannot be written
             except ValueError as error:
                 yield Problem(path, line.number, str(error), expected)
                 continue
             text = fields.pop(key, default) if isinstance(fields, dict) else None
-            if isinstance(text, str) and not HALF_PAIR.search(text):
+            if isinstance(text, str):
                 yield Entry(line.number, text, fields)
             else:
                 yield Problem(path, line.number, line.text[:200], expected)

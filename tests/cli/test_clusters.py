@@ -73,6 +73,14 @@ def test_problems_are_told(text, tmp_path):
     assert (tmp_path / "clusters.tsv").exists()
 
 
+def test_a_table_is_not_clustered(text, tmp_path):
+    """Its lines are no text; that is told before there are no words."""
+    table = text.rename(tmp_path / "raw.csv")
+    result = run(table, "-o", tmp_path / "clusters.tsv")
+    assert result.exit_code == 1 and "a table" in result.output and "HS119" in result.output
+    assert not (tmp_path / "clusters.tsv").exists()
+
+
 def test_no_word_is_frequent(text, tmp_path):
     result = run(text, "-o", tmp_path / "clusters.tsv", "-c", 100)
     assert result.exit_code == 1 and "HS119" in result.output

@@ -31,7 +31,18 @@ def test_what_cannot_be_read_is_told_and_left_out(tmp_path):
     assert [item.text for item in texts_in(lines, "body") if isinstance(item, Entry)] == ["x"]
 
 
-def test_half_of_a_pair_of_surrogates(tmp_path):
-    (tmp_path / "texts.jsonl").write_text('{"text": "\\ud83d"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf8")
-    problem, entry = texts_in(tmp_path / "texts.jsonl", "text")
-    assert (problem.line, problem.actual) == (1, '{"text": "\\ud83d"}') and entry.text == "\U0001f600"
+def test_half_of_a_pair_of_surrogates_is_a_problem_of_its_line(tmp_path):
+    """JSON can say it, as the text or beside it; neither a tokenizer nor a file can have it."""
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"text": "\\ud83d"}\n{"text": "a", "by": "\\ude00"}\n{"text": "\\ud83d\\ude00"}\n')
+    *problems, last = texts_in(lines, "text")
+    assert [problem.line for problem in problems] == [1, 2] and "surrogates not allowed" in problems[0].actual
+    assert last == Entry(3, "\U0001f600", {})
+
+
+def test_lines_of_tables_are_no_texts(tmp_path):
+    for name in ("a.csv", "a.tsv.gz", "a.json", "a.parquet"):
+        (tmp_path / name).write_bytes(b"id,text\n1,one\n")
+        assert list(texts_in(tmp_path / name, "text")) == [
+            Problem(tmp_path / name, 1, "a table", "lines of text, .jsonl or .spacy")
+        ]
