@@ -113,9 +113,16 @@ def convert_cli(
     tally = Tally()
     check_free(output_path, force)
     columns = Columns(word_column, tag_column, entity_column, separator, representation)
-    names = parse_entities(entities)
     with_chunks = lang not in UNSPACED if chunks is None else chunks
-    form = form_of(format_name, with_chunks, unescape, separator, names, split_sentences, columns)
+    form = form_of(
+        format_name,
+        with_chunks,
+        unescape,
+        separator,
+        parse_entities(entities),
+        split_sentences,
+        columns,
+    )
     all_files = find_files(input_path, suffix or form.suffixes)
     tally.others = len(find_files(input_path, [""])) - len(all_files)
     files = in_part(all_files, split, part)
@@ -123,8 +130,10 @@ def convert_cli(
     endings = {FormatName.columns: ("",), FormatName.auto: TOLD_COLUMNS}.get(format_name, ())
     tables = [file for file in files if has_ending(file, endings)]
     warn_of_dropped_entities(tables, encodings, columns)
-    docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
-    binary = DocBin(form.attributes, docs=progress(docs))
+    binary = DocBin(
+        form.attributes,
+        docs=progress(read_docs(files, form, encodings, n_sents, language, spans_key, tally)),
+    )
     show_counts(msg, tally, len(all_files) - len(files), len(binary))
     finish(binary, output_path, tally)
 

@@ -4,6 +4,7 @@ import codecs
 import gzip
 import re
 import zlib
+from itertools import islice
 from pathlib import Path
 from typing import (
     IO,
@@ -147,11 +148,7 @@ def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
     probed: List[bytes] = []
     try:
         with _opened(path) as file:
-            for data in _lines(file):
-                if not data.isascii():
-                    probed.append(data)
-                if len(probed) == PROBED:
-                    break
+            probed.extend(islice((data for data in _lines(file) if not data.isascii()), PROBED))
     except UNREADABLE:
         pass  # `read_lines` tells
     for encoding in encodings:
@@ -217,9 +214,6 @@ def json_entries(
 
 def whole_text(lines: Iterable[Union[Line, Problem]]) -> Union[str, Problem]:
     """All lines as one text, or the first problem."""
-    texts: List[str] = []
-    for line in lines:
-        if isinstance(line, Problem):
-            return line
-        texts.append(line.text)
-    return "\n".join(texts)
+    read = list(lines)
+    problem = next((line for line in read if isinstance(line, Problem)), None)
+    return problem or "\n".join(line.text for line in read if isinstance(line, Line))

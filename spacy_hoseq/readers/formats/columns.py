@@ -181,9 +181,7 @@ def dropped_entity_columns(
     words = (line for line in lines if isinstance(line, Line) and line.text.strip())
     rows = [_fields(word.text, columns.separator) for word in words]
     width = min(map(len, rows), default=0)
-    read = {columns.word, columns.entity if columns.entity > 0 else width}
-    if not columns.entity:
-        read.discard(width)
+    read = {columns.word, columns.entity if columns.entity >= 0 else width}
     return [
         number
         for number in range(1, width + 1)

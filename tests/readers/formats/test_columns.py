@@ -90,7 +90,7 @@ def test_a_space_can_be_a_character(tmp_path):
 def test_spaces_around_fields_are_not_read(tmp_path):
     """As editors and spreadsheets leave them: "N " is no tag of its own, and "B-X " no other type than "I-X"."""
     for between in ("\t", " \t ", "|", " | "):
-        text = "Ann{0}N{0}B-X \nLee {0}N {0}I-X\n \nnaps{0}V{0}O \n".format(between)
+        text = f"Ann{between}N{between}B-X \nLee {between}N {between}I-X\n \nnaps{between}V{between}O \n"
         separator = between.strip(" \t")
         expected = [Sentence(["Ann", "Lee"], ["N", "N"], None, [(0, 2, "X")]), Sentence(["naps"], ["V"], None, [])]
         assert read(tmp_path, text, Columns(1, 2, 3, separator)) == expected
