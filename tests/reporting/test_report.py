@@ -175,7 +175,7 @@ def test_command(tmp_path):
     DocBin(docs=[eg.reference for eg in examples()]).to_disk(tmp_path / "data.spacy")
     data = tmp_path / "data.spacy"
     code, output = run(tmp_path / "model", data, "--train", data, "--against", tmp_path / "model", "-o", tmp_path / "r")
-    assert code == 0 and "accuracy" in output, output
+    assert code == 0 and "accuracy" in output and "Left out" not in output, output
     saved = srsly.read_json(tmp_path / "r" / "report.json")
     assert saved["docs"] == 5 and saved["layers"][0]["comparison"]["tokens"] == {"gained": 0, "lost": 0, "p": 1.0}
     assert (tmp_path / "r" / "report.md").exists() and (tmp_path / "r" / "report.html").exists()
@@ -185,6 +185,14 @@ def test_command(tmp_path):
     assert code == 1 and "[HS159] There is no annotated text in" in output
     code, output = run(tmp_path / "model", data, "--curve", "-o", tmp_path / "none")
     assert code == 1 and "[HS156]" in output and not (tmp_path / "none").exists()
+
+
+def test_a_component_without_gold_labels_is_told(tmp_path):
+    nlp = helpers.ready("log_likelihood")
+    nlp.to_disk(tmp_path / "model")
+    DocBin(docs=[Doc(nlp.vocab, words=["a", "b"])]).to_disk(tmp_path / "bare.spacy")
+    code, output = run(tmp_path / "model", tmp_path / "bare.spacy", "-o", tmp_path / "r")
+    assert code == 0 and "has no gold labels of: hoseq_tagger" in output
 
 
 @pytest.mark.long

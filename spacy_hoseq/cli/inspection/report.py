@@ -10,6 +10,7 @@ from spacy.cli._util import import_code
 from wasabi import msg
 
 from ...errors import Errors
+from ...inspection.reading import own_components
 from ...pipelines import load_found
 from ...readers.annotated import read_docs, spacy_files
 from ...reporting.report import as_json, as_markdown, as_page, examples_in, report
@@ -82,6 +83,9 @@ def report_cli(
             f"{name} {100 * share.value:.2f}" for name, share in layer.scores.items()
         )
         msg.text(f"{layer.component}: {scores}")
+    missing = own_components(nlp).keys() - {layer.component for layer in evaluation.layers}
+    if missing:
+        msg.warn(f"Left out, for {data} has no gold labels of: {', '.join(sorted(missing))}")
     msg.good(f"{page}, report.md, report.json")
     then(f"look at {page}")
 
