@@ -281,7 +281,9 @@ class SequenceComponent(SavedComponent):
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """As all components of spaCy. WARNS [HW008]: a training that evaluates has ended, and its
-        evaluations know nothing of many of the updates."""
+        evaluations know nothing of many of the updates. RAISES ValueError [HS003]: a component that
+        was taken over has other tables than the pipeline."""
+        self.lend_tables(self.vocab)  # before the vocabulary is saved
         super().to_disk(path, exclude=exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:

@@ -94,6 +94,8 @@ def test_component_that_is_taken_over_brings_its_tables(saved, tmp_path):
     assert [token.tag_ for token in spacy.load(tmp_path)("the old cat")] == [t.tag_ for t in nlp("the old cat")]
     config = {"components": {NAME: {"source": str(saved)}}, "nlp": {"lang": "xx", "pipeline": [NAME]}}
     assert spacy.blank("xx").from_config(config)("the old cat")[0].tag_
+    spacy.blank("xx").from_config(config).to_disk(tmp_path / "assembled")  # as `spacy assemble` does: it was never used
+    assert spacy.load(tmp_path / "assembled")("the old cat")[0].tag_ == nlp("the old cat")[0].tag_
 
 
 def test_models_of_before_have_no_digest_of_tables(copy):
