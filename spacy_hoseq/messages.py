@@ -16,7 +16,7 @@ class Warnings(metaclass=WithCodes):
         "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
     )
     HW002 = (
-        'A span of doc.spans["{key}"] crosses the end of a sentence and is left out: {span}. Mend the span, or the '
+        'A span of {where} crosses the end of a sentence and is left out: {span}. Mend the span, or the '
         "sentence boundary."
     )
 

@@ -9,7 +9,7 @@ Docs as they are in the file, and reads the files once (`corpus_cache.py`).
 import warnings
 import zlib
 from pathlib import Path
-from typing import Callable, Iterator, List, Optional, Sequence, Union
+from typing import Callable, Iterable, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
@@ -20,6 +20,7 @@ from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
+from ..arrays import Ints
 from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
 from .corpus_cache import cached
@@ -97,20 +98,26 @@ def check_attributes(attributes: List[str]) -> None:
 
 
 def without_crossing(doc: Doc) -> Doc:
-    """The Doc, less the spans that cross the end of a sentence. WARNS [HW002] of them."""
-    if not doc.spans:
-        return doc
-    sentence = np.cumsum(sentence_starts(doc))  # (N,)
+    """The Doc, less the spans that cross the end of a sentence, and of entities what is known of
+    their tokens. WARNS [HW002] of them."""
+    sentence = np.cumsum(sentence_starts(doc), dtype=np.intp)  # (N,)
     for key, group in doc.spans.items():
-        whole = []
-        for span in group:
-            if sentence[span.start] == sentence[span.end - 1]:
-                whole.append(span)
-            else:
-                warnings.warn(Warnings.HW002.format(key=key, span=repr(span.text)), stacklevel=2)
-        if len(whole) < len(group):
-            doc.spans[key] = whole
+        crossing = _crossing(group, sentence, f'doc.spans["{key}"]')
+        if crossing:
+            doc.spans[key] = [span for span in group if span not in crossing]
+    crossing = _crossing(doc.ents, sentence, "doc.ents")
+    if crossing:
+        whole = [entity for entity in doc.ents if entity not in crossing]
+        doc.set_ents(whole, missing=crossing, default="unmodified")
     return doc
+
+
+def _crossing(spans: Iterable[Span], sentence: Ints, where: str) -> List[Span]:
+    """sentence (N,): the number of that of each token."""
+    crossing = [span for span in spans if sentence[span.start] != sentence[span.end - 1]]
+    for span in crossing:
+        warnings.warn(Warnings.HW002.format(where=where, span=repr(span.text)), stacklevel=3)
+    return crossing
 
 
 def annotated_with(reference: Doc, attributes: List[str]) -> Doc:

@@ -137,6 +137,17 @@ def test_span_groups_stay_on_the_reference(tmp_path, starts):
     assert list(example.reference.spans["none"]) == [] and not example.predicted.spans
 
 
+def test_entities_that_cross_the_end_of_a_sentence(tmp_path):
+    """No labelling of two sentences has them: of their tokens nothing is known, all else stays."""
+    doc = annotated((0, 6))
+    doc.set_ents([Span(doc, 2, 3, "A"), Span(doc, 4, 7, "B"), Span(doc, 7, 8, "A")], default="outside")
+    DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
+    with pytest.warns(UserWarning, match=r"\[HW002\] A span of doc.ents crosses.*'cat \. it'"):
+        (example,) = read(tmp_path / "corpus.spacy")
+    assert [(entity.start, entity.label_) for entity in example.reference.ents] == [(2, "A"), (7, "A")]
+    assert [token.ent_iob for token in example.reference][:9] == [2, 2, 3, 2, 0, 0, 0, 3, 2][: len(doc)]
+
+
 @pytest.mark.parametrize("name", ["spacy_hoseq.annotated_corpus.v1", "spacy_hoseq.segmented_corpus.v1"])
 def test_a_file_that_is_missing(tmp_path, name):
     settings = {"attributes": ["tag"]} if "annotated" in name else {}
