@@ -36,14 +36,13 @@ class Tally:
             self.traces += item.n_traces
             self.mended += item.n_mended
             self.without_tree += item.heads is None and any(item.deps or ())
-            if not item.words:
-                self.without_words += 1
-                continue
-            self.sentences += 1
+            self.without_words += not item.words
+            self.sentences += bool(item.words)
             self.tokens += len(item.words)
             self.chunks += len(item.chunks or ())
             self.entities += len(item.entities or ())
-            yield item
+            if item.words:
+                yield item
 
 
 def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:

@@ -57,14 +57,12 @@ def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
     first = 0
     for sentence in sentences:
         tokens = doc[first : first + len(sentence.words)]
-        for token, tag in zip(tokens, sentence.tags or (), strict=False):
-            token.tag = strings.add(tag)
-        for token, pos in zip(tokens, sentence.pos or (), strict=False):
-            token.pos_ = pos
+        columns = {"tag_": sentence.tags, "pos_": sentence.pos, "lemma_": sentence.lemmas}
+        for name, column in columns.items():
+            for token, value in zip(tokens, column or (), strict=False):
+                setattr(token, name, value)
         for token, features in zip(tokens, sentence.morphs or (), strict=False):
             token.set_morph(features)  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
-        for token, lemma in zip(tokens, sentence.lemmas or (), strict=False):
-            token.lemma_ = lemma
         first += len(sentence.words)
     if any(sentence.heads is None for sentence in sentences):
         return

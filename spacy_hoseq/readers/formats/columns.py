@@ -156,10 +156,10 @@ def _index(number: int) -> int:
 def _sentence(rows: List[List[str]], columns: Columns, representation: str) -> Sentence:
     words = [row[_index(columns.word)] for row in rows]
     tags = [row[_index(columns.tag)] for row in rows] if columns.tag else None
-    if not columns.entity:
-        return Sentence(words, tags)
-    entities, n_mended = entities_of_tags(
-        [row[_index(columns.entity)] for row in rows], representation
+    entities, n_mended = (
+        entities_of_tags([row[_index(columns.entity)] for row in rows], representation)
+        if columns.entity
+        else (None, 0)
     )
     return Sentence(words, tags, None, entities, 0, n_mended)
 
