@@ -36,7 +36,7 @@ def flat(table: pa.Table) -> pa.Table:
     with `chunk_prob` and `entity_prob`.
 
     Texts that failed have no rows. If a text has spans in several groups, those of the first one
-    are its chunks.
+    are its chunks; a group in which a component that finds entities writes them, too, is none.
     """
     table = table.combine_chunks()
     lists = _one(table["tokens"])
@@ -110,11 +110,14 @@ def _layers(lists: pa.ListArray, tokens: _Tokens) -> Dict[str, object]:
     spans = lists.flatten()
     rows = np.repeat(np.arange(len(lists)), np.diff(_cuts(lists))).tolist()
     groups = spans.field("group").to_pylist()
+    bounds = zip(*(spans.field(name).to_pylist() for name in ("start", "end", "label")), strict=True)
+    places = list(zip(rows, bounds, strict=True))
+    entities = {place for place, group in zip(places, groups, strict=True) if group == ENTITIES}
     # row -> the group that counts: groups of a row are in the order of their names
     chunks: Dict[int, str] = {}
-    for row, group in zip(rows, groups, strict=True):
-        if group != ENTITIES:
-            chunks.setdefault(row, group)
+    for place, group in zip(places, groups, strict=True):
+        if place not in entities:
+            chunks.setdefault(place[0], group)
     is_chunk = [chunks.get(row) == group for row, group in zip(rows, groups, strict=True)]
     is_entity = [group == ENTITIES for group in groups]
     columns: Dict[str, object] = {}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 import spacy
-from spacy.tokens import DocBin
+from spacy.tokens import DocBin, Span
 from spacy.training.converters import conllu_to_docs
 
 from spacy_hoseq.readers.sentences import Problem
@@ -235,6 +235,25 @@ def test_groups_of_each_text_are_its_own():
     assert table["chunk"].to_pylist() == ["B-A", "O", "B-B", "O"]
     assert table["chunk_prob"].to_pylist() == [0.5, None, None, None]
     assert table["entity"].to_pylist() == ["O", "O", "O", "B-E"]
+
+
+def test_spans_that_are_entities_are_no_chunks(tmp_path):
+    """A component that finds entities writes them to a group, too; a text without chunks has none."""
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "old ferry"}])
+
+    @spacy.Language.component("tests_hoseq_copies")
+    def copies(doc):
+        doc.spans["entities"] = list(doc.ents)
+        doc.spans["chunks"] = [Span(doc, 0, 1, "NP")] if doc[0].text == "The" else []
+        return doc
+
+    nlp.add_pipe("tests_hoseq_copies")
+    nlp.to_disk(tmp_path / "model")
+    annotate = Annotator(tmp_path / "model", outputs=["word", "spans"])
+    table = flat(annotate(pa.table({"id": ["a", "b"], "text": ["The old ferry", "old ferry"]})))
+    assert table["entity"].to_pylist() == ["O", "B-X", "I-X", "B-X", "I-X"]
+    assert table["chunk"].to_pylist() == ["B-NP", "O", "O", "O", "O"]
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
