@@ -53,47 +53,42 @@ def _spaces(sentences: Sequence[Sentence], lang: str) -> Optional[List[bool]]:
 def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
     """Tags, parts of speech, features, lemmas, heads and relations, as far as the sentences have
     them."""
-    strings = doc.vocab.strings
-    first = 0
-    for sentence in sentences:
-        tokens = doc[first : first + len(sentence.words)]
+    starts = np.cumsum([0, *(len(sentence.words) for sentence in sentences)]).tolist()
+    for start, sentence in zip(starts, sentences, strict=False):
+        tokens = doc[start : start + len(sentence.words)]
         columns = {"tag_": sentence.tags, "pos_": sentence.pos, "lemma_": sentence.lemmas}
         for name, column in columns.items():
             for token, value in zip(tokens, column or (), strict=False):
                 setattr(token, name, value)
         for token, features in zip(tokens, sentence.morphs or (), strict=False):
             token.set_morph(features)  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
-        first += len(sentence.words)
     if any(sentence.heads is None for sentence in sentences):
         return
-    starts = np.cumsum([0, *(len(sentence.words) for sentence in sentences)])
     heads = [
-        int(start) + head
-        for start, s in zip(starts, sentences, strict=False)
-        for head in s.heads or ()
+        start + head for start, s in zip(starts, sentences, strict=False) for head in s.heads or ()
     ]
-    relations = [strings.add(dep) for sentence in sentences for dep in sentence.deps or ()]
+    relations = [
+        doc.vocab.strings.add(dep) for sentence in sentences for dep in sentence.deps or ()
+    ]
     offsets = np.array(heads, np.int64) - np.arange(len(doc))
     values: Any = np.stack([offsets.astype(np.uint64), np.array(relations, np.uint64)], axis=1)
     doc.from_array(["HEAD", "DEP"], values)
 
 
 def _spans(
-    doc: Doc, labelled: Iterable[Tuple[int, Optional[List[LabelledSpan]]]]
+    doc: Doc, labelled: Sequence[Tuple[int, Optional[List[LabelledSpan]]]]
 ) -> Optional[List[Span]]:
     """The chunks or entities of sentences of these lengths; None if no sentence has any annotation
     of the kind."""
     spans: List[Span] = []
     start = 0
-    known = False
     for length, spans_of_sentence in labelled:
-        known = known or spans_of_sentence is not None
         spans += [
             Span(doc, start + first, start + end, name)
             for first, end, name in spans_of_sentence or ()
         ]
         start += length
-    return spans if known else None
+    return spans if any(of_sentence is not None for _, of_sentence in labelled) else None
 
 
 def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[List[Sentence]]:

@@ -166,9 +166,11 @@ def _sentence(rows: List[List[str]], columns: Columns, representation: str) -> S
 
 def _tags_of(path: Path, encodings: Sequence[str], columns: Columns) -> Iterator[str]:
     """The entity tags of a file, as far as it can be read."""
-    lines = _without_comments(path, encodings, columns.separator)
-    words = (line for line in lines if isinstance(line, Line) and line.text.strip(" \t"))
-    rows = (_row(word, columns, path) for word in words)
+    rows = (
+        _row(line, columns, path)
+        for line in _without_comments(path, encodings, columns.separator)
+        if isinstance(line, Line) and line.text.strip(" \t")
+    )
     yield from (row[_index(columns.entity)] for row in rows if not isinstance(row, Problem))
 
 
@@ -178,8 +180,11 @@ def dropped_entity_columns(
     """Numbers of the columns, from 1, that look like entity tags in the first lines and are not
     read as such."""
     lines = islice(_without_comments(path, encodings, columns.separator), n_lines)
-    words = (line for line in lines if isinstance(line, Line) and line.text.strip())
-    rows = [_fields(word.text, columns.separator) for word in words]
+    rows = [
+        _fields(line.text, columns.separator)
+        for line in lines
+        if isinstance(line, Line) and line.text.strip()
+    ]
     width = min(map(len, rows), default=0)
     read = {columns.word, columns.entity if columns.entity >= 0 else width}
     return [
