@@ -110,7 +110,9 @@ def _layers(lists: pa.ListArray, tokens: _Tokens) -> Dict[str, object]:
     spans = lists.flatten()
     rows = np.repeat(np.arange(len(lists)), np.diff(_cuts(lists))).tolist()
     groups = spans.field("group").to_pylist()
-    bounds = zip(*(spans.field(name).to_pylist() for name in ("start", "end", "label")), strict=True)
+    bounds = zip(
+        *(spans.field(name).to_pylist() for name in ("start", "end", "label")), strict=True
+    )
     places = list(zip(rows, bounds, strict=True))
     entities = {place for place, group in zip(places, groups, strict=True) if group == ENTITIES}
     # row -> the group that counts: groups of a row are in the order of their names
