@@ -165,10 +165,11 @@ class _ShortText:
 
     def _guesses(self, tokens: Ints) -> Ints:
         scores = self._local(tokens, np.zeros_like(tokens), tokens, self._contexts)
-        guesses: Ints = (
-            scores if self._allowed is None else np.where(self._allowed, scores, -np.inf)
-        ).argmax(axis=1)
-        return guesses
+        return np.asarray(
+            (scores if self._allowed is None else np.where(self._allowed, scores, -np.inf)).argmax(
+                axis=1
+            )
+        )
 
     def _answers(self, tokens: Ints, visible: Ints, contexts: Ints) -> Tuple[Ints, Floats]:
         scores = self._local(tokens, visible, np.arange(len(tokens)), contexts)

@@ -35,8 +35,7 @@ class Configurations(NamedTuple):
     @property
     def last(self) -> Ints:
         """Flat index of the last token of each span. RETURNS (M,)."""
-        result: Ints = self.first + self.sizes - 1
-        return result
+        return np.asarray(self.first + self.sizes - 1)
 
     def chosen(self, which: Ints, moved_by: AnyInts) -> "Configurations":
         """Some of them (M',), with tokens moved by so many places, (M',)."""

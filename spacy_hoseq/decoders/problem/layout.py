@@ -173,8 +173,7 @@ def packed_edge_scores(edge_scores: AnyFloats, layout: Layout) -> Floats:
 def ranges(first: AnyInts, sizes: AnyInts) -> Ints:
     """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,)
     intp."""
-    result: Ints = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-    return result
+    return np.asarray(np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes))
 
 
 def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:

@@ -160,8 +160,7 @@ def least_reach(best: AnyFloats, dtype: DTypeLike) -> AnyFloats:
     """What scores and limits together must come up to beside the best score of a token, rounded
     downwards. (n,)"""
     precise = best.astype(np.float64)
-    least: AnyFloats = (precise - SINGLE_ROUNDING * np.abs(precise)).astype(dtype)
-    return least
+    return np.asarray((precise - SINGLE_ROUNDING * np.abs(precise)).astype(dtype))
 
 
 def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> Candidates:

@@ -156,8 +156,7 @@ def _psi(cells: PatternCells, weights: Weights, fired: Optional[Fired], layout: 
     extra = _fired_at(cells, fired, weights.trie, layout)
     for level in cells.levels[1:]:
         extra[level] += extra[cells.fail[level]]
-    result: Floats = psi + extra
-    return result
+    return np.asarray(psi + extra)
 
 
 def _fired_at(cells: PatternCells, fired: Fired, trie: PatternTrie, layout: Layout) -> Floats:
@@ -220,5 +219,4 @@ def _before(
     previous = cells.parent.copy()
     # the lowest label wins: it is assigned last
     previous[target[best_edge]] = edges.source[best_edge]
-    result: Ints = previous[via]
-    return result
+    return np.asarray(previous[via])
