@@ -578,8 +578,8 @@ def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
     return [*(english_pos_templates_v2() if templates is None else templates), *GUIDE_TAGS]
 
 
-def _with_classes(templates: Callable[[], List[str]]) -> Callable[[int], List[str]]:
-    """A set that reads classes of words, too."""
+def _with_classes(name: str, templates: Callable[[], List[str]]) -> Callable[[int], List[str]]:
+    """A set of this name that reads classes of words, too."""
 
     def with_classes(classes: int) -> List[str]:
         """classes (int): columns of the table; the last one, such as the tags of a lexicon, is
@@ -588,19 +588,22 @@ def _with_classes(templates: Callable[[], List[str]]) -> Callable[[int], List[st
         pairs = [f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]
         return [*templates(), f"word_class1..{classes}[-1..1]", *pairs]
 
+    with_classes.__name__ = with_classes.__qualname__ = name
     return with_classes
 
 
-english_pos_templates_v3 = _with_classes(english_pos_templates_v2)
-accurate_pos_templates_v2 = _with_classes(accurate_pos_templates)
-morphology_templates_v2 = _with_classes(morphology_templates)
-morphology_templates_v4 = _with_classes(morphology_templates_v3)
-chunk_word_templates_v2 = _with_classes(chunk_word_templates)
-chunk_templates_v2 = _with_classes(chunk_templates)
-entity_templates_v2 = _with_classes(entity_templates)
-chinese_pos_templates_v3 = _with_classes(chinese_pos_templates_v2)
-accurate_chinese_pos_templates_v2 = _with_classes(accurate_chinese_pos_templates)
-chinese_entity_templates_v2 = _with_classes(chinese_entity_templates)
+english_pos_templates_v3 = _with_classes("english_pos_templates_v3", english_pos_templates_v2)
+accurate_pos_templates_v2 = _with_classes("accurate_pos_templates_v2", accurate_pos_templates)
+morphology_templates_v2 = _with_classes("morphology_templates_v2", morphology_templates)
+morphology_templates_v4 = _with_classes("morphology_templates_v4", morphology_templates_v3)
+chunk_word_templates_v2 = _with_classes("chunk_word_templates_v2", chunk_word_templates)
+chunk_templates_v2 = _with_classes("chunk_templates_v2", chunk_templates)
+entity_templates_v2 = _with_classes("entity_templates_v2", entity_templates)
+chinese_pos_templates_v3 = _with_classes("chinese_pos_templates_v3", chinese_pos_templates_v2)
+accurate_chinese_pos_templates_v2 = _with_classes(
+    "accurate_chinese_pos_templates_v2", accurate_chinese_pos_templates
+)
+chinese_entity_templates_v2 = _with_classes("chinese_entity_templates_v2", chinese_entity_templates)
 
 
 def entity_templates_v3(classes: int) -> List[str]:
