@@ -350,21 +350,22 @@ def layer_differences(rows: List[Row]) -> Table:
 
 
 def segments_table(rows: List[Row]) -> Table:
-    """What names gain by reading chunks, over the probabilities of their tags."""
-    systems: Systems = {}
+    """What names gain by reading chunks, over the probabilities of their tags, for each amount of training."""
+    amounts: Dict[int, Systems] = {}
     for row in rows:
-        systems.setdefault(row["system"], []).append(row)
+        amounts.setdefault(row["limit"], {}).setdefault(row["system"], []).append(row)
     lines = []
-    for system, runs in systems.items():
-        compared = []
-        for other in ("words", "tags"):
-            cells = ["", ""]
-            if other in systems and system not in ("words", other):
-                gain, p = two_sided(mean_counts(systems[other]), mean_counts(runs), f_score)
-                cells = [f"{100 * gain:+.2f}", f"{p:.3f}"]
-            compared += cells
-        f = spread([100 * f_of(run["sentences"]) for run in runs])
-        lines.append([f"{system}{of_some(runs[0]['limit'])}", f, *compared, str(len(runs))])
+    for limit, systems in amounts.items():
+        for system, runs in systems.items():
+            compared = []
+            for other in ("words", "tags"):
+                cells = ["", ""]
+                if other in systems and system not in ("words", other):
+                    gain, p = two_sided(mean_counts(systems[other]), mean_counts(runs), f_score)
+                    cells = [f"{100 * gain:+.2f}", f"{p:.3f}"]
+                compared += cells
+            f = spread([100 * f_of(run["sentences"]) for run in runs])
+            lines.append([f"{system}{of_some(limit)}", f, *compared, str(len(runs))])
     return ("Lower layer", "F", "over words", "p", "over tags", "p", "Seeds"), lines
 
 
