@@ -34,12 +34,12 @@ def package_cli(
     kinds = [kind.strip() for kind in build.split(",")]
     if not {*kinds} <= {"wheel", "sdist", "none"}:
         raise ValueError(Errors.HS161.format(name=build, known="wheel, sdist, none"))
-    if kinds != ["none"] and not has_build():
-        raise ValueError(Errors.HS170.format(package="build", install="build"))
     meta = load_from(path).meta
     check_name(meta["name"])
     folder = output / f"{meta['lang']}_{meta['name']}-{meta['version']}"
     check_free(folder, force)
+    if kinds != ["none"] and not has_build():
+        raise ValueError(Errors.HS170.format(package="build", install="build"))
     output.mkdir(parents=True, exist_ok=True)
     msg.info(f"Building {build}")
     package(

@@ -6,10 +6,10 @@ pytest.importorskip("benchmarks", reason="the benchmarks are not beside the test
 from benchmarks import paths  # noqa: E402
 
 MOST = {  # files and calls. Who shortens a way writes the new numbers here (`python -m benchmarks.paths`)
-    "four components": (38, 754),
-    "HoseqTagger.predict": (26, 154),
-    "nlp.pipe, 3 texts": (38, 915),
-    "an update": (29, 263),
+    "four components": (38, 759),
+    "HoseqTagger.predict": (26, 155),
+    "nlp.pipe, 3 texts": (38, 920),
+    "an update": (29, 264),
     "explain": (62, 9_165),
 }
 
