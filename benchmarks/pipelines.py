@@ -4,11 +4,10 @@
         [--page docs/measurements/performance.md]
 
 Rows: the tagger alone; tags, parts of speech and sentences; with chunks, each with its probability; the tagger with
-probabilities; the whole pipeline. Columns:
-raw text whose words are new to the process, though it has read as much other text before; the same raw text again;
-the same text as Docs that are ready, without the tokenizer. Each row is measured in a process of its own, which
-measures the tokenizer, too; medians of the turns. With --before, the same of another checkout of the package, whose
-processes alternate with ours.
+probabilities; the whole pipeline. Columns: raw text whose words are new to the process, though it has read as much
+other text before; the same raw text again; the same text as Docs that are ready, without the tokenizer. Each row is
+measured in a process of its own, which measures the tokenizer, too; medians of the turns. With --before, the same of
+another checkout of the package, whose processes alternate with ours.
 """
 
 import gzip

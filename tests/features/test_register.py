@@ -5,12 +5,13 @@ import pickle
 import numpy as np
 import pytest
 import spacy
-from spacy.strings import hash_string
+from spacy.strings import get_string_id, hash_string
 from spacy.tokens import Doc
 
 from spacy_hoseq.features import FeatureExtractor, parse_templates, register_attribute
 from spacy_hoseq.features.attributes import (
     ATTRIBUTES,
+    as_keys,
     lexical_attribute,
     numbered_names,
     numbers_of,
@@ -154,3 +155,14 @@ def test_with_and_without_a_number_are_two_attributes():
     register_attribute("suffixes")(vowels)
     assert value_of("suffixes", VOCAB["tea"]) == hash_string("ea")
     assert value_of("suffixes0", VOCAB["tea"]) == hash_string("t")
+
+
+def test_keys_are_those_of_the_string_store():
+    """Of words of one kind in fewer calls, symbols of spaCy and the empty string among them."""
+    texts = ["det", "NOUN", "", "walking", "中"]
+    assert as_keys(texts).tolist() == [get_string_id(text) for text in texts]
+    assert as_keys([-1, 0, 7]).tolist() == [2**64 - 1, 0, 7]
+    assert as_keys([True, False]).tolist() == [1, 0]
+    assert as_keys([None, None]).tolist() == [0, 0]
+    assert as_keys(["det", 7, None, True]).tolist() == [get_string_id("det"), 7, 0, 1]
+    assert as_keys([]).tolist() == []
