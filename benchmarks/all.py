@@ -2,10 +2,10 @@
 
     python -m benchmarks.all --data CORPORA [--only NAME --only NAME ...] [--metrics metrics] [--list] [--check]
 
-What is measured, and by which commands, stands in all.yml. A step that was done at this commit is not done again, and
-most benchmarks keep each row that they have. Tables are written into their pages, above each the commit, the recipe,
-what chose its settings, what it was measured on, the machine. What a step printed is in METRICS/logs. Nothing else
-should run on the machine; the whole takes more than a day.
+What is measured, and by which commands, stands in all.yml. A step is not done again before what it measures changes
+(the package, benchmarks, configs, experiments), and most benchmarks keep each row that they have. Tables are written
+into their pages, above each the commit, the recipe, what chose its settings, what it was measured on, the machine. What
+a step printed is in METRICS/logs. Nothing else should run on the machine; the whole takes more than a day.
 """
 
 import os
@@ -23,7 +23,7 @@ from tqdm import tqdm
 from wasabi import msg, table
 
 from .machine import environment
-from .page import STEPS, commit, is_changed
+from .page import STEPS, is_changed, last_change
 
 
 def main(
@@ -31,13 +31,13 @@ def main(
     data: Path = typer.Option(..., help="The folder of corpora", exists=True),
     only: Optional[List[str]] = typer.Option(None, help="Steps to do. Default: all"),
     metrics: Path = typer.Option(Path("metrics"), help="Where measurements, models and logs are kept"),
-    show: bool = typer.Option(False, "--list", help="Say what was done at this commit, and do nothing"),
+    show: bool = typer.Option(False, "--list", help="Say what is done, and do nothing"),
     check: bool = typer.Option(False, help="See whether each command can start, and do nothing"),
     # fmt: on
 ) -> None:
     names = chosen(only)
     state = metrics / "all.jsonl"
-    done = done_at(commit(), state)
+    done = done_at(last_change(), state)
     if show:
         rows = [(name, f"{STEPS[name].minutes}", done.get(name, "")) for name in names]
         print(table(rows, header=("step", "minutes", "done"), divider=True))
@@ -53,7 +53,7 @@ def main(
         if not run(name, data, metrics):
             failed.append(name)
             continue
-        row = {"step": name, "commit": commit(), "day": str(date.today()), "seconds": time.perf_counter() - start}
+        row = {"step": name, "commit": last_change(), "day": str(date.today()), "seconds": time.perf_counter() - start}
         srsly.write_jsonl(state, [row], append=True, append_new_line=False)
     report(names, failed)
 
@@ -87,7 +87,7 @@ def chosen(only: Optional[List[str]]) -> List[str]:
 
 
 def done_at(revision: str, state: Path) -> Dict[str, str]:
-    """By step, the day on which it was done at this commit."""
+    """By step, the day on which it was done at this commit, the last that changed what is measured."""
     rows: List[Dict[str, Any]] = list(srsly.read_jsonl(state)) if state.exists() else []
     return {row["step"]: row["day"] for row in rows if row["commit"] == revision}
 

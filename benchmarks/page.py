@@ -90,6 +90,11 @@ def commit() -> str:
     return git("rev-parse", "--short=8", "HEAD") or "unknown"
 
 
+def last_change() -> str:
+    """The last commit that changed what is measured: pages may have changed since."""
+    return git("log", "-1", "--format=%h", "--abbrev=8", "--", *MEASURED) or "unknown"
+
+
 def is_changed() -> bool:
     """Whether what is measured differs from the commit."""
     return bool(git("status", "--porcelain", "--", *MEASURED))

@@ -95,3 +95,14 @@ def test_claims_name_steps_and_workflows(benchmarks):
     assert len(rows) > 20 and steps <= set(benchmarks("page").STEPS)
     for workflow, folder in re.findall(r"spacy project run (\w+) (experiments/\w+)", page):
         assert workflow in srsly.read_yaml(ROOT / folder / "project.yml")["workflows"]
+
+
+def test_a_page_that_changed_makes_nothing_old(benchmarks):
+    """Steps belong to the last commit that changed what is measured, not to one that wrote a table."""
+    page = benchmarks("page")
+    changed = page.git("log", "-1", "--format=%h", "--abbrev=8", "--", "docs")
+    if not changed:
+        pytest.skip("no history")
+    assert page.last_change() != "unknown"
+    touched = page.git("show", "--name-only", "--format=", page.last_change()).splitlines()
+    assert any(name.startswith(tuple(f"{room}/" for room in page.MEASURED)) for name in touched)
