@@ -27,19 +27,27 @@ CORPORA = {
 SYSTEMS = {
     "low": "CRF, low order",
     "reranked": "its k best, reranked",
+    "reranked_literature": "its k best, reranked, features of the literature",
+    "reranked_both": "its k best, reranked, both",
     "patterns": "CRF with patterns",
     "low_expected": "CRF, low order, by probability",
     "reranked_expected": "its k best, reranked, by probability",
+    "reranked_literature_expected": "its k best, reranked, features of the literature, by probability",
+    "reranked_both_expected": "its k best, reranked, both, by probability",
     "patterns_expected": "CRF with patterns, by probability",
 }
 PAIRS = (
     ("low", "reranked"),
     ("low", "patterns"),
     ("reranked", "patterns"),
+    ("reranked", "reranked_literature"),
+    ("reranked_literature", "reranked_both"),
+    ("reranked_both", "patterns"),
     ("patterns", "patterns_expected"),
     ("low_expected", "patterns_expected"),
     ("low_expected", "reranked_expected"),
     ("reranked_expected", "patterns_expected"),
+    ("reranked_both_expected", "patterns_expected"),
 )
 HEADER = ("Corpus", "System", "Precision", "Recall", "F", "F of all types", "Features", "Training", "tokens/s")
 ALIGNS = ("l", "l", *["r"] * 7)

@@ -3,12 +3,14 @@ al. (2009). Writes JSON as measure.py does.
 
     python rerank.py LOW.cfg TRAIN.spacy LOW_MODEL PATTERN_MODEL TEST.spacy OUTPUT.json [settings of LOW]
 
-The features are those of PATTERN_MODEL, each as often as it matches a labelling. Lists to learn from come from
-cross-validation: each part of the training data is labelled by a model trained on the others, so that the lists are as
-bad as those of new text.
+The features are those of PATTERN_MODEL, each as often as it matches a labelling; in OUTPUT_literature.json those of
+literature.py; in OUTPUT_both.json both. Lists to learn from come from cross-validation: each part of the training data
+is labelled by a model trained on the others, so that the lists are as bad as those of new text. All three have the same
+lists.
 
 OUTPUT.json has the candidate of highest score. OUTPUT_expected.json has the entities that are probable enough: an
-entity is as probable as the candidates that have it, and the threshold is taken as `measure.py --expected` does.
+entity is as probable as the candidates that have it, and the threshold is taken as `measure.py --expected` does. So
+have OUTPUT_literature_expected.json and OUTPUT_both_expected.json.
 """
 
 import resource
@@ -16,15 +18,25 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
+from typing import Annotated, Any, Callable, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 import numpy as np
 import spacy
 import srsly
 import typer
+from literature import Literature
 from measure import COMPONENT, THRESHOLDS, Entity, each_from_the_other, entities, scores
 from numpy.typing import NDArray
-from reranking import Candidate, expected, lists_of, probabilities, scored, tuned
+from reranking import (
+    MANY_FEATURES,
+    PENALTIES,
+    Candidate,
+    expected,
+    lists_of,
+    probabilities,
+    scored,
+    tuned,
+)
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
@@ -36,6 +48,27 @@ from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 Ints = NDArray[np.intp]
+Describe = Callable[[Doc, Sequence[Sequence[Entity]]], List[Ints]]
+
+
+class Listed(NamedTuple):
+    """A sentence, the k best labellings of it, and log p of each, but for a constant."""
+
+    doc: Doc
+    labellings: List[List[Entity]]
+    log_p: List[float]
+
+
+class Described(NamedTuple):
+    """Numbers of the features of all labellings of the lists to learn from and of those to be reranked, and the seconds
+    that both took. penalties: to choose from."""
+
+    n_weights: int
+    penalties: Sequence[float]
+    train: List[List[Ints]]
+    test: List[List[Ints]]
+    train_seconds: float
+    test_seconds: float
 
 
 def main(
@@ -50,38 +83,107 @@ def main(
     k: int = 20,
     limit: int = 0,
     label: str = "ORG",
+    min_count: Annotated[int, typer.Option(help="lists of training that a feature of the literature needs")] = 3,
 ) -> None:
     start = time.perf_counter()
-    matches = Matches(spacy.load(high))
-    made: List[List[Candidate]] = []
-    gold: List[Set[Entity]] = []
+    made: List[Listed] = []
     for part, nlp in cross_validated(config, train, folds, limit, parse_config_overrides(context.args)):
-        made += [candidates(nlp, doc, k, matches) for doc in part]
-        gold += [entities(doc) for doc in part]
-    weights, penalty = tuned(made, gold, label, matches.n_weights)
-    seconds = time.perf_counter() - start
+        made += [listed(nlp, doc, k) for doc in part]
+    timings = low.parent / "timings.json"
+    before = srsly.read_json(timings)["training_seconds"] if timings.exists() else 0.0
+    train_seconds = before + time.perf_counter() - start
     nlp = spacy.load(low)
     docs = list(DocBin().from_disk(test).get_docs(nlp.vocab))
-    right, n_tokens = [entities(doc) for doc in docs], sum(map(len, docs))
     start = time.perf_counter()
-    found = [candidates(nlp, doc, k, matches) for doc in docs]
-    lists = lists_of(found, right, label)
-    every = [candidate for some in found for candidate in some]
+    found = [listed(nlp, doc, k) for doc in docs]
+    test_seconds = time.perf_counter() - start
+    settings = {"lists": len(made), "k": k, "folds": folds}
+    for name, some in systems(high, made, found, min_count):
+        seconds = train_seconds + some.train_seconds, test_seconds + some.test_seconds
+        measured(output.with_name(f"{output.stem}{name}.json"), made, found, some, label, settings, seconds)
+
+
+def systems(
+    high: Path, made: List[Listed], found: List[Listed], min_count: int
+) -> "Iterator[Tuple[str, Described]]":
+    """What is added to the name of the output, and the features."""
+    start = time.perf_counter()
+    matches = Matches(spacy.load(high))
+    patterns = described(matches.of, matches.n_weights, PENALTIES, made, found, start)
+    yield "", patterns
+    start = time.perf_counter()
+    words = [words_of(one.doc) for one in made]
+    literature = Literature(words, [one.labellings for one in made], min_count)
+
+    def of(doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[Ints]:
+        return literature.of(words_of(doc), labellings)
+
+    known = described(of, literature.n_weights, MANY_FEATURES, made, found, start)
+    yield "_literature", known
+    yield "_both", together(patterns, known)
+
+
+def described(
+    of: Describe,
+    n_weights: int,
+    penalties: Sequence[float],
+    made: List[Listed],
+    found: List[Listed],
+    start: float,
+) -> Described:
+    """start: when what describes them began to be made."""
+    train = [of(one.doc, one.labellings) for one in made]
+    between = time.perf_counter()
+    test = [of(one.doc, one.labellings) for one in found]
+    return Described(n_weights, penalties, train, test, between - start, time.perf_counter() - between)
+
+
+def together(a: Described, b: Described) -> Described:
+    """The features of b are numbered after those of a; penalties are those of b."""
+
+    def joined(first: List[List[Ints]], second: List[List[Ints]]) -> List[List[Ints]]:
+        pairs = (zip(some, more, strict=True) for some, more in zip(first, second, strict=True))
+        return [[np.concatenate([x, y + a.n_weights]) for x, y in one] for one in pairs]
+
+    seconds = a.train_seconds + b.train_seconds, a.test_seconds + b.test_seconds
+    n_weights = a.n_weights + b.n_weights
+    return Described(n_weights, b.penalties, joined(a.train, b.train), joined(a.test, b.test), *seconds)
+
+
+def measured(  # wide: what is measured, and what is written beside it
+    output: Path,
+    made: List[Listed],
+    found: List[Listed],
+    features: Described,
+    label: str,
+    settings: Dict[str, Any],
+    seconds: Tuple[float, float],
+) -> None:
+    """Learn from `made`, rerank `found`, write both files. seconds: those of the lists, for learning and reranking."""
+    start = time.perf_counter()
+    learnt, gold = candidates(made, features.train), [entities(one.doc) for one in made]
+    weights, penalty = tuned(learnt, gold, label, features.n_weights, features.penalties)
+    train_seconds = seconds[0] + time.perf_counter() - start
+    start = time.perf_counter()
+    right = [entities(one.doc) for one in found]
+    several = candidates(found, features.test)
+    lists = lists_of(several, right, label)
+    every = [candidate for some in several for candidate in some]
     reranked = scored(lists, weights)
     guesses = [every[i].entities for i in lists.first_best(reranked).tolist()]
     result: Dict[str, Any] = scores(guesses, right, label)
-    result |= {"tokens": n_tokens, "tokens_per_second": n_tokens / (time.perf_counter() - start)}
-    result |= {"patterns": int((weights[1:] != 0).sum()), "lists": len(made), "k": k, "folds": folds, "l2": penalty}
+    n_tokens = sum(len(one.doc) for one in found)
+    test_seconds = seconds[1] + time.perf_counter() - start
+    result |= {"tokens": n_tokens, "tokens_per_second": n_tokens / test_seconds}
+    result |= {"patterns": int((weights[1:] != 0).sum()), **settings, "l2": penalty}
     result |= {"oracle_f": lists.oracle(), "first_f": lists.f(lists.log_p), "weight_of_log_p": float(weights[0])}
-    timings = low.parent / "timings.json"
-    before = srsly.read_json(timings)["training_seconds"] if timings.exists() else 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    result |= {"training_seconds": before + seconds, "peak_bytes": peak}
+    result |= {"training_seconds": train_seconds, "peak_bytes": peak}
     output.parent.mkdir(parents=True, exist_ok=True)
     srsly.write_json(output, result)
     shares = np.split(lists.shares(reranked), lists.starts[1:])
     result.pop("all", None)
-    result |= by_probability(found, shares, right, label)
+    result |= by_probability(several, shares, right, label)
     srsly.write_json(output.with_name(f"{output.stem}_expected.json"), result)
 
 
@@ -111,12 +213,24 @@ def cross_validated(
             yield docs[first:end][: limit // folds or None], spacy.load(Path(folder) / "model" / "model-last")
 
 
-def candidates(nlp: Language, doc: Doc, k: int, matches: "Matches") -> List[Candidate]:
+def listed(nlp: Language, doc: Doc, k: int) -> Listed:
     """The k best labellings of a sentence."""
     chunker: Any = nlp.get_pipe(COMPONENT)
-    (best,) = chunker.top_k([Doc(nlp.vocab, words=[token.text for token in doc])], k)
-    features = matches.of(doc, [spans for spans, _ in best])
-    return [Candidate(set(c.spans), c.score - best[0].score, f) for c, f in zip(best, features, strict=True)]
+    (best,) = chunker.top_k([Doc(nlp.vocab, words=words_of(doc))], k)
+    return Listed(doc, [list(one.spans) for one in best], [one.score - best[0].score for one in best])
+
+
+def words_of(doc: Doc) -> List[str]:
+    return [token.text for token in doc]
+
+
+def candidates(lists: List[Listed], features: List[List[Ints]]) -> List[List[Candidate]]:
+    """features: of each labelling of each list."""
+    result = []
+    for one, numbers in zip(lists, features, strict=True):
+        labellings = zip(one.labellings, one.log_p, numbers, strict=True)
+        result.append([Candidate(set(spans), log_p, some) for spans, log_p, some in labellings])
+    return result
 
 
 class Matches:
@@ -136,7 +250,7 @@ class Matches:
 
     def of(self, doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[Ints]:
         """RETURNS for each labelling the numbers of the weights that match, with repetitions."""
-        doc = Doc(self._vocab, words=[token.text for token in doc])
+        doc = Doc(self._vocab, words=words_of(doc))
         ids = {tag: i for i, tag in enumerate(self.tags)}
         fired = self._source.fire([doc])
         which, tokens = self._features.expand(fired)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+MANY_FEATURES = (*PENALTIES, 100.0, 300.0)  # where there are more features than lists
 STEPS, STEP = 200, 0.3  # of AdaGrad over all lists at once
 HELD = 5  # every fifth list tells which penalty is best
 Ints = NDArray[np.intp]
@@ -110,7 +111,11 @@ def lists_of(candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entit
 
 
 def tuned(
-    candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str, n_features: int
+    candidates: Sequence[Sequence[Candidate]],
+    gold: Sequence[Set[Entity]],
+    label: str,
+    n_features: int,
+    penalties: Sequence[float] = PENALTIES,
 ) -> Tuple[Floats, float]:
     """Weights (1 + n_features,), that of log p first, and the penalty that was best on every fifth list."""
     parts: List[Lists] = []
@@ -118,8 +123,8 @@ def tuned(
         which = [i for i in range(len(candidates)) if (i % HELD == 0) == held]
         parts.append(lists_of([candidates[i] for i in which], [gold[i] for i in which], label))
     train, held_out = parts
-    f = [held_out.f(scored(held_out, fitted(train, n_features, penalty))) for penalty in PENALTIES]
-    best = PENALTIES[int(np.argmax(f))]
+    f = [held_out.f(scored(held_out, fitted(train, n_features, penalty))) for penalty in penalties]
+    best = penalties[int(np.argmax(f))]
     return fitted(lists_of(candidates, gold, label), n_features, best), best
 
 

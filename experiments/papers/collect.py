@@ -22,9 +22,13 @@ LEARNERS = {
 SYSTEMS = {
     "low": "low order",
     "reranked": "reranked",
+    "reranked_literature": "reranked, literature's features",
+    "reranked_both": "reranked, both",
     "patterns": "patterns",
     "low_expected": "low order, by probability",
     "reranked_expected": "reranked, by probability",
+    "reranked_literature_expected": "reranked, literature's features, by probability",
+    "reranked_both_expected": "reranked, both, by probability",
     "patterns_expected": "patterns, by probability",
 }
 OF_LEARNER = (

@@ -20,11 +20,13 @@ from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
 
 Row = Dict[str, Any]
 Table = Tuple[Sequence[str], List[List[str]]]
+Systems = Dict[str, List[Row]]
 EASIEST = "easiest_first"
 WIDTH = 0.5  # of the recipe; other widths are tuned beside it
 PAPER_NAMES = {"best tags": "CRF + CRF", "marginals": "CRF + CRF-MF", "joint": "CRF + CRF-BP"}
 OURS_OF_PAPER = {"CRF": "SHO-CRF", "perceptron, dual decomposition": "dual decomposition"}
-RERANKED = {"patterns": "reranked", "patterns, by probability": "reranked, by probability"}
+BY_PATTERNS, BY_BOTH = "reranked", "reranked, both"
+EXPECTED = ", by probability"
 PUBLISHED = Path(__file__).parent / "published.yml"
 
 
@@ -229,7 +231,9 @@ def learners_table(rows: List[Row]) -> Table:
 
 
 def organisations_table(rows: List[Row]) -> Table:
-    """The reranker and the patterns, both by the best labelling and by probability."""
+    """The rerankers and the patterns, both by the best labelling and by probability. A reranker by both kinds of
+    features has columns of its own, if it was measured."""
+    others = [name for name in (BY_PATTERNS, BY_BOTH) if name == BY_PATTERNS or any(r["system"] == name for r in rows)]
     lines = []
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         systems: Systems = {}
@@ -237,14 +241,23 @@ def organisations_table(rows: List[Row]) -> Table:
             if row["corpus"] == corpus:
                 systems.setdefault(row["system"], []).append(row)
         for system, runs in systems.items():
-            compared = ["", ""]
-            other = RERANKED.get(system)
-            if other in systems:
-                gain, p = two_sided(mean_counts(systems[other]), mean_counts(runs), f_score)
-                compared = [f"{100 * gain:+.2f}", f"{p:.3f}"]
+            compared = [cell for other in others for cell in over_reranking(systems, system, other)]
             f = spread([100 * f_of(run["sentences"]) for run in runs])
             lines.append([corpus, system, f, *compared, str(len(runs))])
-    return ("Corpus", "System", "F", "over reranking", "p", "Seeds"), lines
+    names = [cell for other in others for cell in (f"over {other.replace('reranked', 'reranking')}", "p")]
+    return ("Corpus", "System", "F", *names, "Seeds"), lines
+
+
+def over_reranking(systems: Systems, system: str, other: str) -> List[str]:
+    """What a system gains over a reranker with the same decision, and p. Empty cells for systems of low order, the
+    reranker itself, and those that it contains."""
+    suffix = EXPECTED if system.endswith(EXPECTED) else ""
+    name, reranker = system.removesuffix(EXPECTED), other + suffix
+    compared = {"patterns"} if other == BY_BOTH else {"patterns", "reranked, literature's features", BY_BOTH}
+    if name not in compared or reranker not in systems:
+        return ["", ""]
+    gain, p = two_sided(mean_counts(systems[reranker]), mean_counts(systems[system]), f_score)
+    return [f"{100 * gain:+.2f}", f"{p:.3f}"]
 
 
 def letters_table(data: Row) -> Table:
@@ -310,7 +323,6 @@ def approximate_table(rows: List[Row]) -> Table:
 
 
 PAIRS = (("best tags", "marginals"), ("marginals", "joint"), ("marginals", "control"), ("control", "joint"))
-Systems = Dict[str, List[Row]]
 
 
 def layer_groups(rows: List[Row]) -> Iterator[Tuple[List[str], Systems]]:

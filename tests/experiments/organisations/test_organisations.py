@@ -19,10 +19,12 @@ from ...repository import ROOT, script
 # a few updates without an evaluation; folds without a dev part
 pytestmark = [pytest.mark.filterwarnings(f"ignore:.*{code}") for code in ("HW004", "HW008")]
 
-NAMES = ("low", "patterns", "patterns_expected", "reranked", "reranked_expected")
+RERANKED = ("reranked", "reranked_literature", "reranked_both")
+NAMES = ("low", "patterns", "patterns_expected", *RERANKED, *(f"{name}_expected" for name in RERANKED))
 CONFIGS = ["zh_org.cfg", "zh_org_low.cfg"]
 FIRST, MIDDLE = ["江北", "红叶", "青山", "长河"], ["纸业", "机械", "", "茶叶"]
 LAST, AFTER = ["公司", "大学", "委员会", "银行"], ["开会了。", "的人来了。", "卖书。"]
+MODULES = ("measure", "rerank", "report", "reranking", "literature")
 QUICK = {"training.max_epochs": 6, "training.batcher.size": 400, "training.logger.progress_bar": None}
 
 
@@ -54,9 +56,9 @@ def scripts():
     """They import one another."""
     folder, before = ROOT / "experiments" / "organisations", set(sys.modules)
     sys.path.insert(0, str(folder))
-    yield {name: script(f"organisations/{name}") for name in ("measure", "rerank", "report", "reranking")}
+    yield {name: script(f"organisations/{name}") for name in MODULES}
     sys.path.remove(str(folder))
-    for name in {"measure", "reranking"} - before:
+    for name in {"measure", "reranking", "literature"} - before:
         sys.modules.pop(name, None)
 
 
@@ -69,7 +71,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def metrics(files, scripts):
-    """Of the three systems."""
+    """Of all systems."""
     from spacy.cli.train import train
 
     folder, train_file, test_file = files
@@ -122,11 +124,14 @@ def test_names_are_found_and_counted(metrics):
         assert values["training_seconds"] >= 1 and "all" not in values
         assert name.startswith("reranked") or (values["epochs"], values["curve"]) == (6, [[0, 0.0], [1, 0.1]])
     assert metrics["low"]["patterns"] is None and metrics["low"]["thresholds"] == [None, None]
-    for name in ("patterns_expected", "reranked_expected"):
+    for name in ("patterns_expected", *(f"{reranked}_expected" for reranked in RERANKED)):
         assert all(0.1 <= threshold <= 0.5 for threshold in metrics[name]["thresholds"])
     assert metrics["patterns"]["patterns"] > 50 and metrics["reranked"]["patterns"] > 0
-    assert metrics["reranked"]["oracle_f"] >= metrics["reranked"]["f"]
-    assert metrics["reranked"]["lists"] == 50 and metrics["reranked"]["first_f"] == pytest.approx(metrics["low"]["f"])
+    for name in RERANKED:
+        assert metrics[name]["oracle_f"] == metrics["reranked"]["oracle_f"] >= metrics[name]["f"]
+        assert metrics[name]["lists"] == 50 and metrics[name]["first_f"] == pytest.approx(metrics["low"]["f"])
+    several = metrics["reranked"]["patterns"] + metrics["reranked_literature"]["patterns"]
+    assert metrics["reranked_literature"]["patterns"] > 0 and metrics["reranked_both"]["patterns"] == several
 
 
 @pytest.mark.long
@@ -141,7 +146,7 @@ def test_report(metrics, files, scripts):
     assert grown == ["MSRA, characters", "CRF with patterns", "0.00", "10.00"]
     assert cells[:2] == ["MSRA, characters", "CRF with patterns"]
     assert cells[2:5] == [f"{100 * metrics['patterns'][x]:.2f}" for x in "prf"] and cells[5] == "-"
-    assert sum("→" in line for line in page.split("\n")) == 5 and "Over seeds" not in page
+    assert sum("→" in line for line in page.split("\n")) == 9 and "Over seeds" not in page
 
 
 def test_curves(scripts):

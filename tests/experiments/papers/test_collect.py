@@ -2,7 +2,7 @@
 
 import srsly
 
-from ...repository import script
+from ...repository import ROOT, script
 
 collect = script("papers/collect")
 
@@ -32,6 +32,14 @@ def test_rows_are_gathered(tmp_path):
         "lists": 10,
         "sentences": [[1, 2, 3]],
     }
+
+
+def test_all_systems_of_names_have_names():
+    """What the project of the names writes, its report and the page of the paper know."""
+    steps = srsly.read_yaml(ROOT / "experiments" / "organisations" / "project.yml")["commands"]
+    files = [path for step in steps for path in step["outputs"] if path.startswith("metrics")]
+    names = {path.split("/")[-1].removesuffix(".json").partition("_")[2] for path in files}
+    assert names == set(collect.SYSTEMS) and len(files) == 3 * len(names)
 
 
 def test_what_was_not_measured_is_left_out(tmp_path):

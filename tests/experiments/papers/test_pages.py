@@ -163,6 +163,21 @@ def test_patterns_and_reranking_decide_in_the_same_way():
     ]
 
 
+def test_both_kinds_of_features_have_columns_if_they_were_measured():
+    found = {"reranked": [1, 2, 2], "reranked, both": [0, 2, 2], "patterns": [2, 2, 2]}
+    found |= {"reranked, literature's features": [1, 1, 2], "patterns, by probability": [1, 1, 2]}
+    rows = [{"corpus": "pfr", "system": name, "seed": 0, "sentences": [one]} for name, one in found.items()]
+    header, lines = pages.organisations_table(rows)
+    assert header == ("Corpus", "System", "F", "over reranking", "p", "over reranking, both", "p", "Seeds")
+    assert [[line[1], line[3], line[5]] for line in lines] == [
+        ["reranked", "", ""],
+        ["reranked, both", "-50.00", ""],
+        ["patterns", "+50.00", "+100.00"],
+        ["reranked, literature's features", "+16.67", ""],
+        ["patterns, by probability", "", ""],
+    ]
+
+
 @lru_cache(maxsize=4)
 def drawn(n, resamples, seed):
     return [weights.astype(np.uint8) for weights in DRAWN_ANEW(n, resamples, seed)]
