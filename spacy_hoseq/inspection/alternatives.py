@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import AnyFloats, Floats, Mask
 from ..decoders.answers import answers_of
-from ..decoders.problem import Potentials, path_score
+from ..decoders.problem import Potentials
 from ..layers.scorer import scorer_of
 from .features import Feature, features_at
 from .reading import Reading
@@ -33,8 +33,8 @@ class Change(NamedTuple):
 
 class Turn(NamedTuple):
     """A neighbour's label that would turn the decision. token: of the neighbour. p: how probable
-    its label is. instead: the best label of the decided token then. cost: by how much the best
-    labelling is better than the best one that has both."""
+    its label is. instead: the label of the decided token then. cost: by how much the labels of
+    the sentence score less then."""
 
     token: int
     text: str
@@ -173,9 +173,9 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
     for i, (w, y) in enumerate(cases):
         allowed[i, w - start] = np.arange(n_labels) == y
     variants = copies(one, np.tile(one.scores, (len(cases), 1, 1)), allowed)
-    labels = answers_of(variants).best
-    at_word = labels[word - start :: n_tokens]
-    costs = reading.best_scores[reading.sentence_of[word]] - path_score(variants, labels)
+    decoded = reading.pipe.decoder(variants)
+    at_word = decoded.labels[word - start :: n_tokens]
+    costs = reading.best_scores[reading.sentence_of[word]] - decoded.scores
     names = reading.labels
     most_probable: Dict[int, int] = {}  # neighbour -> case
     for i, (w, _) in enumerate(cases):

@@ -1,7 +1,9 @@
 """How sure a component is of its labels: of each token, and of all labels of a sentence together.
 
     of a token       p(y_t = its label | x);  H(y_t | x);  best score less that of the best labelling with another label
-    of a sentence    log p(y* | x);  H(y | x);  score of the best labelling less that of the second best
+    of a sentence    log p(y* | x);  H(y | x);  score of its labels less that of the best other labelling
+
+y* are the labels that the pipeline sets: the best labelling, or what another decoder chooses.
 
 All are exact under the model, by the recurrences of the decoders (`decoders/answers/`), with any
 objective. Whether the model is right as often as it says is a question of calibration (`spacy hoseq
@@ -15,7 +17,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from ..arrays import Floats
+from ..arrays import Floats, Labels
 from .decisions import Decisions
 from .reading import Reading, ReadTexts, own_component
 
@@ -23,9 +25,10 @@ BATCH = 128  # docs that are read together
 
 
 class SentenceCertainty(NamedTuple):
-    """first, end: tokens first <= i < end. log_probability: of the best labelling. entropy: of all
-    labels together, NaN where there is no distribution of labellings. margin: score of the best
-    less that of the second best labelling, inf if there is no other one."""
+    """first, end: tokens first <= i < end. log_probability: of its labels. entropy: of all labels
+    together, NaN where there is no distribution of labellings. margin: score of its labels less
+    that of the best other labelling, inf if there is none; below 0 where the decoder of the config
+    prefers labels that are not the best labelling."""
 
     first: int
     end: int
@@ -37,7 +40,7 @@ class SentenceCertainty(NamedTuple):
 class Certainty(NamedTuple):
     """Of one Doc of n tokens; white space has no label, and zeros.
 
-    labels: names of the best labels. probabilities, entropies, margins, conditional_entropies (n,):
+    labels: names of the labels. probabilities, entropies, margins, conditional_entropies (n,):
         of each token.
     sentences: those that have words.
     """
@@ -71,13 +74,16 @@ def certainties_of(reading: Reading) -> List[Certainty]:
     answers = reading.answers
     best = reading.best
     p = answers.nodes[np.arange(len(best)), best]
-    margins = token_margins(reading.best_with)
+    margins = token_margins(reading.best_with, best)
     entropies = np.bincount(
         reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends)
     )
-    second = (
-        np.minimum.reduceat(margins, reading.ends - reading.lengths) if len(best) else np.zeros(0)
-    )
+    second = np.zeros(0)
+    if len(best):
+        begins = reading.ends - reading.lengths
+        ahead = reading.best_scores - reading.best_with[begins].max(axis=1)
+        is_other = np.logical_or.reduceat(best != answers.best, begins)
+        second = np.where(is_other, ahead, np.minimum.reduceat(margins, begins))
     log_p = np.minimum(reading.best_scores - answers.log_z, 0.0)
     sentences = [
         SentenceCertainty(0, 0, *row) for row in zip(log_p, entropies, second, strict=True)
@@ -86,13 +92,13 @@ def certainties_of(reading: Reading) -> List[Certainty]:
     return _by_doc(reading, columns, sentences)
 
 
-def token_margins(best_with: Floats) -> Floats:
-    """The largest score of each row less the second largest, inf if there is none. (N, L) ->
-    (N,)."""
-    if best_with.shape[1] < 2:
-        return np.full(len(best_with), np.inf)
-    two = np.partition(best_with, -2, axis=1)[:, -2:]
-    return np.asarray(two[:, 1] - two[:, 0])
+def token_margins(scores: Floats, labels: Labels) -> Floats:
+    """The score of each label less the largest one beside it, inf if there is none. scores (N, L),
+    labels (N,) -> (N,)."""
+    here = np.arange(len(labels)), labels
+    others = scores.copy()
+    others[here] = -np.inf
+    return np.asarray(scores[here] - others.max(axis=1, initial=-np.inf))
 
 
 def _by_doc(
@@ -123,7 +129,7 @@ def _by_doc(
 def _of_decisions(decisions: Decisions) -> List[Certainty]:
     log_p = decisions.log_probabilities
     labels = decisions.best
-    margins = token_margins(log_p)
+    margins = token_margins(log_p, labels)
     p = np.exp(log_p)
     entropies = np.maximum(-(p * np.where(p > 0, log_p, 0.0)).sum(axis=1), 0.0)
     chosen = log_p[np.arange(len(labels)), labels]

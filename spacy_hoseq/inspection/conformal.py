@@ -210,7 +210,7 @@ def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind
     whole = np.array([bool((part >= 0).all()) for part in np.split(gold, reading.ends[:-1])], bool)
     found: Dict[Kind, Floats] = {"labels": 1 - reading.answers.nodes[known, gold[known]]}
     some = reading.potentials.select(np.flatnonzero(whole[: len(reading.ends)]))
-    best = path_score(some.potentials, reading.best[some.tokens])
+    best = path_score(some.potentials, reading.answers.best[some.tokens])
     found["labellings"] = np.maximum(
         best - path_score(some.potentials, np.maximum(gold[some.tokens], 0)), 0.0
     )

@@ -21,6 +21,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Labels, Mask
+from ..decoders import decode_exact
 from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials, matching, path_score
 from ..errors import Errors
@@ -82,11 +83,12 @@ class Explanation(NamedTuple):
 
 
 def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -> Explanation:
-    """Why the best label of a token is the best. pipe: a `hoseq_tagger` or `hoseq_chunker` (whose
-    labels are tags).
+    """Why a token has its label, which the decoder of the config chooses. pipe: a `hoseq_tagger` or
+    `hoseq_chunker` (whose labels are tags).
 
     doc: with what earlier components have set. token (int): of the Doc. against (str): a label to
-    compare with; None = the one whose best labelling comes next.
+    compare with; None = the one that comes next: that of the next best labelling, or with
+    `max_marginal_decoder` the next most probable one.
     RAISES ValueError [HS140, HS141]; [HS146]: a label that is none, or cannot stand there.
     """
     return explain_word(Reading(pipe, [doc]), token, against)
@@ -96,13 +98,16 @@ def explain_word(reading: Reading, token: int, against: Optional[str] = None) ->
     """Of the first Doc of a reading."""
     word = reading.word(0, token)
     best = reading.best_with[word]
+    ranking = reading.ranking[word]
     label = int(reading.best[word])
-    other = _other_label(reading, best, label, against)
+    other = _other_label(reading, ranking, label, against)
     one, words, labels = sentence_at(reading, word)
+    if reading.pipe.decoder is not decode_exact:
+        labels = labels_with(one, word - words.start, label)
     others = labels_with(one, word - words.start, other)
     p = reading.answers.nodes[word]
     fewest, instead = smallest_set(
-        features_at(reading.pipe.model.layers[0], reading, [word]), best, label
+        features_at(reading.pipe.model.layers[0], reading, [word]), ranking, label
     )
     names = reading.labels
     return Explanation(

@@ -9,10 +9,10 @@ from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, Labels
 from ..components import Reading as ComponentReading
 from ..components import SequenceComponent
-from ..decoders import answers_of, best_with, path_score
+from ..decoders import answers_of, best_with, max_marginal, path_score
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..words import Words as WithoutSpace
@@ -101,13 +101,27 @@ class Reading(ReadTexts):
         self.without: Dict[str, Dict[int, Any]] = {}
 
     @cached_property
+    def best(self) -> Labels:
+        """Label ids of the words (N,), as the pipeline sets them: by the decoder of the config."""
+        return self.pipe.decoded(self.potentials, self.answers)
+
+    @cached_property
+    def ranking(self) -> Floats:
+        """By what the decoder prefers labels at each word (N, L): the score of the best labelling
+        with each, or the logarithm of its probability."""
+        if self.pipe.decoder is not max_marginal:
+            return self.best_with
+        with np.errstate(divide="ignore"):
+            return np.log(self.answers.nodes)
+
+    @cached_property
     def best_with(self) -> Floats:
         """The score of the best labelling with each label at each word (N, L)."""
         return best_with(self.potentials)
 
     @cached_property
     def best_scores(self) -> Floats:
-        """The score of the best labelling of each sentence (S,)."""
+        """The score of the labels of each sentence (S,)."""
         return path_score(self.potentials, self.best)
 
     @cached_property
