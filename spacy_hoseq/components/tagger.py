@@ -301,6 +301,7 @@ class HoseqTagger(StructuredComponent):
     ) -> None:
         if self.listeners:
             check_tok2vec(self.model, self.listeners, self.name)
+            potentials = potentials.permitting(self._permitted(docs, preset=False))
             upstream = Upstream(docs, potentials, self.labels, self.decoder, backprop)
             for listener in self.listeners:
                 listener.receive(upstream)

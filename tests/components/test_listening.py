@@ -296,6 +296,21 @@ def test_tag_dictionary_of_the_tagger():
     assert entries["probability"][entries["token"] == 0].tolist() == [1.0]
 
 
+def test_tag_dictionary_is_heard_in_training():
+    """The same probabilities as in use: those of labels that the dictionary permits."""
+    nlp = blank(listening_model(threshold=0.0), tagger={"average": False}, average=False)
+    nlp.config["initialize"]["components"][TAGGER] = {"tag_dictionary": {"dogs": ["V"], "run": ["V", "N"]}}
+    nlp.initialize(lambda: examples_of(nlp))
+    with_random_weights(nlp)
+    tagger_of(nlp).update(examples_of(nlp)[1:2])  # "dogs run .": weights stay
+    (layer,) = tagger_of(nlp).listeners
+    trained_on = layer._inbox.received.labels("marginals", 0.0)
+    in_use = HANDED[tagger_of(nlp)(doc_of(nlp, TEXTS[1]))][TAGGER]["marginals"]
+    assert trained_on.keys.take(trained_on.probable.labels).tolist() == in_use["entries"]["key"].tolist()
+    assert trained_on.probable.probabilities == pytest.approx(in_use["entries"]["probability"], abs=1e-6)
+    assert trained_on.probable.pairs == pytest.approx(in_use["pairs"]["probability"], abs=1e-6)
+
+
 @pytest.mark.parametrize("output, decoder", [("marginals", None), ("one_best", None), ("one_best", "max_marginal")])
 def test_replacing_a_listener_of_a_tagger_with_settings(output, decoder):
     """The copy would have neither the dictionary nor the decoder, which are the component's."""
