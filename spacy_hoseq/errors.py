@@ -254,8 +254,8 @@ class Errors(JobErrors, metaclass=WithCodes):
         "it, by its name in the pipeline."
     )
     HS103 = (
-        'The tagger "{name}" has a tag dictionary or a decoder of its own, which a copy in the place of a listener '
-        "would not have. Keep the listener, or train the tagger without."
+        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), or a decoder of its own, '
+        "which a copy in the place of a listener would not have. Keep the listener, or train without."
     )
     HS104 = (
         'The tagger "{name}" cannot be trained through its marginals while its network is shared (a Tok2Vec '

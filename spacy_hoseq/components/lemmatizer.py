@@ -77,6 +77,10 @@ class HoseqLemmatizer(HoseqTagger):
             {"attribute": target.attribute, "neg_prefix": "", "most_labels": most_labels}
         )
 
+    @property
+    def limits_words(self) -> bool:
+        return True
+
     @cached_property
     def candidates(self) -> Candidates:
         """Which labels fit which words."""

@@ -185,6 +185,11 @@ class HoseqTagger(StructuredComponent):
         """Their names."""
         return list(self.listener_map)
 
+    @property
+    def limits_words(self) -> bool:
+        """Whether words can have some labels only, whatever the model says."""
+        return bool(self.cfg["tag_dictionary"])
+
     def add_listener(self, listener: MarginalListener, component_name: str) -> None:
         """Called by spaCy."""
         if listener not in self.listeners:

@@ -6,12 +6,13 @@ from copy import deepcopy
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
 from spacy_hoseq.layers.listening.listener import HANDED, MarginalListener
 
+from . import lemma_helpers
 from .chunker_helpers import (
     KINDS,
     NAME,
@@ -229,6 +230,22 @@ def test_learning_after_the_listener_was_replaced(kind):
         nlp.update(examples_of(nlp), exclude=[TAGGER])
     assert tagger_of(nlp).model.to_bytes() == before[0]
     assert (own_tagger(nlp).to_bytes() != before[1]) == (kind == "joint")
+
+
+def test_listener_of_a_lemmatizer_is_not_replaced():
+    """The copy would find lemmas that no word can have: which scripts fit is known to the component."""
+    nlp = spacy.blank("xx")
+    lemmatizer = nlp.add_pipe("hoseq_lemmatizer", config={"objective": "log_likelihood"})
+    nlp.add_pipe(NAME, config={"model": listening_model(upstream="hoseq_lemmatizer", **ONLY_LABELS)})
+    docs = [lemma_helpers.gold_doc(nlp, line) for line in lemma_helpers.CORPUS]
+    for doc in docs:
+        doc.spans["chunks"] = [Span(doc, 0, 1, "NP")]
+    examples = [Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc) for doc in docs]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    with pytest.raises(ValueError, match=r"\[HS103\].*candidates of each word"):
+        nlp.replace_listeners(lemmatizer.name, NAME, [PATH])
+    assert lemmatizer.listening_components == [NAME]
 
 
 def own_tagger(nlp):

@@ -465,10 +465,10 @@ def replace_listener(
 ) -> LabelsModel:
     """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
 
-    RAISES ValueError [HS103]: the tagger has a tag dictionary, or for its best labels another
-        decoder, which belong to the component and would be lost.
+    RAISES ValueError [HS103]: the tagger has a tag dictionary, or candidates as a lemmatizer, or
+        for its best labels another decoder, which belong to the component and would be lost.
     """
-    if component.cfg["tag_dictionary"] or (
+    if component.limits_words or (
         listener.output == "one_best" and component.decoder is not decode_exact
     ):
         raise ValueError(Errors.HS103.format(name=component.name))
