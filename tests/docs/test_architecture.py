@@ -71,7 +71,7 @@ def defined(path):
 def ways():
     """(title, [(file, function)]) of each way."""
     rows = tables("| File | Function | What it does |")
-    titles = [title for _, title, _ in headings(PAGES[PAGE]) if title.startswith("The way of")]
+    titles = [title for _, title, _ in headings(PAGES[PAGE]) if title.startswith("From a")]
     return [
         (title, [tuple(cell.strip("`") for cell in row[:2]) for row in of_way])
         for title, (_, of_way) in zip(titles, rows, strict=True)
