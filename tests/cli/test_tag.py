@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import spacy
@@ -33,6 +34,13 @@ def test_a_text():
     assert [row[1] for row in words][:4] == ["PRP", "VBP", "PRP", "."]
     assert all(0 <= float(row[2]) <= 1 for row in words)
     assert re.search(r"PRON +Case=Nom\S+ +[01]\.\d\d +we +[01]\.\d\d +NP [01]\.\d\d", result.output)
+
+
+def test_the_readme_shows_what_is_printed():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf8")
+    shown = re.search(r'hoseq tag "(.+?)"\n```\n\n```text\n(.+?)```', readme, re.DOTALL)
+    printed = [line.rstrip() for line in tagged(shown[1]).output.strip().splitlines()]
+    assert shown[2].splitlines() == printed[: printed.index("")]
 
 
 @pytest.mark.long
