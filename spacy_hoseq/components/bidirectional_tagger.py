@@ -51,16 +51,16 @@ class HoseqBidirectionalTagger(SequenceComponent):
     (str): its name in the pipeline. Settings, which docs/reference/bidirectional.md describes:
 
     strategy (str): how labels are inferred; can be changed at loading.
-    prune (float): labels this much less probable than the best are no candidates.
+    prune (float): leave out labels less probable than this share of the best one.
     learn_rate (float): size of the first step of each weight (AdaGrad).
-    width (float): by how much counts of a feature may differ from those expected.
+    width (float): how far the counts of a feature may differ from the expected ones.
     n_process (int): processes that train; the result is the same.
     attribute (str): where labels are read and written, without a `representation`.
     representation (str): labels are tags of chunks; None = labels of tokens.
     spans_key (str): the span group of chunks.
-    overwrite (bool): replace what is set already.
-    neg_prefix (str): "!NN" in the gold annotation means "any label but NN": not known.
-    save_decisions (bool): leave the order of decisions on the Doc (`doc._.hoseq_decisions`).
+    overwrite (bool): replace annotation that is already set.
+    neg_prefix (str): "!NN" in the gold annotation means "any label but NN", and counts as unknown.
+    save_decisions (bool): keep the order of decisions on the Doc (`doc._.hoseq_decisions`).
     seed (int): seed of the feature dropout.
     scorer (Callable): the function that scores; None = no score.
 

@@ -96,11 +96,12 @@ class HoseqChunker(StructuredComponent):
     average (bool): predict with the mean of the weights over all updates, else with the last ones.
     representation (str): the tags that stand for chunks: "iob2", "bilou" or "start_end".
     spans_key (str): the span group of chunks.
-    annotate_ents (bool): chunks are entities, too.
-    overwrite (bool): replace the span group and the entities that are set already.
-    save_marginals (bool): leave the probabilities of tags on the Doc (`doc._.hoseq_marginals`).
-    span_threshold (float): take the chunks that are right in expectation: half of the F that is
-        reached, such as 0.47. None = the best labelling.
+    annotate_ents (bool): also write chunks to `doc.ents`, and learn from it where a
+        reference has no span group.
+    overwrite (bool): replace the span group and the entities that are already set.
+    save_marginals (bool): keep the probabilities of tags on the Doc (`doc._.hoseq_marginals`).
+    span_threshold (float): choose chunks by their own probabilities; half of the expected F is
+        best, such as 0.47. None = the chunks of the best labelling.
     seed (int): seed of the feature dropout.
     scorer (Callable): the function that scores; None = no score.
 

@@ -54,7 +54,7 @@ class HoseqLemmatizer(HoseqTagger):
     """Writes the lemma of every token. Settings: those of `HoseqTagger` but `attribute` and
     `neg_prefix`, and (docs/reference/lemmatizer.md)
 
-    most_labels (int): if the training text needs more scripts, the rarest are left out: they cost
+    most_labels (int): if the training text needs more scripts, the rarest are left out: they take
         time, and fit few new words.
     """
 

@@ -63,11 +63,11 @@ class HoseqMorphologizer(HoseqTagger):
     """Labels every token with part of speech and features. Settings: those of `HoseqTagger` but
     `attribute` and `neg_prefix`, and (docs/reference/morphologizer.md)
 
-    with_tag (bool): `token.tag` is a part of the label, too.
-    extend (bool): features that are set already stay, with those found beside them.
-    unseen_labels (int): at most so many labels that training never saw can be predicted, too
+    with_tag (bool): labels also have `token.tag`.
+    extend (bool): keep features that are already set, and add the predicted ones.
+    unseen_labels (int): at most this many labels that training never saw can also be predicted
         (morphology/labels.py).
-    overwrite (bool): replace what is set already.
+    overwrite (bool): replace annotation that is already set.
     """
 
     no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")

@@ -66,7 +66,7 @@ class HoseqTagger(StructuredComponent):
         "_.name".
     overwrite (bool): replace labels that are set already; else they constrain the others.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
-    save_marginals (bool): leave the probabilities of all labels on the Doc
+    save_marginals (bool): keep the probabilities of all labels on the Doc
         (`doc._.hoseq_marginals`).
     seed (int): seed of the feature dropout.
     scorer (Callable): the function that scores; None = no score.

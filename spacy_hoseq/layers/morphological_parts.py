@@ -27,8 +27,8 @@ def morphological_parts(
     A tag, a label without "=" or the feature TAG, has those of its positions: if it consists of
     parts between "|", or if all tags are of one length, at least four.
 
-    with_pos (bool): parts of a part of speech with each of its features, beside both alone.
-    min_whole (int): labels seen so often are a part of their own; 0 = none.
+    with_pos (bool): also parts of a part of speech together with each of its features.
+    min_whole (int): labels seen at least this often are also a part as a whole; 0 = none.
     agreement (bool): weights for pairs of values of one feature.
     """
 

@@ -235,7 +235,7 @@ def HigherOrderTagger(
     emissions: one score per label and token: sparse linear, neural, a sum of both, your own.
     patterns: where higher-order features come from; None = first order.
     nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the
-        nodes of their trie; False = any sign, decoded by longest matches at the cost of U L a
+        nodes of their trie; False = any sign, decoded by longest matches in U L steps a
         token.
     max_states (int): limit on the states of a token that configurations (label sets, gaps) may
         need.

@@ -17,7 +17,7 @@ class AdaGrad:
     makes weights exactly zero. A weight pays both penalties whenever its feature occurs in an
     update, so none is due between updates.
 
-    learn_rate (float): > 0, in weight units of the first step. l1 (float): >= 0, makes
+    learn_rate (float): > 0, the size of the first step of each weight. l1 (float): >= 0, makes
         weights exactly zero: smaller files with `log_likelihood` and `average = false`. l2 (float):
         >= 0, pulls weights towards zero.
     RAISES ValueError [HS040].

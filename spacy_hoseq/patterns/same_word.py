@@ -26,7 +26,7 @@ class SameWordPairs:
     token: spaCy `Matcher` description of the words that count, for example {"IS_TITLE": true}; {} =
         every word.
     max_distance (int): most tokens from one mention to the next, >= 1. Every pair that is open at a
-        token can double its states, with several sets more.
+        token can double its states; several sets multiply them more.
     RAISES ValueError [HS034]: settings that cannot work.
     """
 

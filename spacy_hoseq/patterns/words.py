@@ -32,7 +32,7 @@ class WordPatterns:
 
     min_order, max_order (int): shortest and longest patterns, 1 to MAX_ORDER (8); order 1 is two
         labels.
-    min_count (int): how often word and labels must be together in training.
+    min_count (int): how often the word and the labels must occur together in training.
     most (int): how many patterns are taken; more are slower.
     RAISES ValueError [HS033]: settings out of range.
     """

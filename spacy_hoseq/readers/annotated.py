@@ -39,9 +39,9 @@ def annotated_corpus(
 ) -> Callable[[Language], Iterator[Example]]:
     """Examples with the tokens and sentence starts of the reference.
 
-    path: a .spacy file or a folder of them. attributes: token attributes that the predicted docs
-        have, too ("tag").
-    limit (int): read so many docs only; 0 = all. augmenter: makes more examples of
+    path: a .spacy file or a folder of them. attributes: token attributes that the predicted Docs
+        also get ("tag").
+    limit (int): read at most this many Docs; 0 = all. augmenter: makes more examples of
         each.
     RAISES ValueError [E913]: no path; [HS072]: an attribute that cannot be copied.
     """
@@ -132,8 +132,8 @@ def annotated_with(reference: Doc, attributes: List[str]) -> Doc:
 def case_augmenter(
     lower: float = 0.15, upper: float = 0.1, seed: int = 0
 ) -> Callable[[Language, Example], Iterator[Example]]:
-    """Registered as `spacy_hoseq.case_augmenter.v1`: each example, and of some a second one in
-    lower case or in capitals, with the same annotation and the same spaces.
+    """Registered as `spacy_hoseq.case_augmenter.v1`: each example, and of some a copy in lower
+    case or capitals, with the same annotation and spaces.
 
     [corpora.train.augmenter]
     @augmenters = "spacy_hoseq.case_augmenter.v1"

@@ -23,9 +23,9 @@ def batch_by_share(
     the first epoch has one batch more.
 
     n_batches (int): batches in an epoch. Fewer examples than that are repeated.
-    max_words (int): words in a batch, about: an epoch of more than n_batches * max_words words has
-    a multiple of n_batches batches, and as many evaluations. Twice as many words lie in memory of a
-    corpus that streams.
+    max_words (int): about the most words in a batch: an epoch of more than n_batches * max_words
+    words has a multiple of n_batches batches, and as many evaluations. A corpus that streams has
+    twice as many words in memory.
     RAISES ValueError [HS118].
     """
     if n_batches < 1 or max_words < 1:

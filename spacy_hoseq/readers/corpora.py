@@ -128,7 +128,7 @@ def character_corpus(
     attributes: Optional[List[str]] = None,
     limit: int = 0,
 ) -> Reader:
-    """A character a line with the tag of an entity, without spaces between them. Settings as of
+    """One character and its entity tag a line, for text without spaces. Settings as for
     `column_corpus`."""
     form = column_format(Columns(1, 0, -1, "", representation))
     return _reader(path, form, encoding, attributes, limit, entities_key=spans_key, lang="zh")

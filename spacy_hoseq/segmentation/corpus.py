@@ -24,15 +24,15 @@ KINDS = ("", "tag", "pos", LAST)
 def segmented_corpus(
     path: Optional[Union[str, Path]], kinds: str = "", own_words: bool = False, limit: int = 0
 ) -> Callable[[Language], Iterator[Example]]:
-    """Examples whose tokens are the units of texts, and whose tags say of what word they are a
-    part: "B-NN", "E-NN".
+    """Examples whose tokens are the units of texts, and whose tags tell the place of a unit in its
+    word: "B-NN", "E-NN".
 
     path: a .spacy file or a folder of them, with words. Words are joined without spaces, except
-        between two of letters or digits. kinds: "tag" or "pos": labels also have this attribute of
-        the word, which helps to find its end. "last": labels tell the last words of sentences from
-        others, and words with spaces in them, in text as it is written. "": neither. own_words
-        (bool): the table of known words is made of these texts, too, so leave out the words of each
-        text itself. limit (int): read so many Docs only; 0 = all.
+        between two words of letters or digits. kinds: "tag" or "pos": labels also have this attribute of
+        the word, which helps to find its end. "last": labels mark the last words of sentences and
+        words with spaces in them; texts stay as written. "": neither. own_words (bool): if the
+        table of known words was made from these texts, leave out each text's own words. limit
+        (int): read at most this many Docs; 0 = all.
     RAISES ValueError [E913]: no path; [HS123]: other kinds.
     """
     if path is None:

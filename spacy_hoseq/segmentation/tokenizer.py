@@ -34,10 +34,10 @@ def make_character_tokenizer(
 ) -> Callable[[Language], "CharacterTokenizer"]:
     """A tokenizer that cuts text into words by a tagger of characters, for [nlp.tokenizer].
 
-    sentences (bool): mark where sentences begin, too: where the labels of the segmenter say so, or
-        else after 。！？ and at line breaks. simplified (bool): the segmenter, which was trained on
-        simplified Chinese characters, sees traditional ones as those; words stay as they are
-        written. addresses (bool): an address of the web or of e-mail is a word.
+    sentences (bool): also mark where sentences begin: where the labels of the segmenter say so, or
+        else after 。！？ and at line breaks. simplified (bool): for a segmenter trained on
+        simplified Chinese characters: it sees traditional characters as simplified ones; the text
+        stays as written. addresses (bool): keep web and e-mail addresses whole.
     """
 
     def make(nlp: Language) -> "CharacterTokenizer":
