@@ -11,8 +11,7 @@ from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
 from ..arrays import Floats32, Labels
-from ..decoders.answers import Answers
-from ..decoders.choice import Decoder, decode_exact
+from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
@@ -106,11 +105,6 @@ class StructuredComponent(SequenceComponent):
         labels."""
         words = self._words(docs)
         return words, self._potentials(words, preset=preset)
-
-    def decoded(self, potentials: Potentials, answers: Answers) -> Labels:
-        """The labels that the decoder of the config chooses (N,). answers: of these potentials."""
-        exact = self.decoder is decode_exact
-        return answers.best if exact else self.decoder(potentials).labels
 
     def gold_ids(self, examples: Iterable[Example]) -> Labels:
         """Gold label ids of the words of the predicted docs, end to end, -1 where not known.

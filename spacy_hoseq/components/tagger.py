@@ -250,7 +250,7 @@ class HoseqTagger(StructuredComponent):
     def _read_together(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         potentials = self._possible_labels(docs, preset=preset)
         answers = answers_of(potentials, asked)
-        best = self.decoded(potentials, answers)
+        best = answers.best if self.decoder is decode_exact else self.decoder(potentials).labels
         return Reading(docs, self.target, self._label_table.labels, answers, best)
 
     def _parts(self, docs: WordDocs) -> List[WordDocs]:

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from ..arrays import Floats, Ints, Labels
 from ..components import Reading as ComponentReading
 from ..components import SequenceComponent
-from ..decoders import answers_of, best_with, max_marginal, path_score
+from ..decoders import answers_of, best_with, decode_exact, max_marginal, path_score
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..words import Words as WithoutSpace
@@ -103,7 +103,8 @@ class Reading(ReadTexts):
     @cached_property
     def best(self) -> Labels:
         """Label ids of the words (N,), as the pipeline sets them: by the decoder of the config."""
-        return self.pipe.decoded(self.potentials, self.answers)
+        exact = self.pipe.decoder is decode_exact
+        return self.answers.best if exact else self.pipe.decoder(self.potentials).labels
 
     @cached_property
     def ranking(self) -> Floats:
