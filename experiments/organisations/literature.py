@@ -75,12 +75,11 @@ class Literature:
         self._keys = keys[counts >= min_count]
         self.n_weights = len(self._keys)
 
-    def of(self, words: Sequence[str], labellings: Sequence[Sequence[Entity]]) -> List[Ints]:
-        """RETURNS for each labelling the numbers of its features, with repetitions."""
+    def of(self, words: Sequence[str], labellings: Sequence[Sequence[Entity]]) -> List[List[Ints]]:
+        """RETURNS for each labelling the numbers of its features, an array for each entity. Labellings share them."""
         instances, keys = self._described(words, labellings)
         numbers = {instance: self._numbers(some) for instance, some in keys.items()}
-        none = np.zeros(0, np.intp)
-        return [np.concatenate([none, *(numbers[one] for one in some if one in numbers)]) for some in instances]
+        return [[numbers[one] for one in some if one in numbers] for some in instances]
 
     def _seen(self, words: Sequence[str], labellings: Sequence[Sequence[Entity]]) -> Keys:
         """The features of a list, each once."""

@@ -48,7 +48,7 @@ from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 Ints = NDArray[np.intp]
-Describe = Callable[[Doc, Sequence[Sequence[Entity]]], List[Ints]]
+Describe = Callable[[Doc, Sequence[Sequence[Entity]]], List[List[Ints]]]
 
 
 class Listed(NamedTuple):
@@ -65,8 +65,8 @@ class Described(NamedTuple):
 
     n_weights: int
     penalties: Sequence[float]
-    train: List[List[Ints]]
-    test: List[List[Ints]]
+    train: List[List[List[Ints]]]
+    test: List[List[List[Ints]]]
     train_seconds: float
     test_seconds: float
 
@@ -115,7 +115,7 @@ def systems(
     words = [words_of(one.doc) for one in made]
     literature = Literature(words, [one.labellings for one in made], min_count)
 
-    def of(doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[Ints]:
+    def of(doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[List[Ints]]:
         return literature.of(words_of(doc), labellings)
 
     known = described(of, literature.n_weights, MANY_FEATURES, made, found, start)
@@ -142,12 +142,14 @@ def together(a: Described, b: Described) -> Described:
     """The features of b are numbered after those of a; penalties are those of b."""
 
     def joined(first: List[List[Ints]], second: List[List[Ints]]) -> List[List[Ints]]:
-        pairs = (zip(some, more, strict=True) for some, more in zip(first, second, strict=True))
-        return [[np.concatenate([x, y + a.n_weights]) for x, y in one] for one in pairs]
+        moved = {id(array): array + a.n_weights for one in second for array in one}
+        return [[*x, *(moved[id(array)] for array in y)] for x, y in zip(first, second, strict=True)]
 
+    train = [joined(*both) for both in zip(a.train, b.train, strict=True)]
+    test = [joined(*both) for both in zip(a.test, b.test, strict=True)]
     seconds = a.train_seconds + b.train_seconds, a.test_seconds + b.test_seconds
     n_weights = a.n_weights + b.n_weights
-    return Described(n_weights, b.penalties, joined(a.train, b.train), joined(a.test, b.test), *seconds)
+    return Described(n_weights, b.penalties, train, test, *seconds)
 
 
 def measured(  # wide: what is measured, and what is written beside it
@@ -224,7 +226,7 @@ def words_of(doc: Doc) -> List[str]:
     return [token.text for token in doc]
 
 
-def candidates(lists: List[Listed], features: List[List[Ints]]) -> List[List[Candidate]]:
+def candidates(lists: List[Listed], features: List[List[List[Ints]]]) -> List[List[Candidate]]:
     """features: of each labelling of each list."""
     result = []
     for one, numbers in zip(lists, features, strict=True):
@@ -248,8 +250,8 @@ class Matches:
         self._weight_at[self._trie.node_of[everywhere]] = self._features.weight_of[everywhere]
         self._vocab = nlp.vocab
 
-    def of(self, doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[Ints]:
-        """RETURNS for each labelling the numbers of the weights that match, with repetitions."""
+    def of(self, doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[List[Ints]]:
+        """RETURNS for each labelling the numbers of the weights that match, with repetitions, in one array."""
         doc = Doc(self._vocab, words=words_of(doc))
         ids = {tag: i for i, tag in enumerate(self.tags)}
         fired = self._source.fire([doc])
@@ -264,7 +266,7 @@ class Matches:
             everywhere = self._weight_at[found.nodes]
             matched = np.isin(keys, found.tokens * len(self._trie) + found.nodes)
             parts = [everywhere[everywhere >= 0], self._features.weight_of[which[matched]]]
-            result.append(np.concatenate(parts))
+            result.append([np.concatenate(parts)])
         return result
 
 

@@ -23,23 +23,30 @@ Entity = Tuple[int, int, str]
 
 class Candidate(NamedTuple):
     """entities: found by it. log_p: its log probability but for a constant. features: numbers of those that match it,
-    with repetitions."""
+    with repetitions, in one or several arrays; an array that candidates share is counted once for all of them."""
 
     entities: Set[Entity]
     log_p: float
-    features: Ints
+    features: Sequence[Ints]
 
 
 class Lists(NamedTuple):
-    """All candidates end to end. starts (S,): first of each list. log_p (C,). rows, features (M,): candidate and number
-    of each match. counts (C, 3): entities that are right, found, gold. best (C,) bool: of the highest F in its list."""
+    """All candidates end to end. starts (S,): first of each list. log_p (C,). rows, arrays (R,): a candidate and an
+    array of features that it has. arrays_of, features (M,): an array and the number of a feature in it. counts (C, 3):
+    entities that are right, found, gold. best (C,) bool: of the highest F in its list."""
 
     starts: Ints
     log_p: Floats
     rows: Ints
+    arrays: Ints
+    arrays_of: Ints
     features: Ints
     counts: Floats
     best: NDArray[np.bool_]
+
+    @property
+    def n_arrays(self) -> int:
+        return 1 + int(self.arrays.max(initial=-1))
 
     def first_best(self, scores: Floats) -> Ints:
         """The candidate of highest score of each list, the first of equals. RETURNS (S,)."""
@@ -106,8 +113,13 @@ def lists_of(candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entit
     f = np.where(total > 0, 2 * counts[:, 0] / np.maximum(total, 1), 1.0)  # nothing to be found, and nothing is
     best = f >= np.repeat(np.maximum.reduceat(f, starts), sizes)
     rows = np.repeat(np.arange(len(every)), [len(candidate.features) for candidate in every])
-    features = np.concatenate([candidate.features for candidate in every]).astype(np.intp)
-    return Lists(starts, np.array([candidate.log_p for candidate in every]), rows, features, counts, best)
+    each = {id(array): array for candidate in every for array in candidate.features}
+    places = {key: place for place, key in enumerate(each)}
+    arrays = np.array([places[id(array)] for candidate in every for array in candidate.features], np.intp)
+    arrays_of = np.repeat(np.arange(len(each)), [len(array) for array in each.values()])
+    features = np.concatenate([np.zeros(0, np.intp), *each.values()]).astype(np.intp)
+    log_p = np.array([candidate.log_p for candidate in every])
+    return Lists(starts, log_p, rows, arrays, arrays_of, features, counts, best)
 
 
 def tuned(
@@ -141,7 +153,8 @@ def fitted(lists: Lists, n_features: int, penalty: float) -> Floats:
 
 def scored(lists: Lists, weights: Floats) -> Floats:
     """RETURNS (C,)."""
-    matched = np.bincount(lists.rows, weights[1:][lists.features], minlength=len(lists.log_p))
+    of_arrays = np.bincount(lists.arrays_of, weights[1:][lists.features], minlength=lists.n_arrays)
+    matched = np.bincount(lists.rows, of_arrays[lists.arrays], minlength=len(lists.log_p))
     return np.asarray(weights[0] * lists.log_p + matched)
 
 
@@ -149,7 +162,8 @@ def _gradient(lists: Lists, weights: Floats) -> Floats:
     """Of the negative log-likelihood: expected features less those expected among the best."""
     scores = scored(lists, weights)
     surplus = lists.shares(scores) - lists.shares(np.where(lists.best, scores, -np.inf))
-    of_features = np.bincount(lists.features, surplus[lists.rows], minlength=len(weights) - 1)
+    of_arrays = np.bincount(lists.arrays, surplus[lists.rows], minlength=lists.n_arrays)
+    of_features = np.bincount(lists.features, of_arrays[lists.arrays_of], minlength=len(weights) - 1)
     return np.concatenate([[surplus @ lists.log_p], of_features])
 
 

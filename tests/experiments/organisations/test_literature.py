@@ -92,14 +92,15 @@ def test_numbered_features_tell_labellings_apart_as_all_do(seed, min_count):
         counts = written_out(sentence, labellings, made.frequent)
         found = made.of(sentence, labellings)
         for one, some in zip(counts, found, strict=True):
-            assert Counter(kept[i] for i in some) == Counter({f: n for f, n in one.items() if f in set(kept)})
+            expected = {feature: n for feature, n in one.items() if feature in set(kept)}
+            assert Counter(kept[i] for array in some for i in array) == Counter(expected)
 
 
 def test_entities_of_all_labellings_are_left_out():
     labellings = [[(1, 3, "ORG")], [(1, 3, "ORG"), (4, 5, "ORG")]]
     made = literature.Literature([WORDS], [labellings], 1)
     first, second = made.of(WORDS, labellings)
-    assert len(first) == 0 and len(second) == len(of((4, 5, "ORG"), labellings[1]))
+    assert first == [] and [len(array) for array in second] == [len(of((4, 5, "ORG"), labellings[1]))]
     assert literature.Literature([WORDS], [[[(1, 3, "ORG")]]], 1).n_weights == 0
 
 
@@ -109,9 +110,13 @@ def test_features_of_two_kinds_are_numbered_one_after_the_other(monkeypatch):
     module = script("organisations/rerank")
     for name in {"measure", "reranking", "literature"} - before:
         sys.modules.pop(name, None)
-    a = module.Described(3, (1.0,), [[np.array([0, 2])]], [[np.array([1])], []], 1.0, 2.0)
-    b = module.Described(2, (2.0, 3.0), [[np.array([1])]], [[np.array([], np.intp)], []], 0.5, 0.25)
+    shared = np.array([1])
+    a = module.Described(3, (1.0,), [[[np.array([0, 2])]] * 2], [[[np.array([1])]], []], 1.0, 2.0)
+    b = module.Described(2, (2.0, 3.0), [[[shared], [np.array([0]), shared]]], [[[]], []], 0.5, 0.25)
     both = module.together(a, b)
     assert (both.n_weights, both.penalties, both.train_seconds, both.test_seconds) == (5, (2.0, 3.0), 1.5, 2.25)
-    assert [[one.tolist() for one in some] for some in both.train] == [[[0, 2, 4]]]
-    assert [[one.tolist() for one in some] for some in both.test] == [[[1]], []]
+    ((first, second),) = both.train
+    assert [array.tolist() for array in first] == [[0, 2], [4]]
+    assert [array.tolist() for array in second] == [[0, 2], [3], [4]]
+    assert first[1] is second[2], "an array of two labellings stays one"
+    assert [[[array.tolist() for array in one] for one in some] for some in both.test] == [[[[1]]], []]

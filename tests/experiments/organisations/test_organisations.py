@@ -198,7 +198,7 @@ def test_each_half_takes_the_threshold_from_the_other(scripts):
 
 
 def candidate(module, spans, log_p, *features):
-    return module.Candidate({(a, b, "ORG") for a, b in spans}, log_p, np.array(features, np.intp))
+    return module.Candidate({(a, b, "ORG") for a, b in spans}, log_p, [np.array(features, np.intp)])
 
 
 def test_reranker_learns_what_tells_good_candidates(scripts):
@@ -256,6 +256,8 @@ def test_gradient_of_the_reranker(scripts):
     module, rng = scripts["reranking"], np.random.default_rng(0)
     spans = [[(0, 1)], [(0, 2)], [], [(1, 3)]]
     found = [[candidate(module, spans[j], -float(j), *rng.integers(0, 3, size=4)) for j in range(4)] for _ in range(3)]
+    shared = rng.integers(0, 3, size=5)
+    found[1] = [one._replace(features=[*one.features, *[shared] * (j % 3)]) for j, one in enumerate(found[1])]
     lists = module.lists_of(found, [{(0, 2, "ORG")}, set(), {(0, 1, "ORG"), (1, 3, "ORG")}], "ORG")
     weights = rng.normal(size=4)
 
@@ -265,6 +267,9 @@ def test_gradient_of_the_reranker(scripts):
 
     expected = [(loss(weights + h) - loss(weights - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
     assert module._gradient(lists, weights) == pytest.approx(np.array(expected), abs=1e-6)
+    counts = [np.bincount(np.concatenate(one.features), minlength=3) for some in found for one in some]
+    scores = lists.log_p * weights[0] + np.array(counts) @ weights[1:]
+    assert module.scored(lists, weights) == pytest.approx(scores)
 
 
 def test_rules_can_be_used_and_are_explained():
