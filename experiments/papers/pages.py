@@ -53,6 +53,7 @@ def main(
         "learners": (metrics / "learners.jsonl", learners_table),
         "amounts": (metrics / "amounts.jsonl", amounts_table),
         "organisations": (metrics / "organisations.jsonl", organisations_table),
+        "groups": (metrics / "groups.jsonl", groups_table),
         "dual": (metrics / "letters.jsonl", dual_table),
         "approximate": (metrics / "letters.jsonl", approximate_table),
     }
@@ -258,6 +259,19 @@ def over_reranking(systems: Systems, system: str, other: str) -> List[str]:
         return ["", ""]
     gain, p = two_sided(mean_counts(systems[reranker]), mean_counts(systems[system]), f_score)
     return [f"{100 * gain:+.2f}", f"{p:.3f}"]
+
+
+def groups_table(rows: List[Row]) -> Table:
+    """Means over tokens; the ratio of processor times is the median of its rounds."""
+    lines = []
+    for row in rows:
+        counts = [row[kind][name] for kind in ("all", "higher") for name in ("states", "ungrouped", "transitions")]
+        cells = [f"{n / row['tokens']:,.1f}" for n in (*counts, row["ours"])]
+        time = f"{statistics.median(row['ratios']):.1f}"
+        lines.append([row["system"], str(row["labels"]), *cells, row["difference"], time])
+    names = ("states", "single", "grouped")
+    of_kinds = [f"{name}{kind}" for kind in ("", ", patterns") for name in names]
+    return ("Model", "Labels", *of_kinds, "ours", "log z", "time"), lines
 
 
 def letters_table(data: Row) -> Table:
