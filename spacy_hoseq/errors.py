@@ -263,6 +263,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
 
     HS105 = 'The component "{name}" has no `{asked}`: {reason}. A `hoseq_tagger` or a `hoseq_chunker` has.'
+    HS106 = (
+        "The span {span} (tokens {first} to {end} of {text}) crosses the end of a sentence, where no chunk can be. "
+        "Ask for a part within a sentence, or mend the sentence boundary."
+    )
     HS110 = (
         "No metric to keep: {missing} not among the numbers that the development corpus gives ({known}). Give a corpus "
         "annotated with what the pipeline predicts, or a metric of these (--metric)."

@@ -16,8 +16,8 @@ class Warnings(metaclass=WithCodes):
         "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
     )
     HW002 = (
-        'A span of {where} crosses the end of a sentence and is left out: {span}. Mend the span, or the '
-        "sentence boundary."
+        "{n} spans of the corpus cross the end of a sentence and are left out; the first is {first}. Mend the spans, "
+        "or the sentence boundaries."
     )
 
     HW003 = (

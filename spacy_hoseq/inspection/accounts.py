@@ -124,14 +124,13 @@ def _of_chunks(
     names = [*types, NO_CHUNK]
     items = [
         (start, end, label)
-        for start, end, label in reading.target.items(doc)
+        for start, end, label in reading.items(0)
         if label in types  # (others can have been written by another component)
         and (tokens is None or any(start <= token < end for token in tokens))
     ]
     for start, end, label in items:
-        first = reading.word(0, start)
-        last = reading.word(0, end - 1)
-        places = Places(np.full(len(types), first), np.full(len(types), last - first + 1), types)
+        first, size = reading.span(0, start, end)
+        places = Places(np.full(len(types), first), np.full(len(types), size), types)
         p = np.append(chunk_probabilities(reading, places)[:, 0], 0.0)
         p[-1] = max(0.0, 1.0 - p.sum())
         best = names.index(label)

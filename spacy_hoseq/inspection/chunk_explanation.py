@@ -24,8 +24,8 @@ def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explan
     or, if the chunk is not found, with the best labelling. `p` is the probability that exactly this
     chunk is there, `p_against` that the other one is (or that this one is not).
 
-    RAISES ValueError [HS140]: no chunker; [HS141]; [HS146]: no label of the component, or one that
-    cannot be there.
+    RAISES ValueError [HS140]: no chunker; [HS141, HS106] as `span_certainties`; [HS146]: no label of
+    the component, or one that cannot be there.
     """
     if not sums_of(pipe).target.of_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
@@ -34,13 +34,9 @@ def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explan
 
 def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -> Explanation:
     """Of the first Doc of a reading."""
-    first = reading.word(0, span.start)
-    last = reading.word(0, span.end - 1)
+    first, n = reading.span(0, span.start, span.end)
     one, words, best = sentence_at(reading, first)
     at = first - words.start
-    n = last - first + 1
-    if last >= words.stop:
-        raise ValueError(Errors.HS146.format(label=span.label_, known="a span within one sentence"))
     with_chunk = _with_chunk(reading, one, at, n, span.label_)
     is_best = bool((with_chunk == best).all())
     if against is not None:

@@ -88,12 +88,12 @@ def _plain(certainty: Certainty) -> Dict[str, object]:
 def _found_spans(reading: Reading) -> List[List[object]]:
     """The chunks that are found now in each Doc: first, end, label, and the five probabilities."""
     rows: List[List[object]] = [[] for _ in reading.texts]
-    spans = [(i, item) for i, doc in enumerate(reading.texts) for item in reading.target.items(doc)]
-    first = np.array([reading.word(i, start) for i, (start, _, _) in spans], np.intp)
-    last = np.array([reading.word(i, end - 1) for i, (_, end, _) in spans], np.intp)
+    spans = [(i, item) for i in range(len(rows)) for item in reading.items(i)]
+    words = [reading.span(i, start, end) for i, (start, end, _) in spans]
+    first, sizes = np.array(words, np.intp).reshape(-1, 2).T
     labels = [label for _, (_, _, label) in spans]
     p = (
-        chunk_probabilities(reading, Places(first, last - first + 1, labels))
+        chunk_probabilities(reading, Places(first, sizes, labels))
         if spans
         else np.zeros((0, 5))
     )

@@ -1,6 +1,7 @@
 """Texts as one component of a trained pipeline sees them: its reading, and where each of their
 words stands."""
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -10,8 +11,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Labels
+from ..components import Items, SequenceComponent
 from ..components import Reading as ComponentReading
-from ..components import SequenceComponent
 from ..decoders import answers_of, best_with, decode_exact, max_marginal, path_score
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
@@ -56,6 +57,29 @@ class ReadTexts(ComponentReading):
         if place == len(places) or places[place] != token:
             raise ValueError(Errors.HS141.format(token=token, n=len(self.texts[text])))
         return int(self.starts[text]) + place
+
+    def span(self, text: int, first: int, end: int) -> Tuple[int, int]:
+        """The first of the N words that a span of a Doc has, and how many it has. RAISES ValueError
+        [HS141]: it begins or ends with white space; [HS106]: it crosses the end of a sentence."""
+        start = self.word(text, first)
+        last = self.word(text, end - 1)
+        if self.sentence_of[start] != self.sentence_of[last]:
+            doc = self.texts[text]
+            message = Errors.HS106.format(
+                span=repr(doc[first:end].text), first=first, end=end, text=repr(doc.text[:40])
+            )
+            raise ValueError(message)
+        return start, last - start + 1
+
+    def items(self, text: int) -> Items:
+        """The spans on a Doc that the component can have found; others can have written some, too,
+        that begin or end with white space or cross the end of a sentence."""
+        found = []
+        for item in self.target.items(self.texts[text]):
+            with suppress(ValueError):
+                self.span(text, *item[:2])
+                found.append(item)
+        return found
 
     def token(self, word: int) -> Tuple[int, int]:
         """The Doc of a word, and its token there."""

@@ -53,16 +53,16 @@ def span_certainties(
     entropy (bool): that of the labels of all tokens together, too.
 
     RAISES ValueError [HS140]: a component of another kind; [HS141]: a span that begins or ends with
-    white space;
+    white space; [HS106]: one that crosses the end of a sentence;
     [HS143]: the entropy of a long span, by a model with label patterns.
     """
     spans = list(spans)
     number = {id(span.doc): i for i, span in enumerate(spans)}
     reading = Reading(pipe, [spans[i].doc for i in number.values()])
     doc_of = {key: i for i, key in enumerate(number)}
-    first = np.array([reading.word(doc_of[id(span.doc)], span.start) for span in spans], np.intp)
-    last = np.array([reading.word(doc_of[id(span.doc)], span.end - 1) for span in spans], np.intp)
-    places = Places(first, last - first + 1, [span.label_ for span in spans])
+    words = [reading.span(doc_of[id(span.doc)], span.start, span.end) for span in spans]
+    first, sizes = np.array(words, np.intp).reshape(-1, 2).T
+    places = Places(first, sizes, [span.label_ for span in spans])
     entropies = span_entropies(reading, places) if entropy else np.full(len(first), np.nan)
     rows = (
         chunk_probabilities(reading, places)

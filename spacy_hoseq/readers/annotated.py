@@ -51,9 +51,8 @@ def annotated_corpus(
 
     def read(nlp: Language) -> Iterator[Example]:
         files = spacy_files(path)
-        for reference in cached(
-            nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))
-        ):
+        docs = without_crossing(read_docs(files, nlp.vocab, limit))
+        for reference in cached(nlp, limit, files, docs):
             example = Example(annotated_with(reference, attributes), reference)
             yield from [example] if augmenter is None else augmenter(nlp, example)
 
@@ -97,27 +96,31 @@ def check_attributes(attributes: List[str]) -> None:
         raise ValueError(Errors.HS072.format(attributes=attributes, known=", ".join(KNOWN)))
 
 
-def without_crossing(doc: Doc) -> Doc:
-    """The Doc, less the spans that cross the end of a sentence, and of entities what is known of
-    their tokens. WARNS [HW002] of them."""
-    sentence = np.cumsum(sentence_starts(doc), dtype=np.intp)  # (N,)
-    for key, group in doc.spans.items():
-        crossing = _crossing(group, sentence, f'doc.spans["{key}"]')
+def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
+    """Docs, less the spans that cross the end of a sentence, and of entities what is known of their
+    tokens. WARNS [HW002] in the end, if there were any."""
+    left_out: List[str] = []
+    for doc in docs:
+        sentence = np.cumsum(sentence_starts(doc), dtype=np.intp)  # (N,)
+        for key, group in doc.spans.items():
+            crossing = _crossing(group, sentence)
+            left_out += [f'{span.text!r} of doc.spans["{key}"]' for span in crossing]
+            if crossing:
+                doc.spans[key] = [span for span in group if span not in crossing]
+        crossing = _crossing(doc.ents, sentence)
+        left_out += [f"{entity.text!r} of doc.ents" for entity in crossing]
         if crossing:
-            doc.spans[key] = [span for span in group if span not in crossing]
-    crossing = _crossing(doc.ents, sentence, "doc.ents")
-    if crossing:
-        whole = [entity for entity in doc.ents if entity not in crossing]
-        doc.set_ents(whole, missing=crossing, default="unmodified")
-    return doc
+            whole = [entity for entity in doc.ents if entity not in crossing]
+            doc.set_ents(whole, missing=crossing, default="unmodified")
+        yield doc
+    if left_out:
+        message = Warnings.HW002.format(n=len(left_out), first=left_out[0])
+        warnings.warn(message, stacklevel=2)
 
 
-def _crossing(spans: Iterable[Span], sentence: Ints, where: str) -> List[Span]:
+def _crossing(spans: Iterable[Span], sentence: Ints) -> List[Span]:
     """sentence (N,): the number of that of each token."""
-    crossing = [span for span in spans if sentence[span.start] != sentence[span.end - 1]]
-    for span in crossing:
-        warnings.warn(Warnings.HW002.format(where=where, span=repr(span.text)), stacklevel=3)
-    return crossing
+    return [span for span in spans if sentence[span.start] != sentence[span.end - 1]]
 
 
 def annotated_with(reference: Doc, attributes: List[str]) -> Doc:

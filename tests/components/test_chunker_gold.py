@@ -154,7 +154,7 @@ def test_gold_on_other_tokens_is_learnt():
     "spans, problem",
     [
         ([(0, 2, "NP"), (1, 3, "NP")], "overlaps"),
-        ([(0, 2, "NP"), (1, 2, "VP")], "'b' .VP, tokens 1 to 2. .*overlaps"),
+        ([(0, 2, "NP"), (1, 2, "VP")], "'b' .VP, tokens 1 to 2 of 'a b c d.*overlaps"),
         ([(2, 3, "NP"), (2, 3, "VP")], "overlaps"),
         ([(0, 1, "NP"), (1, 2, "")], "has no label"),
         ([(1, 3, "NP")], "crosses the end of a sentence"),

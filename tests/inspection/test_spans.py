@@ -5,6 +5,7 @@ import pytest
 from spacy.tokens import Doc, Span
 
 from spacy_hoseq.inspection import how_sure, span_certainties
+from spacy_hoseq.inspection.accounts import accounts
 
 from ..components import helpers
 from ..components.chunker_helpers import Enumerated, chunker_of, doc_of, random_chunker
@@ -65,6 +66,21 @@ def test_spans_of_several_docs_with_white_space(nlp):
     assert found[1] == pytest.approx(found[2]) and found[0] != pytest.approx(found[1])
     with pytest.raises(ValueError, match=r"\[HS141\] Token 1 is no word of this text of 4 tokens"):
         span_certainties(chunker_of(nlp), [Span(spaced, 0, 2, "NP")])
+
+
+def test_spans_across_sentences(nlp):
+    """No chunk is there, and nothing is said of one that another component has written."""
+    nlp = random_chunker("words", seed=2, annotate_ents=True)
+    doc = Doc(nlp.vocab, words=TEXT.split(), sent_starts=[True, False, True, False])
+    with pytest.raises(ValueError, match=r"\[HS106\] The span 'old dog' \(tokens 1 to 3 of 'the old dog runs"):
+        span_certainties(chunker_of(nlp), [Span(doc, 1, 3, "NP")])
+    with pytest.raises(ValueError, match=r"\[HS106\]"):
+        chunker_of(nlp).explain_span(Span(doc, 1, 3, "NP"))
+    across, within = Span(doc, 1, 3, "NP"), Span(doc, 3, 4, "NP")
+    doc.spans["chunks"] = [across, within]
+    (kept,) = how_sure(nlp, [doc])
+    assert across._.hoseq_certainty == {} and list(within._.hoseq_certainty) == ["hoseq_chunker"]
+    assert [(account.first, account.end) for account in accounts(chunker_of(nlp), doc, reasons=False)] == [(3, 4)]
 
 
 def test_spans_that_were_found(nlp):

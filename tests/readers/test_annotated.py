@@ -127,7 +127,7 @@ def test_span_groups_stay_on_the_reference(tmp_path, starts):
     doc.spans["none"] = []
     DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
     if starts:
-        with pytest.warns(UserWarning, match=r"\[HW002\].*\"chunks\".*'cat \. it runs'"):
+        with pytest.warns(UserWarning, match=r"\[HW002\] 1 spans.*'cat \. it runs' of doc.spans\[\"chunks\"\]"):
             examples = read(tmp_path / "corpus.spacy")
     else:
         examples = read(tmp_path / "corpus.spacy")
@@ -137,12 +137,25 @@ def test_span_groups_stay_on_the_reference(tmp_path, starts):
     assert list(example.reference.spans["none"]) == [] and not example.predicted.spans
 
 
+def test_spans_that_cross_the_end_of_a_sentence_are_counted(tmp_path):
+    """With one warning for all of them."""
+    docs = [annotated((0, 6)) for _ in range(3)]
+    for doc in docs:
+        doc.set_ents([Span(doc, 4, 7, "B")])
+        doc.spans["chunks"] = [Span(doc, 5, 7, "NP")]
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "corpus.spacy")
+    with pytest.warns(UserWarning) as caught:
+        assert len(read(tmp_path / "corpus.spacy")) == 3
+    (warning,) = caught
+    assert "[HW002] 6 spans of the corpus" in str(warning.message)
+
+
 def test_entities_that_cross_the_end_of_a_sentence(tmp_path):
     """No labelling of two sentences has them: of their tokens nothing is known, all else stays."""
     doc = annotated((0, 6))
     doc.set_ents([Span(doc, 2, 3, "A"), Span(doc, 4, 7, "B"), Span(doc, 7, 8, "A")], default="outside")
     DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
-    with pytest.warns(UserWarning, match=r"\[HW002\] A span of doc.ents crosses.*'cat \. it'"):
+    with pytest.warns(UserWarning, match=r"\[HW002\] 1 spans.*the first is 'cat \. it' of doc.ents"):
         (example,) = read(tmp_path / "corpus.spacy")
     assert [(entity.start, entity.label_) for entity in example.reference.ents] == [(2, "A"), (7, "A")]
     assert [token.ent_iob for token in example.reference][:9] == [2, 2, 3, 2, 0, 0, 0, 3, 2][: len(doc)]

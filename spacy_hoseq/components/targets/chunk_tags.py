@@ -187,9 +187,9 @@ class ChunkTags(Target):
             elif not span.label_:
                 problem = "has no label"
             elif starts[span.start + 1 : span.end].any():
-                problem = "crosses the end of a sentence"
+                problem = "crosses the end of a sentence (annotated_corpus.v1 leaves such spans out)"
             if problem:
-                where = f"{span.text!r} ({span.label_}, tokens {span.start} to {span.end})"
+                where = f"{span.text!r} ({span.label_}, tokens {span.start} to {span.end} of {doc.text[:40]!r})"
                 raise ValueError(
                     Errors.HS083.format(key=self.spans_key, span=where, problem=problem)
                 )

@@ -112,7 +112,7 @@ def test_gold_on_other_tokens_is_learnt():
     "spans, problem",
     [
         ([(0, 2, "A"), (1, 3, "A")], r"\"chunks\"\] overlaps"),
-        ([(0, 2, "A"), (1, 2, "B")], "'b' .B, tokens 1 to 2. .*overlaps"),
+        ([(0, 2, "A"), (1, 2, "B")], "'b' .B, tokens 1 to 2 of 'a b c d.*overlaps"),
         ([(2, 3, "A"), (2, 3, "B")], "overlaps"),
         ([(0, 1, "A"), (1, 2, "")], "has no label"),
         ([(1, 3, "A")], "crosses the end of a sentence"),
