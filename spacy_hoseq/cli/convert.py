@@ -14,6 +14,7 @@ from ..readers.docs import UNSPACED, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files, has_ending
 from ..readers.formats.columns import Columns, dropped_entity_columns
 from ..readers.formats.table import (
+    CHARACTERS,
     TOLD_COLUMNS,
     Format,
     column_format,
@@ -107,7 +108,6 @@ def convert_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    language = "zh" if format_name is FormatName.characters else lang
     if output_path.suffix != ".spacy":
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
     tally = Tally()
@@ -126,13 +126,14 @@ def convert_cli(
     all_files = find_files(input_path, suffix or form.suffixes)
     tally.others = len(find_files(input_path, [""])) - len(all_files)
     files = in_part(all_files, split, part)
-    encodings = encodings_for(encoding, language)
+    languages = {file: language_of(file, format_name, lang) for file in files}
+    encodings = encodings_for(encoding, "zh" if "zh" in languages.values() else lang)
     endings = {FormatName.columns: ("",), FormatName.auto: TOLD_COLUMNS}.get(format_name, ())
     tables = [file for file in files if has_ending(file, endings)]
     warn_of_dropped_entities(tables, encodings, columns)
     binary = DocBin(
         form.attributes,
-        docs=progress(read_docs(files, form, encodings, n_sents, language, spans_key, tally)),
+        docs=progress(read_docs(languages, form, encodings, n_sents, spans_key, tally)),
     )
     show_counts(msg, tally, len(all_files) - len(files), len(binary))
     finish(binary, output_path, tally)
@@ -192,19 +193,24 @@ def parse_entities(text: str) -> Dict[str, str]:
     return {tag: name for tag, name in pairs}
 
 
+def language_of(file: Path, name: FormatName, lang: str) -> str:
+    """Characters are written without spaces between them, as in Chinese."""
+    told = name is FormatName.auto and has_ending(file, CHARACTERS)
+    return "zh" if told or name is FormatName.characters else lang
+
+
 def read_docs(
-    files: Iterable[Path],
+    files: Dict[Path, str],
     form: Format,
     encodings: Sequence[str],
     n_sents: int,
-    lang: str,
     spans_key: Optional[str],
     tally: Tally,
 ) -> Iterator[Doc]:
     """The docs of each file, one after the other; what is in them and what could not be read is
-    counted."""
+    counted. files: with their languages."""
     vocab = Vocab()
-    for file in files:
+    for file, lang in files.items():
         tally.files += 1
         yield from (
             sentences_to_doc(vocab, group, lang, spans_key or "chunks", spans_key or "")

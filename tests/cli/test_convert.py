@@ -319,7 +319,7 @@ def test_a_folder_of_mixed_files(tmp_path, out):
     tree, _, ann, boat, village = docs_of(out)
     assert [span.label_ for span in tree.spans["chunks"]] == ["NP", "VP"] and not tree.has_annotation("DEP")
     assert (ann[0].lemma_, ann[0].pos_, str(ann[0].morph), ann[0].dep_) == ("Ann", "PROPN", "Number=Sing", "root")
-    assert [ent.text for ent in village.ents] == ["小 村"] and not boat.has_annotation("LEMMA")
+    assert [ent.text for ent in village.ents] == ["小村"] and not boat.has_annotation("LEMMA")
     assert [token.is_sent_start for token in tree] == [True, False, False]
     code, output = run(folder / "f.txt", out, "--force")
     assert code == 1 and "HS074" in output and "--format" in output
@@ -372,3 +372,19 @@ def test_help():
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0 and result.stderr == ""
     assert "python -m spacy hoseq convert [OPTIONS]" in result.stdout and "wsj-tagging" in result.stdout
+
+
+@pytest.mark.parametrize("name, options", [("a.bmes", ()), ("a.bioes.gz", ()), ("a.txt", ("-f", "characters"))])
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+def test_characters_are_not_separated_by_spaces(name, options, encoding, tmp_path, out):
+    """Whether the format is named or told by the ending."""
+    path = write(tmp_path, {name: "小 B-X\n村 E-X\n。 O\n"}, encoding) / name
+    assert run(path, out, *options)[0] == 0
+    (doc,) = docs_of(out)
+    assert doc.text == "小村。" and [entity.text for entity in doc.ents] == ["小村"]
+
+
+def test_a_folder_of_characters_and_words(tmp_path, out):
+    folder = write(tmp_path / "in", {"a.conll": "the DT\ncat NN\n", "b.bmes": "小 B-X\n村 E-X\n"})
+    assert run(folder, out, "-n", 0)[0] == 0
+    assert [doc.text.strip() for doc in docs_of(out)] == ["the cat", "小村"]

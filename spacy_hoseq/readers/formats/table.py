@@ -28,7 +28,8 @@ TREES = [".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree"
 CTB_GENRES = [".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs"]
 TAGGED = [".txt", ".tagged", ".pos"]
 TOLD_COLUMNS = (".tsv", ".conll", ".bio", ".iob", ".iob2")  # .txt may be tagged text, too
-COLUMNS = [".tsv", ".txt", ".conll", ".bio", ".iob", ".iob2", ".bmes", ".bioes"]
+CHARACTERS = (".bmes", ".bioes")
+COLUMNS = [*TOLD_COLUMNS, ".txt", *CHARACTERS]
 
 
 def tree_format(chunks: bool, unescape: bool) -> Format:
@@ -73,7 +74,7 @@ def mixed_format(
     forms = {".conllu": conllu, ".tagged": tagged, ".pos": tagged}
     forms.update(dict.fromkeys(trees.suffixes, trees))
     forms.update(dict.fromkeys(TOLD_COLUMNS, columns))
-    forms.update(dict.fromkeys((".bmes", ".bioes"), characters))
+    forms.update(dict.fromkeys(CHARACTERS, characters))
 
     def read(path: Path, encodings: Sequence[str]) -> Items:
         form = next((form for ending, form in forms.items() if has_ending(path, [ending])), None)
