@@ -129,3 +129,11 @@ def test_answers_that_cannot_be_read(line, said, tmp_path):
     code, output = run("correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
     assert code == 1 and "[HS172]" in output and not (tmp_path / "new.spacy").exists()
     assert said in output
+
+
+def test_words_are_not_searched(tmp_path):
+    """The recipe cuts texts into words: there are no labels to doubt."""
+    corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:4])
+    code, output = run("find-errors", "words", corpus, "-o", tmp_path / "out", "-k", "2")
+    assert code == 1 and "[HS107]" in output and "segmented_corpus.v1" in output
+    assert not (tmp_path / "out").exists()
