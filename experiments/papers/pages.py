@@ -25,7 +25,8 @@ EASIEST = "easiest_first"
 WIDTH = 0.5  # of the recipe; other widths are tuned beside it
 PAPER_NAMES = {"best tags": "CRF + CRF", "marginals": "CRF + CRF-MF", "joint": "CRF + CRF-BP"}
 OURS_OF_PAPER = {"CRF": "SHO-CRF", "perceptron, dual decomposition": "dual decomposition"}
-BY_PATTERNS, BY_BOTH = "reranked", "reranked, both"
+# Of names, the weaker before the stronger idea: each column of differences has those that come later.
+NAME_SYSTEMS = ("low order", "reranked", "reranked, literature's features", "reranked, both", "patterns")
 EXPECTED = ", by probability"
 PUBLISHED = Path(__file__).parent / "published.yml"
 
@@ -232,9 +233,8 @@ def learners_table(rows: List[Row]) -> Table:
 
 
 def organisations_table(rows: List[Row]) -> Table:
-    """The rerankers and the patterns, both by the best labelling and by probability. A reranker by both kinds of
-    features has columns of its own, if it was measured."""
-    others = [name for name in (BY_PATTERNS, BY_BOTH) if name == BY_PATTERNS or any(r["system"] == name for r in rows)]
+    """Each system beside weaker ones that make the same decision: the best labelling, or names by their probability."""
+    others = [name for name in NAME_SYSTEMS[:3] if any(row["system"] == name for row in rows)]
     lines = []
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         systems: Systems = {}
@@ -242,22 +242,20 @@ def organisations_table(rows: List[Row]) -> Table:
             if row["corpus"] == corpus:
                 systems.setdefault(row["system"], []).append(row)
         for system, runs in systems.items():
-            compared = [cell for other in others for cell in over_reranking(systems, system, other)]
+            compared = [cell for other in others for cell in over(systems, system, other)]
             f = spread([100 * f_of(run["sentences"]) for run in runs])
             lines.append([corpus, system, f, *compared, str(len(runs))])
-    names = [cell for other in others for cell in (f"over {other.replace('reranked', 'reranking')}", "p")]
+    names = [cell for other in others for cell in (f"over {other}", "p")]
     return ("Corpus", "System", "F", *names, "Seeds"), lines
 
 
-def over_reranking(systems: Systems, system: str, other: str) -> List[str]:
-    """What a system gains over a reranker with the same decision, and p. Empty cells for systems of low order, the
-    reranker itself, and those that it contains."""
-    suffix = EXPECTED if system.endswith(EXPECTED) else ""
-    name, reranker = system.removesuffix(EXPECTED), other + suffix
-    compared = {"patterns"} if other == BY_BOTH else {"patterns", "reranked, literature's features", BY_BOTH}
-    if name not in compared or reranker not in systems:
+def over(systems: Systems, system: str, other: str) -> List[str]:
+    """What a system gains over a weaker one with the same decision, and p. Empty cells for others."""
+    name, expected, _ = system.partition(EXPECTED)
+    weaker = other + expected
+    if NAME_SYSTEMS.index(name) <= NAME_SYSTEMS.index(other) or weaker not in systems:
         return ["", ""]
-    gain, p = two_sided(mean_counts(systems[reranker]), mean_counts(systems[system]), f_score)
+    gain, p = two_sided(mean_counts(systems[weaker]), mean_counts(systems[system]), f_score)
     return [f"{100 * gain:+.2f}", f"{p:.3f}"]
 
 
