@@ -2,7 +2,7 @@
 learnt, beside what our sums go through.
 
     python groups.py METRICS.jsonl [--letters letter.data.gz] [--tags MODEL --tagged DOCS.spacy]
-        [--names ../organisations] [--sequences 50]
+        [--names ../organisations] [--sequences 20]
 
 Of each model some sequences of a part that it was not trained on, drawn at random. Letters are learnt here, from
 fold 0; a tagger and the names of organisations were trained before. Every row of METRICS.jsonl is made once; a model
@@ -44,7 +44,7 @@ def main(  # wide: a model of each kind
     tagged: Annotated[Optional[Path], typer.Option(help="docs for it")] = None,
     names: Annotated[Optional[Path], typer.Option(help="the project of the names, with what it has trained")] = None,
     seed: Annotated[int, typer.Option(help="of the names")] = 0,
-    sequences: Annotated[int, typer.Option(help="of each model")] = 50,
+    sequences: Annotated[int, typer.Option(help="of each model")] = 20,
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
