@@ -145,10 +145,10 @@ def with_paths(config: Config, paths: Dict[str, Path]) -> Config:
     "dev_corpus". RAISES ValueError [HS151]."""
     config = config.copy()
     for name, path in paths.items():
+        place = config.get("training", {}).get(name, name)
         block: Any = config
-        place = config["training"][name]
         for key in place.split("."):
-            block = block[key]
+            block = block.get(key, {})
         if "path" not in block:
             raise ValueError(Errors.HS151.format(corpus=place))
         variable = VARIABLE.fullmatch(str(block["path"]))

@@ -137,3 +137,18 @@ def test_words_are_not_searched(tmp_path):
     code, output = run("find-errors", "words", corpus, "-o", tmp_path / "out", "-k", "2")
     assert code == 1 and "[HS107]" in output and "segmented_corpus.v1" in output
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text, said", [
+    ("[nlp\nlang = 'en'\n", r"[HS172] This cannot be read: {path}: Config validation error"),
+    ('[nlp]\nlang = "en"\npipeline = []\n[components]\n[initialize]\ncomponents = {}\n', "[HS151] The corpus [dev_corpus]"),
+    (None, "{path}"),
+])  # fmt: skip
+def test_a_broken_config(text, said, tmp_path):
+    """Its file is named."""
+    path = tmp_path / "broken.cfg"
+    if text is not None:
+        path.write_text(text, encoding="utf8")
+    corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:4])
+    code, output = run("find-errors", path, corpus, "-o", tmp_path / "out", "-k", "2")
+    assert code == 1 and said.format(path=path).replace(" ", "") in output.replace(" ", ""), output

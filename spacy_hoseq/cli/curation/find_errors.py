@@ -68,7 +68,7 @@ def find_errors_cli(
     import_code(code)
     overrides = parse_config_overrides(context.args)
     if config.endswith(".cfg"):
-        settings = load_config(config, overrides=overrides, interpolate=False)
+        settings = config_at(config, overrides)
     else:
         settings = Config().from_str(recipe(config, lang), overrides=overrides, interpolate=False)
     vocab = spacy.blank(checked(settings.get("nlp", {}).get("lang", ""))).vocab
@@ -95,6 +95,15 @@ def find_errors_cli(
         f"look at {page}; answer in {tasks}; "
         f"python -m spacy hoseq correct {corpus} {tasks} -o CORRECTED.spacy"
     )
+
+
+def config_at(path: str, overrides: Dict[str, Any]) -> Config:
+    """RAISES ValueError [HS172]: it is no config."""
+    try:
+        return load_config(path, overrides=overrides, interpolate=False)
+    except ValueError as error:
+        expected = "a config of `spacy train`"
+        raise ValueError(Errors.HS172.format(actual=f"{path}: {error}", expected=expected)) from error
 
 
 @hoseq_cli.command("correct", failed="Nothing written")
