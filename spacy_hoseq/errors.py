@@ -166,7 +166,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "Cannot read {path}, line {line}: found {actual}, expected {expected}. Mend the file, or convert it with "
         "`python -m spacy hoseq convert`, which goes on with what can be read and lists the rest."
     )
-    HS074 = "Nothing to read at {path}: {problem}. Looked for files with these endings: {suffixes} (and .gz)."
+    HS074 = "Nothing to read at {path}: {problem}. Looked for files with these endings: {suffixes}."
     HS075 = (
         "Columns must be numbers from 1 (0: there is none, -1: the last), each used once, and there must be one of "
         "words; got words {word}, tags {tag}, entities {entity}."

@@ -29,6 +29,7 @@ from .sentences import Problem
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
+PACKED = " (and .gz)"  # of endings, in messages
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -55,7 +56,7 @@ def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Pa
     if not files:
         problem = "the folder has no such file" if path.is_dir() else NEITHER
         raise ValueError(
-            Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes))
+            Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes) + PACKED)
         )
     return sorted(files, key=lambda file: natural_order(file.relative_to(path)))
 

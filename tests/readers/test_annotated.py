@@ -182,5 +182,5 @@ def test_corpora_without_files(tmp_path):
     (tmp_path / "notes.txt").write_text("They tag it.", encoding="utf8")
     paths = {tmp_path: "of this kind", tmp_path / "notes.txt": "of this kind", tmp_path / "no.spacy": "neither"}
     for path, problem in paths.items():
-        with pytest.raises(ValueError, match=rf"\[HS074\].*{problem}.*\.spacy"):
+        with pytest.raises(ValueError, match=rf"\[HS074\].*{problem}.*\.spacy\.$"):
             spacy_files(path)

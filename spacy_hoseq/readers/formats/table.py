@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Sequence
 
 from ...errors import Errors
-from ..files import has_ending
+from ..files import PACKED, has_ending
 from ..sentences import Items
 from .columns import Columns, check_columns, read_columns
 from .conllu import read_conllu
@@ -83,7 +83,7 @@ def mixed_format(
                 Errors.HS074.format(
                     path=path,
                     problem="the ending does not tell the format (--format)",
-                    suffixes=", ".join(forms),
+                    suffixes=", ".join(forms) + PACKED,
                 )
             )
         return form.read(path, encodings)
