@@ -220,3 +220,16 @@ def test_every_command_that_writes_is_looked_at():
     """`apply` says it in its own words."""
     writing = {name for name in COMMANDS if any(each.name == "output" for each in options_of(name))}
     assert {*BELOW_A_FILE} | {"apply"} >= writing
+
+
+@pytest.mark.parametrize("arguments", [
+    ["convert", "", "-o", "x.spacy"],
+    ["convert", "x.conllu", "-o", ""],
+    ["apply", "en", "x.txt", "", "-o", "out"],
+    ["apply", "", "x.txt", "-o", "out"],
+    ["find-errors", "crf", "", "-o", "out"],
+    ["report", "", "x.spacy", "-o", "out"],
+])  # fmt: skip
+def test_empty_paths_are_no_current_folder(arguments):
+    result = CliRunner().invoke(hoseq_cli, arguments, env={"COLUMNS": "300"})
+    assert result.exit_code == 2 and "[HS108]" in result.output, result.output
