@@ -16,13 +16,13 @@ import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import get_package_path, import_file, is_package, load_model_from_config
+from spacy.util import get_package_path, is_package, load_model_from_config
 from thinc.api import Config
 
 from ..arrays import Floats32
 from ..components import SequenceComponent
 from ..errors import Errors
-from ..pipelines import found_at, load_found, load_from
+from ..pipelines import found_at, load_found, load_from, run_code
 from .columns import Annotated, Chunks
 
 Source = Union[str, Path, bytes]
@@ -155,13 +155,7 @@ def once(key: str, load: Callable[[], Loaded]) -> Loaded:
 def load_pipeline(source: Source, exclude: "tuple[str, ...]", code: Optional[str]) -> Language:
     """source: a folder, a package, "en", "zh", or what `nlp.to_bytes()` gives. RAISES ValueError
     [HS160]."""
-    try:
-        if code is not None:
-            import_file("python_code", code)
-    except Exception as error:
-        raise ValueError(
-            Errors.HS172.format(actual=f"{code}: {error!r}", expected="Python code that runs")
-        ) from error
+    run_code(code)
     if not isinstance(source, bytes):
         return load_found(str(source), exclude=exclude)
     if source.startswith(PACKED):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 import typer
-from spacy.cli._util import import_code
 from tqdm import tqdm
 from wasabi import msg, table
 
@@ -19,7 +18,7 @@ from ..compaction.pipeline import (
     save_compact,
     within,
 )
-from ..pipelines import load_from
+from ..pipelines import load_from, run_code
 from .app import hoseq_cli, then
 from .files import FORCE
 
@@ -70,7 +69,7 @@ def compact_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    import_code(code)
+    run_code(code)
     output = model if output is None else output
     check_output(output, overwrite=force)
     nlp = load_from(model)

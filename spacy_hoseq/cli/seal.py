@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Optional
 
 import typer
-from spacy.cli._util import import_code
 from wasabi import msg
 
 from ..components.digest import FILES, write_digests
-from ..pipelines import load_from
+from ..pipelines import load_from, run_code
 from .app import hoseq_cli, then
 
 
@@ -30,7 +29,7 @@ def seal_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    import_code(code)
+    run_code(code)
     write_digests(model)
     try:
         load_from(model)

@@ -10,7 +10,13 @@ from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.pipeline import AttributeRuler
 from spacy.strings import StringStore
-from spacy.util import get_package_path, is_package, load_config, load_model_from_config
+from spacy.util import (
+    get_package_path,
+    import_file,
+    is_package,
+    load_config,
+    load_model_from_config,
+)
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
@@ -85,6 +91,17 @@ def load_found(name: Union[str, Path], **settings: object) -> Language:
     """As the command line does: a folder comes before a pipeline of the package of the same
     name."""
     return load_from(found_at(str(name)), **settings)
+
+
+def run_code(path: Union[str, Path, None]) -> None:
+    """Run the Python file that a pipeline needs; None = it needs none. RAISES ValueError [HS172]:
+    it is none, or fails."""
+    try:
+        if path is not None:
+            import_file("python_code", path)
+    except Exception as error:
+        expected = "Python code that runs, in a file with the ending .py"
+        raise ValueError(Errors.HS172.format(actual=f"{path}: {error!r}", expected=expected)) from error
 
 
 def load_from(place: Union[str, Path], **settings: Any) -> Language:

@@ -141,7 +141,7 @@ def test_words_are_not_searched(tmp_path):
 
 @pytest.mark.parametrize("text, said", [
     ("[nlp\nlang = 'en'\n", r"[HS172] This cannot be read: {path}: Config validation error"),
-    ('[nlp]\nlang = "en"\npipeline = []\n[components]\n[initialize]\ncomponents = {}\n', "[HS151] The corpus [dev_corpus]"),
+    ('[nlp]\nlang = "en"\npipeline = []\n[components]\n[initialize]\ncomponents = {}\n', "[HS151] The corpus [dev"),
     (None, "{path}"),
 ])  # fmt: skip
 def test_a_broken_config(text, said, tmp_path):

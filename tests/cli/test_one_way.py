@@ -233,3 +233,22 @@ def test_every_command_that_writes_is_looked_at():
 def test_empty_paths_are_no_current_folder(arguments):
     result = CliRunner().invoke(hoseq_cli, arguments, env={"COLUMNS": "300"})
     assert result.exit_code == 2 and "[HS108]" in result.output, result.output
+
+
+@pytest.mark.parametrize("text", ["raise KeyError('x')", "a b", None])
+@pytest.mark.parametrize("command", ["explain", "calibrate", "seal"])
+def test_errors_of_code_are_told(command, text, tmp_path):
+    """As `apply` does: with the file, and the kind of the error."""
+    path = tmp_path / "code.py"
+    if text is not None:
+        path.write_text(text, encoding="utf8")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "dev.spacy").touch()
+    rest = {
+        "explain": ["en", "a text"],
+        "calibrate": [tmp_path / "model", tmp_path / "dev.spacy", "-o", tmp_path / "out"],
+        "seal": [tmp_path / "model"],
+    }[command]
+    result = CliRunner().invoke(hoseq_cli, [command, *map(str, rest), "--code", str(path)], env={"COLUMNS": "300"})
+    kind = {None: "FileNotFoundError", "a b": "SyntaxError"}.get(text, "KeyError")
+    assert result.exit_code == 1 and "[HS172]" in result.output and kind in result.output, result.output

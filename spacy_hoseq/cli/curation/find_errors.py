@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, Optional
 import spacy
 import srsly
 import typer
-from spacy.cli._util import import_code, parse_config_overrides
+from spacy.cli._util import parse_config_overrides
 from spacy.tokens import DocBin
 from spacy.util import load_config
 from thinc.api import Config
@@ -17,6 +17,7 @@ from wasabi import msg
 from ...curation.corrections import corrected
 from ...curation.findings import find_errors
 from ...errors import Errors
+from ...pipelines import run_code
 from ...readers.annotated import read_docs, spacy_files
 from ...readers.files import json_entries, read_lines
 from ...readers.sentences import Problem
@@ -65,7 +66,7 @@ def find_errors_cli(
     """
     tasks = output / "findings.jsonl"
     check_free(tasks, force)
-    import_code(code)
+    run_code(code)
     overrides = parse_config_overrides(context.args)
     if config.endswith(".cfg"):
         settings = config_at(config, overrides)

@@ -5,14 +5,13 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import srsly
 import typer
-from spacy.cli._util import import_code
 from spacy.tokens import Doc, DocBin, SpanGroup
 from spacy.util import minibatch
 from wasabi import msg
 
 from ...curation.selection import BATCH, Doubts, doubtful_tokens, doubts_of, select
 from ...errors import Errors
-from ...pipelines import load_found
+from ...pipelines import load_found, run_code
 from ...readers.files import find_files
 from ...readers.sentences import Problem
 from ..app import hoseq_cli, then
@@ -61,7 +60,7 @@ def select_cli(
 
     DOCS: docs/tasks/select.md
     """
-    import_code(code)
+    run_code(code)
     if output.suffix not in (".jsonl", ".spacy"):
         raise ValueError(Errors.HS155.format(path=output))
     check_free(output, force)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 import typer
-from spacy.cli._util import import_code
 from wasabi import msg, table
 
 from ...compaction.pipeline import check_output, dev_examples, save_compact
 from ...inspection.calibration import Calibration, calibrate
-from ...pipelines import load_found
+from ...pipelines import load_found, run_code
 from ...reporting.reliability import draw_calibration
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free
@@ -52,7 +51,7 @@ def calibrate_cli(
 
     DOCS: docs/tasks/how-sure.md
     """
-    import_code(code)
+    run_code(code)
     check_output(output, overwrite=force)
     nlp = load_found(model)
     if picture:

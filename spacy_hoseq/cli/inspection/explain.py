@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 import typer
-from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
 
 from ...errors import Errors
 from ...inspection.accounts import Account, accounts, as_data, explained, words_among
+from ...pipelines import run_code
 from ...reporting.explanation import account_text, explanation_page
 from ...reporting.pages import uncalibrated
 from ..app import hoseq_cli, then
@@ -52,7 +52,7 @@ def explain_cli(
     DOCS: docs/tasks/why.md
     """
     check_free(output, force)
-    import_code(code)
+    run_code(code)
     nlp = pipeline_of(model)
     names = having(nlp, explained(nlp, component or None), against)
     docs = [nlp(part) for part in texts_of(text)]

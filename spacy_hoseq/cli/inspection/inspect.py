@@ -6,13 +6,12 @@ from typing import List, Optional, Union
 
 import srsly
 import typer
-from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
 
 from ...inspection.weights import NAMES, Table, inspected, names_in
-from ...pipelines import found_at
+from ...pipelines import found_at, run_code
 from ...readers.annotated import read_docs, spacy_files
 from ...reporting.inspection import as_data, inspection_page, inspection_text
 from ..app import hoseq_cli, then
@@ -47,7 +46,7 @@ def inspect_cli(
     DOCS: docs/tasks/why.md
     """
     check_free(output, force)
-    import_code(code)
+    run_code(code)
     nlp = pipeline_of(model)
     docs = [] if corpus is None else read_by(nlp, corpus, limit)
     names = names_beside(model)

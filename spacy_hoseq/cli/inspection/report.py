@@ -6,12 +6,11 @@ from typing import Optional
 
 import srsly
 import typer
-from spacy.cli._util import import_code
 from wasabi import msg
 
 from ...errors import Errors
 from ...inspection.reading import own_components
-from ...pipelines import load_found
+from ...pipelines import load_found, run_code
 from ...readers.annotated import read_docs, spacy_files
 from ...reporting.report import as_json, as_markdown, as_page, examples_in, report
 from ..app import hoseq_cli, then
@@ -51,7 +50,7 @@ def report_cli(
     """
     page = output / "report.html"
     check_free(page, force)
-    import_code(code)
+    run_code(code)
     if curve and train is None:
         raise ValueError(Errors.HS156)
     nlp = load_found(model)

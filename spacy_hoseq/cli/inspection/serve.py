@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import List, Optional
 
 import typer
-from spacy.cli._util import import_code
 from wasabi import msg
 
 from ...errors import Errors
+from ...pipelines import run_code
 from ..app import hoseq_cli, then
 from ..tag import pipeline_of
 
@@ -45,7 +45,7 @@ def serve_cli(
 
     DOCS: docs/tasks/why.md
     """
-    import_code(code)
+    run_code(code)
     try:
         from ...reporting.serving import server
         from ...reporting.serving.application import application
