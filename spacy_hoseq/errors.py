@@ -271,7 +271,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "The config learns to cut texts into words ({reader}), where no annotation of words can be doubted. Give one "
         "for labels of words or spans: tags, morphology, lemmas, sentences, chunks or entities, as the recipe `crf`."
     )
-    HS108 = "The path is empty, which would stand for the current folder. Give a path (`.` for the current folder)."
     HS110 = (
         "No metric to keep: {missing} not among the numbers that the development corpus gives ({known}). Give a corpus "
         "annotated with what the pipeline predicts, or a metric of these (--metric)."

@@ -9,7 +9,6 @@ from spacy.cli._util import app
 from typer.core import TyperCommand
 from wasabi import msg
 
-from ..errors import Errors
 from .old_spellings import modern
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -34,10 +33,6 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
 All after `python -m spacy`; `--help` after any of them says more."""
 
 NOTHING = "nothing is written"
-# arguments and options that are paths
-PLACES = (
-    "model", "inputs", "output", "config", "input_path", "output_path", "corpus", "answers", "data", "dev", "pool",
-)  # fmt: skip
 INTERRUPTED = 130  # exit status
 
 
@@ -49,13 +44,7 @@ class Command(TyperCommand):
     interrupted: str
 
     def parse_args(self, ctx: typer.Context, args: List[str]) -> List[str]:  # type: ignore[override, unused-ignore]
-        args = modern(self, args)
-        given, _, _ = self.make_parser(ctx).parse_args([*args])
-        for param in self.params:
-            value = given.get(str(param.name))
-            if param.name in PLACES and "" in (value if isinstance(value, (list, tuple)) else [value]):
-                raise typer.BadParameter(Errors.HS108, ctx=ctx, param=param)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, modern(self, args))
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override, unused-ignore]
         try:

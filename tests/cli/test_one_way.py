@@ -222,19 +222,6 @@ def test_every_command_that_writes_is_looked_at():
     assert {*BELOW_A_FILE} | {"apply"} >= writing
 
 
-@pytest.mark.parametrize("arguments", [
-    ["convert", "", "-o", "x.spacy"],
-    ["convert", "x.conllu", "-o", ""],
-    ["apply", "en", "x.txt", "", "-o", "out"],
-    ["apply", "", "x.txt", "-o", "out"],
-    ["find-errors", "crf", "", "-o", "out"],
-    ["report", "", "x.spacy", "-o", "out"],
-])  # fmt: skip
-def test_empty_paths_are_no_current_folder(arguments):
-    result = CliRunner().invoke(hoseq_cli, arguments, env={"COLUMNS": "300"})
-    assert result.exit_code == 2 and "[HS108]" in result.output, result.output
-
-
 @pytest.mark.parametrize("text", ["raise KeyError('x')", "a b", None])
 @pytest.mark.parametrize("command", ["explain", "calibrate", "seal"])
 def test_errors_of_code_are_told(command, text, tmp_path):
