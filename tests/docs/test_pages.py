@@ -211,6 +211,12 @@ def registered(registry):
     }
 
 
+def test_no_page_has_two_versions():
+    """Marks that git leaves where two changes meet."""
+    marks = re.compile(r"^(<{7} |>{7} |={7}$)", re.MULTILINE)
+    assert not [page for page, text in PAGES.items() if marks.search(text)]
+
+
 def test_ready_made_templates():
     """All are listed; and a message."""
     _, message = blocks("docs/reference/templates.md", "text")
