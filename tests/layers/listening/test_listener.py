@@ -151,7 +151,7 @@ def test_factor_of_the_gradient(factor):
 
 
 class Component:
-    name, labels, cfg, decoder = "x", tuple(LABELS), {"tag_dictionary": {}}, staticmethod(decode_exact)
+    name, labels, limits_words, decoder = "x", tuple(LABELS), False, staticmethod(decode_exact)
 
 
 @pytest.mark.parametrize("output", ["marginals", "one_best"])
