@@ -2,7 +2,7 @@
 
     python collect.py METRICS [--organisations ../organisations/metrics/org]
 
-METRICS/learners.jsonl: letters, a row for each learner, order and fold. METRICS/organisations.jsonl: names of
+METRICS/learners.jsonl: letters, a row for each learner, order and fold. METRICS/organisations.jsonl.gz: names of
 organisations, a row for each corpus, system and seed. What was not measured is left out.
 """
 
@@ -42,13 +42,14 @@ OF_LEARNER = (
 
 
 def main(metrics: Path, organisations: Path = Path("../organisations/metrics/org")) -> None:
-    for name, rows in (
-        ("learners", list(learners(metrics))),
-        ("organisations", list(names(organisations))),
-    ):
-        if rows:
-            srsly.write_jsonl(metrics / f"{name}.jsonl", rows)
-            msg.good(f"{len(rows)} rows: {metrics / name}.jsonl")
+    found = list(learners(metrics))
+    if found:
+        srsly.write_jsonl(metrics / "learners.jsonl", found)
+        msg.good(f"{len(found)} rows: {metrics / 'learners.jsonl'}")
+    found = list(names(organisations))
+    if found:
+        srsly.write_gzip_jsonl(metrics / "organisations.jsonl.gz", found)
+        msg.good(f"{len(found)} rows: {metrics / 'organisations.jsonl.gz'}")
 
 
 def learners(metrics: Path) -> Iterator[Dict[str, Any]]:

@@ -25,6 +25,11 @@ EASIEST = "easiest_first"
 WIDTH = 0.5  # of the recipe; other widths are tuned beside it
 PAPER_NAMES = {"best tags": "CRF + CRF", "marginals": "CRF + CRF-MF", "joint": "CRF + CRF-BP"}
 OURS_OF_PAPER = {"CRF": "SHO-CRF", "perceptron, dual decomposition": "dual decomposition"}
+READ: Dict[str, Callable[[Path], Any]] = {
+    ".json": srsly.read_json,
+    ".jsonl": lambda path: list(srsly.read_jsonl(path)),
+    ".gz": lambda path: list(srsly.read_gzip_jsonl(path)),
+}
 # Of names, the weaker before the stronger idea: each column of differences has those that come later.
 NAME_SYSTEMS = ("low order", "reranked", "reranked, literature's features", "reranked, both", "patterns")
 EXPECTED = ", by probability"
@@ -53,7 +58,7 @@ def main(
         "segments": (metrics / "segments.jsonl", segments_table),
         "learners": (metrics / "learners.jsonl", learners_table),
         "amounts": (metrics / "amounts.jsonl", amounts_table),
-        "organisations": (metrics / "organisations.jsonl", organisations_table),
+        "organisations": (metrics / "organisations.jsonl.gz", organisations_table),
         "groups": (metrics / "groups.jsonl", groups_table),
         "dual": (metrics / "letters.jsonl", dual_table),
         "approximate": (metrics / "letters.jsonl", approximate_table),
@@ -62,8 +67,7 @@ def main(
         text = page.read_text(encoding="utf8")
         for name, (source, table) in tables.items():
             if f"<!-- begin {name} -->" in text and source.exists():
-                data = list(srsly.read_jsonl(source)) if source.suffix == ".jsonl" else srsly.read_json(source)
-                text = filled(text, name, *table(data))
+                text = filled(text, name, *table(READ[source.suffix](source)))
         if output.resolve() != pages.resolve():
             shutil.copy(page, output)
         (output / page.name).write_text(text, encoding="utf8")

@@ -24,7 +24,7 @@ def test_rows_are_gathered(tmp_path):
     collect.main(tmp_path, organisations=tmp_path / "org")
     (letters,) = srsly.read_jsonl(tmp_path / "learners.jsonl")
     assert letters == {"learner": "CRF", **{name: run[name] for name in collect.OF_LEARNER}}
-    (names,) = srsly.read_jsonl(tmp_path / "organisations.jsonl")
+    (names,) = srsly.read_gzip_jsonl(tmp_path / "organisations.jsonl.gz")
     assert names == {
         "corpus": "pfr",
         "system": "reranked, by probability",
