@@ -175,12 +175,16 @@ def messages(group: Any) -> Iterator[Tuple[str, str]]:
         yield code, re.sub(r"([*_<>\[\]#|])", r"\\\1", re.sub(r"!r\}", "}", text))
 
 
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Whether the package has it: code of an experiment may have been run in this process, too."""
+    return function.__module__.partition(".")[0] == PACKAGE.name
+
+
 def template_sets() -> List[Tuple[str, str, str]]:
     """(registered name, number of templates, what for) of all ready-made sets of templates."""
     rows = []
-    for name in sorted(spacy.registry.misc.get_all()):
-        if re.fullmatch(r"spacy_hoseq\.\w+_templates\.v\d", name):
-            function = registered(name)
+    for name, function in sorted(spacy.registry.misc.get_all().items()):
+        if re.fullmatch(r"spacy_hoseq\.\w+_templates\.v\d", name) and is_ours(function):
             classes = {"classes": 4} if "classes" in parameters(function) else {}
             rows.append(
                 (
@@ -212,5 +216,5 @@ def names() -> List[Tuple[str, str, str]]:
         (f"`{name}`", f"`{registry}`", first_sentence(function))
         for registry in REGISTRIES
         for name, function in sorted(getattr(spacy.registry, registry).get_all().items())
-        if name.startswith(f"{PACKAGE.name}.") and "_templates." not in name
+        if is_ours(function) and "_templates." not in name
     ]
