@@ -177,7 +177,7 @@ def messages(group: Any) -> Iterator[Tuple[str, str]]:
 
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether the package has it: code of an experiment may have been run in this process, too."""
-    return function.__module__.partition(".")[0] == PACKAGE.name
+    return str(function.__module__).partition(".")[0] == PACKAGE.name  # code run from a page: None
 
 
 def template_sets() -> List[Tuple[str, str, str]]:
