@@ -5,7 +5,8 @@
 
 Every training is a line of the output, and is not done again. All systems see the same Docs of ten sentences in 100
 batches an epoch, in an order that the seed gives, and are measured after the last epoch, on text that they were not
-trained on. p: McNemar's test on all tasks of a corpus together; of chunks, the paired bootstrap over sentences.
+trained on. p: McNemar's test on all tasks of a corpus together; of chunks, the paired bootstrap over sentences. A word
+or sentence counts once, whatever the number of seeds.
 """
 
 import gzip
@@ -34,9 +35,10 @@ from spacy_hoseq.readers.annotated import case_augmenter
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
 from spacy_hoseq.reporting.scores import counts, items_of
-from spacy_hoseq.reporting.significance import f_score, mcnemar, paired_bootstrap
+from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
 
 from .page import show, write_table
+from .runs import compared, cost_ratios, mask_of, over_seeds
 from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
 
 NEWS = Task("tagger", "en", ("conll2000/train.txt", ""), 0, (1,))
@@ -287,27 +289,21 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             if not runs:
                 continue
             before = [base[row["task"], row["seed"]] for row in runs]
-            a, b, known = (
-                np.array([c == "1" for row in part for c in row[key]])
-                for part, key in ((before, "right"), (runs, "right"), (runs, "known"))
-            )
-            test = mcnemar(a, b)
-            change = [f"{(~b).sum() / (~a).sum() - 1:+.1%}", f"+{test.gained} -{test.lost}", f"{test.p:.2g}"]
-            ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
+            right, known = (mask_of(runs, key) for key in ("right", "known"))
             tasks = {row["task"] for row in runs}
             where = corpus if corpus in tasks else f"{corpus}, {len(tasks)} of {len(TENTHS)} tenths"
             yield [
                 f"{where}: {system}",
-                f"{b.mean():.2%}",
+                f"{right.mean():.2%}",
                 ", ".join(f"{errors:,}" for errors in errors_of(runs)),
-                *(change if system != BASE else [""] * 3),
-                f"{b[~known].mean():.1%}",
-                *(f"{ratio:.2f}x" for ratio in ratios),
+                *(compared(before, runs) if system != BASE else [""] * 3),
+                f"{right[~known].mean():.1%}",
+                *cost_ratios(before, runs),
             ]
 
 
 def table_of_accurate(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
-    """Changes of the recipe `accurate`. Gained, lost and p are those of the first seed."""
+    """Changes of the recipe `accurate`."""
     for corpus in ("English web", GENRES):
         mine = {(row["system"], row["seed"]): row for row in rows if row["task"] == corpus}
         for system in [each for each in SYSTEMS if each.startswith("accurate") and "no classes" not in each]:
@@ -315,16 +311,12 @@ def table_of_accurate(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             if not runs:
                 continue
             before = [mine["accurate", row["seed"]] for row in runs]
-            test = mcnemar(*(np.array([c == "1" for c in part[0]["right"]]) for part in (before, runs)))
-            wrong, wrong_before = (np.array([row["right"].count("0") for row in part]) for part in (runs, before))
-            ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
-            change = [f"{wrong.sum() / wrong_before.sum() - 1:+.1%}", f"+{test.gained} -{test.lost}", f"{test.p:.2g}"]
             yield [
                 f"{corpus}: {system}",
-                f"{1 - wrong.mean() / len(runs[0]['right']):.2%}",
-                ", ".join(f"{errors:,}" for errors in wrong),
-                *(change if system != "accurate" else [""] * 3),
-                *(f"{ratio:.2f}x" for ratio in ratios),
+                f"{mask_of(runs, 'right').mean():.2%}",
+                ", ".join(f"{row['right'].count('0'):,}" for row in runs),
+                *(compared(before, runs) if system != "accurate" else [""] * 3),
+                *cost_ratios(before, runs),
             ]
 
 
@@ -344,19 +336,17 @@ def table_of_chunks(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
         if not runs:
             continue
         before = [base[row["task"], row["seed"]] for row in runs]
-        a, b = (np.concatenate([np.array(row["chunks"], float) for row in part]) for part in (before, runs))
+        a, b = (over_seeds(part, lambda row: np.array(row["chunks"], float)) for part in (before, runs))
         of_each = [float(f_score(np.array(row["chunks"], float).sum(axis=0, keepdims=True))[0]) for row in runs]
         f, f_before = (float(f_score(each.sum(axis=0, keepdims=True))[0]) for each in (b, a))
-        compared = [f"{100 * (f - f_before):+.2f}", f"{paired_bootstrap(a, b, f_score).p:.2g}"]
-        right = "".join(row["right"] for row in runs)
-        ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
+        change = [f"{100 * (f - f_before):+.2f}", f"{paired_bootstrap(a, b, f_score).p:.2g}"]
         yield [
             system,
             f"{100 * f:.2f}",
             ", ".join(f"{100 * each:.2f}" for each in of_each),
-            *(compared if system != BASE_CHUNKS else ["", ""]),
-            f"{right.count('1') / len(right):.2%}",
-            *(f"{ratio:.2f}x" for ratio in ratios),
+            *(change if system != BASE_CHUNKS else ["", ""]),
+            f"{mask_of(runs, 'right').mean():.2%}",
+            *cost_ratios(before, runs),
         ]
 
 

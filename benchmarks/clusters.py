@@ -27,9 +27,9 @@ from wasabi import msg
 from spacy_hoseq.cli.clusters import lines
 from spacy_hoseq.lexicons import bigrams_of, exchange_words
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.reporting.significance import mcnemar
 
 from .page import show, write_table
+from .runs import compared, mask_of
 from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences, without_dictionary
 
 SYSTEMS: Dict[str, Tuple[int, int, bool]] = {  # numbers of clusters of two columns (0: none), lexicon
@@ -198,22 +198,15 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             recipes = [row for row in mine if row["system"] == "recipe" and (row["task"], row["seed"]) in of_system]
             if not recipes:
                 continue
-            both = [(row, of_system[row["task"], row["seed"]]) for row in recipes]
-            before, known = (np.array([c == "1" for row in recipes for c in row[key]]) for key in ("right", "known"))
-            after = np.array([c == "1" for _, row in both for c in row["right"]])
-            errors = [row["right"].count("0") for _, row in both]
-            change = (~after).sum() / (~before).sum() - 1
-            test = mcnemar(before, after)
-            compared = system != "recipe"
+            runs = [of_system[row["task"], row["seed"]] for row in recipes]
+            right, known = mask_of(runs, "right"), mask_of(recipes, "known")
             yield [
-                f"{name}, {len(after) // len(both):,} words",
+                f"{name}, {len(right) // len(runs):,} words",
                 system,
-                ", ".join(map(str, errors)),
-                f"{change:+.1%}" if compared else "",
-                f"+{test.gained} -{test.lost}" if compared else "",
-                f"{test.p:.2g}" if compared else "",
-                f"{after[~known].mean():.1%}",
-                f"{np.mean([row['seconds'] for _, row in both]):.0f} s",
+                ", ".join(str(row["right"].count("0")) for row in runs),
+                *(compared(recipes, runs) if system != "recipe" else [""] * 3),
+                f"{right[~known].mean():.1%}",
+                f"{np.mean([row['seconds'] for row in runs]):.0f} s",
             ]
 
 

@@ -30,11 +30,11 @@ from spacy_hoseq.features.template_sets import GUIDE_TAGS
 from spacy_hoseq.lexicons import bigrams_of, exchange_words
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.reporting.significance import mcnemar
 
 from .ablations import N_BATCHES, PASSES, blank_of, docs_of
 from .clusters import MIN_COUNT, SWEEPS
 from .page import show, write_table
+from .runs import compared, cost_ratios, mask_of
 from .sizes_corpora import Rows, Task, sentences, without_dictionary
 
 DAILY = Task("tagger", "zh", ("zh_pfr/train.tsv.gz", "zh_pfr/dev.tsv"), 0, (1,))
@@ -268,19 +268,13 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             if not runs:
                 continue
             before = [base[row["seed"]] for row in runs]
-            a, b, known = (
-                np.array([c == "1" for row in part for c in row[key]])
-                for part, key in ((before, "right"), (runs, "right"), (runs, "known"))
-            )
-            test = mcnemar(a, b)
-            change = [f"{(~b).sum() / (~a).sum() - 1:+.1%}", f"+{test.gained} -{test.lost}", f"{test.p:.2g}"]
-            ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
+            right, known = (mask_of(runs, key) for key in ("right", "known"))
             yield [
                 f"{name}: {system}",
                 ", ".join(str(row["right"].count("0")) for row in runs),
-                *(change if system != "recipe" else [""] * 3),
-                f"{b[~known].mean():.1%}",
-                *(f"{ratio:.2f}x" for ratio in ratios),
+                *(compared(before, runs) if system != "recipe" else [""] * 3),
+                f"{right[~known].mean():.1%}",
+                *cost_ratios(before, runs),
             ]
 
 

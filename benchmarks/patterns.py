@@ -5,8 +5,9 @@
 
 CORPUS: a folder with train.spacy and test.spacy, such as corpus/ctb_sdp and corpus/ud_chinese of the project, after the
 name of the tag set that its rules have. Every run is a line of the output file, and is not done again. Measured after
-the last epoch. p: McNemar's test on both corpora and all seeds together. The first learner is that of the seed paper
-(Qian & Liu, "Chinese POS Tagging"): its low-order features, and the averaged perceptron in ten iterations.
+the last epoch. p: McNemar's test on the words of both corpora; a word counts once, whatever the number of seeds. The
+first learner is that of the seed paper (Qian & Liu, "Chinese POS Tagging"): its low-order features, and the averaged
+perceptron in ten iterations.
 """
 
 import contextlib
@@ -17,20 +18,18 @@ import time
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-import numpy as np
 import spacy
 import srsly
 import typer
-from numpy.typing import NDArray
 from spacy.cli.train import train
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.reporting.significance import mcnemar
 
 from .page import show, write_table
+from .runs import compared, cost_ratios
 from .sizes_corpora import without_dictionary
 
 LOW = "low order"
@@ -78,9 +77,9 @@ def main(
     output.parent.mkdir(parents=True, exist_ok=True)
     named = dict(item.split("=", 1) for item in corpora)
     for run_of in itertools.product(range(seeds), learner or LEARNERS, named, system or SYSTEMS):
-        key = dict(zip(("seed", "learner", "corpus", "system"), run_of, strict=True))
+        key = dict(zip(("seed", "learner", "task", "system"), run_of, strict=True))
         if not any(key.items() <= row.items() for row in rows):
-            rows.append({**key, **run(Path(named[key["corpus"]]), **key)})
+            rows.append({**key, **run(Path(named[key["task"]]), **key)})
             srsly.write_jsonl(output, rows)
             seconds = f"{rows[-1]['training']:.0f} s, {rows[-1]['tagging']:.3f} s"
             msg.text(f"{', '.join(map(str, key.values()))}: {rows[-1]['right'].count('0')} errors, {seconds}")
@@ -91,7 +90,7 @@ def main(
         write_table(page, "patterns", header, cells)
 
 
-def run(folder: Path, learner: str, corpus: str, system: str, seed: int) -> Dict[str, Any]:
+def run(folder: Path, learner: str, task: str, system: str, seed: int) -> Dict[str, Any]:
     """Which words of the test part are right, processor time of training and of tagging it."""
     paths = {f"paths.{part}": str(folder / f"{part}.spacy") for part in ("train", "dev")}
     settings = {**paths, **QUIET, **LEARNERS[learner], "system.seed": seed}
@@ -99,7 +98,7 @@ def run(folder: Path, learner: str, corpus: str, system: str, seed: int) -> Dict
         file = Path(output) / "config.cfg"
         without_dictionary(recipe("tagger", "zh")).to_disk(file)
         start = time.process_time()
-        train(file, Path(output), overrides={**settings, f"{TAGGER}.model.patterns": patterns(system, corpus)})
+        train(file, Path(output), overrides={**settings, f"{TAGGER}.model.patterns": patterns(system, task)})
         training = time.process_time() - start
         nlp = spacy.load(Path(output) / "model-last")
     right, tagging = tagged(nlp, folder / "test.spacy")
@@ -130,32 +129,20 @@ def patterns(system: str, tag_set: str) -> Optional[Dict[str, Any]]:
 
 def table(rows: List[Dict[str, Any]], corpora: List[str]) -> Iterator[List[str]]:
     """All are compared with the low order of the same learner, corpus and seed."""
-    low = {(row["learner"], row["corpus"], row["seed"]): row for row in rows if row["system"] == LOW}
+    low = {(row["learner"], row["task"], row["seed"]): row for row in rows if row["system"] == LOW}
     for learner, system in ((learner, system) for learner in LEARNERS for system in SYSTEMS):
         runs = [row for row in rows if (row["learner"], row["system"]) == (learner, system)]
         if not runs:
             continue
-        before = [low[learner, row["corpus"], row["seed"]] for row in runs]
+        before = [low[learner, row["task"], row["seed"]] for row in runs]
         cells = []
         for name in corpora:
-            at = [i for i, row in enumerate(runs) if row["corpus"] == name]
+            at = [i for i, row in enumerate(runs) if row["task"] == name]
             errors = ", ".join(str(runs[i]["right"].count("0")) for i in at)
-            a, b = (_right([part[i] for i in at]) for part in (before, runs))
-            cells += [errors, _change(a, b) if system != LOW else ""]
-        a, b = _right(before), _right(runs)
-        test = mcnemar(a, b)
-        cells += [_change(a, b), f"+{test.gained} -{test.lost}", f"{test.p:.2g}"] if system != LOW else [""] * 3
-        ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
-        yield [f"{learner}: {system}", *cells, *(f"{ratio:.2f}x" for ratio in ratios)]
-
-
-def _right(runs: List[Dict[str, Any]]) -> NDArray[np.bool_]:
-    return np.array([each == "1" for row in runs for each in row["right"]], bool)
-
-
-def _change(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> str:
-    """Of the number of errors; "" if there were none."""
-    return "" if before.all() else f"{(~after).sum() / (~before).sum() - 1:+.1%}"
+            change = compared(*([part[i] for i in at] for part in (before, runs)))[0] if at else ""
+            cells += [errors, change if system != LOW else ""]
+        cells += compared(before, runs) if system != LOW else [""] * 3
+        yield [f"{learner}: {system}", *cells, *cost_ratios(before, runs)]
 
 
 if __name__ == "__main__":

@@ -102,12 +102,9 @@ def _component(
     n_features = sum(shim.n_features() for shim in of_features)
     n_weights = sum(len(table.cells) for table in whole)
     readings = [reading_of(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
-    counts = dict.fromkeys(labels, 0)
+    of_labels = np.zeros(len(labels), np.intp)
     for reading in readings:
-        for label, n in zip(
-            labels, np.bincount(reading.best, minlength=len(labels)).tolist(), strict=True
-        ):
-            counts[label] += n
+        of_labels += np.bincount(reading.best, minlength=len(labels))
     has_sums = knows_sums(pipe)
     trans = transitions_of(pipe.model, is_train=False) if has_sums else np.zeros((0, 0))
     return Component(
@@ -117,7 +114,7 @@ def _component(
         n_features=n_features,
         n_weights=n_weights,
         sizes=sizes,
-        counts=counts,
+        counts=dict(zip(labels, of_labels.tolist(), strict=True)),
         strongest=_strongest(pipe, readings, top, names),
         transitions=[[round(float(x), 4) for x in row] for row in trans] if trans.any() else None,
         patterns=_patterns(pipe, readings, 4 * top) if has_sums else [],

@@ -2,11 +2,11 @@
 McNemar's test."""
 
 import math
-from typing import Callable, Iterator, NamedTuple, Tuple
+from typing import Callable, Iterator, NamedTuple, Tuple, Union
 
 import numpy as np
 
-from ..arrays import Floats, Mask
+from ..arrays import Floats, Ints, Mask
 
 RESAMPLES = 10_000
 SEED = 0
@@ -30,9 +30,10 @@ def paired_bootstrap(
     """a, b (S, m): counts of each sentence under both systems, such as chunks that are right.
     score: from sums of counts (n, m) to what is compared (n,). resamples (int): a multiple of
     100."""
-    not_better = 0
-    for weights in _drawn_anew(len(a), resamples, seed):
-        not_better += int((score(weights @ b) <= score(weights @ a)).sum())
+    not_better = sum(
+        int((score(weights @ b) <= score(weights @ a)).sum())
+        for weights in _drawn_anew(len(a), resamples, seed)
+    )
     every = np.ones((1, len(a)))
     return Difference(float((score(every @ b) - score(every @ a))[0]), not_better / resamples)
 
@@ -70,28 +71,34 @@ def f_score(counts: Floats) -> Floats:
 
 
 class Discordance(NamedTuple):
-    """gained, lost: tokens that only the second system has right, and only the first. p: two-sided,
-    of at least such a difference if both were equally good."""
+    """gained, lost: tokens that only the second system has right, and only the first; of several
+    runs, by how many runs. p: two-sided, of at least such a difference if both were equally good."""
 
     gained: int
     lost: int
     p: float
 
 
-def mcnemar(a: Mask, b: Mask) -> Discordance:
-    """McNemar's test, exact: among tokens on which the systems differ, each is right in half of
-    them.
+def mcnemar(a: Union[Mask, Ints], b: Union[Mask, Ints]) -> Discordance:
+    """McNemar's test, exact: each token on which the systems differ may be for either, with
+    probability 1/2.
 
-        p = min(1, 2 P(X <= min(gained, lost))),   X ~ Binomial(gained + lost, 1/2)
+        p = min(1, 2 P(X <= min(gained, lost))),   X = sum_k k X_k,   X_k ~ Binomial(n_k, 1/2)
 
-    a, b (N,) bool: whether the first and the second system are right.
+    n_k tokens differ by k runs. A token counts once, whatever the number of runs: with one run
+    X ~ Binomial(gained + lost, 1/2).
+
+    a, b (N,) bool, or int: whether the first and the second system are right, or in how many runs.
     """
-    gained = int((b & ~a).sum())
-    lost = int((a & ~b).sum())
-    n = gained + lost
-    k = min(gained, lost)
-    logs = [
-        math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) - n * math.log(2)
-        for i in range(k + 1)
-    ]
-    return Discordance(gained, lost, min(1.0, 2 * math.fsum(map(math.exp, logs))))
+    differences = b.astype(int) - a.astype(int)
+    gained, lost = (int((sign * differences).clip(min=0).sum()) for sign in (1, -1))
+    chances = np.ones(1)
+    for k, n in enumerate(np.bincount(np.abs(differences))[1:], 1):
+        chances = np.convolve(chances, np.bincount(k * np.arange(n + 1), weights=tossed(int(n))))
+    return Discordance(gained, lost, min(1.0, 2 * float(chances[: min(gained, lost) + 1].sum())))
+
+
+def tossed(n: int) -> Floats:
+    """(n + 1,): chance of each number of heads in n tosses of a coin."""
+    logs = np.array([math.lgamma(i + 1) for i in range(n + 1)])
+    return np.asarray(np.exp(logs[n] - logs - logs[::-1] - n * math.log(2)))

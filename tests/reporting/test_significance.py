@@ -37,6 +37,23 @@ def test_mcnemar_is_enumeration(gained, lost):
     assert found.p == pytest.approx(by_fractions(gained, lost), rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_of_several_runs_a_token_counts_once(runs, seed):
+    """Each token's runs change sides together."""
+    a, b = np.random.default_rng(seed).integers(0, runs + 1, (2, 9))
+    differences = [int(more) - int(less) for less, more in zip(a, b, strict=True)]
+    flipped = [np.dot(signs, differences) for signs in itertools.product((-1, 1), repeat=9)]
+    found = mcnemar(a, b)
+    assert found.gained - found.lost == sum(differences) and found.gained + found.lost == sum(map(abs, differences))
+    assert found.p == pytest.approx(np.mean(np.abs(flipped) >= abs(sum(differences))), rel=1e-12)
+
+
+def test_the_same_run_three_times_is_no_more_evidence_than_once():
+    a, b = outcomes(9, 2)
+    assert mcnemar(3 * a.astype(int), 3 * b.astype(int)) == (27, 6, pytest.approx(mcnemar(a, b).p, rel=1e-12))
+
+
 def test_exchanging_the_systems_exchanges_the_counts():
     a, b = outcomes(9, 2)
     one, other = mcnemar(a, b), mcnemar(b, a)
