@@ -20,11 +20,10 @@ MEASURED = ("spacy_hoseq", "benchmarks", "configs", "experiments")  # what a mea
 
 
 class Step(NamedTuple):
-    """run: commands. tables: by name, what is said of each. by_hand: why there are no commands. minutes: about."""
+    """run: commands. tables: by name, what is said of each. minutes: about."""
 
     run: List[str] = []
     tables: Dict[str, Dict[str, str]] = {}
-    by_hand: str = ""
     minutes: int = 0
 
 

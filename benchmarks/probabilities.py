@@ -21,6 +21,7 @@ from spacy.cli.train import train
 from spacy.training import Example
 from wasabi import msg
 
+from spacy_hoseq.compaction.pipeline import dev_examples
 from spacy_hoseq.decoders import answers_of
 from spacy_hoseq.inspection.calibration import parts_of
 from spacy_hoseq.inspection.measures import LEAST
@@ -112,7 +113,7 @@ def errors_of(model: Path, text: Path) -> Dict[str, float]:
     """score, ece: of a component on annotated text."""
     nlp = spacy.load(model)
     name = nlp.pipe_names[-1]
-    examples = examples_of(nlp, text)
+    examples = dev_examples(nlp, text)
     judge = spans_of if name == "hoseq_chunker" else labels_of
     probabilities, right = judge(nlp.get_pipe(name), examples)
     scores = nlp.evaluate(examples)
@@ -120,17 +121,11 @@ def errors_of(model: Path, text: Path) -> Dict[str, float]:
     return {"score": score, "ece": error_of(np.array(probabilities), np.array(right))}
 
 
-def examples_of(nlp: Any, text: Path) -> List[Example]:
-    """As the pipeline's config reads its development corpus."""
-    reader = nlp.config.interpolate()["corpora"]["dev"]
-    return list(spacy.registry.resolve({"c": {**reader, "path": str(text)}})["c"](nlp))
-
-
 def choices_of(model: Path, texts: Sequence[Path]) -> Dict[str, Tuple[float, float]]:
     """(mean, standard deviation) of the error on random halves of some texts, at the temperature that the other half
     chooses by its calibration error, at the one that it chooses by log loss, and at the best one for that half."""
     nlp = spacy.load(model)
-    examples = [example for text in texts for example in examples_of(nlp, text)]
+    examples = [example for text in texts for example in dev_examples(nlp, text)]
     parts = list(parts_of(nlp.get_pipe(nlp.pipe_names[-1]), examples))
     gold, best = (np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts), strict=True))
     sizes = [sum(not token.is_space for token in example.predicted) for example in examples]

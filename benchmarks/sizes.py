@@ -24,6 +24,7 @@ from spacy.util import load_config
 from thinc.api import Config
 from wasabi import msg
 
+from spacy_hoseq.compaction.pipeline import dev_examples
 from spacy_hoseq.recipes import recipe
 
 from .page import show, write_table
@@ -135,11 +136,7 @@ def trained_scores(task: Task, corpus: Path, output: Path, changes: Dict[str, An
     with contextlib.redirect_stdout(log):
         train(path, output, overrides=overrides)
     nlp = spacy.load(output / "model-best")
-    reader = nlp.config.interpolate()["corpora"]["dev"]
-    scores = {}
-    for part in ("dev", "test"):
-        examples = spacy.registry.resolve({"c": {**reader, "path": str(corpus / f"{part}.spacy")}})["c"](nlp)
-        scores[part] = nlp.evaluate(list(examples))[task.metric]
+    scores = {part: nlp.evaluate(dev_examples(nlp, corpus / f"{part}.spacy"))[task.metric] for part in ("dev", "test")}
     lines = [line.split() for line in log.getvalue().splitlines()]
     history = [(int(cells[1]), float(cells[-1])) for cells in lines if cells[:1] and cells[0].isdigit()]
     return {**scores, "updates": history[-1][0], "history": history}

@@ -1,18 +1,22 @@
 """The best labelling, against chunks that are right in expectation: what minimum Bayes risk gains.
 
-    python -m benchmarks.span_decoding NAME=MODEL,DEV.spacy,TEST.spacy ... [--page docs/measurements/chunking.md]
+    python -m benchmarks.span_decoding metrics/span_decoding.jsonl --data CORPORA [--page docs/measurements/chunking.md]
 
-One trained `hoseq_chunker` each, and text that it was not trained on. "right less wrong": threshold 1/2; "expected F":
-half of the F that the best labelling reaches on DEV; "chosen": the threshold of the best F on DEV.
+The recipe of each corpus. Half of the development text ends training and chooses the threshold, the other half is
+measured. "right less wrong": threshold 1/2; "expected F": half of the F that the best labelling reaches on the first
+half; "chosen": the threshold of the best F there. What was measured is not measured again.
 """
 
+import tempfile
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 import spacy
+import srsly
 import typer
 from spacy.tokens import Doc
+from tqdm import tqdm
 
 from spacy_hoseq.compaction.pipeline import dev_examples
 from spacy_hoseq.components.chunker import HoseqChunker
@@ -20,7 +24,15 @@ from spacy_hoseq.reporting.scores import counts, items_of
 from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
 
 from .page import show, write_table
+from .sizes import trained_scores
+from .sizes_corpora import TASKS, Task, prepared
 
+CORPORA: Dict[str, Task] = {
+    "CoNLL-2000, chunks": TASKS["English, chunks"],
+    "Resume": TASKS["Chinese, entities"],
+    "Weibo": Task("entities", "zh", ("zh_ner_weibo/train.tsv", "zh_ner_weibo/dev.tsv"), 0, (), 1),
+    "WNUT 17": Task("entities", "en", ("wnut17/train.conll.gz", "wnut17/dev.conll.gz"), 0, (), 1),
+}
 THRESHOLDS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
 HEADER = ("", "threshold", "precision", "recall", "F", "less best", "p", "right - wrong", "mean p(found)")
 
@@ -52,17 +64,31 @@ class Part:
         return float(f_score(self.of(threshold).sum(axis=0, keepdims=True))[0])
 
 
-def main(models: List[str], page: Optional[Path] = None) -> None:
-    rows: List[List[str]] = []
-    for item in models:
-        name, _, paths = item.partition("=")
-        model, *parts = paths.split(",")
-        nlp = spacy.load(model)
-        (pipe,) = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, HoseqChunker)]
-        rows += rows_of(name, *(Part(nlp, pipe, Path(path)) for path in parts))
+def main(
+    output: Path,
+    data: Path = typer.Option(..., help="The folder of corpora"),
+    page: Optional[Path] = None,
+) -> None:
+    done = list(srsly.read_jsonl(output)) if output.exists() else []
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for name in tqdm([name for name in CORPORA if all(row["name"] != name for row in done)], unit="corpus"):
+        done.append({"name": name, "rows": measured(name, data)})
+        srsly.write_jsonl(output, done)
+    rows = [cells for row in done for cells in row["rows"]]
     show(HEADER, rows)
     if page is not None:
         write_table(page, "span decoding", HEADER, rows)
+
+
+def measured(name: str, data: Path) -> Sequence[List[str]]:
+    """Rows of a corpus."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, model = Path(folder) / "corpus", Path(folder) / "model"
+        prepared(CORPORA[name], data, 0, corpus)
+        trained_scores(CORPORA[name], corpus, model, {})
+        nlp = spacy.load(model / "model-best")
+        (pipe,) = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, HoseqChunker)]
+        return rows_of(name, *(Part(nlp, pipe, corpus / f"{part}.spacy") for part in ("dev", "test")))
 
 
 def rows_of(name: str, dev: Part, test: Part) -> Sequence[List[str]]:
