@@ -176,22 +176,15 @@ def _spans(rows: _Read, absent: Mask) -> pa.Array:
     """Spans of all groups in the order of their names, then entities; not those that are empty."""
     tokens = rows.tokens
     strings = rows.strings
-    groups = [
-        (i, *group)
-        for i, doc in enumerate(rows.docs)
-        for group in _groups(doc, rows.chunks[i], strings)
+    of_docs = [
+        _groups(doc, chunks, strings) for doc, chunks in zip(rows.docs, rows.chunks, strict=True)
     ]
-    if tokens.of(ENT_TYPE).any():
-        kinds = _cut(tokens, ENT_IOB)
-        types = _cut(tokens, ENT_TYPE)
-        known = [
-            _by_bounds(group for number, *group in groups if number == i)
-            for i in range(len(rows.docs))
-        ]
-        groups += [
-            (i, ENTITIES, *_entities(kinds[i], types[i], known[i])) for i in range(len(rows.docs))
-        ]
-        groups.sort(key=itemgetter(0))  # stable: entities of a Doc behind its other spans
+    kinds = _cut(tokens, ENT_IOB)
+    types = _cut(tokens, ENT_TYPE)
+    for spans, kind, type_ in zip(of_docs, kinds, types, strict=True):
+        if type_.any():
+            spans.append((ENTITIES, *_entities(kind, type_, _by_bounds(spans))))
+    groups = [(i, *group) for i, spans in enumerate(of_docs) for group in spans]
     sizes = [len(first) for _, _, first, _, _, _ in groups]
     names = sorted({name for _, name, *_ in groups})
     of_doc = np.repeat(np.array([number for number, *_ in groups], np.intp), sizes)
