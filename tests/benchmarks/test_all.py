@@ -29,7 +29,7 @@ def test_every_table_has_its_step(benchmarks):
 def test_commands_exist(benchmarks):
     """Every benchmark that is started has a `main` with these options; what a project is to run stands in it."""
     for name, step in benchmarks("page").STEPS.items():
-        assert step.run or step.by_hand, name
+        assert step.run, name
         for command in step.run:
             assert command.startswith("python -m "), command
             module, *words = command.split()[2:]
