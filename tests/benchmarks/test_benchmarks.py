@@ -344,13 +344,13 @@ def test_table_of_patterns(benchmarks):
     paper, ours = patterns.LEARNERS
     seconds, slower, faster = ({"training": t, "tagging": u} for t, u in ((4.0, 2.0), (6.0, 5.0), (2.0, 1.0)))
     rows = [
-        {"learner": ours, "corpus": "ud", "system": "words", "seed": 1, "right": "1101", **slower},
-        {"learner": ours, "corpus": "ud", "system": "low order", "seed": 1, "right": "0011", **seconds},
-        {"learner": ours, "corpus": "ctb", "system": "low order", "seed": 1, "right": "00", **seconds},
-        {"learner": ours, "corpus": "ctb", "system": "words", "seed": 1, "right": "01", **faster},
-        {"learner": paper, "corpus": "ctb", "system": "low order", "seed": 0, "right": "00", **seconds},
-        {"learner": paper, "corpus": "ud", "system": "low order", "seed": 0, "right": "0000", **seconds},
-        {"learner": paper, "corpus": "ud", "system": "low order", "seed": 1, "right": "0111", **seconds},
+        {"learner": ours, "task": "ud", "system": "words", "seed": 1, "right": "1101", **slower},
+        {"learner": ours, "task": "ud", "system": "low order", "seed": 1, "right": "0011", **seconds},
+        {"learner": ours, "task": "ctb", "system": "low order", "seed": 1, "right": "00", **seconds},
+        {"learner": ours, "task": "ctb", "system": "words", "seed": 1, "right": "01", **faster},
+        {"learner": paper, "task": "ctb", "system": "low order", "seed": 0, "right": "00", **seconds},
+        {"learner": paper, "task": "ud", "system": "low order", "seed": 0, "right": "0000", **seconds},
+        {"learner": paper, "task": "ud", "system": "low order", "seed": 1, "right": "0111", **seconds},
     ]
     assert list(patterns.table(rows, ["ctb", "ud"])) == [
         [f"{paper}: low order", "2", "", "4, 1", "", "", "", "", "1.00x", "1.00x"],
