@@ -103,7 +103,10 @@ def pruned_checked(potentials: Potentials, tuning: Tuning, decode: Decode) -> La
     limits = potentials.weights.prepared(Limits)
     fired = potentials.fired
     if fired is not None:
-        potentials = potentials._replace(fired=fired.where(fired.weights > 0))
+        first = fired.tokens - potentials.weights.trie.depth[fired.nodes] + 1
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)  # of the sequence of each token
+        may_fire = (fired.weights > 0) & (first >= starts[fired.tokens])
+        potentials = potentials._replace(fired=fired.where(may_fire))
     fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)
     candidates = candidate_labels(
         scores, limits, allowed=potentials.allowed, fired_loss=fired_loss, tuning=tuning
@@ -135,16 +138,13 @@ def _possible(potentials: Potentials, candidates: Candidates) -> Potentials:
     """Without the fired patterns that need a label which is no candidate."""
     if potentials.fired is None or not len(potentials.fired.tokens):
         return potentials
-    trie = potentials.weights.trie
-    lengths = potentials.lengths
-    n_labels = trie.n_labels
+    n_labels = potentials.weights.n_labels
     is_candidate = np.zeros(len(candidates.counts) * n_labels, bool)
     is_candidate[candidates.tokens * n_labels + candidates.labels] = True
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
     matched = matching(
         potentials.fired,
-        trie,
-        sequence,
+        potentials.weights.trie,
+        np.repeat(np.arange(len(potentials.lengths)), potentials.lengths),
         lambda token, label: is_candidate.take(token * n_labels + label),
     )
     return potentials._replace(fired=potentials.fired.where(matched))

@@ -187,6 +187,17 @@ def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     np.testing.assert_array_equal(batch.scores, decode_with_patterns(case).scores)
 
 
+def test_a_pattern_longer_than_its_sequence_changes_nothing_before_it():
+    """Two best labellings of the first sequence: which one is chosen must not depend on the next sequence."""
+    scores, trans = np.array([[0.0, -1.0], [3.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), np.array([[-1.0, 0.0], [0.0, -2.0]])
+    fired = ((3, (1, 0, 0, 1), 4.0), (3, (1, 0, 0), 1.0), (3, (1, 1, 1, 1), 3.0))
+    case = Case(scores=scores, trans=trans, lengths=np.array([3, 1]), fired=fired)
+    for short in (0, TUNING.short_tokens):
+        tuning = TUNING._replace(short_tokens=short)
+        both, alone = (decode_exact(some.potentials(), tuning=tuning) for some in (case, case.take([0])))
+        assert both.labels.tolist()[:3] == alone.labels.tolist()
+
+
 def mixed_case(seed, n_patterns, *, rounded=False):
     """Sequences with one label far ahead at most tokens, and between them others in which no label is."""
     rng = np.random.default_rng(seed)
