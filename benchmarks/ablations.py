@@ -13,7 +13,7 @@ import gzip
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import spacy
@@ -29,8 +29,6 @@ from wasabi import msg
 from spacy_hoseq.decoders.answers import Asked
 from spacy_hoseq.features.template_sets import accurate_pos_templates_v2
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.weights.shim import weights_in
-from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.readers.annotated import case_augmenter
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
@@ -47,7 +45,7 @@ WEB = Task("tagger", "en", ("en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz"), 1
 GENRES = "New genres"  # trained on EWT and the other genres of GUM
 NEW_GENRES = ("academic", "vlog")
 TENTHS = (9, 6, 3, 0)  # each is measured on once, the other nine tenths train
-SMALL = {f"English web, {n:,} sentences": n for n in (100, 500, 2000)}
+SMALL = {f"English web, {n:,} sentences": n for n in (100, 2000)}
 TASKS = [*(f"{of}, tenth {i + 1}" for of in ("CoNLL-2000", "Chunks") for i in TENTHS), *SMALL, "English web", GENRES]
 N_BATCHES, PASSES = 100, 3
 BASE = "recipe, no classes, no known tags"
@@ -59,17 +57,15 @@ CHUNKS_HEADER = ("Chunks from words", "F", "of each tenth", "", "p", "accuracy o
 
 class System(NamedTuple):
     """less: templates that are left out, of the last component. settings: of the component, by their paths. text:
-    further corpora for training, beside EWT. models: as many trainings, whose weights' mean is taken. classes: whether
-    it has the table of word classes that the recipes for English have. cases: shares of the texts that are seen in
-    lower case, and in capitals, too. confident: the share of other corpora's sentences that a first tagger tags
-    for a second one, those that it is surest of."""
+    further corpora for training, beside EWT. classes: whether it has the table of word classes that the recipes for
+    English have. cases: shares of the texts that are seen in lower case, and in capitals, too. confident: the share of
+    other corpora's sentences that a first tagger tags for a second one, those that it is surest of."""
 
     recipe: str = "tagger"
     less: Tuple[str, ...] = ()
     settings: Dict[str, Any] = {}
     drop: float = 0.2
     epochs: int = 8
-    models: int = 1
     text: Tuple[str, ...] = ()
     classes: bool = True
     cases: Tuple[float, float] = (0.0, 0.0)
@@ -79,7 +75,6 @@ class System(NamedTuple):
 EVERY = [str(template) for template in parse_templates(accurate_pos_templates_v2(classes=4))]
 KNOWN = tuple(each for each in EVERY if "known_tags" in each)
 CLASSES = tuple(each for each in EVERY if "word_class" in each)
-PAIRS = tuple(each for each in CLASSES if "+" in each)
 WORDS = {"@misc": "spacy_hoseq.word_patterns.v1", "most": 1000}
 PAIRS_OF_TAGS = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 2, "min_count": 100}
 GUM = ("en_gum/train.conllu.gz",)
@@ -88,23 +83,19 @@ SYSTEMS: Dict[str, System] = {
     BASE: System(less=KNOWN, classes=False),
     "recipe, no classes": System(classes=False),
     "recipe, no classes, patterns of words": System(settings={"model.patterns": WORDS}, classes=False),
-    "recipe, no classes, GUM, too": System(text=GUM, classes=False),
     "recipe": System(),
-    "recipe, no pairs of classes": System(less=PAIRS),
     "accurate, no classes": System("accurate", classes=False),
-    "accurate, no classes, GUM, too": System("accurate", text=GUM, classes=False),
     "accurate": System("accurate"),
+    BASE_CHUNKS: System("pipeline", classes=False),
+    "pipeline": System("pipeline"),
+    "pipeline, joint": System("pipeline", settings={"model.emissions.second.upstream.grad_factor": 1.0}),
+}
+CHANGES: Dict[str, System] = {  # of `accurate`; on web text and new genres alone
     "accurate, GUM, too": System("accurate", text=GUM),
     "accurate, dropout 0.3": System("accurate", drop=0.3, epochs=12),
-    "accurate, dropout 0.3, GUM, too": System("accurate", drop=0.3, epochs=12, text=GUM),
-    "accurate, dropout 0.3, GUM, mean of 3": System("accurate", drop=0.3, epochs=12, text=GUM, models=3),
     "accurate, other cases": System("accurate", cases=(0.3, 0.1)),
     "accurate, patterns": System("accurate", settings={"model.patterns": PAIRS_OF_TAGS}),
     "accurate, self-training": System("accurate", confident=0.5),
-    BASE_CHUNKS: System("pipeline", classes=False),
-    "pipeline, classes of the tagger": System("pipeline", less=CLASSES),
-    "pipeline": System("pipeline"),
-    "pipeline, joint": System("pipeline", settings={"model.emissions.second.upstream.grad_factor": 1.0}),
 }
 
 
@@ -120,11 +111,11 @@ def main(
     output.parent.mkdir(parents=True, exist_ok=True)
     for name in task or TASKS:
         done = {(row["system"], row["seed"]) for row in rows if row["task"] == name}
-        fitting = [each for each in system or SYSTEMS if is_fitting(SYSTEMS[each], task_of(name))]
+        fitting = [each for each in systems_of(name) if not system or each in system]
         wanted = [(each, seed) for each in fitting for seed in range(seeds) if (each, seed) not in done]
         parts = corpora(name, data) if wanted else ([], [])
         for each, seed in wanted:
-            result = run(SYSTEMS[each], name, data, *parts, seed)
+            result = run(systems_of(name)[each], name, data, *parts, seed)
             rows.append({"task": name, "system": each, "seed": seed, **result})
             srsly.write_jsonl(output, rows)
             msg.text(f"{name}, {each}, {seed}: {result['right'].count('0')} errors, {result['training']:.0f} s")
@@ -167,8 +158,13 @@ def task_of(name: str) -> Task:
     return NEWS if name.startswith("CoNLL") else CHUNKS if name.startswith("Chunks") else WEB
 
 
-def is_fitting(system: System, task: Task) -> bool:
-    return (task is WEB or not system.text) and (task is CHUNKS) == (system.recipe == "pipeline")
+def systems_of(name: str) -> Dict[str, System]:
+    """What is trained for a task, by name."""
+    if name == GENRES:
+        return {"accurate": SYSTEMS["accurate"], **{each: CHANGES[each] for each in CHANGES if not CHANGES[each].text}}
+    is_chunks = task_of(name) is CHUNKS
+    fitting = {each: system for each, system in SYSTEMS.items() if (system.recipe == "pipeline") == is_chunks}
+    return {**fitting, **CHANGES} if name == "English web" else fitting
 
 
 def config_of(system: System, corpus: str) -> Config:
@@ -203,8 +199,8 @@ def run(system: System, name: str, data: Path, training: List[Rows], held_out: L
     if system.confident:
         first = trained(system, task_of(name), training, seed)
         training = [*training, *confident(first, task_of(name), data, system.confident)]
-    models = [trained(system, task_of(name), training, seed * system.models + i) for i in range(system.models)]
-    seconds, nlp = time.process_time() - start, average(models)
+    nlp = trained(system, task_of(name), training, seed)
+    seconds = time.process_time() - start
     gold = docs_of(nlp, task_of(name), held_out)
     times = []
     for _ in range(PASSES):
@@ -258,18 +254,6 @@ def confident(nlp: Language, task: Task, data: Path, share: float) -> List[Rows]
     return [rows for _, rows in tagged[: round(share * len(tagged))]]
 
 
-def average(models: List[Language]) -> Language:
-    """The first one, with the mean of the weights of all, which have the same features."""
-    if len(models) == 1:
-        return models[0]
-    shims = [weights_in(nlp.get_pipe("hoseq_tagger").model) for nlp in models]
-    for same in zip(*shims, strict=True):
-        for name, parameter in same[0].parameters.items():
-            mean = np.mean([shim.values(name, is_train=False) for shim in same], axis=0)
-            same[0].set(Parameter(name, mean, nonnegative=parameter.nonnegative, resumed=True))
-    return models[0]
-
-
 def docs_of(nlp: Language, task: Task, part: List[Rows]) -> List[Doc]:
     return [doc_of(nlp.vocab, task, part[i : i + PER_DOC]) for i in range(0, len(part), PER_DOC)]
 
@@ -281,7 +265,7 @@ def blank_of(gold: Doc) -> Doc:
 
 def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
     """All tenths and seeds of a system as one."""
-    for corpus in ("CoNLL-2000", *SMALL, "English web", GENRES):
+    for corpus in ("CoNLL-2000", *SMALL, "English web"):
         mine = [row for row in rows if corpus == row["task"] or corpus == "CoNLL-2000" == row["task"][:10]]
         base = {(row["task"], row["seed"]): row for row in mine if row["system"] == BASE}
         for system in SYSTEMS:
@@ -306,7 +290,7 @@ def table_of_accurate(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
     """Changes of the recipe `accurate`."""
     for corpus in ("English web", GENRES):
         mine = {(row["system"], row["seed"]): row for row in rows if row["task"] == corpus}
-        for system in [each for each in SYSTEMS if each.startswith("accurate") and "no classes" not in each]:
+        for system in ("accurate", *CHANGES):
             runs = [row for (of, seed), row in mine.items() if of == system and ("accurate", seed) in mine]
             if not runs:
                 continue
@@ -337,7 +321,7 @@ def table_of_chunks(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             continue
         before = [base[row["task"], row["seed"]] for row in runs]
         a, b = (over_seeds(part, lambda row: np.array(row["chunks"], float)) for part in (before, runs))
-        of_each = [float(f_score(np.array(row["chunks"], float).sum(axis=0, keepdims=True))[0]) for row in runs]
+        of_each = [f_of(row for row in runs if row["task"] == task) for task in {row["task"]: row for row in runs}]
         f, f_before = (float(f_score(each.sum(axis=0, keepdims=True))[0]) for each in (b, a))
         change = [f"{100 * (f - f_before):+.2f}", f"{paired_bootstrap(a, b, f_score).p:.2g}"]
         yield [
@@ -348,6 +332,12 @@ def table_of_chunks(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             f"{mask_of(runs, 'right').mean():.2%}",
             *cost_ratios(before, runs),
         ]
+
+
+def f_of(runs: Iterable[Dict[str, Any]]) -> float:
+    """F of the chunks of all runs together."""
+    found = sum(np.array(row["chunks"], float).sum(axis=0, keepdims=True) for row in runs)
+    return float(f_score(found)[0])
 
 
 if __name__ == "__main__":

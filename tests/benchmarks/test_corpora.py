@@ -43,8 +43,8 @@ def test_web_text_is_measured_on_its_dev_part(tmp_path):
     for part in ("train", "dev"):
         lines = "".join(f"1\t{part}{i}\t_\t_\tNN\t_\t0\troot\t_\t_\n\n" for i in range(600))
         (tmp_path / "en_ewt" / f"{part}.conllu.gz").write_bytes(gzip.compress(lines.encode()))
-    training, held_out = ablations.corpora("English web, 500 sentences", tmp_path)
-    assert (len(training), len(held_out)) == (500, 600)
+    training, held_out = ablations.corpora("English web, 100 sentences", tmp_path)
+    assert (len(training), len(held_out)) == (100, 600)
     assert {row[1][:3] for sentence in held_out for row in sentence} == {"dev"}
     assert {row[1][:5] for sentence in training for row in sentence} == {"train"}
 
