@@ -293,17 +293,16 @@ def test_sentences_of_genres(benchmarks, tmp_path):
     assert [(genre, rows[0][1]) for genre, rows in pairs] == [("vlog", "Go"), ("bio", "Go")]
 
 
-def test_table_of_a_hundred_sentences(benchmarks):
+def test_searches_change_one_setting_of_the_recipe(benchmarks):
     sizes = benchmarks("sizes")
-    scores = {
-        "recipe": (0.9, 0.8), "crfsuite ap": (0.6, 0.75), "crfsuite lbfgs": (0.7, 0.7),
-        "crfsuite ap, no classes": (0.5, 0.5), "dropout 0.6": (0.9, 0.82),
-    }  # fmt: skip
-    found = {system: {"dev": dev, "test": test} for system, (dev, test) in scores.items()}
-    assert list(sizes.of_small("A", found)) == [
-        ("A: recipe", "80.00", "70.00", "+10.00", "50.00", "+30.00"),
-        ("A: dropout 0.6", "82.00", "70.00", "+12.00", "50.00", "+32.00"),
-    ]
+    config = sizes.Config().from_str(sizes.recipe("tagger", "en"))
+    rate = config["components"]["hoseq_tagger"]["update_rule"]["learn_rate"]
+    found = {system: sizes.changes(system, "hoseq_tagger", config) for system in ("recipe", *sizes.SEARCH)}
+    assert [len(changed) for changed in found.values()] == [0, 1, 1, 1, 1, 1]
+    name = "components.hoseq_tagger.update_rule.learn_rate"
+    assert found["a third of the learn rate"][name] < rate < found["three times the learn rate"][name]
+    assert found["dropout 0"] == {"training.dropout": 0.0}
+    assert found["another objective"] == {"components.hoseq_tagger.objective": "log_likelihood"}
 
 
 def test_table_of_chunks(benchmarks):

@@ -66,13 +66,14 @@ def test_a_search_is_chosen_on_dev_and_shown_on_test(tmp_path):
     page.write_text("<!-- begin sizes -->\n<!-- end sizes -->\n")
     task = next(iter(sizes.TASKS))
     same = {"task": task, "size": 100, "sentences": 100, "words": 900, "labels": 9, "updates": 10, "seconds": 1.0}
-    scores = {sizes.RECIPE: (0.5, 0.5), "learn_rate 0.01": (0.7, 0.6), "learn_rate 0.03": (0.6, 0.7)}
-    scores["crfsuite ap"] = (0.4, 0.3)
+    scores = {sizes.RECIPE: (0.5, 0.5), "dropout 0": (0.7, 0.6), "dropout 0.4": (0.6, 0.7)}
+    scores |= {"crfsuite ap": (0.4, 0.3), "crfsuite lbfgs": (0.3, 0.4), "crfsuite ap, no classes": (0.2, 0.1)}
     rows = [{**same, "system": system, "dev": dev, "test": test} for system, (dev, test) in scores.items()]
     sizes.publish(rows, page)
     (row,) = [line for line in page.read_text().splitlines() if "100" in line]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[4:8] == ["50.00", "60.00 (learn_rate 0.01; of 3)", "-10.00", "30.00"]
+    assert cells[4:9] == ["50.00", "60.00 (dropout 0)", "-10.00", "30.00", "10.00"]
+    assert sizes.cells_of(task, {sizes.RECIPE: rows[0]})[5:9] == ("-", "-", "-", "-"), "nothing beside it"
 
 
 def test_training_stops_by_dev_and_both_halves_are_evaluated(tmp_path, monkeypatch):
@@ -85,7 +86,7 @@ def test_training_stops_by_dev_and_both_halves_are_evaluated(tmp_path, monkeypat
 
     monkeypatch.setattr(sizes, "train", train)
     with pytest.raises(InterruptedError):
-        sizes.trained_scores(TASKS["English, Penn tags"], tmp_path, tmp_path / "model", {})
+        sizes.trained_scores(TASKS["English, Penn tags"], tmp_path, tmp_path / "model", sizes.RECIPE)
     assert asked["paths.train"] == str(tmp_path / "train.spacy")
     assert asked["paths.dev"] == str(tmp_path / "dev.spacy")
     assert srsly.json_dumps(asked).count("test.spacy") == 0
