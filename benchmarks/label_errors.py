@@ -1,18 +1,18 @@
 """Find labels that were changed: average precision of `find-errors`, of cleanlab on the same probabilities, and of one
-model that has seen all. Writes JSON, and a table
-into a page.
+model that has seen all. Writes JSON, and a table into a page.
 
-    python -m benchmarks.label_errors TRAIN.spacy OUTPUT.json [--docs 400] [--folds 5] [--epochs 5] [--seed 0]
+    python -m benchmarks.label_errors OUTPUT.json --data CORPORA [--docs 400] [--folds 5] [--epochs 5] [--seed 0]
         [--page docs/measurements/curation.md]
 
-TRAIN.spacy has tags and chunks. A share of the tags (of the chunks) is changed, at random, or to what models confuse
-them with: as often as models that have not seen a text do, on the annotation as it is. A chunk is changed in its type,
-or is no chunk any more. Needs cleanlab (`pip install spacy-hoseq[bench]`).
+The corpus is CoNLL-2000, in Docs of ten sentences. A share of the tags (of the chunks) is changed, at random, or to
+what models confuse them with: as often as models that have not seen a text do, on the annotation as it is. A chunk is
+changed in its type, or is no chunk any more. Needs cleanlab (`pip install spacy-hoseq[bench]`).
 """
 
 import tempfile
 from collections import Counter
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -21,7 +21,7 @@ import spacy
 import srsly
 import typer
 from numpy.typing import NDArray
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, Span
 from thinc.api import Config
 from wasabi import msg
 
@@ -32,7 +32,9 @@ from spacy_hoseq.curation.judgement import Judgement, judged
 from spacy_hoseq.recipes import recipe
 
 from .page import show, write_table
+from .sizes_corpora import PER_DOC, TASKS, doc_of, sentences
 
+CORPUS = TASKS["English, chunks"]
 RECIPES = {"tags": "crf", "chunks": "chunker"}
 RATES = (0.01, 0.05)
 METHODS = ("self_confidence", "normalized_margin", "confidence_weighted_entropy")
@@ -43,8 +45,8 @@ HEADER = ("", "changed", "units", "find-errors", "p(gold)", "cleanlab", "margin"
 
 
 def main(
-    corpus: Path,
     output: Path,
+    data: Path = typer.Option(..., help="The folder of corpora"),
     docs: int = 400,
     folds: int = 5,
     epochs: int = 5,
@@ -54,10 +56,10 @@ def main(
     rows: List[Dict[str, Any]] = []
     for task in RECIPES:
         config = Config().from_str(recipe(RECIPES[task]), overrides={"training.max_epochs": epochs}, interpolate=False)
-        confusions = confused(out_of_fold(config, read(corpus, docs), folds, seed))
+        confusions = confused(out_of_fold(config, read(data, docs), folds, seed))
         for kind, table in (("random", None), ("confusable", confusions)):
             for rate in RATES:
-                changed = read(corpus, docs)
+                changed = read(data, docs)
                 flags = change(task, changed, rate, table, np.random.default_rng(seed))
                 row = {"task": task, "kind": kind, "rate": rate, **measured(config, changed, flags, folds, seed)}
                 rows.append(row)
@@ -77,8 +79,10 @@ def cells(row: Dict[str, Any]) -> List[str]:
     return [first, f"{row['changed']:,}", f"{row['units']:,}", *(f"{row[name]:.3f}" for name in names)]
 
 
-def read(corpus: Path, n: int) -> List[Doc]:
-    return list(DocBin().from_disk(corpus).get_docs(spacy.blank("en").vocab))[:n]
+def read(data: Path, n: int) -> List[Doc]:
+    rows = list(islice(sentences(data / CORPUS.files[0]), n * PER_DOC))
+    vocab = spacy.blank("en").vocab
+    return [doc_of(vocab, CORPUS, rows[i : i + PER_DOC]) for i in range(0, len(rows), PER_DOC)]
 
 
 def out_of_fold(config: Config, docs: Sequence[Doc], folds: int, seed: int) -> List[Judged]:

@@ -1,6 +1,6 @@
 """Annotate what `select` chooses, or sentences at random: how many sentences, and labels, reach which accuracy.
 
-    python -m benchmarks.selection OUTPUT.json NAME=TRAIN.spacy,TEST.spacy ... [--seeds 5] [--lang NAME=zh]
+    python -m benchmarks.selection OUTPUT.json --data CORPORA [--task EWT] [--seeds 5]
         [--page docs/measurements/curation.md]
 
 A tagger (recipe crf) is trained anew on all that is annotated, after each round. The rest of the pool is what random
@@ -9,14 +9,14 @@ What is in OUTPUT.json already is not done again.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import spacy
 import srsly
 import typer
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config
@@ -26,7 +26,14 @@ from spacy_hoseq.curation.selection import doubts_of, partial, select
 from spacy_hoseq.recipes import recipe
 
 from .page import show, write_table
+from .sizes_corpora import TASKS as CORPORA
+from .sizes_corpora import Task, doc_of, sentences
 
+TASKS = {
+    "CoNLL-2000": Task("crf", "en", ("conll2000/train.txt", ""), 0, (1,)),
+    "EWT": CORPORA["English, Penn tags"],
+    "GSD": CORPORA["Chinese, XPOS"],
+}
 ROUNDS = (100, 200, 350, 500, 700, 1000)  # sentences that are annotated
 ENOUGH = 700  # for what is not chosen at random
 POOL, TEST = 2500, 300
@@ -48,22 +55,20 @@ Row = Dict[str, Any]
 
 def main(
     output: Path,
-    corpora: List[str],
+    data: Path = typer.Option(..., help="The folder of corpora"),
+    task: Optional[List[str]] = None,
     seeds: int = 5,
-    lang: Optional[List[str]] = None,
     page: Optional[Path] = None,
 ) -> None:
     rows: List[Row] = srsly.read_json(output) if output.exists() else []
-    languages = dict(item.split("=") for item in lang or [])
-    parts = {name: paths.split(",") for name, paths in (item.split("=") for item in corpora)}
+    parts = {name: corpora(TASKS[name], data) for name in task or TASKS}
     todo = [(name, seed, strategy) for seed in range(seeds) for name in parts for strategy in ALWAYS]
     others = [strategy for strategy in STRATEGIES if strategy not in ALWAYS]
     first = next(iter(parts))
     todo += [(first, seed, name) for seed in range(min(seeds, FEWER)) for name in others]
     done = {(row["corpus"], row["seed"], row["strategy"]) for row in rows}
     for name, seed, strategy in [one for one in todo if one not in done]:
-        train, test = map(Path, parts[name])
-        curve = simulated(languages.get(name, "en"), train, test, STRATEGIES[strategy], seed)
+        curve = simulated(TASKS[name].lang, *parts[name], STRATEGIES[strategy], seed)
         rows.append({"corpus": name, "seed": seed, "strategy": strategy, "curve": curve})
         output.parent.mkdir(parents=True, exist_ok=True)
         srsly.write_json(output, rows)
@@ -76,12 +81,23 @@ def main(
         write_table(page, "selection", HEADER, table, note)
 
 
-def simulated(lang: str, train: Path, test: Path, settings: Dict[str, Any], seed: int) -> List[Dict[str, float]]:
+def corpora(task: Task, data: Path) -> Tuple[List[Doc], List[Doc]]:
+    """Sentences to choose from, and to test on."""
+    vocab = spacy.blank("xx").vocab
+    training, held_out = (
+        [doc_of(vocab, task, [rows]) for rows in sentences(data / file) if len(rows) > 1] if file else []
+        for file in task.files
+    )
+    cut = len(training) if held_out else len(training) - len(training) // 10
+    return training[:cut], (held_out or training[cut:])[:TEST]
+
+
+def simulated(
+    lang: str, training: List[Doc], gold: List[Doc], settings: Dict[str, Any], seed: int
+) -> List[Dict[str, float]]:
     """What is annotated and the accuracy, after each round."""
     rng = np.random.default_rng(seed)
-    sentences = sentences_of(train, lang)
-    pool = [sentences[i] for i in rng.permutation(len(sentences))[:POOL].tolist()]
-    gold = sentences_of(test, lang)[:TEST]
+    pool = [training[i] for i in rng.permutation(len(training))[:POOL].tolist()]
     rounds = [n for n in ROUNDS if n <= ENOUGH] if settings else [ROUNDS[-1]]
     annotated, rest = pool[: rounds[0]], pool[rounds[0] :]
     curve = []
@@ -102,11 +118,6 @@ def simulated(lang: str, train: Path, test: Path, settings: Dict[str, Any], seed
         annotated = annotated + new
         rest = [doc for i, doc in enumerate(rest) if i not in set(chosen)]
     return curve
-
-
-def sentences_of(path: Path, lang: str) -> List[Doc]:
-    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
-    return [s.as_doc() for d in docs for s in (d.sents if d.has_annotation("SENT_START") else [d[:]]) if len(s) > 1]
 
 
 def bare(doc: Doc, nlp: Language) -> Doc:
