@@ -118,9 +118,8 @@ def of_some(sentences: int) -> str:
 
 
 def sentence_counts(runs: List[Row], strategy: str) -> Floats:
-    """Right words and words of each sentence (S, 2), means over runs."""
-    right = np.mean([run["test"][strategy] for run in runs], axis=0)
-    return np.stack([right, np.array(runs[0]["words"], float)], axis=1)
+    """Right words and words of each sentence (S, 2), sums over runs."""
+    return np.sum([[run["test"][strategy], run["words"]] for run in runs], axis=0, dtype=float).T
 
 
 def share(sums: Floats) -> Floats:
@@ -130,7 +129,7 @@ def share(sums: Floats) -> Floats:
 
 def two_sided(a: Floats, b: Floats, score: Callable[[Floats], Floats] = share) -> Tuple[float, float]:
     """Gain of b over a, and twice the smaller tail of the paired bootstrap over sentences. Resamples without a
-    difference belong to both tails."""
+    difference belong to both tails. a, b (S, m): whole numbers, so that sums are exact and ties are ties."""
     test = paired_bootstrap(a, b, score)
     return test.gain, min(1.0, 2 * min(test.p, paired_bootstrap(b, a, score).p))
 
@@ -175,7 +174,7 @@ def best_chunkers_table(rows: List[Row]) -> Table:
         choices = [(runs, strategy) for _, runs in chunkers(some) for strategy in runs[0]["dev"]]
         runs, strategy = max(choices, key=lambda one: mean_f(one[0], "dev", one[1]))
         order = runs[0]["order"]
-        a, b = (np.mean([run["test"][name] for run in runs], axis=0) for name in (EASIEST, strategy))
+        a, b = (np.sum([run["test"][name] for run in runs], axis=0, dtype=float) for name in (EASIEST, strategy))
         gain, p = two_sided(a, b, f_score)
         compared = ["", ""] if strategy == EASIEST else [f"{100 * gain:+.2f}", f"{p:.3f}"]
         paper = published("tsuruoka-tsujii", "6", f"{strategy} {representation} order {order}", "F")
@@ -216,7 +215,7 @@ def amounts_table(rows: List[Row]) -> Table:
             continue
         tested = [np.array([some[seed] for seed in seeds], float) for some in (low, rules)]
         errors = [(some[:, :, 1] - some[:, :, 0]).sum(axis=1) for some in tested]
-        _, p = two_sided(tested[0].mean(axis=0), tested[1].mean(axis=0))
+        _, p = two_sided(*(some.sum(axis=0) for some in tested))
         change = 100 * (errors[1].sum() / errors[0].sum() - 1)
         shown = [spread(list(some), ".0f") for some in errors]
         lines.append([f"{corpus}, {learner}", f"{words:,}", *shown, f"{change:+.1f} %", f"{p:.3f}", str(len(seeds))])
@@ -259,7 +258,7 @@ def over(systems: Systems, system: str, other: str) -> List[str]:
     weaker = other + expected
     if NAME_SYSTEMS.index(name) <= NAME_SYSTEMS.index(other) or weaker not in systems:
         return ["", ""]
-    gain, p = two_sided(mean_counts(systems[weaker]), mean_counts(systems[system]), f_score)
+    gain, p = two_sided(sum_of_counts(systems[weaker]), sum_of_counts(systems[system]), f_score)
     return [f"{100 * gain:+.2f}", f"{p:.3f}"]
 
 
@@ -365,12 +364,12 @@ def layers_table(rows: List[Row]) -> Table:
 
 
 def layer_differences(rows: List[Row]) -> Table:
-    """A sentence counts once: its counts are means over seeds."""
+    """A sentence counts once: with the sums of its counts over seeds."""
     lines = []
     for name, systems in layer_groups(rows):
         for first, second in PAIRS:
             if first in systems and second in systems:
-                a, b = (mean_counts(systems[system]) for system in (first, second))
+                a, b = (sum_of_counts(systems[system]) for system in (first, second))
                 f, tags = two_sided(a, b, f_score), two_sided(a, b, tag_share)
                 cells = [f"{100 * f[0]:+.2f}", f"{f[1]:.3f}", f"{100 * tags[0]:+.2f}", f"{tags[1]:.3f}"]
                 lines.append([" ".join(name), f"{first} → {second}", *cells])
@@ -389,7 +388,7 @@ def segments_table(rows: List[Row]) -> Table:
             for other in ("words", "tags"):
                 cells = ["", ""]
                 if other in systems and system not in ("words", other):
-                    gain, p = two_sided(mean_counts(systems[other]), mean_counts(runs), f_score)
+                    gain, p = two_sided(sum_of_counts(systems[other]), sum_of_counts(runs), f_score)
                     cells = [f"{100 * gain:+.2f}", f"{p:.3f}"]
                 compared += cells
             f = spread([100 * f_of(run["sentences"]) for run in runs])
@@ -397,9 +396,9 @@ def segments_table(rows: List[Row]) -> Table:
     return ("Lower layer", "F", "over words", "p", "over tags", "p", "Seeds"), lines
 
 
-def mean_counts(runs: List[Row]) -> Floats:
+def sum_of_counts(runs: List[Row]) -> Floats:
     """Of each sentence (S, n): chunks that are right, found and gold; of layers tags that are right, and words."""
-    return np.mean([run["sentences"] for run in runs], axis=0)
+    return np.sum([run["sentences"] for run in runs], axis=0, dtype=float)
 
 
 def tag_share(sums: Floats) -> Floats:

@@ -27,7 +27,8 @@ def paired_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Difference:
-    """a, b (S, m): counts of each sentence under both systems, such as chunks that are right.
+    """a, b (S, m): counts of each sentence under both systems, such as chunks that are right. Whole
+    numbers: means over seeds would round otherwise on another processor, and break ties by chance.
     score: from sums of counts (n, m) to what is compared (n,). resamples (int): a multiple of
     100."""
     not_better = sum(

@@ -32,7 +32,7 @@ def test_published_figures_have_a_place():
 
 def test_a_sentence_counts_once():
     runs = [row(2, 0, ([1, 0], [2, 3], [2, 3])), row(2, 1, ([0, 0], [2, 2], [2, 3]))]
-    assert pages.sentence_counts(runs, "left_to_right").tolist() == [[0.5, 2], [0, 3]]
+    assert pages.sentence_counts(runs, "left_to_right").tolist() == [[1, 4], [0, 6]]
     header, lines = pages.tags_table([*runs, row(2, 0, ([2, 3],) * 3, width=1.0)])
     assert [line[:2] for line in lines] == [[name, "2"] for name in STRATEGIES]
     assert lines[0][3] == "4, 5" and lines[0][4] == "+80.00" and lines[0][6] == "96.92"
@@ -104,8 +104,8 @@ def test_layers_are_compared_sentence_by_sentence():
     assert lines[1][1:4] == ["joint", "100.00 ± 0.00", "93.1"]
     _, (line,) = pages.layer_differences(rows)
     assert line[1:4] == ["marginals → joint", "+66.67", "0.000"] and line[4:] == ["+0.00", "1.000"]
-    assert pages.mean_counts([{"sentences": [[0, 2]]}, {"sentences": [[1, 4]]}]).tolist() == [
-        [0.5, 3]
+    assert pages.sum_of_counts([{"sentences": [[0, 2]]}, {"sentences": [[1, 4]]}]).tolist() == [
+        [1, 6]
     ]
 
 
