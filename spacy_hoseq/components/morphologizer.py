@@ -104,7 +104,8 @@ class HoseqMorphologizer(HoseqTagger):
     def label_data(self) -> Dict[str, Dict[str, Any]]:  # type: ignore[override]
         """What `spacy init labels` writes and `initialize` takes: features and part of speech of
         each label, as those of spaCy's morphologizer."""
-        analyses = {label: analysis_of(label) for label in self.labels}
+        seen = self.labels[: self.cfg["n_seen"]]
+        analyses = {label: analysis_of(label) for label in seen}
         return {
             MORPH: {label: analysis.morph for label, analysis in analyses.items()},
             POS: {label: PARTS_OF_SPEECH[analysis.pos] for label, analysis in analyses.items()},
@@ -128,6 +129,7 @@ class HoseqMorphologizer(HoseqTagger):
         names: Optional[Sequence[str]] = (
             list(labels[MORPH]) if isinstance(labels, Mapping) else labels
         )
+        names = None if names is None else self._with_unseen(names)
         entries = {
             word: [_label(name) for name in of_word]
             for word, of_word in (tag_dictionary or {}).items()
@@ -157,9 +159,12 @@ class HoseqMorphologizer(HoseqTagger):
         return result
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
-        labels = super()._labels_in(examples)
+        return self._with_unseen(super()._labels_in(examples))
+
+    def _with_unseen(self, labels: Sequence[str]) -> List[str]:
+        """And labels that none of these is, at the first initialization."""
         if not self.cfg["unseen_labels"] or self.model.has_dim("nO"):
-            return labels
+            return list(labels)
         seen = list(dict.fromkeys([*self.labels, *labels]))
         self.cfg["n_seen"] = len(seen)
         return [*seen, *unseen_labels(seen, self.cfg["unseen_labels"])]

@@ -106,3 +106,25 @@ def test_a_label_that_was_never_seen_is_found():
     n_labels = len(nlp.get_pipe(NAME).labels)
     nlp.initialize(lambda: tiny.examples_of(nlp, corpus))  # again: they are the same labels
     assert len(nlp.get_pipe(NAME).labels) == n_labels == 4
+
+
+def test_training_goes_on_without_unseen_labels_after_loading():
+    """They would count as wrong, if a component that is read did not know which they are."""
+    nlp, again = tiny.trained(8, unseen_labels=2), tiny.blank(unseen_labels=2)
+    pipe, other = nlp.get_pipe(NAME), again.get_pipe(NAME)
+    other.from_bytes(pipe.to_bytes())
+    assert other.cfg["n_seen"] == pipe.cfg["n_seen"] == len(pipe.labels) - 2
+    for each in (nlp, again):
+        each.get_pipe(NAME).update(tiny.examples_of(each))
+    assert other.to_bytes() == pipe.to_bytes()
+
+
+def test_a_list_of_labels_has_those_that_were_seen_alone():
+    pipe, other = tiny.trained(8, unseen_labels=2).get_pipe(NAME), tiny.blank(unseen_labels=2)
+    assert len(pipe.label_data["morph"]) == len(pipe.labels) - 2
+    other.initialize(lambda: tiny.examples_of(other))
+    from_list = tiny.blank(unseen_labels=2)
+    from_list.get_pipe(NAME).initialize(lambda: tiny.examples_of(from_list), nlp=from_list, labels=pipe.label_data)
+    found = [each.get_pipe(NAME) for each in (other, from_list)]
+    assert [each.labels for each in found] == [pipe.labels] * 2
+    assert {each.cfg["n_seen"] for each in found} == {len(pipe.labels) - 2}
