@@ -19,7 +19,7 @@ MODEL = "model"
 CFG = "cfg"
 DIGEST = "digest"  # of `cfg`: that of the model it was saved with
 OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
-KEPT = (*OF_TRAINING, "n_seen")  # with the number of labels that training has seen, which no digest has
+SEEN = "n_seen"  # of `cfg`: how many of the labels training has
 SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
 TEMPERATURE = "temperature"  # of `cfg`: that of a training which calibrates
 OF_CALIBRATION = (SETS, TEMPERATURE)
@@ -134,7 +134,7 @@ class SavedComponent(TrainablePipe):
             # settings are those of the config, which may override what was saved
             saved = self.cfg
             self.cfg = {
-                key: saved.get(key) if key in KEPT else value for key, value in before.items()
+                key: saved.get(key) if key in (*OF_TRAINING, SEEN) else value for key, value in before.items()
             }
             self.cfg.update({name: saved[name] for name in OF_CALIBRATION if name in saved})
             self._labels_changed()

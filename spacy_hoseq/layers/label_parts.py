@@ -36,7 +36,7 @@ from .scorer import (
     scoring_layer,
 )
 from .tuning import TUNING, Tuning
-from .weights.shim import WeightsShim, weights_of
+from .weights.shim import WeightsShim
 
 
 class LabelPart(NamedTuple):
@@ -198,9 +198,8 @@ class PartScorer(Scorer):
     @property
     def parts(self) -> LabelParts:
         """RAISES ValueError [HS052]: before initialization."""
-        shim = weights_of(self.model)
-        shim.values("pairs", is_train=True)
-        return self.model.attrs["parts"].of(shim.extra)
+        self.shim.values("pairs", is_train=True)
+        return self.model.attrs["parts"].of(self.shim.extra)
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         parts = self.parts
@@ -231,20 +230,20 @@ class PartScorer(Scorer):
         return self.parts.parts[first[label] : first[label + 1]].tolist()
 
     def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
-        pairs = weights_of(self.model).values("pairs", is_train=is_train)
+        pairs = self.shim.values("pairs", is_train=is_train)
         if is_train:
             return trans + self.parts.pairs(pairs)
         return self.parts.kept_pairs(trans, pairs)
 
     def transitions_gradient(self, d_trans: AnyFloats) -> None:
-        weights_of(self.model).add_gradient("pairs", self.parts.pairs_back(d_trans))
+        self.shim.add_gradient("pairs", self.parts.pairs_back(d_trans))
 
     def define(self, texts: TrainingTexts) -> None:
         """Ask for the parts of labels."""
         ids = np.concatenate([np.zeros(0, np.int32), *texts.gold])
         counts = np.bincount(ids[ids >= 0], minlength=len(texts.labels))
         parts = LabelParts.of(self.model.attrs["parts_of"](texts.labels, counts))
-        weights_of(self.model).extra = {
+        self.shim.extra = {
             "names": parts.names,
             "kinds": parts.kinds.astype(np.int32),
             "parts": parts.parts.astype(np.int32),
@@ -253,14 +252,13 @@ class PartScorer(Scorer):
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights, of the parts found by `define` before."""
-        shim = weights_of(self.model)
         (inner,) = self.model.layers
-        if Y is None or not shim.extra:
+        if Y is None or not self.shim.extra:
             inner.initialize(X, None)
             return
-        n_parts = len(shim.extra["names"])
+        n_parts = len(self.shim.extra["names"])
         inner.initialize(X, [cast(Floats2d, np.zeros((len(y), n_parts), np.float32)) for y in Y])
-        shim.set(Parameter("pairs", np.zeros((n_parts, n_parts))))
+        self.shim.set(Parameter("pairs", np.zeros((n_parts, n_parts))))
         self.model.set_dim("nO", Y[0].shape[1])
 
 

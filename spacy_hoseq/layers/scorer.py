@@ -42,7 +42,7 @@ from ..arrays import AnyFloats, Keys, Labels, Lengths
 from ..errors import Errors
 from ..features.sequences import by_doc, sequence_lengths
 from .named_features import NETWORK, Feature
-from .weights.shim import WeightsShim
+from .weights.shim import WeightsShim, weights_of
 
 Emissions = Model[List[Doc], List[Floats2d]]
 Backprop = Callable[[Any], Any]  # takes d_scores (N, L)
@@ -87,6 +87,11 @@ class Scorer:
 
     def __init__(self, model: Model[Any, Any]) -> None:
         self.model = model
+
+    @property
+    def shim(self) -> WeightsShim:
+        """The layer's weights. RAISES ValueError [HS051]: they are of another kind."""
+        return weights_of(self.model)
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens of a batch, end to end, with the way back if `is_train`."""

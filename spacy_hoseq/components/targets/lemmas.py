@@ -50,7 +50,10 @@ class LemmaLabels(TokenLabels):
         pairs = doc.to_array([ORTH, LEMMA]).reshape(-1, 2)
         rows, row_of = np.unique(pairs, axis=0, return_inverse=True)
         strings = doc.vocab.strings
-        values = [self._script(strings, orth, lemma) for orth, lemma in rows.tolist()]
+        values = [
+            strings.add(script_of(strings[orth], strings[lemma]).label) if lemma else 0
+            for orth, lemma in rows.tolist()
+        ]
         return (
             np.array(values, np.uint64)[row_of.reshape(-1)]
             if len(pairs)
@@ -95,10 +98,6 @@ class LemmaLabels(TokenLabels):
             if len(places) == 1 and words_of_reference[places[0]] == word:
                 values[i] = gold[places[0]]
         return values
-
-    @staticmethod
-    def _script(strings: StringStore, orth: int, lemma: int) -> int:
-        return int(strings.add(script_of(strings[orth], strings[lemma]).label)) if lemma else 0
 
 
 def _lemma(strings: StringStore, names: Sequence[str], orth: int, label_id: int) -> int:

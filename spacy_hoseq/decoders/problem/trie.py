@@ -379,13 +379,12 @@ def _numbered(
     fail = [-1] * n_labels
     levels = [slice(0, n_labels)]
     for depth in sorted(by_depth):
-        level = sorted((_longest_suffix(string, ids), string) for string in by_depth[depth])
+        level = sorted(
+            (next(ids[string[i:]] for i in range(1, depth) if string[i:] in ids), string)
+            for string in by_depth[depth]
+        )  # each with its longest proper suffix
         levels.append(slice(len(ids), len(ids) + len(level)))
         for suffix, string in level:
             ids[string] = len(ids)
             fail.append(suffix)
     return ids, fail, levels
-
-
-def _longest_suffix(string: Pattern, ids: Dict[Pattern, int]) -> int:
-    return next(ids[string[i:]] for i in range(1, len(string)) if string[i:] in ids)

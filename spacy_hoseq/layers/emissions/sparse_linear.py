@@ -26,7 +26,7 @@ from ..named_features import Feature, Names, names_fired
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
-from ..weights.shim import Term, WeightsShim, add_rows, sum_rows, weights_of
+from ..weights.shim import Term, WeightsShim, add_rows, sum_rows
 from ..weights.storage import keys_problem
 from .kept_sums import KeptSums
 from .type_scores import TypeScores
@@ -145,31 +145,26 @@ class SparseScorer(Scorer):
     def features(self) -> Features:
         return self.model.attrs["features"]
 
-    @property
-    def shim(self) -> WeightsShim:
-        return weights_of(self.model)
-
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """RAISES ValueError [HS052]: no features or weights yet."""
-        shim = self.shim
-        if not shim.extra:
+        if not self.shim.extra:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
         features = self.features
         if not is_train or not any(map(len, docs)):
-            return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs)
-        table = shim.summands("table")
-        nothing = features.index(shim.extra).n_rows
-        rows, lengths = features.training_rows(shim.extra, docs)
+            return _predict_scores(features, features.used(self.shim.extra, self.shim.used_rows("table")), docs)
+        table = self.shim.summands("table")
+        nothing = features.index(self.shim.extra).n_rows
+        rows, lengths = features.training_rows(self.shim.extra, docs)
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each feature at each token is left out with probability `drop`
-            left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
+            left_out = self.shim.rng.random(rows.shape, dtype=np.float32) < drop
             np.maximum(rows, left_out * np.int32(nothing), out=rows)  # no row has a larger number
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         scores = add_rows(table, rows)
         scores *= scale
 
         def backprop(d_scores: Floats32) -> None:
-            shim.add_gradient("table", table_gradient(rows, d_scores, scale, nothing))
+            self.shim.add_gradient("table", table_gradient(rows, d_scores, scale, nothing))
 
         return FlatScores(scores, lengths, backprop)
 
@@ -211,9 +206,8 @@ class SparseScorer(Scorer):
         versions: the texts, perhaps with several annotations; features frequent enough in one of
             them have a row.
         """
-        shim = self.shim
         if self.model.attrs["hash_rows"] is not None:
-            shim.extra = {"hash_rows": int(self.model.attrs["hash_rows"])}
+            self.shim.extra = {"hash_rows": int(self.model.attrs["hash_rows"])}
             return
         features = self.features
         frequent: List[Keys] = []
@@ -230,24 +224,23 @@ class SparseScorer(Scorer):
                     seen.append((docs, columns))
             frequent.append(counter.frequent(self.model.attrs["min_count"]))
         keys = frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))
-        shim.extra = {"keys": keys}
+        self.shim.extra = {"keys": keys}
         while seen:
-            features.remember(shim.extra, *seen.pop())
+            features.remember(self.shim.extra, *seen.pop())
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights for the features found by `index` before, in X itself if it was not
         called."""
         super().initialize(X, Y)
-        shim = self.shim
-        if X is not None and not shim.extra:
+        if X is not None and not self.shim.extra:
             self.index([X])
-        if shim.extra and self.model.has_dim("nO"):
-            n_rows = self.features.index(shim.extra).n_rows
+        if self.shim.extra and self.model.has_dim("nO"):
+            n_rows = self.features.index(self.shim.extra).n_rows
             n_labels = self.model.get_dim("nO")
             no_rows = np.zeros((0, n_labels), np.float32)
             # the last row stands for "no feature"
             zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), no_rows)
-            shim.set(Parameter("table", zeros, many_columns=self.features.tuning.many_columns))
+            self.shim.set(Parameter("table", zeros, many_columns=self.features.tuning.many_columns))
 
     def prepare(self) -> None:
         if "table" in self.shim.parameters:
@@ -262,8 +255,7 @@ class SparseScorer(Scorer):
 
     def _used(self) -> UsedFeatures:
         """What predicts."""
-        shim = self.shim
-        return self.features.used(shim.extra, shim.used_rows("table"))
+        return self.features.used(self.shim.extra, self.shim.used_rows("table"))
 
 
 def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:

@@ -46,9 +46,6 @@ def _sentence(tree: Tree, chunks: bool, unescape: bool) -> Sentence:
         if unescape:  # as in print: brackets by their names, and the escaped slash and asterisk
             word = ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
         words.append(word)
-        tags.append(_tag(leaf.label))
+        bare = leaf.label if leaf.label.startswith("-") else leaf.label.partition("-")[0]
+        tags.append(BRACKET_TAGS.get(leaf.label, bare))
     return Sentence(words, tags, chunks_of_tree(tree) if chunks else None, None, n_traces)
-
-
-def _tag(label: str) -> str:
-    return BRACKET_TAGS.get(label) or (label if label.startswith("-") else label.partition("-")[0])
