@@ -114,7 +114,10 @@ class Errors(JobErrors, metaclass=WithCodes):
         "regularise more."
     )
 
-    HS050 = 'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or of another program.'
+    HS050 = (
+        'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or of another program, or '
+        "the config is not that of the training."
+    )
     HS051 = 'The weights in "{name}" were made for {got}, but the model has {expected}. Load the matching config.'
     HS052 = (
         "The component has no features yet: {problem}. Call `nlp.initialize(get_examples)` with annotated examples, or "
@@ -146,7 +149,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS063 = 'The tag dictionary entry "{word}" lists no known label (got {labels}). Known: {known}.'
     HS064 = (
         'The component "{name}" cannot be read from {where}: {problem}. A file is missing, truncated or of another '
-        "program; copy the model again or train it."
+        "program, or the config was changed after the training; copy the model with its config again, or train it."
     )
     HS065 = '"{label}" is no label of the attribute "{attribute}". Those of spaCy are: {known}.'
     HS066 = 'The extension "{attribute}" holds the value {value} of type {type}; labels must be strings, or empty.'

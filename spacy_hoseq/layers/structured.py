@@ -31,6 +31,7 @@ from ..patterns.sources import (
     ConfigurationFeatures,
     PatternFeatures,
     PatternSource,
+    asked,
     check_features,
     check_source,
 )
@@ -315,8 +316,7 @@ class HeadScorer(Scorer):
     def define(self, texts: TrainingTexts) -> None:
         """Ask the source for its patterns, if there is one; else nothing is read. RAISES as
         `check_features`."""
-        shim = weights_of(self.model)
-        shim.extra = {}
+        self.shim.extra = {}
         source = self.source
         if source is None:
             return
@@ -326,7 +326,9 @@ class HeadScorer(Scorer):
                 source.see(docs)
         features = source.define(texts.labels, gold)
         check_features(features, texts.labels, gold)
-        shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}
+        self.shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}
+        if (digest := asked(source, "digest")) is not None:
+            self.shim.extra["rules"] = digest
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights for the emissions, the transitions and the patterns found by `define`
@@ -339,30 +341,26 @@ class HeadScorer(Scorer):
         for layer in self.model.layers[1:]:
             pairs = [cast(Floats2d, np.zeros((len(y), n_labels**2), np.float32)) for y in Y]
             layer.initialize(X, pairs)
-        shim = weights_of(self.model)
-        shim.set(Parameter("trans", np.zeros((n_labels, n_labels))))
-        if "patterns" in shim.extra:
-            zeros = np.zeros(PatternFeatures.from_arrays(shim.extra["patterns"]).n_weights)
-            shim.set(Parameter("patterns", zeros, nonnegative=self.structure.nonnegative))
+        self.shim.set(Parameter("trans", np.zeros((n_labels, n_labels))))
+        if "patterns" in self.shim.extra:
+            zeros = np.zeros(PatternFeatures.from_arrays(self.shim.extra["patterns"]).n_weights)
+            self.shim.set(Parameter("patterns", zeros, nonnegative=self.structure.nonnegative))
 
     def prepare(self) -> None:
-        shim = weights_of(self.model)
-        if "trans" not in shim.parameters:
+        if "trans" not in self.shim.parameters:
             return
         trans = transitions_of(self.model, is_train=False)
         in_use = None
-        if self.source is not None and "patterns" in shim.extra:
-            weights = shim.values("patterns", is_train=False)
+        if self.source is not None and "patterns" in self.shim.extra:
+            weights = self.shim.values("patterns", is_train=False)
             in_use = self.structure.in_use(
-                shim.extra["patterns"], len(trans), weights, is_train=False
+                self.shim.extra["patterns"], len(trans), weights, is_train=False
             )
         self.structure.prepared(trans, in_use)
 
     def forget_words(self) -> None:
         """What rules remember of them."""
-        forget = getattr(self.source, "forget_words", None)
-        if forget is not None:
-            forget()
+        asked(self.source, "forget_words")
 
 
 def forward(
@@ -442,6 +440,9 @@ def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
     )  # not in files of format 2
     if source.n_rules != n_rules:
         return f"patterns of {n_rules} rules, but the config has {source.n_rules}"
+    digest = asked(source, "digest")
+    if shim.extra.get("rules", digest) != digest:  # (earlier versions wrote none)
+        return "patterns of other rules than those of the config, or in another order"
     for pattern in features.patterns:
         check_pattern(pattern, shape[0])
     sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}

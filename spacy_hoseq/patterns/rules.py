@@ -24,8 +24,10 @@ out where the component lacks one of its labels.
 """
 
 import itertools
+import json
 import math
 from functools import partial
+from hashlib import sha256
 from typing import Any, Dict, FrozenSet, List, Sequence, Tuple
 
 import numpy as np
@@ -47,6 +49,7 @@ MAX_VARIABLES = 2  # L^3 patterns for one rule would be too many for the trie
 MAX_EXPANDED = 64  # label sequences up to which a rule with label sets is written out in the trie
 ANY = "*"
 NEEDED = frozenset(["name", "tokens", "labels"])
+MEANT = frozenset(["tokens", "labels", "tied", "optional"])
 POSSIBLE = NEEDED | {"tied", "optional", "note", "example", "count"}
 
 LabelSet = FrozenSet[int]
@@ -82,6 +85,14 @@ class RulePatterns:
     @property
     def n_rules(self) -> int:
         return len(self.rules)
+
+    def digest(self) -> str:
+        """Of what the rules match and what they say of labels, in their order."""
+        settled = {"tied": True, "optional": False}
+        said = [
+            {**settled, **{key: rule[key] for key in MEANT & set(rule)}} for rule in self.rules
+        ]
+        return sha256(json.dumps(said, sort_keys=True, default=repr).encode("ascii")).hexdigest()
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a rule names a label that the component does not have."""

@@ -187,7 +187,8 @@ class PatternSource(Protocol):
     n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere. A source that
     remembers words has a method `forget_words()`, too, called at the end of a memory zone; one that
     counts words of the training corpus a method `see(docs)`, called for its docs in order, before
-    `define`.
+    `define`; one whose rules the config gives a method `digest()`: weights of other rules are
+    refused.
     """
 
     @property
@@ -252,16 +253,22 @@ class PatternSources:
     def see(self, docs: Sequence[Doc]) -> None:
         """For those sources that count words."""
         for source in self.sources:
-            see = getattr(source, "see", None)
-            if see is not None:
-                see(docs)
+            asked(source, "see", docs)
 
     def forget_words(self) -> None:
         """Of those sources that remember words."""
         for source in self.sources:
-            forget = getattr(source, "forget_words", None)
-            if forget is not None:
-                forget()
+            asked(source, "forget_words")
+
+    def digest(self) -> List[Any]:
+        """Of those sources that have rules."""
+        return [asked(source, "digest") for source in self.sources]
+
+
+def asked(source: Optional[PatternSource], name: str, *given: Any) -> Any:
+    """The answer of a method that not every source has; without it None."""
+    method = getattr(source, name, None)
+    return None if method is None else method(*given)
 
 
 def check_source(source: Any) -> None:

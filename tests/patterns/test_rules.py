@@ -8,6 +8,8 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_hoseq.patterns.rules import RulePatterns
+from spacy_hoseq.patterns.same_word import SameWordPairs
+from spacy_hoseq.patterns.sources import PatternSources
 
 LABELS = ["N", "V", "P"]
 FROM_TO = {
@@ -182,3 +184,16 @@ def test_the_same_rule_twice():
     rule = {"name": "one", "tokens": [{"LOWER": "a"}, {}], "labels": ["A", "?y"]}
     with pytest.raises(ValueError, match=r"\[HS034\] Rule \"one\": it is given twice"):
         RulePatterns([rule, {**rule, "name": "two"}, dict(rule)])
+
+
+def test_digest_is_of_what_rules_do():
+    """Names and notes do nothing; the order numbers the weights."""
+    first = {"name": "a", "tokens": [{"LOWER": "the"}, {}], "labels": ["DT", "NN"]}
+    second = {"name": "b", "tokens": [{"LOWER": "to"}, {}], "labels": ["TO", "VB"]}
+    digest = RulePatterns([first, second]).digest()
+    same = [{**first, "name": "c", "note": "of articles", "tied": True}, {**second, "optional": False}]
+    assert RulePatterns(same).digest() == digest
+    others = [[second, first], [first], [first, {**second, "tied": False}], [first, {**second, "labels": ["TO", "NN"]}]]
+    assert digest not in [RulePatterns(rules).digest() for rules in others]
+    several = PatternSources(RulePatterns([first, second]), SameWordPairs([["NN"]], {}))
+    assert several.digest() == [digest, None]
