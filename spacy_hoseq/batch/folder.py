@@ -140,7 +140,15 @@ class Folder:
             state[name] += count
         state["position"] = done.position
         try:
-            self._parts_log.append(_line(self._entry(path, done)))
+            entry = {
+                "part": done.number,
+                "file": f"parts/{path.name}",
+                "bytes": len(done.data),
+                "sha256": _sha256(done.data),
+                "read": done.read,
+                "rows": done.rows,
+            }
+            self._parts_log.append(_line(entry))
             replace(path, done.data)
             self._errors_log.append(b"".join(map(_line, done.errors)))
             self._save({**state, **self._log_states()})
@@ -153,17 +161,6 @@ class Folder:
             self._save({**self.state, "state": FINISHED})
         except OSError as error:
             raise ValueError(Errors.HS169.format(path=self._manifest, problem=error)) from error
-
-    def _entry(self, path: Path, done: Done) -> Dict[str, object]:
-        """A line of parts.jsonl."""
-        return {
-            "part": done.number,
-            "file": f"parts/{path.name}",
-            "bytes": len(done.data),
-            "sha256": _sha256(done.data),
-            "read": done.read,
-            "rows": done.rows,
-        }
 
     def _log_states(self) -> Dict[str, object]:
         return {"errors_log": self._errors_log.state, "parts_log": self._parts_log.state}

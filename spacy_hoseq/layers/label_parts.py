@@ -36,7 +36,7 @@ from .scorer import (
     scoring_layer,
 )
 from .tuning import TUNING, Tuning
-from .weights.shim import WeightsShim
+from .weights.shim import WeightsShim, weights_of
 
 
 class LabelPart(NamedTuple):
@@ -198,8 +198,9 @@ class PartScorer(Scorer):
     @property
     def parts(self) -> LabelParts:
         """RAISES ValueError [HS052]: before initialization."""
-        self.shim.values("pairs", is_train=True)
-        return self.model.attrs["parts"].of(self.shim.extra)
+        shim = weights_of(self.model)
+        shim.values("pairs", is_train=True)
+        return self.model.attrs["parts"].of(shim.extra)
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         parts = self.parts
@@ -230,20 +231,20 @@ class PartScorer(Scorer):
         return self.parts.parts[first[label] : first[label + 1]].tolist()
 
     def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
-        pairs = self.shim.values("pairs", is_train=is_train)
+        pairs = weights_of(self.model).values("pairs", is_train=is_train)
         if is_train:
             return trans + self.parts.pairs(pairs)
         return self.parts.kept_pairs(trans, pairs)
 
     def transitions_gradient(self, d_trans: AnyFloats) -> None:
-        self.shim.add_gradient("pairs", self.parts.pairs_back(d_trans))
+        weights_of(self.model).add_gradient("pairs", self.parts.pairs_back(d_trans))
 
     def define(self, texts: TrainingTexts) -> None:
         """Ask for the parts of labels."""
         ids = np.concatenate([np.zeros(0, np.int32), *texts.gold])
         counts = np.bincount(ids[ids >= 0], minlength=len(texts.labels))
         parts = LabelParts.of(self.model.attrs["parts_of"](texts.labels, counts))
-        self.shim.extra = {
+        weights_of(self.model).extra = {
             "names": parts.names,
             "kinds": parts.kinds.astype(np.int32),
             "parts": parts.parts.astype(np.int32),

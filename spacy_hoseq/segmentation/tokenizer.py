@@ -186,7 +186,12 @@ class CharacterTokenizer:
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The segmenter: its config and its components."""
-        parts = {} if self.segmenter is None else _to_parts(self.segmenter)
+        segmenter = self.segmenter
+        parts = (
+            {}
+            if segmenter is None
+            else {"config": segmenter.config.to_bytes(), "pipeline": segmenter.to_bytes()}
+        )
         return bytes(srsly.msgpack_dumps(parts))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
@@ -238,10 +243,6 @@ def _sentence_starts(n: int, places: Ints, begins: Mask) -> Mask:
     starts[: places[0] + 1] = False
     starts[0] = True
     return starts
-
-
-def _to_parts(segmenter: Language) -> Dict[str, bytes]:
-    return {"config": segmenter.config.to_bytes(), "pipeline": segmenter.to_bytes()}
 
 
 def _from_parts(parts: Dict[str, bytes]) -> Language:

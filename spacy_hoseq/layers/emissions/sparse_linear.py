@@ -147,24 +147,25 @@ class SparseScorer(Scorer):
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """RAISES ValueError [HS052]: no features or weights yet."""
-        if not self.shim.extra:
+        shim = self.shim
+        if not shim.extra:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
         features = self.features
         if not is_train or not any(map(len, docs)):
-            return _predict_scores(features, features.used(self.shim.extra, self.shim.used_rows("table")), docs)
-        table = self.shim.summands("table")
-        nothing = features.index(self.shim.extra).n_rows
-        rows, lengths = features.training_rows(self.shim.extra, docs)
+            return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs)
+        table = shim.summands("table")
+        nothing = features.index(shim.extra).n_rows
+        rows, lengths = features.training_rows(shim.extra, docs)
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each feature at each token is left out with probability `drop`
-            left_out = self.shim.rng.random(rows.shape, dtype=np.float32) < drop
+            left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
             np.maximum(rows, left_out * np.int32(nothing), out=rows)  # no row has a larger number
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         scores = add_rows(table, rows)
         scores *= scale
 
         def backprop(d_scores: Floats32) -> None:
-            self.shim.add_gradient("table", table_gradient(rows, d_scores, scale, nothing))
+            shim.add_gradient("table", table_gradient(rows, d_scores, scale, nothing))
 
         return FlatScores(scores, lengths, backprop)
 
@@ -255,7 +256,8 @@ class SparseScorer(Scorer):
 
     def _used(self) -> UsedFeatures:
         """What predicts."""
-        return self.features.used(self.shim.extra, self.shim.used_rows("table"))
+        shim = self.shim
+        return self.features.used(shim.extra, shim.used_rows("table"))
 
 
 def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:

@@ -70,9 +70,10 @@ class MarginalScorer(Scorer):
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens, end to end, and the way back to the labels of the layer below."""
+        shim = self.shim
         features = self.features
-        index = features.index(self.shim.extra)
-        table = self.shim.values("table", is_train=is_train)
+        index = features.index(shim.extra)
+        table = shim.values("table", is_train=is_train)
         labels, backprop_upstream = self.model.layers[0](docs, is_train)
         if not is_train:
             return self._predicted(docs, labels, index, table)
@@ -80,13 +81,13 @@ class MarginalScorer(Scorer):
         active = features.active(batch, index, 0, sum(map(len, docs)), table.dtype)
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each template at each token is left out with probability `drop`
-            dropped = self.shim.rng.random(active.rows.shape, dtype=np.float32) < drop
+            dropped = shim.rng.random(active.rows.shape, dtype=np.float32) < drop
             active = _left_out(active, dropped, index.n_rows)
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         scores = _scores(table, active, features.tuning)
         scores *= scale
         backprop = partial(
-            _backprop, self.shim, features, batch, active, table, scale, backprop_upstream
+            _backprop, shim, features, batch, active, table, scale, backprop_upstream
         )
         return FlatScores(scores, batch.lengths, backprop)
 
