@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
@@ -36,7 +36,6 @@ from spacy_hoseq.batch.work import Work
 
 from .machine import THREADS, description, used_bytes
 from .page import show, write_table
-from .scale_parts import new_words
 
 CORPUS = Path("assets/en/train.conll")
 TOGETHER = 8  # sentences of a text
@@ -169,6 +168,25 @@ def batches(n_tokens: int) -> Iterator[pa.RecordBatch]:
         n_tokens -= sum(text.count(" ") + 1 for text in texts)
         number += 1000
         yield pa.record_batch({"id": [str(number + i) for i in range(1000)], "text": texts})
+
+
+def new_words(sentences: List[List[str]], every: int) -> Iterator[List[str]]:
+    """These sentences again and again; every so many words one gets an ending that makes it a new one."""
+    seen = 0
+    for words in cycle(sentences):
+        changed = list(words)
+        for i in range(-seen % every, len(words), every):
+            changed[i] = f"{words[i]}{letters((seen + i) // every)}"
+        seen += len(words)
+        yield changed
+
+
+def letters(number: int) -> str:
+    text = ""
+    while number:
+        number, digit = divmod(number, 26)
+        text += chr(ord("a") + digit)
+    return text
 
 
 def lines(path: Path, texts: List[str]) -> Path:

@@ -42,7 +42,6 @@ TASKS: Dict[str, Task] = {
     "Hungarian, UPOS + features": Task(
         "tagger", "hu", ("ud_hu_szeged/train.conllu.gz", "ud_hu_szeged/dev.conllu.gz"), 1, (3, 5)
     ),
-    "Finnish, UPOS + features": Task("tagger", "fi", ("ud_fi_tdt/train.conllu.gz", ""), 1, (3, 5)),
     "English, chunks": Task("chunker", "en", ("conll2000/train.txt", ""), 0, (1,), 2),
     "Chinese, entities": Task(
         "entities", "zh", ("zh_ner_resume/train.char.bmes.gz", "zh_ner_resume/dev.char.bmes"), 0, (), 1

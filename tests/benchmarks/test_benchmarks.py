@@ -41,7 +41,7 @@ def test_tables_from_csv(benchmarks, tmp_path):
     page = tmp_path / "page.md"
     marks = [f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("tagging-ratios", "tagging-text")]
     page.write_text("".join(marks), encoding="utf8")
-    benchmarks("report").main(tagging=tmp_path / "t.csv", page=[page])
+    benchmarks("tagging").publish(results.read_rows(tmp_path / "t.csv"), [page], None)
     found = page.read_text(encoding="utf8")
     assert "| tagger, first order: time over the tokenizer's | 2.00x | <= 2.0x | 1.0x |" in found
     assert "| CRFsuite: time over the tagger's | 8.00x |" in found
@@ -91,8 +91,8 @@ def test_label_sets(benchmarks):
 
 
 def test_stream_has_new_words(benchmarks):
-    new_words = benchmarks("scale_parts").new_words
-    sentences = list(islice(new_words([["w"] * 15]), 1000))
+    new_words = benchmarks("batch").new_words
+    sentences = list(islice(new_words([["w"] * 15], 20), 1000))
     assert sum(map(len, sentences)) == 15_000
     assert len({word for words in sentences for word in words}) == 750  # one in twenty; the first is the word itself
 
