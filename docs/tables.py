@@ -27,7 +27,7 @@ from spacy_hoseq.features.templates import parse_templates
 MARK = re.compile(
     r"^<!-- (settings|options|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$", flags=re.MULTILINE
 )
-REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters")
+REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters", "callbacks")
 PACKAGE = Path(spacy_hoseq.__file__).parent
 CODE = re.compile(r"H[SW]\d{3}")
 
@@ -135,9 +135,10 @@ def default_name(value: Any) -> str:
     if value is inspect.Parameter.empty:
         return "required"
     if isinstance(value, dict):
-        return next(
-            (f"`{made_by}`" for key, made_by in value.items() if key.startswith("@")), "`{}`"
-        )
+        made_by = [f"`{name}`" for key, name in value.items() if key.startswith("@")]
+        given = {key: v for key, v in value.items() if isinstance(v, (bool, int, float))}
+        settings = [f"`{key} = {json.dumps(v)}`" for key, v in given.items()]
+        return ": ".join([*(made_by or ["`{}`"]), *([", ".join(settings)] if settings else [])])
     return f"`{json.dumps(value)}`"
 
 

@@ -69,7 +69,10 @@ class JobErrors:
         "A process that annotates texts has ended: {problem}. It may have run out of memory; take smaller parts "
         "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
     )
-    HS160 = "There is no pipeline in {source}: {problem}. Give a directory, a package, en, zh, or `nlp.to_bytes()`."
+    HS160 = (
+        "There is no pipeline in {source}: {problem}. Give a directory, a package, en, zh, af, cy, or the bytes of "
+        "`nlp.to_bytes()`."
+    )
     HS161 = 'There is no output "{name}". Known: {known}.'
     HS162 = 'The column "{name}" {problem}. Name the columns of texts and ids (`text`, `id`; id = None: there is none).'
     HS163 = (

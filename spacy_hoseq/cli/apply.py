@@ -48,7 +48,7 @@ def known_format(name: str) -> str:
 )
 def apply_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
     inputs: List[str] = typer.Argument(
         ..., help="Files of texts, folders and globs of them; - for standard input"
     ),

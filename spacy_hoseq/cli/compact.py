@@ -64,8 +64,8 @@ def compact_cli(
     ),
     # fmt: on
 ) -> None:
-    """Make a trained pipeline smaller: of hoseq_tagger, hoseq_bidirectional_tagger and
-    hoseq_chunker only the features and weights stay that the metric on a development corpus needs.
+    """Make a trained pipeline smaller: of each component of the package only the features and
+    weights stay that the metrics on a development corpus need.
 
     DOCS: docs/reference/command-line.md
     """

@@ -15,7 +15,7 @@ from .files import check_free, check_name
 @hoseq_cli.command("package", failed="No package made")
 def package_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory of a trained pipeline, or en, zh"),
+    model: str = typer.Argument(..., help="Directory of a trained pipeline, or en, zh, af, cy"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write to", file_okay=False),
     build: str = typer.Option(
         "wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"

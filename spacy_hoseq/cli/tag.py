@@ -35,7 +35,7 @@ def tag_cli(
     arguments: Optional[List[str]] = typer.Argument(
         None,
         metavar="[MODEL] [TEXT]",
-        help="Directory or package of a trained pipeline, or en (the default), zh; "
+        help="Directory or package of a trained pipeline, or en (the default), zh, af, cy; "
         "the text, or a file with it, or - for standard input (the default)",
     ),
     html: bool = typer.Option(False, "--html", help="Open the text as a page in the browser"),

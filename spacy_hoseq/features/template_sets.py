@@ -582,8 +582,11 @@ def _with_classes(name: str, templates: Callable[[], List[str]]) -> Callable[[in
     """A set of this name that reads classes of words, too."""
 
     def with_classes(classes: int) -> List[str]:
-        """classes (int): columns of the table; the last one, such as the tags of a lexicon, is
-        read in pairs, too."""
+        """The version before, and classes of words.
+
+        classes (int): columns of the table; the last one, such as the tags of a lexicon, is read in
+            pairs, too.
+        """
         last = f"word_class{classes}"
         pairs = [f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]
         return [*templates(), f"word_class1..{classes}[-1..1]", *pairs]

@@ -37,7 +37,7 @@ from .pages import (
     tables,
 )
 
-REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters")
+REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters", "callbacks")
 FILES = r"\b(?:assets|benchmarks|configs|docs|experiments|spacy_hoseq|tests)/[\w./*-]+\w"
 
 

@@ -25,7 +25,7 @@ SPANS_KEY = "doubtful"
 @hoseq_cli.command("select", failed="Nothing selected")
 def select_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
     pool: Path = typer.Argument(
         ..., help="Texts (.jsonl, .txt: one in each line), Docs (.spacy), or folder", exists=True
     ),

@@ -24,7 +24,7 @@ from ..tag import pipeline_of, texts_of, title_of
 @hoseq_cli.command("explain", failed="Nothing explained")
 def explain_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
     text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
     token: Optional[List[int]] = typer.Option(
         None, "--token", "-t", help="Number of a token; default: the least sure"

@@ -23,7 +23,7 @@ from ..tag import pipeline_of
 @hoseq_cli.command("inspect", failed="Nothing inspected")
 def inspect_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
     corpus: Optional[Path] = typer.Argument(
         None, help="Texts (.spacy) that give names, counts, examples", exists=True
     ),
