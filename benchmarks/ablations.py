@@ -122,7 +122,7 @@ def main(
     tables = {
         "ablations": (HEADER, list(table(rows))),
         "accurate": (ACCURATE_HEADER, list(table_of_accurate(rows))),
-        "chunks": (CHUNKS_HEADER, list(table_of_chunks(rows))),
+        "chunks from words": (CHUNKS_HEADER, list(table_of_chunks(rows))),
     }
     for title, (header, cells) in tables.items():
         show(header, cells)
