@@ -5,7 +5,7 @@
 What is measured, and by which commands, stands in all.yml. A step is not done again before what it measures changes
 (the package, benchmarks, configs, experiments), and most benchmarks keep each row that they have. Tables are written
 into their pages, above each the commit, the recipe, what chose its settings, what it was measured on, the machine. What
-a step printed is in METRICS/logs. Nothing else should run on the machine; the whole takes more than a day.
+a step printed is in METRICS/logs. Nothing else should run on the machine; the whole takes a day.
 """
 
 import os
