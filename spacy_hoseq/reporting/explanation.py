@@ -44,14 +44,21 @@ def account_text(account: Account, component: str, doc: Doc, *, calibrated: bool
     if rest:
         rows.append((f"{sum(term.value for term in rest):+.3f}", f"{len(rest)} more", "", ""))
     lines.append(
-        _indented(table(rows, header=("value", "", "what", "at"), aligns=("r", "l", "l", "l")))
+        _indented(
+            table(
+                rows,
+                header=("value", "", "what", "at"),
+                aligns=("r", "l", "l", "l"),
+                max_col=80,
+            )
+        )
     )
     lines.append(f"  log-odds {why.log_odds:.3f}; they would be")
     without = [
         (f"{change.log_odds:.3f}", "without", change.kind, change.name)
         for change in why.changes[:WITHOUT]
     ]
-    lines.append(_indented(table(without, aligns=("r", "l", "l", "l"))))
+    lines.append(_indented(table(without, aligns=("r", "l", "l", "l"), max_col=80)))
     if why.fewest:
         names = "; ".join(why.fewest)
         lines.append(
@@ -121,4 +128,4 @@ def explanation_data(
 
 
 def _indented(text: str) -> str:
-    return "\n".join("    " + line for line in text.strip("\n").splitlines())
+    return "\n".join(f"    {line}".rstrip() for line in text.strip("\n").splitlines())

@@ -115,6 +115,20 @@ def test_text_says_what_adds_up(nlp, doc):
     assert sum(rows) == pytest.approx(account.why.difference, abs=0.02)
 
 
+def test_columns_of_long_names_stand_below_each_other(nlp, doc):
+    account = accounts(nlp.get_pipe("hoseq_tagger"), doc, [2])[0]
+    first, *rest = account.why.terms
+    terms = [first._replace(name="lower[-1] = the + lower[0] = dog + lower[1] = sees"), *rest]
+    text = account_text(account._replace(why=account.why._replace(terms=terms)), "hoseq_tagger", doc)
+    lines = text.splitlines()
+    header = next(line for line in lines if line.split() == ["value", "what", "at"])
+    rows = [line for line in lines if line.split()[0][0] in "+-" and line.split()[1] in ("feature", "transition")]
+    at = header.rindex("at")
+    assert len(rows) > 2 and {line[at - 3 : at] for line in rows} == {"   "}
+    assert {line[at:] for line in rows} <= {token.text for token in doc}
+    assert lines == [line.rstrip() for line in lines]
+
+
 def test_words_stay_words_on_the_page(nlp):
     doc = nlp(Doc(nlp.vocab, words=["</script><script>alert(1)</script>", "<b>", "&amp;", "\n", "cat"]))
     page = explanation_page(nlp, [doc], title="<Text>")
