@@ -25,7 +25,7 @@ from spacy_hoseq.recipes import recipe
 from .page import write_table
 
 CHANGES: Dict[str, Dict[str, Any]] = {
-    "none: `max_margin`, AdaGrad 0.1, dropout 0.2": {},
+    "none: `max_margin`, `learn_rate = 0.03`, dropout 0.2": {},
     '`objective = "perceptron"`': {"objective": "perceptron"},
     '`objective = "log_likelihood"`': {"objective": "log_likelihood"},
     "the same, `average = false`": {"objective": "log_likelihood", "average": False},
@@ -38,7 +38,8 @@ CHANGES: Dict[str, Dict[str, Any]] = {
     "`average = false`": {"average": False},
     "dropout 0": {"training.dropout": 0.0},
     "dropout 0.4": {"training.dropout": 0.4},
-    "`learn_rate = 0.03`": {"update_rule.learn_rate": 0.03},
+    "`learn_rate = 0.01`": {"update_rule.learn_rate": 0.01},
+    "`learn_rate = 0.1`": {"update_rule.learn_rate": 0.1},
     "`learn_rate = 0.3`": {"update_rule.learn_rate": 0.3},
     "`l2 = 0.01`": {"update_rule.l2": 0.01},
     "`min_count = 2`": {"model.emissions.min_count": 2},
