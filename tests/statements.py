@@ -1,4 +1,6 @@
-"""How much there is to read in the package: `python -m tests.statements` prints a table of its rooms.
+"""How much there is to read in the package: `python -m tests.statements` prints its rooms, and what is large.
+
+Nothing here fails: a count is no property of the product. `.ci/run` prints it.
 
 Statements are counted, not lines: `a, b = x, y` is two of them, so that packing gains nothing, and a docstring is none.
 """
@@ -15,6 +17,26 @@ import spacy_hoseq
 
 PACKAGE = Path(spacy_hoseq.__file__).parent
 LONG_LINE = 100
+ROOM = 16  # files
+STATEMENTS = 25  # of a function, unless a comment in it begins with "long:" and says why
+PARAMETERS = 6  # of a function, unless a comment in it begins with "wide:" and says why; factories have settings
+MOST = {  # statements of a room and of the rooms within it
+    ".": 350,
+    "decoders": 3300,
+    "layers": 1600,
+    "learning": 450,
+    "components": 1650,
+    "features": 800,
+    "patterns": 480,
+    "readers": 800,
+    "segmentation": 340,
+    "inspection": 650,
+    "reporting": 650,
+    "curation": 250,
+    "batch": 650,
+    "cli": 600,
+}
+OTHERS = 800  # of all other rooms together
 COLUMNS = ("files", "lines", "long lines", "statements", "packed", "functions", "classes", "Any")
 
 AnyFunction = Union[ast.FunctionDef, ast.AsyncFunctionDef]
@@ -122,6 +144,31 @@ def total(every: list[Source]) -> Counter[str]:
     return sum(map(counts, every), Counter())
 
 
+def says(function: Function, word: str) -> bool:
+    """Whether a comment gives a reason: `# long: the recursion of the paper, line by line`."""
+    return any(line.startswith(word) and len(line) > len(word) + 10 for line in function.comments.splitlines())
+
+
+def findings(every: list[Source]) -> Iterator[str]:
+    """Rooms above their size or with many files; functions that are long or wide and do not say why."""
+    sizes: Counter[str] = Counter()
+    for source in every:
+        top = source.room.partition("/")[0]
+        sizes[top if top in MOST else "others"] += statements_in(source.tree)
+    for room, n in sorted(sizes.items()):
+        most = MOST.get(room, OTHERS)
+        if n > most:
+            yield f"{room}: {n:,} statements, at most {most:,}"
+    files = Counter(source.room for source in every)
+    yield from (f"{room}: {n} files, at most {ROOM}" for room, n in files.items() if n > ROOM)
+    for source in every:
+        for each in functions(source):
+            if each.n_statements > STATEMENTS and not says(each, "long:"):
+                yield f"{each.name}: {each.n_statements} statements"
+            if len(each.parameters) > PARAMETERS and not each.is_factory and not says(each, "wide:"):
+                yield f"{each.name}: {len(each.parameters)} parameters"
+
+
 def main() -> None:
     rooms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     every = sources()
@@ -130,6 +177,7 @@ def main() -> None:
     print(f"{'room':28}" + "".join(f"{column:>12}" for column in COLUMNS))
     for room, count in [*sorted(rooms.items()), ("all", total(every))]:
         print(f"{room:28}" + "".join(f"{count[column]:>12,}" for column in COLUMNS))
+    print("\n" + "\n".join(findings(every)))
 
 
 if __name__ == "__main__":
