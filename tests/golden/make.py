@@ -11,9 +11,9 @@ from pathlib import Path
 
 from spacy.language import Language
 
-from . import systems
+from . import problems, systems
 
-TRAINED, SAVED, LOSSES = "trained", "saved", "losses"
+TRAINED, SAVED, LOSSES, STRATEGIES = "trained", "saved", "losses", "strategies"
 LEFT_OUT = ["tokenizer"]  # is that of the language
 DATE = (2020, 1, 1, 0, 0, 0)
 
@@ -27,6 +27,9 @@ def main(folder: Path) -> None:
         small, _ = systems.trained(name, "de", systems.short_training())
         golden[name][SAVED] = systems.labelled(small, system, 1)
         zipped(small, folder / f"{name}.zip")
+        if name == "bidirectional":
+            golden[name][STRATEGIES] = systems.decided(nlp)
+    golden.update({f"problem {kind}": problems.said(kind) for kind in problems.KINDS})
     files = {f"{name}.json": json.dumps(said).encode() for name, said in golden.items()}
     archived(folder / "said.zip", files)
 

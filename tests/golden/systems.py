@@ -65,6 +65,14 @@ SYSTEMS = {
         },
     ),
 }
+STRATEGIES = (
+    "easiest_first",
+    "easiest_last",
+    "left_to_right",
+    "right_to_left",
+    "dependency_network",
+    "full_bidirectional",
+)
 EMBEDDED = {"en_hoseq_sm": ("en", " "), "zh_hoseq_sm": ("zh", "")}
 
 
@@ -192,3 +200,16 @@ def embedded(name: str) -> Language:
     components = load_config(path / "config.cfg")["components"]
     able = [pipe for pipe in components if "save_marginals" in components[pipe]]
     return spacy.load(path, config={f"components.{pipe}.save_marginals": True for pipe in able})
+
+
+def decided(nlp: Language) -> dict[str, list[dict[str, Any]]]:
+    """What a bidirectional tagger says by each strategy. It is left as it was."""
+    pipe: Any = nlp.get_pipe("hoseq_bidirectional_tagger")
+    before = pipe.cfg["strategy"], pipe.cfg["save_decisions"]
+    said = {}
+    for strategy in STRATEGIES:
+        pipe.cfg["strategy"] = strategy
+        pipe.cfg["save_decisions"] = strategy in ("easiest_first", "easiest_last")
+        said[strategy] = labelled(nlp, SYSTEMS["bidirectional"], 7)
+    pipe.cfg["strategy"], pipe.cfg["save_decisions"] = before
+    return said

@@ -10,7 +10,7 @@ import pytest
 import spacy
 
 from ..alike import TOLERANCE, differences
-from . import systems
+from . import problems, systems
 
 DATA = Path(__file__).parent / "data"
 HALF = 1e-4  # weights are kept in half precision: where rounding differs, one of them may be its neighbour
@@ -44,6 +44,18 @@ def test_recipes_learn_the_same(name):
     assert len(losses) == systems.UPDATES
     assert not differences(losses, then["losses"])
     compare(nlp, systems.SYSTEMS[name], then["trained"], HALF)
+
+
+def test_strategies_decide_the_same():
+    nlp, _ = systems.trained("bidirectional", "en", systems.training())
+    now = systems.decided(nlp)
+    assert len({json.dumps(said) for said in now.values()}) == len(systems.STRATEGIES)
+    assert not differences(now, golden("bidirectional")["strategies"], HALF)
+
+
+@pytest.mark.parametrize("kind", problems.KINDS)
+def test_decoders_say_the_same(kind):
+    assert not differences(problems.said(kind), golden(f"problem {kind}"))
 
 
 @pytest.mark.parametrize("name", systems.SYSTEMS)
