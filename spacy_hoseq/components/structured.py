@@ -19,7 +19,8 @@ from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.listening.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
-from ..layers.weights.shim import Averaging, weights_in
+from ..layers.weights.shim import weights_in
+from ..learning.adagrad import Averaging
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .base import SequenceComponent, inspection

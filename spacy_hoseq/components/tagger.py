@@ -32,7 +32,7 @@ from ..layers.listening.listener import (
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
-from ..layers.weights.shim import Averaging
+from ..learning.adagrad import Averaging
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory

@@ -2,12 +2,15 @@
 2011), and that of the perceptron (Rosenblatt 1958; Collins 2002).
 """
 
-from typing import Tuple
+from typing import Literal, Tuple, get_args
 
 import numpy as np
 
 from ..arrays import AnyFloats
 from ..errors import Errors
+
+# which mean of the weights predicts (`Parameter`): of all updates, the last weights, of late ones
+Averaging = Literal[True, False, "late"]
 
 
 class AdaGrad:
@@ -17,10 +20,13 @@ class AdaGrad:
     makes weights exactly zero. A weight pays both penalties whenever its feature occurs in an
     update, so none is due between updates.
 
-    learn_rate (float): > 0, the size of the first step of each weight. l1 (float): >= 0, makes
-        weights exactly zero: smaller files with `log_likelihood` and `average = false`. l2 (float):
-        >= 0, pulls weights towards zero.
-    RAISES ValueError [HS040].
+    learn_rate (float): > 0, the size of the first step of each weight.
+    l1 (float): >= 0, makes weights exactly zero: smaller files with `log_likelihood` and
+        `average = false`.
+    l2 (float): >= 0, pulls weights towards zero.
+    average (bool or str): predict with the mean of the weights over all updates; "late" = of late
+        updates mostly; false = with the last weights.
+    RAISES ValueError [HS040, HS061].
     """
 
     EPSILON = 1e-6  # starting value of G, against division by zero
@@ -28,13 +34,14 @@ class AdaGrad:
     # of them by `learn_rate`, whatever its gradient
     RESUMED = 1.0
 
-    def __init__(self, learn_rate: float = 0.1, l1: float = 0.0, l2: float = 0.0) -> None:
-        if not (np.isfinite(learn_rate) and learn_rate > 0):
-            raise ValueError(
-                Errors.HS040.format(
-                    name="learn_rate", value=learn_rate, expected="a number above 0"
-                )
-            )
+    def __init__(
+        self,
+        learn_rate: float = 0.1,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        average: Averaging = True,
+    ) -> None:
+        _check(learn_rate, average)
         for name, value in (("l1", l1), ("l2", l2)):
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(
@@ -43,6 +50,7 @@ class AdaGrad:
         self.learn_rate = learn_rate
         self.l1 = l1
         self.l2 = l2
+        self.average = average
         self.is_sparse = not (l1 or l2)
 
     def start(
@@ -74,18 +82,15 @@ class Additive:
     """w <- w - rate * dw. With the perceptron objective and averaging: the averaged structured
     perceptron.
 
-    learn_rate (float): > 0; for the plain perceptron it only scales all weights. RAISES ValueError
-        [HS040].
+    learn_rate (float): > 0; for the plain perceptron it only scales all weights.
+    average (bool or str): as for AdaGrad.
+    RAISES ValueError [HS040, HS061].
     """
 
-    def __init__(self, learn_rate: float = 1.0) -> None:
-        if not (np.isfinite(learn_rate) and learn_rate > 0):
-            raise ValueError(
-                Errors.HS040.format(
-                    name="learn_rate", value=learn_rate, expected="a number above 0"
-                )
-            )
+    def __init__(self, learn_rate: float = 1.0, average: Averaging = True) -> None:
+        _check(learn_rate, average)
         self.learn_rate = learn_rate
+        self.average = average
 
     def start(
         self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
@@ -98,3 +103,14 @@ class Additive:
     ) -> Tuple[AnyFloats, AnyFloats]:
         """RETURNS new weights, memory."""
         return weights - self.learn_rate * gradient, memory
+
+
+def _check(learn_rate: float, average: Averaging) -> None:
+    """RAISES ValueError [HS040, HS061]."""
+    if not (np.isfinite(learn_rate) and learn_rate > 0):
+        raise ValueError(
+            Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0")
+        )
+    if average not in get_args(Averaging):
+        expected = ", ".join(map(repr, get_args(Averaging)))
+        raise ValueError(Errors.HS061.format(value=repr(average), expected=expected))

@@ -27,6 +27,13 @@ def test_additive_steps_against_the_gradient():
     assert new.tolist() == [1 - 0.125, -2 - 1] and weights.tolist() == [1, -2]
 
 
+@pytest.mark.parametrize("rule", [AdaGrad, Additive])
+@pytest.mark.parametrize("average", ["foo", "Late", 3, None])
+def test_average_that_does_not_exist(rule, average):
+    with pytest.raises(ValueError, match=r"\[HS061\] Wrong setting `average`: .*Expected one of: True, False, 'late'"):
+        rule(average=average)
+
+
 def test_adagrad_three_steps_worked_out_by_hand():
     """Gradients 3, 4, 12 make G = 9, 25, 169: steps of 3 / 3, 4 / 5 and 12 / 13 times the learning rate."""
     rule, weights = AdaGrad(0.1), np.zeros(1)

@@ -15,7 +15,6 @@ from typing import (
     Callable,
     Dict,
     List,
-    Literal,
     Optional,
     Sequence,
     Tuple,
@@ -34,6 +33,7 @@ from ...arrays import AnyInts, Floats32
 from ...errors import Errors
 from ...features.keys import shortened
 from ...kept import Kept
+from ...learning.adagrad import Averaging
 from ...learning.cell_table import CellTable
 from ...learning.gradients import Gradient
 from ...learning.parameter import Parameter, UpdateRule
@@ -95,10 +95,6 @@ def add_rows(table: Summands, rows: AnyInts) -> Floats32:
     sum_rows([(table, rows)], scores)
     return scores
 
-
-Averaging = Literal[
-    True, False, "late"
-]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
 AnyShim = TypeVar("AnyShim", bound="LayerShim")
 
