@@ -24,8 +24,6 @@ class Tuning(NamedTuple):
     word_types: of which attributes are remembered.
     scored_types: of which local classifiers remember features.
     label_strings: that there could be, up to which a table is made for them.
-    short_tokens: of a text whose strings of labels are written down one by one, and
-        `short_strings`: whose rows are remembered (`listening/short_text.py`).
     """
 
     many_columns: int = MANY_COLUMNS
@@ -43,8 +41,6 @@ class Tuning(NamedTuple):
     word_types: int = 1_000_000
     scored_types: int = 200_000
     label_strings: int = 1 << 20
-    short_tokens: int = 400
-    short_strings: int = 20_000
 
 
 TUNING = Tuning()

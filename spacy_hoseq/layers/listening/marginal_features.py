@@ -24,7 +24,6 @@ from ...features.upstream_templates import split_upstream
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
 from .listener import Heard
-from .short_text import ShortFeatures
 
 NO_LABEL = np.uint64(0)
 NO_WORDS = np.zeros((0, 0), np.uint64)
@@ -173,7 +172,6 @@ class MarginalFeatures:
         self._placed = list(zip(self.templates.labels, self.templates.places, strict=True))
         # templates without words
         self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]
-        self._short = ShortFeatures(self.templates, tuning)
         self._margin = self.templates.margin
         offsets = sorted({offset for of, _ in self._placed for offset in of.offsets})
         row_of = {offset: row for row, offset in enumerate(offsets, len(words))}
@@ -212,23 +210,6 @@ class MarginalFeatures:
         if batch.columns is not None:
             parts = np.concatenate([self._words(batch, start, stop), parts])
         return index.lookup(self._folds.keys(parts))
-
-    def active_of_short(
-        self, docs: List[Doc], labels: Heard, index: ExactIndex
-    ) -> Optional[Tuple[Lengths, Active]]:
-        """All of a few tokens, with the lengths of the sequences. RETURNS None if there are
-        more."""
-        if not 0 < sum(map(len, docs)) <= self.tuning.short_tokens or not self._short.serves:
-            return None
-        columns = self.words.columns(docs) if self.words is not None else None
-        lengths = sequence_lengths(docs) if columns is None else columns.lengths
-        words = NO_WORDS
-        if self.words is not None and columns is not None:
-            words = self.words.keys_at(columns, columns.positions)
-        rows, values, tokens, templates, more, q = self._short.of(labels, lengths, index, words)
-        return lengths, Active(
-            rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {}
-        )
 
     def batch(self, docs: List[Doc], labels: Heard) -> HeardBatch:
         columns = self.words.columns(docs) if self.words is not None else None

@@ -98,11 +98,6 @@ class MarginalScorer(Scorer):
         tuning = features.tuning
         # sums of rows count the last one, too, which is zero wherever it was learnt
         certain = None if table[-1].any() else features.certain(docs, labels)
-        of_short = None if certain else features.active_of_short(docs, labels, index)
-        if of_short is not None:
-            lengths, active = of_short
-            active = active._replace(values=active.values.astype(table.dtype))
-            return FlatScores(_scores(table, active, tuning), lengths, no_backprop)
         batch = certain or features.batch(docs, labels)
         n_tokens = sum(map(len, docs))
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
