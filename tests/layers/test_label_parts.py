@@ -15,6 +15,7 @@ from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.objectives import objective_named
 
+from .contract import LayerContract
 from .helpers import (
     applied_gradients,
     define,
@@ -239,3 +240,11 @@ def test_pairs_are_kept_as_long_as_both_weights_are_the_same():
     assert parts.kept_pairs(trans, pairs) is together and together == pytest.approx(parts.pairs(pairs))
     for other in ((trans + 1, pairs), (trans, 2 * pairs)):
         assert parts.kept_pairs(*other) == pytest.approx(other[0] + parts.pairs(other[1]))
+
+
+class TestLabelParts(LayerContract):
+    def docs(self):
+        return [*docs_of(), doc_of("")]
+
+    def make(self, seed=0):
+        return made(seed=seed).layers[0]

@@ -26,6 +26,7 @@ from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from ...decoders.answers.test_label_ngrams import by_the_formula
+from ..contract import LayerContract
 from ..helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, raw, zeros
 from .test_upstream import LABELS, docs_of, labels_of
 
@@ -158,17 +159,6 @@ def test_more_strings_than_a_table_could_hold():
     assert np.array_equal(np.concatenate(model.predict(docs)), predicted)
 
 
-def test_scores_do_not_depend_on_the_batch():
-    docs, listener = docs_of(), make_marginal_listener(threshold=0.0)
-    model = layer()
-    model.layers[0] = listener
-    write_upstream(docs, "hoseq_tagger", "marginals", labels_of(docs))
-    whole = model.predict(docs)
-    assert np.concatenate(whole) == pytest.approx(plain_scores(model, TEMPLATES, docs, labels_of(docs)), abs=1e-5)
-    for doc, part in zip(docs, whole, strict=True):
-        assert model.predict([doc])[0] == pytest.approx(part, abs=1e-6)
-
-
 def test_tokens_with_two_three_one_and_two_labels():
     """The second and later ones are those of tokens 0, 1, 1, 3: as many as tokens from 0 to 3."""
     tokens, ids = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [2, 0], [3, 0], [3, 1]]).T
@@ -177,13 +167,6 @@ def test_tokens_with_two_three_one_and_two_labels():
     docs, labels = [doc_of("a b c d")], labels._replace(probable=probable)
     model = layer(["upstream[0]"], docs, labels)
     assert model.predict(docs)[0] == pytest.approx(plain_scores(model, ["upstream[0]"], docs, labels), abs=1e-5)
-
-
-@pytest.mark.parametrize("docs", [[], [Doc(VOCAB)], [Doc(VOCAB), Doc(VOCAB)]])
-def test_no_tokens(docs):
-    model = with_source(layer(), labels_of(docs))
-    for scores in (model.predict(docs), model.begin_update(docs)[0]):
-        assert [part.shape for part in scores] == [(0, L)] * len(docs)
 
 
 @pytest.mark.long
@@ -367,3 +350,27 @@ def test_weights_without_a_table():
     weights_of(fresh).from_bytes(weights_of(model).to_bytes())
     with pytest.raises(ValueError, match=r"\[HS052\].*holds no weights"):
         fresh.predict(docs_of())
+
+
+class TestMarginalLinear(LayerContract):
+    threshold = 0.0
+
+    def docs(self):
+        docs, labels = docs_of(), labels_of(docs_of())
+        p = labels.probable.probabilities
+        pairs = labels.probable.pairs * np.minimum(p[labels.probable.earlier], p[labels.probable.later])
+        probable = labels.probable._replace(pairs=pairs.astype(np.float32).astype(float))
+        write_upstream(docs, "hoseq_tagger", "marginals", labels._replace(probable=probable))
+        return docs
+
+    def make(self, seed=0):
+        listener = make_marginal_listener(threshold=self.threshold)
+        model = MarginalLinear(listener, TEMPLATES)
+        docs = self.docs()
+        index_features(model, [(docs, listener.predict(docs))])
+        model.initialize(X=docs, Y=zeros(docs, L))
+        return randomize(model, seed)
+
+
+class TestMarginalLinearWithAThreshold(TestMarginalLinear):
+    threshold = 0.25
