@@ -15,6 +15,7 @@ Before that, for 10 to 1,000 labels, what pruning saves on potentials like those
 
 import csv
 import platform
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -27,9 +28,6 @@ from wasabi import msg, table
 
 from spacy_hoseq.decoders.answers import answers_of
 from spacy_hoseq.decoders.answers.kernels import remaining_labels
-from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1
-from spacy_hoseq.decoders.baselines.beam import BeamSearch
-from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
@@ -39,6 +37,10 @@ from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.pruning import Remaining
 
 from .page import write_table
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments" / "papers"))
+
+from baselines import BeamSearch, DualDecomposition, algorithm_1  # noqa: E402
 
 TOKENS = 1280  # in a batch, 20 to a sentence, unless the length varies
 SIZES = {

@@ -126,6 +126,11 @@ class JointTable(NamedTuple):
         return float(p[lies_in(self.labellings, first, sets)].sum())
 
 
+def is_feasible(case: Case) -> bool:
+    """Every sequence has a permitted labelling."""
+    return all(joint_table(single).best > -np.inf for single in case.singles())
+
+
 def joint_table(case: Case) -> JointTable:
     labellings = all_labellings(len(case.scores), case.n_labels)
     return JointTable(labellings, score_of(case, labellings), case.n_labels)

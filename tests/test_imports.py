@@ -74,7 +74,7 @@ PERMITTED = {
 
 # Rooms of decoders from the ground up: each may import itself and those before it.
 FLOORS = ("problem", "chain", "patterns", "pruning", "short", "answers")
-BESIDE = {"bidirectional": {"problem"}, "baselines": {*FLOORS, "choice"}}
+BESIDE = {"bidirectional": {"problem"}}
 # All other modules of the package itself are front doors, which may import everything below and beside.
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -8,6 +8,7 @@ both drawn at random. Of one iteration, the multipliers are zero: what it says i
 """
 
 import random
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Dict, List
 
@@ -22,8 +23,11 @@ from spacy.training import Example
 from spacy.util import fix_random_seed, load_config
 from wasabi import msg, table
 
-from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.choice import decode_exact
+
+sys.path.append(str(Path(__file__).parents[1] / "papers"))
+
+from baselines import DualDecomposition  # noqa: E402
 
 ITERATIONS = (1, 10, 50, 200)
 TRAINED = {"order 1": ("exact", 1), "exact": ("exact", 7), "dual decomposition, 10": ("dual_decomposition", 7)}

@@ -15,6 +15,7 @@ other folds, those words tell `unseen_accuracy` and all others `accuracy`.
 import operator
 import random
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import AbstractSet, Annotated, Any, Dict, List, Optional
@@ -29,6 +30,10 @@ from spacy.training import Example
 from spacy.util import fix_random_seed, load_config, minibatch, registry
 from tqdm import tqdm
 from wasabi import msg, table
+
+sys.path.append(str(Path(__file__).parents[1] / "papers"))
+
+import baselines  # noqa: E402, F401  (registers its decoders)
 
 PASSES = 3  # over the test folds, for the time; one if that takes long
 LONG = 10.0  # seconds

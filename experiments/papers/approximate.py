@@ -10,9 +10,10 @@ chain without longer patterns, and for patterns that do not overlap if `trans` i
 from typing import List, NamedTuple, Tuple
 
 import numpy as np
+from baselines.instances import make_instances
 
 from spacy_hoseq.arrays import Floats, Ints
-from spacy_hoseq.decoders.problem import Potentials, make_instances
+from spacy_hoseq.decoders.problem import Potentials
 
 
 class Factors(NamedTuple):

@@ -3,15 +3,16 @@ may have returned: the labels of the chain after the last iteration, agreed upon
 
     u <- u - rate / (1 + n) * subgradient,    n: how often the bound has risen
 
-`spacy_hoseq.dual_decomposition_decoder.v1` takes Polyak's steps and returns the best labels seen.
+`baselines/dual_decomposition.py` takes Polyak's steps and returns the best labels seen.
 """
 
 import numpy as np
+from baselines.dual_decomposition import solve_slaves, sum_rows
+from baselines.instances import make_instances
 
 from spacy_hoseq.arrays import Ints
-from spacy_hoseq.decoders.baselines.dual_decomposition import solve_slaves, sum_rows
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem import Potentials, Weights, make_instances, path_score
+from spacy_hoseq.decoders.problem import Potentials, Weights, path_score
 
 
 def last_labels(potentials: Potentials, iterations: int, rate: float) -> Ints:

@@ -18,6 +18,7 @@ import spacy
 import srsly
 import typer
 from approximate import annealed, belief_propagation, gibbs
+from baselines import DualDecomposition
 from dual import last_labels
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -27,7 +28,6 @@ from wasabi import msg
 
 from spacy_hoseq.arrays import Ints
 from spacy_hoseq.decoders.answers import Asked, answers_of
-from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials
 

@@ -19,7 +19,7 @@ segments, entropies, gradients). A chain as plain
 arrays: `viterbi`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one
 of your own; `Tuning` says how work is cut.
 Rooms, from the ground up: problem, chain, patterns, pruning, short, answers; beside them
-bidirectional and baselines.
+bidirectional.
 """
 
 from .answers import answers_of, best_with, event_probabilities

@@ -63,10 +63,3 @@ def any_sign_decoder() -> Decoder:
 def max_marginal_decoder() -> Decoder:
     """The most probable label of each token."""
     return max_marginal
-
-
-def algorithm_1_decoder() -> Decoder:
-    """Algorithm 1 of Qian & Liu as printed: not exact, for comparison (`algorithm_1.py`)."""
-    from .baselines.algorithm_1 import algorithm_1  # no other pipeline loads it
-
-    return algorithm_1

@@ -9,15 +9,13 @@ import spacy
 from spacy.tokens import Token
 from thinc.api import ConfigValidationError
 
-from spacy_hoseq.decoders.baselines.beam import BeamSearch
-from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 
-from .decoding import DECODERS, EXACT, GENERAL, SPANS
+from .decoding import DECODERS, EXACT, GENERAL, GREEDY, SPANS, greedy
 from .helpers import (
     ALL_PATTERNS,
     CORPUS,
@@ -89,14 +87,6 @@ def test_decoder_of_a_config(name):
     assert predicted(nlp) == gold()
 
 
-@pytest.mark.parametrize("name", DECODERS)
-def test_settings_left_out_are_the_defaults(name):
-    nlp = from_text({"@misc": DECODERS[name]["@misc"]})
-    assert nlp.get_pipe_config("hoseq_tagger")["decoder"] == DECODERS[name]
-    decoder = tagger_of(nlp).decoder
-    assert getattr(decoder, "width", 8) == 8 and getattr(decoder, "max_iterations", 10) == 10
-
-
 def test_exact_unless_told_otherwise():
     assert tagger_of(blank()).decoder is decode_exact
     assert blank().get_pipe_config("hoseq_tagger")["decoder"] == DECODERS["exact"]
@@ -131,34 +121,8 @@ def test_exact_decoders_agree(name):
     assert score_of(potentials, labels) == pytest.approx(decode_exact(potentials).scores)
 
 
-NOT_EXACT = {
-    "beam of 1": {**DECODERS["beam"], "width": 1},
-    "beam of 2": {**DECODERS["beam"], "width": 2},
-    "1 iteration": {**DECODERS["dual_decomposition"], "max_iterations": 1},
-    "algorithm_1": DECODERS["algorithm_1"],
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("decoder", NOT_EXACT.values(), ids=NOT_EXACT)
-def test_decoders_that_are_not_exact(decoder):
-    nlp = trained("all patterns", 6, decoder=decoder)
-    docs = random_docs(nlp, 40)
-    labels = tagger_of(nlp).predict(docs).label_ids
-    assert [len(part) for part in labels] == [len(doc) for doc in docs]
-    together = np.concatenate(labels)
-    assert together.dtype == np.int32 and together.min() >= 0 and together.max() < len(LABELS)
-    assert len(np.unique(together)) >= len(LABELS) - 1
-    potentials = tagger_of(nlp).model.predict(docs)
-    best = decode_exact(potentials).scores
-    found = score_of(potentials, together)
-    assert (found <= best + 1e-6).all() and found.sum() > 0.8 * best.sum()
-    for doc in tagger_of(nlp).pipe(docs):
-        assert all(token.tag_ in LABELS for token in doc)
-
-
 def greedy_trap(decoder):
-    """The best label of the first word leads nowhere, but a beam of 1 has forgotten the other."""
+    """The best label of the first word leads nowhere, but a greedy decoder takes it."""
     nlp = blank(decoder=decoder, model=tagger_model(sparse(["lower[0]"])))
     nlp.initialize(lambda: examples_of(nlp, [("a b", "X Y")]))
     model = tagger_of(nlp).model
@@ -170,17 +134,17 @@ def greedy_trap(decoder):
     return nlp
 
 
-@pytest.mark.parametrize("width, labels", [(1, ["X", "X"]), (2, ["Y", "Y"])])
-def test_beam_is_used_for_prediction(width, labels):
-    nlp = greedy_trap({**DECODERS["beam"], "width": width})
+@pytest.mark.parametrize("decoder, labels", [(GREEDY, ["X", "X"]), (DECODERS["exact"], ["Y", "Y"])])
+def test_decoder_is_used_for_prediction(decoder, labels):
+    nlp = greedy_trap(decoder)
     assert [token.tag_ for token in tagger_of(nlp)(doc_of(nlp, "a b"))] == labels
 
 
 def test_decoder_is_used_in_learning():
-    """With a beam of 1 the guess is worse than the best one, and so is the loss."""
+    """With the greedy decoder the guess is worse than the best one, and so is the loss."""
     losses = []
-    for width in (1, 2):
-        nlp = greedy_trap({**DECODERS["beam"], "width": width})
+    for decoder in (GREEDY, DECODERS["exact"]):
+        nlp = greedy_trap(decoder)
         losses.append(tagger_of(nlp).update(examples_of(nlp, [("a b", "X X")]))["hoseq_tagger"])
     assert losses == [0, 9], "max-margin: 9 + 2 wrong labels - 2, where that guess is seen"
 
@@ -225,32 +189,17 @@ def test_decoders_that_know_no_configurations(name):
         train(nlp, 1)
 
 
-def test_negative_weights_and_algorithm_1():
-    nlp = trained("all patterns", decoder=DECODERS["algorithm_1"])
-    weights = weights_of(tagger_of(nlp).model)
-    weights.set(Parameter("patterns", weights.parameters["patterns"].values - 0.5))
-    with pytest.raises(ValueError, match="HS032"):
-        predicted(nlp)
-
-
-WIDTHS = {**DECODERS, "beam": {**DECODERS["beam"], "width": 3}}
-WIDTHS["dual_decomposition"] = {**DECODERS["dual_decomposition"], "max_iterations": 4}
-
-
 def assert_same_decoder(tagger, name):
     decoder = tagger.decoder
     assert (decoder is decode_exact) == (name == "exact")
     assert (decoder is decode_any_sign) == (name == "any_sign")
-    assert isinstance(decoder, BeamSearch) == (name == "beam")
-    assert isinstance(decoder, DualDecomposition) == (name == "dual_decomposition")
-    assert getattr(decoder, "width", 3) == 3 and getattr(decoder, "max_iterations", 4) == 4
-    assert (getattr(decoder, "__name__", "") == name) == (name in ("max_marginal", "algorithm_1"))
+    assert (getattr(decoder, "__name__", "") == name) == (name == "max_marginal")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", WIDTHS)
+@pytest.mark.parametrize("name", DECODERS)
 def test_decoder_is_kept(name, tmp_path):
-    nlp = trained("all patterns", 4, decoder=WIDTHS[name])
+    nlp = trained("all patterns", 4, decoder=DECODERS[name])
     expected = [labels.tolist() for labels in tagger_of(nlp).predict(random_docs(nlp)).label_ids]
     nlp.to_disk(tmp_path)
     restored = pickle.loads(pickle.dumps(tagger_of(nlp)))
@@ -262,8 +211,8 @@ def test_decoder_is_kept(name, tmp_path):
 
 def test_decoder_can_be_changed_in_loading(tmp_path):
     ready().to_disk(tmp_path)
-    changed = spacy.load(tmp_path, config={"components.hoseq_tagger.decoder": {**DECODERS["beam"], "width": 5}})
-    assert tagger_of(changed).decoder.width == 5
+    changed = spacy.load(tmp_path, config={"components.hoseq_tagger.decoder": GREEDY})
+    assert tagger_of(changed).decoder is greedy
     assert predicted(changed) == gold()
 
 
@@ -271,14 +220,14 @@ def test_decoder_can_be_changed_in_loading(tmp_path):
 def test_every_decoder_in_another_process():
     """One pipeline with a tagger for each decoder, under spawn."""
     nlp = spacy.blank("xx")
-    for name, decoder in WIDTHS.items():
+    for name, decoder in DECODERS.items():
         settings = {"model": tagger_model(patterns=FREQUENT), "decoder": decoder, "attribute": f"_.by_{name}"}
         nlp.add_pipe("hoseq_tagger", f"by_{name}", config=settings)
     try:
         pairs = [(eg, eg.reference) for eg in examples_of(nlp)]
         for _, reference in pairs:
             for token in reference:
-                for name in WIDTHS:
+                for name in DECODERS:
                     token._.set(f"by_{name}", token.tag_)
         examples = [eg for eg, _ in pairs]
         optimizer = nlp.initialize(lambda: examples)
@@ -291,25 +240,16 @@ def test_every_decoder_in_another_process():
             docs = list(nlp.pipe(texts, n_process=2, batch_size=3))
         finally:
             multiprocessing.set_start_method(before, force=True)
-        for name in WIDTHS:
+        for name in DECODERS:
             assert [[token._.get(f"by_{name}") for token in doc] for doc in docs] == gold(), name
     finally:
-        for name in WIDTHS:
+        for name in DECODERS:
             Token.remove_extension(f"by_{name}")
 
 
 @pytest.mark.parametrize(
     "decoder, error, message",
     [
-        ({**DECODERS["beam"], "width": 0}, ValueError, r"\[HS027\] Wrong width for the decoder beam_decoder: 0\."),
-        ({**DECODERS["beam"], "width": -3}, ValueError, r"\[HS027\].*-3\. Expected 1 or more"),
-        (
-            {**DECODERS["dual_decomposition"], "max_iterations": 0},
-            ValueError,
-            r"\[HS027\] Wrong max_iterations for the decoder dual_decomposition_decoder: 0\. Expected 1 or more",
-        ),
-        ({**DECODERS["beam"], "width": "wide"}, ConfigValidationError, "width"),
-        ({**DECODERS["beam"], "depth": 3}, ConfigValidationError, "depth"),
         ({**DECODERS["exact"], "width": 3}, ConfigValidationError, "width"),
         ({"@misc": "spacy_hoseq.unknown_decoder.v1"}, Exception, "E893.*spacy_hoseq.unknown_decoder.v1"),
     ],

@@ -21,11 +21,10 @@ print(*sorted(set(sys.modules) - before))
 
 
 def test_nothing_is_loaded_in_vain():
-    """No rooms of commands, reports, readers or batches; no library beyond spaCy's own; no decoder to compare with."""
+    """No rooms of commands, reports, readers or batches; no library beyond spaCy's own."""
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
     loaded = run.stdout.split()
     assert not [name for name in loaded if name.split(".")[0] not in {"spacy_hoseq", *sys.stdlib_module_names}]
     assert not {name.split(".")[1] for name in loaded if name.count(".")} & OTHERS
     assert {"cli", "readers", "reporting", "inspection", "batch"} <= OTHERS
-    assert not [name for name in loaded if name.startswith("spacy_hoseq.decoders.baselines")]

@@ -21,7 +21,6 @@ from .answers import (
 )
 from .configurations import MAX_STATES, Configurations, no_configurations
 from .firing import added_up, expand_fired, matching
-from .instances import Instances, make_instances
 from .layout import (
     Layout,
     check_lengths,
@@ -43,12 +42,12 @@ from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
 
 __all__ = [
-    "Answers", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "LABELS_ALONE", "LabelPairs",
+    "Answers", "Asked", "Configurations", "Factors", "Fired", "KBest", "LABELS_ALONE", "LabelPairs",
     "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
     "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING", "Together",
     "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient", "check_possible",
     "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold",
-    "expand_fired", "largest", "least_reaching", "make_instances", "make_layout", "masked", "matching",
+    "expand_fired", "largest", "least_reaching", "make_layout", "masked", "matching",
     "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",
     "path_score", "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
 ]  # fmt: skip

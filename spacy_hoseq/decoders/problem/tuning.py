@@ -63,7 +63,6 @@ class Tuning(NamedTuple):
         a whole.
     undecided: a labelling that is less probable excludes too few labels to be of use
         (`posterior_pruning.py`).
-    multiplier_cells: Lagrange multipliers kept at once (`dual_decomposition.py`).
     """
 
     history_cells: int = 4_000_000
@@ -109,7 +108,6 @@ class Tuning(NamedTuple):
     search_cells: int = 4_000_000
     piece_tolerance: float = 1e-8
     undecided: float = 1e-2
-    multiplier_cells: int = 4_000_000
 
 
 TUNING = Tuning()

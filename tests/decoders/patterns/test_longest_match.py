@@ -37,10 +37,6 @@ def posterior(case, tuning=TUNING):
     return summed(potentials_of(case), tuning)
 
 
-def is_feasible(case):
-    return all(oracle.joint_table(single).best > -np.inf for single in case.singles())
-
-
 class TestAnySign(DecoderContract):
     takes_negative = True
 
@@ -52,7 +48,7 @@ class TestAnySign(DecoderContract):
 @given(data=st.data())
 def test_best_labelling_is_the_enumerated_one_for_all_weights(factor, data):
     case = data.draw(cases(signed=True)).scaled(factor)
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = decode(case)
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
         table = oracle.joint_table(single)
@@ -62,7 +58,7 @@ def test_best_labelling_is_the_enumerated_one_for_all_weights(factor, data):
 
 @given(case=cases(signed=True))
 def test_posterior_is_the_enumerated_one(case):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = posterior(case)
     assert_enumerated(got, case)
     assert (got.expected.trans[case.trans == -np.inf] == 0).all()
@@ -73,7 +69,7 @@ def test_posterior_is_the_enumerated_one(case):
 @given(data=st.data())
 def test_posterior_neither_cancels_nor_underflows(factor, data):
     case = data.draw(cases(signed=True)).scaled(factor)
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     assert_enumerated(posterior(case), case)
 
 
@@ -111,7 +107,7 @@ def test_no_patterns_is_the_chain(case):
 @given(case=cases(signed=True, max_sequences=7), data=st.data(), cells=st.sampled_from([1, 60, 200]))
 def test_posterior_of_a_batch_is_that_of_its_sequences(case, data, cells):
     """In any order, and walked in parts."""
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     tuning = Tuning(arc_cells=3 * cells, sum_cells=cells)
     got, labels = posterior(batch, tuning), decode(batch, tuning).labels

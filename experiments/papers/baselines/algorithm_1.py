@@ -3,7 +3,7 @@ as printed.
 
 Here for comparison. It is NOT exact: a pattern that is a subsequence both of z^j and of z^j's
 pre-sequence z^i is counted twice, since step 8 adds it to both; and the partial scores that step 26
-compares lack it. The test tests/decoders/baselines/test_algorithm_1.py has a case with a wrong
+compares lack it. The test tests/experiments/papers/test_algorithm_1.py has a case with a wrong
 score and one with wrong labels. Its time is quadratic in the patterns. `decode_exact` has what is exact
 and linear.
 
@@ -16,9 +16,13 @@ from typing import List, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.util import registry
 
-from ..patterns import check_weights
-from ..problem import Instances, NoPath, Paths, Potentials, make_instances, path_score
+from spacy_hoseq.decoders.choice import Decoder
+from spacy_hoseq.decoders.patterns import check_weights
+from spacy_hoseq.decoders.problem import NoPath, Paths, Potentials, path_score
+
+from .instances import Instances, make_instances
 
 
 class Partial(NamedTuple):
@@ -27,6 +31,11 @@ class Partial(NamedTuple):
     score: float
     label: int
     before: "Optional[Partial]"
+
+
+@registry.misc("spacy_hoseq.algorithm_1_decoder.v1")
+def algorithm_1_decoder() -> Decoder:
+    return algorithm_1
 
 
 def algorithm_1(potentials: Potentials) -> Paths:

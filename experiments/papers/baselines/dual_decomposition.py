@@ -13,29 +13,24 @@ A pattern's own problem has a closed form: either z^p, or the
 labels that minimise the multipliers one by one. The step is Polyak's: (D(u) - best score so far) /
 |subgradient|^2.
 
-Checked against enumeration in tests/decoders/baselines/test_dual_decomposition.py.
+Checked against enumeration in tests/experiments/papers/test_dual_decomposition.py.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.util import registry
 
-from ...arrays import AnyInts, Floats, Ints, Mask
-from ...errors import Errors
-from ..choice import decode_exact
-from ..problem import (
-    TUNING,
-    Instances,
-    Paths,
-    Potentials,
-    Tuning,
-    Weights,
-    make_instances,
-    path_score,
-)
+from spacy_hoseq.arrays import AnyInts, Floats, Ints, Mask
+from spacy_hoseq.decoders.choice import decode_exact
+from spacy_hoseq.decoders.problem import Paths, Potentials, Weights, path_score
+from spacy_hoseq.errors import Errors
+
+from .instances import Instances, make_instances
 
 TOLERANCE = 1e-9  # relative: a gap this small is rounding
+MAX_CELLS = 4_000_000  # Lagrange multipliers kept at once
 
 
 class Certified(NamedTuple):
@@ -53,6 +48,7 @@ class Certified(NamedTuple):
     iterations: Ints
 
 
+@registry.misc("spacy_hoseq.dual_decomposition_decoder.v1")
 class DualDecomposition:
     """A decoder. max_iterations (int): >= 1, steps after which the best labelling so far is taken.
 
@@ -76,7 +72,7 @@ class DualDecomposition:
         certified = self.solve(potentials)
         return Paths(certified.labels, certified.scores)
 
-    def solve(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> Certified:
+    def solve(self, potentials: Potentials, *, max_cells: int = MAX_CELLS) -> Certified:
         """The same, with bounds and certificates.
 
         Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their
@@ -98,7 +94,7 @@ class DualDecomposition:
             * weights.trie.max_length
             * weights.n_labels
         )
-        for sequences in _parts(lengths, max(1, tuning.multiplier_cells // cells)):
+        for sequences in _parts(lengths, max(1, max_cells // cells)):
             part = potentials.select(sequences)
             with part.numbered() as some:
                 solved = _solve(some, self.max_iterations)

@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints
-from .layout import ranges
-from .potentials import Potentials
-from .trie import PatternTrie
+from spacy_hoseq.arrays import Floats, Ints
+from spacy_hoseq.decoders.problem import PatternTrie, Potentials, ranges
 
 
 class Instances(NamedTuple):

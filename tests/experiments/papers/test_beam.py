@@ -4,16 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from baselines.beam import BeamSearch
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
-from spacy_hoseq.decoders.baselines.beam import BeamSearch
 
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
-from ..patterns.test_longest_match import is_feasible
 
 
 def decode(case, width):
@@ -30,7 +28,7 @@ class TestWideBeam(DecoderContract):
 
 @given(case=cases(signed=True))
 def test_as_wide_as_there_are_nodes_is_exact(case):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = decode(case, len(case.pattern_scores().trie))
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
         table = oracle.joint_table(single)
@@ -66,7 +64,7 @@ def plain_beam(case, width):
 @given(data=st.data())
 def test_narrow_beam_is_its_plain_twin(width, data):
     case = data.draw(cases(signed=True))
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = decode(case, width)
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
         best = oracle.joint_table(single).best
@@ -113,7 +111,7 @@ def test_fired_patterns_of_the_sequence_that_is_decoded_again():
 
 @given(case=cases(signed=True, max_sequences=6), width=st.integers(1, 4), data=st.data())
 def test_narrow_beam_of_a_batch_is_that_of_its_sequences(case, width, data):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     got, parts = decode(batch, width), [decode(single, width) for single in batch.singles()]
     assert got.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()

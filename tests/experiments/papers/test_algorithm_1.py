@@ -4,21 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from baselines.algorithm_1 import algorithm_1, search
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
-from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1, search
-from spacy_hoseq.decoders.choice import algorithm_1_decoder
 
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
-from ..patterns.test_longest_match import is_feasible
 
 
 def decode(case):
-    return algorithm_1_decoder()(case.potentials())
+    return algorithm_1(case.potentials())
 
 
 def assert_exact(case):
@@ -46,13 +43,13 @@ def test_patterns_of_two_labels_are_exact(case):
     """They can share no more than one label."""
     pairs = tuple((pattern[:2], weight) for pattern, weight in case.patterns)
     case = replace(case, patterns=pairs, fired=tuple((token, p[:2], weight) for token, p, weight in case.fired))
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     assert_exact(case)
 
 
 @given(case=cases(), data=st.data())
 def test_one_pattern_at_one_place_is_exact(case, data):
-    assume(case.fired and is_feasible(case))
+    assume(case.fired and oracle.is_feasible(case))
     assert_exact(replace(case, patterns=(), fired=case.fired[:1]))
 
 
@@ -64,7 +61,7 @@ def test_patterns_that_do_not_overlap_are_exact(case):
             fired.append((token, pattern, weight))
             free = token
     case = replace(case, patterns=(), fired=tuple(fired))
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     assert_exact(case)
 
 
@@ -76,13 +73,13 @@ def test_patterns_that_begin_together_are_exact(case, sizes, token):
     room = case.lengths[token % len(case.lengths)]
     fired = tuple((int(start) + n - 1, string[:n], 0.5 * n) for n in sizes if n <= room)
     case = replace(case, patterns=(), fired=fired)
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     assert_exact(case)
 
 
 @given(case=cases(max_sequences=5))
 def test_scores_are_true_and_never_above_the_best(case):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = decode(case)
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
         assert score == pytest.approx(oracle.score_of_one(single, labels))
@@ -91,7 +88,7 @@ def test_scores_are_true_and_never_above_the_best(case):
 
 @given(case=cases(max_sequences=4), data=st.data())
 def test_batch_is_the_singles_in_any_order(case, data):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     parts = [decode(single) for single in batch.singles()]
     assert decode(batch).labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()

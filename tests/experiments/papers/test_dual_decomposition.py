@@ -4,23 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from baselines import dual_decomposition as module
+from baselines.dual_decomposition import DualDecomposition
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
-from spacy_hoseq.decoders.baselines import dual_decomposition as module
-from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
+from ...decoders.chain.test_viterbi import decode_viterbi
 from ...strategies import cases
-from ..chain.test_viterbi import decode_viterbi
-from ..patterns.test_longest_match import is_feasible
 
 
-def solve(case, max_iterations, tuning=TUNING):
-    return DualDecomposition(max_iterations).solve(case.potentials(), tuning=tuning)
+def solve(case, max_iterations, **cells):
+    return DualDecomposition(max_iterations).solve(case.potentials(), **cells)
 
 
 class TestDualDecompositionOfAChain(DecoderContract):
@@ -38,7 +35,7 @@ class TestDualDecompositionOfAChain(DecoderContract):
 @given(data=st.data())
 def test_bounds_and_certificates(max_iterations, data):
     case = data.draw(cases(signed=True))
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = solve(case, max_iterations)
     parts = zip(case.singles(), np.split(got.labels, case.starts[1:]), *got[1:], strict=True)
     for single, labels, score, bound, certified, iterations in parts:
@@ -142,9 +139,9 @@ def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
 @given(case=cases(signed=True, max_sequences=6), data=st.data(), cells=st.sampled_from([1, 100, 1000]))
 def test_results_do_not_depend_on_the_rest_of_the_batch(case, data, cells):
     """In any order, and solved in parts."""
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    in_parts = solve(batch, 8, Tuning(multiplier_cells=cells))
+    in_parts = solve(batch, 8, max_cells=cells)
     alone = [solve(single, 8) for single in batch.singles()]
     for got in (in_parts, solve(batch, 8)):
         assert got.labels.tolist() == np.concatenate([part.labels for part in alone]).tolist()
@@ -170,7 +167,7 @@ def test_no_permitted_labelling(cells):
     allowed = np.array([[True, True], [True, False], [False, True]])
     case = Case(np.zeros((3, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),), allowed=allowed)
     with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
-        solve(case, 3, Tuning(multiplier_cells=cells))
+        solve(case, 3, max_cells=cells)
 
 
 def test_empty_batch():

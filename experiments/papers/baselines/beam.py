@@ -8,11 +8,11 @@ from typing import List, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.util import registry
 
-from ...arrays import Floats, Ints
-from ...errors import Errors
-from ..choice import decode_exact
-from ..problem import (
+from spacy_hoseq.arrays import Floats, Ints
+from spacy_hoseq.decoders.choice import decode_exact
+from spacy_hoseq.decoders.problem import (
     Layout,
     Paths,
     PatternTrie,
@@ -21,8 +21,10 @@ from ..problem import (
     make_layout,
     packed_scores,
 )
+from spacy_hoseq.errors import Errors
 
 
+@registry.misc("spacy_hoseq.beam_decoder.v1")
 class BeamSearch:
     """A decoder. width (int): >= 1, partial labellings kept at each token. RAISES ValueError
     [HS027]."""

@@ -1,13 +1,12 @@
 """Patterns written out at their places, against naive search."""
 
 import numpy as np
+from baselines.instances import make_instances
 from hypothesis import given
 
-from spacy_hoseq.decoders.problem.instances import make_instances
-
 from ...cases import Case
+from ...decoders.answers.posteriors import sequence_of
 from ...strategies import cases
-from ..answers.posteriors import sequence_of
 
 
 def written_out(case):

@@ -1,1 +1,0 @@
-"""Decoders to compare with: Algorithm 1 as printed, dual decomposition, beam search."""
