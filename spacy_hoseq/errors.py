@@ -315,8 +315,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS132 = 'The pipeline "{name}" has no classes of words. Name one that was trained with them, such as "en".'
     HS133 = (
         "The pipeline {place} cannot be loaded because of {file}: {problem}. Copy the pipeline again, or train it; if "
-        "it was changed on purpose, `python -m spacy hoseq seal`; if something is not installed or registered, install "
-        "it or give the file that has it (--code)."
+        "something is not installed or registered, install it or give the file that has it (--code)."
     )
 
     HS140 = (

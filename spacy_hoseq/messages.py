@@ -37,10 +37,6 @@ class Warnings(metaclass=WithCodes):
         'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
         "beside it are not used. Leave them out."
     )
-    HW007 = (
-        'The component "{name}" ({where}) was saved by an earlier version, without the digest that tells whether '
-        "labels and weights are of one training. Save it anew: `spacy.load(path).to_disk(new_path)`."
-    )
     HW008 = (
         'The last {n_unseen} of the {n_updates} updates of the component "{name}" were not followed by an evaluation, '
         "so `model-best` of a training does not know them. Evaluate more often ([training] eval_frequency), or take "
@@ -54,10 +50,6 @@ class Warnings(metaclass=WithCodes):
     HW010 = (
         'The component "{name}" reads annotation that begins with "{prefix}" ({labels}) as "any label but this one". '
         'If these are labels of their own, set `neg_prefix = ""`.'
-    )
-    HW011 = (
-        'The spelling "{old}" is of an earlier version. It works, and will go with the next major version: '
-        "say {new}."
     )
     HW012 = 'There is no file "{text}". The name itself is taken for the text.'
 

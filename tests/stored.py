@@ -3,7 +3,7 @@
 import numpy as np
 import srsly
 
-from spacy_hoseq.components.digest import digest_in, with_digest
+from spacy_hoseq.components.saving import with_digest
 from spacy_hoseq.layers.weights.storage import SparseTable, unpack_extra
 
 
@@ -26,9 +26,7 @@ def as_format_4(packed):
 
 
 def reseal(folder, component, model):
-    """Write the message of a model, with the digest that it and `cfg` have to have."""
+    """Write the message of a model, with the digest that it has to have."""
     message = {name: part for name, part in model.items() if name != "digest"}
     data = with_digest(srsly.msgpack_dumps(message), component._meaning())
     (folder / "model").write_bytes(data)
-    cfg = srsly.read_json(folder / "cfg")
-    srsly.write_json(folder / "cfg", {**cfg, "digest": digest_in(data)})

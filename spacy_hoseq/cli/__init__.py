@@ -10,7 +10,6 @@ from . import (
     init,
     inspection,
     package,
-    seal,
     tag,
     treebank,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "init",
     "inspection",
     "package",
-    "seal",
     "tag",
     "treebank",
 ]

@@ -2,14 +2,12 @@
 `@hoseq_cli.command(...)`."""
 
 import sys
-from typing import Callable, List, TypeVar
+from typing import Callable, TypeVar
 
 import typer
 from spacy.cli._util import app
 from typer.core import TyperCommand
 from wasabi import msg
-
-from .old_spellings import modern
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -37,14 +35,11 @@ INTERRUPTED = 130  # exit status
 
 
 class Command(TyperCommand):
-    """A command of the group: it takes old spellings, and it ends with a message, never with a
-    traceback, when it fails or is interrupted. Its subclasses are made by `Commands.command`."""
+    """A command of the group: it ends with a message, never with a traceback, when it fails or is
+    interrupted. Its subclasses are made by `Commands.command`."""
 
     failed: str
     interrupted: str
-
-    def parse_args(self, ctx: typer.Context, args: List[str]) -> List[str]:  # type: ignore[override, unused-ignore]
-        return super().parse_args(ctx, modern(self, args))
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override, unused-ignore]
         try:

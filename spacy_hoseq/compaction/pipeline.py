@@ -11,7 +11,6 @@ from spacy.strings import StringStore
 from spacy.training import Example
 from spacy.util import registry
 
-from ..components import write_digests
 from ..errors import Errors
 from .weights import CompactWeights, Counts, Pruning, counts_of, feature_shims, smallest, steps_for
 
@@ -178,7 +177,6 @@ def save_compact(
         pipes: List[Any] = [pipe for _, pipe in nlp.components]
         if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
             only_labels(nlp, new)
-        write_digests(new)
         old = Path(folder) / "old"
         try:
             if output.exists():

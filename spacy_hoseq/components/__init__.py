@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .base import Asked, SequenceComponent
     from .bidirectional_tagger import HoseqBidirectionalTagger
     from .chunker import HoseqChunker
-    from .digest import write_digests
     from .extensions import DECISIONS, MARGINALS
     from .lemmatizer import HoseqLemmatizer
     from .listening import listeners_in
@@ -53,7 +52,6 @@ HOMES = {
     "listeners_in": "listening",
     "probable_chunks": "spans.expected",
     "target_at": "targets.places",
-    "write_digests": "digest",
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)

@@ -40,18 +40,15 @@ from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
-from .digest import digest_of_table
 from .initialization import (
     batches,
     cite_tables,
     earlier_components,
     known_tags_in,
     read_examples,
-    tables_beside,
-    tables_of,
 )
 from .reading import Reading, TagDictionary
-from .saving import SavedComponent
+from .saving import SavedComponent, tables_of
 from .targets.target import LabelTable, Target, known_labels, word_examples
 from .targets.token_labels import negative_in
 
@@ -142,8 +139,7 @@ class SequenceComponent(SavedComponent):
         # of the training, until they are looked at
         self._score_weights: Optional[Dict[str, Optional[float]]] = None
         self._known_tags: Optional[Table] = None  # that this component has made
-        # that it was trained with, if its vocabulary was read without them
-        self._tables: Optional[Lookups] = None
+        self._tables = None
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
@@ -291,20 +287,6 @@ class SequenceComponent(SavedComponent):
                 Warnings.HW008.format(name=self.name, n_unseen=n_unseen, n_updates=self._n_updates),
                 stacklevel=2,
             )
-
-    def _find_tables(self, path: Optional[Path]) -> None:
-        """A pipeline that takes the component over by its config (`source`) reads no tables of the
-        vocabulary that was saved beside it: they are kept here."""
-        self._tables = (
-            None if path is None else tables_beside(path, self.vocab, tables_of(self.model))
-        )
-
-    def _table_digests(self) -> Dict[str, Optional[str]]:
-        lookups = self._tables or self.vocab.lookups
-        return {
-            name: digest_of_table(lookups.get_table(name, None))
-            for name in sorted(tables_of(self.model))
-        }
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:

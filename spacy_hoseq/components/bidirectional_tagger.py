@@ -6,6 +6,7 @@ order, or from which sides, the tokens of a sentence are labelled (Tsuruoka & Ts
 go to a token attribute, or, read as chunks, to a span group.
 """
 
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple
 
 import numpy as np
@@ -225,14 +226,13 @@ class HoseqBidirectionalTagger(SequenceComponent):
             gold, sequence_lengths(docs), scorer_of(self.model).order, len(self.labels)
         )
 
-    def _meaning_of_columns(self) -> Dict[str, object]:
-        return {**super()._meaning_of_columns(), "representation": self.cfg["representation"]}
+    def _meaning(self) -> Dict[str, object]:
+        return {**super()._meaning(), "representation": self.cfg["representation"]}
 
-    def _problem(self, data: Optional[bytes]) -> str:
-        problem = super()._problem(data)
-        if not problem and not shim_of(self.model).is_of(self.labels):
-            return "the weights are of other labels, or of these in another order"
-        return problem
+    def _read_model(self, data: bytes, folder: Optional[Path]) -> None:
+        super()._read_model(data, folder)
+        if not shim_of(self.model).is_of(self.labels):
+            raise ValueError("the weights are of other labels, or of these in another order")
 
 
 make_hoseq_bidirectional_tagger = register_factory(

@@ -1,7 +1,6 @@
 """What a component finds in the training examples before its weights are set to zero."""
 
 from collections import Counter
-from pathlib import Path
 from typing import (
     Any,
     Callable,
@@ -17,17 +16,13 @@ from typing import (
 )
 
 from spacy.language import Language
-from spacy.lookups import Lookups
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
-from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..arrays import Ints
 from ..features.attributes import SOURCES
 from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
 from ..features.sequences import words_of
-from ..layers.scorer import scorer_of
 from ..words import original_of
 
 Item = TypeVar("Item")
@@ -59,11 +54,6 @@ def known_tags_in(
     return numbered(counts, MIN_COUNT, MIN_SHARE)
 
 
-def tables_of(model: Model[Any, Any]) -> Set[str]:
-    """The tables of the vocabulary that features of a model depend on."""
-    return {table for node in model.walk() for table in scorer_of(node).tables}
-
-
 def cite_tables(nlp: Language, tables: Set[str]) -> None:
     """Add who made the tables that a component learns with to `nlp.meta["sources"]`: name, address,
     licence, author of each. Tables that name nobody, such as those of a user's file, add
@@ -74,18 +64,6 @@ def cite_tables(nlp: Language, tables: Set[str]) -> None:
         for name in sorted(tables):
             of_table = lookups.get_table(SOURCES).get(name, [])
             sources.extend(source for source in of_table if source not in sources)
-
-
-def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[Lookups]:
-    """Those of the vocabulary that was saved beside a component; None: this vocabulary has them."""
-    saved = Lookups().from_disk(component.parent / "vocab") if tables else Lookups()
-    known = vocab.lookups
-    if all(
-        dict.__eq__(known.get_table(name, {}), saved.get_table(name))
-        for name in tables & {*saved.tables}
-    ):
-        return None
-    return saved
 
 
 def after_earlier_components(

@@ -1,28 +1,34 @@
-"""Saving a component and reading it: what belongs together is read, anything else is refused before
-it is used."""
+"""Saving a component as all of spaCy's: labels and settings in `cfg`, weights in `model`.
 
-import warnings
+A saved model is a msgpack map. Its last entry, "digest", is the SHA-256 of all bytes before it and
+of what gives its columns their meaning: labels, tag dictionary, tables of the vocabulary that
+features read. A bit that differs in any of them, or a `cfg` of one training beside the `model` of
+another, is found before anything is made of the weights.
+"""
+
+import hashlib
+import json
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, TypeVar, Union
 
 import srsly
+from spacy import util
+from spacy.lookups import Lookups, Table
 from spacy.pipeline import TrainablePipe
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 from ..layers.scorer import scorer_of
-from .digest import belongs, digest_in, has_digest, is_older, with_digest, write_digest_of_tokenizer
 from .targets.target import Target
 
-MODEL = "model"
-CFG = "cfg"
-DIGEST = "digest"  # of `cfg`: that of the model it was saved with
 OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
-SEEN = "n_seen"  # of `cfg`: how many of the labels training has
 SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
 TEMPERATURE = "temperature"  # of `cfg`: that of a training which calibrates
 OF_CALIBRATION = (SETS, TEMPERATURE)
+SIZE = 32  # bytes of SHA-256
+KEY = b"\xa6digest\xc4" + bytes([SIZE])  # msgpack: a string of 6 bytes; a binary of SIZE bytes
 
 Self = TypeVar("Self", bound="SavedComponent")
 
@@ -35,6 +41,8 @@ class SavedComponent(TrainablePipe):
     model: Model[Any, Any]
     target: Target
     cfg: Dict[str, Any]
+    # that the component was trained with, if its vocabulary was read without them
+    _tables: Optional[Lookups]
 
     @property
     def labels(self) -> Tuple[str, ...]:
@@ -66,157 +74,135 @@ class SavedComponent(TrainablePipe):
             self.cfg.pop(name, None)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """As all components of spaCy, with a digest in the model and in `cfg`."""
-        exclude = list(exclude)
-        message = srsly.msgpack_loads(super().to_bytes(exclude=[*exclude, CFG, MODEL]))
-        cfg = self.cfg
-        if MODEL not in exclude:
-            message[MODEL] = self._model_with_digest()
-            cfg = {**cfg, DIGEST: digest_in(message[MODEL])}
-        if CFG not in exclude:
-            message[CFG] = srsly.json_dumps(cfg)
-        return bytes(srsly.msgpack_dumps(message))
+        """As all components of spaCy."""
+        parts = {
+            "cfg": lambda: srsly.json_dumps(self.cfg),
+            "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
+            "model": self._model_bytes,
+        }
+        return util.to_bytes(parts, exclude)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """As all components of spaCy, with a digest in the model and in `cfg`."""
-        exclude = list(exclude)
-        super().to_disk(path, exclude=[*exclude, CFG, MODEL])
-        write_digest_of_tokenizer(Path(path).parent)
-        cfg = self.cfg
-        if MODEL not in exclude:
-            model = self._model_with_digest()
-            (Path(path) / MODEL).write_bytes(model)
-            cfg = {**cfg, DIGEST: digest_in(model)}
-        if CFG not in exclude:
-            srsly.write_json(Path(path) / CFG, cfg, indent=0)  # (lists of thousands of numbers)
+        """As all components of spaCy."""
+        writers = {
+            "cfg": lambda file: srsly.write_json(file, self.cfg, indent=0),  # lists of many numbers
+            "vocab": lambda file: self.vocab.to_disk(file, exclude=exclude),
+            "model": lambda file: file.write_bytes(self._model_bytes()),
+        }
+        util.to_disk(path, writers, exclude)
 
     def from_bytes(self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """RAISES ValueError [HS064]: the data cannot be read, or do not belong together. WARNS
-        [HW007]."""
-        exclude = list(exclude)
-
-        def read() -> Optional[bytes]:
-            message = srsly.msgpack_loads(bytes_data)
-            if not set(message) <= {CFG, "vocab", MODEL}:
-                raise KeyError(sorted(message))
-            super(SavedComponent, self).from_bytes(bytes_data, exclude=[*exclude, MODEL])
-            self._find_tables(None)
-            return None if MODEL in exclude else message.get(MODEL)
-
-        self._load("bytes", read, exclude)
+        """RAISES ValueError [HS064]: the data cannot be read, or do not belong together."""
+        readers = {
+            "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),
+            "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
+            "model": lambda data: self._read_model(data, None),
+        }
+        with self._reading("bytes"):
+            unknown = {*srsly.msgpack_loads(bytes_data)} - {*readers}
+            if unknown:
+                raise KeyError(*unknown)
+            util.from_bytes(bytes_data, readers, exclude)
         return self
 
     def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
-        """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together. WARNS
-        [HW007]."""
-        exclude = list(exclude)
-
-        def read() -> Optional[bytes]:
-            super(SavedComponent, self).from_disk(path, exclude=[*exclude, MODEL])
-            self._find_tables(Path(path))
-            return None if MODEL in exclude else (Path(path) / MODEL).read_bytes()
-
-        self._load(str(path), read, exclude)
+        """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together."""
+        readers = {
+            "cfg": lambda file: self._read_cfg(srsly.read_json(file)),
+            "vocab": lambda file: self.vocab.from_disk(file, exclude=exclude),
+            "model": lambda file: self._read_model(file.read_bytes(), file.parent),
+        }
+        with self._reading(str(path)):
+            util.from_disk(path, readers, exclude)
         return self
 
-    def _load(
-        self, where: str, read: Callable[[], Optional[bytes]], exclude: Sequence[str]
-    ) -> None:
-        """read: reads all but the model, and gives its bytes, None if it is not asked for. exclude:
-        what is not read; without `cfg` the model has to be one of what the component has
-        already."""
-        if CFG not in exclude:
-            self.forget_calibration()
-        before = dict(self.cfg)
-        older = False
+    @contextmanager
+    def _reading(self, where: str) -> Iterator[None]:
         try:
-            data = read()
-            # settings are those of the config, which may override what was saved
-            saved = self.cfg
-            self.cfg = {
-                key: saved.get(key) if key in (*OF_TRAINING, SEEN) else value for key, value in before.items()
-            }
-            self.cfg.update({name: saved[name] for name in OF_CALIBRATION if name in saved})
-            self._labels_changed()
-            if data is not None:
-                older = not has_digest(data) and is_older(data)
-                digest = digest_in(data) if CFG in exclude and not older else saved.get(DIGEST)
-            problem = "" if data is None else self._foreign(data, digest, older)
-            problem = problem or self._problem(data)
+            yield
+            width = self.model.get_dim("nO") if self.model.has_dim("nO") else len(self.tags)
+            if width != len(self.tags):
+                raise ValueError(f"{width} columns of weights, but {len(self.labels)} labels")
         except Exception as error:
-            raise ValueError(
-                Errors.HS064.format(name=self.name, where=where, problem=repr(error))
-            ) from error
-        if problem:
-            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
-        if older:
-            warnings.warn(Warnings.HW007.format(name=self.name, where=where), stacklevel=3)
+            problem = Errors.HS064.format(name=self.name, where=where, problem=str(error) or error)
+            raise ValueError(problem) from error
         for label in self.labels:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
-        for node in self.model.walk() if data is not None else ():
+        for node in self.model.walk():
             scorer_of(node).prepare()
 
-    def _model_with_digest(self) -> bytes:
-        return with_digest(self.model.to_bytes(), self._meaning())
+    def _read_cfg(self, saved: Dict[str, Any]) -> None:
+        """Settings stay those of the config, which may override what was saved. RAISES ValueError:
+        labels that are none."""
+        self.forget_calibration()
+        self.cfg.update({name: saved[name] for name in OF_TRAINING if name in self.cfg})
+        self.cfg.update({name: saved[name] for name in OF_CALIBRATION if name in saved})
+        self._labels_changed()
+        for label in self.cfg["labels"]:
+            self._check_label(label)  # the config may say another attribute than that of training
 
-    def _foreign(self, data: bytes, digest: Optional[str], older: bool) -> str:
-        """Why a model is not of the training of `cfg` and of the tables of the vocabulary; "" if it
-        is. digest: that `cfg` names; earlier versions wrote none, and no digest of tables. older:
-        so old that the model has none."""
-        if digest is None:
-            if older or belongs(data, self._meaning_of_columns()):
-                return ""
-        elif has_digest(data) and digest == digest_in(data) and belongs(data, self._meaning()):
-            return ""
-        problem = "labels and weights are damaged, not of one training, or made for another representation"
-        tables = ", ".join(self._table_digests())
-        if not tables:
-            return problem
-        return (
-            f"{problem}, or tables of the vocabulary ({tables}) are others or missing (a component that was taken "
-            "from another pipeline brings them when it is first used: use it, then save the pipeline)"
-        )
+    def _read_model(self, data: bytes, folder: Optional[Path]) -> None:
+        """folder: of the component. A pipeline that takes it over by its config (`source`) reads no
+        tables of the vocabulary that was saved beside it: they are kept here."""
+        tables = tables_of(self.model)
+        self._tables = None if folder is None else tables_beside(folder, self.vocab, tables)
+        if with_digest(data[: -SIZE - len(KEY)], self._meaning(), n_added=0) != data:
+            problem = "labels, tag dictionary and weights are damaged or not of one training"
+            if tables:
+                problem += (
+                    f", or tables of the vocabulary ({', '.join(sorted(tables))}) are missing or others (a component "
+                    "from another pipeline brings them when it is first used: use it, then save the pipeline)"
+                )
+            raise ValueError(problem)
+        self.model.from_bytes(data)
+
+    def _model_bytes(self) -> bytes:
+        return with_digest(self.model.to_bytes(), self._meaning())
 
     def _meaning(self) -> Dict[str, object]:
         """What gives the columns of the weights, and the numbers kept with them, their meaning,
         beside the config."""
-        sets = srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS)))  # as they are read
-        return {**self._meaning_of_columns(), SETS: sets, "tables": self._table_digests()}
-
-    def _meaning_of_columns(self) -> Dict[str, object]:
-        """All that earlier versions made the digest of."""
+        lookups = self._tables or self.vocab.lookups
+        tables = {name: lookups.get_table(name, None) for name in sorted(tables_of(self.model))}
         return {
             **{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg},
             "columns": len(self.tags),
+            SETS: srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS))),  # as they are read
+            "tables": {name: digest_of_table(table) for name, table in tables.items()},
         }
 
-    def _find_tables(self, path: Optional[Path]) -> None:
-        """Settle which tables features read. path: of the component, None = it comes from bytes."""
 
-    def _table_digests(self) -> Dict[str, Optional[str]]:
-        """Of the tables of the vocabulary that features read, by name; None = there is none."""
-        return {}
+def with_digest(model: bytes, meaning: Dict[str, Any], n_added: int = 1) -> bytes:
+    """The bytes of a model and their digest. model: a msgpack map of fewer than 15 entries, as
+    thinc makes it; its first byte says how many. meaning: of its columns, as JSON has it. n_added:
+    to the number of entries; 0 = the digest was cut off."""
+    body = bytes([model[0] + n_added]) + model[1:] + KEY
+    digest = hashlib.sha256(json.dumps(meaning, sort_keys=True).encode("ascii"))
+    digest.update(body)
+    return body + digest.digest()
 
-    def _problem(self, data: Optional[bytes]) -> str:
-        """What is wrong with labels, dictionary and weights; "" if nothing, then the weights are
-        read. data: of the model; None = it stays as it is."""
-        labels = self.cfg["labels"]
-        entries = self.cfg.get("tag_dictionary", {})
-        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            return f"labels must be a list of strings, got {labels!r}"
-        if len(set(labels)) < len(labels):
-            return f"a label is given twice in {labels}"
-        for label in labels:
-            self._check_label(label)  # the config may say another attribute than that of training
-        pairs = entries.items() if isinstance(entries, dict) else [(None, None)]
-        if not all(
-            isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels)
-            for w, tags in pairs
-        ):
-            return "the tag dictionary must give a list of known labels for each word"
-        if data is not None:
-            self.model.from_bytes(data)
-        width = self.model.get_dim("nO") if self.model.has_dim("nO") else None
-        if width is not None and not (isinstance(width, int) and width == len(self.tags)):
-            return f"{width} columns of weights, but {len(labels)} labels"
-        return ""
+
+def digest_of_table(table: Optional[Table]) -> Optional[str]:
+    """SHA-256 of what a table of the vocabulary holds, in any order of its keys; None: there is no
+    such table."""
+    if table is None:
+        return None
+    entries = [[key, value] for key, value in sorted(table.items())]
+    return hashlib.sha256(srsly.msgpack_dumps(entries)).hexdigest()
+
+
+def tables_of(model: Model[Any, Any]) -> Set[str]:
+    """The tables of the vocabulary that features of a model depend on."""
+    return {table for node in model.walk() for table in scorer_of(node).tables}
+
+
+def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[Lookups]:
+    """Those of the vocabulary that was saved beside a component; None: this vocabulary has them."""
+    saved = Lookups().from_disk(component.parent / "vocab") if tables else Lookups()
+    known = vocab.lookups
+    if all(
+        dict.__eq__(known.get_table(name, {}), saved.get_table(name))
+        for name in tables & {*saved.tables}
+    ):
+        return None
+    return saved

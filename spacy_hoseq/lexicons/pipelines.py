@@ -15,7 +15,7 @@ from ..errors import Errors
 from ..features.attributes import SOURCES
 from ..features.word_classes import TABLE
 from ..pipelines import found_at
-from ..pipelines.loading import check_files, refusal
+from ..pipelines.loading import refusal
 
 FOLDER = Path(__file__).parent  # lists of words that come with the package, as pipelines are saved
 
@@ -53,7 +53,6 @@ def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:
         folder = FOLDER / folder
     if not folder.is_dir():
         raise ValueError(Errors.HS130.format(name=pipeline, known='"en", "zh"'))
-    check_files(pipeline, folder)
     try:
         every = Lookups().from_disk(folder / "vocab")
         sources = _sources_in(every, folder)

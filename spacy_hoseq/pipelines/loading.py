@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple, Union
 
 import spacy
-from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.lookups import Lookups
-from spacy.pipeline import AttributeRuler
 from spacy.strings import StringStore
 from spacy.util import (
     get_package_path,
@@ -18,9 +16,7 @@ from spacy.util import (
     load_model_from_config,
 )
 from spacy.vectors import Vectors
-from spacy.vocab import Vocab
 
-from ..components.digest import changed_file, is_listed
 from ..errors import Errors
 
 FOLDER = Path(__file__).parent
@@ -61,7 +57,6 @@ def found_at(name: str) -> Union[str, Path]:
 
 
 CODED = "[HS"
-NAMES = {"_", "TEXT", "OP", "IS_SENT_START", *IDS}  # of attributes in rules
 
 
 def load(name: Union[str, Path], **settings: object) -> Language:
@@ -70,9 +65,7 @@ def load(name: Union[str, Path], **settings: object) -> Language:
         nlp = spacy_hoseq.load("en")
         [(token.text, token.tag_) for token in nlp("It just works.")]
 
-    It is `spacy.load`, and checks what that does not: whether the files are those that were saved,
-    if the pipeline has a list of them (`digests.json`); and every error names the file that cannot
-    be read.
+    It is `spacy.load`, and every error names the file that cannot be read.
 
     name (str): "en", "zh", "af" or "cy" (docs/pipelines.md), the path of a folder, or the name
         of a package.
@@ -107,7 +100,6 @@ def run_code(path: Union[str, Path, None]) -> None:
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
     """Of a folder or a package. RAISES ValueError as `load`."""
     folder = folder_of(place)
-    check_files(place, folder)
     try:
         nlp = spacy.load(place, **settings)
     except Exception as error:
@@ -115,23 +107,7 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
             raise
         name, problem = part_at_fault(folder, error)
         raise refusal(place, name, problem) from error
-    for name, pipe in nlp.components:
-        # where they are in the list they are as saved, and a compacted vocabulary has no strings
-        if isinstance(pipe, AttributeRuler) and not is_listed(folder, f"{name}/patterns"):
-            problem_of_rules = problem_in(pipe, folder)
-            if problem_of_rules:
-                raise refusal(place, f"{name}/patterns", problem_of_rules)
     return nlp
-
-
-def check_files(place: Union[str, Path], folder: Path) -> None:
-    """RAISES ValueError [HS133]: a file is not as the list of files of the pipeline has it."""
-    try:
-        changed = changed_file(folder)
-    except Exception as error:
-        raise refusal(place, "digests.json", error) from error
-    if changed:
-        raise refusal(place, changed, "it is missing, or not as it was saved")
 
 
 def folder_of(place: Union[str, Path]) -> Path:
@@ -148,25 +124,6 @@ def folder_of(place: Union[str, Path]) -> Path:
         inner = sorted(path.parent for path in get_package_path(str(place)).glob("*/config.cfg"))
         folder = inner[0] if inner else get_package_path(str(place))
     return folder
-
-
-def problem_in(ruler: Any, folder: Path) -> str:
-    """What is wrong with the rules of an AttributeRuler, which spaCy reads without looking; "" for
-    nothing. Their strings were in the vocabulary when it was saved."""
-    vocab = Vocab(strings=StringStore().from_disk(folder / "vocab" / "strings.json"))
-    known = len(vocab.strings)
-    AttributeRuler(vocab).add_patterns(list(ruler.patterns))
-    if len(vocab.strings) > known:
-        return f"{list(vocab.strings)[known]!r} is not in vocab/strings.json"
-    for rule in ruler.patterns:
-        words = [word for pattern in rule["patterns"] for word in pattern]
-        unknown = {str(name).upper() for keys in (rule["attrs"], *words) for name in keys} - NAMES
-        lengths = [len(p) for p in rule["patterns"] if not any("OP" in word for word in p)]
-        if unknown:
-            return f"there is no attribute {min(unknown)!r}"
-        if not isinstance(rule["index"], int) or any(not -n <= rule["index"] < n for n in lengths):
-            return f"no rule has a word {rule['index']!r}"
-    return ""
 
 
 def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseException]:

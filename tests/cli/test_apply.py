@@ -228,20 +228,16 @@ def test_a_table_of_tokens(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("option", ["-j", "-n"])
-def test_two_thousand_texts_are_work_for_two_processes(tmp_path, slow, option):
-    """-n of earlier versions works, and warns."""
+def test_two_thousand_texts_are_work_for_two_processes(tmp_path, slow):
     texts_file(tmp_path / "in.jsonl", ["a text"] * 2000)
     model, path, *options = slow[:6]
     assert options[2:] == ["-j", 2]
-    options[2] = option
     (tmp_path / "code.py").write_text(SLOW.replace("time.sleep(0.1)", "pass"))
     log = tmp_path / "workers"
     process = start(model, path, *options, "--code", tmp_path / "code.py", WORKERS=str(log))
     _, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
     assert len(workers_of(log) - {process.pid}) == 2
-    assert (b"HW011" in err) == (option == "-n")
 
 
 @pytest.mark.long

@@ -10,13 +10,9 @@ from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from spacy_hoseq.cli import hoseq_cli, old_spellings
+from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.app import INTERRUPTED
-from spacy_hoseq.cli.old_spellings import OPTIONS, OUTPUT_WAS_LAST, SWAPPED, modern
 from spacy_hoseq.pipelines import embedded_path
-
-from ..components import chunker_helpers
-from ..repository import ROOT
 
 SOURCES = ("docs", "experiments", "benchmarks", "configs")
 KINDS = (".md", ".yml", ".py", ".cfg")
@@ -31,7 +27,7 @@ ARGUMENTS = {
     "apply": ["model", "inputs"], "calibrate": ["model", "dev"], "clusters": ["texts"], "compact": ["model", "dev"],
     "convert": ["input_path"], "correct": ["corpus", "answers"], "explain": ["model", "text"],
     "find-errors": ["config", "corpus"], "init": ["name"], "inspect": ["model", "corpus"], "package": ["model"],
-    "report": ["model", "data"], "seal": ["model"], "select": ["model", "pool"], "serve": ["model"],
+    "report": ["model", "data"], "select": ["model", "pool"], "serve": ["model"],
     "tag": ["arguments"], "treebank": ["folder"],
 }  # fmt: skip
 
@@ -111,66 +107,6 @@ def test_nothing_is_replaced_without_force(name, tmp_path):
     assert {file for file in tmp_path.rglob("*") if file.is_file()} == {earlier, tmp_path / "dev"}
 
 
-def said(name, *words):
-    """The words of today, for those of an earlier version."""
-    return modern(COMMANDS[name], [str(word) for word in words])
-
-
-@pytest.mark.parametrize("name, old", [(name, old) for name in OPTIONS for old in OPTIONS[name]])
-def test_old_options_work_and_warn(name, old, capsys):
-    now = OPTIONS[name][old]
-    taken = {word: option for option in options_of(name) for word in option.opts}
-    assert old not in taken, "it would never be seen as old"
-    if now.startswith("--"):
-        is_flag = taken[now].is_flag
-        assert said(name, old, "x") == [now, "x"]
-        assert is_flag or said(name, f"{old}{'=' * old.startswith('--')}x") == [now, "x"]
-    else:
-        assert now in (old_spellings.FIRST, old_spellings.LAST)
-    assert f'[HW011] The spelling "{old}"' in capsys.readouterr().err or not now.startswith("--")
-
-
-def test_what_was_an_option_and_is_an_argument(capsys):
-    assert said("compact", "--dev", "dev.spacy", "model", "-o", "out") == ["model", "-o", "out", "dev.spacy"]
-    assert said("compact", "model", "--dev=dev.spacy", "--overwrite") == ["model", "--force", "dev.spacy"]
-    assert said("tag", "a text", "-m", "zh") == ["zh", "a text"]
-    assert said("tag", "--model", "zh", "-o", "p.html") == ["zh", "-o", "p.html", "-"]
-    assert capsys.readouterr().err.count("HW011") == 5
-
-
-@pytest.mark.parametrize("name", OUTPUT_WAS_LAST)
-def test_output_was_the_last_argument(name, capsys):
-    assert said(name, "in", "out", "-F") == ["in", "--output", "out", "-F"]
-    assert "--output" in capsys.readouterr().err
-    assert said(name, "in", "-o", "out") == ["in", "-o", "out"]
-    assert not capsys.readouterr().err
-
-
-def test_two_arguments_were_the_other_way_round(capsys):
-    assert set(SWAPPED) == {"select", "find-errors"}
-    old = ["corpus.spacy", "crf", "-o", "out", "--training.max_epochs", "4", "-n", "2"]
-    now = ["crf", "corpus.spacy", *old[2:]]
-    assert said("find-errors", *old) == said("find-errors", *now) == now
-    assert said("select", "--by", "margin", "pool", "en") == ["--by", "margin", "en", "pool"]
-    assert said("select", "nothing", "pool") == ["nothing", "pool"], "no guess"
-    assert capsys.readouterr().err.count("HW011") == 2
-
-
-def test_values_are_not_spellings(capsys):
-    same = ["in", "-o", "-n", "--entity-column", "-1", "--spans-key", "-p"]
-    assert said("convert", *same) == same
-    assert said("apply", "--", "-n", "x") == ["--", "-n", "x"]
-    assert not capsys.readouterr().err
-
-
-def test_an_old_spelling_from_the_shell(tmp_path):
-    chunker_helpers.trained("words", 1).to_disk(tmp_path / "model")
-    old = ["inspect", str(tmp_path / "model"), "--top", "1", "--html", str(tmp_path / "page.html")]
-    result = CliRunner().invoke(hoseq_cli, old)
-    assert result.exit_code == 0 and (tmp_path / "page.html").exists(), result.output
-    assert result.output.count("HW011") == 2 and f"Next: look at {tmp_path}" in result.output
-
-
 def test_interruption(tmp_path, monkeypatch):
     """Nothing half-written, and it says what is left."""
 
@@ -183,19 +119,6 @@ def test_interruption(tmp_path, monkeypatch):
     result = CliRunner().invoke(hoseq_cli, ["select", "en", str(path), "-o", str(tmp_path / "out.jsonl")])
     assert result.exit_code == INTERRUPTED and "Interrupted: nothing is written." in result.output
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_no_page_and_no_workflow_uses_an_old_spelling(capsys):
-    files = [path for folder in SOURCES for path in (ROOT / folder).rglob("*.*") if path.suffix in KINDS]
-    n = 0
-    for path in [ROOT / "README.md", ROOT / "project.yml", *files]:
-        for name, rest in re.findall(r"spacy hoseq (\S+)( [^`\"\n]*)?", path.read_text(encoding="utf8")):
-            if name in COMMANDS:
-                n += 1
-                modern(COMMANDS[name], rest.split())
-                said = capsys.readouterr().err
-                assert not said, f"{path}: {name}{rest} {said}"
-    assert n > 100
 
 
 BELOW_A_FILE = {
@@ -223,7 +146,7 @@ def test_every_command_that_writes_is_looked_at():
 
 
 @pytest.mark.parametrize("text", ["raise KeyError('x')", "a b", None])
-@pytest.mark.parametrize("command", ["explain", "calibrate", "seal"])
+@pytest.mark.parametrize("command", ["explain", "calibrate"])
 def test_errors_of_code_are_told(command, text, tmp_path):
     """As `apply` does: with the file, and the kind of the error."""
     path = tmp_path / "code.py"
@@ -234,7 +157,6 @@ def test_errors_of_code_are_told(command, text, tmp_path):
     rest = {
         "explain": ["en", "a text"],
         "calibrate": [tmp_path / "model", tmp_path / "dev.spacy", "-o", tmp_path / "out"],
-        "seal": [tmp_path / "model"],
     }[command]
     result = CliRunner().invoke(hoseq_cli, [command, *map(str, rest), "--code", str(path)], env={"COLUMNS": "300"})
     kind = {None: "FileNotFoundError", "a b": "SyntaxError"}.get(text, "KeyError")

@@ -161,7 +161,7 @@ def test_weights_that_cannot_be(damaged, change):
         predicted(spacy.load(damaged))
 
 
-@pytest.mark.parametrize("size", [np.full(4, -1), 5, 6.0])
+@pytest.mark.parametrize("size", [np.full(4, -1), 5])
 def test_sizes_that_cannot_be(damaged, size):
     path = damaged / "hoseq_tagger" / "model"
     message = srsly.msgpack_loads(path.read_bytes())

@@ -8,7 +8,7 @@ import srsly
 from spacy.lookups import Lookups
 from spacy.training import Example
 
-from spacy_hoseq.components.digest import digest_in, digest_of_table, with_digest
+from spacy_hoseq.components.saving import digest_of_table
 from spacy_hoseq.features.contextual.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.known_tags import TABLE as KNOWN_TAGS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
@@ -96,42 +96,6 @@ def test_component_that_is_taken_over_brings_its_tables(saved, tmp_path):
     assert spacy.blank("xx").from_config(config)("the old cat")[0].tag_
     spacy.blank("xx").from_config(config).to_disk(tmp_path / "assembled")  # as `spacy assemble` does: it was never used
     assert spacy.load(tmp_path / "assembled")("the old cat")[0].tag_ == nlp("the old cat")[0].tag_
-
-
-def test_models_of_before_have_no_digest_of_tables(copy):
-    """They load as they did, and are sealed when they are saved again."""
-    pipe = tagger_of(spacy.load(copy))
-    path = copy / NAME
-    data = (path / "model").read_bytes()
-    old = with_digest(pipe.model.to_bytes(), pipe._meaning_of_columns())
-    assert old[:-32] == data[:-32]
-    (path / "model").write_bytes(old)
-    cfg = srsly.read_json(path / "cfg")
-    assert cfg.pop("digest") == digest_in(data)
-    srsly.write_json(path / "cfg", cfg)
-    loaded = spacy.load(copy)
-    loaded.to_disk(copy)
-    assert (path / "model").read_bytes() == data
-
-
-def test_cfg_without_its_digest_is_refused(copy):
-    cfg = srsly.read_json(copy / NAME / "cfg")
-    srsly.write_json(copy / NAME / "cfg", {key: value for key, value in cfg.items() if key != "digest"})
-    with pytest.raises(ValueError, match=r"\[HS064\]"):
-        spacy.load(copy)
-
-
-def test_model_of_another_training_with_equal_labels(tmp_path):
-    trained().to_disk(tmp_path / "a")
-    trained(corpus=[*CORPUS, *CORPUS[:2]]).to_disk(tmp_path / "b")
-    assert srsly.read_json(tmp_path / "a" / NAME / "cfg")["labels"] == tagger_labels(tmp_path / "b")
-    shutil.copy(tmp_path / "b" / NAME / "model", tmp_path / "a" / NAME / "model")
-    with pytest.raises(ValueError, match=r"\[HS064\].*not of one training"):
-        spacy.load(tmp_path / "a")
-
-
-def tagger_labels(folder):
-    return srsly.read_json(folder / NAME / "cfg")["labels"]
 
 
 def test_calibration_is_of_the_weights_it_was_made_for(tmp_path):

@@ -8,7 +8,6 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 
 import spacy_hoseq
-from spacy_hoseq.components.digest import write_digests
 from spacy_hoseq.features.attributes import lexical_attribute
 from spacy_hoseq.lexicons import word_classes_of
 from spacy_hoseq.recipes import recipe
@@ -74,17 +73,13 @@ def test_no_such_pipeline_or_no_classes(tmp_path):
         word_classes_of(tmp_path / "blank")
 
 
-@pytest.mark.parametrize("name, sealed", [("lookups.bin", False), ("lookups.bin", True), ("strings.json", True)])
-def test_damaged_files(tmp_path, name, sealed):
-    vocab = spacy.blank("xx").vocab
-    nlp = spacy.blank("xx", vocab=vocab)
+def test_damaged_files(tmp_path):
+    nlp = spacy.blank("xx")
     nlp.vocab.lookups.add_table("hoseq_word_classes", {"words": b"abc"})
     nlp.to_disk(tmp_path)
-    if sealed:
-        write_digests(tmp_path)
-    path = tmp_path / "vocab" / name
+    path = tmp_path / "vocab" / "lookups.bin"
     path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(ValueError, match=rf"\[HS133\] .* because of vocab/{name}"):
+    with pytest.raises(ValueError, match=r"\[HS133\] .* because of vocab/lookups.bin"):
         word_classes_of(tmp_path)
 
 
