@@ -21,7 +21,6 @@ from ..oracle import joint_table
 from ..strategies import cases
 from .answers.posteriors import assert_enumerated, posterior_of
 from .patterns.test_configurations import assert_best
-from .patterns.test_longest_match import is_feasible
 
 DECODERS = ["_best_of_each", "pruned_checked", "any_sign_checked", "labels_with_configurations"]
 WALKS = ["chain_posterior", "inclusive_sums", "LongestMatch", "ConfigurationLattice"]
@@ -38,7 +37,7 @@ class TestExact(DecoderContract):
 
 @given(case=cases(signed=True, configurations=3, max_sequences=5))
 def test_best_labelling_is_the_enumerated_one(case):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     assert_best(case)
 
 
@@ -46,7 +45,7 @@ def test_best_labelling_is_the_enumerated_one(case):
 def test_posterior_is_the_enumerated_one(case, factor):
     """Also where inclusive messages would cancel, or transitions are forbidden."""
     case = case.scaled(factor)
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     assert_enumerated(posterior_of(case.potentials()), case, tolerance=1e-7)
 
 
@@ -55,7 +54,7 @@ def test_batch_is_the_singles_in_any_order(case, data, positive):
     """Ties included: the algorithm of a sequence is chosen by its own features."""
     if positive:
         case = replace(case, patterns=tuple((pattern, abs(weight)) for pattern, weight in case.patterns))
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     got = decode_exact(batch.potentials())
     alone = [decode_exact(single.potentials()) for single in batch.singles()]

@@ -9,12 +9,11 @@ from spacy_hoseq.decoders.choice import max_marginal, max_marginal_decoder
 from .. import oracle
 from ..cases import Case
 from ..strategies import cases
-from .patterns.test_longest_match import is_feasible
 
 
 @given(case=cases(signed=True, configurations=3))
 def test_labels_are_the_enumerated_ones(case):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = max_marginal_decoder()(case.potentials())
     assert got.labels.dtype == np.int32
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):

@@ -23,7 +23,6 @@ from ...contract import DecoderContract
 from ...strategies import cases, random_configurations
 from ..answers.posteriors import assert_enumerated, assert_finite_differences, posterior_of
 from .test_longest_match import decode as decode_any_sign_of
-from .test_longest_match import is_feasible
 
 NONE = Configurations(*(np.zeros(0, np.intp),) * 3, np.zeros((0, 0), bool), np.zeros(0))
 
@@ -66,7 +65,7 @@ def assert_best(case):
 def test_batch_is_decoded_as_enumerated(factor, data):
     """Sequences with and without configurations together."""
     case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     assert_best(case)
 
 
@@ -74,7 +73,7 @@ def test_batch_is_decoded_as_enumerated(factor, data):
 @given(data=st.data())
 def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
     case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     got = posterior_of(case.potentials())
     assert_enumerated(got, case)
 
@@ -89,7 +88,7 @@ def test_results_are_finite_differences_of_log_z(case):
 
 @given(case=cases(signed=True, configurations=5, max_sequences=4), data=st.data())
 def test_batch_is_the_singles_in_any_order(case, data):
-    assume(is_feasible(case))
+    assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     paths = decode_exact(batch.potentials())
     got = posterior_of(batch.potentials())
