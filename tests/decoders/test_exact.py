@@ -15,9 +15,9 @@ from spacy_hoseq.decoders.answers import kernels, pattern_sums
 from spacy_hoseq.decoders.choice import decode_exact, exact_decoder
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
+from .. import oracle
 from ..cases import Case
 from ..contract import DecoderContract
-from ..oracle import joint_table
 from ..strategies import cases
 from .answers.posteriors import assert_enumerated, posterior_of
 from .patterns.test_configurations import assert_best
@@ -70,7 +70,7 @@ def test_ties_do_not_depend_on_negative_weights_of_another_sequence():
     got = decode_exact(case.potentials())
     alone = [decode_exact(single.potentials()) for single in case.singles()]
     assert got.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
-    assert got.scores.tolist() == [joint_table(single).best for single in case.singles()]
+    assert got.scores.tolist() == [oracle.joint_table(single).best for single in case.singles()]
 
 
 @pytest.mark.parametrize("first", range(3))

@@ -11,7 +11,6 @@ algorithms are chosen, from the profile of a batch, before anything runs. Cheape
     REMAINING candidates, no patterns                                 pairs of candidates              `pruning/`
               few candidates, patterns                                cells of candidates              `pruning/`
               no patterns                                             Viterbi                          `chain/`
-              patterns, many nodes                                    nodes that can still pay         `patterns/`
               everything else                                         every node                       `patterns/`
     CHAINS    one long sequence, transitions are forbidden            pieces of it                     `chain/`
               many transitions are forbidden                          Viterbi                          `chain/`
@@ -48,7 +47,6 @@ from ..patterns import (
     any_sign_checked,
     every_node,
     labels_with_configurations,
-    paying_nodes,
 )
 from ..problem import (
     LABELS_ALONE,
@@ -207,7 +205,6 @@ REMAINING: "Tuple[Kernel[Remaining, Labels], ...]" = (
         ),
     ),
     Kernel(lambda r: not r.has_patterns, lambda r: _viterbi(r.potentials, r.tuning)),
-    Kernel(lambda r: r.has_many_nodes, lambda r: paying_nodes(r.dense, r.tuning).labels),
     Kernel(lambda r: True, lambda r: every_node(r.dense, r.tuning).labels),
 )
 CHAINS: "Tuple[Kernel[Request, Labels], ...]" = (

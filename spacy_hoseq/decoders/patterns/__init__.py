@@ -2,7 +2,6 @@
 exclusive states."""
 
 from .configurations import ConfigurationLattice, labels_with_configurations, lattice_of
-from .dominance import paying_nodes
 from .exclusive_sums import exclusive_sums, is_small
 from .inclusive_sums import InclusiveWalk, PatternWalk, inclusive_sums, keeps_digits
 from .lattice import Lattice, k_best_paths
@@ -18,5 +17,5 @@ __all__ = [
     "exclusive_sums",
     "inclusive_sums", "is_small", "k_best_paths", "keeps_digits",
     "labels_with_configurations", "lattice_entropies", "lattice_of", "max_marginals",
-    "paying_nodes", "sample_paths",
+    "sample_paths",
 ]  # fmt: skip

@@ -52,9 +52,9 @@ def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Pa
     RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite;
         [HS039], [HS099]: there are general configurations, or scores of label pairs at each token.
 
-    Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries
-    `dominance.py` takes less. Qian & Liu, "Decoding Algorithm"; messages and failure links after
-    Takhanov & Kolmogorov (2013), whose subtraction max does not need.
+    Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`. Qian & Liu,
+    "Decoding Algorithm"; messages and failure links after Takhanov & Kolmogorov (2013), whose
+    subtraction max does not need.
     """
     potentials.refuse_configurations("decode_nonnegative")
     check_weights(potentials)

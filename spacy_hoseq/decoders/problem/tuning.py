@@ -17,11 +17,6 @@ class Tuning(NamedTuple):
     column_cells: of one step of the sequences that are walked together, nodes x sequences
         (`nonnegative.py`).
     min_columns: sequences that are walked together even if that makes more cells.
-    many_nodes: of a trie, from which on only the nodes that can still pay are walked
-        (`dominance.py`), and `plain_cells`: nodes x sequences, up to which all are walked all the
-        same: each step takes fewer calls.
-    dominance_cells: as column_cells, there.
-    dominance_history: nodes remembered there for the way back.
     arc_cells: arcs of one step of the sequences that are walked together, over longest matches
         (`longest_match.py`).
     sum_cells: states of all tokens that are kept together for sums.
@@ -69,10 +64,6 @@ class Tuning(NamedTuple):
     step_cells: int = 500_000
     column_cells: int = 65_536  # half a megabyte
     min_columns: int = 16
-    many_nodes: int = 4_000
-    plain_cells: int = 30_000
-    dominance_cells: int = 4_000_000
-    dominance_history: int = 20_000_000
     arc_cells: int = 2_000_000
     sum_cells: int = 4_000_000
     matrix_cells: int = 50

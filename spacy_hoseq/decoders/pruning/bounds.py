@@ -93,9 +93,7 @@ def first_best(values: AnyFloats, first: Ints) -> Ints:
 def dense_cost(weights: Weights, tuning: Tuning) -> int:
     """Time of a token in a decoder of all labels, in steps of `Tuning`."""
     if weights.has_patterns:
-        return weights.n_labels**2 + tuning.node_cost * min(
-            len(weights.node_weights), tuning.many_nodes
-        )
+        return weights.n_labels**2 + tuning.node_cost * len(weights.node_weights)
     return weights.n_labels**2 + tuning.step_cost
 
 

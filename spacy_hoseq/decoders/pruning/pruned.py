@@ -67,13 +67,6 @@ class Remaining(NamedTuple):
         return bool(is_few(counts, lengths, weights, self.tuning, self.tuning.sparse_cost).all())
 
     @property
-    def has_many_nodes(self) -> bool:
-        """Whether looking at the nodes that still pay takes less time than walking all."""
-        n_nodes = len(self.potentials.weights.trie)
-        n_cells = n_nodes * len(self.potentials.lengths)
-        return n_nodes > self.tuning.many_nodes and n_cells > self.tuning.plain_cells
-
-    @property
     def dense(self) -> Potentials:
         """With the scores of all labels, and the candidates as `allowed`."""
         if self.candidates is None:

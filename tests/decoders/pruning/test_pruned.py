@@ -279,14 +279,14 @@ def plain_is_few(counts, n_labels, rest, cost):
     return cost * pairs <= len(counts) * (n_labels**2 + rest)
 
 
-@given(case=cases(min_labels=3, max_sequences=5), seed=st.integers(0, 10**6), limit=st.sampled_from([0, 5, 4000]))
-def test_what_few_candidates_are(case, seed, limit):
+@given(case=cases(min_labels=3, max_sequences=5), seed=st.integers(0, 10**6))
+def test_what_few_candidates_are(case, seed):
     counts = np.random.default_rng(seed).integers(1, 9, len(case.scores))
-    weights, lengths, tuning = with_a_trie(case).weights, case.lengths, Tuning(many_nodes=limit)
+    weights, lengths, tuning = with_a_trie(case).weights, case.lengths, Tuning()
     chain = pruning.is_few(counts, lengths, Weights(case.trans), tuning)
     first = pruning.is_few(counts, lengths, weights, tuning)
     second = pruning.is_few(counts, lengths, weights, tuning, tuning.sparse_cost)
-    nodes = 8 * min(limit, len(weights.trie))
+    nodes = 8 * len(weights.trie)
     settings = (chain, 4000, 32), (first, nodes, 32), (second, nodes, 64)
     for got, rest, cost in settings:
         parts = np.split(counts, case.starts[1:])
