@@ -27,7 +27,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from spacy_hoseq.decoders.answers import Asked
-from spacy_hoseq.features.template_sets import accurate_pos_templates_v2
+from spacy_hoseq.features.template_sets import templates as set_of
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.readers.annotated import case_augmenter
 from spacy_hoseq.readers.batches import shares
@@ -72,7 +72,7 @@ class System(NamedTuple):
     confident: float = 0.0
 
 
-EVERY = [str(template) for template in parse_templates(accurate_pos_templates_v2(classes=4))]
+EVERY = [str(template) for template in parse_templates(set_of("accurate_pos", classes=4))]
 KNOWN = tuple(each for each in EVERY if "known_tags" in each)
 CLASSES = tuple(each for each in EVERY if "word_class" in each)
 WORDS = {"@misc": "spacy_hoseq.word_patterns.v1", "most": 1000}

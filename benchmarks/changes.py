@@ -100,10 +100,11 @@ class Change(NamedTuple):
         return task.recipe in self.recipes and (not self.languages or task.lang in self.languages)
 
 
+SETS = "spacy_hoseq.templates.v1"
 NO_TABLE = {"initialize.lookups": None}
 NO_NAMES = {
     "initialize.lookups.more": None,
-    ".model.emissions.templates": {"@misc": "spacy_hoseq.entity_templates.v2", "classes": 4},
+    ".model.emissions.templates": {"@misc": SETS, "name": "entities", "classes": 4},
 }
 SEVERAL = ("known_tags[-1]+known_tags[0]+known_tags[1]", "known_tags[-1]+lower[0]", "lower[0]+known_tags[1]")
 BESIDE = ("suffix2[-1]+suffix2[0]", "suffix2[0]+suffix2[1]", "suffix3[-1]+suffix3[1]", "suffix4[-1]+suffix2[0]")
@@ -114,13 +115,12 @@ TAGS_TOO = {".with_tag": True}
 CHANGES: Dict[str, Change] = {
     RECIPE: Change(),
     "no lists of names": Change(("entities",), settings=NO_NAMES, languages=("en",)),
-    "no lexicon": Change(("entities",), "chinese_entity_templates.v1", settings=NO_TABLE, languages=("zh",)),
+    "no lexicon": Change(("entities",), "chinese_entities", settings=NO_TABLE, languages=("zh",)),
     "no lexicon, templates of characters": Change(
-        ("entities",), "character_entity_templates.v1", settings=NO_TABLE, languages=("zh",)
+        ("entities",), "character_entities", settings=NO_TABLE, languages=("zh",)
     ),
-    "no lexicon, tags": Change(("tagger",), "chinese_pos_templates.v2", settings=NO_TABLE, languages=("zh",)),
+    "no lexicon, tags": Change(("tagger",), "chinese_pos", settings=NO_TABLE, languages=("zh",)),
     "network": Change(("entities",), recipe="neural-entities"),
-    "templates of version 1": Change(("morphologizer",), "morphology_templates.v1"),
     "learn rate 0.02": Change(("morphologizer",), settings={".update_rule.learn_rate": 0.02}),
     "known tags of several words": Change(("morphologizer",), more=SEVERAL),
     "log likelihood": Change(("morphologizer",), settings={".objective": "log_likelihood"}),
@@ -207,7 +207,7 @@ def config_of(task: Task, change: Change, path: str, seed: int) -> Config:
     emissions = config["components"][name]["model"]["emissions"]
     emissions = emissions.get("first", emissions)
     if change.templates:
-        emissions["templates"] = {"@misc": f"spacy_hoseq.{change.templates}"}
+        emissions["templates"] = {"@misc": SETS, "name": change.templates}
     if change.more:
         known = spacy.registry.resolve({"set": emissions["templates"]})["set"]
         emissions["templates"] = [*known, *change.more]

@@ -1,5 +1,5 @@
-"""Taggers of other packages. CRFsuite and Wapiti have the templates of `spacy_hoseq.english_pos_templates.v1`; CRFsuite
-also those of the recipe `tagger`, with known tags and word classes."""
+"""Taggers of other packages. CRFsuite and Wapiti have the templates of the set `english_pos`, without known tags;
+CRFsuite also those of the recipe `tagger`, with known tags and word classes."""
 
 import json
 import random
@@ -30,9 +30,11 @@ class Templates:
     """The features of all words as strings, as python-crfsuite takes them. Those of one word are cached."""
 
     def __init__(self) -> None:
-        from spacy_hoseq.features.template_sets import english_pos_templates
+        from spacy_hoseq.features.template_sets import templates as set_of
 
-        templates = parse_templates(english_pos_templates())
+        templates = parse_templates(
+            each for each in set_of("english_pos") if "known_tags" not in each
+        )
         single = [t.parts[0] for t in templates if len(t.parts) == 1]
         self.offsets = sorted({part.offset for part in single})
         self.conjunctions = [t for t in templates if len(t.parts) > 1]  # of lower-case words
@@ -40,7 +42,11 @@ class Templates:
         @cache
         def of_word(word: str, offset: int) -> List[str]:
             values = {**attributes(word), "bias": "1"}
-            return [f"{p}={values[p.attribute]}" for p in single if p.offset == offset and p.attribute in values]
+            return [
+                f"{p}={values[p.attribute]}"
+                for p in single
+                if p.offset == offset and p.attribute in values
+            ]
 
         self._of_word = of_word
 
@@ -52,7 +58,9 @@ class Templates:
             for offset in self.offsets:
                 active += self._of_word(word_at(words, i + offset), offset)
             for number, template in enumerate(self.conjunctions):
-                active.append(f"{number}={'|'.join([word_at(lower, i + part.offset) for part in template.parts])}")
+                active.append(
+                    f"{number}={'|'.join([word_at(lower, i + part.offset) for part in template.parts])}"
+                )
             result.append(active)
         return result
 
@@ -76,7 +84,9 @@ class Crfsuite:
         history: History = []
         for iterations in ITERATIONS:
             start = time.perf_counter()
-            trainer = pycrfsuite.Trainer(self.algorithm, {"max_iterations": iterations}, verbose=False)
+            trainer = pycrfsuite.Trainer(
+                self.algorithm, {"max_iterations": iterations}, verbose=False
+            )
             for sentence in training:
                 trainer.append(self.templates.features(sentence.words), sentence.tags)
             path = folder / f"{iterations}.crfsuite"
@@ -84,7 +94,11 @@ class Crfsuite:
             seconds = reading + time.perf_counter() - start
             self._open(path)
             guessed = self.tag([sentence.words for sentence in dev])
-            pairs = [p for tags, s in zip(guessed, dev, strict=True) for p in zip(tags, s.tags, strict=True)]
+            pairs = [
+                p
+                for tags, s in zip(guessed, dev, strict=True)
+                for p in zip(tags, s.tags, strict=True)
+            ]
             score = sum(guess == tag for guess, tag in pairs) / len(pairs)
             if score > max((other for _, other in history), default=-1.0):
                 path.replace(self.model(folder))
@@ -120,7 +134,11 @@ class Crfsuite:
     def caller(self, folder: Path) -> Caller:
         """With spaCy's tokenizer, as one would put them together."""
         self.load(folder)
-        tokenizer, tagger, features = spacy.blank("en").tokenizer, self.tagger, self.templates.features
+        tokenizer, tagger, features = (
+            spacy.blank("en").tokenizer,
+            self.tagger,
+            self.templates.features,
+        )
         return lambda text: tagger.tag(features([token.text for token in tokenizer(text)]))
 
     def version(self) -> str:
@@ -133,7 +151,9 @@ class RecipeFeatures:
     def __init__(self, train: Path) -> None:
         config = Config().from_str(recipe("tagger"))
         templates = config["components"]["hoseq_tagger"]["model"]["emissions"]["templates"]
-        self.extractor = FeatureExtractor(parse_templates(spacy.registry.resolve({"set": templates})["set"]))
+        self.extractor = FeatureExtractor(
+            parse_templates(spacy.registry.resolve({"set": templates})["set"])
+        )
         self.vocab = spacy.blank("en").vocab
         self.vocab.lookups = tables_of(config, train)
 
@@ -167,10 +187,17 @@ class Nltk:
 
         random.seed(0)
         tagger = PerceptronTagger(load=False)
-        pairs = [list(zip(s.words, s.tags, strict=True)) for s in read_sentences(data.tags / "train.spacy")]
+        pairs = [
+            list(zip(s.words, s.tags, strict=True))
+            for s in read_sentences(data.tags / "train.spacy")
+        ]
         tagger.train(pairs)
         folder.mkdir(parents=True, exist_ok=True)
-        found = {"weights": tagger.model.weights, "tags": tagger.tagdict, "classes": sorted(tagger.classes)}
+        found = {
+            "weights": tagger.model.weights,
+            "tags": tagger.tagdict,
+            "classes": sorted(tagger.classes),
+        }
         self.model(folder).write_text(json.dumps(found), encoding="utf8")
         return []
 
@@ -192,7 +219,9 @@ class Nltk:
         return [self.tagger.tag(sentence) for sentence in prepared]
 
     def read(self, result: Any) -> Labelled:
-        return Labelled(sum(map(len, result)), [[tag for _, tag in sentence] for sentence in result])
+        return Labelled(
+            sum(map(len, result)), [[tag for _, tag in sentence] for sentence in result]
+        )
 
     def reader(self, folder: Path) -> None:
         return None
@@ -216,7 +245,14 @@ class Wapiti:
         sentences = read_sentences(data.tags / "train.spacy")
         lines = (line for s in sentences for line in (*self._lines(s.words, s.tags), ""))
         write_lines(folder / "train.txt", lines)
-        run = ["wapiti", "train", "-a", "l-bfgs", str(folder / "train.txt"), str(self.model(folder))]
+        run = [
+            "wapiti",
+            "train",
+            "-a",
+            "l-bfgs",
+            str(folder / "train.txt"),
+            str(self.model(folder)),
+        ]
         subprocess.run(run, check=True, capture_output=True)
         (folder / "train.txt").unlink()
         return []
@@ -231,7 +267,10 @@ class Wapiti:
         return words
 
     def tag(self, prepared: Any) -> Any:
-        write_lines(self.folder / "in.txt", (line for words in prepared for line in (*self._lines(words), "")))
+        write_lines(
+            self.folder / "in.txt",
+            (line for words in prepared for line in (*self._lines(words), "")),
+        )
         files = [str(self.folder / name) for name in ("in.txt", "out.txt")]
         run = ["wapiti", "label", "-l", "-m", str(self.model(self.folder)), *files]
         subprocess.run(run, check=True, capture_output=True)
@@ -254,7 +293,9 @@ class Wapiti:
     def _lines(self, words: List[str], tags: Optional[List[str]] = None) -> Iterator[str]:
         """One a word: features, "b" for pairs of labels, and the tag."""
         for i, active in enumerate(self.templates.features(words)):
-            yield "\t".join([*(f"u:{feature}" for feature in active), "b", *([] if tags is None else [tags[i]])])
+            yield "\t".join(
+                [*(f"u:{feature}" for feature in active), "b", *([] if tags is None else [tags[i]])]
+            )
 
 
 def write_lines(path: Path, lines: Iterator[str]) -> None:
@@ -269,13 +310,21 @@ def word_at(words: List[str], at: int) -> str:
 @cache
 def attributes(word: str) -> Dict[str, str]:
     lexeme = vocabulary()[word]
-    values = {"orth": word, "lower": lexeme.lower_, "shape": lexeme.shape_, "length": str(len(word))}
+    values = {
+        "orth": word,
+        "lower": lexeme.lower_,
+        "shape": lexeme.shape_,
+        "length": str(len(word)),
+    }
     shape = lexeme.shape_
     values["short_shape"] = "".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1])
     for n in range(1, 8):
         if len(word) >= n:
             values[f"prefix{n}"], values[f"suffix{n}"] = word[:n], word[-n:]
-    tests: List[Tuple[str, Callable[[str], bool]]] = [("has_digit", str.isdigit), ("has_upper", str.isupper)]
+    tests: List[Tuple[str, Callable[[str], bool]]] = [
+        ("has_digit", str.isdigit),
+        ("has_upper", str.isupper),
+    ]
     values.update({name: "1" for name, test in tests if any(map(test, word))})
     if "-" in word:
         values["has_hyphen"] = "1"

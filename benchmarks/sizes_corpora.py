@@ -55,7 +55,7 @@ def without_dictionary(text: str) -> Config:
     config = Config().from_str(text, interpolate=False)
     config["initialize"]["lookups"] = None
     emissions = config["components"]["hoseq_tagger"]["model"]["emissions"]
-    emissions["templates"] = {"@misc": "spacy_hoseq.chinese_pos_templates.v2"}
+    emissions["templates"] = {"@misc": "spacy_hoseq.templates.v1", "name": "chinese_pos"}
     return config
 
 

@@ -22,12 +22,23 @@ from typer.main import get_command
 import spacy_hoseq
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.errors import Errors, Warnings
+from spacy_hoseq.features.template_sets import template_sets
 from spacy_hoseq.features.templates import parse_templates
 
 MARK = re.compile(
-    r"^<!-- (settings|options|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$", flags=re.MULTILINE
+    r"^<!-- (settings|options|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$",
+    flags=re.MULTILINE,
 )
-REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters", "callbacks")
+REGISTRIES = (
+    "architectures",
+    "misc",
+    "scorers",
+    "readers",
+    "batchers",
+    "tokenizers",
+    "augmenters",
+    "callbacks",
+)
 PACKAGE = Path(spacy_hoseq.__file__).parent
 CODE = re.compile(r"H[SW]\d{3}")
 
@@ -49,7 +60,7 @@ def made(kind: str, name: str) -> str:
     if kind == "rooms":
         return table(("Room", "What is there"), rooms())
     if kind == "template sets":
-        return table(("Registered set", "Templates", "For"), template_sets())
+        return table(("`name`", "Templates", "For"), template_rows())
     return "\n".join(
         f"- **{code}** {text}" for code, text in messages(Errors if kind == "errors" else Warnings)
     )
@@ -181,20 +192,13 @@ def is_ours(function: Callable[..., Any]) -> bool:
     return str(function.__module__).partition(".")[0] == PACKAGE.name  # code run from a page: None
 
 
-def template_sets() -> List[Tuple[str, str, str]]:
-    """(registered name, number of templates, what for) of all ready-made sets of templates."""
-    rows = []
-    for name, function in sorted(spacy.registry.misc.get_all().items()):
-        if re.fullmatch(r"spacy_hoseq\.\w+_templates\.v\d", name) and is_ours(function):
-            classes = {"classes": 4} if "classes" in parameters(function) else {}
-            rows.append(
-                (
-                    f"`{name}`",
-                    str(len(parse_templates(function(**classes)))),
-                    first_sentence(function),
-                )
-            )
-    return rows
+def template_rows() -> List[Tuple[str, str, str]]:
+    """(name, number of templates, what for) of all ready-made sets of templates."""
+    sets = template_sets().items()
+    return [
+        (f"`{name}`", str(len(parse_templates(each["templates"]))), each["about"])
+        for name, each in sets
+    ]
 
 
 def first_sentence(function: Callable[..., Any]) -> str:
@@ -205,17 +209,26 @@ def first_sentence(function: Callable[..., Any]) -> str:
 
 def rooms() -> List[Tuple[str, str]]:
     """(folder or module, its first sentence) of the package."""
-    found = [(f"{path.parent.relative_to(PACKAGE).as_posix()}/", path) for path in PACKAGE.rglob("*/__init__.py")]
+    found = [
+        (f"{path.parent.relative_to(PACKAGE).as_posix()}/", path)
+        for path in PACKAGE.rglob("*/__init__.py")
+    ]
     found += [(path.name, path) for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
-    docs = {name: ast.get_docstring(ast.parse(path.read_text(encoding="utf8"))) or "" for name, path in found}
-    return [(f"`{name}`", " ".join(doc.partition("\n\n")[0].split())) for name, doc in sorted(docs.items())]
+    docs = {
+        name: ast.get_docstring(ast.parse(path.read_text(encoding="utf8"))) or ""
+        for name, path in found
+    }
+    return [
+        (f"`{name}`", " ".join(doc.partition("\n\n")[0].split()))
+        for name, doc in sorted(docs.items())
+    ]
 
 
 def names() -> List[Tuple[str, str, str]]:
-    """(name, registry, first sentence) of all registered functions but the sets of templates."""
+    """(name, registry, first sentence) of all registered functions."""
     return [
         (f"`{name}`", f"`{registry}`", first_sentence(function))
         for registry in REGISTRIES
         for name, function in sorted(getattr(spacy.registry, registry).get_all().items())
-        if is_ours(function) and "_templates." not in name
+        if is_ours(function)
     ]

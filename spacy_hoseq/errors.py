@@ -12,10 +12,11 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
     HS15x curation, HS16x, HS17x jobs, HS18x a server."""
 
+    HS002 = 'There is no set of templates "{name}". Known are {known}. A list of templates does, too.'
     HS003 = (
         "This component was trained with a table {table} of its own, and the vocabulary of the texts has another one. "
         "Two that were trained apart cannot share it: train them in one pipeline, or one of them "
-        "with templates that do not ask for it (`english_pos_templates.v1`)."
+        "with templates that do not ask for it."
     )
     HS004 = "{path}, line {line}: expected {expected}, separated by tabs, found {actual!r}."
     HS005 = (

@@ -2,7 +2,7 @@
 
     python templates_report.py OUTPUT.md METRICS.json ...
 
-METRICS.json is what bidirectional.py writes of models with `paper_pos_templates` or `paper_chunk_templates`. Models of
+METRICS.json is what bidirectional.py writes of models by configs/paper_tags.cfg or paper_chunks.cfg. Models of
 one task, representation and order differ in their seeds.
 """
 
@@ -34,8 +34,8 @@ def main(output: Path, metrics: List[Path]) -> None:
     page.add(page.title(2, "The paper's own templates"))
     page.add(
         "The tables above are of our templates, which have more words, affixes and shapes around, so that their gain "
-        "over the paper's figures is not the strategies'. The same with `paper_pos_templates` and "
-        "`paper_chunk_templates`, its Tables 1 and 4: accuracy of tags, F of chunks, mean and standard deviation over "
+        "over the paper's figures is not the strategies'. The same with its "
+        "Tables 1 and 4: accuracy of tags, F of chunks, mean and standard deviation over "
         "seeds."
     )
     page.add(page.table(rows, HEADER, aligns=ALIGNS))

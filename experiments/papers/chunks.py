@@ -25,7 +25,7 @@ from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
 NAME = "hoseq_bidirectional_tagger"
-CONFIG = Path(__file__).parents[2] / "configs" / "bidirectional_chunks.cfg"
+CONFIG = Path(__file__).parents[1] / "conll2000" / "configs" / "paper_chunks.cfg"
 STRATEGIES = (
     "left_to_right",
     "right_to_left",
@@ -75,7 +75,6 @@ def measured(
         **{f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")},
         f"{component}.representation": representation,
         f"{component}.model.order": order,
-        f"{component}.model.templates.@misc": "spacy_hoseq.paper_chunk_templates.v1",
         "corpora.train.limit": sentences,
         "system.seed": seed,
         "training.eval_frequency": updates_of(corpus / "train.spacy", sentences),

@@ -1,7 +1,7 @@
 """Train bidirectional taggers on gold tags, and count the words that each strategy tags right (Tsuruoka & Tsujii 2005,
 Tables 2 and 3).
 
-    python strategies.py METRICS.jsonl CORPUS [--orders 1,2] [--seeds 0,1,2] [--widths 0.5] [--templates paper_pos]
+    python strategies.py METRICS.jsonl CORPUS [--orders 1,2] [--seeds 0,1,2] [--widths 0.5]
         [--sentences 0]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy. Every model is a line of METRICS.jsonl, and is not made
@@ -25,8 +25,8 @@ from voting import vote
 from wasabi import msg
 
 from spacy_hoseq.features.sequences import sequence_lengths
-from spacy_hoseq.recipes import recipe
 
+CONFIG = Path(__file__).parents[1] / "conll2000" / "configs" / "paper_tags.cfg"
 NAME = "hoseq_bidirectional_tagger"
 STRATEGIES = (
     "left_to_right",
@@ -45,7 +45,6 @@ def main(
     orders: str = "1,2",
     seeds: str = "0,1,2",
     widths: str = "0.5",
-    templates: str = "paper_pos",
     sentences: Annotated[int, typer.Option(help="of training, from its beginning; 0: all")] = 0,
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +52,7 @@ def main(
     for seed in map(int, seeds.split(",")):
         for order in map(int, orders.split(",")):
             for width in map(float, widths.split(",")):
-                settings = {"templates": templates, "order": order, "width": width, "seed": seed}
+                settings = {"order": order, "width": width, "seed": seed}
                 key = {"corpus": corpus.name, "sentences": sentences, **settings}
                 if any(key.items() <= row.items() for row in rows):
                     continue
@@ -63,7 +62,7 @@ def main(
                 msg.text(f"{key}: {rows[-1]['training_seconds']:.0f} s, errors {errors}")
 
 
-def measured(corpus: Path, sentences: int, templates: str, order: int, width: float, seed: int) -> Dict[str, Any]:
+def measured(corpus: Path, sentences: int, order: int, width: float, seed: int) -> Dict[str, Any]:
     """Words that are right for each strategy: of the dev part together, with all its words, and of each sentence of the
     test part. Seconds are the processor's."""
     component = f"components.{NAME}"
@@ -71,16 +70,13 @@ def measured(corpus: Path, sentences: int, templates: str, order: int, width: fl
         **{f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")},
         f"{component}.width": width,
         f"{component}.model.order": order,
-        f"{component}.model.templates.@misc": f"spacy_hoseq.{templates}_templates.v1",
         "corpora.train.limit": sentences,
         "system.seed": seed,
         "training.logger.progress_bar": None,
     }
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        config = Path(folder) / "config.cfg"
-        config.write_text(recipe("bidirectional"), encoding="utf8")
         start = time.process_time()
-        train(config, Path(folder), overrides=settings)
+        train(CONFIG, Path(folder), overrides=settings)
         seconds = time.process_time() - start
         model = Path(folder) / "model-best"
         dev = strategies(model, corpus / "dev.spacy", order)

@@ -41,7 +41,8 @@ min_count = 1
 train_for = null
 
 [model.templates]
-@misc = "spacy_hoseq.bidirectional_pos_templates.v1"
+@misc = "spacy_hoseq.templates.v1"
+name = "bidirectional_pos"
 """
 
 

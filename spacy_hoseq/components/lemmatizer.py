@@ -46,7 +46,8 @@ hash_rows = null
 nO = null
 
 [model.emissions.templates]
-@misc = "spacy_hoseq.lemma_templates.v1"
+@misc = "spacy_hoseq.templates.v1"
+name = "lemmas"
 """
 
 

@@ -53,7 +53,8 @@ hash_rows = null
 nO = null
 
 [model.emissions.templates]
-@misc = "spacy_hoseq.morphology_templates.v3"
+@misc = "spacy_hoseq.templates.v1"
+name = "morphology"
 """
 MORPH = "morph"  # what `spacy init labels` writes
 POS = "pos"

@@ -40,7 +40,8 @@ hash_rows = null
 nO = null
 
 [model.emissions.templates]
-@misc = "spacy_hoseq.english_pos_templates.v2"
+@misc = "spacy_hoseq.templates.v1"
+name = "english_pos"
 """
 
 

@@ -81,7 +81,11 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
         }
         config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", **table}
         n_classes = sum(path is not None for path in (lexicons.clusters, lexicons.forms))
-        templates = {"@misc": "spacy_hoseq.morphology_templates.v4", "classes": n_classes}
+        templates = {
+            "@misc": "spacy_hoseq.templates.v1",
+            "name": "morphology",
+            "classes": n_classes,
+        }
         components[MORPHOLOGIZER]["model"]["emissions"]["templates"] = templates
     if lexicons.lemmas and LEMMATIZER in components:
         lexicon = {

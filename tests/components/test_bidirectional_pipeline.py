@@ -44,7 +44,8 @@ def test_default_settings():
     nlp.add_pipe(NAME)
     config = nlp.get_pipe_config(NAME)
     assert (config["strategy"], config["model"]["order"], config["representation"]) == ("easiest_first", 2, None)
-    assert config["model"]["templates"] == {"@misc": "spacy_hoseq.bidirectional_pos_templates.v1"}
+    templates = {"@misc": "spacy_hoseq.templates.v1", "name": "bidirectional_pos", "classes": 0}
+    assert config["model"]["templates"] == templates
     nlp.initialize(lambda: examples_of(nlp))
     train(nlp, 25)
     assert predicted(nlp) == gold()

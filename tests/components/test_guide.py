@@ -11,11 +11,7 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
 from spacy_hoseq.features.known_tags import TABLE
-from spacy_hoseq.features.template_sets import (
-    chinese_pos_templates_v2,
-    english_pos_templates,
-    guided_pos_templates,
-)
+from spacy_hoseq.features.template_sets import templates
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.recipes import recipe
@@ -32,7 +28,10 @@ def gold(vocab, texts):
 
 
 def examples(nlp, texts):
-    return [Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc) for doc in gold(nlp.vocab, texts)]
+    return [
+        Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc)
+        for doc in gold(nlp.vocab, texts)
+    ]
 
 
 def guided_config(folder):
@@ -41,8 +40,8 @@ def guided_config(folder):
     source = {"source": str(folder / "guide"), "component": "hoseq_tagger"}
     tagger = {**config["components"]["hoseq_tagger"], "overwrite": True}
     tagger["model"]["emissions"]["templates"] = {
-        "@misc": "spacy_hoseq.guided_pos_templates.v1",
-        "templates": {"@misc": "spacy_hoseq.english_pos_templates.v2"},
+        "@misc": "spacy_hoseq.templates.v1",
+        "name": "english_pos+guide_tags",
     }
     config["components"] = {"guide": source, "hoseq_tagger": tagger}
     config["nlp"]["pipeline"] = ["guide", "hoseq_tagger"]
@@ -64,7 +63,10 @@ def folder(tmp_path_factory):
 
 
 def tags_of(nlp, texts):
-    return [" ".join(token.tag_ for token in nlp(Doc(nlp.vocab, words=text.split()))) for text, _ in texts]
+    return [
+        " ".join(token.tag_ for token in nlp(Doc(nlp.vocab, words=text.split())))
+        for text, _ in texts
+    ]
 
 
 @pytest.mark.long
@@ -73,7 +75,11 @@ def test_two_trainings(folder, tmp_path):
     corpus = str(tmp_path / "train.spacy")
     DocBin(docs=gold(spacy.blank("xx").vocab, TEXTS)).to_disk(corpus)
     with contextlib.redirect_stdout(io.StringIO()):
-        train(tmp_path / "config.cfg", tmp_path, overrides={**RUN, "paths.train": corpus, "paths.dev": corpus})
+        train(
+            tmp_path / "config.cfg",
+            tmp_path,
+            overrides={**RUN, "paths.train": corpus, "paths.dev": corpus},
+        )
     guide, nlp = spacy.load(folder / "guide"), spacy.load(tmp_path / "model-last")
     assert nlp.meta["performance"]["tag_acc"] == 1.0
     assert tags_of(nlp, UNSEEN) == [tags for _, tags in UNSEEN], "words that only the guide knows"
@@ -109,7 +115,9 @@ def test_later_components_take_the_table_of_the_guide(folder):
     assert len(nlp.vocab.lookups.get_table(TABLE)) == 8, "words of the guide: the texts have five"
 
 
-@pytest.mark.parametrize("annotating, expected", [(["guide"], {"a", "b", "v", "x", "y"}), ([], {"a", "b", "v"})])
+@pytest.mark.parametrize(
+    "annotating, expected", [(["guide"], {"a", "b", "v", "x", "y"}), ([], {"a", "b", "v"})]
+)
 def test_tags_of_a_frozen_component_are_numbered(folder, annotating, expected):
     """`spacy train` disables it in initialization; without annotating it has no say."""
     config = guided_config(folder).interpolate()
@@ -123,12 +131,6 @@ def test_tags_of_a_frozen_component_are_numbered(folder, annotating, expected):
 
 
 def test_templates():
-    """Each is one of words or one of tags; these look at the tag of the word itself, or of a neighbour."""
-    words = {str(template) for template in parse_templates(english_pos_templates())}
-    guided = parse_templates(guided_pos_templates(english_pos_templates()))
-    tags = {str(template) for template in guided} - words
-    assert len(tags) == len(guided) - len(words) == 18 and all("tag[" in template for template in tags)
-    assert guided_pos_templates(chinese_pos_templates_v2())[: len(chinese_pos_templates_v2())] == (
-        chinese_pos_templates_v2()
-    )
-    assert guided_pos_templates()[0] == "known_tags[-2..2]"
+    """Each looks at the tag of the word itself, or of a neighbour."""
+    tags = [str(template) for template in parse_templates(templates("guide_tags"))]
+    assert len(tags) == 18 and all("tag[" in template for template in tags)

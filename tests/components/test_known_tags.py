@@ -125,18 +125,6 @@ def test_component_that_was_saved_before_it_was_used_says_what_is_missing(tmp_pa
         spacy.load(tmp_path)
 
 
-def test_configs_of_before_stay_as_they_are(tmp_path):
-    """They name the templates that were the default, and defaults are not merged into these."""
-    nlp = spacy.blank("xx")
-    templates = {"@misc": "spacy_hoseq.english_pos_templates.v1"}
-    nlp.add_pipe("hoseq_tagger", config={"model": {"emissions": {"templates": templates}}})
-    nlp.initialize(lambda: examples(nlp, sentences(6, 5)))
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    assert loaded.get_pipe_config("hoseq_tagger")["model"]["emissions"]["templates"] == templates
-    assert not loaded.vocab.lookups.has_table(TABLE)
-
-
 def test_two_that_were_trained_apart_do_not_share_a_table(tmp_path):
     """The second would read what it was not trained with."""
     first, second = tagger(6, 5), tagger(4, 5)

@@ -42,7 +42,8 @@ def test_default_settings():
     nlp.add_pipe("hoseq_tagger")
     config = nlp.get_pipe_config("hoseq_tagger")
     assert config["objective"] == "max_margin"
-    assert config["model"]["emissions"]["templates"] == {"@misc": "spacy_hoseq.english_pos_templates.v2"}
+    templates = {"@misc": "spacy_hoseq.templates.v1", "name": "english_pos", "classes": 0}
+    assert config["model"]["emissions"]["templates"] == templates
     nlp.initialize(lambda: examples_of(nlp))
     train(nlp)
     assert predicted(nlp) == gold()

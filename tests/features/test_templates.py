@@ -5,15 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.template_sets import (
-    chinese_pos_templates,
-    chunk_templates,
-    chunk_word_templates,
-    english_pos_templates,
-    entity_templates,
-    multilayer_templates,
-    upstream_chunk_templates,
-)
+from spacy_hoseq.features.template_sets import template_sets, templates
 from spacy_hoseq.features.templates import (
     MAX_OFFSET,
     Part,
@@ -66,7 +58,10 @@ MISTAKES = {
     "lower[0..]": (6, "an offset"),
     "lower[0.5]": (6, "an offset"),
     "lower[ 0]": (6, "an offset"),
-    "lower3[0]": (6, "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number"),
+    "lower3[0]": (
+        6,
+        "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number",
+    ),
     "3lower[0]": (1, "an attribute name"),
     "+lower[0]": (1, "an attribute name"),
     " lower[0]": (1, "an attribute name"),
@@ -87,8 +82,14 @@ MISTAKES = {
     "known_tag0..128[0]": (10, "a range from 0 to 127"),
     "known_tag3..128[0]": (10, "a range from 0 to 127"),
     "known_tag2..1[0]": (10, "smaller number first"),
-    "known_tags2[0]": (11, "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number"),
-    "edge1[0]": (5, "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number"),
+    "known_tags2[0]": (
+        11,
+        "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number",
+    ),
+    "edge1[0]": (
+        5,
+        "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number",
+    ),
     "suffix1..[0]": (8, "an offset"),
     "_.[0]": (2, "an offset"),
 }
@@ -100,7 +101,9 @@ def test_construct(text):
 
 
 def test_template_is_its_parts():
-    assert parse_template("lower[-1]+suffix3[0]") == [Template((Part("lower", -1), Part("suffix3", 0)))]
+    assert parse_template("lower[-1]+suffix3[0]") == [
+        Template((Part("lower", -1), Part("suffix3", 0)))
+    ]
     assert parse_template("bias") == [Template((Part("bias", 0),))]
 
 
@@ -138,73 +141,74 @@ def test_order_of_parts_and_of_templates_is_kept():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["wordform", "lowr", "prefixes", "_x", "is_", "span", "known_tag", "edges"])
+@pytest.mark.parametrize(
+    "name", ["wordform", "lowr", "prefixes", "_x", "is_", "span", "known_tag", "edges"]
+)
 def test_unknown_attribute(name):
     with pytest.raises(ValueError, match=rf"\[HS013\].*\"{name}\".*Known: .*lower"):
         FeatureExtractor(parse_templates([f"{name}[0]"]))
 
 
-def test_ready_made_sets():
-    english, chinese = english_pos_templates(), chinese_pos_templates()
-    assert [str(t) for t in parse_templates(english)][:7] == [
-        "bias", "orth[0]", "lower[-2]", "lower[-1]", "lower[0]", "lower[1]", "lower[2]",
-    ]  # fmt: skip
-    for texts in (english, chinese):
-        assert "orth[0]" in [str(t) for t in FeatureExtractor(parse_templates(texts)).templates]
-    english.clear()
-    assert english_pos_templates()[0] == "bias", "each call gives a list of its own"
-
-
-WINDOW = range(-2, 3)  # "five character window"
-TABLE_1 = {  # Azuma & Matsumoto (2011), node features that do not look at labels, for 3 tags
-    "Node is source": ["edge[-1]"],
-    "Node is sink": ["edge[1]"],
-    "Input word on the same time slice": ["orth[0]"],
-    "Suffix of input word on the same time slice, n characters (n in [1, 2, 3])": [
-        "suffix1[0]", "suffix2[0]", "suffix3[0]",
-    ],
-    "Initial word character is capitalized": [f"initial_upper[{i}]" for i in WINDOW],
-    "All word characters are capitalized": [f"is_upper[{i}]" for i in WINDOW],
-    "Input word included in the vocabulary of POS T (T in {(All possible POS labels)})": [
-        f"known_tag{tag}[{i}]" for tag in range(3) for i in WINDOW
-    ],
-    "Input word contains numbers": [f"has_digit[{i}]" for i in WINDOW],
+FIRST = {  # of each set, its first templates
+    "english_pos": ["known_tags[-2]", "known_tags[-1]", "known_tags[0]", "known_tags[1]", "known_tags[2]", "bias"],
+    "accurate_pos": ["known_tags[-2]", "known_tags[-1]", "known_tags[0]", "known_tags[1]", "known_tags[2]", "bias"],
+    "chinese_pos": ["known_tags[-2]", "known_tags[-1]", "known_tags[0]", "known_tags[1]", "known_tags[2]", "bias"],
+    "accurate_chinese_pos": ["known_tags[-2]", "known_tags[-1]", "known_tags[0]", "known_tags[1]", "known_tags[2]"],
+    "guide_tags": ["tag[-2]", "tag[-1]", "tag[0]", "tag[1]", "tag[2]", "tag[0]+orth[-1]"],
+    "bidirectional_pos": ["orth[-1]", "orth[0]", "orth[1]", "orth[-1]+orth[0]", "orth[0]+orth[1]", "prefix1[0]"],
+    "morphology": ["known_tags[-2]", "known_tags[-1]", "known_tags[0]", "known_tags[1]", "known_tags[2]", "bias"],
+    "lemmas": ["bias", "lower[0]", "suffix1[0]"],
+    "sentences": ["bias", "orth[-2]", "orth[-1]", "orth[0]", "orth[1]", "lower[0]"],
+    "chunks": ["bias", "orth[-2]"],
+    "chunk_words": ["bias", "orth[-2]"],
+    "upstream_chunks": ["upstream[-2]", "upstream[-1]"],
+    "bidirectional_chunks": ["orth[-2]", "orth[-1]"],
+    "entities": ["bias", "orth[-2]"],
+    "chinese_entities": ["bias", "suffix1[-2]"],
+    "character_entities": ["bias", "orth[-2]"],
+    "word_entities": ["bias", "orth[-2]"],
+    "segmentation": ["bias", "folded[-2]"],
+    "spaced_segmentation": ["bias", "lower[-2]"],
 }  # fmt: skip
 
 
-def test_multilayer_templates_are_table_1_of_the_paper():
-    found = [str(template) for template in parse_templates(multilayer_templates(3))]
-    assert sorted(found) == sorted(template for row in TABLE_1.values() for template in row)
-    for n_tags in (1, 45, 128):
-        every = parse_templates(multilayer_templates(n_tags))
-        assert len(every) == 6 + 3 * 5 + 5 * n_tags and f"known_tag{n_tags - 1}[2]" in map(str, every)
-    assert multilayer_templates() == multilayer_templates(45)
-    for n_tags in (-1, 0, 129):
-        with pytest.raises(ValueError, match=r"\[HS010\]"):
-            parse_templates(multilayer_templates(n_tags))
+def test_every_set_is_read():
+    """None has a template twice."""
+    assert {*FIRST} == {*template_sets()}
+    for name, first in FIRST.items():
+        found = [str(template) for template in parse_templates(templates(name))]
+        assert found[: len(first)] == first and len(found) > len(first)
 
 
-WORD_SETS = [chunk_word_templates, chunk_templates, entity_templates, multilayer_templates]
+def test_sets_with_classes_of_words_and_several_together():
+    more = [str(template) for template in parse_templates(templates("entities", classes=2))]
+    few = [str(template) for template in parse_templates(templates("entities"))]
+    assert more[: len(few)] == few and more[len(few) :] == [
+        "word_class1[-1]", "word_class1[0]", "word_class1[1]", "word_class2[-1]", "word_class2[0]", "word_class2[1]",
+        "word_class2[-1]+word_class2[0]", "word_class2[0]+word_class2[1]",
+    ]  # fmt: skip
+    assert templates("lemmas+guide_tags") == [*templates("lemmas"), *templates("guide_tags")]
+    templates("lemmas").clear()
+    assert templates("lemmas"), "each call gives a list of its own"
 
 
-@pytest.mark.parametrize("templates", WORD_SETS)
-def test_sets_for_chunks_and_entities(templates):
-    """Read without an error, and none twice."""
-    parsed = [str(template) for template in FeatureExtractor(parse_templates(templates())).templates]
-    assert len(set(parsed)) == len(parsed) > 20 and "orth[0]" in parsed
-    assert any("tag[" in name.replace("known_tag", "") for name in parsed) == (templates is chunk_templates)
-    templates().clear()
-    assert templates(), "each call gives a list of its own"
+@pytest.mark.parametrize("name", ["english", "lemmas+", ""])
+def test_no_such_set(name):
+    with pytest.raises(
+        ValueError, match=r'\[HS002\] There is no set of templates "\w*"\. Known are english_pos, '
+    ):
+        templates(name)
 
 
-def test_upstream_chunk_templates_are_those_of_chunks():
+def test_upstream_chunks_are_those_of_chunks():
     """With labels of the component below for given tags, up to three in a row."""
-    upstream = [str(template) for template in parse_templates(upstream_chunk_templates())]
-    given = [str(t) for t in parse_templates(chunk_templates()) if "tag[" in str(t)]
+    upstream = [str(template) for template in parse_templates(templates("upstream_chunks"))]
+    given = [str(t) for t in parse_templates(templates("chunks")) if "tag[" in str(t)]
     short = [text for text in given if text.count("tag[") <= 3]
-    assert [text.replace("upstream", "tag") for text in upstream] == short and len(given) == len(short) + 3
-    assert "upstream[-1]+upstream[0]+upstream[1]" in upstream and "upstream[0]+orth[-1]" in upstream
-    found = split_upstream(parse_templates(upstream_chunk_templates()))
+    assert [text.replace("upstream", "tag") for text in upstream] == short and len(given) == len(
+        short
+    ) + 3
+    found = split_upstream(parse_templates(templates("upstream_chunks")))
     assert found.margin == 3 and len(found.labels) == len(upstream)
 
 

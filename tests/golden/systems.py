@@ -36,6 +36,12 @@ class System(NamedTuple):
 TAGGER = "components.hoseq_tagger"
 CHUNKER = "components.hoseq_chunker"
 MORPHOLOGIZER = "components.hoseq_morphologizer"
+FORMER_TEMPLATES = [
+    "bias", "orth[0]", "lower[-2..2]", "lower[-1]+lower[0]", "lower[0]+lower[1]", "lower[-1]+lower[1]",
+    "prefix1..10[0]", "suffix1..10[0]", "infix1..6[0]", "short_infix1..6[0]", "suffix2..4[-1]", "suffix2..4[1]",
+    "suffix3[-1]+suffix3[0]", "suffix3[0]+suffix3[1]", "shape[-1..1]", "short_shape[0]", "char_classes[0]",
+    "has_digit[0]", "has_hyphen[0]", "has_upper[0]",
+]  # fmt: skip
 SYSTEMS = {
     "tagger": System("tagger", {f"{TAGGER}.save_marginals": True}),
     "higher-order": System("higher-order", {f"{TAGGER}.save_marginals": True}),
@@ -54,14 +60,14 @@ SYSTEMS = {
         "entities",
         {
             f"{CHUNKER}.save_marginals": True,
-            f"{CHUNKER}.model.emissions.templates": {"@misc": "spacy_hoseq.entity_templates.v1"},
+            f"{CHUNKER}.model.emissions.templates": {"@misc": "spacy_hoseq.templates.v1", "name": "entities"},
         },
     ),
     "morphologizer": System(
         "morphologizer",
         {
             f"{MORPHOLOGIZER}.save_marginals": True,
-            f"{MORPHOLOGIZER}.model.emissions.templates": {"@misc": "spacy_hoseq.morphology_templates.v1"},
+            f"{MORPHOLOGIZER}.model.emissions.templates": FORMER_TEMPLATES,
         },
     ),
 }

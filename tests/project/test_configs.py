@@ -20,6 +20,8 @@ CONFIGS = [*(ROOT / "configs").rglob("*.cfg"), *(ROOT / "experiments" / "conll20
 TAGGER, BIDIRECTIONAL, CHUNKER = "hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker"
 COMPONENT = {
     "bidirectional_chunks.cfg": BIDIRECTIONAL,
+    "paper_chunks.cfg": BIDIRECTIONAL,
+    "paper_tags.cfg": BIDIRECTIONAL,
     "multilayer/tagger.cfg": TAGGER,
     "zh_words.cfg": TAGGER,
 }

@@ -143,7 +143,7 @@ def test_configs_have_what_is_overridden(name):
         else:
             config_of(arguments[0], overrides)
         checked |= set(overrides)
-    assert checked >= {"components.hoseq_chunker.model.emissions.templates.@misc"}
+    assert checked >= {"components.hoseq_chunker.model.emissions.templates.name"}
     assert name != "common/train" or "components.hoseq_tagger.model.patterns.rules.tag_set" in checked
 
 

@@ -17,7 +17,7 @@ DEV = ["茶/NN 桥/NN 香/JJ | 香/VV 桥/VV 。/PU"]
 
 def templates():
     """Of a Chinese tagger that has no dictionary."""
-    return parse_templates(registry.misc.get("spacy_hoseq.chinese_pos_templates.v2")())
+    return parse_templates(registry.misc.get("spacy_hoseq.templates.v1")("chinese_pos"))
 
 
 def test_crfsuite_sees_the_keys_of_the_templates(tmp_path):

@@ -17,7 +17,7 @@ STRATEGIES = ("left_to_right", "easiest_first", "full_bidirectional")
 
 def row(order, seed, right, width=0.5):
     """right: for each strategy, the words of two sentences that are right."""
-    key = {"corpus": "x", "templates": "paper_pos", "order": order, "width": width, "seed": seed, "sentences": 0}
+    key = {"corpus": "x", "order": order, "width": width, "seed": seed, "sentences": 0}
     parts = {"dev": dict.fromkeys(STRATEGIES, [4, 5]), "test": dict(zip(STRATEGIES, right, strict=True))}
     return {**key, **parts, "words": [2, 3], "model_bytes": 1_000_000}
 
