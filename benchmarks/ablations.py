@@ -26,7 +26,6 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.decoders.answers import Asked
 from spacy_hoseq.features.template_sets import templates as set_of
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.readers.annotated import case_augmenter
@@ -252,7 +251,7 @@ def confident(nlp: Language, task: Task, data: Path, share: float) -> List[Rows]
     for path, column in UNTAGGED.items():
         for rows in sentences(data / path):
             doc = Doc(nlp.vocab, words=[row[column] for row in rows])
-            reading = component.read([doc], Asked(nodes=True))
+            reading = component.read([doc])
             component.set_annotations([doc], reading)
             tagged.append((reading.confidences().min(), [["", t.text, "", "", t.tag_] for t in doc]))
     tagged.sort(key=lambda pair: -pair[0])

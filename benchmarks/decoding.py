@@ -26,8 +26,8 @@ import typer
 from tqdm import tqdm
 from wasabi import msg, table
 
-from spacy_hoseq.decoders.answers import answers_of
-from spacy_hoseq.decoders.answers.kernels import remaining_labels
+from spacy_hoseq.decoders.answers import posterior
+from spacy_hoseq.decoders.answers.choose import remaining_labels
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
@@ -104,7 +104,7 @@ def decoders() -> Dict[str, Callable[[Potentials], object]]:
         "trie": unpruned,
         "exact (pruned)": decode_exact,
         "any sign": decode_any_sign,
-        "pattern CRF (sums)": lambda potentials: answers_of(potentials).expected,
+        "pattern CRF (sums)": lambda potentials: posterior(potentials).expected,
         "beam search, 8": beam,
         "dual decomposition, 10": dual,
         "Algorithm 1": algorithm_1,

@@ -172,7 +172,7 @@ def cleanlab_rankings(judgements: Sequence[Judgement]) -> Dict[str, NDArray[np.f
     for judgement in judgements:
         cuts = np.cumsum(judgement.reading.lengths)[:-1]
         gold += [labels.tolist() for labels in np.split(judgement.gold, cuts)]
-        nodes += np.split(judgement.reading.answers.nodes, cuts)
+        nodes += np.split(judgement.reading.posterior.nodes, cuts)
         starts.append(starts[-1] + len(judgement.gold))
     first = np.concatenate([part.first + start for part, start in zip(judgements, starts, strict=False)])
     sizes = np.concatenate([part.sizes for part in judgements])

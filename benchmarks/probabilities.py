@@ -22,7 +22,7 @@ from spacy.training import Example
 from wasabi import msg
 
 from spacy_hoseq.compaction.pipeline import dev_examples
-from spacy_hoseq.decoders import answers_of
+from spacy_hoseq.decoders import posterior
 from spacy_hoseq.inspection.calibration import parts_of
 from spacy_hoseq.inspection.measures import LEAST
 from spacy_hoseq.recipes import recipe
@@ -131,7 +131,7 @@ def choices_of(model: Path, texts: Sequence[Path]) -> Dict[str, Tuple[float, flo
     sizes = [sum(not token.is_space for token in example.predicted) for example in examples]
     known = gold >= 0
     text_of, gold, best = np.repeat(np.arange(len(examples)), sizes)[known], gold[known], best[known]
-    nodes = [np.concatenate([answers_of(p.potentials.scaled(float(f))).nodes for p in parts])[known] for f in FACTORS]
+    nodes = [np.concatenate([posterior(p.potentials.scaled(float(f))).nodes for p in parts])[known] for f in FACTORS]
     words, right = np.arange(len(gold)), best == gold
     confidences = [each[words, best] for each in nodes]
     losses = [-np.log(np.maximum(each[words, gold], LEAST)) for each in nodes]

@@ -23,7 +23,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
-from spacy_hoseq.decoders.answers import answers_of
+from spacy_hoseq.decoders.answers import posterior
 from spacy_hoseq.decoders.patterns.inclusive_sums import keeps_digits
 from spacy_hoseq.decoders.patterns.longest_match import MatchArcs
 from spacy_hoseq.decoders.problem import Potentials
@@ -110,7 +110,7 @@ def measured(sequences: List[Potentials]) -> Dict[str, Any]:
         row["tokens"] += n_tokens
         row["fired"] += len(some)
         row["ours"] += n_tokens * n_sums(potentials)
-        difference = abs(everything.log_z - float(answers_of(potentials).log_z[0]))
+        difference = abs(everything.log_z - float(posterior(potentials).log_z[0]))
         row["difference"] = max(row["difference"], difference)
     row["difference"] = f"{row['difference']:.1e}"  # srsly writes ten decimals
     return {**row, "ratios": [ratio(sequences[:TIMED]) for _ in range(ROUNDS)]}
@@ -140,7 +140,7 @@ def ratio(sequences: List[Potentials]) -> float:
         start = time.process_time()
         forward(*potentials.scores.shape, configurations)
         between = time.process_time()
-        float(answers_of(potentials).log_z[0])
+        float(posterior(potentials).log_z[0])
         seconds[0] += between - start
         seconds[1] += time.process_time() - between
     return seconds[0] / seconds[1]

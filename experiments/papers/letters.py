@@ -27,7 +27,7 @@ from spacy.util import fix_random_seed, load_config
 from wasabi import msg
 
 from spacy_hoseq.arrays import Ints
-from spacy_hoseq.decoders.answers import Asked, answers_of
+from spacy_hoseq.decoders.answers import posterior
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials
 
@@ -125,7 +125,7 @@ def decoders(learner: Learner, potentials: Potentials) -> Iterator[Tuple[str, in
         for rate in RATES:
             yield f"dual, last, rate {rate:g}", 10, lambda r=rate: last_labels(potentials, 10, r)
     else:
-        exact = answers_of(potentials, Asked(nodes=True)).nodes
+        exact = posterior(potentials).nodes
         yield "largest marginals", 0, lambda: exact.argmax(axis=1)
         for n in (10, 100):
             yield "Gibbs, annealed", n, lambda n=n: annealed(potentials, n)

@@ -37,7 +37,6 @@ from wasabi import msg
 
 from spacy_hoseq.chunks import read_chunks
 from spacy_hoseq.components.spans.expected import probable_chunks
-from spacy_hoseq.decoders.answers import Asked
 from spacy_hoseq.recipes import recipe
 
 NAME = "hoseq_chunker"
@@ -183,7 +182,7 @@ def read_lower(nlp: Any, docs: Sequence[Doc], system: str) -> int:
     width = len(chunker.tags) if system == "tags" else len(types) * SIZES * PLACES
     for start in range(0, len(docs), 500):
         some = [Doc(nlp.vocab, [token.text for token in doc]) for doc in docs[start : start + 500]]
-        answers = chunker.read(some, Asked(nodes=True)).answers
+        answers = chunker.read(some).posterior
         if system == "tags":
             table = answers.nodes.astype(np.float32)
         else:

@@ -2,7 +2,7 @@
 
 component   `HoseqTagger` and the others: `SequenceComponent`, those with p(y | x) `StructuredComponent`
 target      where its labels stand on a Doc: `component.target`, or `target_at("tag")`
-reading     what it made of some Docs: `component.read(docs, Asked(nodes=True))`
+reading     what it made of some Docs: `component.read(docs)`
 
 spaCy finds the factories through entry points.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .base import Asked, SequenceComponent
+    from .base import SequenceComponent
     from .bidirectional_tagger import HoseqBidirectionalTagger
     from .chunker import HoseqChunker
     from .extensions import DECISIONS, MARGINALS
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .targets.target import Items, Target, known_labels
 
 HOMES = {
-    "Asked": "base",
     "COLUMNS": "targets.places",
     "DECISIONS": "extensions",
     "FoundChunks": "targets.chunk_tags",

@@ -33,7 +33,6 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Mask
-from ..decoders.answers import LABELS_ALONE, Asked
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
@@ -169,19 +168,19 @@ class SequenceComponent(SavedComponent):
         return 1
 
     def read(
-        self, docs: Iterable[Doc], asked: Asked = LABELS_ALONE, *, preset: bool = True
+        self, docs: Iterable[Doc], *, preset: bool = True, labels_alone: bool = False
     ) -> Reading:
         """The labels of docs, and how sure they are; docs are not touched, and may be empty.
 
-        asked: what will be wanted beside the best labels. preset (bool): what is set on the docs
-        already constrains the labels, unless the component overwrites it. RAISES ValueError [E143]:
+        preset (bool): what is set on the docs already constrains the labels, unless the component
+        overwrites it. labels_alone (bool): nothing but labels will be wanted. RAISES ValueError [E143]:
         there are no labels; [HS003]: a table of another pipeline.
         """
-        return self._read(self._words(docs), asked, preset=preset)
+        return self._read(self._words(docs), preset=preset, labels_alone=labels_alone)
 
     def predict(self, docs: Iterable[Doc]) -> Reading:
         """What `set_annotations` writes: a reading, light where nothing but labels is asked for."""
-        return self.read(docs, self._asked())
+        return self.read(docs, labels_alone=self._writes_labels_alone)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], reading: Reading) -> None:
         """Write labels, and what else the config asks for. What is set already stays, unless
@@ -310,13 +309,14 @@ class SequenceComponent(SavedComponent):
             self._require_labels()
         return words
 
-    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         """As `read`. docs: their words; they may all be empty."""
         raise NotImplementedError
 
-    def _asked(self) -> Asked:
-        """What `set_annotations` needs beside the labels."""
-        return LABELS_ALONE
+    @property
+    def _writes_labels_alone(self) -> bool:
+        """Whether `set_annotations` needs no probabilities."""
+        return True
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         """Write the labels."""

@@ -17,7 +17,6 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Ints, Mask
-from ..decoders.answers import Asked
 from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
@@ -167,7 +166,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self._check_size(loss / len(gold), self._learn_rate)
         return loss
 
-    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> DecidedReading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> DecidedReading:
         return DecidedReading(docs, self.target, self.tags, self._decided(docs, preset=preset))
 
     def _decided(self, docs: WordDocs, *, preset: bool) -> LabelsAlone:
@@ -189,7 +188,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         if not self.cfg["save_decisions"]:
             return
         names = self._label_table.names
-        orders = reading.of_tokens(reading.answers.order)
+        orders = reading.of_tokens(reading.posterior.order)
         probabilities = reading.of_tokens(reading.confidences().astype(np.float32))
         for doc, ids, order, of_tokens in zip(
             docs, reading.label_ids, orders, probabilities, strict=True

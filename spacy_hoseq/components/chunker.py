@@ -17,9 +17,8 @@ from thinc.api import Config
 
 from ..arrays import AnyInts, Floats, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
-from ..decoders.answers import Asked, answers_of
 from ..decoders.choice import decode_exact
-from ..decoders.problem import Potentials
+from ..decoders.problem import Potentials, ranges
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
@@ -28,7 +27,7 @@ from ..words import on_original
 from .base import inspection, register_factory
 from .extensions import write_marginals
 from .reading import Reading
-from .spans.expected import MOST, check_span_threshold, expected_chunks
+from .spans.expected import check_span_threshold, expected_chunks
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
 from .targets.entities import preset_mask
@@ -48,10 +47,10 @@ class ChunkReading(Reading):
         target: ChunkTags,
         tags: TagTable,
         continues: Optional[Mask],
-        answers: Any,
+        potentials: Potentials,
         threshold: Optional[float],
     ) -> None:
-        super().__init__(docs, target, tags.names, answers)
+        super().__init__(docs, target, tags.names, potentials)
         self._tags = tags
         self._continues = continues
         self._threshold = threshold
@@ -62,17 +61,18 @@ class ChunkReading(Reading):
         as it does."""
         if self._threshold is not None:
             return self.chunks_at(self._threshold)
-        lengths = self.answers.lengths
+        lengths = self.posterior.lengths
         begins = np.zeros(len(self.best), bool)
         begins[np.cumsum(lengths) - lengths] = True
         first, end, types = self._tags.chunks(self.best, begins)
-        p = self.answers.segments(first, end - first, continues=self._continues)
+        labels = self.best[ranges(first, end - first)]
+        p = self.posterior.segments(first, end - first, labels, self._continues)
         return chunks_by_doc(self.docs, Chunks(first, end, types), p)
 
     def chunks_at(self, threshold: float) -> List[FoundChunks]:
         """Those that are right in expectation, of probabilities above a threshold."""
         representation = str(self.target.representation)
-        chunks, p = expected_chunks(self.answers, self.labels, representation, threshold)
+        chunks, p = expected_chunks(self.posterior, self.labels, representation, threshold)
         return chunks_by_doc(self.docs, chunks, p)
 
 
@@ -202,8 +202,7 @@ class HoseqChunker(StructuredComponent):
         """As all components: the one with the largest F, its neighbours counted in."""
         if self.cfg["span_threshold"] is None:
             return None
-        asked = Asked(probable=THRESHOLDS[0])
-        reading: Any = self.read([eg.predicted for eg in examples], asked, preset=False)
+        reading: Any = self.read([eg.predicted for eg in examples], preset=False)
         gold = [{*self.target.items(eg.reference)} for eg in examples]
         scores = []
         for threshold in THRESHOLDS:
@@ -218,20 +217,11 @@ class HoseqChunker(StructuredComponent):
         self.cfg["span_threshold"] = best
         return best
 
-    def _asked(self) -> Asked:
-        threshold = self.cfg["span_threshold"]
-        return Asked(
-            nodes=self.cfg["save_marginals"],
-            continues=self.continues,
-            probable=None if threshold is None else min(threshold, MOST),
-        )
-
-    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> ChunkReading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> ChunkReading:
         potentials = self._possible_labels(docs, preset=preset)
         tags = self._label_table.tags
         threshold = self.cfg["span_threshold"]
-        answers = answers_of(potentials, asked._replace(continues=self.continues))
-        return ChunkReading(docs, self.target, tags, self.continues, answers, threshold)
+        return ChunkReading(docs, self.target, tags, self.continues, potentials, threshold)
 
     def _write(self, docs: Sequence[Doc], reading: ChunkReading) -> None:  # type: ignore[override]
         self.target.write_chunks(docs, reading.chunks, overwrite=self.cfg["overwrite"])

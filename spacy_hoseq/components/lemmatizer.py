@@ -17,7 +17,6 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Labels, Mask
-from ..decoders.answers import LABELS_ALONE, Asked
 from ..decoders.choice import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.sequences import WordDocs
@@ -139,8 +138,8 @@ class HoseqLemmatizer(HoseqTagger):
         return [self._lemmas_of(doc, least) for doc in docs]
 
     def _lemmas_of(self, doc: Doc, least: float) -> List[Dict[str, float]]:
-        reading = self.read([doc], Asked(nodes=True))
-        (nodes,) = reading.of_tokens(reading.answers.nodes)
+        reading = self.read([doc])
+        (nodes,) = reading.of_tokens(reading.posterior.nodes)
         result = []
         for token, row in zip(doc, nodes, strict=True):
             lemmas: Dict[str, float] = {}
@@ -178,25 +177,25 @@ class HoseqLemmatizer(HoseqTagger):
     def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
         return together(self.candidates.allowed(docs), super()._permitted(docs, preset=preset))
 
-    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
         is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
-        is_plain = asked.wants_labels_alone and self.decoder is decode_exact and any(map(len, docs))
+        is_plain = labels_alone and self.decoder is decode_exact and any(map(len, docs))
         if is_preset or not is_plain or not KnownTokens.serve(self.model):
-            return super()._read(docs, asked, preset=preset)
+            return super()._read(docs, preset=preset, labels_alone=labels_alone)
         labels = self._known_tokens.labels(self.model, docs, self._best_of)
         alone = LabelsAlone(labels, self.name, "labels alone were asked for")
         return Reading(docs, self.target, self.tags, alone)
 
-    def _read_together(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
+    def _read_together(self, docs: WordDocs, *, preset: bool) -> Reading:
         """The labels of tokens are remembered, so that their scores need not be."""
-        reading = super()._read_together(docs, asked, preset=preset)
+        reading = super()._read_together(docs, preset=preset)
         if KnownTokens.serve(self.model):
             scorer_of(self.model.layers[0]).forget_scores()
         return reading
 
     def _best_of(self, docs: WordDocs) -> Labels:
-        return super()._read(docs, LABELS_ALONE, preset=False).best
+        return super()._read(docs, preset=False, labels_alone=True).best
 
     @cached_property
     def _known_tokens(self) -> KnownTokens:

@@ -17,7 +17,6 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Floats32, Mask
-from ..decoders.answers import Asked
 from ..decoders.problem import Potentials
 from ..layers.structured import TaggerModel
 from .base import register_factory
@@ -154,8 +153,8 @@ class HoseqMorphologizer(HoseqTagger):
         table = FeatureTable(self.labels)
         result = []
         for doc in docs:
-            reading = self.read([doc], Asked(nodes=True))
-            (of_tokens,) = reading.of_tokens(reading.answers.nodes)
+            reading = self.read([doc])
+            (of_tokens,) = reading.of_tokens(reading.posterior.nodes)
             result.append(table.of(of_tokens, least))
         return result
 

@@ -3,7 +3,7 @@ one is set already), those that it got, and how probable they are.
 """
 
 from functools import cached_property
-from typing import Any, Dict, FrozenSet, List, Optional, Sequence
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Floats32, Labels, Mask
+from ..decoders.answers import best_labels, posterior
+from ..decoders.problem import Potentials
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.sequences import WordDocs, on_tokens, words_and_lengths
@@ -85,7 +87,7 @@ def together(first: Optional[Mask], second: Optional[Mask]) -> Optional[Mask]:
 
 
 class LabelsAlone:
-    """The answers of who knows the best labels (N,), and no p(y | x). name: of the component.
+    """The best labels (N,), and no p(y | x). name: of the component.
     reason: why.
 
     RAISES ValueError [HS105]: whatever else is asked for.
@@ -106,9 +108,9 @@ class Reading:
     """What a component made of some Docs.
 
     docs: their words, without white space: N in all. target: where the labels stand. labels: names
-    of all labels, by id; of chunks, their tags. answers: p(y | x) of all labellings of these words;
-    of a `hoseq_bidirectional_tagger`, what it decided. best (N,): label ids of the words, end to
-    end; those of `answers`, or of another decoder.
+    of all labels, by id; of chunks, their tags. source: potentials of these words, or what else
+    knows their labels; of a `hoseq_bidirectional_tagger`, what it decided. best (N,): label ids of
+    the words, end to end; None = the best ones. posterior: p(y | x) of all labellings.
     """
 
     def __init__(
@@ -116,19 +118,25 @@ class Reading:
         docs: WordDocs,
         target: Target,
         labels: List[str],
-        answers: Any,
+        source: Union[Potentials, LabelsAlone],
         best: Optional[Labels] = None,
     ) -> None:
         self.docs = docs
         self.target = target
         self.labels = labels
-        self.answers = answers
+        self._source = source
         if best is not None:
             self.best = best
 
     @cached_property
     def best(self) -> Labels:
-        return self.answers.best
+        source = self._source
+        return best_labels(source) if isinstance(source, Potentials) else source.best
+
+    @cached_property
+    def posterior(self) -> Any:
+        source = self._source
+        return posterior(source) if isinstance(source, Potentials) else source
 
     @cached_property
     def label_ids(self) -> List[Labels]:
@@ -138,12 +146,12 @@ class Reading:
     def confidences(self) -> Floats:
         """How probable the label of each word is (N,): p(y_t = its label | x), exact under the
         model. RAISES ValueError [HS105]: nothing is known of that."""
-        nodes: Floats = self.answers.nodes
+        nodes: Floats = self.posterior.nodes
         return nodes[np.arange(len(self.best)), self.best]
 
     def marginals(self) -> List[Floats32]:
         """Of each Doc, p(y_t = y | x) of its tokens (len(doc), L); 0 at white space."""
-        return on_tokens(self.answers.nodes.astype(np.float32), self.docs, 0)
+        return on_tokens(self.posterior.nodes.astype(np.float32), self.docs, 0)
 
     def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> List[NDArray[Any]]:
         """What belongs to each Doc, by token: `absent` at white space. of_words (N, ...)."""

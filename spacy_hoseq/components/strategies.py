@@ -45,12 +45,12 @@ class Decisions(LabelsAlone):
 
 
 class DecidedReading(Reading):
-    """What a bidirectional tagger made of some Docs. answers: `Decisions`, or of strategies that
-    are not greedy `LabelsAlone`."""
+    """What a bidirectional tagger made of some Docs. posterior: `Decisions`, or of strategies
+    that are not greedy `LabelsAlone`."""
 
     def confidences(self) -> Floats:
         """As `Reading` has it: the probability of each decision, when it was made."""
-        return self.answers.probabilities
+        return self.posterior.probabilities
 
 
 def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool) -> None:

@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Labels, Mask
-from ..decoders.answers import Asked, answers_of
+from ..decoders.answers import best_labels
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
@@ -212,7 +212,9 @@ class HoseqTagger(StructuredComponent):
         `reader`, which spaCy may have forgotten. What is set on them constrains nothing, since it
         is what was found."""
         self.add_listener(listener, reader)
-        self._hand_labels(docs, self.read(docs, self._asked(), preset=False))
+        self._hand_labels(
+            docs, self.read(docs, preset=False, labels_alone=self._writes_labels_alone)
+        )
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:
         """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a
@@ -225,8 +227,9 @@ class HoseqTagger(StructuredComponent):
         (of_tokens,) = on_tokens(rows.T, words, -1)
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
-    def _asked(self) -> Asked:
-        return Asked(nodes=self.cfg["save_marginals"], probable=self._least_heard)
+    @property
+    def _writes_labels_alone(self) -> bool:
+        return not self.cfg["save_marginals"] and self._least_heard is None
 
     @property
     def _least_heard(self) -> Optional[float]:
@@ -236,22 +239,22 @@ class HoseqTagger(StructuredComponent):
         ]
         return min(thresholds, default=None)
 
-    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
-        parts = self._parts(docs) if asked.wants_labels_alone else [docs]
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+        parts = self._parts(docs) if labels_alone else [docs]
         if len(parts) > 1:
-            readings = (self._read_together(part, asked, preset=preset) for part in parts)
+            readings = (self._read_together(part, preset=preset) for part in parts)
             labels = np.concatenate([reading.best for reading in readings])
             alone = LabelsAlone(
                 labels, self.name, "of so many texts at once, labels alone were asked for"
             )
             return Reading(docs, self.target, self.tags, alone)
-        return self._read_together(docs, asked, preset=preset)
+        return self._read_together(docs, preset=preset)
 
-    def _read_together(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
+    def _read_together(self, docs: WordDocs, *, preset: bool) -> Reading:
         potentials = self._possible_labels(docs, preset=preset)
-        answers = answers_of(potentials, asked)
-        best = answers.best if self.decoder is decode_exact else self.decoder(potentials).labels
-        return Reading(docs, self.target, self._label_table.labels, answers, best)
+        exact = self.decoder is decode_exact
+        best = best_labels(potentials) if exact else self.decoder(potentials).labels
+        return Reading(docs, self.target, self._label_table.labels, potentials, best)
 
     def _parts(self, docs: WordDocs) -> List[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text
@@ -280,7 +283,7 @@ class HoseqTagger(StructuredComponent):
         keys = label_values(reading.labels)
         least = self._least_heard
         if least is not None:
-            heard = UpstreamLabels(reading.answers.probable(least), keys, least)
+            heard = UpstreamLabels(reading.posterior.probable(least), keys, least)
             write_upstream(docs, self.name, "marginals", heard, list(map(len, reading.docs)))
         if any([listener.output == "one_best" for listener in self.listeners]):
             write_best(docs, self.name, reading.docs, keys.take(reading.best))

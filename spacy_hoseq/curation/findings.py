@@ -28,7 +28,7 @@ from thinc.api import Config
 
 from ..arrays import AnyInts, Ints
 from ..chunks import OUTSIDE, TagTable
-from ..decoders import answers_of, k_best
+from ..decoders import k_best, posterior
 from ..inspection import Explanation, Reading
 from ..inspection.accounts import Account
 from ..inspection.chunk_explanation import explain_chunk
@@ -216,8 +216,8 @@ def labellings(
     mask = permitted.copy()
     mask[within] = True
     free = some.potentials.permitting(mask)
-    log_z = answers_of(free).log_z[0]
-    gold = float(np.exp(answers_of(some.potentials.permitting(permitted)).log_z[0] - log_z))
+    log_z = posterior(free).log_z[0]
+    gold = float(np.exp(posterior(some.potentials.permitting(permitted)).log_z[0] - log_z))
     best = k_best(free, k + 1)
     p_of: Dict[Tuple[int, ...], float] = {}
     for labels, score in zip(best.labels[:, within], best.scores, strict=True):

@@ -23,7 +23,7 @@ from spacy.training import Example
 
 from ..arrays import AnyInts, Floats, Ints, Mask
 from ..components import StructuredComponent, known_labels
-from ..decoders import answers_of, decode_exact
+from ..decoders import best_labels, decode_exact, posterior
 from ..decoders.problem import Potentials, ranges
 from ..inspection import Reading
 from ..inspection.reading import knows_sums, own_components, sums_of
@@ -123,7 +123,7 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
         - decode_exact(potentials.permitting(permitted)).scores,
         first=first,
         sizes=sizes,
-        p=reading.answers.segments(first, sizes, gold[ranges(first, sizes)], goes_on),
+        p=reading.posterior.segments(first, sizes, gold[ranges(first, sizes)], goes_on),
         p_given=p_given,
         p_other=p_other,
     )
@@ -161,10 +161,12 @@ def given_the_others(
         places = ranges(some, size)
         mask = permitted.copy()
         mask[places] = True
-        answers = answers_of(potentials.permitting(mask))
-        p_given[i::n_passes] = of_gold = answers.segments(some, size, gold[places])
-        of_best = answers.segments(some, size)
-        n_changed = np.concatenate([[0], np.cumsum(answers.best[places] != gold[places])])
+        given = potentials.permitting(mask)
+        p = posterior(given)
+        best = best_labels(given)[places]
+        p_given[i::n_passes] = of_gold = p.segments(some, size, gold[places])
+        of_best = p.segments(some, size, best)
+        n_changed = np.concatenate([[0], np.cumsum(best != gold[places])])
         ends = np.cumsum(size)
         is_other = n_changed[ends] > n_changed[ends - size]
         p_other[i::n_passes] = np.where(is_other, of_best, np.maximum(1.0 - of_gold, 0.0))

@@ -87,11 +87,11 @@ def _by_sums(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
         reading = Reading(pipe, batch)
         h = reading.shares
         best = reading.best
-        unsure = 1.0 - reading.answers.nodes[np.arange(len(best)), best]
+        unsure = 1.0 - reading.posterior.nodes[np.arange(len(best)), best]
         of_sentence = reading.sentence_entropies
         if by == "confidence":
             of_sentence = np.maximum(
-                reading.answers.log_z - path_score(reading.potentials, best), 0.0
+                reading.posterior.log_z - path_score(reading.potentials, best), 0.0
             )
         doc_of = np.searchsorted(reading.starts, reading.ends - reading.lengths, side="right") - 1
         sums = np.bincount(doc_of, of_sentence, minlength=len(batch))

@@ -12,29 +12,29 @@ texts: trans, and a `PatternTrie` with its weights.
     weights = Weights(trans, trie, node_weights)
     paths = decode_exact(Potentials(scores, weights, lengths))
 
-What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`,
+What can be asked of it: `best_labels`, `decode_exact` (the same with
+their scores, `Paths`), `k_best` (`KBest`), `sample`,
 `max_marginal`, `best_with` each label, `path_score` of given labels, `event_probabilities`, and of
-p(y | x) everything else by `answers_of` (`Answers`: best labels, log Z, marginals, counts,
-segments, entropies, gradients). A chain as plain
+p(y | x) everything else by `posterior` (`Posterior`: log Z, marginals, counts, segments, entropies,
+gradients). A chain as plain
 arrays: `viterbi`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one
 of your own; `Tuning` says how work is cut.
-Rooms, from the ground up: problem, chain, patterns, pruning, short, answers; beside them
+Rooms, from the ground up: problem, chain, patterns, pruning, answers; beside them
 bidirectional.
 """
 
-from .answers import answers_of, best_with, event_probabilities
+from .answers import best_labels, best_with, event_probabilities, posterior
 from .chain import viterbi
 from .choice import Decoder, decode_exact, max_marginal
 from .kbest import k_best
 from .problem import (
-    Answers,
-    Asked,
     Configurations,
     Fired,
     KBest,
     NoPath,
     Paths,
     PatternTrie,
+    Posterior,
     Potentials,
     PotentialsGradient,
     Tuning,
@@ -44,8 +44,6 @@ from .problem import (
 from .sampling import sample
 
 __all__ = [
-    "Answers",
-    "Asked",
     "Configurations",
     "Decoder",
     "Fired",
@@ -53,17 +51,19 @@ __all__ = [
     "NoPath",
     "Paths",
     "PatternTrie",
+    "Posterior",
     "Potentials",
     "PotentialsGradient",
     "Tuning",
     "Weights",
-    "answers_of",
+    "best_labels",
     "best_with",
     "decode_exact",
     "event_probabilities",
     "k_best",
     "max_marginal",
     "path_score",
+    "posterior",
     "sample",
     "viterbi",
 ]

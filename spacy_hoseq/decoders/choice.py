@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from .answers import answers_of
+from .answers import best_labels, posterior
 from .patterns import decode_any_sign
 from .problem import TUNING, Paths, Potentials, Tuning, path_score, score_of_checked
 
@@ -18,7 +18,7 @@ def decode_exact(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: as the algorithm used.
     RAISES ValueError [HS020-HS025, HS036-HS038].
     """
-    labels = answers_of(potentials, tuning=tuning).best
+    labels = best_labels(potentials, tuning=tuning)
     return Paths(labels, score_of_checked(potentials, labels))
 
 
@@ -34,9 +34,9 @@ def max_marginal(potentials: Potentials) -> Paths:
     time.
 
     RETURNS (Paths): scores are score(x, y*), -inf if y* uses a forbidden transition, which this
-    criterion does not exclude. Ties: the lowest label. RAISES ValueError as `answers_of`.
+    criterion does not exclude. Ties: the lowest label. RAISES ValueError as `posterior`.
     """
-    labels = answers_of(potentials).nodes.argmax(axis=1).astype(np.int32)
+    labels = posterior(potentials).nodes.argmax(axis=1).astype(np.int32)
     return Paths(labels, path_score(potentials, labels))
 
 
@@ -50,7 +50,7 @@ class Decoder(Protocol):
 
 def exact_decoder() -> Decoder:
     """The best label sequence, by the cheapest exact algorithm for the features at hand
-    (`answers/kernels.py`)."""
+    (`answers/choose.py`)."""
     return decode_exact
 
 

@@ -108,7 +108,7 @@ def _of_words(
 ) -> Iterator[Account]:
     for token in words_among(reading.texts[0]) if tokens is None else tokens:
         word = reading.word(0, token)
-        p = reading.answers.nodes[word]
+        p = reading.posterior.nodes[word]
         best = int(reading.best[word])
         is_choice = reasons and np.isfinite(reading.best_with[word]).sum() > 1
         why = explain_word(reading, token, against) if is_choice else None

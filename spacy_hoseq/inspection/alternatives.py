@@ -9,7 +9,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ..arrays import AnyFloats, Floats, Mask
-from ..decoders.answers import answers_of
+from ..decoders.answers import posterior
 from ..decoders.problem import Potentials
 from ..layers.scorer import scorer_of
 from .features import Feature, features_at
@@ -87,7 +87,7 @@ def changes_at(
     end = words.stop
     here = features_at(reading.pipe.model.layers[0], reading, [word])
     here.sort(key=lambda f: -abs(f.weights[label] - f.weights[other]))
-    odds = _log_odds(reading.answers.nodes[word], label, other)
+    odds = _log_odds(reading.posterior.nodes[word], label, other)
     changes = []
     # p(y_t) of all labellings with y_t is divided by exp(w(y_t)), and normalised
     for feature in here[:CHANGES]:
@@ -99,7 +99,7 @@ def changes_at(
         without = _log_odds(nodes, label, other)
         changes.append(Change("word", reading.text(at) + where, without, odds - without))
     if one.allowed is not None and not one.allowed.all():
-        free = _log_odds(answers_of(one._replace(allowed=None)).nodes[word - start], label, other)
+        free = _log_odds(posterior(one._replace(allowed=None)).nodes[word - start], label, other)
         changes.append(Change("constraint", "labels that cannot stand here", free, odds - free))
     return sorted(changes, key=lambda change: -abs(change.difference))
 
@@ -126,7 +126,7 @@ def nodes_without(
             for feature in around:
                 if at in feature.looks_at:
                     row[feature.word - start] -= feature.weights
-        nodes = answers_of(copies(one, scores)).nodes.reshape(scores.shape)
+        nodes = posterior(copies(one, scores)).nodes.reshape(scores.shape)
         for of_sentence, at in zip(nodes, missing, strict=True):
             begin = max(start, at - NEAR)
             known[at] = begin, of_sentence[begin - start : at + NEAR + 1 - start].copy()
@@ -162,7 +162,7 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
     """For each near neighbour, the most probable of its LIKELY labels with which another one would
     be best at the word."""
     start = reading.sentence(word).start
-    nodes = reading.answers.nodes
+    nodes = reading.posterior.nodes
     cases = _likely_around(reading, word)
     if not cases:
         return []
@@ -196,7 +196,7 @@ def _likely_around(reading: Reading, word: int) -> List[Tuple[int, int]]:
     possible = np.isfinite(reading.best_with)
     cases = []
     for w in range(max(words.start, word - NEAR), min(words.stop, word + NEAR + 1)):
-        likely = np.argsort(-reading.answers.nodes[w], kind="stable")[: LIKELY + 1].tolist()
+        likely = np.argsort(-reading.posterior.nodes[w], kind="stable")[: LIKELY + 1].tolist()
         others = [(w, y) for y in likely if y != reading.best[w] and possible[w, y]]
         cases += others if w != word else []
     return cases

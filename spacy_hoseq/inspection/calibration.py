@@ -27,7 +27,7 @@ from spacy.util import minibatch, resolve_dot_names
 
 from ..arrays import Floats, Labels
 from ..components import SequenceComponent, StructuredComponent, listeners_in
-from ..decoders import Potentials, answers_of
+from ..decoders import Potentials, posterior
 from ..errors import Errors
 from ..layers.listening.listener import own_layers
 from ..layers.weights.shim import WeightsShim, weights_in
@@ -217,7 +217,7 @@ def measured(parts: Sequence[Tuple[GoldBatch, float]]) -> Quality:
     """Of the probabilities of each part at a factor."""
     known = [part.gold >= 0 for part, _ in parts]
     rows = [
-        answers_of(part.potentials.scaled(factor)).nodes[here]
+        posterior(part.potentials.scaled(factor)).nodes[here]
         for (part, factor), here in zip(parts, known, strict=True)
     ]
     gold = [part.gold[here] for (part, _), here in zip(parts, known, strict=True)]
@@ -259,7 +259,7 @@ def _error(parts: Sequence[GoldBatch], factor: float) -> float:
     """The expected calibration error at a factor, as `measured` has it."""
     known = [np.flatnonzero(part.gold >= 0) for part in parts]
     confidences = [
-        answers_of(part.potentials.scaled(factor)).nodes[here, part.best[here]]
+        posterior(part.potentials.scaled(factor)).nodes[here, part.best[here]]
         for part, here in zip(parts, known, strict=True)
     ]
     right = [part.best[here] == part.gold[here] for part, here in zip(parts, known, strict=True)]
@@ -271,7 +271,7 @@ def _log_loss(parts: Sequence[GoldBatch], log_factor: float) -> float:
     losses: List[Floats] = []
     for part in parts:
         known = np.flatnonzero(part.gold >= 0)
-        p = answers_of(part.potentials.scaled(float(np.exp(log_factor)))).nodes[
+        p = posterior(part.potentials.scaled(float(np.exp(log_factor)))).nodes[
             known, part.gold[known]
         ]
         losses.append(-np.log(np.maximum(p, LEAST)))

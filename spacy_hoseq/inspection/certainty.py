@@ -18,6 +18,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..arrays import Floats, Labels
+from ..decoders import best_labels
 from .decisions import Decisions
 from .reading import Reading, ReadTexts, own_component
 
@@ -71,9 +72,8 @@ def certainties(pipe: object, docs: Iterable[Doc]) -> Iterator[Certainty]:
 
 def certainties_of(reading: Reading) -> List[Certainty]:
     """Of each Doc of a batch."""
-    answers = reading.answers
     best = reading.best
-    p = answers.nodes[np.arange(len(best)), best]
+    p = reading.posterior.nodes[np.arange(len(best)), best]
     margins = token_margins(reading.best_with, best)
     entropies = np.bincount(
         reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends)
@@ -82,9 +82,9 @@ def certainties_of(reading: Reading) -> List[Certainty]:
     if len(best):
         begins = reading.ends - reading.lengths
         ahead = reading.best_scores - reading.best_with[begins].max(axis=1)
-        is_other = np.logical_or.reduceat(best != answers.best, begins)
+        is_other = np.logical_or.reduceat(best != best_labels(reading.potentials), begins)
         second = np.where(is_other, ahead, np.minimum.reduceat(margins, begins))
-    log_p = np.minimum(reading.best_scores - answers.log_z, 0.0)
+    log_p = np.minimum(reading.best_scores - reading.posterior.log_z, 0.0)
     sentences = [
         SentenceCertainty(0, 0, *row) for row in zip(log_p, entropies, second, strict=True)
     ]

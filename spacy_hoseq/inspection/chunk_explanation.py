@@ -8,7 +8,7 @@ from spacy.tokens import Span
 
 from ..arrays import Labels, Mask
 from ..chunks import LETTERS, OUTSIDE, Grammar, grammar
-from ..decoders.answers import answers_of
+from ..decoders.answers import best_labels, posterior
 from ..decoders.problem import Potentials, path_score
 from ..errors import Errors
 from .alternatives import CHANGES, NEAR, Change, copies
@@ -95,7 +95,7 @@ def _with_chunk(reading: Reading, one: Potentials, at: int, n: int, label: str) 
     if at + n < len(allowed):
         allowed[at + n] = rules.first  # the chunk ends there
     try:
-        return answers_of(one.permitting(allowed)).best
+        return best_labels(one.permitting(allowed))
     except ValueError as error:
         raise ValueError(
             Errors.HS146.format(label=label, known="a chunk that can stand there")
@@ -118,7 +118,7 @@ def _without_chunk(reading: Reading, one: Potentials, at: int, n: int, best: Lab
         else:
             allowed[i] = ~rules.first
         try:
-            candidates.append(answers_of(one.permitting(allowed)).best)
+            candidates.append(best_labels(one.permitting(allowed)))
         except ValueError:  # nothing else is permitted
             continue
     if not candidates:
@@ -156,12 +156,12 @@ def _changes(
     goes_on = reading.pipe.continues
     sizes = np.full(m, n)
     places = at + np.arange(m) * len(one.scores)
-    answers = answers_of(copies(one, scores))
-    p = answers.segments(places, sizes, np.tile(found[at : at + n], m), goes_on)
+    varied = posterior(copies(one, scores))
+    p = varied.segments(places, sizes, np.tile(found[at : at + n], m), goes_on)
     p_against = 1.0 - np.minimum(p, 1.0)
     if against is not None:
         of_other = None if against == OUTSIDE else goes_on
-        p_against = answers.segments(places, sizes, np.tile(others[at : at + n], m), of_other)
+        p_against = varied.segments(places, sizes, np.tile(others[at : at + n], m), of_other)
     with np.errstate(divide="ignore"):
         odds = (np.log(p) - np.log(p_against)).tolist()
     changes = [

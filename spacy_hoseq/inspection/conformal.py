@@ -36,7 +36,7 @@ from spacy.util import minibatch
 from ..arrays import Floats, Ints, Labels
 from ..chunks import TagTable
 from ..components import StructuredComponent, probable_chunks
-from ..decoders import k_best, path_score
+from ..decoders import best_labels, k_best, path_score
 from ..errors import Errors
 from .certainty import BATCH
 from .reading import Reading
@@ -119,7 +119,7 @@ class Conformal:
         limit = self.threshold(alpha)
         for batch in minibatch(docs, BATCH):
             reading = Reading(self._pipe, list(batch))
-            for p in reading.of_tokens(reading.answers.nodes):
+            for p in reading.of_tokens(reading.posterior.nodes):
                 order = np.argsort(-p, axis=1, kind="stable")
                 sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
                 yield [
@@ -135,7 +135,7 @@ class Conformal:
             of_docs: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
             representation = str(reading.target.representation)
             rows_of = probable_chunks(
-                reading.answers, reading.labels, representation, 1 - limit, LONGEST
+                reading.posterior, reading.labels, representation, 1 - limit, LONGEST
             )
             for place, size, label, p in rows_of:
                 doc, first = reading.token(place)
@@ -208,9 +208,9 @@ def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind
     gold = pipe.gold_ids(examples)
     known = np.flatnonzero(gold >= 0)
     whole = np.array([bool((part >= 0).all()) for part in np.split(gold, reading.ends[:-1])], bool)
-    found: Dict[Kind, Floats] = {"labels": 1 - reading.answers.nodes[known, gold[known]]}
+    found: Dict[Kind, Floats] = {"labels": 1 - reading.posterior.nodes[known, gold[known]]}
     some = reading.potentials.select(np.flatnonzero(whole[: len(reading.ends)]))
-    best = path_score(some.potentials, reading.answers.best[some.tokens])
+    best = path_score(some.potentials, best_labels(some.potentials))
     found["labellings"] = np.maximum(
         best - path_score(some.potentials, np.maximum(gold[some.tokens], 0)), 0.0
     )

@@ -29,7 +29,7 @@ class Decisions(ReadTexts):
             raise ValueError(Errors.HS142.format(name=pipe.name, strategy=pipe.cfg.get("strategy")))
         super().__init__(pipe, texts, pipe.read(texts, preset=False))
         self.order: int = scorer_of(pipe.model).order
-        self.turns = self.answers.order
+        self.turns = self.posterior.order
         self.local = pipe.model.predict(self.docs)
         self.allowed: Optional[Mask] = pipe.permitted(self.docs)
         n_labels = len(self.labels)

@@ -22,7 +22,7 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Labels, Mask
 from ..decoders import decode_exact
-from ..decoders.answers import answers_of
+from ..decoders.answers import best_labels
 from ..decoders.problem import Potentials, matching, path_score
 from ..errors import Errors
 from .alternatives import Change, Turn, changes_at, neighbour_turns, smallest_set
@@ -105,7 +105,7 @@ def explain_word(reading: Reading, token: int, against: Optional[str] = None) ->
     if reading.pipe.decoder is not decode_exact:
         labels = labels_with(one, word - words.start, label)
     others = labels_with(one, word - words.start, other)
-    p = reading.answers.nodes[word]
+    p = reading.posterior.nodes[word]
     fewest, instead = smallest_set(
         features_at(reading.pipe.model.layers[0], reading, [word]), ranking, label
     )
@@ -162,7 +162,7 @@ def labels_with(one: Potentials, place: int, label: int) -> Labels:
     mask: Mask = np.ones(one.scores.shape, bool)
     mask[place] = False
     mask[place, label] = True
-    return answers_of(one.permitting(mask)).best
+    return best_labels(one.permitting(mask))
 
 
 def sentence_at(reading: Reading, word: int) -> Tuple[Potentials, range, Labels]:

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from ..arrays import Floats, Ints, Labels
 from ..components import Items, SequenceComponent
 from ..components import Reading as ComponentReading
-from ..decoders import answers_of, best_with, decode_exact, max_marginal, path_score
+from ..decoders import best_labels, best_with, decode_exact, max_marginal, path_score
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..words import Words as WithoutSpace
@@ -30,7 +30,7 @@ class ReadTexts(ComponentReading):
     def __init__(
         self, pipe: SequenceComponent, texts: Sequence[Doc], reading: ComponentReading
     ) -> None:
-        super().__init__(reading.docs, reading.target, reading.labels, reading.answers)
+        super().__init__(reading.docs, reading.target, reading.labels, reading._source)
         self.pipe: Any = pipe
         self.texts = list(texts)
         self.starts: Ints = np.cumsum([0, *map(len, self.docs)])[:-1]
@@ -120,7 +120,7 @@ class Reading(ReadTexts):
         super().__init__(
             pipe,
             texts,
-            ComponentReading(words, pipe.target, pipe.tags, answers_of(self.potentials)),
+            ComponentReading(words, pipe.target, pipe.tags, self.potentials),
         )
         self.without: Dict[str, Dict[int, Any]] = {}
 
@@ -128,7 +128,7 @@ class Reading(ReadTexts):
     def best(self) -> Labels:
         """Label ids of the words (N,), as the pipeline sets them: by the decoder of the config."""
         exact = self.pipe.decoder is decode_exact
-        return self.answers.best if exact else self.pipe.decoder(self.potentials).labels
+        return best_labels(self.potentials) if exact else self.pipe.decoder(self.potentials).labels
 
     @cached_property
     def ranking(self) -> Floats:
@@ -137,7 +137,7 @@ class Reading(ReadTexts):
         if self.pipe.decoder is not max_marginal:
             return self.best_with
         with np.errstate(divide="ignore"):
-            return np.log(self.answers.nodes)
+            return np.log(self.posterior.nodes)
 
     @cached_property
     def best_with(self) -> Floats:
@@ -152,24 +152,24 @@ class Reading(ReadTexts):
     @cached_property
     def entropies(self) -> Floats:
         """H(y_t | x) of each word in nats (N,)."""
-        return np.asarray(self.answers.entropies())
+        return np.asarray(self.posterior.entropies())
 
     @cached_property
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_1..y_{t-1}, x) of each word in nats (N,); those of a sentence add up to its
         entropy. Slow where there are label patterns."""
-        return np.asarray(self.answers.conditional_entropies())
+        return np.asarray(self.posterior.conditional_entropies())
 
     @cached_property
     def sentence_entropies(self) -> Floats:
         """H(y | x) of each sentence in nats (S,)."""
-        return np.asarray(self.answers.sequence_entropies())
+        return np.asarray(self.posterior.sequence_entropies())
 
     @cached_property
     def shares(self) -> Floats:
         """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a
         chain; with label patterns in the proportions of H(y_t | x)."""
-        if self.answers.is_chain:
+        if self.potentials.is_chain:
             return self.conditional_entropies
         sums = np.bincount(self.sentence_of, self.entropies, minlength=len(self.ends))
         factor = self.sentence_entropies / np.where(sums > 0, sums, 1.0)

@@ -76,31 +76,31 @@ def _of_labels(reading: Reading, places: Places) -> Floats:
     """RETURNS (C, 5)."""
     rows = np.full((len(places.first), 5), np.nan)
     labels = reading.best[ranges(places.first, places.sizes)]
-    rows[:, 0] = reading.answers.segments(places.first, places.sizes, labels)
+    rows[:, 0] = reading.posterior.segments(places.first, places.sizes, labels)
     return rows
 
 
 def chunk_probabilities(reading: Reading, places: Places) -> Floats:
     """exact, any_label, overlap, begins, ends of chunks (C, 5)."""
-    answers = reading.answers
+    posterior = reading.posterior
     tags = _Tags(reading)
     first, sizes, labels = places
     types = reading.pipe.labels
     n = len(first)
     every = tags.of_chunks(sizes)
     whole = np.tile(sizes, len(types))
-    p = answers.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(
+    p = posterior.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(
         len(types), n
     )
     known = {label: i for i, label in enumerate(types)}
     exact = [p[known[label], i] if label in known else 0.0 for i, label in enumerate(labels)]
-    none = answers.segments(first, sizes, np.full(int(sizes.sum()), tags.outside))
-    begins = answers.nodes[first] @ tags.begins
+    none = posterior.segments(first, sizes, np.full(int(sizes.sum()), tags.outside))
+    begins = posterior.nodes[first] @ tags.begins
     inside = np.flatnonzero(tags.inside)
     one = np.ones(n * len(inside), np.intp)
     last = np.repeat(first + sizes - 1, len(inside))
     ends = (
-        answers.segments(last, one, np.tile(inside, n), tags.goes_on)
+        posterior.segments(last, one, np.tile(inside, n), tags.goes_on)
         .reshape(n, len(inside))
         .sum(axis=1)
     )
@@ -138,7 +138,7 @@ class _Tags:
 def span_entropies(reading: Reading, places: Places, limit: int = MAX_STRINGS) -> Floats:
     """H(y_first..y_last | x) in nats (C,): of a chain H(y_first) + sum of H(y_t | y_{t-1}), else by
     the probabilities of all strings of labels. RAISES ValueError [HS143]."""
-    if reading.answers.is_chain:
+    if reading.potentials.is_chain:
         sums = np.concatenate([[0.0], np.cumsum(reading.conditional_entropies)])
         later = sums[places.first + places.sizes] - sums[places.first + 1]
         return np.asarray(reading.entropies[places.first] + np.maximum(later, 0.0))
@@ -165,6 +165,6 @@ def _enumerated_entropy(reading: Reading, first: int, size: int, limit: int) -> 
     # (n_strings, size)
     strings = np.array(np.unravel_index(np.arange(n_strings), (len(reading.labels),) * size)).T
     sizes = np.full(n_strings, size)
-    p = reading.answers.segments(np.full(n_strings, first), sizes, strings.reshape(-1))
+    p = reading.posterior.segments(np.full(n_strings, first), sizes, strings.reshape(-1))
     p = p[p > 0]
     return max(0.0, float(-(p * np.log(p)).sum()))

@@ -19,7 +19,7 @@ from typing import Dict, Literal, NamedTuple, Optional, Protocol, Sequence, Tupl
 import numpy as np
 
 from ..arrays import AnyFloats, Ints, Labels, Mask
-from ..decoders.answers import answers_of
+from ..decoders.answers import best_labels, posterior
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient, check_possible, matching, path_score
 from ..errors import Errors
@@ -91,7 +91,7 @@ def log_likelihood(
 
     Sums over all labellings, exactly: `decode` is not used.
     """
-    free = answers_of(potentials)
+    free = posterior(potentials)
     dtype = potentials.scores.dtype
     expected = free.expected.with_scores_in(dtype)
     labels = only_labels(gold)
@@ -99,10 +99,9 @@ def log_likelihood(
         check_possible(labels, potentials.trans, potentials.lengths)
         _add_counts(expected, potentials, [(labels, -1)])
         return Loss(float(free.log_z.sum() - path_score(potentials, labels).sum()), expected)
-    clamped = answers_of(potentials._replace(allowed=gold))
-    return Loss(
-        float((free.log_z - clamped.log_z).sum()), expected - clamped.expected.with_scores_in(dtype)
-    )
+    clamped = posterior(potentials._replace(allowed=gold))
+    change = expected - clamped.expected.with_scores_in(dtype)
+    return Loss(float((free.log_z - clamped.log_z).sum()), change)
 
 
 ObjectiveName = Literal["perceptron", "max_margin", "log_likelihood"]  # what configs may say
@@ -122,7 +121,7 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: 
     """
     reference = gold_labels(potentials, gold)
     if decode is decode_exact:
-        guess = answers_of(augmented).best
+        guess = best_labels(augmented)
     else:
         paths = decode(augmented)
         below = paths.scores < path_score(potentials, reference)  # (S,)
@@ -182,7 +181,7 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     (N,) int32."""
     only = only_labels(gold)
     if only is None:
-        return answers_of(potentials._replace(allowed=gold)).best
+        return best_labels(potentials._replace(allowed=gold))
     check_possible(only, potentials.trans, potentials.lengths)
     return only
 

@@ -205,7 +205,7 @@ def _hits(of_gold: Items, of_guess: Items) -> str:
 
 def _of_tokens(judgement: Judgement) -> Calibration:
     known = np.flatnonzero(judgement.gold >= 0)
-    nodes = judgement.reading.answers.nodes[known]
+    nodes = judgement.reading.posterior.nodes[known]
     values = quality(nodes, judgement.gold[known], judgement.reading.best[known])
     bins = values.reliability
     return Calibration(
@@ -258,7 +258,7 @@ def _uncertain(judgement: Judgement) -> List[Uncertain]:
     if not len(reading.ends):
         return []
     entropies = reading.sentence_entropies
-    p = np.exp(np.minimum(reading.best_scores - reading.answers.log_z, 0.0))
+    p = np.exp(np.minimum(reading.best_scores - reading.posterior.log_z, 0.0))
     rows = []
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
         end = int(reading.ends[s])

@@ -19,7 +19,7 @@ from spacy.vocab import Vocab
 
 from ..arrays import Ints, Mask
 from ..chunks import Grammar, grammar
-from ..decoders.answers import answers_of
+from ..decoders.answers import best_labels
 from ..decoders.problem import Potentials
 from .units import Units
 
@@ -66,7 +66,7 @@ class WordLabels:
         if not any(map(len, docs)):
             nothing = np.zeros(0, np.intp)
             return [WordBounds(nothing, nothing, np.zeros(0, bool)) for _ in docs]
-        labels = answers_of(self.possible(model.predict(list(docs)), texts)).best
+        labels = best_labels(self.possible(model.predict(list(docs)), texts))
         first = np.flatnonzero(self.begins[labels])  # (W,) in the batch
         bounds = np.cumsum([0, *map(len, docs)])
         cuts = np.searchsorted(first, bounds)

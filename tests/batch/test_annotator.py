@@ -21,7 +21,6 @@ pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.columns import Annotated, columns_of  # noqa: E402
 from spacy_hoseq.batch.pipeline import Loaded, digest_of  # noqa: E402
-from spacy_hoseq.components import Asked  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
@@ -129,7 +128,7 @@ def test_probabilities_of_every_component_arrive(tmp_path, name):
     result = Annotator(path, outputs=["word", "tag", "pos", "prob"])(table(texts)).to_pylist()
     nlp = spacy.load(path)
     for text, row in zip(texts, result, strict=True):
-        reading = nlp.get_pipe(name).read([nlp.make_doc(text)], Asked(nodes=True))
+        reading = nlp.get_pipe(name).read([nlp.make_doc(text)])
         (expected,) = reading.of_tokens(reading.confidences(), np.nan)
         found = [np.nan if token["prob"] is None else token["prob"] for token in row["tokens"]]
         assert np.allclose(found, expected, atol=1e-6, equal_nan=True)

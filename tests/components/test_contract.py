@@ -7,7 +7,7 @@ import pytest
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from spacy_hoseq.components import Asked, Target, target_at
+from spacy_hoseq.components import Target, target_at
 
 from . import bidirectional_helpers as bidirectional
 from . import chunker_helpers as chunks
@@ -80,7 +80,7 @@ def test_reading_is_what_is_written(kind):
     nlp, component = component_of(kind)
     docs = [text_doc(nlp), Doc(nlp.vocab), Doc(nlp.vocab, words=["dogs", "run"])]
     before = [doc.to_bytes() for doc in docs]
-    reading = component.read(docs, Asked(nodes=True))
+    reading = component.read(docs)
     assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
     assert reading.target is component.target and reading.labels == component.tags
     assert len(reading.best) == sum(map(len, reading.docs)) == 9
@@ -98,8 +98,8 @@ def test_reading_is_what_is_written(kind):
 @pytest.mark.parametrize("kind", EXACT)
 def test_confidences_are_marginals(kind):
     nlp, component = component_of(kind)
-    reading = component.read([text_doc(nlp)], Asked(nodes=True))
-    nodes = reading.answers.nodes
+    reading = component.read([text_doc(nlp)])
+    nodes = reading.posterior.nodes
     assert nodes.sum(axis=1) == pytest.approx(np.ones(7), abs=1e-6)
     assert reading.confidences() == pytest.approx(nodes[np.arange(7), reading.best], abs=1e-6)
     (rows,) = reading.marginals()
@@ -118,7 +118,7 @@ def test_confidences_are_those_of_decisions(kind):
     assert ((reading.confidences() > 0) & (reading.confidences() <= 1)).all()
     with pytest.raises(ValueError, match=r"\[HS105\].*has no `nodes`: labels are decided one by one"):
         reading.marginals()
-    assert pickle.loads(pickle.dumps(reading.answers)).best.tolist() == reading.best.tolist()
+    assert pickle.loads(pickle.dumps(reading.posterior)).best.tolist() == reading.best.tolist()
 
 
 @pytest.mark.parametrize("kind", OTHERS)

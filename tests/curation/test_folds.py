@@ -107,7 +107,7 @@ def test_probabilities_of_margins_are_calibrated(objective):
 
     def found():
         reading = Reading(pipe, [eg.predicted for eg in examples])
-        return reading.best.tolist(), reading.answers.nodes.max(axis=1).mean()
+        return reading.best.tolist(), reading.posterior.nodes.max(axis=1).mean()
 
     labels, before = found()
     calibrate_margins(nlp, examples)

@@ -63,7 +63,7 @@ def test_units_of_a_tagger_are_its_tokens():
     assert judgement.attribute == "tag" and judgement.goes_on is None
     assert [judgement.reading.labels[y] for y in judgement.gold] == [tag for tags in helpers.gold() for tag in tags]
     assert judgement.first.tolist() == list(range(len(judgement.gold))) and set(judgement.sizes) == {1}
-    assert judgement.p == pytest.approx(judgement.reading.answers.nodes[judgement.first, judgement.gold])
+    assert judgement.p == pytest.approx(judgement.reading.posterior.nodes[judgement.first, judgement.gold])
 
 
 def test_gaps_are_log_ratios_of_the_best_labelling_and_gold():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import kernels, pattern_sums
+from spacy_hoseq.decoders.answers import choose, pattern_sums
 from spacy_hoseq.decoders.choice import decode_exact, exact_decoder
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
@@ -93,11 +93,6 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
             function(case.potentials())
 
 
-def of_batch(potentials):
-    """As if no text were short."""
-    return decode_exact(potentials, tuning=TUNING._replace(short_tokens=0))
-
-
 def called(function, case, module, names):
     """Which of the names are used."""
     with mock.patch.multiple(module, **{name: mock.Mock(wraps=getattr(module, name)) for name in names}):
@@ -128,9 +123,7 @@ def called(function, case, module, names):
 ])  # fmt: skip
 def test_each_case_goes_to_its_algorithm(change, decoder, walks):
     case = replace(Case(np.zeros((5, 2)), np.ones((2, 2)), np.array([3, 2])), **change)
-    assert called(of_batch, case, kernels, DECODERS) == decoder
-    if decoder == ["pruned_checked"] and not case.fired:
-        assert called(decode_exact, case, kernels, ["short_labels", *DECODERS])[0] == "short_labels"
+    assert called(decode_exact, case, choose, DECODERS) == decoder
     assert called(posterior_of, case, pattern_sums, WALKS) == walks
     assert_enumerated(posterior_of(case.potentials()), case)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from spacy_hoseq.decoders import answers_of, best_with, decode_exact, k_best, max_marginal, sample
-from spacy_hoseq.decoders.problem import LabelPairs, Potentials
+from spacy_hoseq.decoders import best_with, decode_exact, k_best, max_marginal, posterior, sample
+from spacy_hoseq.decoders.problem import LabelPairs, Potentials, ranges
 
 from ..cases import Case
 from ..strategies import random_configurations, random_mask, random_patterns
@@ -46,15 +46,16 @@ def said(kind: str) -> dict[str, Any]:
     potentials: Potentials = case(kind).potentials()
     best = decode_exact(potentials)
     likely = k_best(potentials, 3)
-    answers = answers_of(potentials)
+    p = posterior(potentials)
     rng = np.random.default_rng(1)
     d_nodes = rng.normal(0, 1, potentials.scores.shape)
     tokens = np.repeat(np.arange(1, len(d_nodes)), N_LABELS)
     arcs = LabelPairs(tokens, np.arange(len(tokens)) % N_LABELS, (np.arange(len(tokens)) // 3) % N_LABELS)
     inside = ~np.isin(tokens, np.cumsum(LENGTHS))
     arcs = LabelPairs(*(each[inside] for each in arcs))
-    gradient = answers.backprop(d_nodes, arcs, np.cos(np.arange(inside.sum())))
+    gradient = p.backprop(d_nodes, arcs, np.cos(np.arange(inside.sum())))
     first, sizes = np.array([0, 2, 6, 10, 19]), np.array([2, 3, 4, 1, 5])
+    labels = best.labels[ranges(first, sizes)]
     continues = np.eye(N_LABELS, dtype=bool)
     return {
         "best": _string(best.labels),
@@ -64,15 +65,15 @@ def said(kind: str) -> dict[str, Any]:
         "samples": [_string(labels) for labels in sample(potentials, 5, np.random.default_rng(2))],
         "max marginal": _string(max_marginal(potentials).labels),
         "best with": _digits(best_with(potentials)),
-        "log z": _digits(answers.log_z),
-        "nodes": _digits(answers.nodes),
-        "expected": _of(answers.expected),
-        "pairs": _digits(answers.pairs(arcs)),
-        "segments": _digits(answers.segments(first, sizes)),
-        "segments that end": _digits(answers.segments(first, sizes, continues=continues)),
-        "probable": [_digits(each) for each in answers.probable(0.05)],
-        "conditional entropies": _digits(answers.conditional_entropies()),
-        "sequence entropies": _digits(answers.sequence_entropies()),
+        "log z": _digits(p.log_z),
+        "nodes": _digits(p.nodes),
+        "expected": _of(p.expected),
+        "pairs": _digits(p.pairs(arcs)),
+        "segments": _digits(p.segments(first, sizes, labels)),
+        "segments that end": _digits(p.segments(first, sizes, labels, continues)),
+        "probable": [_digits(each) for each in p.probable(0.05)],
+        "conditional entropies": _digits(p.conditional_entropies()),
+        "sequence entropies": _digits(p.sequence_entropies()),
         "gradient": _of(gradient),
     }
 

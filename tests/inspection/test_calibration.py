@@ -48,7 +48,7 @@ def trained(request):
 def gold_probabilities(pipe, some):
     reading = Reading(pipe, [eg.predicted for eg in some])
     gold = [pipe.labels.index(token.tag_) for eg in some for token in eg.reference]
-    return reading.answers.nodes[np.arange(len(gold)), gold]
+    return reading.posterior.nodes[np.arange(len(gold)), gold]
 
 
 def test_best_temperature_of_a_grid(trained):

@@ -58,7 +58,7 @@ def test_sets_are_those_of_the_definition(nlp):
     conformal = Conformal(tagger_of(nlp), test_calibration.examples(nlp, 60, 6))
     doc = doc_of(nlp, "the dog sleep")
     table = table_of(tagger_of(nlp), doc)
-    p = Reading(tagger_of(nlp), [doc]).answers.nodes
+    p = Reading(tagger_of(nlp), [doc]).posterior.nodes
     limit = conformal.threshold(0.1)
     (sets,) = conformal.labels([doc], 0.1)
     names = tagger_of(nlp).labels

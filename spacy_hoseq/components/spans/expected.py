@@ -24,7 +24,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Mask, distinct
 from ...chunks import LETTERS, Chunks, grammar
-from ...decoders.answers import Answers
+from ...decoders.answers import Posterior
 from ...errors import Errors
 
 Chunk = Tuple[int, int, str, float]  # first word, words, type, probability
@@ -72,32 +72,32 @@ def growing_tags(tags: Tuple[str, ...], representation: str) -> GrowingTags:
 
 
 def probable_chunks(
-    answers: Answers,
+    posterior: Posterior,
     tags: Sequence[str],
     representation: str,
     least: float,
     longest: Optional[int] = None,
 ) -> Iterator[Chunk]:
-    """All chunks whose probability is `least` or more, but 0. answers: over the tags. longest
+    """All chunks whose probability is `least` or more, but 0. posterior: over the tags. longest
     (int): words of a chunk."""
     growing = growing_tags(tuple(tags), representation)
     # no chunk is more probable than its first tag
-    entries = answers.probable(min(max(least, 0.0), MOST))
+    entries = posterior.probable(min(max(least, 0.0), MOST))
     kinds = growing.kinds.take(entries.labels)
-    n_words = int(answers.lengths.sum())
+    n_words = int(posterior.lengths.sum())
     kind, first = np.divmod(distinct((kinds * n_words + entries.tokens)[kinds >= 0]), n_words)
-    sequence_ends = np.cumsum(answers.lengths)
+    sequence_ends = np.cumsum(posterior.lengths)
     ends = sequence_ends.take(np.searchsorted(sequence_ends, first, side="right"))
     size = 1
     while len(first) and (longest is None or size <= longest):
         sizes = np.full(len(first), size)
         labels = growing.whole(kind, size).reshape(-1)
-        p = answers.segments(first, sizes, labels, growing.continues, least=least)
+        p = posterior.segments(first, sizes, labels, growing.continues)
         for i in np.flatnonzero((p >= least) & (p > 0)).tolist():
             yield int(first[i]), size, growing.types[kind[i]], min(1.0, float(p[i]))
         fits = np.flatnonzero(first + size < ends)
         labels = growing.begun(kind.take(fits), size).reshape(-1)
-        p = answers.segments(first.take(fits), sizes.take(fits), labels, least=least)
+        p = posterior.segments(first.take(fits), sizes.take(fits), labels)
         kept = fits.compress((p >= least) & (p > 0))
         first = first.take(kept)
         kind = kind.take(kept)
@@ -137,11 +137,11 @@ def best_chunks(chunks: Sequence[Chunk], n_words: int, threshold: float) -> List
 
 
 def expected_chunks(
-    answers: Answers, tags: Sequence[str], representation: str, threshold: float
+    posterior: Posterior, tags: Sequence[str], representation: str, threshold: float
 ) -> Tuple[Chunks, Floats]:
     """The best set of a batch, and the probability of each of its chunks."""
-    candidates = list(probable_chunks(answers, tags, representation, threshold))
-    chosen = best_chunks(candidates, int(np.sum(answers.lengths)), threshold)
+    candidates = list(probable_chunks(posterior, tags, representation, threshold))
+    chosen = best_chunks(candidates, int(np.sum(posterior.lengths)), threshold)
     first, sizes = (np.array([chunk[i] for chunk in chosen], np.intp) for i in (0, 1))
     return Chunks(first, first + sizes, [chunk[2] for chunk in chosen]), np.array(
         [chunk[3] for chunk in chosen], float

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Floats, Ints, Mask
 from ..patterns import max_marginals
 from ..problem import TUNING, NoPath, Potentials, Tuning, ranges
-from .kernels import answers_of
+from .choose import posterior
 from .pattern_posterior import lattices_of
 
 
@@ -76,7 +76,7 @@ def _log_z(potentials: Potentials) -> Floats:
     possible = np.flatnonzero(closed_before[ends] == closed_before[ends - potentials.lengths])
     while len(possible):
         try:
-            log_z[possible] = answers_of(potentials.select(possible).potentials).log_z
+            log_z[possible] = posterior(potentials.select(possible).potentials).log_z
             break
         except (
             NoPath

@@ -19,12 +19,12 @@ from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..patterns import ConfigurationLattice, Lattice, LongestMatch, is_small, lattice_entropies
 from ..problem import (
     TUNING,
-    Factors,
     LabelPairs,
     NoPath,
     Posterior,
     Potentials,
     PotentialsGradient,
+    Sums,
     Tuning,
     Weights,
     check_gradient,
@@ -32,7 +32,7 @@ from ..problem import (
     sums_of_sequences,
 )
 from .label_strings import LabelStrings, with_configurations, with_patterns
-from .pattern_sums import FeatureSums, spanned_sequences
+from .pattern_sums import feature_sums, spanned_sequences
 
 
 class Walked(NamedTuple):
@@ -46,28 +46,12 @@ class PatternPosterior(Posterior):
     """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of
     their own.
 
-    potentials: checked. feature_sums: finds them, by the table of algorithms. labels_alone (bool):
-    `nodes` will be asked for, and hardly anything else. RAISES ValueError
-    [HS023]; as `feature_sums`.
+    potentials: checked. When sums are asked for: RAISES ValueError [HS023]; as `feature_sums`.
     """
 
-    def __init__(
-        self,
-        potentials: Potentials,
-        feature_sums: FeatureSums,
-        *,
-        labels_alone: bool = False,
-        tuning: Tuning = TUNING,
-    ) -> None:
+    def __init__(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> None:
         self._potentials = potentials
         self._tuning = tuning
-        self._feature_sums = feature_sums
-        self._log_z, counts = feature_sums(potentials, None, tuning, labels_alone)
-        self._nodes: Floats = counts.scores.astype(np.float64, copy=False)
-        if not labels_alone:
-            self._expected = counts
-        if len(self._log_z) and self._log_z.min() == -np.inf:
-            raise NoPath(int(self._log_z.argmin()))
 
     @property
     def lengths(self) -> AnyInts:
@@ -75,20 +59,32 @@ class PatternPosterior(Posterior):
 
     @property
     def log_z(self) -> Floats:
-        return self._log_z
+        return self._sums_of_labels.log_z
 
     @property
     def nodes(self) -> Floats:
-        return self._nodes
-
-    @cached_property
-    def _expected(self) -> PotentialsGradient:
-        """Of all features."""
-        return self._feature_sums(self._potentials, None, self._tuning).counts
+        return self._sums_of_labels.counts.scores.astype(np.float64, copy=False)
 
     @property
     def expected(self) -> PotentialsGradient:
-        return self._expected
+        return self._sums.counts
+
+    @cached_property
+    def _sums(self) -> Sums:
+        """Of all features."""
+        return self._checked(feature_sums(self._potentials, None, self._tuning))
+
+    @cached_property
+    def _sums_of_labels(self) -> Sums:
+        """Counts of labels alone take less time."""
+        if "_sums" in self.__dict__:
+            return self._sums
+        return self._checked(feature_sums(self._potentials, None, self._tuning, labels_alone=True))
+
+    def _checked(self, sums: Sums) -> Sums:
+        if len(sums.log_z) and sums.log_z.min() == -np.inf:
+            raise NoPath(int(sums.log_z.argmin()))
+        return sums
 
     def pairs(self, arcs: LabelPairs) -> Floats:
         p: Floats = np.zeros(len(arcs.tokens))
@@ -98,19 +94,16 @@ class PatternPosterior(Posterior):
         p[follows] = self._probabilities(strings)
         return p
 
-    def factors(
+    def _segments(
         self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
-    ) -> Factors:
-        """All of a segment in one factor, and p(stop) = 1 - sum of p(segment and one more label) /
-        p(segment)."""
+    ) -> Floats:
+        """p(segment) less the sum of p(segment and one more label with which it goes on)."""
         strings = LabelStrings(first.astype(np.intp), sizes.astype(np.intp), labels)
-        p_stop = np.ones(len(first))
         longer, which = self._continued(strings, continues)
         p = self._probabilities(strings.joined(longer))
         whole = p[: len(first)]
         further = np.bincount(which, p[len(first) :], minlength=len(first))
-        np.divide(whole - further, whole, out=p_stop, where=whole > 0)
-        return Factors(whole, np.ones(len(labels)), np.maximum(p_stop, 0.0))
+        return np.asarray(np.maximum(whole - further, 0.0))
 
     def conditional_entropies(self) -> Floats:
         """Time O(U L) a token, for U nodes of the trie. RAISES ValueError [HS038, HS097]."""
@@ -128,7 +121,7 @@ class PatternPosterior(Posterior):
             return sums_of_sequences(self.conditional_entropies(), self.lengths)
         entropies = np.zeros(len(self._potentials.lengths))
         for i, part in enumerate(self._potentials.one_by_one()):
-            log_z, counts = self._feature_sums(part.potentials, None, self._tuning)
+            log_z, counts = feature_sums(part.potentials, None, self._tuning)
             entropies[i] = log_z[0] - _expected_score(part.potentials, counts)
         return np.maximum(entropies, 0.0)
 
@@ -140,21 +133,23 @@ class PatternPosterior(Posterior):
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._potentials.scores.shape)
         potentials = self._potentials
-        n_fired = len(self._expected.fired_weights)
+        weights = potentials.weights
+        n_nodes = len(weights.trie) if weights.has_patterns else 0
+        n_fired = 0 if potentials.fired is None else len(potentials.fired.tokens)
         cost = np.zeros(0)
-        places = np.arange(len(self._expected.node_weights))
+        places = np.arange(n_nodes)
         if arcs is not None and d_arcs is not None and len(d_arcs):
             follows = np.flatnonzero(self._follows(arcs))
             labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
             strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
-        sums = self._feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
+        sums = feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
         scores, trans, nodes, fired, configurations, edges = sums.counts
         return PotentialsGradient(
             scores.astype(d_nodes.dtype),
             trans,
-            nodes[places[: len(self._expected.node_weights)]],
+            nodes[places[:n_nodes]],
             fired[:n_fired],
             configurations,
             None if edges is None else edges.astype(d_nodes.dtype),
@@ -201,11 +196,11 @@ class PatternPosterior(Posterior):
             some = some._replace(first=some.first + moved[sequence[chosen]])
             if has_configurations:
                 extended = with_configurations(part.potentials, some)
-                counts = self._feature_sums(extended, None, self._tuning).counts
+                counts = feature_sums(extended, None, self._tuning).counts
                 p[chosen] = counts.configuration_weights[-len(chosen) :]
             else:
                 extended, _ = with_patterns(part.potentials, some)
-                counts = self._feature_sums(extended, None, self._tuning).counts
+                counts = feature_sums(extended, None, self._tuning).counts
                 p[chosen] = counts.fired_weights[-len(chosen) :]
         return p
 

@@ -1,11 +1,10 @@
-"""Sums over a batch with label patterns and configurations, part by part: what the rows FEATURES of
-the table of algorithms (`kernels.py`) run.
+"""Sums over a batch with label patterns and configurations, part by part: expected counts E[f] of
+all features, or covariances with costs.
 
-A row takes potentials, and perhaps potentials of costs, to E[f] of all features, or to covariances
-with the costs. Sequences in which configurations fire are summed one by one, the others together.
+Sequences in which configurations fire are summed one by one, the others together.
 """
 
-from typing import Iterator, NamedTuple, Optional, Protocol, Type
+from typing import Iterator, NamedTuple, Optional, Type
 
 import numpy as np
 
@@ -16,6 +15,8 @@ from ..patterns import (
     InclusiveWalk,
     InnerNodes,
     LongestMatch,
+    MatrixWalk,
+    PatternWalk,
     exclusive_sums,
     inclusive_sums,
     keeps_digits,
@@ -31,16 +32,19 @@ from ..problem import (
 )
 
 
-class FeatureSums(Protocol):
-    """`kernels.feature_sums`, which stands above this file."""
-
-    def __call__(
-        self,
-        potentials: Potentials,
-        costs: Optional[Potentials],
-        tuning: Tuning,
-        labels_alone: bool = False,
-    ) -> Sums: ...
+def feature_sums(
+    potentials: Potentials,
+    costs: Optional[Potentials],
+    tuning: Tuning,
+    labels_alone: bool = False,
+) -> Sums:
+    """E[f] of all features; with costs their covariances with c(y) = score(x, y) under `costs`,
+    which differ in scores and in what fires. labels_alone (bool): of labels; others may be left 0.
+    potentials: checked. log_z is -inf where there is no path. RAISES ValueError [HS038, HS097]."""
+    total = no_sums(potentials)
+    for part, request in parts_to_sum(potentials, costs, tuning, labels_alone):
+        add_sums(total, part, _sums_of(request))
+    return total
 
 
 class SumsRequest(NamedTuple):
@@ -81,10 +85,26 @@ class SumsRequest(NamedTuple):
 
 
 class SumsPart(NamedTuple):
-    """A part of a batch that one row of the table sums. part: where it comes from."""
+    """A part of a batch that one algorithm sums. part: where it comes from."""
 
     part: Selection
     request: SumsRequest
+
+
+def _sums_of(request: SumsRequest) -> Sums:
+    """By the cheapest algorithm for its features. Where others lose digits, in logarithms."""
+    if request.has_configurations:
+        return configuration_sums(request)
+    trie = request.potentials.weights.trie
+    sums = None
+    if request.is_chain:
+        sums = chain_sums(request)
+    elif request.keeps_digits:
+        if request.fits_matrices:
+            sums = message_sums(request, MatrixWalk, len(trie.prepared(InnerNodes).nodes))
+        if sums is None:
+            sums = message_sums(request, PatternWalk, len(trie))
+    return exclusive(*request) if sums is None else sums
 
 
 def spanned_sequences(potentials: Potentials) -> Ints:
@@ -100,7 +120,7 @@ def spanned_sequences(potentials: Potentials) -> Ints:
 def parts_to_sum(
     potentials: Potentials, costs: Optional[Potentials], tuning: Tuning, labels_alone: bool
 ) -> Iterator[SumsPart]:
-    """A checked batch in parts, each of which one row of the table can sum."""
+    """A checked batch in parts, each of which one algorithm can sum."""
     spanned = spanned_sequences(potentials)
     rest = np.setdiff1d(np.arange(len(potentials.lengths)), spanned, assume_unique=True)
     n_inner = len(potentials.weights.trie.prepared(InnerNodes).nodes)
@@ -141,7 +161,7 @@ def exclusive(
     tuning: Tuning,
     labels_alone: bool = False,
 ) -> Sums:
-    """Over longest matches; without patterns these are the labels. labels_alone: as `FeatureSums`,
+    """Over longest matches; without patterns these are the labels. labels_alone: as `feature_sums`,
     but all are summed."""
     total = no_sums(potentials)
     trie = potentials.weights.trie

@@ -3,7 +3,7 @@
     mu_t(y) = p(y_t = y | x)        nu_t(a, b) = p(y_{t-1} = a, y_t = b | x)
 
 A loss of these has gradients d_mu and d_nu; they make up a cost of each labelling, c(y)
-(`problem/answers.py`). E[f c] is found by forward and backward passes that carry the cost of
+(`problem/posterior.py`). E[f c] is found by forward and backward passes that carry the cost of
 prefixes and suffixes along, in the order of time of forward-backward itself:
 
     A_t(y)     = e_t(y) sum_a w(a, y) (A_{t-1}(a) + alpha_{t-1}(a) d_nu[t, a, y]) / scale_t + alpha_t(y) d_mu[t, y]
@@ -15,13 +15,12 @@ differences.
 """
 
 from functools import cached_property
-from typing import NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem import (
-    Factors,
     LabelPairs,
     Layout,
     Posterior,
@@ -32,7 +31,6 @@ from ..problem import (
     make_layout,
     packed_edge_scores,
     ranges,
-    sums_of_sequences,
 )
 from .forward_backward import (
     ScaledPrefixes,
@@ -42,28 +40,6 @@ from .forward_backward import (
     scaled_suffixes,
     turned,
 )
-
-
-class LikelyCells(NamedTuple):
-    """Labels of some tokens. tokens, labels (C,): those of each token together, ascending. p (C,):
-    mu. alpha, message (C,): alpha_t(y) and e_t(y) beta_t(y), which with the w between make nu.
-    Those that fit to other marginals, too, are scaled as if rows of alpha summed to 1."""
-
-    tokens: Ints
-    labels: Ints
-    p: Floats
-    alpha: Floats
-    message: Floats
-
-    def chosen(self, which: Ints) -> "LikelyCells":
-        tokens, labels, p, alpha, message = self
-        return LikelyCells(
-            tokens.take(which),
-            labels.take(which),
-            p.take(which),
-            alpha.take(which),
-            message.take(which),
-        )
 
 
 def chain_posterior(
@@ -115,41 +91,6 @@ class ChainPosterior(Posterior):
         """mu. RETURNS (N, L), rows sum to 1."""
         return self._unpacked(self._nodes)
 
-    def prefixes(self, tokens: Ints) -> Floats:
-        """alpha. tokens: any shape. RETURNS that shape and (L,)."""
-        return np.asarray(self._alpha[self._place[tokens]])
-
-    def suffixes(self, tokens: Ints) -> Floats:
-        """beta."""
-        return np.asarray(self._beta[self._place[tokens]])
-
-    def likely(self, least: float, tokens: Optional[Ints] = None) -> LikelyCells:
-        """All labels whose probability is at least `least`. tokens: at some tokens only, in such a
-        way that they fit to those of other marginals."""
-        n_labels = self._e.shape[1]
-        token_at = self._layout.tokens
-        cells = np.flatnonzero(self._nodes >= least)
-        if tokens is not None:
-            chosen = np.zeros(len(token_at), bool)
-            chosen[self._place[tokens]] = True
-            cells = cells[chosen.take(cells // n_labels)]
-        places = cells // n_labels
-        alpha = self._alpha.take(cells)
-        message = self._e.take(cells)
-        message *= self._beta.take(cells)
-        if tokens is not None:
-            sums = self._alpha @ np.ones(n_labels)
-            alpha /= sums.take(places)
-            # (1st tokens: anything)
-            message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))
-        return LikelyCells(
-            token_at.take(places),
-            cells - places * n_labels,
-            self._nodes.take(cells),
-            alpha,
-            message,
-        )
-
     def stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
         """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
         nothing goes on. tokens, labels (E,). RETURNS (E,)."""
@@ -197,28 +138,21 @@ class ChainPosterior(Posterior):
         weights = self._weight(here, earlier, later)
         return np.asarray(self._alpha[before, earlier] * weights * message * (before >= 0))
 
-    def factors(
+    def _segments(
         self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
-    ) -> Factors:
+    ) -> Floats:
+        """p(y_s) * prod over s < i <= t of p(y_i | y_{i-1}) * p(it does not go on | y_t)."""
+        if not len(sizes):
+            return np.zeros(0)
         starts = np.cumsum(sizes) - sizes
         tokens = ranges(first, sizes)
-        steps = self._steps(tokens, labels)
         last = starts + sizes - 1
-        stop = np.ones(len(first))
-        steps[starts] = 1.0
-        if continues is not None:
-            stop = self.stops(tokens[last], labels[last], continues)
-        return Factors(self._nodes[self._place[first], labels[starts]], steps, stop)
-
-    def along(self, labels: AnyInts, continues: Mask) -> Factors:
-        """Of one labelling (N,), token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens),
-        `stops`."""
-        tokens = np.arange(len(labels))
-        ends = np.cumsum(self._layout.lengths)
         steps = self._steps(tokens, labels)
-        steps[ends - self._layout.lengths] = 1.0
-        cells = self._place * self._e.shape[1] + labels
-        return Factors(self._nodes.take(cells), steps, self.stops(tokens, labels, continues))
+        steps[starts] = self._nodes[self._place[first], labels[starts]]
+        p = np.multiply.reduceat(steps, starts)
+        if continues is not None:
+            p *= self.stops(tokens[last], labels[last], continues)
+        return np.asarray(p)
 
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
@@ -238,9 +172,6 @@ class ChainPosterior(Posterior):
         entropies[first:] = (nodes[places] * _log(beta)).sum(axis=1) - of_pairs
         entropies[first:] -= (nodes[first:] * _log(message[first:])).sum(axis=1)
         return self._unpacked(np.maximum(entropies, 0.0))
-
-    def sequence_entropies(self) -> Floats:
-        return sums_of_sequences(self.conditional_entropies(), self._layout.lengths)
 
     def _steps(self, tokens: Ints, labels: AnyInts) -> Floats:
         """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the

@@ -1,24 +1,6 @@
 """What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes
 out."""
 
-from .answers import (
-    LABELS_ALONE,
-    Answers,
-    Asked,
-    Factors,
-    LabelPairs,
-    Posterior,
-    ProbableLabels,
-    Sums,
-    Together,
-    certain_labels,
-    check_gradient,
-    check_threshold,
-    least_reaching,
-    neighbours,
-    probable_labels,
-    reach,
-)
 from .configurations import MAX_STATES, Configurations, no_configurations
 from .firing import added_up, expand_fired, matching
 from .layout import (
@@ -36,18 +18,30 @@ from .layout import (
     sums_of_sequences,
 )
 from .path_score import chain_score, check_possible, path_score, score_of_checked
+from .posterior import (
+    LabelPairs,
+    Posterior,
+    ProbableLabels,
+    Sums,
+    certain_labels,
+    check_gradient,
+    check_threshold,
+    neighbours,
+    probable_labels,
+    reach,
+)
 from .potentials import Potentials, PotentialsGradient, Profile, Selection, Weights
 from .results import KBest, NoPath, Paths
 from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
 
 __all__ = [
-    "Answers", "Asked", "Configurations", "Factors", "Fired", "KBest", "LABELS_ALONE", "LabelPairs",
+    "Configurations", "Fired", "KBest", "LabelPairs",
     "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
-    "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING", "Together",
+    "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING",
     "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient", "check_possible",
     "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold",
-    "expand_fired", "largest", "least_reaching", "make_layout", "masked", "matching",
+    "expand_fired", "largest", "make_layout", "masked", "matching",
     "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",
     "path_score", "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
 ]  # fmt: skip

@@ -163,6 +163,14 @@ class Potentials(NamedTuple):
         """(L, L), of the weights."""
         return self.weights.trans
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether no feature looks at more than two neighbouring labels: p(y_t | y_1..y_{t-1}, x) =
+        p(y_t | y_{t-1}, x)."""
+        configurations = self.configurations
+        spans = configurations is not None and len(configurations.first) > 0
+        return not self.weights.has_patterns and not spans
+
     def permitting(self, labels: Optional[Mask]) -> "Potentials":
         """With these labels at each token, of those that are permitted. labels (N, L); None = all
         of them."""

@@ -140,7 +140,10 @@ class Limits:
     @cached_property
     def _largest(self) -> float:
         return max(
-            (float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, self.after, self.before)),
+            (
+                float(np.abs(x[x > -np.inf]).max(initial=0.0))
+                for x in (self.trans, self.after, self.before)
+            ),
             default=0.0,
         )
 

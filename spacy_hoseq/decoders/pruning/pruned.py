@@ -7,7 +7,7 @@ runs of open tokens, with `reach` decided tokens of context on both sides (1 for
 - 1 with patterns that fire everywhere). A pattern that fires at a position matters there only if
 all its labels are left and one of its tokens is open; all its tokens then belong to one window.
 Each window is decoded as a sequence of its own, and without patterns if it has none: by which
-algorithm the table in `answers/kernels.py` says, which is handed in.
+algorithm `answers/choose.py` says, which is handed in.
 
 Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
 """

@@ -33,12 +33,12 @@ from thinc.api import Model
 
 from ...arrays import Ints, distinct
 from ...decoders.answers import (
-    Answers,
+    Posterior,
     ProbabilityGradient,
     ProbableLabels,
-    answers_of,
     certain_labels,
     check_threshold,
+    posterior,
 )
 from ...decoders.choice import Decoder, decode_exact
 from ...decoders.problem import Potentials, PotentialsGradient
@@ -128,8 +128,8 @@ class Upstream:
         self._keys = label_values(labels)
 
     @cached_property
-    def _answers(self) -> Answers:
-        return answers_of(self._potentials)
+    def _posterior(self) -> Posterior:
+        return posterior(self._potentials)
 
     def labels(self, output: Output, threshold: float) -> UpstreamLabels:
         """output: the best labels, with probability 1, or all that are probable."""
@@ -138,7 +138,7 @@ class Upstream:
             return UpstreamLabels(
                 certain_labels(self._decode(self._potentials).labels, lengths), self._keys, 0.0
             )
-        return UpstreamLabels(self._answers.probable(threshold), self._keys, threshold)
+        return UpstreamLabels(self._posterior.probable(threshold), self._keys, threshold)
 
     def backprop(self, labels: UpstreamLabels, gradient: ProbabilityGradient) -> None:
         """Back through the marginals into the tagger. gradient: with respect to the probabilities
@@ -147,7 +147,7 @@ class Upstream:
         scores = self._potentials.scores
         d_nodes = np.zeros(scores.shape, scores.dtype)
         d_nodes[probable.tokens, probable.labels] = gradient.probabilities
-        self._backprop(self._answers.backprop(d_nodes, probable.arcs, gradient.pairs))
+        self._backprop(self._posterior.backprop(d_nodes, probable.arcs, gradient.pairs))
 
 
 def write_upstream(

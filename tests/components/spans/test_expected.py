@@ -86,7 +86,7 @@ def test_no_probability_is_above_one():
     """Sums of almost all that there is, of large weights, are rounded up as well as down."""
     for seed in range(4):
         pipe = chunker_of(random_chunker("words", seed=seed, scale=10.0))
-        answers = pipe.read(random_docs(pipe)).answers
+        answers = pipe.read(random_docs(pipe)).posterior
         assert max(p for _, _, _, p in probable_chunks(answers, pipe.tags, "bilou", 0.1)) <= 1
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from spacy_hoseq.decoders.answers import answers_of
-from spacy_hoseq.decoders.answers.kernels import feature_sums
+from spacy_hoseq.decoders.answers import posterior
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.problem.answers import LabelPairs
+from spacy_hoseq.decoders.answers.pattern_sums import exclusive
+from spacy_hoseq.decoders.problem.posterior import LabelPairs
 from spacy_hoseq.decoders.problem.potentials import Potentials, PotentialsGradient, Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
@@ -14,14 +14,21 @@ from ... import oracle
 
 def posterior_of(potentials, tuning=TUNING):
     """What is answered, summed at once."""
-    answers = answers_of(potentials, tuning=tuning)
-    assert answers.log_z.shape == answers.lengths.shape
-    return answers
+    p = posterior(potentials, tuning=tuning)
+    assert p.log_z.shape == p.lengths.shape
+    return p
 
 
 def pattern_posterior(potentials, tuning=TUNING):
     """By sums of features, whatever there is."""
-    return PatternPosterior(potentials, feature_sums, tuning=tuning)
+    return PatternPosterior(potentials, tuning=tuning)
+
+
+def logarithmic(potentials):
+    """Sums of logarithms over longest matches."""
+    p = PatternPosterior(potentials)
+    p._sums = exclusive(potentials, None, TUNING)
+    return p
 
 
 def forward_backward(scores, trans, lengths, allowed=None):

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import Asked, answers_of
+from spacy_hoseq.decoders.answers import best_labels
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior
-from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -88,7 +87,7 @@ def test_everything_is_the_enumerated_with_edge_scores(case, seed, far):
     assume(has_path(case) and case.n_labels > 1)
     posterior_case = far_apart(case) if far else case
     assert_all(posterior_case, seed, 1e-8)
-    summed = posterior_of(posterior_case.potentials())._posterior
+    summed = posterior_of(posterior_case.potentials())
     has_pairs = far and case.lengths.max() > 1  # scores of pairs begin at the second token
     assert isinstance(summed, PatternPosterior if has_pairs else ChainPosterior) or not has_pairs
 
@@ -144,26 +143,20 @@ def test_rows_of_scores_of_any_size(kind, scale):
     known = 0
     for seed in range(20):
         case = large_case(kind, scale, seed, tied=seed % 2 == 1)
-        continues = np.zeros((3, 3), bool)
         try:
-            posterior = posterior_of(case.potentials())
-            labelling = answers_of(case.potentials(), Asked(nodes=True, continues=continues))
-            with_nodes = labelling.nodes
-            answers = answers_of(case.potentials(), Asked(probable=0.0))
-            labels, probable = answers.best, answers.probable(0.0)
+            p = posterior_of(case.potentials())
+            probable = p.probable(0.0)
         except ValueError as error:
             assert "HS097" in str(error) and seed % 2 and scale > 1e6
             continue
         known += 1
         expected = exact_marginals(case)
         sums = np.bincount(probable.tokens, probable.probabilities, minlength=7)
-        for rows in (posterior.nodes.sum(axis=1), with_nodes.sum(axis=1), sums):
+        for rows in (p.nodes.sum(axis=1), sums):
             np.testing.assert_allclose(rows, 1, atol=1e-6)
-        np.testing.assert_allclose(posterior.nodes, expected, atol=2e-6)
-        np.testing.assert_allclose(with_nodes, expected, atol=2e-6)
-        np.testing.assert_allclose(posterior.expected.trans.sum(), 5, atol=1e-5)
-        np.testing.assert_allclose(posterior.backprop(np.ones((7, 3))).scores, 0, atol=1e-6)
-        assert labels.tolist() == labelling.best.tolist()
+        np.testing.assert_allclose(p.nodes, expected, atol=2e-6)
+        np.testing.assert_allclose(p.expected.trans.sum(), 5, atol=1e-5)
+        np.testing.assert_allclose(p.backprop(np.ones((7, 3))).scores, 0, atol=1e-6)
     assert known >= 10
 
 
@@ -171,17 +164,13 @@ def test_rows_of_scores_of_any_size(kind, scale):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("forbidden", [False, True])
 def test_rows_of_long_sequences(scale, forbidden):
-    """In pieces, as a whole, and through predictions."""
     rng = np.random.default_rng(0)
     scores, trans = (scale * rng.normal(size=(300, 3))).astype("f4"), rng.normal(size=(3, 3))
     if forbidden:
         trans[0, 2] = -np.inf
-    case, tuning = Case(scores, trans, np.array([290, 10])), Tuning(long_tokens=100, piece_tokens=20, warm_up=10)
-    np.testing.assert_allclose(posterior_of(case.potentials(), tuning=tuning).nodes.sum(axis=1), 1, atol=1e-6)
-    asked = Asked(nodes=True, continues=np.zeros((3, 3), bool))
-    labelling = answers_of(case.potentials(), asked, tuning=tuning)
-    probable = answers_of(case.potentials(), Asked(probable=0.0), tuning=tuning).probable(0.0)
-    for rows in (labelling.nodes.sum(axis=1), np.bincount(probable.tokens, probable.probabilities)):
+    p = posterior_of(Case(scores, trans, np.array([290, 10])).potentials())
+    probable = p.probable(0.0)
+    for rows in (p.nodes.sum(axis=1), np.bincount(probable.tokens, probable.probabilities)):
         np.testing.assert_allclose(rows, 1, atol=1e-6)
 
 
@@ -199,5 +188,5 @@ def test_batches_where_most_transitions_are_forbidden(lengths):
     """Also without a token: such chains are decoded without pruning."""
     trans = np.where(np.eye(4, dtype=bool), 0.0, -np.inf)
     case = Case(np.eye(4)[: sum(lengths)], trans, np.array(lengths, int))
-    labels = answers_of(case.potentials()).best
+    labels = best_labels(case.potentials())
     assert labels.tolist() == {0: [], 1: [0], 3: [0, 0, 2]}[sum(lengths)]

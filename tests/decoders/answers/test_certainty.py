@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders import NoPath, answers_of, best_with, event_probabilities
+from spacy_hoseq.decoders import NoPath, best_with, event_probabilities, posterior
 from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ... import oracle
@@ -39,7 +39,7 @@ def prefix_entropies(table):
 def test_entropies_are_the_enumerated_ones(kind, data):
     case = drawn(data, kind)
     potentials = case.potentials()
-    answers = answers_of(potentials, tuning=Tuning(arc_cells=60))
+    answers = posterior(potentials, tuning=Tuning(arc_cells=60))
     h = answers.conditional_entropies()
     expected = np.concatenate([prefix_entropies(oracle.joint_table(single)) for single in case.singles()])
     assert h == pytest.approx(expected, abs=1e-7)
@@ -71,7 +71,7 @@ def test_probability_of_an_event_is_the_enumerated_one(kind, data, seed):
     sequences = rng.integers(0, len(case.lengths), 5)
     permitted = [rng.random((case.lengths[i], case.n_labels)) < 0.7 for i in sequences]
     potentials = case.potentials()
-    p = event_probabilities(potentials, answers_of(potentials).log_z, sequences, np.concatenate(permitted))
+    p = event_probabilities(potentials, posterior(potentials).log_z, sequences, np.concatenate(permitted))
     for i, mask, found in zip(sequences, permitted, p, strict=True):
         table = oracle.joint_table(case.singles()[i])
         inside = mask[np.arange(len(mask)), table.labellings].all(axis=1)
@@ -82,7 +82,7 @@ def test_worked_out_by_hand():
     """Two tokens, two labels, all scores 0, but the pair (0, 0) has the factor 2: probabilities 2, 1, 1, 1 of 5."""
     trans = np.array([[np.log(2.0), 0.0], [0.0, 0.0]])
     potentials = Case(np.zeros((2, 2)), trans, np.array([2])).potentials()
-    answers = answers_of(potentials)
+    answers = posterior(potentials)
     h = answers.conditional_entropies()
     assert h.sum() == pytest.approx(entropy([0.4, 0.2, 0.2, 0.2])) and h[0] == pytest.approx(entropy([0.6, 0.4]))
     assert best_with(potentials).tolist() == [[np.log(2.0), 0.0], [np.log(2.0), 0.0]]
@@ -92,7 +92,7 @@ def test_worked_out_by_hand():
 
 def test_no_labels_are_in_doubt_without_alternatives():
     potentials = Case(np.ones((3, 1)), np.ones((1, 1)), np.array([2, 1])).potentials()
-    assert answers_of(potentials).conditional_entropies().tolist() == [0, 0, 0]
+    assert posterior(potentials).conditional_entropies().tolist() == [0, 0, 0]
     assert best_with(potentials).tolist() == [[3], [3], [1]]
 
 
@@ -105,7 +105,7 @@ def test_sequence_without_a_path_is_named():
 
 def test_empty_batch():
     potentials = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64)).potentials()
-    answers = answers_of(potentials)
+    answers = posterior(potentials)
     assert answers.conditional_entropies().shape == answers.sequence_entropies().shape == (0,)
     assert best_with(potentials).shape == (0, 2)
     assert event_probabilities(potentials, answers.log_z, np.zeros(0, np.intp), np.zeros((0, 2), bool)).shape == (0,)

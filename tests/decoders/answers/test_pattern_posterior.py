@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import Asked, answers_of
-from spacy_hoseq.decoders.problem.answers import LabelPairs
+from spacy_hoseq.decoders.answers import posterior
+from spacy_hoseq.decoders.problem.posterior import LabelPairs
 from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
@@ -71,7 +71,7 @@ def test_marginals_are_the_enumerated_ones(signed, data, seed):
 def test_labels_alone_are_the_enumerated_ones(data, signed):
     """Other counts are summed when they are asked for."""
     case = draw_case(data, signed)
-    answers = answers_of(case.potentials(), Asked(nodes=True))
+    answers = posterior(case.potentials())
     tables = [oracle.joint_table(single) for single in case.singles()]
     assert_close([answers.nodes], [np.concatenate([table.marginals for table in tables])])
     assert_close([answers.expected.trans], [sum(table.transitions for table in tables)])

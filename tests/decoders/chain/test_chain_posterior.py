@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
-from spacy_hoseq.decoders.problem.answers import LabelPairs
+from spacy_hoseq.decoders.problem.posterior import LabelPairs
 from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 
 from ... import oracle

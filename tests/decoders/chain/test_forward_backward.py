@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.chain import forward_backward as module
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
 from spacy_hoseq.decoders.problem.potentials import Weights
@@ -22,7 +21,7 @@ from spacy_hoseq.decoders.problem.trie import PatternTrie
 from ... import oracle
 from ...cases import Case, is_well_formed
 from ...strategies import cases, random_mask
-from ..answers.posteriors import forward_backward, pattern_posterior
+from ..answers.posteriors import forward_backward, logarithmic, pattern_posterior
 
 WALKS = ["scaled", "every_step", "logarithmic", "patterns"]
 NEVER = -np.inf
@@ -34,7 +33,7 @@ def posterior(case, walk=None):
         return forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
     potentials = case.potentials().check()
     if walk == "logarithmic":
-        return PatternPosterior(potentials, exclusive)
+        return logarithmic(potentials)
     if walk == "patterns":
         trie = PatternTrie([], case.n_labels)
         return pattern_posterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
@@ -101,7 +100,7 @@ def assert_walks(case, wanted):
     """The result is right, and the walk that is wanted found it."""
     found = posterior(case)
     assert_enumerated(found, case)
-    assert isinstance(found._posterior, wanted)
+    assert isinstance(found, wanted)
 
 
 @pytest.mark.parametrize("wanted, trans", [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.answers import kernels
+from spacy_hoseq.decoders.answers import choose
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
@@ -49,7 +49,7 @@ def test_crowded_chain(monkeypatch):
         decoded.extend(lengths.tolist())
         return sparse_viterbi(candidates, trans, lengths)
 
-    monkeypatch.setattr(kernels, "sparse_viterbi", watched)
+    monkeypatch.setattr(choose, "sparse_viterbi", watched)
     scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
     labels = decode_exact(Case(scores, trans, np.array([n_tokens])).potentials()).labels
     assert labels.tolist() == viterbi(scores, trans, np.array([n_tokens])).labels.tolist()

@@ -9,18 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
-from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.chain import forward_backward as module
 from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 
 from ..answers.posteriors import forward_backward
+from ..answers.posteriors import logarithmic as by_logarithms
 
 NEVER = -np.inf
 
 
 def logarithmic(scores, trans, lengths, allowed):
-    return PatternPosterior(Potentials(scores, Weights(trans), lengths, allowed=allowed), exclusive)
+    return by_logarithms(Potentials(scores, Weights(trans), lengths, allowed=allowed))
 
 
 def assert_right(scores, trans, lengths, allowed=None, way=True):

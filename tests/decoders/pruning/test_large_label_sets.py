@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.answers import kernels
+from spacy_hoseq.decoders.answers import choose
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.pruning import limits as limits_module
@@ -101,7 +101,7 @@ def test_few_candidates_are_left_of_450():
     first = candidate_labels(case.scores, limits)
     second = refine(beside_decided(first, limits, case.lengths), limits, case.lengths)
     assert len(first.labels) < 12 * len(case.scores) and len(second.labels) < 1.7 * len(case.scores)
-    with mock.patch.object(kernels, "viterbi", None):
+    with mock.patch.object(choose, "viterbi", None):
         decode_exact(potentials)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import kernels
+from spacy_hoseq.decoders.answers import choose
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
@@ -109,10 +109,10 @@ def work_of(decoder, case):
             seen.append((len(candidates.counts), len(candidates.labels)))
             return original(candidates, *args)
 
-        return mock.patch.object(kernels, name, wrapper)
+        return mock.patch.object(choose, name, wrapper)
 
-    with counting("sparse_viterbi", kernels.sparse_viterbi), counting("decode_sparse", kernels.decode_sparse):
-        with mock.patch.object(kernels, "viterbi", None), mock.patch.object(kernels, "every_node", None):
+    with counting("sparse_viterbi", choose.sparse_viterbi), counting("decode_sparse", choose.decode_sparse):
+        with mock.patch.object(choose, "viterbi", None), mock.patch.object(choose, "every_node", None):
             result = decoder(case)
     return result, sum(tokens for tokens, _ in seen), sum(labels for _, labels in seen)
 
@@ -222,9 +222,9 @@ def routed(case, decode_case):
         many.extend(remaining.potentials.lengths.tolist() if remaining.candidates is None else [])
         return remaining_labels(remaining)
 
-    decode_open, remaining_labels = pruning._decode_open, kernels.remaining_labels
+    decode_open, remaining_labels = pruning._decode_open, choose.remaining_labels
     with mock.patch.object(pruning, "_decode_open", in_windows):
-        with mock.patch.object(kernels, "remaining_labels", as_they_are):
+        with mock.patch.object(choose, "remaining_labels", as_they_are):
             result = decode_case(case, Tuning(step_cost=100))
     return result, few, many
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import kernels
+from spacy_hoseq.decoders.answers import choose
 from spacy_hoseq.decoders.problem.firing import matching
 from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
@@ -60,7 +60,7 @@ def decode_by_windows(case, sparse_cost=TUNING.sparse_cost, together=TUNING.wind
         return wrapper
 
     tuning = Tuning(pair_cost=0, sparse_cost=sparse_cost, window_tokens=together)
-    with mock.patch.object(kernels, "remaining_labels", counting(kernels.remaining_labels)):
+    with mock.patch.object(choose, "remaining_labels", counting(choose.remaining_labels)):
         paths = decode(case, tuning)
     return paths, tokens["chain"], tokens["patterns"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import srsly
 
-from spacy_hoseq.decoders.answers import answers_of
+from spacy_hoseq.decoders.answers import posterior
 
 from ... import oracle
 from ...cases import Case
@@ -118,7 +118,7 @@ def test_sums_of_a_model_are_ours(n_tokens, masked):
     both = grouped.local_configurations(potentials) + grouped.higher_configurations(potentials)
     found = grouped.forward(n_tokens, 3, both)
     assert found.log_z == pytest.approx(oracle.joint_table(some).log_z, abs=1e-12)
-    assert found.log_z == pytest.approx(float(answers_of(potentials).log_z[0]), abs=1e-12)
+    assert found.log_z == pytest.approx(float(posterior(potentials).log_z[0]), abs=1e-12)
 
 
 def test_labels_with_scores_of_their_own_are_groups_of_one():

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.answers import ProbableLabels, certain_labels
+from spacy_hoseq.decoders.problem.posterior import ProbableLabels, certain_labels
 from spacy_hoseq.features.keys import AFTER, BEFORE, label_values
 from spacy_hoseq.layers.listening.listener import (
     HANDED,

@@ -1,0 +1,128 @@
+"""Which algorithm finds the best labels, or p(y | x): by the features of a batch, the cheapest exact
+one. docs/algorithms.md has the table."""
+
+from typing import List
+
+import numpy as np
+
+from ...arrays import Ints, Labels
+from ..chain import Arrivals, chain_posterior, edge_viterbi, viterbi
+from ..patterns import any_sign_checked, every_node, labels_with_configurations
+from ..problem import TUNING, Posterior, Potentials, Profile, Tuning
+from ..pruning import Remaining, decode_sparse, pruned_checked, sparse_viterbi
+from .pattern_posterior import PatternPosterior
+
+MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
+
+
+def best_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
+    """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences.
+
+    RETURNS (N,) int32. Ties: as the algorithm used; which one that is depends on the sequence, not
+    on the batch. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]; [HS023]: a sequence
+    has no path; [HS038]: as configurations.
+    """
+    potentials.check()
+    groups = _groups(potentials)
+    if len(groups) == 1 and potentials.configurations is None:
+        return _labels(potentials, tuning)
+    labels = np.zeros(len(potentials.scores), np.int32)
+    for sequences in groups:
+        part = potentials.select(sequences)
+        with part.numbered() as some:
+            labels[part.tokens] = _labels(_without_zeros(some), tuning)
+    return labels
+
+
+def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
+    """p(y | x) = exp(score(x, y)) / Z(x) of a batch: log Z, marginals, expected counts, segments,
+    entropies and gradients.
+
+    RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]. Here, or when sums are asked for:
+    [HS023]: a sequence has no path; [HS038]: as configurations; [HS097]: scores so large that
+    float64 does not tell labellings apart.
+    """
+    potentials.check()
+    if Profile.of(potentials).is_chain:
+        chain = chain_posterior(potentials, potentials.lengths)
+        if chain is not None:  # else scaled probabilities would lose digits, or there is no path
+            return chain
+    return PatternPosterior(potentials, tuning=tuning)
+
+
+def remaining_labels(remaining: Remaining) -> Labels:
+    """The labels of what exact pruning leaves. RAISES ValueError [HS023]."""
+    potentials, candidates, has_patterns, tuning = remaining
+    weights = potentials.weights
+    if candidates is not None and not has_patterns:
+        return sparse_viterbi(candidates, weights.precise_trans, potentials.lengths).labels
+    if candidates is not None and remaining.has_few_candidates:
+        return decode_sparse(candidates, weights, potentials.fired, potentials.lengths).labels
+    return (
+        every_node(remaining.dense, tuning).labels if has_patterns else _viterbi(potentials, tuning)
+    )
+
+
+def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
+    """Of sequences whose features are of one kind."""
+    profile = Profile.of(potentials)
+    weights = potentials.weights
+    if profile.are_zero and profile.is_chain and not profile.has_edge_scores:
+        return _best_of_each(potentials)
+    if profile.is_plain:
+        # beside forbidden transitions a change of one label alone is hardly ever permitted
+        if profile.is_chain and not profile.has_fired and weights.permitted < MANY_PERMITTED:
+            return _viterbi(potentials, tuning)
+        return pruned_checked(potentials, tuning, remaining_labels)
+    if profile.is_chain:
+        return edge_viterbi(potentials).labels
+    if not profile.has_configurations:
+        return any_sign_checked(potentials, tuning=tuning).labels
+    return labels_with_configurations(potentials)
+
+
+def _best_of_each(potentials: Potentials) -> Labels:
+    """Of equal ones the first, as everywhere."""
+    scores = potentials.scores
+    allowed = potentials.allowed
+    possible = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    return np.asarray(possible.argmax(axis=1), np.int32)
+
+
+def _viterbi(potentials: Potentials, tuning: Tuning) -> Labels:
+    scores, weights, lengths = potentials[:3]
+    allowed = potentials.allowed
+    arrivals = weights.prepared(Arrivals.of) if len(lengths) > 1 else None
+    return viterbi(
+        scores, weights.trans, lengths, allowed=allowed, arrivals=arrivals, tuning=tuning
+    ).labels
+
+
+def _groups(potentials: Potentials) -> List[Ints]:
+    """Sequences in which nothing negative fires, something does, configurations do; those that
+    there are."""
+    fired = potentials.fired
+    configurations = potentials.configurations
+    everywhere = potentials.weights.some_are_negative
+    fires_negative = not everywhere and fired is not None and fired.weights.min(initial=0.0) < 0
+    if configurations is None and not fires_negative:
+        return [np.arange(len(potentials.lengths))]
+    ends = np.cumsum(potentials.lengths)
+    kind = np.zeros(len(ends), np.intp)
+    if fired is not None and fires_negative:
+        kind[np.searchsorted(ends, fired.tokens[fired.weights < 0], side="right")] = 1
+    if configurations is not None:
+        first = configurations.first[configurations.weights != 0]
+        kind[np.searchsorted(ends, first, side="right")] = 2
+    groups = [np.flatnonzero(kind == i) for i in range(3)]
+    return [sequences for sequences in groups if len(sequences)]
+
+
+def _without_zeros(potentials: Potentials) -> Potentials:
+    """Without the configurations that pay nothing: their states would be made in vain."""
+    configurations = potentials.configurations
+    if configurations is None:
+        return potentials
+    paying = np.flatnonzero(configurations.weights)
+    some = configurations.chosen(paying, np.zeros_like(paying)) if len(paying) else None
+    return potentials._replace(configurations=some)
