@@ -230,8 +230,7 @@ def trained(system: System, task: Task, training: List[Rows], seed: int) -> Lang
         path = Path(folder) / "train.spacy"
         DocBin(docs=docs_of(spacy.blank(task.lang), task, training), store_user_data=True).to_disk(path)
         config = config_of(system, str(path))
-        for component in config["components"].values():
-            component["seed"] = seed
+        config.setdefault("training", {})["seed"] = seed
         nlp = load_model_from_config(config, auto_fill=True)
         golds = docs_of(nlp, task, training)
         texts = [Example(blank_of(gold), gold) for gold in golds]

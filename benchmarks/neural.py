@@ -55,7 +55,7 @@ class System(NamedTuple):
 
 
 NOT_ZERO = {"model.emissions.min_count": 2}
-LIKELIHOOD = {**NOT_ZERO, "objective": "log_likelihood", "average": False}
+LIKELIHOOD = {**NOT_ZERO, "objective": "log_likelihood", "update_rule.average": False}
 PATTERNS = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 2, "min_count": 100}
 TAGGERS: Dict[str, System] = {
     "sparse": System("sparse"),

@@ -151,7 +151,7 @@ def config_of(system: System, folder: Path) -> Config:
 
 def built(config: Config, seed: int, guide: Optional[Language] = None) -> Language:
     fix_random_seed(seed)
-    config["components"]["hoseq_tagger"]["seed"] = seed
+    config.setdefault("training", {})["seed"] = seed
     nlp = load_model_from_config(config, auto_fill=True)
     if guide is not None:
         nlp.add_pipe("hoseq_tagger", GUIDE, source=guide, first=True)

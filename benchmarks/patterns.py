@@ -50,7 +50,7 @@ OF_PAPER = {
     ]
 }
 PERCEPTRON = {
-    **{f"{TAGGER}.objective": "perceptron", f"{TAGGER}.average": True},
+    **{f"{TAGGER}.objective": "perceptron"},
     f"{TAGGER}.update_rule": {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1.0},
     **{"training.dropout": 0.0, "training.max_epochs": 10},
     "training.batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 8},  # sentences of an update

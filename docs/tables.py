@@ -147,7 +147,7 @@ def default_name(value: Any) -> str:
         return "required"
     if isinstance(value, dict):
         made_by = [f"`{name}`" for key, name in value.items() if key.startswith("@")]
-        given = {key: v for key, v in value.items() if isinstance(v, (bool, int, float))}
+        given = {key: v for key, v in value.items() if not isinstance(v, dict) and not key.startswith("@")}
         settings = [f"`{key} = {json.dumps(v)}`" for key, v in given.items()]
         return ": ".join([*(made_by or ["`{}`"]), *([", ".join(settings)] if settings else [])])
     return f"`{json.dumps(value)}`"

@@ -100,8 +100,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "of {limit}. Let fewer features overlap (shorter gaps, rarer rules), or raise `max_states`."
     )
     HS039 = (
-        "The decoder {decoder} cannot use general configurations (label sets and gaps), but rules have fired. Use "
-        "`spacy_hoseq.exact_decoder.v1`."
+        "The decoder {decoder} cannot use general configurations (label sets and gaps), but rules have fired."
     )
 
     HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
@@ -154,7 +153,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS065 = '"{label}" is no label of the attribute "{attribute}". Those of spaCy are: {known}.'
     HS066 = 'The extension "{attribute}" holds the value {value} of type {type}; labels must be strings, or empty.'
-    HS067 = 'The setting `{name}` is {value}, which is no {kind}. Use a registered one, such as "{example}".'
+    HS067 = 'The setting `update_rule` is {value}, which is none. Give one such as "spacy_hoseq.adagrad.v1".'
     HS068 = (
         'The pipeline {path} has no component "{name}", so its weights cannot be taken from there. Give a directory '
         "saved by `nlp.to_disk` or `spacy train`, with a component of that name."
@@ -243,8 +242,8 @@ class Errors(JobErrors, metaclass=WithCodes):
         "sizes {sizes}."
     )
     HS099 = (
-        "Scores of label pairs that depend on the text (`transitions` of the model) cannot be used with {decoder}. Use "
-        "`spacy_hoseq.exact_decoder.v1` or `spacy_hoseq.max_marginal_decoder.v1`, without label patterns."
+        "Scores of label pairs that depend on the text (`transitions` of the model) cannot be used with {decoder}. "
+        "Train without one of the two."
     )
 
     HS100 = (

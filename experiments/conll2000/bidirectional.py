@@ -52,7 +52,8 @@ def main(model: Path, test: Path, output: Path) -> None:
         measured = {key: value for key, value in scores.items() if not key.endswith("per_type")}
         measured["sentences"] = [counts(doc, reference) for doc, reference in zip(docs[-1], gold, strict=True)]
         if strategy in EXACT and component.model.attrs["order"] == 1:
-            exact = spacy.load(model, config={"components": {NAME: {"strategy": strategy, "prune": 0.0}}})
+            exact = spacy.load(model, config={"components": {NAME: {"strategy": strategy}}})
+            exact.get_pipe(NAME).prune = 0.0
             measured["changed_by_pruning"] = differences(docs[-1], timed(exact, gold, makes_chunks)[1])
         result["strategies"][strategy] = {**measured, "tokens_per_second": n_tokens / statistics.median(seconds)}
         result["tokens"] = n_tokens

@@ -28,6 +28,7 @@ from spacy_hoseq.decoders.choice import decode_exact
 sys.path.append(str(Path(__file__).parents[1] / "papers"))
 
 from baselines import DualDecomposition  # noqa: E402
+from baselines import decoded as use_decoder  # noqa: E402
 
 ITERATIONS = (1, 10, 50, 200)
 TRAINED = {"order 1": ("exact", 1), "exact": ("exact", 7), "dual decomposition, 10": ("dual_decomposition", 7)}
@@ -48,7 +49,8 @@ def main(
         settings = load_config(config, overrides={"paths.letters": str(data), "training.max_epochs": epochs})
         settings["training"]["dropout"] = 0.0
         tagger = settings["components"]["hoseq_tagger"]
-        tagger.update({**OBJECTIVES["perceptron"], "decoder": {"@misc": f"spacy_hoseq.{decoder}_decoder.v1"}})
+        tagger.update(OBJECTIVES["perceptron"])
+        use_decoder(tagger, decoder)
         frequent = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": order, "min_count": min_count}
         tagger["model"]["patterns"] = frequent if order > 1 else None
         fix_random_seed(settings["system"]["seed"])

@@ -37,7 +37,6 @@ PAPER = {
         *("length[0]", "prefix1[0]", "suffix1[0]"),
     ],
     f"{TAGGER}.objective": "perceptron",
-    f"{TAGGER}.average": True,
     f"{TAGGER}.update_rule": {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1.0},
     "training.dropout": 0.0,
     "training.max_epochs": 10,

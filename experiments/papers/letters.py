@@ -18,7 +18,7 @@ import spacy
 import srsly
 import typer
 from approximate import annealed, belief_propagation, gibbs
-from baselines import DualDecomposition
+from baselines import DualDecomposition, decoded
 from dual import last_labels
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -102,7 +102,7 @@ def trained(learner: Learner, data: Path) -> Tuple[Language, float]:
         settings["training"]["dropout"] = 0.0
     tagger = settings["components"][TAGGER]
     tagger.update(OBJECTIVES[learner.objective])
-    tagger["decoder"] = {"@misc": f"spacy_hoseq.{learner.decoder}_decoder.v1"}
+    decoded(tagger, learner.decoder)
     count = 11 if not learner.words else 5
     frequent = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": learner.order, "min_count": count}
     tagger["model"]["patterns"] = frequent if learner.order > 1 else None

@@ -25,7 +25,7 @@ from ..layers.local.scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
 from .base import SequenceComponent, inspection, register_factory
 from .extensions import write_decisions
-from .initialization import after_earlier_components, batches
+from .initialization import after_earlier_components, batches, seed_of
 from .reading import LabelsAlone, Reading, allowed_labels
 from .strategies import GREEDY, DecidedReading, check_strategy, decided, nothing_decided
 from .targets.chunk_tags import ChunkTags
@@ -43,6 +43,9 @@ train_for = null
 @misc = "spacy_hoseq.templates.v1"
 name = "bidirectional_pos"
 """
+LEARN_RATE = 0.3  # size of the first step of each weight (AdaGrad)
+SPANS_KEY = "chunks"
+NEG_PREFIX = "!"  # "!NN" in the gold annotation means "any label but NN", and counts as unknown
 
 
 class HoseqBidirectionalTagger(SequenceComponent):
@@ -52,21 +55,18 @@ class HoseqBidirectionalTagger(SequenceComponent):
     (str): its name in the pipeline. Settings, which docs/reference/bidirectional.md describes:
 
     strategy (str): how labels are inferred; can be changed at loading.
-    prune (float): leave out labels less probable than this share of the best one.
-    learn_rate (float): size of the first step of each weight (AdaGrad).
     width (float): how far the counts of a feature may differ from the expected ones.
-    n_process (int): processes that train; the result is the same.
     attribute (str): where labels are read and written, without a `representation`.
-    representation (str): labels are tags of chunks; None = labels of tokens.
-    spans_key (str): the span group of chunks.
+    representation (str): labels are tags of chunks, in `doc.spans["chunks"]`; None = labels of
+        tokens.
     overwrite (bool): replace annotation that is already set.
-    neg_prefix (str): "!NN" in the gold annotation means "any label but NN", and counts as unknown.
     save_decisions (bool): keep the order of decisions on the Doc (`doc._.hoseq_decisions`).
-    seed (int): seed of the feature dropout.
     scorer (Callable): the function that scores; None = no score.
 
     RAISES ValueError [HS027, HS040, HS062, HS081, HS092, HS096]: impossible settings.
     """
+
+    prune = 0.01  # labels less probable than this share of the best one are left out
 
     def __init__(
         self,
@@ -75,40 +75,31 @@ class HoseqBidirectionalTagger(SequenceComponent):
         name: str = "hoseq_bidirectional_tagger",
         *,
         strategy: Strategy = "easiest_first",
-        prune: float = 0.01,
-        learn_rate: float = 0.3,
         width: float = 0.5,
-        n_process: int = 1,
         attribute: str = "tag",
         representation: Optional[
             Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]
         ] = None,
-        spans_key: str = "chunks",
         overwrite: bool = False,
-        neg_prefix: str = "!",
         save_decisions: bool = False,
-        seed: int = 0,
         scorer: Optional[Callable] = None,
     ) -> None:
-        check_strategy(strategy, scorer_of(model).order, prune, with_order=save_decisions)
-        in_tokens = TokenLabels(attribute, neg_prefix)
-        target: Target = (
-            in_tokens if representation is None else ChunkTags(spans_key, representation)
-        )
+        check_strategy(strategy, scorer_of(model).order, self.prune, with_order=save_decisions)
+        target: Target = TokenLabels(attribute, NEG_PREFIX)
+        if representation is not None:
+            target = ChunkTags(SPANS_KEY, representation)
         cfg: Dict[str, object] = {
             "strategy": strategy,
-            "prune": prune,
             "attribute": attribute,
             "representation": representation,
-            "spans_key": spans_key,
+            "spans_key": SPANS_KEY,
             "overwrite": overwrite,
-            "neg_prefix": neg_prefix,
             "save_decisions": save_decisions,
             "tag_dictionary": {},
         }
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
-        self._learn_rate = learn_rate
-        shim_of(model).configure(learn_rate=learn_rate, width=width, n_process=n_process, seed=seed)
+        self._width = width
+        self._configure_layer(seed=0)
 
     def initialize(
         self,
@@ -127,6 +118,11 @@ class HoseqBidirectionalTagger(SequenceComponent):
             component.
         """
         self._initialize(get_examples, nlp, labels, tag_dictionary)
+
+    def _configure_layer(self, *, seed: int) -> None:
+        """seed (int): of the feature dropout."""
+        settings = {"learn_rate": LEARN_RATE, "width": self._width, "n_process": 1, "seed": seed}
+        shim_of(self.model).configure(**settings)
 
     @property
     def knows(self) -> str:
@@ -163,7 +159,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
         loss = self._finite(shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop))
         # a token cannot lose more than scores lie apart
-        self._check_size(loss / len(gold), self._learn_rate)
+        self._check_size(loss / len(gold), LEARN_RATE)
         return loss
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> DecidedReading:
@@ -179,7 +175,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
             docs,
             self.cfg["strategy"],
             scorer_of(self.model).order,
-            prune=self.cfg["prune"],
+            prune=self.prune,
             allowed=allowed_labels(docs, self._label_table, self._dictionary, kept),
             name=self.name,
         )
@@ -196,6 +192,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
             write_decisions(doc, self.name, [names[y] for y in ids.tolist()], order, of_tokens)
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+        if nlp is not None:
+            self._configure_layer(seed=seed_of(nlp))
         docs = [eg.predicted for eg in examples]
         gold = list(self._gold_batches(examples))
         versions = [self._in_context(gold)]

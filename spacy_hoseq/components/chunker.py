@@ -17,7 +17,6 @@ from thinc.api import Config
 
 from ..arrays import AnyInts, Floats, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
-from ..decoders.choice import decode_exact
 from ..decoders.problem import Potentials, ranges
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
@@ -93,7 +92,6 @@ class HoseqChunker(StructuredComponent):
 
     objective (str): the loss; only "log_likelihood" trains the probabilities.
     update_rule (UpdateRule): how linear weights follow the gradient.
-    average (bool): predict with the mean of the weights over all updates, else with the last ones.
     representation (str): the tags that stand for chunks: "iob2", "bilou" or "start_end".
     spans_key (str): the span group of chunks.
     annotate_ents (bool): also write chunks to `doc.ents`, and learn from it where a
@@ -102,7 +100,6 @@ class HoseqChunker(StructuredComponent):
     save_marginals (bool): keep the probabilities of tags on the Doc (`doc._.hoseq_marginals`).
     span_threshold (float): choose chunks by their own probabilities; half of the expected F is
         best, such as 0.47. None = the chunks of the best labelling.
-    seed (int): seed of the feature dropout.
     scorer (Callable): the function that scores; None = no score.
 
     RAISES ValueError [HS027, HS060, HS067, HS081, HS084]: impossible settings.
@@ -119,14 +116,12 @@ class HoseqChunker(StructuredComponent):
         *,
         objective: ObjectiveName = "log_likelihood",
         update_rule: UpdateRule,
-        average: bool = True,
         representation: Literal["iob2", "bilou", "start_end"] = "bilou",
         spans_key: str = "chunks",
         annotate_ents: bool = False,
         overwrite: bool = False,
         save_marginals: bool = False,
         span_threshold: Optional[float] = None,
-        seed: int = 0,
         scorer: Optional[Callable] = None,
     ) -> None:
         grammar([], representation)
@@ -135,10 +130,7 @@ class HoseqChunker(StructuredComponent):
             model,
             name,
             objective=objective,
-            decoder=decode_exact,
             update_rule=update_rule,
-            average=average,
-            seed=seed,
             scorer=scorer,
             target=ChunkTags(spans_key, representation, with_entities=annotate_ents),
             cfg={
@@ -298,7 +290,7 @@ make_hoseq_chunker = register_factory(
     "hoseq_chunker",
     {
         "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "update_rule": ADAGRAD,
+        "update_rule": {**ADAGRAD, "average": True},
         "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
     },
     {"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},

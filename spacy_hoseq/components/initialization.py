@@ -76,6 +76,11 @@ def after_earlier_components(
     return words_of(copies)
 
 
+def seed_of(nlp: Language) -> int:
+    """That of a training, by which spaCy draws at random, too."""
+    return nlp.config.interpolate()["training"].get("seed") or 0
+
+
 def earlier_components(nlp: Optional[Language], component: object) -> Iterator[Any]:
     """Those before this one that are enabled, or annotate in training: `spacy train` disables the
     frozen ones in initialization."""

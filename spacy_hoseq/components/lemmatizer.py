@@ -17,7 +17,6 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Labels, Mask
-from ..decoders.choice import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.sequences import WordDocs
 from ..layers.scorer import scorer_of
@@ -48,15 +47,14 @@ nO = null
 @misc = "spacy_hoseq.templates.v1"
 name = "lemmas"
 """
+# if the training text needs more scripts, the rarest are left out: they take time, and fit few
+# new words
+MOST_LABELS = 1500
 
 
 class HoseqLemmatizer(HoseqTagger):
     """Writes the lemma of every token. Settings: those of `HoseqTagger` but `attribute` and
-    `neg_prefix`, and (docs/reference/lemmatizer.md)
-
-    most_labels (int): if the training text needs more scripts, the rarest are left out: they take
-        time, and fit few new words.
-    """
+    `neg_prefix` (docs/reference/lemmatizer.md)."""
 
     no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")
     made_of_labels = (*HoseqTagger.made_of_labels, "candidates", "_known_tokens")
@@ -67,15 +65,11 @@ class HoseqLemmatizer(HoseqTagger):
         vocab: Vocab,
         model: TaggerModel,
         name: str = "hoseq_lemmatizer",
-        *,
-        most_labels: int = 1500,
         **settings: Any,
     ) -> None:
         target = LemmaLabels()
         super().__init__(vocab, model, name, target=target, **settings)
-        self.cfg.update(
-            {"attribute": target.attribute, "neg_prefix": "", "most_labels": most_labels}
-        )
+        self.cfg.update({"attribute": target.attribute, "neg_prefix": ""})
 
     @property
     def limits_words(self) -> bool:
@@ -157,7 +151,7 @@ class HoseqLemmatizer(HoseqTagger):
         frequent = sorted(
             counts, key=lambda label: (-counts[label], not script_named(label).is_whole, label)
         )
-        return sorted(frequent[: self.cfg["most_labels"]])
+        return sorted(frequent[:MOST_LABELS])
 
     def _scripts_in(self, examples: Sequence[Example]) -> Iterator[Tuple[str, str]]:
         """Words of the training text with the scripts that make their lemmas."""
@@ -180,7 +174,7 @@ class HoseqLemmatizer(HoseqTagger):
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
         is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
-        is_plain = labels_alone and self.decoder is decode_exact and any(map(len, docs))
+        is_plain = labels_alone and any(map(len, docs))
         if is_preset or not is_plain or not KnownTokens.serve(self.model):
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
         labels = self._known_tokens.labels(self.model, docs, self._best_of)
@@ -207,7 +201,6 @@ make_hoseq_lemmatizer = register_factory(
     "hoseq_lemmatizer",
     {
         "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
         "update_rule": ADAGRAD,
         "scorer": {"@scorers": "spacy.lemmatizer_scorer.v1"},
     },

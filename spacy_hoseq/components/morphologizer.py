@@ -8,7 +8,6 @@ A tagger whose labels are a part of speech with features, learnt by their parts
 from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
-import numpy as np
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc
@@ -17,7 +16,6 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Floats32, Mask
-from ..decoders.problem import Potentials
 from ..layers.structured import TaggerModel
 from .base import register_factory
 from .morphology.labels import (
@@ -26,7 +24,6 @@ from .morphology.labels import (
     costs_of,
     label_of,
     normalized,
-    unseen_labels,
 )
 from .reading import Reading, together
 from .structured import ADAGRAD
@@ -65,8 +62,6 @@ class HoseqMorphologizer(HoseqTagger):
 
     with_tag (bool): labels also have `token.tag`.
     extend (bool): keep features that are already set, and add the predicted ones.
-    unseen_labels (int): at most this many labels that training never saw can also be predicted
-        (morphology/labels.py).
     overwrite (bool): replace annotation that is already set.
     """
 
@@ -83,7 +78,6 @@ class HoseqMorphologizer(HoseqTagger):
         *,
         with_tag: bool = False,
         extend: bool = False,
-        unseen_labels: int = 0,
         overwrite: bool = True,
         **settings: Any,
     ) -> None:
@@ -95,8 +89,6 @@ class HoseqMorphologizer(HoseqTagger):
                 "neg_prefix": "",
                 "with_tag": with_tag,
                 "extend": extend,
-                "unseen_labels": unseen_labels,
-                "n_seen": None,
             }
         )
 
@@ -104,8 +96,7 @@ class HoseqMorphologizer(HoseqTagger):
     def label_data(self) -> Dict[str, Dict[str, Any]]:  # type: ignore[override]
         """What `spacy init labels` writes and `initialize` takes: features and part of speech of
         each label, as those of spaCy's morphologizer."""
-        seen = self.labels[: self.cfg["n_seen"]]
-        analyses = {label: analysis_of(label) for label in seen}
+        analyses = {label: analysis_of(label) for label in self.labels}
         return {
             MORPH: {label: analysis.morph for label, analysis in analyses.items()},
             POS: {label: PARTS_OF_SPEECH[analysis.pos] for label, analysis in analyses.items()},
@@ -129,7 +120,6 @@ class HoseqMorphologizer(HoseqTagger):
         names: Optional[Sequence[str]] = (
             list(labels[MORPH]) if isinstance(labels, Mapping) else labels
         )
-        names = None if names is None else self._with_unseen(names)
         entries = {
             word: [_label(name) for name in of_word]
             for word, of_word in (tag_dictionary or {}).items()
@@ -158,31 +148,12 @@ class HoseqMorphologizer(HoseqTagger):
             result.append(table.of(of_tokens, least))
         return result
 
-    def _labels_in(self, examples: List[Example]) -> List[str]:
-        return self._with_unseen(super()._labels_in(examples))
-
-    def _with_unseen(self, labels: Sequence[str]) -> List[str]:
-        """And labels that none of these is, at the first initialization."""
-        if not self.cfg["unseen_labels"] or self.model.has_dim("nO"):
-            return list(labels)
-        seen = list(dict.fromkeys([*self.labels, *labels]))
-        self.cfg["n_seen"] = len(seen)
-        return [*seen, *unseen_labels(seen, self.cfg["unseen_labels"])]
-
     def _costs(self) -> Floats32:
         return self._cost_table
 
     @cached_property
     def _cost_table(self) -> Floats32:
         return costs_of(self.labels)
-
-    def _possible(self, potentials: Potentials) -> Potentials:
-        """Without labels that training does not have: it would learn that they are wrong."""
-        n_seen = self.cfg["n_seen"]
-        if n_seen is None or n_seen == len(self.labels):
-            return potentials
-        seen = np.arange(len(self.labels)) < n_seen
-        return potentials.permitting(np.broadcast_to(seen, potentials.scores.shape))
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         settings = {name: bool(self.cfg[name]) for name in ("overwrite", "extend")}
@@ -207,7 +178,6 @@ make_hoseq_morphologizer = register_factory(
     "hoseq_morphologizer",
     {
         "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
         "update_rule": {**ADAGRAD, "learn_rate": 0.01},
         "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
     },

@@ -1,7 +1,7 @@
 """What the components over `spacy_hoseq.HigherOrderTagger.v1` share: they guess and learn from
 potentials."""
 
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, get_args
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -11,7 +11,7 @@ from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
 from ..arrays import Floats32, Labels
-from ..decoders.choice import Decoder
+from ..decoders.choice import decode_exact
 from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
@@ -20,10 +20,10 @@ from ..layers.listening.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..layers.weights.shim import weights_in
-from ..learning.adagrad import Averaging
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .base import SequenceComponent, inspection
+from .initialization import seed_of
 from .listening import ComponentTexts, warn_uncalibrated
 from .saving import OF_CALIBRATION
 from .targets.target import Target, word_examples
@@ -45,12 +45,20 @@ name = "english_pos"
 """
 
 
-ADAGRAD = {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0}
+ADAGRAD = {
+    "@misc": "spacy_hoseq.adagrad.v1",
+    "learn_rate": 0.1,
+    "l1": 0.0,
+    "l2": 0.0,
+    "average": "late",
+}
 
 
 class StructuredComponent(SequenceComponent):
     """A component whose model gives potentials. RAISES ValueError [HS060, HS067]: impossible
     settings."""
+
+    decoder = staticmethod(decode_exact)  # of guesses in training
 
     def __init__(
         self,
@@ -59,29 +67,25 @@ class StructuredComponent(SequenceComponent):
         name: str,
         *,
         objective: str,
-        decoder: Decoder,
         update_rule: UpdateRule,
-        average: Averaging,
-        seed: int,
         scorer: Optional[Callable],
         target: Target,
         cfg: Dict[str, Any],
     ) -> None:
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
-        _check("decoder", decoder, Decoder, "spacy_hoseq.exact_decoder.v1")
-        _check("update_rule", update_rule, UpdateRule, "spacy_hoseq.adagrad.v1")
-        if average not in get_args(Averaging):
-            raise ValueError(
-                Errors.HS061.format(
-                    value=repr(average), expected=", ".join(map(repr, get_args(Averaging)))
-                )
-            )
+        # (spaCy does not check what a registered function returns)
+        if not isinstance(update_rule, UpdateRule):
+            raise ValueError(Errors.HS067.format(value=repr(update_rule)))
         self.objective = objective_named(objective)
-        self.decoder = decoder
         self.objective_name = objective
         self._update_rule = update_rule
-        for i, shim in enumerate(weights_in(model)):
-            shim.configure(update_rule, averaged=average, seed=seed + i)
+        self._configure_layers(seed=0)
+
+    def _configure_layers(self, *, seed: int) -> None:
+        """seed (int): of the feature dropout."""
+        averaged = getattr(self._update_rule, "average", True)
+        for i, shim in enumerate(weights_in(self.model)):
+            shim.configure(self._update_rule, averaged=averaged, seed=seed + i)
 
     @property
     def knows(self) -> str:
@@ -160,6 +164,8 @@ class StructuredComponent(SequenceComponent):
         self.forget_calibration()
         if self.cfg["save_marginals"] and not self.is_calibrated:
             warn_uncalibrated(self, "`save_marginals`")
+        if nlp is not None:
+            self._configure_layers(seed=seed_of(nlp))
         # gold spans that are no chunks are refused now
         texts = ComponentTexts(self, examples, nlp, list(self._gold_sequences(examples)))
         for layer in own_layers(self.model):
@@ -212,12 +218,3 @@ class StructuredComponent(SequenceComponent):
         HS099]."""
         for words in (self._words([doc]) for doc in docs):
             yield words, k_best(self._potentials(words), k) if len(words[0]) else combine([], k)
-
-
-def _check(name: str, value: object, kind: type, example: str) -> None:
-    """Settings are objects made by registered functions; spaCy does not check what such a function
-    returns. RAISES ValueError [HS067]."""
-    if not isinstance(value, kind):
-        raise ValueError(
-            Errors.HS067.format(name=name, value=repr(value), kind=kind.__name__, example=example)
-        )

@@ -17,7 +17,6 @@ from thinc.api import Config
 
 from ..arrays import Labels, Mask
 from ..decoders.answers import best_labels
-from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.keys import label_values
@@ -32,7 +31,6 @@ from ..layers.listening.listener import (
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
-from ..learning.adagrad import Averaging
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
@@ -58,17 +56,13 @@ class HoseqTagger(StructuredComponent):
 
     objective (str): the loss. "perceptron" and "max_margin" decode, "log_likelihood" trains
         probabilities.
-    decoder (Decoder): how labels are found, in prediction and in training.
     update_rule (UpdateRule): how linear weights follow the gradient.
-    average (bool or str): predict with a mean of the weights over all updates; "late" = later ones
-        weigh more.
     attribute (str): where labels are read and written: "tag", "pos", "sent_start", or an extension,
         "_.name".
     overwrite (bool): replace labels that are set already; else they constrain the others.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
     save_marginals (bool): keep the probabilities of all labels on the Doc
         (`doc._.hoseq_marginals`).
-    seed (int): seed of the feature dropout.
     scorer (Callable): the function that scores; None = no score.
 
     target (Target): where labels stand, if that is no attribute.
@@ -85,14 +79,11 @@ class HoseqTagger(StructuredComponent):
         name: str = "hoseq_tagger",
         *,
         objective: ObjectiveName = "max_margin",
-        decoder: Decoder = decode_exact,
         update_rule: UpdateRule,
-        average: Averaging = "late",
         attribute: str = "tag",
         overwrite: bool = False,
         neg_prefix: str = "!",
         save_marginals: bool = False,
-        seed: int = 0,
         scorer: Optional[Callable] = None,
         target: Optional[TokenLabels] = None,
     ) -> None:
@@ -101,10 +92,7 @@ class HoseqTagger(StructuredComponent):
             model,
             name,
             objective=objective,
-            decoder=decoder,
             update_rule=update_rule,
-            average=average,
-            seed=seed,
             scorer=scorer,
             target=TokenLabels(attribute, neg_prefix) if target is None else target,
             cfg={
@@ -252,9 +240,8 @@ class HoseqTagger(StructuredComponent):
 
     def _read_together(self, docs: WordDocs, *, preset: bool) -> Reading:
         potentials = self._possible_labels(docs, preset=preset)
-        exact = self.decoder is decode_exact
-        best = best_labels(potentials) if exact else self.decoder(potentials).labels
-        return Reading(docs, self.target, self._label_table.labels, potentials, best)
+        labels = best_labels(potentials)
+        return Reading(docs, self.target, self._label_table.labels, potentials, labels)
 
     def _parts(self, docs: WordDocs) -> List[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text
@@ -315,15 +302,11 @@ class HoseqTagger(StructuredComponent):
                 listener.receive(upstream)
 
 
+DEFAULTS = {
+    "model": Config().from_str(DEFAULT_MODEL)["model"],
+    "update_rule": ADAGRAD,
+    "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
+}
 make_hoseq_tagger = register_factory(
-    HoseqTagger,
-    "hoseq_tagger",
-    {
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
-        "update_rule": ADAGRAD,
-        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
-    },
-    {"tag_acc": 1.0},
-    assigns=["token.tag"],
+    HoseqTagger, "hoseq_tagger", DEFAULTS, {"tag_acc": 1.0}, assigns=["token.tag"]
 )

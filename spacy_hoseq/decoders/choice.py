@@ -1,13 +1,10 @@
-"""The decoders that a config can choose from: the best label sequence, and the most probable label of
-each token.
-"""
+"""The best label sequence, and the most probable label of each token."""
 
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from .answers import best_labels, posterior
-from .patterns import decode_any_sign
 from .problem import TUNING, Paths, Potentials, Tuning, path_score, score_of_checked
 
 
@@ -42,24 +39,6 @@ def max_marginal(potentials: Potentials) -> Paths:
 
 @runtime_checkable
 class Decoder(Protocol):
-    """From potentials to labels, which `potentials.allowed` permits. Write your own: register a
-    function that returns one in `spacy.registry.misc`."""
+    """From potentials to labels, which `potentials.allowed` permits."""
 
     def __call__(self, potentials: Potentials, /) -> Paths: ...
-
-
-def exact_decoder() -> Decoder:
-    """The best label sequence, by the cheapest exact algorithm for the features at hand
-    (`answers/choose.py`)."""
-    return decode_exact
-
-
-def any_sign_decoder() -> Decoder:
-    """The best label sequence by longest matches, also where weights are not negative
-    (`longest_match.py`)."""
-    return decode_any_sign
-
-
-def max_marginal_decoder() -> Decoder:
-    """The most probable label of each token."""
-    return max_marginal

@@ -47,8 +47,9 @@ def train(nlp, n_updates=15, examples=examples_of, optimizer=None, **settings):
     return losses.get(NAME, 0.0)
 
 
-def trained(n_updates=15, examples=examples_of, drop=0.0, **config):
+def trained(n_updates=15, examples=examples_of, drop=0.0, seed=0, **config):
     nlp = blank(**config)
+    nlp.config["training"]["seed"] = seed
     nlp.config["training"]["score_weights"] = {"tag_acc": 0.4, "spans_chunks_f": 0.3, "spans_phrases_f": 0.3}
     optimizer = nlp.initialize(lambda: examples(nlp))
     train(nlp, n_updates, examples, optimizer, drop=drop)

@@ -12,7 +12,7 @@ from spacy_hoseq.patterns.sources import PatternFeatures
 
 from ..cases import Case
 from ..oracle import score_of
-from .helpers import FREQUENT, TEMPLATES, sparse, tagger_model
+from .helpers import FREQUENT, TEMPLATES, sparse, tagger_model, with_average
 
 NAME, TAGGER = "hoseq_chunker", "hoseq_tagger"
 REPRESENTATIONS = {"iob2": "BBII", "bilou": "UBIL", "start_end": "SBIE"}  # only, first, inner, last
@@ -64,8 +64,10 @@ def blank(model="words", *, name=NAME, tagger=None, **config):
     """A pipeline with a chunker, and the tagger to which it listens; not initialized."""
     nlp = spacy.blank("xx")
     if tagger is not None or (isinstance(model, str) and model in KINDS):
-        nlp.add_pipe(TAGGER, config={"model": tagger_model(), "objective": "log_likelihood", **(tagger or {})})
-    nlp.add_pipe(NAME, name=name, config={"model": MODELS[model] if isinstance(model, str) else model, **config})
+        tagger_config = {"model": tagger_model(), "objective": "log_likelihood", **(tagger or {})}
+        nlp.add_pipe(TAGGER, config=with_average(tagger_config))
+    config = {"model": MODELS[model] if isinstance(model, str) else model, **config}
+    nlp.add_pipe(NAME, name=name, config=with_average(config, True))
     return nlp
 
 
@@ -100,8 +102,9 @@ def train(nlp, n_updates=15, examples=examples_of, optimizer=None, **settings):
     return losses
 
 
-def trained(model="words", n_updates=15, examples=examples_of, drop=0.0, **config):
+def trained(model="words", n_updates=15, examples=examples_of, drop=0.0, seed=0, **config):
     nlp = blank(model, **config)
+    nlp.config["training"]["seed"] = seed
     nlp.config["training"]["score_weights"] = dict.fromkeys(SCORES, 0.25)
     optimizer = nlp.initialize(lambda: examples(nlp))
     train(nlp, n_updates, examples, optimizer, drop=drop)

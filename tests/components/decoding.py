@@ -1,33 +1,6 @@
-"""Every decoder as a config names it, higher-order features with gaps, and a corpus that only these can learn."""
-
-import numpy as np
-from spacy.util import registry
-
-from spacy_hoseq.decoders import Decoder, Paths, path_score
+"""Higher-order features with gaps, and a corpus that only these can learn."""
 
 from .helpers import FREQUENT, sparse, tagger_model
-
-DECODERS = {
-    "exact": {"@misc": "spacy_hoseq.exact_decoder.v1"},
-    "any_sign": {"@misc": "spacy_hoseq.any_sign_decoder.v1"},
-    "max_marginal": {"@misc": "spacy_hoseq.max_marginal_decoder.v1"},
-}
-GREEDY = {"@misc": "tests.greedy_decoder.v1"}
-EXACT = ("exact", "any_sign")
-GENERAL = ("exact", "max_marginal")  # those that know configurations
-
-
-
-@registry.misc(GREEDY["@misc"])
-def greedy_decoder() -> Decoder:
-    """One of our own: the best label at each token, whatever follows."""
-    return greedy
-
-
-def greedy(potentials):
-    labels = potentials.scores.argmax(axis=1).astype(np.int32)
-    return Paths(labels, path_score(potentials, labels))
-
 
 PAIRS = {"@misc": "spacy_hoseq.same_word_pairs.v1", "label_sets": [["N", "V"], ["D"]], "token": {}, "max_distance": 6}
 GAPS = {

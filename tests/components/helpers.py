@@ -27,6 +27,16 @@ RULES = {
 }
 ALL_PATTERNS = {"@misc": "spacy_hoseq.pattern_sources.v1", "*": {"frequent": FREQUENT, "rules": RULES}}
 ADDITIVE = {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1.0}
+ADAGRAD = {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1}
+
+
+def with_average(config, default="late"):
+    """average: a field of the update rule."""
+    average = config.pop("average", default)
+    rule = config.get("update_rule", ADAGRAD)
+    return {**config, "update_rule": {**rule, "average": average} if isinstance(rule, dict) else rule}
+
+
 
 
 def sparse(templates=TEMPLATES, **settings):
@@ -56,7 +66,7 @@ VARIANTS = {
 def blank(variant="max_margin", **config):
     """A pipeline with one tagger, not initialized (of language "xx", which is made fast)."""
     nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger", config={"model": tagger_model(), **VARIANTS[variant], **config})
+    nlp.add_pipe("hoseq_tagger", config=with_average({"model": tagger_model(), **VARIANTS[variant], **config}))
     return nlp
 
 
@@ -81,8 +91,9 @@ def train(nlp, n_updates=10, corpus=CORPUS, drop=0.0, optimizer=None):
     return losses.get("hoseq_tagger", 0.0)
 
 
-def trained(variant="max_margin", n_updates=10, corpus=CORPUS, drop=0.0, **config):
+def trained(variant="max_margin", n_updates=10, corpus=CORPUS, drop=0.0, seed=0, **config):
     nlp = blank(variant, **config)
+    nlp.config["training"]["seed"] = seed
     optimizer = nlp.initialize(lambda: examples_of(nlp, corpus))
     train(nlp, n_updates, corpus, drop, optimizer)
     return nlp

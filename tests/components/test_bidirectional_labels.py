@@ -79,12 +79,6 @@ def test_use_without_initialization():
         tagger_of(nlp).update(examples_of(nlp, [("cat", "N")]))
 
 
-@pytest.mark.filterwarnings("ignore:.*HW010")
-def test_labels_with_negative_prefix_are_the_labels():
-    for prefix, labels in [("!", ("X", "Y")), ("", ("!X", "!Y", "X"))]:
-        assert tagger_of(trained(0, of([("a b c", "X !Y !X")]), neg_prefix=prefix)).labels == labels
-
-
 def test_given_labels_keep_their_order():
     nlp = blank()
     tagger_of(nlp).add_label("N")

@@ -55,11 +55,7 @@ def test_default_settings():
 @pytest.mark.parametrize(
     "settings, code",
     [
-        ({"prune": -0.1}, "HS027"),
-        ({"prune": 1.5, "strategy": "left_to_right"}, "HS027"),
-        ({"learn_rate": 0.0}, "HS040"),
         ({"width": -1.0}, "HS040"),
-        ({"n_process": 0}, "HS040"),
         ({"attribute": "dep"}, "HS062"),
         ({"save_decisions": True, "strategy": "left_to_right"}, "HS096"),
         ({"save_decisions": True, "strategy": "full_bidirectional"}, "HS096"),

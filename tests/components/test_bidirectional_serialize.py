@@ -16,11 +16,6 @@ from .bidirectional_helpers import (
     NAME,
     STRATEGIES,
     blank,
-    chunked_doc,
-    chunked_examples,
-    chunker,
-    chunks_of,
-    chunks_on,
     local,
     predicted,
     ready,
@@ -141,14 +136,13 @@ def test_settings_are_those_of_the_config(tmp_path):
         nlp = changed(strategy=strategy)
         assert tagger_of(nlp).cfg["strategy"] == strategy
         assert all_tags(nlp) == all_tags(ready(2, strategy))
-    assert tagger_of(changed(prune=1.0)).cfg["prune"] == 1.0
     doc = changed(save_decisions=True)("the cat")
     assert sorted(doc._.hoseq_decisions[NAME]["order"].tolist()) == [1, 2]
     with pytest.raises(ValueError, match=r"\[HS096\]"):
         changed(save_decisions=True, strategy="left_to_right")
-    other = blank(neg_prefix="?", overwrite=True, learn_rate=0.3)
+    other = blank(overwrite=True)
     tagger_of(other).from_bytes(tagger_of(ready()).to_bytes())
-    assert (tagger_of(other).cfg["neg_prefix"], tagger_of(other).cfg["overwrite"]) == ("?", True)
+    assert tagger_of(other).cfg["overwrite"]
 
 
 def test_loading_into_a_component_in_use():
@@ -166,40 +160,6 @@ def test_training_of_a_loaded_model_goes_on():
     assert predicted(nlp) == gold()
     train(nlp, 30, lambda nlp: examples_of(nlp, new))
     assert predicted(nlp, CORPUS) == gold() and tagger_of(nlp).labels == LABELS
-
-
-def test_chunker_from_disk(tmp_path):
-    nlp = chunker("start_end", spans_key="phrases", examples=phrases)
-    nlp.to_disk(tmp_path)
-    text = "the old dog sees a cat ."
-    assert chunks_on(spacy.load(tmp_path)(text), "phrases") == [(0, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")]
-    moved = spacy.load(tmp_path, config={f"components.{NAME}.spans_key": "chunks"})
-    assert chunks_of(moved, text) == [(0, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")]
-    assert "phrases" not in tagger_of(moved)(chunked_doc(moved, text)).spans
-
-
-def phrases(nlp):
-    return chunked_examples(nlp, key="phrases")
-
-
-def test_config_round_trip():
-    config = {"strategy": "right_to_left", "prune": 0.5, "learn_rate": 0.2, "width": 0.3, "n_process": 2, "seed": 7,
-              "attribute": "pos", "overwrite": True, "neg_prefix": "~", "representation": "ioe1", "spans_key": "x",
-              "model": local(order=1, min_count=2, train_for=["right_to_left"])}  # fmt: skip
-    nlp = blank(**config)
-    text = nlp.config.interpolate().to_str()
-    fresh = spacy.util.load_model_from_config(spacy.util.Config().from_str(text), auto_fill=False, validate=True)
-    assert fresh.config.to_str() == text
-    assert contains(fresh.get_pipe_config(NAME), config)
-    assert tagger_of(fresh).cfg == tagger_of(nlp).cfg
-    assert tagger_of(nlp).cfg["representation"] == "ioe1" and tagger_of(nlp).model.attrs["order"] == 1
-
-
-def contains(settings, expected):
-    return all(
-        contains(settings[key], value) if isinstance(value, dict) else settings[key] == value
-        for key, value in expected.items()
-    )
 
 
 def test_empty_pipe_can_be_saved():
@@ -266,7 +226,7 @@ def test_labels_that_cannot_be(damaged, change):
     assert_refused(damaged)
 
 
-@pytest.mark.parametrize("change", [{"strategy": "nonsense"}, {"prune": "x"}, {"representation": "iob3"}, {"new": 1}])
+@pytest.mark.parametrize("change", [{"strategy": "nonsense"}, {"representation": "iob3"}, {"new": 1}])
 def test_settings_that_are_not_read(damaged, change):
     path = damaged / NAME / "cfg"
     srsly.write_json(path, {**srsly.read_json(path), **change})

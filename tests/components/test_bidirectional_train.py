@@ -146,7 +146,7 @@ def test_commands(tagged, tmp_path):
 
     run("init", "fill-config", tmp_path / "config.cfg", tmp_path / "filled.cfg")
     filled = spacy.util.load_config(tmp_path / "filled.cfg")["components"][NAME]
-    assert (filled["strategy"], filled["prune"], filled["model"]["order"]) == ("easiest_first", 0.01, 2)
+    assert (filled["strategy"], filled["model"]["order"]) == ("easiest_first", 2)
     assert "Config is valid" in run("debug", "config", tmp_path / "filled.cfg")
     run("init", "labels", tmp_path / "filled.cfg", tmp_path / "labels")
     labels = {"@readers": "spacy.read_labels.v1", "path": str(tmp_path / "labels" / f"{NAME}.json")}

@@ -6,7 +6,7 @@ from spacy.training import Example
 
 from spacy_hoseq.scorers import chunk_score
 
-from .bidirectional_helpers import chunked_doc, chunked_examples, chunker, tagger_of
+from .bidirectional_helpers import chunked_doc
 
 NLP = spacy.blank("xx")
 SCORER = spacy.registry.scorers.get("spacy_hoseq.chunk_scorer.v1")()
@@ -60,11 +60,3 @@ def test_other_tokens():
     reference = chunked_doc(NLP, "ab c", [(0, 1, "NP"), (1, 2, "VP")], spaces=[False, False])
     guessed = chunked_doc(NLP, "a b c", [(0, 2, "NP"), (2, 3, "VP")], spaces=[False] * 3)
     assert chunk_score([Example(guessed, reference)])["spans_chunks_f"] == 1
-
-
-def test_key_of_the_component():
-    nlp = chunker(examples=lambda nlp: chunked_examples(nlp, key="phrases"), spans_key="phrases")
-    scores = tagger_of(nlp).score(
-        Example(tagger_of(nlp)(eg.predicted), eg.reference) for eg in chunked_examples(nlp, key="phrases")
-    )
-    assert scores["spans_phrases_f"] == 1 and set(scores["spans_phrases_per_type"]) == {"NP", "VP"}

@@ -181,17 +181,6 @@ def test_takes_the_place_of_spacys():
     assert spacy.blank("xx").get_factory_meta(NAME).assigns == ["token.lemma"]
 
 
-def test_most_labels(recwarn):
-    """The rarest scripts are left out, whole forms last; words that need them count as not annotated."""
-    nlp = tiny.trained(most_labels=4)
-    pipe = nlp.get_pipe(NAME)
-    assert pipe.labels == ("keep *>*", "lower *>*", "lower *ies>*y", "lower *s>*")
-    ids = pipe.gold_ids(tiny.examples_of(nlp))
-    words = [word for line in tiny.CORPUS for word in tiny.rows_of(line)[0]]
-    assert [word for word, label_id in zip(words, ids.tolist(), strict=True) if label_id < 0] == ["saw", "went"]
-    assert not recwarn.list
-
-
 def test_dictionary_of_scripts_that_do_not_fit():
     """Of a word for which it has no other, the scripts that fit are candidates, as without an entry."""
     nlp = tiny.blank()

@@ -5,16 +5,64 @@ A hundred changes of each component, 300 with `--all`, 3,000 with `--slow`.
 
 import copy
 import json
+import warnings
 
 import numpy as np
 import pytest
 import srsly
 
+from . import bidirectional_helpers as bidirectional
 from . import chunker_helpers as chunks
 from . import helpers as tags
-from .saved import NAMES, components, pipelines, said, trained_pipelines
 
 LEAVES = [None, True, 0, 1, -1, 255, 2**31, 2**63, 0.5, "", "x", "bilou", "iob2", "N", b"", b"\x00", [], {}, ["N"]]
+
+
+NAMES = ["hoseq_tagger", "upstream_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker"]
+TEXTS = [*(text for text, _ in tags.CORPUS), *chunks.TEXTS, "the unseen Zebra runs", "cat"]
+
+
+def pipelines(make):
+    """One with each of the components. make: of a module of helpers, what makes a pipeline: "blank" or "trained"."""
+    return {
+        "hoseq_tagger": getattr(tags, make)("frequent", save_marginals=True),
+        "hoseq_bidirectional_tagger": getattr(bidirectional, make)(
+            model=bidirectional.local(order=1), save_decisions=True
+        ),
+        "hoseq_chunker": getattr(chunks, make)("joint", save_marginals=True, tagger={"save_marginals": True}),
+    }
+
+
+def trained_pipelines():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\[HW003\]")  # marginals of a margin
+        return pipelines("trained")
+
+
+def components(nlps):
+    """By the folder they are saved in."""
+    upstream = nlps["hoseq_chunker"].get_pipe("hoseq_tagger")
+    return {**{name: nlp.get_pipe(name) for name, nlp in nlps.items()}, "upstream_tagger": upstream}
+
+
+def said(nlps):
+    """What the pipelines say of each text: labels, chunks, and all their numbers, which JSON keeps to the last bit."""
+    return {name: [_of(doc) for doc in nlp.pipe(_docs(nlp))] for name, nlp in nlps.items()}
+
+
+def _docs(nlp):
+    return [tags.doc_of(nlp, text) for text in TEXTS]
+
+
+def _of(doc):
+    found = {"words": [token.text for token in doc], "tags": [token.tag_ for token in doc]}
+    if "chunks" in doc.spans:
+        found["chunks"] = [[span.start, span.end, span.label_] for span in doc.spans["chunks"]]
+        found["scores"] = doc.spans["chunks"].attrs["scores"].tolist()
+    for extension in ("hoseq_marginals", "hoseq_decisions"):
+        for name, kept in (doc._.get(extension) or {} if doc.has_extension(extension) else {}).items():
+            found[f"{extension} {name}"] = {key: np.asarray(value).tolist() for key, value in kept.items()}
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,7 @@ class Kind(NamedTuple):
 
 def bidirectional(strategy: str) -> Kind:
     greedy = strategy in ("easiest_first", "easiest_last")
-    config = {"strategy": strategy, "model": LOCAL, "width": 0.05, "prune": 0.1}
+    config = {"strategy": strategy, "model": LOCAL, "width": 0.05}
     keeps = ("save_decisions", "hoseq_decisions") if greedy else ("", "")
     column = GREEDY if greedy else NOT_GREEDY
     return Kind(strategy, "hoseq_bidirectional_tagger", config, ("tag_acc", 0.6), "tag", *keeps, column)

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import choose, pattern_sums
-from spacy_hoseq.decoders.choice import decode_exact, exact_decoder
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
 from .. import oracle
@@ -32,7 +32,7 @@ class TestExact(DecoderContract):
     """Weights are not negative; those of any sign are below."""
 
     def decode(self, case, tuning=TUNING):
-        return exact_decoder()(case.potentials(), tuning=tuning)
+        return decode_exact(case.potentials(), tuning=tuning)
 
 
 @given(case=cases(signed=True, configurations=3, max_sequences=5))

@@ -3,5 +3,6 @@
 from .algorithm_1 import algorithm_1
 from .beam import BeamSearch
 from .dual_decomposition import DualDecomposition
+from .tagger import decoded
 
-__all__ = ["BeamSearch", "DualDecomposition", "algorithm_1"]
+__all__ = ["BeamSearch", "DualDecomposition", "algorithm_1", "decoded"]

@@ -217,16 +217,6 @@ def test_existing_span_groups():
     assert chunks_on(tagger_of(over)(chunked_doc(over, text, [(0, 7, "ODD")]))) == chunks
 
 
-def test_another_key():
-    examples = [lambda nlp: chunked_examples(nlp, key="phrases")]
-    nlp = chunker(examples=examples[0], spans_key="phrases")
-    for text, chunks in CHUNKED:
-        doc = tagger_of(nlp)(chunked_doc(nlp, text))
-        assert chunks_on(doc, "phrases") == chunks and list(doc.spans) == ["phrases"]
-    docs = list(tagger_of(nlp).pipe([chunked_doc(nlp, ""), chunked_doc(nlp, "dogs")]))
-    assert [chunks_on(doc, "phrases") for doc in docs] == [[], [(0, 1, "NP")]]
-
-
 def test_preset_tags_do_not_matter_for_chunks():
     nlp = chunker(attribute="tag")
     text, chunks = CHUNKED[0]

@@ -9,7 +9,7 @@ import spacy
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.layers.weights.shim import weights_of
 
-from ..decoding import DECODERS, SKIP_CORPUS, SKIP_PAIRS, SKIP_RULE, SPANS, skip_settings
+from ..decoding import SKIP_CORPUS, SKIP_PAIRS, SKIP_RULE, SPANS, skip_settings
 from ..helpers import (
     LABELS,
     blank,
@@ -34,12 +34,11 @@ def weights(nlp):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["exact", "max_marginal"])
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("patterns", [SKIP_PAIRS, SKIP_RULE], ids=["pairs", "rule"])
 @pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
-def test_only_the_skip_chain_can_tell(objective, patterns, nonnegative, name):
-    settings = skip_settings(patterns, objective=objective, decoder=DECODERS[name])
+def test_only_the_skip_chain_can_tell(objective, patterns, nonnegative):
+    settings = skip_settings(patterns, objective=objective)
     settings["model"]["nonnegative"] = nonnegative
     nlp = trained(corpus=SKIP_CORPUS, n_updates=40, **settings)
     assert predicted(nlp, SKIP_CORPUS) == gold(SKIP_CORPUS)

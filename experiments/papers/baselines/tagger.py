@@ -1,0 +1,44 @@
+"""`decoded_tagger`: a `hoseq_tagger` that learns and labels with a decoder of its own.
+
+[components.hoseq_tagger]
+factory = "decoded_tagger"
+
+[components.hoseq_tagger.decoder]
+@misc = "spacy_hoseq.dual_decomposition_decoder.v1"
+"""
+
+from typing import Any
+
+from spacy.vocab import Vocab
+
+from spacy_hoseq.components import HoseqTagger, Reading
+from spacy_hoseq.components.base import register_factory
+from spacy_hoseq.components.tagger import DEFAULTS
+from spacy_hoseq.decoders import Decoder
+from spacy_hoseq.layers.structured import TaggerModel
+
+
+class DecodedTagger(HoseqTagger):
+    """decoder (Decoder): how labels are found, in prediction and in training. Else as `HoseqTagger`."""
+
+    def __init__(
+        self, vocab: Vocab, model: TaggerModel, name: str = "decoded_tagger", *, decoder: Decoder, **settings: Any
+    ) -> None:
+        super().__init__(vocab, model, name, **settings)
+        self.decoder = decoder
+
+    def _read_together(self, docs: Any, *, preset: bool) -> Reading:
+        potentials = self._possible_labels(docs, preset=preset)
+        return Reading(docs, self.target, self.tags, potentials, self.decoder(potentials).labels)
+
+
+decoder = {"@misc": "spacy_hoseq.beam_decoder.v1"}
+make_decoded_tagger = register_factory(
+    DecodedTagger, "decoded_tagger", {**DEFAULTS, "decoder": decoder}, {"tag_acc": 1.0}, assigns=["token.tag"]
+)
+
+
+def decoded(settings: dict[str, Any], name: str) -> None:
+    """Let a tagger of a config use a decoder. name: as registered, without prefix and version; "exact" = as it is."""
+    if name != "exact":
+        settings.update(factory="decoded_tagger", decoder={"@misc": f"spacy_hoseq.{name}_decoder.v1"})
