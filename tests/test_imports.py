@@ -29,8 +29,7 @@ PERMITTED = {
     "decoders": {"numpy", "arrays", "errors"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
     "patterns": {
-        "numpy", "spacy", "decoders", "features.sequences", "features.word_types", "arrays", "errors", "kept",
-        "lazy_names",
+        "numpy", "spacy", "decoders", "features", "arrays", "errors", "kept", "lazy_names",
     },
     "layers": {
         "numpy", "thinc", "srsly", "spacy.tokens",

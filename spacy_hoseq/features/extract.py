@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
-from ..kept import Kept
 from .attributes import (
     TABLES_OF_DOCS,
     check_attribute,
@@ -19,10 +18,9 @@ from .attributes import (
 )
 from .index import Index
 from .keys import AFTER, BEFORE, TemplateKeys, row_keys
-from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon, WordAttributes, lexicon_of
+from .lexicon import MAX_WORD_TYPES, TYPE_AFTER, TYPE_BEFORE, WordAttributes
 from .sequences import vocab_of, words_and_lengths
 from .templates import Part, Template
-from .word_types import MAX_WORD_TYPES
 
 NOTHING = np.zeros((0, 0), np.uint64)
 
@@ -84,18 +82,17 @@ class FeatureExtractor:
         )
         for name in names:
             check_attribute(name)
-        self._lexical = [name for name in names if lexical_attribute(name)]
-        self.contextual = [name for name in names if not lexical_attribute(name)]
+        lexical = {name: lexical_attribute(name) for name in names}
+        self._lexical = [name for name, attribute in lexical.items() if attribute is not None]
+        self.contextual = [name for name, attribute in lexical.items() if attribute is None]
         self.reach = max((abs(p.offset) for t in templates for p in t.parts), default=0)
-        self._attributes = WordAttributes(self._lexical)
-        self._most_types = most_types
-        self._lexicon: Kept[Lexicon] = Kept()
+        self._words = WordAttributes([a for a in lexical.values() if a is not None], most_types)
         self.of_one_word: Dict[int, List[int]] = {}  # place of the word -> templates about it alone
         self.of_more: List[int] = []  # all other templates
         for k, template in enumerate(self.templates):
             offsets = {part.offset for part in template.parts}
-            lexical = not any(part.attribute in self.contextual for part in template.parts)
-            if lexical and len(offsets) == 1:
+            is_lexical = not any(part.attribute in self.contextual for part in template.parts)
+            if is_lexical and len(offsets) == 1:
                 self.of_one_word.setdefault(offsets.pop(), []).append(k)
             else:
                 self.of_more.append(k)
@@ -116,7 +113,7 @@ class FeatureExtractor:
     def tables(self) -> List[str]:
         """Names of the vocabulary's tables on which the features depend."""
         of_docs = {TABLES_OF_DOCS[name] for name in self.contextual if name in TABLES_OF_DOCS}
-        return sorted({*self._attributes.tables, *of_docs})
+        return sorted({*self._words.tables, *of_docs})
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
@@ -132,9 +129,7 @@ class FeatureExtractor:
             no_types = np.zeros(0, np.int32)
             rows = np.zeros(len(self._lexical), np.intp)
             return Columns(0, lengths, positions, no_types, object(), NOTHING, rows, NOTHING)
-        vocab = vocab_of(docs)
-        lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
-        words = lexicon.of(vocab, self._attributes, orths, self._most_types)
+        words = self._words.of(vocab_of(docs), orths)
         types = laid_apart(words.types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
         columns = Columns(
             len(orths), lengths, positions, types, words.numbering, words.table, words.rows, NOTHING
@@ -213,8 +208,7 @@ class FeatureExtractor:
 
     def forget_words(self) -> None:
         """Drop all cached word types (at the end of a memory zone)."""
-        if self._lexicon.latest is not None:
-            self._lexicon.latest.clear()
+        self._words.forget_words()
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_makers": {}}

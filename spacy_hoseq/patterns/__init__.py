@@ -15,7 +15,6 @@ HOMES = {
     "PatternSource": "sources",
     "PatternSources": "sources",
     "RulePatterns": "rules",
-    "SameStringPairs": "same_string",
     "SameWordPairs": "same_word",
     "fired_rules": "sources",
 }

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..errors import Errors
-from .sources import EVERYWHERE, FiredRules, PatternFeatures, fired_rules
+from ..decoders.problem import Pattern
+from .sources import EVERYWHERE, NOTHING_FIRED, FiredRules, PatternFeatures, check_number
 
 MAX_ORDER = 20
+GAP = np.full(1, -1, np.int32)  # between sequences; as an unknown label, in no pattern
 
 
 class FrequentTransitions:
@@ -27,39 +28,22 @@ class FrequentTransitions:
     n_rules = 0
 
     def __init__(self, max_order: int = 3, min_count: int = 10) -> None:
-        if not 2 <= max_order <= MAX_ORDER:
-            raise ValueError(
-                Errors.HS033.format(name="max_order", value=max_order, expected=f"2 to {MAX_ORDER}")
-            )
-        if min_count < 1:
-            raise ValueError(
-                Errors.HS033.format(name="min_count", value=min_count, expected="1 or more")
-            )
+        check_number("max_order", max_order, 2, MAX_ORDER)
+        check_number("min_count", min_count, 1)
         self.max_order = max_order
         self.min_count = min_count
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
-        gap = np.full(1, -1, np.int32)
-        flat = (
-            np.concatenate([part for sequence in sequences for part in (sequence, gap)])
-            if sequences
-            else gap
-        )
-        patterns = []
-        for length in range(3, self.max_order + 2):
-            windows = (
-                np.lib.stride_tricks.sliding_window_view(flat, length)
-                if len(flat) >= length
-                else flat[:0, None]
-            )
-            windows = windows[(windows >= 0).all(axis=1)]  # none across sequences or unknown labels
-            if not len(windows):
-                break
+        flat = np.concatenate([GAP, *(part for sequence in sequences for part in (sequence, GAP))])
+        patterns: List[Pattern] = []
+        for length in range(3, min(self.max_order + 1, len(flat)) + 1):
+            windows = np.lib.stride_tricks.sliding_window_view(flat, length)
+            windows = windows[(windows >= 0).all(axis=1)]
             strings, counts = np.unique(windows, axis=0, return_counts=True)
-            patterns += [tuple(p) for p in strings[counts >= self.min_count].tolist()]
+            patterns += map(tuple, strings[counts >= self.min_count].tolist())
         n = len(patterns)
         return PatternFeatures(patterns, np.arange(n), np.full(n, EVERYWHERE, np.intp))
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """These patterns have no rules."""
-        return fired_rules(np.zeros(0, np.intp), np.zeros(0, np.intp))
+        return NOTHING_FIRED

@@ -28,30 +28,36 @@ import json
 import math
 from functools import partial
 from hashlib import sha256
-from typing import Any, Dict, FrozenSet, List, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.matcher import Matcher
-from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..arrays import Ints
 from ..decoders.problem import Pattern, ranges
-from ..errors import Errors
-from ..features.sequences import sentence_starts
 from ..kept import Kept
-from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
+from .same_word import problem_of_tokens
+from .sources import (
+    ConfigurationFeatures,
+    FiredRules,
+    PatternFeatures,
+    joined_matches,
+    refused,
+    sequences_of,
+)
 from .word_rules import WordRules, looks_at_words
 
 MAX_VARIABLES = 2  # L^3 patterns for one rule would be too many for the trie
 MAX_EXPANDED = 64  # label sequences up to which a rule with label sets is written out in the trie
 ANY = "*"
 NEEDED = frozenset(["name", "tokens", "labels"])
-MEANT = frozenset(["tokens", "labels", "tied", "optional"])
-POSSIBLE = NEEDED | {"tied", "optional", "note", "example", "count"}
+SETTLED = {"tied": True, "optional": False}  # unless the rule says otherwise
+POSSIBLE = NEEDED | {*SETTLED, "note", "example", "count"}
 
+Rule = Dict[str, Any]
 LabelSet = FrozenSet[int]
 
 
@@ -64,23 +70,20 @@ class RulePatterns:
     RAISES ValueError [HS034]: a rule that cannot work, by name.
     """
 
-    def __init__(self, rules: List[Dict[str, Any]]) -> None:
+    def __init__(self, rules: List[Rule]) -> None:
         for number, rule in enumerate(rules):
-            _check_rule(rule)
+            check_rule(rule)
             if rule in rules[:number]:
-                raise ValueError(
-                    Errors.HS034.format(rule=rule["name"], problem="it is given twice")
-                )
+                raise refused(rule["name"], "it is given twice")
         self.rules = rules
-        self._matcher: Kept[Matcher] = Kept()  # which belongs to a vocabulary
-        self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
-        self._spanning = {number for number, rule in enumerate(rules) if not _is_contiguous(rule)}
+        self._is_spanning = [not _is_contiguous(rule) for rule in rules]
         of_words = [number for number, rule in enumerate(rules) if looks_at_words(rule["tokens"])]
+        self._word_rules = WordRules([rules[number]["tokens"] for number in of_words])
         self._of_words = np.array(of_words, np.intp)
-        self._word_rules = (
-            WordRules([rules[number]["tokens"] for number in of_words]) if of_words else None
-        )
-        self._others = sorted(set(range(len(rules))) - set(of_words))
+        n_words = [len(rule["tokens"]) for rule in rules]
+        self._sizes = np.array(n_words, np.intp) * np.array(self._is_spanning, bool)
+        self._others = sorted({*range(len(rules))} - {*of_words})
+        self._matcher: Kept[Matcher] = Kept()  # of the others, which belongs to a vocabulary
 
     @property
     def n_rules(self) -> int:
@@ -88,211 +91,170 @@ class RulePatterns:
 
     def digest(self) -> str:
         """Of what the rules match and what they say of labels, in their order."""
-        settled = {"tied": True, "optional": False}
-        said = [
-            {**settled, **{key: rule[key] for key in MEANT & set(rule)}} for rule in self.rules
-        ]
+        meant = {"tokens", "labels", *SETTLED}
+        said = [{**SETTLED, **{key: rule[key] for key in meant & set(rule)}} for rule in self.rules]
         return sha256(json.dumps(said, sort_keys=True, default=repr).encode("ascii")).hexdigest()
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a rule names a label that the component does not have."""
         ids = {label: i for i, label in enumerate(labels)}
         patterns: List[Pattern] = []
-        weight_of: List[int] = []
-        rule_of: List[int] = []
-        spanning: List[Tuple[List[LabelSet], int, int]] = []  # label sets, weight, rule
+        owners: List[Tuple[int, int]] = []  # weight and rule of each
+        spanning: List[List[LabelSet]] = []
+        spanning_owners: List[Tuple[int, int]] = []
         n_weights = 0
         for number, rule in enumerate(self.rules):
             instances = _instances(rule, ids)
             tied = rule.get("tied", True)
             for i, sets in enumerate(instances):
-                weight = n_weights + (0 if tied else i)
-                if number not in self._spanning:
-                    expanded = list(itertools.product(*map(sorted, sets)))
-                    patterns += expanded
-                    weight_of += [weight] * len(expanded)
-                    rule_of += [number] * len(expanded)
+                owner = n_weights + (0 if tied else i), number
+                if self._is_spanning[number]:
+                    spanning.append(sets)
+                    spanning_owners.append(owner)
                 else:
-                    spanning.append((sets, weight, number))
+                    expanded = [*itertools.product(*map(sorted, sets))]
+                    patterns += expanded
+                    owners += [owner] * len(expanded)
             n_weights += min(1, len(instances)) if tied else len(instances)
-        configurations = _configurations(spanning, len(labels)) if spanning else None
-        return PatternFeatures(
-            patterns, np.array(weight_of, np.intp), np.array(rule_of, np.intp), configurations
+        configurations = (
+            _configurations(spanning, spanning_owners, len(labels)) if spanning else None
         )
+        return PatternFeatures(patterns, *_columns(owners), configurations)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches that lie within one sequence, each rule at most once at a token."""
-        parts = []
-        if self._word_rules is not None:
-            parts.append(self._fire_word_rules(self._word_rules, docs))
-        if self._others or not parts:
-            parts.append(self._fire_others(docs))
-        return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def _fire_word_rules(self, word_rules: WordRules, docs: Sequence[Doc]) -> FiredRules:
-        tokens, numbers = word_rules.fire(docs)
+        tokens, numbers = self._word_rules.fire(docs)
         rules = self._of_words[numbers]
-        n_words = np.array(
-            [len(rule["tokens"]) if i in self._spanning else 0 for i, rule in enumerate(self.rules)]
-        )
-        sizes = n_words[rules]
-        return FiredRules(tokens, rules, sizes, ranges(np.zeros_like(sizes), sizes))
+        sizes = self._sizes[rules]
+        of_words = FiredRules(tokens, rules, sizes, ranges(np.zeros_like(sizes), sizes))
+        return joined_matches([of_words, self._fire_others(docs)])
 
     def _fire_others(self, docs: Sequence[Doc]) -> FiredRules:
+        """By spaCy's `Matcher`, sentence by sentence: a longest match must not reach beyond."""
         tokens: List[int] = []
         rules: List[int] = []
         sizes: List[int] = []
         slots: List[int] = []
-        start = 0
-        for doc in docs:
-            for key, first, end, alignment in sorted(
-                self._matches(doc, np.flatnonzero(sentence_starts(doc)))
-            ):
-                number = self._number_of[key]
-                tokens.append(start + end - 1)
-                rules.append(number)
-                spans = number in self._spanning
-                sizes.append(end - first if spans else 0)
-                slots += alignment if spans else []
-            start += len(doc)
+        for before, doc, start, end in sequences_of(docs) if self._others else ():
+            matcher = self._matcher.of((doc.vocab,), partial(self._make_matcher, doc.vocab))
+            part = doc if end - start == len(doc) else doc[start:end]
+            slots_of: Dict[Tuple[int, int, int], List[int]] = {}
+            matches: List[Any] = matcher(part, with_alignments=True)
+            for key, first, stop, alignment in matches:
+                slots_of[int(doc.vocab.strings[key]), first, stop] = list(alignment)
+            for (rule, first, stop), alignment in sorted(slots_of.items()):
+                tokens.append(before + start + stop - 1)
+                rules.append(rule)
+                sizes.append(stop - first if self._is_spanning[rule] else 0)
+                slots += alignment if self._is_spanning[rule] else []
         return FiredRules(*(np.array(column, np.intp) for column in (tokens, rules, sizes, slots)))
 
-    def _matches(self, doc: Doc, starts: Ints) -> List[Tuple[int, int, int, List[int]]]:
-        """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's
-        sequences."""
-        if not self._others or not len(doc):
-            return []
-        make = partial(_matcher, self.rules, self._others, doc.vocab)
-        matcher = self._matcher.of((doc.vocab,), make)
-        slots_of: Dict[Tuple[int, int, int], List[int]] = {}
-        ends = [*starts[1:].tolist(), len(doc)]
-        for start, end in zip(
-            starts.tolist(), ends, strict=True
-        ):  # a longest match must not reach beyond
-            part = doc if len(starts) == 1 else doc[start:end]
-            matches: List[Any] = matcher(part, with_alignments=True)
-            for key, first, stop, slots in matches:
-                slots_of[key, start + first, start + stop] = list(slots)
-        return [(*match, slots) for match, slots in slots_of.items()]
+    def _make_matcher(self, vocab: Vocab) -> Matcher:
+        matcher = Matcher(vocab)
+        for number in self._others:
+            tokens = self.rules[number]["tokens"]
+            matcher.add(str(number), [tokens], greedy="LONGEST" if _operators(tokens) else None)
+        return matcher
 
     def forget_words(self) -> None:
         """Drop what is remembered of words (at the end of a memory zone)."""
-        if self._word_rules is not None:
-            self._word_rules.forget_words()
+        self._word_rules.forget_words()
 
 
-def _matcher(rules: List[Dict[str, Any]], numbers: List[int], vocab: Vocab) -> Matcher:
-    matcher = Matcher(vocab)
-    for number in numbers:
-        rule = rules[number]
-        matcher.add(
-            str(number), [rule["tokens"]], greedy="LONGEST" if _has_operators(rule) else None
-        )
-    return matcher
+def _operators(tokens: List[Dict[str, Any]]) -> List[Any]:
+    return [value for token in tokens for key, value in token.items() if key.upper() == "OP"]
 
 
-def _has_operators(rule: Dict[str, Any]) -> bool:
-    return any(key.upper() == "OP" for token in rule["tokens"] for key in token)
-
-
-def _is_contiguous(rule: Dict[str, Any]) -> bool:
+def _is_contiguous(rule: Rule) -> bool:
     """Whether the rule is written out as label patterns."""
-    sizes = [len(label) if isinstance(label, list) else 1 for label in rule["labels"]]
+    n_sequences = math.prod(len(_names(label)) for label in rule["labels"])
     return (
-        not _has_operators(rule) and ANY not in rule["labels"] and math.prod(sizes) <= MAX_EXPANDED
+        not _operators(rule["tokens"]) and ANY not in rule["labels"] and n_sequences <= MAX_EXPANDED
     )
 
 
-def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> "List[List[LabelSet]]":
+def _names(label: Any) -> List[str]:
+    return label if isinstance(label, list) else [label]
+
+
+def _variables(rule: Rule) -> List[str]:
+    alone = [label for label in rule["labels"] if isinstance(label, str)]
+    return [*dict.fromkeys(label for label in alone if label[:1] == "?")]
+
+
+def _instances(rule: Rule, ids: Dict[str, int]) -> List[List[LabelSet]]:
     """The label sets of the rule's tokens, for each value of its variables."""
-    for label in _names(rule):
-        if label not in ids and rule.get("optional", False):
-            return []
-        if label not in ids:
-            raise ValueError(
-                Errors.HS034.format(rule=rule["name"], problem=f'the label "{label}" is unknown')
-            )
     variables = _variables(rule)
+    named = [label for label in rule["labels"] if label != ANY and label not in variables]
+    unknown = [name for label in named for name in _names(label) if name not in ids]
+    if unknown and rule.get("optional", False):
+        return []
+    if unknown:
+        raise refused(rule["name"], f'the label "{unknown[0]}" is unknown')
     result = []
     for values in itertools.product(range(len(ids)), repeat=len(variables)):
-        assigned = dict(zip(variables, values, strict=True))
-        sets: List[LabelSet] = []
-        for label in rule["labels"]:
-            if isinstance(label, list):
-                sets.append(frozenset(ids[name] for name in label))
-            elif label == ANY:
-                sets.append(frozenset(ids.values()))
-            else:
-                sets.append(frozenset([assigned[label] if label in assigned else ids[label]]))
-        result.append(sets)
+        known = {**ids, **dict(zip(variables, values, strict=True))}
+        result.append(
+            [
+                frozenset(ids.values())
+                if label == ANY
+                else frozenset(known[n] for n in _names(label))
+                for label in rule["labels"]
+            ]
+        )
     return result
 
 
-def _names(rule: Dict[str, Any]) -> List[str]:
-    """Labels that the rule names."""
-    alone = [
-        label
-        for label in rule["labels"]
-        if isinstance(label, str) and label != ANY and label[0] != "?"
-    ]
-    return alone + [name for label in rule["labels"] if isinstance(label, list) for name in label]
-
-
-def _variables(rule: Dict[str, Any]) -> List[str]:
-    return list(
-        dict.fromkeys(
-            label for label in rule["labels"] if isinstance(label, str) and label[:1] == "?"
-        )
-    )
-
-
 def _configurations(
-    spanning: "List[Tuple[List[LabelSet], int, int]]", n_labels: int
+    spanning: List[List[LabelSet]], owners: List[Tuple[int, int]], n_labels: int
 ) -> ConfigurationFeatures:
-    distinct = {
-        labels: row
-        for row, labels in enumerate(dict.fromkeys(s for sets, _, _ in spanning for s in sets))
-    }
-    table = np.zeros((len(distinct), n_labels), bool)
-    for labels, row in distinct.items():
+    row_of = {labels: row for row, labels in enumerate(dict.fromkeys(itertools.chain(*spanning)))}
+    table = np.zeros((len(row_of), n_labels), bool)
+    for labels, row in row_of.items():
         table[row, list(labels)] = True
-    slots = np.array([distinct[s] for sets, _, _ in spanning for s in sets], np.intp)
-    n_slots = np.array([len(sets) for sets, _, _ in spanning], np.intp)
-    weight_of, rule_of = (np.array([entry[i] for entry in spanning], np.intp) for i in (1, 2))
-    return ConfigurationFeatures(table, slots, n_slots, weight_of, rule_of)
+    slots = np.array([row_of[labels] for sets in spanning for labels in sets], np.intp)
+    n_slots = np.array([len(sets) for sets in spanning], np.intp)
+    return ConfigurationFeatures(table, slots, n_slots, *_columns(owners))
 
 
-def _check_rule(rule: Any) -> None:
-    problem = None
-    name = rule.get("name", "?") if isinstance(rule, dict) else repr(rule)
-    if not isinstance(rule, dict) or not NEEDED <= set(rule) <= POSSIBLE:
-        others = ", ".join(f'"{key}"' for key in sorted(POSSIBLE - NEEDED))
-        problem = f'a rule has the keys "name", "tokens", "labels" and, if wanted, {others}'
-    elif not isinstance(rule["tokens"], list) or not all(
-        isinstance(token, dict) for token in rule["tokens"]
-    ):
-        problem = f'"tokens" must be a list of Matcher token patterns (dictionaries), got {rule["tokens"]!r}'
-    elif not isinstance(rule["labels"], list) or not all(map(_is_description, rule["labels"])):
-        problem = f'"labels" must be a list of strings, or of lists of strings, none empty, got {rule["labels"]!r}'
-    elif len(rule["labels"]) < 2:
-        problem = "a rule needs at least two labels"
-    elif len(rule["tokens"]) != len(rule["labels"]):
-        problem = f"{len(rule['tokens'])} tokens but {len(rule['labels'])} labels; each token needs one label"
-    elif len(_variables(rule)) > MAX_VARIABLES:
-        problem = f"at most {MAX_VARIABLES} different variables are possible"
-    elif any(
-        token.get(key) == "!" for token in rule["tokens"] for key in token if key.upper() == "OP"
-    ):
-        problem = '"OP": "!" matches no token and so can have no label'
-    else:
-        try:
-            Matcher(Vocab(), validate=True).add("rule", [rule["tokens"]])
-        except Exception as error:  # a token pattern that spaCy cannot read
-            problem = str(error)
+def _columns(owners: List[Tuple[int, int]]) -> Tuple[Ints, Ints]:
+    """Weights and rules, each (n,)."""
+    weights, rules = np.array(owners, np.intp).reshape(-1, 2).T.copy()
+    return weights, rules
+
+
+def check_rule(rule: Any) -> None:
+    """RAISES ValueError [HS034]."""
+    problem = next((problem for is_wrong, problem in _problems(rule) if is_wrong), "")
     if problem:
-        raise ValueError(Errors.HS034.format(rule=name, problem=problem))
+        raise refused(rule.get("name", "?") if isinstance(rule, dict) else repr(rule), problem)
+
+
+def _problems(rule: Any) -> Iterator[Tuple[bool, str]]:
+    """What can be wrong, and whether it is; each is asked if nothing before it is wrong."""
+    others = ", ".join(f'"{key}"' for key in sorted(POSSIBLE - NEEDED))
+    is_rule = isinstance(rule, dict) and NEEDED <= set(rule) <= POSSIBLE
+    yield not is_rule, f'a rule has the keys "name", "tokens", "labels" and, if wanted, {others}'
+    tokens = rule["tokens"]
+    labels = rule["labels"]
+    yield (
+        not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens),
+        f'"tokens" must be a list of Matcher token patterns (dictionaries), got {tokens!r}',
+    )
+    yield (
+        not isinstance(labels, list) or not all(map(_is_description, labels)),
+        f'"labels" must be a list of strings, or of lists of strings, none empty, got {labels!r}',
+    )
+    yield len(labels) < 2, "a rule needs at least two labels"
+    yield (
+        len(tokens) != len(labels),
+        f"{len(tokens)} tokens but {len(labels)} labels; each token needs one label",
+    )
+    n_variables = len(_variables(rule))
+    yield n_variables > MAX_VARIABLES, f"at most {MAX_VARIABLES} different variables are possible"
+    yield "!" in _operators(tokens), '"OP": "!" matches no token and so can have no label'
+    yield True, problem_of_tokens(tokens)
 
 
 def _is_description(label: Any) -> bool:
-    names = label if isinstance(label, list) else [label]
-    return bool(names) and all(isinstance(name, str) and name for name in names)
+    return bool(label) and all(isinstance(name, str) and name for name in _names(label))

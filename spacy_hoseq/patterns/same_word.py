@@ -1,7 +1,7 @@
 """Skip-chain features: two mentions of one word are likely to have similar labels (Sutton &
 McCallum 2004)."""
 
-from typing import Any, Dict, List, Sequence, Set
+from typing import Any, Dict, List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,17 @@ from spacy.matcher import Matcher
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..errors import Errors
-from ..features.sequences import sentence_starts
 from ..kept import Kept
-from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
+from .sources import (
+    NONE,
+    ConfigurationFeatures,
+    FiredRules,
+    PatternFeatures,
+    refused,
+    sequences_of,
+)
+
+NAME = "same_word_pairs"
 
 
 class SameWordPairs:
@@ -36,15 +43,12 @@ class SameWordPairs:
         self, label_sets: List[List[str]], token: Dict[str, Any], max_distance: int = 20
     ) -> None:
         if not label_sets or not all(label_sets):
-            raise ValueError(
-                _message("`label_sets` needs at least one set of labels, none of them empty")
-            )
+            raise refused(NAME, "`label_sets` needs at least one set of labels, none of them empty")
         if max_distance < 1:
-            raise ValueError(_message(f"`max_distance` must be at least 1, got {max_distance}"))
-        try:
-            Matcher(Vocab(), validate=True).add("word", [[token]])
-        except Exception as error:  # a description that spaCy cannot read
-            raise ValueError(_message(str(error))) from error
+            raise refused(NAME, f"`max_distance` must be at least 1, got {max_distance}")
+        problem = problem_of_tokens([token])
+        if problem:
+            raise refused(NAME, problem)
         self.label_sets = label_sets
         self.token = token
         self.max_distance = max_distance
@@ -54,52 +58,47 @@ class SameWordPairs:
         """RAISES ValueError [HS034]: a label that the component does not have."""
         unknown = sorted({name for names in self.label_sets for name in names} - set(labels))
         if unknown:
-            raise ValueError(_message(f'the label "{unknown[0]}" is unknown'))
-        named = [[label in names for label in labels] for names in self.label_sets]
-        sets = np.array([*named, [True] * len(labels)], bool)
+            raise refused(NAME, f'the label "{unknown[0]}" is unknown')
         n = len(self.label_sets)
-        anything = np.full(n, n)
-        slots = np.stack([np.arange(n), anything, np.arange(n)], axis=1).reshape(
-            -1
-        )  # mention, gap, mention
+        sets = [[label in names for label in labels] for names in (*self.label_sets, labels)]
         number = np.arange(n)
-        spanning = ConfigurationFeatures(sets, slots, np.full(n, 3), number, np.zeros(n, np.intp))
-        return PatternFeatures([], np.zeros(0, np.intp), np.zeros(0, np.intp), spanning)
+        slots = np.column_stack([number, np.full(n, n), number])  # mention, gap, mention
+        spanning = ConfigurationFeatures(
+            np.array(sets), slots.reshape(-1), np.full(n, 3), number, np.zeros(n, np.intp)
+        )
+        return PatternFeatures([], NONE, NONE, spanning)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         tokens: List[int] = []
         sizes: List[int] = []
-        start = 0
-        for doc in docs:
-            sequence = np.cumsum(sentence_starts(doc))
+        slots: List[int] = []
+        for before, doc, start, end in sequences_of(docs):
             seen: Dict[int, int] = {}  # word -> its last mention
-            for i in sorted(self._mentions(doc)):
-                before = seen.get(doc[i].orth)
-                if (
-                    before is not None
-                    and i - before <= self.max_distance
-                    and sequence[before] == sequence[i]
-                ):
-                    tokens.append(start + i)
-                    sizes.append(i - before + 1)
+            matches = self._matcher_of(doc.vocab)(doc[start:end])
+            for place in sorted({first for _, first, _ in matches}):
+                i = start + place
+                distance = i - seen.get(doc[i].orth, -self.max_distance - 1)
                 seen[doc[i].orth] = i
-            start += len(doc)
-        size = np.array(sizes, np.intp)
-        slots = np.ones(size.sum(), np.intp)
-        ends = np.cumsum(size)
-        slots[ends - size] = 0
-        slots[ends - 1] = 2
-        return FiredRules(np.array(tokens, np.intp), np.zeros(len(tokens), np.intp), size, slots)
+                if distance <= self.max_distance:
+                    tokens.append(before + i)
+                    sizes.append(distance + 1)
+                    slots += [0, *[1] * (distance - 1), 2]
+        arrays = [np.array(values, np.intp) for values in (tokens, sizes, slots)]
+        return FiredRules(arrays[0], np.zeros(len(tokens), np.intp), arrays[1], arrays[2])
 
-    def _mentions(self, doc: Doc) -> Set[int]:
+    def _matcher_of(self, vocab: Vocab) -> Matcher:
         def make() -> Matcher:
-            matcher = Matcher(doc.vocab)
+            matcher = Matcher(vocab)
             matcher.add("word", [[self.token]])
             return matcher
 
-        matcher = self._matcher.of((doc.vocab,), make)
-        return {first for _, first, _ in matcher(doc)}
+        return self._matcher.of((vocab,), make)
 
 
-def _message(problem: str) -> str:
-    return Errors.HS034.format(rule="same_word_pairs", problem=problem)
+def problem_of_tokens(tokens: List[Dict[str, Any]]) -> str:
+    """Why spaCy's `Matcher` cannot read descriptions of tokens; "" = it can."""
+    try:
+        Matcher(Vocab(), validate=True).add("rule", [tokens])
+    except Exception as error:
+        return str(error)
+    return ""

@@ -6,9 +6,11 @@ Doc; features may share a weight ("tied"). Features with label sets and gaps are
 (Qian et al. 2009, section 2).
 """
 
+from itertools import pairwise
 from typing import (
     Any,
     Dict,
+    Iterator,
     List,
     NamedTuple,
     Optional,
@@ -25,8 +27,10 @@ from spacy.tokens import Doc
 from ..arrays import Ints, Mask
 from ..decoders.problem import Pattern, check_pattern, ranges
 from ..errors import Errors
+from ..features.sequences import sentence_starts
 
 EVERYWHERE = -1  # rule number of features without an observation test
+NONE = np.zeros(0, np.intp)
 
 
 class FiredRules(NamedTuple):
@@ -47,7 +51,10 @@ class FiredRules(NamedTuple):
 
 def fired_rules(tokens: Ints, rules: Ints) -> FiredRules:
     """Matches of rules that have one token for each label. tokens, rules (M,)."""
-    return FiredRules(tokens, rules, np.zeros(len(tokens), np.intp), np.zeros(0, np.intp))
+    return FiredRules(tokens, rules, np.zeros(len(tokens), np.intp), NONE)
+
+
+NOTHING_FIRED = fired_rules(NONE, NONE)
 
 
 class ConfigurationFeatures(NamedTuple):
@@ -70,23 +77,15 @@ class ConfigurationFeatures(NamedTuple):
 
         RAISES ValueError [HS058]: a rule has more slots than the features were defined with.
         """
-        order = np.argsort(self.rule_of, kind="stable")
         spans = np.flatnonzero(fired.sizes)
-        first = np.searchsorted(self.rule_of[order], fired.rules[spans], side="left")
-        counts = np.searchsorted(self.rule_of[order], fired.rules[spans], side="right") - first
-        features = order[ranges(first, counts)]
-        match = np.repeat(spans, counts)
+        features, which = _features_of(self.rule_of, fired.rules[spans])
+        match = spans[which]
         sizes = fired.sizes[match]
         slots = fired.slots[ranges((np.cumsum(fired.sizes) - fired.sizes)[match], sizes)]
         if (slots >= np.repeat(self.n_slots[features], sizes)).any():
             raise ValueError(Errors.HS058)
         first_slots = np.repeat((np.cumsum(self.n_slots) - self.n_slots)[features], sizes)
         return features, fired.tokens[match] - sizes + 1, sizes, self.slots[first_slots + slots]
-
-
-def no_configurations(n_labels: int) -> ConfigurationFeatures:
-    nothing = np.zeros(0, np.intp)
-    return ConfigurationFeatures(np.zeros((0, n_labels), bool), nothing, nothing, nothing, nothing)
 
 
 class PatternFeatures(NamedTuple):
@@ -106,31 +105,21 @@ class PatternFeatures(NamedTuple):
 
     @property
     def n_weights(self) -> int:
-        spanning = (
-            -1
-            if self.configurations is None
-            else int(self.configurations.weight_of.max(initial=-1))
-        )
-        return max(int(self.weight_of.max(initial=-1)), spanning) + 1
+        spanning = NONE if self.configurations is None else self.configurations.weight_of
+        return int(max(self.weight_of.max(initial=-1), spanning.max(initial=-1))) + 1
 
     @property
     def n_rules(self) -> int:
         """As many as are named."""
-        spanning = (
-            -1 if self.configurations is None else int(self.configurations.rule_of.max(initial=-1))
-        )
-        return max(int(self.rule_of.max(initial=-1)), spanning) + 1
+        spanning = NONE if self.configurations is None else self.configurations.rule_of
+        return int(max(self.rule_of.max(initial=-1), spanning.max(initial=-1))) + 1
 
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
         """From fired rules to fired label patterns. RETURNS features (M,), their last tokens
         (M,)."""
-        order = np.argsort(self.rule_of, kind="stable")
-        rules = np.append(self.rule_of[order], np.iinfo(np.intp).max)  # (no rule has this number)
-        sizes = np.searchsorted(rules, rules, side="right") - np.arange(len(rules))
-        first = np.searchsorted(rules, fired.rules, side="left")
-        counts = np.where(rules.take(first) == fired.rules, sizes.take(first), 0)
-        counts[fired.sizes > 0] = 0
-        return order[ranges(first, counts)], np.repeat(fired.tokens, counts)
+        matches = np.flatnonzero(fired.sizes == 0)
+        features, which = _features_of(self.rule_of, fired.rules[matches])
+        return features, fired.tokens[matches[which]]
 
     def without(self, weights: Mask) -> "PatternFeatures":
         """Without the label patterns of the marked weights; weights and rules keep their numbers.
@@ -143,41 +132,44 @@ class PatternFeatures(NamedTuple):
 
     def to_arrays(self) -> Dict[str, Any]:
         """For the model file."""
-        labels = np.array([y for p in self.patterns for y in p], np.int32)
-        lengths = np.array([len(p) for p in self.patterns], np.int32)
-        weights = self.weight_of.astype(np.int32)
-        rules = self.rule_of.astype(np.int32)
-        arrays: Dict[str, Any] = {
-            "labels": labels,
-            "lengths": lengths,
-            "weight_of": weights,
-            "rule_of": rules,
+        numbers = {
+            "labels": np.array([y for p in self.patterns for y in p]),
+            "lengths": np.array([len(p) for p in self.patterns]),
+            "weight_of": self.weight_of,
+            "rule_of": self.rule_of,
         }
+        arrays: Dict[str, Any] = {}
         if self.configurations is not None:
-            sets, *numbers = self.configurations
+            sets, *others = self.configurations
+            numbers.update(zip(_CONFIGURATION_ARRAYS, others, strict=True))
             arrays["sets"] = sets.astype(np.uint8)
-            arrays.update(
-                zip(_CONFIGURATION_ARRAYS, (n.astype(np.int32) for n in numbers), strict=True)
-            )
-        return arrays
+        return arrays | {name: array.astype(np.int32) for name, array in numbers.items()}
 
     @classmethod
     def from_arrays(cls, arrays: Dict[str, Any]) -> "PatternFeatures":
-        ends = np.cumsum(arrays["lengths"])
-        patterns = (
-            [tuple(part.tolist()) for part in np.split(arrays["labels"], ends[:-1])]
-            if len(ends)
-            else []
-        )
+        ends = np.cumsum(arrays["lengths"]).tolist()
+        labels = arrays["labels"].tolist()
+        patterns = [tuple(labels[start:end]) for start, end in pairwise([0, *ends])]
+        weight_of, rule_of = (arrays[name].astype(np.intp) for name in ("weight_of", "rule_of"))
         configurations = None
         if "sets" in arrays:
             numbers = [arrays[name].astype(np.intp) for name in _CONFIGURATION_ARRAYS]
             configurations = ConfigurationFeatures(arrays["sets"].astype(bool), *numbers)
-        weight_of = arrays["weight_of"].astype(np.intp)
-        return cls(patterns, weight_of, arrays["rule_of"].astype(np.intp), configurations)
+        return cls(patterns, weight_of, rule_of, configurations)
 
 
 _CONFIGURATION_ARRAYS = ("slots", "n_slots", "configuration_weight_of", "configuration_rule_of")
+
+
+def _features_of(rule_of: Ints, rules: Ints) -> Tuple[Ints, Ints]:
+    """Features of fired rules, rule by rule. rule_of (F,): of each feature. rules (M,). RETURNS
+    features (N,), and the place of the rule of each in `rules` (N,)."""
+    order = np.argsort(rule_of, kind="stable")
+    ordered = np.append(rule_of[order], np.iinfo(np.intp).max)  # (no rule has this number)
+    sizes = np.searchsorted(ordered, ordered, side="right") - np.arange(len(ordered))
+    first = np.searchsorted(ordered, rules)
+    counts = np.where(ordered.take(first) == rules, sizes.take(first), 0)
+    return order[ranges(first, counts)], np.repeat(np.arange(len(rules)), counts)
 
 
 @runtime_checkable
@@ -211,19 +203,19 @@ class PatternSources:
         for source in sources:
             check_source(source)
         self.sources = sources
-        self._n_rules = [source.n_rules for source in sources]
+        self._first_rules = np.cumsum([0, *(source.n_rules for source in sources)]).tolist()
 
     @property
     def n_rules(self) -> int:
-        return sum(self._n_rules)
+        return int(self._first_rules[-1])
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         patterns: List[Pattern] = []
-        weights = [np.zeros(0, np.intp)]
-        rules = [np.zeros(0, np.intp)]
-        spanning = [no_configurations(len(labels))]
-        n_weights = n_rules = n_sets = 0
-        for source, n in zip(self.sources, self._n_rules, strict=True):
+        weights = [NONE]
+        rules = [NONE]
+        spanning = [ConfigurationFeatures(np.zeros((0, len(labels)), bool), NONE, NONE, NONE, NONE)]
+        n_weights = n_sets = 0
+        for source, n_rules in zip(self.sources, self._first_rules, strict=False):
             part = source.define(labels, sequences)
             patterns += part.patterns
             weights.append(part.weight_of + n_weights)
@@ -234,21 +226,20 @@ class PatternSources:
                 spanning.append(ConfigurationFeatures(sets, *moved))
                 n_sets += len(sets)
             n_weights += part.n_weights
-            n_rules += n
         joined = ConfigurationFeatures(*map(np.concatenate, zip(*spanning, strict=True)))
-        configurations = joined if len(joined.rule_of) else None
         return PatternFeatures(
-            patterns, np.concatenate(weights), np.concatenate(rules), configurations
+            patterns,
+            np.concatenate(weights),
+            np.concatenate(rules),
+            joined if len(joined.rule_of) else None,
         )
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        parts = [fired_rules(np.zeros(0, np.intp), np.zeros(0, np.intp))]
-        n_rules = 0
-        for source, n in zip(self.sources, self._n_rules, strict=True):
+        parts = [NOTHING_FIRED]
+        for source, n_rules in zip(self.sources, self._first_rules, strict=False):
             part = source.fire(docs)
             parts.append(part._replace(rules=part.rules + n_rules))
-            n_rules += n
-        return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
+        return joined_matches(parts)
 
     def see(self, docs: Sequence[Doc]) -> None:
         """For those sources that count words."""
@@ -265,10 +256,26 @@ class PatternSources:
         return [asked(source, "digest") for source in self.sources]
 
 
+def joined_matches(parts: Sequence[FiredRules]) -> FiredRules:
+    """Matches of several sources, at least one."""
+    return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
+
+
 def asked(source: Optional[PatternSource], name: str, *given: Any) -> Any:
     """The answer of a method that not every source has; without it None."""
     method = getattr(source, name, None)
     return None if method is None else method(*given)
+
+
+def sequences_of(docs: Sequence[Doc]) -> Iterator[Tuple[int, Doc, int, int]]:
+    """Each sequence of some Docs: tokens of the Docs before, its Doc, and its first token and end
+    there."""
+    before = 0
+    for doc in docs:
+        starts = np.flatnonzero(sentence_starts(doc)).tolist()
+        for start, end in pairwise([*starts, len(doc)]):
+            yield before, doc, start, end
+        before += len(doc)
 
 
 def check_source(source: Any) -> None:
@@ -288,15 +295,29 @@ def check_features(
     """
     longest = max(map(len, sequences), default=0)
     seen = set()
-    for pattern, rule in zip(features.patterns, features.rule_of.tolist(), strict=True):
+    for feature in zip(features.patterns, features.rule_of.tolist(), strict=True):
+        pattern, _ = feature
         check_pattern(pattern, len(labels))
-        name = "pattern " + "-".join(labels[y] for y in pattern)
-        if (pattern, rule) in seen:
+        problem = ""
+        if feature in seen:
             problem = (
                 "is given twice for the same rule. Give it once, or tie the weights of two rules"
             )
-            raise ValueError(Errors.HS037.format(feature=name, problem=problem))
-        if sequences and len(pattern) > longest:
+        elif sequences and len(pattern) > longest:
             problem = f"has {len(pattern)} labels, more than any of the training sequences (at most {longest})"
+        if problem:
+            name = "pattern " + "-".join(labels[y] for y in pattern)
             raise ValueError(Errors.HS037.format(feature=name, problem=problem))
-        seen.add((pattern, rule))
+        seen.add(feature)
+
+
+def check_number(name: str, value: int, least: int, most: Optional[int] = None) -> None:
+    """A setting of a source. RAISES ValueError [HS033]: it is not from `least` to `most`."""
+    if value < least or (most is not None and value > most):
+        expected = f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(Errors.HS033.format(name=name, value=value, expected=expected))
+
+
+def refused(rule: str, problem: str) -> ValueError:
+    """[HS034]: what is wrong with a rule, or with the settings of a source."""
+    return ValueError(Errors.HS034.format(rule=rule, problem=problem))

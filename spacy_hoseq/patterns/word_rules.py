@@ -20,8 +20,10 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..arrays import Ints, Keys, Mask
+from ..features.attributes import Attribute
+from ..features.lexicon import WordAttributes
 from ..features.sequences import vocab_of, words_and_lengths
-from ..features.word_types import MAX_WORD_TYPES, WordTypes
+from .sources import NONE
 
 TESTS = frozenset([
     "orth", "text", "lower", "length", "shape", "is_alpha", "is_ascii", "is_digit", "is_lower", "is_upper", "is_title",
@@ -39,72 +41,73 @@ def looks_at_words(tokens: List[Description]) -> bool:
 
 
 class WordRules:
-    """tokens: descriptions of each rule's words, oldest first; at least one rule, of at least one
-    word.
-    most_types (int): word types that are remembered."""
+    """tokens: descriptions of each rule's words, oldest first, at least one word each.
 
-    def __init__(self, tokens: List[List[Description]], most_types: int = MAX_WORD_TYPES) -> None:
-        self._n_rules = len(tokens)
-        self._longest = max(map(len, tokens))
-        self._n_words = -(-self._n_rules // BITS)  # machine words for the bits of all rules
-        shorter = np.zeros(
-            (self._longest, self._n_words * BITS), bool
-        )  # (m, R): rules of at most j words
-        self._tests: List[
-            Tuple[Description, Mask]
-        ] = []  # each test, and the bits (m, R) it decides
+    Words that pass the same tests have one class, which is an attribute of word types: `_accepts` has
+    the bits of each class.
+    """
+
+    def __init__(self, tokens: List[List[Description]]) -> None:
+        self._longest = max(map(len, tokens), default=0)
+        n_bits = BITS * -(-len(tokens) // BITS)
+        shorter = np.zeros((self._longest, n_bits), bool)  # rules of at most j words
+        self._tests: List[Description] = []
+        self._bits: List[Mask] = []  # (longest, n_bits): that each test decides
         for rule, descriptions in enumerate(tokens):
             shorter[len(descriptions) :, rule] = True
             for j, description in enumerate(reversed(descriptions)):
-                self._bits_of(description)[j, rule] = True
-        self._shorter = _pack(shorter)  # (m, W)
-        nothing = np.zeros((0, self._longest * self._n_words), np.uint64)
-        self._types = WordTypes(self._accepts, nothing, most_types)
-
-    def _bits_of(self, description: Description) -> Mask:
-        for known, bits in self._tests:
-            if known == description:
-                return bits
-        self._tests.append((description, np.zeros((self._longest, self._n_words * BITS), bool)))
-        return self._tests[-1][1]
+                if description not in self._tests:
+                    self._tests.append(description)
+                    self._bits.append(np.zeros_like(shorter))
+                self._bits[self._tests.index(description)][j, rule] = True
+        self._shorter = _pack(shorter)
+        self._class_of: Dict[bytes, int] = {}  # tests that are passed -> class
+        # (longest, classes, machine words)
+        self._accepts = np.zeros((self._longest, 0, n_bits // BITS), np.uint64)
+        self._words = WordAttributes([Attribute(self._classes, "lexemes")])
 
     def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
         """RETURNS last tokens (M,), counted over all docs, and rules (M,), in the order of tokens,
         then rules."""
         orths, lengths = words_and_lengths(docs)
-        if not len(orths):
-            return np.zeros(0, np.intp), np.zeros(0, np.intp)
-        types, table, _ = self._types.of(vocab_of(docs), orths)
-        accepts = table[types].reshape(len(orths), self._longest, self._n_words)
-        place = np.arange(len(orths)) - np.repeat(
-            np.cumsum(lengths) - lengths, lengths
-        )  # (N,) in its sequence
-        matched = accepts[:, 0].copy()  # (N, W)
+        if not len(orths) or not self._tests:
+            return NONE, NONE
+        values = self._words.of(vocab_of(docs), orths)
+        classes = values.table[values.rows[0]].take(values.types).astype(np.intp)
+        accepts = self._accepts
+        # (N,) in its sequence
+        place = np.arange(len(orths)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        matched = accepts[0].take(classes, axis=0)  # (N, machine words)
         for j in range(1, self._longest):
-            before = np.where((place[j:] >= j)[:, None], accepts[:-j, j], self._shorter[j])
-            matched[j:] &= before
+            before = accepts[j].take(classes[:-j], axis=0)
+            matched[j:] &= np.where((place[j:] >= j)[:, None], before, self._shorter[j])
             matched[:j] &= self._shorter[j]
         tokens = np.flatnonzero(matched.any(axis=1))
-        rows, rules = np.divmod(np.flatnonzero(_unpack(matched[tokens])), BITS * self._n_words)
+        rows, rules = np.nonzero(_unpack(matched[tokens]))
         return tokens[rows], rules
 
     def forget_words(self) -> None:
-        """Drop what is remembered of word types."""
-        self._types.clear()
+        self._words.forget_words()
 
-    def _accepts(self, vocab: Vocab, orths: List[int]) -> Keys:
-        """RETURNS (len(orths), m * W): `accepts` of word types."""
+    def _classes(self, words: Sequence[Any]) -> List[int]:
+        vocab: Vocab = words[0].vocab
         matcher = Matcher(vocab)
-        for number, (description, _) in enumerate(self._tests):
+        for number, description in enumerate(self._tests):
             matcher.add(str(number), [[description]])
-        doc = Doc(vocab, words=[vocab.strings[orth] for orth in orths])
-        passed = np.zeros((len(orths), len(self._tests)), bool)
-        for key, word, _ in matcher(doc):
+        passed = np.zeros((len(words), len(self._tests)), bool)
+        for key, word, _ in matcher(Doc(vocab, words=[word.text for word in words])):
             passed[word, int(vocab.strings[key])] = True
-        result = np.broadcast_to(self._shorter, (len(orths), *self._shorter.shape)).copy()
-        for (_, bits), words in zip(self._tests, passed.T, strict=True):
-            result[words] |= _pack(bits)
-        return result.reshape(len(orths), -1)
+        return [self._class(tests) for tests in passed]
+
+    def _class(self, passed: Mask) -> int:
+        """passed (tests,)."""
+        name = passed.tobytes()
+        if name not in self._class_of:
+            bits = np.any([np.zeros_like(self._bits[0]), *np.array(self._bits)[passed]], axis=0)
+            accepts = self._shorter | _pack(bits)
+            self._class_of[name] = self._accepts.shape[1]
+            self._accepts = np.concatenate([self._accepts, accepts[:, None]], axis=1)
+        return self._class_of[name]
 
 
 def _pack(bits: Mask) -> Keys:

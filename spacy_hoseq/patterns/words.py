@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import AnyInts, Floats, Ints, Keys
-from ..errors import Errors
 from ..features.sequences import words_and_lengths
-from .sources import FiredRules, PatternFeatures, fired_rules
+from .sources import FiredRules, PatternFeatures, check_number, fired_rules
 
 MAX_ORDER = 8
 BITS = 28  # of a rule's number: a word is taken for one of 1,000 others once in 270,000 words
@@ -42,15 +41,10 @@ class WordPatterns:
     def __init__(
         self, min_order: int = 1, max_order: int = 2, min_count: int = 5, most: int = 1000
     ) -> None:
-        for name, value, least, largest in (
-            ("min_order", min_order, 1, MAX_ORDER),
-            ("max_order", max_order, min_order, MAX_ORDER),
-            ("min_count", min_count, 1, None),
-            ("most", most, 1, None),
-        ):
-            if value < least or (largest is not None and value > largest):
-                expected = f"{least} or more" if largest is None else f"{least} to {largest}"
-                raise ValueError(Errors.HS033.format(name=name, value=value, expected=expected))
+        check_number("min_order", min_order, 1, MAX_ORDER)
+        check_number("max_order", max_order, min_order, MAX_ORDER)
+        check_number("min_count", min_count, 1)
+        check_number("most", most, 1)
         self.min_order = min_order
         self.max_order = max_order
         self.min_count = min_count

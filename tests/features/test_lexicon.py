@@ -11,7 +11,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features.attributes import ATTRIBUTES, register_attribute
+from spacy_hoseq.features.attributes import ATTRIBUTES, lexical_attribute, register_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.lexicon import Lexicon, WordAttributes, lexicon_of
 from spacy_hoseq.features.templates import parse_templates
@@ -31,7 +31,8 @@ def orths_of(vocab, words):
 
 
 def found_of(lex, vocab, words, names=NAMES, **limits):
-    return lex.of(vocab, WordAttributes(names), orths_of(vocab, words), **limits)
+    attributes = WordAttributes([lexical_attribute(name) for name in names], **limits)
+    return lex.of(vocab, attributes, orths_of(vocab, words))
 
 
 def values_of(lex, vocab, words, names=NAMES, **limits):
@@ -79,7 +80,7 @@ def test_another_numbering_when_a_row_may_stand_for_another_word(vocab):
     lex, seen = Lexicon(), {}
     for first, last in ((0, 5), (3, 9), (9, 12), (0, 30), (0, 2), (0, 4)):
         words = words_of(first, last)
-        found = found_of(lex, vocab, words, most=10)
+        found = found_of(lex, vocab, words, most_types=10)
         for word, row in zip(words, found.types.tolist(), strict=True):
             assert row >= 2, "those before are no words"
             assert seen.setdefault((id(found.numbering), row), word) == word
@@ -151,9 +152,9 @@ def test_each_type_is_worked_out_once(vocab, calls):
 def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls):
     lex = Lexicon()
     for first, last, n_calls in ((0, 8, 8), (0, 2, 8), (8, 12, 12)):
-        values_of(lex, vocab, words_of(first, last), ["counting"], most=10)
+        values_of(lex, vocab, words_of(first, last), ["counting"], most_types=10)
         assert len(calls) == n_calls
-    values_of(lex, vocab, words_of(0, 1), ["counting"], most=10)
+    values_of(lex, vocab, words_of(0, 1), ["counting"], most_types=10)
     assert len(calls) == 13, "the first words had been forgotten"
 
 
@@ -198,7 +199,7 @@ def test_values_are_the_same_with_and_without_eviction(vocab):
     rng = np.random.default_rng(3)
     for size in (1, 5, 6, 7, 30, 3, 2, 6):  # also more types in one batch than may be kept
         words = [f"W{i}x" for i in rng.integers(0, 40, size=size)]
-        assert values_of(lex, vocab, words, most=6).tolist() == direct(vocab, words)
+        assert values_of(lex, vocab, words, most_types=6).tolist() == direct(vocab, words)
 
 
 def test_keys_after_forgetting(vocab):

@@ -10,7 +10,7 @@ from spacy.matcher import Matcher
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from spacy_hoseq.patterns.chinese_pos_rules import chinese_pos_rules
+from spacy_hoseq.patterns.chinese import chinese_pos_rules
 from spacy_hoseq.patterns.rules import RulePatterns
 
 TAG_SETS = {"ctb": ("PU", "P", "NR"), "ud": ("EC", "IN", "NNP")}  # of the enumerating comma, prepositions, names

@@ -1,6 +1,5 @@
 """Chunks by their words, against a search through all spans."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -157,8 +156,3 @@ def test_classes_that_cannot_work(entry, message):
 def test_tags_that_do_not_tell_where_a_chunk_ends(tags):
     with pytest.raises(ValueError, match="HS034.*bilou"):
         source().define(tags, [])
-
-
-def test_pickling():
-    doc = random_doc(np.random.default_rng(1), 20)
-    assert fired_patterns(pickle.loads(pickle.dumps(source())), [doc]) == fired_patterns(source(), [doc])

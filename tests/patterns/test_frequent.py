@@ -4,8 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import spacy
-from spacy.tokens import Doc
 
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 from spacy_hoseq.patterns.sources import EVERYWHERE
@@ -74,13 +72,6 @@ def test_order_of_the_data_does_not_matter():
     sequences = random_sequences(5)
     source = FrequentTransitions(4, 2)
     assert source.define(LABELS, sequences).patterns == source.define(LABELS, sequences[::-1]).patterns
-
-
-def test_no_rules_fire():
-    doc = Doc(spacy.blank("xx").vocab, words=["a", "b", "c"])
-    fired = FrequentTransitions().fire([doc, doc])
-    assert [part.tolist() for part in fired] == [[], [], [], []]
-    assert FrequentTransitions().n_rules == 0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Rules with label sets, gaps and "OP": what fires, how tokens belong to slots, and which features they stand for."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_hoseq.patterns.rules import MAX_EXPANDED, RulePatterns
-from spacy_hoseq.patterns.sources import FiredRules, PatternFeatures
+from spacy_hoseq.patterns.sources import FiredRules
 
 from .plain import longest_matches, spans_of
 
@@ -105,12 +104,6 @@ def test_different_rules_do_not_shadow_each_other():
     assert fire(rules, doc_of("a b a b")) == [(0, 0, [0, 1, 1, 2]), (1, 1, []), (1, 3, []), (2, 1, [0, 1]), (2, 3, [0])]
 
 
-def test_positions_count_over_all_docs():
-    assert fire([PAIR, rule(letters("a", "x*", "b"), ["O"] * 3)], doc_of("a b"), doc_of(""), doc_of("x a x b")) == [
-        (0, 1, []), (1, 0, [0, 2]), (1, 3, [0, 1, 2]),
-    ]  # fmt: skip
-
-
 def test_spans_lie_within_one_sentence():
     gap = rule(letters("a", "x*", "b"), ["O"] * 3)
     text = "a x b a x x b"
@@ -191,26 +184,6 @@ def test_any_label_is_never_written_out():
     features = RulePatterns([rule([{}, {}], ["*", "O"])]).define(LABELS, [])
     assert features.patterns == [] and sets_of(features) == [(0, 0, [tuple(LABELS), ("O",)])]
     assert fire([rule([{}, {}], ["*", "O"])], doc_of("a b c")) == [(0, 0, [0, 1]), (0, 1, [0, 1])]
-
-
-def test_storage():
-    rules = [PROFESSOR, PAIR, rule(letters("a", ".*", "b"), ["?y", "*", "?y"], tied=False)]
-    features = RulePatterns(rules).define(LABELS, [])
-    arrays = features.to_arrays()
-    assert arrays["sets"].dtype == np.uint8
-    assert {array.dtype for name, array in arrays.items() if name != "sets"} == {np.dtype(np.int32)}
-    back = PatternFeatures.from_arrays(arrays)
-    assert back.patterns == features.patterns == [(2, 2)] and back.n_weights == features.n_weights == 5
-    assert sets_of(back) == sets_of(features) and len(sets_of(back)) == 4
-    assert back.configurations.sets.dtype == bool
-
-
-def test_pickling():
-    source = RulePatterns([PROFESSOR, PAIR])
-    doc = doc_of("professor Van Waals said a b")
-    before = spans_of(source.fire([doc]))
-    assert before == [(0, 0, [0, 1, 2, 3]), (1, 5, [])]
-    assert spans_of(pickle.loads(pickle.dumps(source)).fire([doc])) == before
 
 
 WRONG = {

@@ -1,6 +1,5 @@
 """Rules: where they fire, which patterns and weights they stand for, and what is wrong with those that cannot work."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -37,11 +36,6 @@ def test_a_rule_fires_at_the_last_token_of_its_match(vocab):
     assert fired(RulePatterns([FROM_TO, AFTER_THE]), [doc]) == [(5, 0), (8, 1)]
 
 
-def test_positions_count_over_all_docs(vocab):
-    docs = [Doc(vocab, words=words) for words in (["the", "dog"], [], ["x"], ["see", "the", "cat", "the", "mat"])]
-    assert fired(RulePatterns([AFTER_THE]), docs) == [(1, 0), (5, 0), (7, 0)]
-
-
 def test_overlapping_matches_all_fire(vocab):
     rule = {"name": "aa", "tokens": [{"LOWER": "a"}, {"LOWER": "a"}], "labels": ["N", "N"]}
     rules = RulePatterns([rule, {**rule, "name": "again"}])
@@ -52,12 +46,6 @@ def test_many_rules_keep_their_numbers(vocab):
     rules = [{**AFTER_THE, "tokens": [{"LOWER": f"w{i}"}, {}]} for i in range(120)]
     doc = Doc(vocab, words=["w119", "w7", "w70", "x"])
     assert fired(RulePatterns(rules), [doc]) == [(1, 119), (2, 7), (3, 70)]
-
-
-def test_no_match_and_no_tokens(vocab):
-    source = RulePatterns([FROM_TO])
-    assert fired(source, [Doc(vocab, words=["nothing", "here"]), Doc(vocab)]) == []
-    assert fired(source, []) == []
 
 
 def test_empty_list_of_rules(vocab):
@@ -168,16 +156,6 @@ def test_rule_that_the_matcher_cannot_read(rule):
 def test_rule_with_an_unknown_label():
     with pytest.raises(ValueError, match=r"\[HS034\] Rule \"after-the\": the label \"P\" is unknown"):
         RulePatterns([AFTER_THE]).define(["N", "V"], [])
-
-
-def test_pickling(vocab):
-    source = RulePatterns([FROM_TO, AFTER_THE])
-    doc = Doc(vocab, words=["the", "dog"])
-    before = fired(source, [doc])
-    copied = pickle.loads(pickle.dumps(source))
-    assert copied.rules == source.rules
-    assert fired(copied, [doc]) == before == [(1, 1)]
-    assert fired(source, [doc]) == before
 
 
 def test_the_same_rule_twice():

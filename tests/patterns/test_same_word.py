@@ -1,6 +1,5 @@
 """Pairs of mentions of one word, against a search for all pairs."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -117,15 +116,6 @@ def test_sets_may_overlap_and_repeat():
     features = SameWordPairs([["B", "I"], ["I"], ["I", "I"]], {}).define(LABELS, [])
     assert features.configurations.sets.astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 1, 0], [1, 1, 1]]
     assert features.n_weights == 3
-
-
-def test_pickling_and_vocabularies():
-    source = SameWordPairs([["B"], ["O"]], {"IS_TITLE": True}, 5)
-    for vocab in (VOCAB, spacy.blank("xx").vocab, VOCAB):
-        assert pairs(source, Doc(vocab, words=["Ab", "x", "x", "Ab"])) == [(0, 3)]
-    copied = pickle.loads(pickle.dumps(source))
-    assert (copied.label_sets, copied.token, copied.max_distance) == ([["B"], ["O"]], {"IS_TITLE": True}, 5)
-    assert pairs(copied, doc_of("Ab x x Ab")) == [(0, 3)] and pairs(copied, doc_of("Ab x x x x x Ab")) == []
 
 
 WRONG = [

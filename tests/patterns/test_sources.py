@@ -17,7 +17,6 @@ from spacy_hoseq.patterns.sources import (
     PatternSources,
     check_features,
     fired_rules,
-    no_configurations,
 )
 
 from .plain import spans_of
@@ -218,17 +217,9 @@ def test_sources_with_configurations_within_sources():
     assert spans_of(nested.fire([doc, doc])) == spans_of(mixed().fire([doc, doc])) != []
 
 
-def test_storage_of_configurations():
-    features = mixed().define(LABELS, SEQUENCES)
-    back = PatternFeatures.from_arrays(features.to_arrays())
-    assert_same(back, features)
-    assert back.n_weights == 14
-    assert PatternFeatures.from_arrays(RulePatterns(RULES).define(LABELS, []).to_arrays()).configurations is None
-
-
 def test_weights_of_configurations_are_counted():
     nothing = np.zeros(0, np.intp)
-    assert PatternFeatures([], nothing, nothing, no_configurations(2)).n_weights == 0
+    assert PatternFeatures([], nothing, nothing).n_weights == 0
     one = ConfigurationFeatures(np.ones((1, 2), bool), np.array([0]), np.array([1]), np.array([3]), np.array([0]))
     assert PatternFeatures([], nothing, nothing, one).n_weights == 4
     assert PatternFeatures([(0, 1)], np.array([6]), np.array([0]), one).n_weights == 7

@@ -8,7 +8,7 @@ from spacy.vocab import Vocab
 
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
-from spacy_hoseq.patterns.chinese_pos_rules import chinese_pos_rules
+from spacy_hoseq.patterns.chinese import chinese_pos_rules
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 from ..chunk_corpus import trained

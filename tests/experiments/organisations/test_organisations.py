@@ -11,7 +11,7 @@ import srsly
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_config, load_model_from_config
 
-from spacy_hoseq.patterns.chinese_organisations import chinese_organisation_rules
+from spacy_hoseq.patterns.chinese import chinese_organisation_rules
 from spacy_hoseq.patterns.chunk_words import LISTS, ChunkWords
 
 from ...repository import ROOT, script

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spacy_hoseq.patterns.chinese_pos_rules import FOLDER
+from spacy_hoseq.patterns.chinese import FOLDER
 
 from ...repository import call, script, tagged_file
 

@@ -9,7 +9,7 @@ import pytest
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from spacy_hoseq.patterns.chinese_pos_rules import chinese_pos_rules
+from spacy_hoseq.patterns.chinese import chinese_pos_rules
 
 from ...repository import script
 

@@ -1,0 +1,46 @@
+"""Rules for Chinese, as files.
+
+chinese_pos_rules_ctb.json (tags of the Chinese Treebank) and chinese_pos_rules_ud.json (XPOS of UD
+Chinese GSD) are for tagging parts of speech (Qian & Liu, "Chinese POS Tagging"): the three families
+of the paper's Figure 9, and families found by looking at errors in training data. Each rule has a
+note, an example (made up), and "count": in how many matches in training data the gold tags agree
+with it, of how many (zh_ctb_sdp and zh_ud_gsd; docs/tasks/chinese.md). To extend them, copy a file,
+and read it with srsly.read_json.v1.
+
+chinese_organisation_rules.json has words of names of organisations, for `chunk_words.py`: what names
+end with, begin with and stand beside.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, List, Literal, get_args
+
+from .sources import refused
+
+FOLDER = Path(__file__).parent
+TagSet = Literal["ctb", "ud"]
+
+
+def chinese_pos_rules(tag_set: TagSet = "ctb") -> List[Dict[str, Any]]:
+    """For `spacy_hoseq.rule_patterns.v1`. Rules that name a tag which the component does not have
+    are left out.
+
+    RAISES ValueError [HS034]: there is no such tag set.
+    """
+    known = get_args(TagSet)
+    if tag_set not in known:
+        problem = f'there is no tag set "{tag_set}"; known are {", ".join(known)}'
+        raise refused("chinese_pos_rules", problem)
+    return [{**rule, "optional": True} for rule in _read(f"chinese_pos_rules_{tag_set}.json")]
+
+
+def chinese_organisation_rules() -> List[Dict[str, Any]]:
+    """Classes of words. Each has a name, where its words stand (a chunk "begins" or "ends" with
+    them, or has them "before" or "after" it), the words, and some an "example" (made up) or a
+    "note"."""
+    return _read("chinese_organisation_rules.json")
+
+
+def _read(name: str) -> List[Dict[str, Any]]:
+    rules: List[Dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf8"))
+    return rules

@@ -1,0 +1,144 @@
+"""What every source of patterns keeps to: matches of a batch are those of its Docs, in any vocabulary, of any copy."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+
+from spacy_hoseq.patterns import (
+    ChunkWords,
+    FrequentTransitions,
+    PatternSources,
+    RulePatterns,
+    SameWordPairs,
+)
+from spacy_hoseq.patterns.sources import PatternFeatures, PatternSource, asked, check_features
+from spacy_hoseq.patterns.words import WordPatterns
+
+LABELS = ["O", "B-X", "I-X", "L-X", "U-X"]
+SENTENCES = [["a", "b", "c", "a"], ["b", "a"], ["c"], ["a", "c", "b", "b", "a", "c"]]
+GOLD = [np.array(ids, np.int32) for ids in ([1, 2, 3, 0], [1, 3], [4], [0, 1, 3, 4, 0, 0])]
+RULES = [
+    {"name": "words", "tokens": [{"LOWER": "a"}, {}], "labels": ["O", "?l"], "tied": False},
+    {
+        "name": "gap",
+        "tokens": [{"LOWER": "a"}, {"OP": "*"}, {"LOWER": "c"}],
+        "labels": ["?l", "*", "O"],
+    },
+    {"name": "any", "tokens": [{"LOWER": "b"}, {}, {"LOWER": "a"}], "labels": ["O", "*", "O"]},
+]
+CLASSES = [
+    {"name": "end", "where": "ends", "words": ["a", "bc"]},
+    {"name": "begin", "where": "begins", "words": ["b"]},
+]
+
+
+def word_patterns():
+    source = WordPatterns(1, 2, 1, 20)
+    source.see(docs_of(spacy.blank("xx").vocab))
+    return source
+
+
+SOURCES = {
+    "frequent": lambda: FrequentTransitions(3, 1),
+    "rules": lambda: RulePatterns(RULES),
+    "rules of words": lambda: RulePatterns(RULES[:1]),
+    "same word": lambda: SameWordPairs([["O"], ["B-X", "U-X"]], {}, 3),
+    "chunk words": lambda: ChunkWords(
+        "X", CLASSES, ["ends", "begins+inner", "before+after+size"], 3
+    ),
+    "words": word_patterns,
+    "several": lambda: PatternSources(
+        FrequentTransitions(2, 1), RulePatterns(RULES), SameWordPairs([["O"]], {})
+    ),
+}
+
+
+def docs_of(vocab):
+    """Two sentences in the first, none in the second, one in each other."""
+    docs = [[*SENTENCES[:2]], [], *([sentence] for sentence in SENTENCES[2:])]
+    return [
+        Doc(
+            vocab,
+            [w for s in doc for w in s],
+            sent_starts=[i == 0 for s in doc for i in range(len(s))],
+        )
+        for doc in docs
+    ]
+
+
+def matches_of(source, docs):
+    tokens, rules, sizes, slots = source.fire(docs)
+    assert {array.dtype for array in (tokens, rules, sizes, slots)} == {np.dtype(np.intp)}
+    assert len(tokens) == len(rules) == len(sizes) and sizes.sum() == len(slots)
+    ends = np.cumsum(sizes)
+    columns = (part.tolist() for part in (tokens, rules, sizes, ends))
+    return sorted(
+        (token, rule, slots[end - size : end].tolist())
+        for token, rule, size, end in zip(*columns, strict=True)
+    )
+
+
+@pytest.fixture(params=SOURCES)
+def source(request):
+    return SOURCES[request.param]()
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return spacy.blank("xx").vocab
+
+
+def test_protocol(source):
+    assert isinstance(source, PatternSource)
+
+
+def test_matches_of_a_batch_are_those_of_its_docs(source, vocab):
+    docs = docs_of(vocab)
+    together = matches_of(source, docs)
+    expected = []
+    for before, doc in zip(np.cumsum([0, *map(len, docs)]).tolist(), docs, strict=False):
+        expected += [
+            (before + token, rule, slots) for token, rule, slots in matches_of(source, [doc])
+        ]
+    assert together == sorted(expected)
+    assert bool(together) == (source.n_rules > 0)
+
+
+def test_matches_lie_within_one_sequence(source, vocab):
+    docs = docs_of(vocab)
+    sequence = np.repeat(np.arange(len(SENTENCES)), [*map(len, SENTENCES)])
+    for token, rule, slots in matches_of(source, docs):
+        assert 0 <= rule < source.n_rules
+        assert not slots or sequence[token - len(slots) + 1] == sequence[token]
+
+
+def test_no_docs_and_no_tokens(source, vocab):
+    assert matches_of(source, []) == matches_of(source, [Doc(vocab)]) == []
+
+
+def test_copies_other_vocabularies_and_forgotten_words(source, vocab):
+    expected = matches_of(source, docs_of(vocab))
+    for other in (copy.deepcopy(source), pickle.loads(pickle.dumps(source))):
+        assert matches_of(other, docs_of(vocab)) == expected
+    assert matches_of(source, docs_of(spacy.blank("xx").vocab)) == expected
+    asked(source, "forget_words")
+    assert matches_of(source, docs_of(vocab)) == expected
+
+
+def test_definitions(source):
+    """They can be learnt, name the rules that fire, and are read from arrays as they were."""
+    features = source.define(LABELS, GOLD)
+    check_features(features, LABELS, GOLD)
+    assert features.n_weights > 0 and features.n_rules <= source.n_rules
+    arrays = features.to_arrays()
+    back = PatternFeatures.from_arrays(arrays)
+    assert back.patterns == features.patterns
+    for ours, theirs in zip(back[1:3], features[1:3], strict=True):
+        assert ours.dtype == theirs.dtype == np.intp and ours.tolist() == theirs.tolist()
+    assert (back.configurations is None) == (features.configurations is None)
+    for ours, theirs in zip(back.configurations or (), features.configurations or (), strict=True):
+        assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
