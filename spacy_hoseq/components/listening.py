@@ -14,7 +14,7 @@ from ..decoders.answers import certain_labels
 from ..errors import Errors, Warnings
 from ..features.keys import label_values
 from ..features.sequences import sequence_lengths
-from ..layers.listening.listener import MarginalListener, UpstreamLabels
+from ..layers.listening.listener import MarginalListener, UpstreamLabels, probable_values
 from .initialization import after_earlier_components, batches
 
 
@@ -118,12 +118,13 @@ def _labelled(
     docs = [eg.predicted for eg in examples]
     gold = tagger.gold_labels(examples)
     if (gold >= 0).any():
-        keys = label_values(tagger.labels)
+        values = label_values(tagger.labels)
         start = 0
         for batch in batches(docs):
             ids = gold[start : start + sum(map(len, batch))]
             start += len(ids)
-            yield batch, UpstreamLabels(certain_labels(ids, sequence_lengths(batch)), keys, 0.0)
+            known = certain_labels(ids, sequence_lengths(batch))
+            yield batch, probable_values(known, values, 0.0)
         return
     for batch in batches(list(tagger.pipe(after_earlier_components(docs, nlp, tagger)))):
         yield batch, listener.predict(batch)

@@ -25,7 +25,7 @@ from ..layers.listening.listener import (
     MarginalListener,
     Upstream,
     UpstreamLabels,
-    write_best,
+    probable_values,
     write_upstream,
 )
 from ..layers.scorer import scorer_of
@@ -195,13 +195,12 @@ class HoseqTagger(StructuredComponent):
                 listener.link(self, component.name)
                 self.add_listener(listener, component.name)
 
-    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener, reader: str) -> None:
-        """Hand over the labels of docs that have been annotated: for a listener of the component
-        `reader`, which spaCy may have forgotten. What is set on them constrains nothing, since it
-        is what was found."""
-        self.add_listener(listener, reader)
+    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
+        """Hand over the labels of docs that have been annotated: for a listener that spaCy may have
+        forgotten. What is set on them constrains nothing, since it is what was found."""
+        self.add_listener(listener, listener.reader)
         self._hand_labels(
-            docs, self.read(docs, preset=False, labels_alone=self._writes_labels_alone)
+            self.read(docs, preset=False, labels_alone=self._writes_labels_alone)
         )
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:
@@ -217,15 +216,8 @@ class HoseqTagger(StructuredComponent):
 
     @property
     def _writes_labels_alone(self) -> bool:
-        return not self.cfg["save_marginals"] and self._least_heard is None
-
-    @property
-    def _least_heard(self) -> Optional[float]:
-        """The least probability that listeners ask for; None = none of them asks for any."""
-        thresholds = [
-            listener.threshold for listener in self.listeners if listener.output == "marginals"
-        ]
-        return min(thresholds, default=None)
+        hears = any(listener.output == "marginals" for listener in self.listeners)
+        return not self.cfg["save_marginals"] and not hears
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         parts = self._parts(docs) if labels_alone else [docs]
@@ -261,19 +253,18 @@ class HoseqTagger(StructuredComponent):
         if self.cfg["save_marginals"]:
             for doc, marginals in zip(docs, reading.marginals(), strict=True):
                 write_marginals(doc, self.name, self.labels, marginals)
-        self._hand_labels(docs, reading)
+        self._hand_labels(reading)
 
-    def _hand_labels(self, docs: Sequence[Doc], reading: Reading) -> None:
+    def _hand_labels(self, reading: Reading) -> None:
         """Leave beside docs what listeners ask of their labels: each output once."""
-        if not self.listeners:
-            return
-        keys = label_values(reading.labels)
-        least = self._least_heard
-        if least is not None:
-            heard = UpstreamLabels(reading.posterior.probable(least), keys, least)
-            write_upstream(docs, self.name, "marginals", heard, list(map(len, reading.docs)))
-        if any([listener.output == "one_best" for listener in self.listeners]):
-            write_best(docs, self.name, reading.docs, keys.take(reading.best))
+        values = label_values(reading.labels)
+        for asked in {listener.asked for listener in self.listeners}:
+            _, output, threshold = asked
+            if output == "one_best":
+                labels = UpstreamLabels(values.take(reading.best))
+            else:
+                labels = probable_values(reading.posterior.probable(threshold), values, threshold)
+            write_upstream(reading.docs, asked, labels)
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         potentials: Potentials = self.model.predict(docs)

@@ -16,14 +16,11 @@ class Tuning(NamedTuple):
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
     side_tokens: whose scores under all local classifiers in training are made together.
     few_cells: of weights that are gathered at once to be added up, instead of row by row.
-    product_tokens: whose rows are gathered together to be multiplied by their values.
-    added_rows: gathered together to be added one by one.
     cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and
         those of local classifiers, which are more.
     score_bytes: scores of word types that are kept from batch to batch.
     word_types: of which attributes are remembered.
     scored_types: of which local classifiers remember features.
-    label_strings: that there could be, up to which a table is made for them.
     """
 
     many_columns: int = MANY_COLUMNS
@@ -33,14 +30,11 @@ class Tuning(NamedTuple):
     sum_tokens: int = 1_024
     side_tokens: int = 256
     few_cells: int = 65_536
-    product_tokens: int = 128
-    added_rows: int = 1_024
     cache_bytes: int = 1 << 29
     local_cache_bytes: int = 1 << 30
     score_bytes: int = 1 << 26
     word_types: int = 1_000_000
     scored_types: int = 200_000
-    label_strings: int = 1 << 20
 
 
 TUNING = Tuning()

@@ -292,8 +292,9 @@ def test_tag_dictionary_of_the_tagger():
     run = tagger_of(nlp)(doc_of(nlp, "dogs run"))[1].tag_
     same = tagger_of(nlp)(doc_of(nlp, "dogs run", tags=f"V {run}"))
     assert free[0].tag_ == "V" and given[1].tag_ == "N" and same[1].tag_ == run
-    entries = HANDED[free][TAGGER]["marginals"]["entries"]
-    assert entries["probability"][entries["token"] == 0].tolist() == [1.0]
+    (listener,) = tagger_of(nlp).listeners
+    probable = listener.predict([free]).probable
+    assert probable.probabilities[probable.tokens == 0] == pytest.approx([1.0])
 
 
 def test_tag_dictionary_is_heard_in_training():
@@ -304,11 +305,11 @@ def test_tag_dictionary_is_heard_in_training():
     with_random_weights(nlp)
     tagger_of(nlp).update(examples_of(nlp)[1:2])  # "dogs run .": weights stay
     (layer,) = tagger_of(nlp).listeners
-    trained_on = layer._inbox.received.labels("marginals", 0.0)
-    in_use = HANDED[tagger_of(nlp)(doc_of(nlp, TEXTS[1]))][TAGGER]["marginals"]
-    assert trained_on.keys.take(trained_on.probable.labels).tolist() == in_use["entries"]["key"].tolist()
-    assert trained_on.probable.probabilities == pytest.approx(in_use["entries"]["probability"], abs=1e-6)
-    assert trained_on.probable.pairs == pytest.approx(in_use["pairs"]["probability"], abs=1e-6)
+    trained_on, _ = layer._received.heard("marginals", 0.0, 1.0)
+    in_use = layer.predict([tagger_of(nlp)(doc_of(nlp, TEXTS[1]))])
+    assert trained_on.values.tolist() == in_use.values.tolist()
+    assert trained_on.probable.probabilities == pytest.approx(in_use.probable.probabilities, abs=1e-6)
+    assert trained_on.probable.pairs == pytest.approx(in_use.probable.pairs, abs=1e-6)
 
 
 @pytest.mark.parametrize("output", ["marginals", "one_best"])

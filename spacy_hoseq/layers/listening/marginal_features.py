@@ -1,162 +1,79 @@
 """Features made of the labels of an earlier component, with their probabilities as values.
 
-What templates look at is found once for each shape of n-grams: "upstream[-1]+upstream[0]" and
-"upstream[1]+upstream[2]" have the same ones. Most places have one n-gram of a shape that is
-probable; that one, or where there are several the first, has its row in a table with a column for
-each template, and only what else there is needs lists.
+Each n-gram of probable labels around a token fires in every template of its shape: a template says
+at which offsets it looks at labels, and perhaps at words.
 """
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union, cast
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ...arrays import Floats, Ints, Keys, Lengths, Rows
-from ...decoders.answers import LabelLattice, NGrams
+from ...decoders.answers import LabelLattice, NGrams, certain_labels
 from ...errors import Errors
-from ...features.extract import Columns, FeatureExtractor, laid_apart, positions_of
+from ...features.extract import FeatureExtractor, laid_apart, positions_of
 from ...features.index import ExactIndex
-from ...features.keys import AFTER, BEFORE, KeyFolds, LabelTemplate, bits_of, label_keys
-from ...features.sequences import by_doc, sequence_lengths
+from ...features.keys import ABSENT, AFTER, BEFORE, KeyFolds, bits_of, label_values, mix
+from ...features.sequences import sequence_lengths
 from ...features.templates import parse_templates
-from ...features.upstream_templates import split_upstream
+from ...features.upstream_templates import Place, split_upstream
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
-from .listener import Heard
+from .listener import UpstreamLabels
 
-NO_LABEL = np.uint64(0)
-NO_WORDS = np.zeros((0, 0), np.uint64)
+Shape = Tuple[int, ...]
 
 
 class HeardBatch(NamedTuple):
-    """What the features of a batch are made of. lengths (S,): of its sequences. columns: of its
-    words, if there are templates about them. ids (C,): the labels of the lattice's cells, as
-    numbers of `labels.keys`."""
+    """lengths (S,): of the sequences. lattice: of the labels, whose ids are their entries. values
+    (E + 2,): what stands for each in feature keys, then before and after a sequence. words (P, N):
+    keys of the word parts of templates. threshold (float): the least probability of an n-gram."""
 
     lengths: Lengths
-    columns: Optional[Columns]
-    labels: Heard
     lattice: LabelLattice
-    ids: Ints
+    values: Keys
+    words: Keys
+    threshold: float
+
+    def between(self, start: int, stop: int) -> "HeardBatch":
+        """The tokens start <= n < stop and what is around them."""
+        return self._replace(lattice=self.lattice.between(start, stop))
+
+    def ngrams(self, shapes: Iterable[Shape]) -> List[NGrams]:
+        """Those of each shape that are probable enough."""
+        return [self.lattice.ngrams(shape, self.threshold) for shape in shapes]
 
 
-class CertainBatch(NamedTuple):
-    """The same where each word has one label, which is certain. positions (N,): where each word lies
-    among `padded` (P,), what stands for labels in keys, with places between the sequences."""
+class Fired(NamedTuple):
+    """Features, template by template. templates, tokens (M,): where each fires. ngrams (M,): of
+    which n-gram, counted over all shapes. values (M,): its probability. keys (M,): what stands for
+    the feature; or its row in the table."""
 
-    lengths: Lengths
-    columns: Optional[Columns]
-    positions: Ints
-    padded: Keys
-
-
-class Others(NamedTuple):
-    """N-grams beside the first of their template and token, where the feature has a weight. tokens,
-    templates, rows,
-    values, ngrams (M,): by template, then by token. ngrams: numbers of those of the template's
-        shape."""
-
-    tokens: Ints
     templates: Ints
-    rows: Rows
-    values: Floats
-    ngrams: Ints
-
-    def at(self, some: Ints) -> "Others":
-        """some (m,): numbers from 0 to below M."""
-        return Others(*(column.take(some) for column in cast(Tuple[Any, ...], self)))
-
-
-class SeenNGrams(NamedTuple):
-    """What n tokens see at one offset. Tokens are counted from the first of the n.
-
-    values (n,): q of the first n-gram there. tokens, again, more_values (A,): of the others, the
-    token, the number of the n-gram, and its q. at, strings (n + A,): of first ones and then of
-    others, the token and the string.
-    """
-
-    values: Floats
     tokens: Ints
-    again: Ints
-    more_values: Floats
-    at: Ints
-    strings: Ints
-
-
-class LabelStrings(NamedTuple):
-    """The n-grams of one shape (M of them), and strings of labels, each once (U of them). distinct:
-    for each place, the labels (U,). which (M,): the string of each n-gram. again (A,): n-grams
-    beside the first at their place. first_at (P,): the first one at each place, M = none. number_at
-    (P,): its string, U = none. value_at (P,): its q."""
-
-    ngrams: NGrams
-    distinct: List[Ints]
-    which: Ints
-    again: Ints
-    first_at: Ints
-    number_at: Ints
-    value_at: Floats
-
-    @classmethod
-    def of(
-        cls, ngrams: NGrams, ids: Ints, n_labels: int, n_places: int, tuning: Tuning = TUNING
-    ) -> "LabelStrings":
-        """ids (C,): the label of each cell."""
-        distinct, which = distinct_strings(
-            [ids.take(cells) for cells in ngrams.cells], n_labels, tuning
-        )
-        is_first = np.diff(ngrams.places, prepend=-1) > 0
-        first = np.flatnonzero(is_first)
-        first_at = np.full(n_places, len(which))
-        first_at[ngrams.places.take(first)] = first
-        number_at = np.append(which, len(distinct[0])).take(first_at)
-        value_at = np.append(ngrams.values, 0.0).take(first_at)
-        return cls(
-            ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at
-        )
-
-    def around(self, lattice: LabelLattice, first: int, start: int) -> "SeenNGrams":
-        """What tokens of the lattice see whose templates begin at an offset. start (int): their
-        first token."""
-        places = lattice.places + first
-        tokens = lattice.tokens_at(self.ngrams.places.take(self.again) - first)
-        seen = np.flatnonzero(tokens >= 0)
-        again = self.again.take(seen)
-        tokens = tokens.take(seen) - start
-        at = np.concatenate([np.arange(len(places)), tokens])
-        strings = np.concatenate([self.number_at.take(places), self.which.take(again)])
-        return SeenNGrams(
-            self.value_at.take(places), tokens, again, self.ngrams.values.take(again), at, strings
-        )
-
-    def keys(self, values: Keys) -> List[Keys]:
-        """Of the labels of each string, and at last what is no label, for no string: no feature has
-        a key made of it.
-        values: of each label. RETURNS (U + 1,) each."""
-        return [np.append(values.take(ids), NO_LABEL) for ids in self.distinct]
-
-
-class Active(NamedTuple):
-    """Features of n tokens. rows, values (K, n): of each template, those of the first n-gram; the
-    last row of the table where there is none or it has no weight. others: all other n-grams.
-    strings: what both were made of."""
-
-    rows: Rows
-    values: Floats
-    others: Others
-    strings: Dict[Tuple[int, ...], LabelStrings]
-
-
-class WeightedFeatures(NamedTuple):
-    """Features of one template that have a weight. ngrams (m,): numbers of those of the shape.
-    tokens, rows, values (m,)."""
-
-    shape: Tuple[int, ...]
     ngrams: Ints
-    tokens: Ints
-    rows: Rows
     values: Floats
+    keys: NDArray[Any]
+
+    def at(self, places: Ints) -> "Fired":
+        """places (m,): numbers from 0 to below M."""
+        return Fired(*(column.take(places) for column in self))
+
+
+class Seen(NamedTuple):
+    """N-grams seen from tokens at one place. tokens, ngrams, values (M,): as `Fired`. labels: at
+    each offset, what stands in keys for the label (M,)."""
+
+    tokens: Ints
+    ngrams: Ints
+    values: Floats
+    labels: List[Keys]
+
+    def parts(self, words: Optional[Keys]) -> List[Keys]:
+        """What keys are made of. words (N,): of the template's part about words."""
+        return self.labels if words is None else [words.take(self.tokens), *self.labels]
 
 
 class MarginalFeatures:
@@ -167,23 +84,28 @@ class MarginalFeatures:
         parsed = parse_templates(templates)
         self.names = sorted(map(str, parsed))
         self.templates = split_upstream(parsed)
-        words = self.templates.words
-        self.words = FeatureExtractor(words, tuning.word_types) if words else None
-        self._placed = list(zip(self.templates.labels, self.templates.places, strict=True))
-        # templates without words
-        self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]
-        self._margin = self.templates.margin
-        offsets = sorted({offset for of, _ in self._placed for offset in of.offsets})
-        row_of = {offset: row for row, offset in enumerate(offsets, len(words))}
-        self._offsets = np.array(offsets, np.intp)[:, None]
+        self.words = FeatureExtractor(self.templates.words, tuning.word_types)
+        self.shapes = self.templates.shapes
+        labels = self.templates.labels
+        order = sorted(
+            range(len(labels)), key=lambda k: -(labels[k].word >= 0) - len(labels[k].offsets)
+        )
+        self._order = np.array(order, np.intp)
+        self._seeds = np.array([template.seed for template in labels], np.uint64)
+        self._words_of = [labels[k].word for k in order]
+        self._places = [self.templates.places[k] for k in order]
+        self._index: Kept[ExactIndex] = Kept()
+        # where each word part and each label is among the rows of `certain`
+        n_words = len(self.templates.words)
+        self._offsets = sorted({o for template in self.templates.labels for o in template.offsets})
+        row_of = {offset: n_words + i for i, offset in enumerate(self._offsets)}
         self._folds = KeyFolds(
-            [int(of.seed) for of, _ in self._placed],
+            [int(template.seed) for template in self.templates.labels],
             [
-                [*([of.word] if of.word >= 0 else []), *(row_of[offset] for offset in of.offsets)]
-                for of, _ in self._placed
+                [*[template.word][: template.word + 1], *map(row_of.__getitem__, template.offsets)]
+                for template in self.templates.labels
             ],
         )
-        self._index: Kept[ExactIndex] = Kept()
 
     def index(self, known: Dict[str, Any]) -> ExactIndex:
         """known: what the weights save of their features. RAISES ValueError [HS052]: no features
@@ -193,155 +115,83 @@ class MarginalFeatures:
         keys = known["keys"]
         return self._index.of((known,), lambda: ExactIndex(keys, bits_of(keys)))
 
-    def certain(self, docs: List[Doc], labels: Heard) -> Optional[CertainBatch]:
-        """RETURNS None if a word has no label, or one that is not certain."""
-        best = labels.best(sum(map(len, docs)))
-        if best is None:
-            return None
-        columns = self.words.columns(docs) if self.words is not None else None
-        lengths = sequence_lengths(docs) if columns is None else columns.lengths
-        positions = positions_of(lengths, self._margin)
-        padded = laid_apart(best, positions, lengths, self._margin, (BEFORE, AFTER))
-        return CertainBatch(lengths, columns, positions, padded)
+    @property
+    def reach(self) -> int:
+        """How many words away templates look."""
+        return max(self.words.reach, self.templates.margin)
 
-    def certain_rows(self, batch: CertainBatch, index: ExactIndex, start: int, stop: int) -> Rows:
-        """Of each template at the tokens start <= n < stop. RETURNS (K, n)."""
-        parts = batch.padded.take(batch.positions[start:stop] + self._offsets)
-        if batch.columns is not None:
-            parts = np.concatenate([self._words(batch, start, stop), parts])
-        return index.lookup(self._folds.keys(parts))
-
-    def batch(self, docs: List[Doc], labels: Heard) -> HeardBatch:
-        columns = self.words.columns(docs) if self.words is not None else None
-        lengths = sequence_lengths(docs) if columns is None else columns.lengths
-        lattice = LabelLattice(labels.probable, lengths, self._margin)
-        return HeardBatch(lengths, columns, labels, lattice, lattice.labels % len(labels.keys))
-
-    def keys(self, batch: HeardBatch) -> Iterator[Keys]:
-        """Those of each template, with as many of each as there are n-grams."""
-        words = self._words(batch, 0, int(batch.lengths.sum()))
-        keys = batch.labels.keys
-        for template, at in self._placed:
-            ngrams = batch.lattice.ngrams(at.shape, batch.labels.threshold)
-            tokens = batch.lattice.tokens_at(ngrams.places - at.first)
-            kept = np.flatnonzero(tokens >= 0)
-            labels = [keys.take(batch.ids.take(cells.take(kept))) for cells in ngrams.cells]
-            yield label_keys(template, words.take(tokens.take(kept), axis=1), labels)
-
-    def strings(
-        self, batch: HeardBatch, lattice: LabelLattice
-    ) -> Dict[Tuple[int, ...], LabelStrings]:
-        """Of each shape. lattice: that of the batch, or a part of it."""
-        threshold = batch.labels.threshold
-        n_labels = len(batch.labels.keys)
-        return {
-            shape: LabelStrings.of(
-                lattice.ngrams(shape, threshold), batch.ids, n_labels, lattice.n_places, self.tuning
-            )
-            for shape in self.templates.shapes
-        }
-
-    def active(
-        self, batch: HeardBatch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike
-    ) -> Active:
-        """Around the tokens start <= n < stop. dtype: of the values of first n-grams."""
-        lattice = batch.lattice.between(start, stop)
-        strings = self.strings(batch, lattice)
-        keys = {shape: of.keys(batch.labels.keys) for shape, of in strings.items()}
-        words = self._words(batch, start, stop)
-        distinct = dict.fromkeys(at for _, at in self._placed)
-        around_at = {at: strings[at.shape].around(lattice, at.first, start) for at in distinct}
-        around = [around_at[at] for _, at in self._placed]
-        rows_of = self._rows_of_labels(index, keys)
-        n_first = stop - start
-        asked = [
-            rows_of[k].take(seen.strings)
-            if k in rows_of
-            else index.lookup(_keys(of, words[of.word].take(seen.at), keys[at.shape], seen.strings))
-            for k, ((of, at), seen) in enumerate(zip(self._placed, around, strict=True))
-        ]
-        rows = np.array([of_template[:n_first] for of_template in asked])
-        values = np.array([seen.values for seen in around], dtype)
-        of_more = np.concatenate([of_template[n_first:] for of_template in asked])
-        templates = np.repeat(np.arange(len(around)), [len(seen.tokens) for seen in around])
-        tokens, again, q = (
-            np.concatenate(parts)
-            for parts in zip(
-                *((seen.tokens, seen.again, seen.more_values) for seen in around), strict=True
-            )
+    def batch(self, docs: Sequence[Doc], labels: UpstreamLabels) -> HeardBatch:
+        lengths = sequence_lengths(docs)
+        entries = np.arange(len(labels.values))
+        probable = (
+            certain_labels(entries, lengths)
+            if labels.probable is None
+            else labels.probable._replace(labels=entries)
         )
-        others = Others(tokens, templates, of_more, q, again).at(
-            np.flatnonzero(of_more < index.n_rows)
-        )
-        return Active(rows, values, others, strings)
+        lattice = LabelLattice(probable, lengths, self.templates.margin)
+        values = np.concatenate([labels.values, label_values([])])
+        return HeardBatch(lengths, lattice, values, self._word_keys(docs), labels.threshold)
 
-    def _rows_of_labels(
-        self, index: ExactIndex, labels: Dict[Tuple[int, ...], List[Keys]]
-    ) -> Dict[int, Rows]:
-        """Of templates without words, by number: the row of each string (U + 1,). labels: of all
-        strings, by shape."""
-        keys = [
-            label_keys(of, NO_WORDS, labels[at.shape]) for of, at in self._placed if of.word < 0
+    def fired(self, batch: HeardBatch) -> Fired:
+        """Of all templates."""
+        seen = self._seen(batch)
+        of_templates = [seen[place] for place in self._places]
+        parts = [
+            of.parts(None if word < 0 else batch.words[word])
+            for word, of in zip(self._words_of, of_templates, strict=True)
         ]
-        rows = index.lookup(np.concatenate(keys)) if keys else np.zeros(0, np.int32)
-        return dict(zip(self._of_labels, by_doc(rows, keys), strict=True))
+        tokens, ngrams, values, _ = zip(*of_templates, strict=True)
+        templates = self._order.repeat(list(map(len, tokens)))
+        keys = self._seeds.take(templates)
+        for depth in range(len(parts[0])):  # the templates of most parts come first
+            column = np.concatenate([of[depth] for of in parts if len(of) > depth])
+            keys[: len(column)] = mix(keys[: len(column)], column)
+        keys[np.concatenate([of[0] for of in parts]) == ABSENT] = ABSENT
+        return Fired(templates, *map(np.concatenate, (tokens, ngrams, values)), keys)
 
-    def used(
-        self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int
-    ) -> Iterator[WeightedFeatures]:
-        """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int):
-        the last row."""
-        rows, values, others, strings = active
-        places = lattice.places.take(tokens)
-        wanted = np.zeros(rows.shape[1], bool)
-        wanted[tokens] = True
-        for k, (_, at) in enumerate(self._placed):
-            first_rows = rows[k].take(tokens)
-            first = np.flatnonzero(first_rows < nothing)
-            more = np.flatnonzero((others.templates == k) & wanted.take(others.tokens))
-            ngrams = strings[at.shape].first_at.take(places.take(first) + at.first)
-            at_first = tokens.take(first)
-            yield WeightedFeatures(
-                at.shape,
-                np.concatenate([ngrams, others.ngrams.take(more)]),
-                np.concatenate([at_first, others.tokens.take(more)]),
-                np.concatenate([first_rows.take(first), others.rows.take(more)]),
-                np.concatenate([values[k].take(at_first), others.values.take(more)]),
-            )
+    def _seen(self, batch: HeardBatch) -> Dict[Place, Seen]:
+        cell_values = batch.values[batch.lattice.labels]  # -2 and -1: before and after a sequence
+        of_shapes = batch.ngrams(self.shapes)
+        first = np.cumsum([0, *(len(ngrams.values) for ngrams in of_shapes)])
+        seen = {}
+        for place in dict.fromkeys(self._places):
+            shape = self.shapes.index(place.shape)
+            ngrams = of_shapes[shape]
+            tokens = batch.lattice.tokens_at(ngrams.places - place.first)
+            there = (tokens >= 0).nonzero()[0]
+            labels = [cell_values.take(cells.take(there)) for cells in ngrams.cells]
+            values = ngrams.values.take(there)
+            seen[place] = Seen(tokens.take(there), there + first[shape], values, labels)
+        return seen
 
-    def _words(self, batch: Union[HeardBatch, CertainBatch], start: int, stop: int) -> Keys:
-        """Keys of the word parts of templates (P, n)."""
-        if self.words is None or batch.columns is None:
-            return np.zeros((0, stop - start), np.uint64)
-        return self.words.keys_at(batch.columns, batch.columns.positions[start:stop])
+    def weighted(self, batch: HeardBatch, index: ExactIndex) -> Fired:
+        """Those that have a row in the table."""
+        fired = self.fired(batch)
+        rows = index.lookup(fired.keys)
+        return fired._replace(keys=rows).at(np.flatnonzero(rows < index.n_rows))
 
+    def certain(
+        self, docs: Sequence[Doc], labels: Keys, index: ExactIndex
+    ) -> Tuple[Lengths, Iterator[Rows]]:
+        """Rows of all templates where each word has one label, with probability 1. labels (N,).
+        RETURNS the lengths of the sequences, and (K, n) for tokens that follow each other."""
+        lengths = sequence_lengths(docs)
+        margin = self.templates.margin
+        positions = positions_of(lengths, margin)
+        padded = laid_apart(labels, positions, lengths, margin, (BEFORE, AFTER))
+        words = self._word_keys(docs)
+        offsets = np.array(self._offsets, np.intp)[:, None]
 
-def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Ints) -> Keys:
-    """Of a template that words are part of. words, strings (n,). labels: for each place, those of
-    all strings."""
-    return label_keys(
-        template._replace(word=0), words[None], [values.take(strings) for values in labels]
-    )
+        def blocks() -> Iterator[Rows]:
+            for start in range(0, len(labels), self.tuning.key_tokens):
+                some = slice(start, start + self.tuning.key_tokens)
+                around = padded.take(positions[some] + offsets)
+                parts = np.concatenate([words[:, some], around]) if len(words) else around
+                yield index.lookup(self._folds.keys(parts))
 
+        return lengths, blocks()
 
-def distinct_strings(
-    labels: List[Ints], n: int, tuning: Tuning = TUNING
-) -> Tuple[List[Ints], Ints]:
-    """Strings of labels, each once: there are far fewer than tokens. labels: for each place (M,),
-    from 0 to below n.
-    RETURNS the same for the distinct ones, (U,) each, and which of these the M are; all as they are
-    where the strings that there could be are too many.
-    """
-    n_codes = n ** len(labels)
-    if n_codes > tuning.label_strings:
-        return labels, np.arange(len(labels[0]))
-    codes = labels[0]
-    for at in labels[1:]:
-        codes = codes * n + at
-    present = np.zeros(n_codes, bool)
-    present[codes] = True
-    distinct = np.flatnonzero(present)
-    number = np.empty(n_codes, np.intp)
-    number[distinct] = np.arange(len(distinct))
-    powers = [n**i for i in reversed(range(len(labels)))]
-    return [distinct // power % n for power in powers], number.take(codes)
+    def _word_keys(self, docs: Sequence[Doc]) -> Keys:
+        if not self.templates.words:
+            return np.zeros((0, sum(map(len, docs))), np.uint64)
+        return self.words.keys(docs)

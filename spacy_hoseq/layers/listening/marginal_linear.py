@@ -7,26 +7,30 @@ q as in `label_ngrams`. A template may also name words: then the feature is the 
 these words.
 """
 
-from functools import partial
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, cast
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ...arrays import AnyFloats, Keys, Mask, Rows
+from ...arrays import AnyFloats, Floats, Keys
 from ...errors import Errors
 from ...features.index import ExactIndex, KeyCounter
+from ...features.sequences import by_doc
 from ...features.upstream_templates import UPSTREAM
+from ...learning.gradients import RowGradient
 from ...learning.parameter import Parameter
 from ..named_features import Feature, Names
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
-from ..tuning import Tuning
 from ..weights.shim import WeightsShim, sum_rows
 from ..weights.storage import keys_problem
-from .listener import Heard, LabelsModel, heard_names, own_labels
-from .marginal_features import Active, CertainBatch, HeardBatch, MarginalFeatures
+from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
+from .marginal_features import Fired, MarginalFeatures
+
+# what is worked on together stays in the processor's cache: rows of the table, and tokens
+ADDED_ROWS = 4_096
+BLOCK = 2_048
 
 
 def MarginalLinear(
@@ -55,7 +59,7 @@ def MarginalLinear(
             "features": features,
             "min_count": min_count,
             "dropout_rate": 0.0,
-            "tables": [] if features.words is None else features.words.tables,
+            "tables": features.words.tables,
         },
         shims=[WeightsShim("marginal_linear", _problem, {"templates": features.names})],
     )
@@ -70,85 +74,87 @@ class MarginalScorer(Scorer):
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens, end to end, and the way back to the labels of the layer below."""
-        shim = self.shim
         features = self.features
+        shim = self.shim
         index = features.index(shim.extra)
         table = shim.values("table", is_train=is_train)
         labels, backprop_upstream = self.model.layers[0](docs, is_train)
-        if not is_train:
-            return self._predicted(docs, labels, index, table)
+        # sums of rows count the last one, too, which is zero wherever it was learnt
+        if not is_train and labels.probable is None and not table[-1].any():
+            return self._certain_scores(docs, labels.values, index, table)
         batch = features.batch(docs, labels)
-        active = features.active(batch, index, 0, sum(map(len, docs)), table.dtype)
+        n_tokens = sum(map(len, docs))
+        scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
+        if not is_train:
+            for start in range(0, n_tokens, BLOCK):
+                part = batch.between(start, min(start + BLOCK, n_tokens))
+                _add_up(scores, table, features.weighted(part, index))
+            return FlatScores(scores, batch.lengths, no_backprop)
+        fired = features.weighted(batch, index)
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each template at each token is left out with probability `drop`
-            dropped = shim.rng.random(active.rows.shape, dtype=np.float32) < drop
-            active = _left_out(active, dropped, index.n_rows)
+            shape = (len(features.templates.labels), n_tokens)
+            kept = shim.rng.random(shape, dtype=np.float32) >= drop
+            fired = fired.at(np.flatnonzero(kept[fired.templates, fired.tokens]))
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-        scores = _scores(table, active, features.tuning)
+        _add_up(scores, table, fired)
         scores *= scale
-        backprop = partial(
-            _backprop, shim, features, batch, active, table, scale, backprop_upstream
-        )
+        of_shapes = batch.ngrams(features.shapes)
+
+        def backprop(d_scores: AnyFloats) -> None:
+            gradient = d_scores * scale
+            of_values = [ngrams.values for ngrams in of_shapes]
+            of_table, d_values = _gradients(table, fired, gradient, sum(map(len, of_values)))
+            shim.add_gradient("table", of_table)
+            parts = zip(of_shapes, by_doc(d_values, of_values), strict=True)
+            backprop_upstream(batch.lattice.backprop(list(parts)))
+
         return FlatScores(scores, batch.lengths, backprop)
 
-    def _predicted(
-        self, docs: List[Doc], labels: Heard, index: ExactIndex, table: AnyFloats
+    def _certain_scores(
+        self, docs: List[Doc], values: Keys, index: ExactIndex, table: AnyFloats
     ) -> FlatScores:
-        features = self.features
-        tuning = features.tuning
-        # sums of rows count the last one, too, which is zero wherever it was learnt
-        certain = None if table[-1].any() else features.certain(docs, labels)
-        batch = certain or features.batch(docs, labels)
-        n_tokens = sum(map(len, docs))
-        scores = np.empty((n_tokens, table.shape[1]), table.dtype)
-        for start in range(0, n_tokens, tuning.key_tokens):
-            stop = min(start + tuning.key_tokens, n_tokens)
-            block = scores[start:stop]
-            if isinstance(batch, CertainBatch):
-                sum_rows([(table, features.certain_rows(batch, index, start, stop))], block)
-            else:
-                active = features.active(batch, index, start, stop, table.dtype)
-                block[:] = _scores(table, active, tuning)
-        return FlatScores(scores, batch.lengths, no_backprop)
+        """Of labels with probability 1: each template has one feature at each token."""
+        lengths, blocks = self.features.certain(docs, values, index)
+        scores = np.empty((len(values), table.shape[1]), table.dtype)
+        start = 0
+        for rows in blocks:
+            stop = start + rows.shape[1]
+            sum_rows([(table, rows)], scores[start:stop])
+            start = stop
+        return FlatScores(scores, lengths, no_backprop)
 
     @property
     def reach(self) -> int:
-        words = self.features.words
-        of_labels = [
-            abs(offset)
-            for template in self.features.templates.labels
-            for offset in template.offsets
-        ]
-        return max([0 if words is None else words.reach, *of_labels])
+        return self.features.reach
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         features = self.features
         keys = self.shim.extra["keys"]
         table = self.shim.values("table", is_train=False)
         source = self.model.layers[0]
-        labels = source.predict(docs)
-        batch = features.batch(docs, labels)
-        n_tokens = sum(map(len, docs))
-        active = features.active(batch, features.index(self.shim.extra), 0, n_tokens, table.dtype)
+        batch = features.batch(docs, source.predict(docs))
+        cell_values = batch.values[batch.lattice.labels]
         names = Names(docs)
         label_names = heard_names(source)
-        places = np.sort(np.array(words, np.intp))
-        templates = features.templates.labels
-        used_features = features.used(active, batch.lattice, places, len(table) - 1)
-        for template, used in zip(templates, used_features, strict=True):
-            parts = features.templates.parts(template)
+        fired = features.weighted(batch, features.index(self.shim.extra))
+        heard = [
+            cells
+            for ngrams in batch.ngrams(features.shapes)
+            for cells in zip(*(at.tolist() for at in ngrams.cells), strict=True)
+        ]
+        wanted = np.flatnonzero(np.isin(fired.tokens, words))
+        columns = (column.tolist() for column in fired.at(wanted))
+        for template, word, ngram, value, row in zip(*columns, strict=True):
+            parts = features.templates.parts(features.templates.labels[template])
             of_labels = [part for part in parts if part.attribute == UPSTREAM]
-            cells = active.strings[used.shape].ngrams.cells
-            columns = (column.tolist() for column in used[1:])
-            for ngram, word, row, value in zip(*columns, strict=True):
-                heard = [int(labels.keys[batch.ids[of_place[ngram]]]) for of_place in cells]
-                given = {
-                    part: label_names.get(key, f"label {key:x}")
-                    for part, key in zip(of_labels, heard, strict=True)
-                }
-                weights = table[row].astype(np.float64) * value
-                feature = names.feature(parts, word, weights, given, value)
-                yield feature._replace(key=int(keys[row]))
+            given = {
+                part: label_names.get(key, f"label {key:x}")
+                for part, key in zip(of_labels, cell_values[[*heard[ngram]]].tolist(), strict=True)
+            }
+            weights = table[row].astype(np.float64) * value
+            feature = names.feature(parts, word, weights, given, value)
+            yield feature._replace(key=int(keys[row]))
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         wanted = set(keys.tolist())
@@ -158,13 +164,13 @@ class MarginalScorer(Scorer):
     def define(self, texts: TrainingTexts) -> None:
         self.index(texts.heard(self.model.layers[0]))
 
-    def index(self, batches: Iterable[Tuple[List[Doc], Heard]]) -> None:
+    def index(self, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:
         """Number the features of the training texts. batches: docs with the labels of the earlier
         component."""
+        features = self.features
         counter = KeyCounter()
         for docs, labels in batches:
-            for keys in self.features.keys(self.features.batch(docs, labels)):
-                counter.add(keys)
+            counter.add(features.fired(features.batch(docs, labels)).keys)
         self.shim.extra = {"keys": counter.frequent(self.model.attrs["min_count"])}
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
@@ -181,80 +187,41 @@ class MarginalScorer(Scorer):
             self.shim.values("table", is_train=False)
 
     def forget_words(self) -> None:
-        if self.features.words is not None:
-            self.features.words.forget_words()
+        self.features.words.forget_words()
 
 
-def _left_out(active: Active, dropped: Mask, nothing: int) -> Active:
-    """dropped (K, n): templates at tokens. nothing (int): the last row of the table."""
-    kept = np.flatnonzero(~dropped[active.others.templates, active.others.tokens])
-    rows: Rows = np.where(dropped, np.int32(nothing), active.rows)
-    return active._replace(rows=rows, others=active.others.at(kept))
-
-
-def _scores(table: AnyFloats, active: Active, tuning: Tuning) -> AnyFloats:
-    """RETURNS (n, L).
-
-    Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by
-    their values in one product a token. What else a token has is added row by row. Both depend on
-    the token alone."""
-    rows = active.rows.T.copy()
-    values = active.values.T.copy()
-    values *= rows < len(table) - 1  # whatever the last row holds
-    scores = np.empty((len(rows), table.shape[1]), table.dtype)
-    for first in range(0, len(rows), tuning.product_tokens):
-        block = slice(first, first + tuning.product_tokens)
-        scores[block] = _products(table, rows[block], values[block])
-    others = active.others
+def _add_up(scores: AnyFloats, table: AnyFloats, fired: Fired) -> None:
+    """scores[token] += value * table[row] of each feature, one after the other. scores (N, L)."""
     ops = NumpyOps()
-    tokens = others.tokens.astype(np.int32)
-    weights = others.values.astype(table.dtype)
-    for first in range(0, len(tokens), tuning.added_rows):
-        block = slice(first, first + tuning.added_rows)
-        more = table.take(others.rows[block], axis=0)
-        more *= weights[block, None]
-        ops.scatter_add(scores, tokens[block], more)
-    return scores
+    tokens = fired.tokens.astype(np.int32)
+    values = fired.values.astype(table.dtype)
+    for first in range(0, len(tokens), ADDED_ROWS):
+        block = slice(first, first + ADDED_ROWS)
+        rows = table.take(fired.keys[block], axis=0)
+        rows *= values[block, None]
+        ops.scatter_add(scores, tokens[block], rows)
 
 
-def _products(table: AnyFloats, rows: Rows, values: AnyFloats) -> AnyFloats:
-    """sum_k values[n, k] * table[rows[n, k]]. rows, values (n, K). RETURNS (n, L)."""
-    gathered = table.take(rows.reshape(-1), axis=0).reshape(*rows.shape, table.shape[1])
-    return np.asarray(np.matmul(values[:, None, :], gathered)[:, 0])
-
-
-def _backprop(
-    shim: WeightsShim,
-    features: MarginalFeatures,
-    batch: HeardBatch,
-    active: Active,
-    table: AnyFloats,
-    scale: np.float32,
-    backprop_upstream: Callable[..., Any],
-    d_scores: AnyFloats,
-) -> None:
-    gradient = d_scores * scale
-    taught = np.flatnonzero(gradient.any(axis=1))
-    used = list(features.used(active, batch.lattice, taught, len(table) - 1))
-    distinct, place = np.unique(
-        np.concatenate([of_template.rows for of_template in used]), return_inverse=True
-    )
-    summed = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
-    places = np.split(
-        place.reshape(-1).astype(np.int32),
-        np.cumsum([len(of_template.rows) for of_template in used]),
-    )
-    d_values = {shape: np.zeros(len(of.which)) for shape, of in active.strings.items()}
+def _gradients(
+    table: AnyFloats, fired: Fired, gradient: AnyFloats, n_ngrams: int
+) -> Tuple[RowGradient, Floats]:
+    """d row = value * d scores; d value = row . d scores. gradient (N, L). RETURNS that of the
+    table, and that of the values of n-grams."""
+    fired = fired.at(np.flatnonzero(gradient.any(axis=1).take(fired.tokens)))
+    distinct, place = np.unique(fired.keys, return_inverse=True)
+    place = place.astype(np.int32)
+    values = fired.values.astype(gradient.dtype)
+    d_rows = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
+    d_values = np.empty(len(place))
     ops = NumpyOps()
-    for (shape, ngrams, tokens, rows, values), at in zip(used, places, strict=False):
-        at_token = gradient.take(tokens, axis=0)
-        d_values[shape][ngrams] += np.einsum("ml,ml->m", table.take(rows, axis=0), at_token)
-        at_token *= values[:, None].astype(gradient.dtype)
-        ops.scatter_add(summed, at, at_token)
-    shim.add_gradient("table", (distinct, summed))
-    backprop_upstream(
-        batch.lattice.backprop([(active.strings[shape].ngrams, d) for shape, d in d_values.items()])
-    )
+    for first in range(0, len(place), ADDED_ROWS):
+        block = slice(first, first + ADDED_ROWS)
+        at_token = gradient.take(fired.tokens[block], axis=0)
+        rows = table.take(fired.keys[block], axis=0)
+        d_values[block] = np.einsum("ml,ml->m", rows, at_token)
+        at_token *= values[block, None]
+        ops.scatter_add(d_rows, place[block], at_token)
+    return (distinct, d_rows), np.bincount(fired.ngrams, d_values, minlength=n_ngrams)
 
 
 def _problem(shim: WeightsShim) -> str:
