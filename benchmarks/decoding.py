@@ -30,7 +30,7 @@ from spacy_hoseq.decoders.answers import posterior
 from spacy_hoseq.decoders.answers.choose import remaining_labels
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
+from spacy_hoseq.decoders.patterns import decode_any_sign
 from spacy_hoseq.decoders.problem import TUNING
 from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 from spacy_hoseq.decoders.problem.trie import PatternTrie

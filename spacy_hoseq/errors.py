@@ -86,10 +86,6 @@ class Errors(JobErrors, metaclass=WithCodes):
 
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
     HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
-    HS032 = (
-        "The weight of pattern {pattern} is {weight}; exact decoding with inclusive messages needs weights that are "
-        "finite and not negative. Train with the projection to >= 0."
-    )
     HS033 = "Wrong {name} for frequent transitions: {value}. Expected {expected}."
     HS034 = 'Rule "{rule}": {problem}.'
     HS035 = "A pattern source must have `n_rules`, `define(labels, sequences)` and `fire(docs)`, got {source}."
@@ -98,9 +94,6 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS038 = (
         "{n} states are needed at token {token} for the {open} configurations that overlap there, more than the limit "
         "of {limit}. Let fewer features overlap (shorter gaps, rarer rules), or raise `max_states`."
-    )
-    HS039 = (
-        "The decoder {decoder} cannot use general configurations (label sets and gaps), but rules have fired."
     )
 
     HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."

@@ -10,7 +10,7 @@ chain without longer patterns, and for patterns that do not overlap if `trans` i
 from typing import List, NamedTuple, Tuple
 
 import numpy as np
-from baselines.instances import make_instances
+from baselines.instances import make_instances, refuse_others
 
 from spacy_hoseq.arrays import Floats, Ints
 from spacy_hoseq.decoders.problem import Potentials
@@ -35,8 +35,8 @@ class Factors(NamedTuple):
 
 
 def factors_of(potentials: Potentials) -> Factors:
-    """Patterns of one and two labels become part of the chain. RAISES ValueError [HS020-HS039]: as a decoder."""
-    potentials.refuse_configurations("approximate inference")
+    """Patterns of one and two labels become part of the chain. RAISES ValueError as a decoder."""
+    refuse_others(potentials, "approximate inference")
     potentials.check()
     unary = potentials.scores.astype(np.float64)
     if potentials.allowed is not None:

@@ -128,7 +128,7 @@ def n_sums(potentials: Potentials) -> int:
     weights = potentials.weights
     if potentials.edge_scores is None and keeps_digits(potentials):
         return weights.n_labels**2 + 2 * (len(weights.trie) - weights.n_labels)
-    return len(weights.prepared(MatchArcs).source)
+    return len(weights.prepared(MatchArcs).arcs.source)
 
 
 def ratio(sequences: List[Potentials]) -> float:

@@ -22,8 +22,8 @@ from ..strategies import cases
 from .answers.posteriors import assert_enumerated, posterior_of
 from .patterns.test_configurations import assert_best
 
-DECODERS = ["_best_of_each", "pruned_checked", "any_sign_checked", "labels_with_configurations"]
-WALKS = ["chain_posterior", "inclusive_sums", "LongestMatch", "ConfigurationLattice"]
+DECODERS = ["_best_of_each", "pruned_checked", "decode_any_sign"]
+WALKS = ["inclusive_sums", "exclusive"]
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
 
@@ -104,22 +104,22 @@ def called(function, case, module, names):
     ({"trans": np.zeros((2, 2))}, ["_best_of_each"], []),
     ({}, ["pruned_checked"], []),
     ({"patterns": (((0, 1), 1.0),)}, ["pruned_checked"], ["inclusive_sums"]),
-    ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["any_sign_checked"], ["inclusive_sums"]),
+    ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["decode_any_sign"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)},
-     ["pruned_checked", "any_sign_checked"], ["inclusive_sums"]),
-    ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["any_sign_checked"], ["inclusive_sums"]),
+     ["pruned_checked", "decode_any_sign"], ["inclusive_sums"]),
+    ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["decode_any_sign"], ["inclusive_sums"]),
     ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_checked"], ["inclusive_sums"]),
-    ({"patterns": (((0, 1), -16.0),)}, ["any_sign_checked"], ["LongestMatch"]),
-    ({"patterns": (((0, 1), 300.0),)}, ["pruned_checked"], ["LongestMatch"]),
+    ({"patterns": (((0, 1), -16.0),)}, ["decode_any_sign"], ["exclusive"]),
+    ({"patterns": (((0, 1), 300.0),)}, ["pruned_checked"], ["exclusive"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
      ["pruned_checked"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]]), "scores": VANISHING},
-     ["pruned_checked"], ["inclusive_sums", "LongestMatch"]),
+     ["pruned_checked"], ["inclusive_sums", "exclusive"]),
     ({"configurations": (SPAN,)},
-     ["pruned_checked", "labels_with_configurations"], ["chain_posterior", "ConfigurationLattice"]),
-    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_checked"], ["chain_posterior", "ConfigurationLattice"]),
+     ["pruned_checked", "decode_any_sign"], ["inclusive_sums", "exclusive"]),
+    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_checked"], ["inclusive_sums", "exclusive"]),
     ({"lengths": np.array([5]), "patterns": (((0, 1), 1.0),), "configurations": (SPAN,)},
-     ["labels_with_configurations"], ["ConfigurationLattice"]),
+     ["decode_any_sign"], ["exclusive"]),
 ])  # fmt: skip
 def test_each_case_goes_to_its_algorithm(change, decoder, walks):
     case = replace(Case(np.zeros((5, 2)), np.ones((2, 2)), np.array([3, 2])), **change)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from spacy_hoseq.decoders.choice import max_marginal, max_marginal_decoder
+from spacy_hoseq.decoders.choice import max_marginal
 
 from .. import oracle
 from ..cases import Case
@@ -14,7 +14,7 @@ from ..strategies import cases
 @given(case=cases(signed=True, configurations=3))
 def test_labels_are_the_enumerated_ones(case):
     assume(oracle.is_feasible(case))
-    got = max_marginal_decoder()(case.potentials())
+    got = max_marginal(case.potentials())
     assert got.labels.dtype == np.int32
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
         marginals = oracle.joint_table(single).marginals

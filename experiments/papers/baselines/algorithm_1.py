@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from spacy.util import registry
 
 from spacy_hoseq.decoders.choice import Decoder
-from spacy_hoseq.decoders.patterns import check_weights
 from spacy_hoseq.decoders.problem import NoPath, Paths, Potentials, path_score
 
-from .instances import Instances, make_instances
+from .instances import Instances, make_instances, refuse_others
 
 
 class Partial(NamedTuple):
@@ -43,12 +42,14 @@ def algorithm_1(potentials: Potentials) -> Paths:
 
     Aims to maximise the objective of `decode_nonnegative`. RETURNS (Paths): true scores of the
     labellings found, not those that the algorithm computes (`search` has them).
-    RAISES ValueError [HS020-HS025], [HS032]: a negative weight; [HS039]: general configurations.
+    RAISES ValueError [HS020-HS025], a negative weight; and general configurations, or scores of label pairs.
 
     Time O(M^2 + T L^2) for a sequence with M patterns written out at their positions.
     """
-    potentials.refuse_configurations("algorithm_1_decoder")
-    check_weights(potentials)
+    refuse_others(potentials, "algorithm_1_decoder")
+    fired = potentials.fired
+    if potentials.weights.some_are_negative or (fired is not None and fired.weights.min(initial=0.0) < 0):
+        raise ValueError("Algorithm 1 needs pattern weights that are not negative.")
     parts = [np.zeros(0, np.int32)]
     for i, part in enumerate(potentials.check().one_by_one()):
         best = search(part.potentials)

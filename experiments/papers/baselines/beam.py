@@ -23,6 +23,8 @@ from spacy_hoseq.decoders.problem import (
 )
 from spacy_hoseq.errors import Errors
 
+from .instances import refuse_others
+
 
 @registry.misc("spacy_hoseq.beam_decoder.v1")
 class BeamSearch:
@@ -41,11 +43,11 @@ class BeamSearch:
         """Labellings of high score; not always the highest. RETURNS (Paths): true scores.
 
         Sequences in which the beam runs into forbidden transitions are decoded exactly.
-        RAISES ValueError [HS020-HS025, HS036]; [HS039]: general configurations.
+        RAISES ValueError [HS020-HS025, HS036]; and general configurations, or scores of label pairs.
 
         Time O(N width L log(width L)), memory O(N width).
         """
-        potentials.refuse_configurations("beam_decoder")
+        refuse_others(potentials, "beam_decoder")
         potentials.check()
         layout = make_layout(potentials.lengths, len(potentials.scores))
         labels, best = _search(potentials, layout, min(self.width, len(potentials.weights.trie)))

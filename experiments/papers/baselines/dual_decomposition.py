@@ -27,7 +27,7 @@ from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Paths, Potentials, Weights, path_score
 from spacy_hoseq.errors import Errors
 
-from .instances import Instances, make_instances
+from .instances import Instances, make_instances, refuse_others
 
 TOLERANCE = 1e-9  # relative: a gap this small is rounding
 MAX_CELLS = 4_000_000  # Lagrange multipliers kept at once
@@ -67,7 +67,7 @@ class DualDecomposition:
         """The best labellings found. RETURNS (Paths): scores are true scores, of labellings that
         may not be the best.
 
-        RAISES ValueError [HS020-HS025, HS036]; [HS039]: general configurations.
+        RAISES ValueError [HS020-HS025, HS036]; and general configurations, or scores of label pairs.
         """
         certified = self.solve(potentials)
         return Paths(certified.labels, certified.scores)
@@ -78,7 +78,7 @@ class DualDecomposition:
         Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their
         positions.
         """
-        potentials.refuse_configurations("dual_decomposition_decoder")
+        refuse_others(potentials, "dual_decomposition_decoder")
         weights = potentials.check().weights
         lengths = potentials.lengths
         n = len(lengths)

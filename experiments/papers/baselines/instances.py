@@ -31,6 +31,16 @@ class Instances(NamedTuple):
         return np.diff(np.append(self.starts, len(self.tokens)))
 
 
+def refuse_others(potentials: Potentials, decoder: str) -> None:
+    """RAISES ValueError: there are configurations, or scores of label pairs that depend on the
+    text."""
+    configurations = potentials.configurations
+    if configurations is not None and len(configurations.first):
+        raise ValueError(f"The decoder {decoder} cannot use general configurations.")
+    if potentials.edge_scores is not None:
+        raise ValueError(f"The decoder {decoder} cannot use scores of label pairs.")
+
+
 def make_instances(potentials: Potentials) -> Instances:
     """All places of all patterns whose weight is not 0, within the sequences of a batch."""
     trie = potentials.weights.trie

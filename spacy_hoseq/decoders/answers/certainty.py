@@ -10,10 +10,9 @@ tests/decoders/answers/test_certainty.py.
 import numpy as np
 
 from ...arrays import Floats, Ints, Mask
-from ..patterns import max_marginals
+from ..patterns import lattices_of, max_marginals
 from ..problem import TUNING, NoPath, Potentials, Tuning, ranges
 from .choose import posterior
-from .pattern_posterior import lattices_of
 
 
 def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
@@ -23,8 +22,8 @@ def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
     RAISES ValueError [HS020-HS025, HS036-HS038]. Time O(U L) a token, for U nodes of the trie.
     """
     best = np.empty(potentials.scores.shape)
-    for lattice, tokens in lattices_of(potentials.check(), tuning):
-        best[tokens] = np.concatenate(max_marginals(lattice, potentials.weights.n_labels), axis=1).T
+    for lattice, part in lattices_of(potentials.check(), tuning):
+        best[part.tokens[lattice.layout.tokens]] = max_marginals(lattice).T
     closed = np.flatnonzero(best.max(axis=1, initial=-np.inf) == -np.inf)
     if len(closed):
         raise NoPath(int(np.searchsorted(np.cumsum(potentials.lengths), closed[0], side="right")))

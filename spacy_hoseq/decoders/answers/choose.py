@@ -7,7 +7,7 @@ import numpy as np
 
 from ...arrays import Ints, Labels
 from ..chain import Arrivals, chain_posterior, edge_viterbi, viterbi
-from ..patterns import any_sign_checked, every_node, labels_with_configurations
+from ..patterns import decode_any_sign, decode_nonnegative
 from ..problem import TUNING, Posterior, Potentials, Profile, Tuning
 from ..pruning import Remaining, decode_sparse, pruned_checked, sparse_viterbi
 from .pattern_posterior import PatternPosterior
@@ -58,9 +58,9 @@ def remaining_labels(remaining: Remaining) -> Labels:
         return sparse_viterbi(candidates, weights.precise_trans, potentials.lengths).labels
     if candidates is not None and remaining.has_few_candidates:
         return decode_sparse(candidates, weights, potentials.fired, potentials.lengths).labels
-    return (
-        every_node(remaining.dense, tuning).labels if has_patterns else _viterbi(potentials, tuning)
-    )
+    if has_patterns:
+        return decode_nonnegative(remaining.dense, tuning=tuning).labels
+    return _viterbi(potentials, tuning)
 
 
 def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
@@ -76,9 +76,7 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
         return pruned_checked(potentials, tuning, remaining_labels)
     if profile.is_chain:
         return edge_viterbi(potentials).labels
-    if not profile.has_configurations:
-        return any_sign_checked(potentials, tuning=tuning).labels
-    return labels_with_configurations(potentials)
+    return decode_any_sign(potentials, tuning=tuning).labels
 
 
 def _best_of_each(potentials: Potentials) -> Labels:

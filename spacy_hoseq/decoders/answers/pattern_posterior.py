@@ -11,12 +11,19 @@ tests/decoders/answers/test_pattern_posterior.py.
 """
 
 from functools import cached_property
-from typing import Iterator, NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ..patterns import ConfigurationLattice, Lattice, LongestMatch, is_small, lattice_entropies
+from ..patterns import (
+    STEP,
+    configured_sequences,
+    is_small,
+    lattice_entropies,
+    lattices_of,
+    with_costs,
+)
 from ..problem import (
     TUNING,
     LabelPairs,
@@ -26,20 +33,11 @@ from ..problem import (
     PotentialsGradient,
     Sums,
     Tuning,
-    Weights,
     check_gradient,
-    make_layout,
     sums_of_sequences,
 )
 from .label_strings import LabelStrings, with_configurations, with_patterns
-from .pattern_sums import feature_sums, spanned_sequences
-
-
-class Walked(NamedTuple):
-    """A lattice of some sequences. tokens: of the batch, at each packed place."""
-
-    lattice: Lattice
-    tokens: Ints
+from .pattern_sums import feature_sums
 
 
 class PatternPosterior(Posterior):
@@ -59,11 +57,11 @@ class PatternPosterior(Posterior):
 
     @property
     def log_z(self) -> Floats:
-        return self._sums_of_labels.log_z
+        return self._sums.log_z
 
     @property
     def nodes(self) -> Floats:
-        return self._sums_of_labels.counts.scores.astype(np.float64, copy=False)
+        return self._sums.counts.scores
 
     @property
     def expected(self) -> PotentialsGradient:
@@ -71,26 +69,14 @@ class PatternPosterior(Posterior):
 
     @cached_property
     def _sums(self) -> Sums:
-        """Of all features."""
-        return self._checked(feature_sums(self._potentials, None, self._tuning))
-
-    @cached_property
-    def _sums_of_labels(self) -> Sums:
-        """Counts of labels alone take less time."""
-        if "_sums" in self.__dict__:
-            return self._sums
-        return self._checked(feature_sums(self._potentials, None, self._tuning, labels_alone=True))
-
-    def _checked(self, sums: Sums) -> Sums:
+        sums = feature_sums(self._potentials, self._tuning)
         if len(sums.log_z) and sums.log_z.min() == -np.inf:
             raise NoPath(int(sums.log_z.argmin()))
         return sums
 
     def pairs(self, arcs: LabelPairs) -> Floats:
         p: Floats = np.zeros(len(arcs.tokens))
-        follows = np.flatnonzero(self._follows(arcs))
-        labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
-        strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
+        follows, strings = self._strings(arcs)
         p[follows] = self._probabilities(strings)
         return p
 
@@ -108,8 +94,8 @@ class PatternPosterior(Posterior):
     def conditional_entropies(self) -> Floats:
         """Time O(U L) a token, for U nodes of the trie. RAISES ValueError [HS038, HS097]."""
         entropies = np.zeros(len(self._potentials.scores))
-        for lattice, tokens in lattices_of(self._potentials, self._tuning):
-            entropies[tokens] = np.concatenate(lattice_entropies(lattice))
+        for lattice, part in lattices_of(self._potentials, self._tuning):
+            entropies[part.tokens[lattice.layout.tokens]] = lattice_entropies(lattice)
         return entropies
 
     def sequence_entropies(self) -> Floats:
@@ -121,7 +107,7 @@ class PatternPosterior(Posterior):
             return sums_of_sequences(self.conditional_entropies(), self.lengths)
         entropies = np.zeros(len(self._potentials.lengths))
         for i, part in enumerate(self._potentials.one_by_one()):
-            log_z, counts = feature_sums(part.potentials, None, self._tuning)
+            log_z, counts = feature_sums(part.potentials, self._tuning)
             entropies[i] = log_z[0] - _expected_score(part.potentials, counts)
         return np.maximum(entropies, 0.0)
 
@@ -134,18 +120,18 @@ class PatternPosterior(Posterior):
         check_gradient(d_nodes, self._potentials.scores.shape)
         potentials = self._potentials
         weights = potentials.weights
-        n_nodes = len(weights.trie) if weights.has_patterns else 0
+        places = np.arange(len(weights.trie) if weights.has_patterns else 0)
+        n_nodes = len(places)
         n_fired = 0 if potentials.fired is None else len(potentials.fired.tokens)
         cost = np.zeros(0)
-        places = np.arange(n_nodes)
         if arcs is not None and d_arcs is not None and len(d_arcs):
-            follows = np.flatnonzero(self._follows(arcs))
-            labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
-            strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
+            follows, strings = self._strings(arcs)
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
-        sums = feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
-        scores, trans, nodes, fired, configurations, edges = sums.counts
+        sums = feature_sums(with_costs(potentials, d_nodes, cost), self._tuning)
+        scores, trans, nodes, fired, configurations, edges = (
+            None if counts is None else counts.imag / STEP for counts in sums.counts
+        )
         return PotentialsGradient(
             scores.astype(d_nodes.dtype),
             trans,
@@ -155,10 +141,13 @@ class PatternPosterior(Posterior):
             None if edges is None else edges.astype(d_nodes.dtype),
         )
 
-    def _follows(self, arcs: LabelPairs) -> Mask:
-        """Which arcs have an earlier token."""
+    def _strings(self, arcs: LabelPairs) -> Tuple[Ints, LabelStrings]:
+        """Which arcs have an earlier token, and their two labels."""
         lengths = self._potentials.lengths
-        return ~np.isin(arcs.tokens, np.cumsum(lengths) - lengths)
+        follows = np.flatnonzero(~np.isin(arcs.tokens, np.cumsum(lengths) - lengths))
+        labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
+        sizes = np.full(len(follows), 2)
+        return follows, LabelStrings(arcs.tokens[follows] - 1, sizes, labels)
 
     def _continued(
         self, strings: LabelStrings, continues: Optional[Mask]
@@ -183,40 +172,22 @@ class PatternPosterior(Posterior):
         p[single] = self.nodes[strings.first[single], strings.labels[starts[single]]]
         ends = np.cumsum(self._potentials.lengths)
         sequence = np.searchsorted(ends, strings.first, side="right")
-        spanned = np.isin(sequence, spanned_sequences(self._potentials))
-        for which, has_configurations in ((~single & ~spanned, False), (~single & spanned, True)):
-            chosen = np.flatnonzero(which)
-            if not len(chosen):
-                continue
+        configured = np.isin(sequence, configured_sequences(self._potentials))
+        for has_configurations in (False, True):
+            chosen = np.flatnonzero(~single & (configured == has_configurations))
             sequences = np.unique(sequence[chosen])
-            part = self._potentials.select(sequences)
+            part = self._potentials.select(sequences).potentials
             moved = np.zeros(len(ends), np.intp)
-            moved[sequences] = np.cumsum(part.potentials.lengths) - ends[sequences]
+            moved[sequences] = np.cumsum(part.lengths) - ends[sequences]
             some = strings.chosen(chosen)
             some = some._replace(first=some.first + moved[sequence[chosen]])
-            if has_configurations:
-                extended = with_configurations(part.potentials, some)
-                counts = feature_sums(extended, None, self._tuning).counts
+            if has_configurations and len(chosen):
+                counts = feature_sums(with_configurations(part, some), self._tuning).counts
                 p[chosen] = counts.configuration_weights[-len(chosen) :]
-            else:
-                extended, _ = with_patterns(part.potentials, some)
-                counts = feature_sums(extended, None, self._tuning).counts
+            elif len(chosen):
+                counts = feature_sums(with_patterns(part, some)[0], self._tuning).counts
                 p[chosen] = counts.fired_weights[-len(chosen) :]
         return p
-
-
-def _costs(potentials: Potentials, d_nodes: AnyFloats, of_last_fired: Floats) -> Potentials:
-    """Potentials whose scores are the costs of labels, and those of the patterns that fire last."""
-    weights = potentials.weights
-    fired = potentials.fired
-    configurations = potentials.configurations
-    if fired is not None:
-        costs = np.concatenate([np.zeros(len(fired.tokens) - len(of_last_fired)), of_last_fired])
-        fired = fired._replace(weights=costs)
-    if configurations is not None:
-        configurations = configurations._replace(weights=np.zeros(len(configurations.first)))
-    nothing = Weights(np.zeros(weights.trans.shape), weights.trie, np.zeros(len(weights.trie)))
-    return Potentials(d_nodes, nothing, potentials.lengths, fired, configurations)
 
 
 def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float:
@@ -227,32 +198,9 @@ def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float
     terms = [(counts.scores, potentials.scores), (counts.trans, weights.trans)]
     terms += [(counts.node_weights, weights.node_weights)] if weights.has_patterns else []
     terms += [(counts.fired_weights, fired.weights)] if fired is not None else []
-    terms += (
-        [(counts.configuration_weights, configurations.weights)]
-        if configurations is not None
-        else []
-    )
+    if configurations is not None:
+        terms.append((counts.configuration_weights, configurations.weights))
     if counts.edge_scores is not None and potentials.edge_scores is not None:
         terms.append((counts.edge_scores, potentials.edge_scores))
     # not of forbidden pairs
     return float(sum((n[n != 0] * x[n != 0].astype(np.float64)).sum() for n, x in terms))
-
-
-def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Walked]:
-    """Over exclusive states: part by part where no configurations fire, and each sequence in which
-    some do."""
-    spanned = spanned_sequences(potentials)
-    rest = np.setdiff1d(np.arange(len(potentials.lengths)), spanned, assume_unique=True)
-    if len(rest):
-        some = potentials.select(rest)
-        trie = potentials.weights.trie
-        whole = some.potentials._replace(configurations=None)
-        columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
-        for part in whole.parts(columns, max(1, tuning.sum_cells // len(trie))):
-            layout = make_layout(part.potentials.lengths, len(part.tokens))
-            yield Walked(
-                LongestMatch(part.potentials, layout), some.tokens[part.tokens[layout.tokens]]
-            )
-    for sequence in spanned.tolist():
-        one = potentials.select(np.array([sequence]))
-        yield Walked(ConfigurationLattice(one.potentials), one.tokens)

@@ -25,35 +25,95 @@ small where features are sparse; `ConfigurationLattice.n_states` tells.
 Checked against enumeration in tests/decoders/patterns/test_configurations.py.
 """
 
-from typing import List, NamedTuple, Tuple
+from typing import Iterator, List, NamedTuple, Tuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Labels, Mask
+from ...arrays import Floats, Ints, Mask
 from ...errors import Errors
-from ..problem import NoPath, Paths, Potentials, make_layout, no_configurations
-from .lattice import Lattice, Step, best_paths
+from ..problem import (
+    TUNING,
+    Layout,
+    NoPath,
+    Paths,
+    Potentials,
+    Selection,
+    Tuning,
+    make_layout,
+    no_configurations,
+    parts_of,
+)
+from .lattice import NO_ARCS, Arcs, Lattice, Step, best_paths
 from .longest_match import LongestMatch
 
 
-class ConfigurationLattice:
+def decode_any_sign(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
+    """Best label sequences with label patterns and configurations of any sign, for a batch.
+
+    Maximises the objective of `path_score`. RETURNS (Paths). Ties: the lowest state, decided right
+    to left. RAISES ValueError [HS020-HS025, HS036, HS037]; [HS038]: more than `max_states` states.
+
+    Time O(U L) a token for U nodes of the trie, memory O(U) a token, in blocks as in `viterbi`.
+    """
+    labels = np.zeros(len(potentials.scores), np.int32)
+    scores = np.zeros(len(potentials.lengths))
+    for lattice, part in lattices_of(potentials.check(), tuning):
+        layout = lattice.layout
+        blocks = list(layout.blocks(len(lattice.trie), tuning.history_cells))
+        packed, by_rank = best_paths(lattice, blocks)
+        labels[part.tokens[layout.tokens]] = packed
+        scores[part.sequences[layout.order]] = by_rank
+    if len(scores) and scores.min() == -np.inf:
+        raise NoPath(int(scores.argmin()))
+    return Paths(labels, scores)
+
+
+def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Tuple[Lattice, Selection]]:
+    """Lattices of all sequences, and which they are: those without configurations in parts, the
+    others one by one."""
+    n_nodes = len(potentials.weights.trie)
+    columns = max(1, tuning.arc_cells // (n_nodes * potentials.weights.n_labels))
+    configured = configured_sequences(potentials)
+    others = np.setdiff1d(np.arange(len(potentials.lengths)), configured, assume_unique=True)
+    parts = parts_of(potentials.lengths[others], columns, tuning.sum_cells // n_nodes)
+    for sequences in [*(others[part] for part in parts), *configured[:, None]]:
+        part = potentials.select(sequences)
+        yield lattice_of(part.potentials), part
+
+
+def configured_sequences(potentials: Potentials) -> Ints:
+    """Sequences in which configurations fire. RETURNS (n,)."""
+    if potentials.configurations is None:
+        return np.zeros(0, np.intp)
+    ends = np.cumsum(potentials.lengths)
+    return np.unique(np.searchsorted(ends, potentials.configurations.first, side="right"))
+
+
+def lattice_of(potentials: Potentials) -> Lattice:
+    """The lattice of some sequences without configurations, or of one, checked, with states as
+    simple as its features permit."""
+    layout = make_layout(potentials.lengths, len(potentials.scores))
+    if potentials.configurations is not None and len(potentials.configurations.first):
+        return ConfigurationLattice(potentials, layout)
+    return LongestMatch(potentials, layout)
+
+
+class ConfigurationLattice(LongestMatch):
     """Lattice of one sequence: label patterns of any sign and configurations.
 
-    n_states (T,): states of each token.
-    potentials: of the sequence, checked. RAISES ValueError [HS038]: more than `max_states` states
+    n_states (T,): states of each token. RAISES ValueError [HS038]: more than `max_states` states
         at a token.
     """
 
-    def __init__(self, potentials: Potentials) -> None:
+    def __init__(self, potentials: Potentials, layout: Layout) -> None:
+        super().__init__(potentials, layout)
         configurations = potentials.configurations
         if configurations is None:
             configurations = no_configurations(potentials.weights.n_labels)
-        self.size_at_t = np.ones(len(potentials.scores), np.int64)
-        self._completed: List[Tuple[Ints, Mask]] = []
-        self._nodes: List[Ints] = []
-        self.trie = potentials.weights.trie
         self._configurations = configurations
         self._starts = np.cumsum(configurations.sizes) - configurations.sizes
+        self._completed: List[Tuple[Ints, Mask]] = []
+        self._nodes: List[Ints] = []
         self._steps = self._build(potentials)
         self.n_states = np.array([len(step.label) for step in self._steps], np.intp)
 
@@ -61,75 +121,61 @@ class ConfigurationLattice:
         return self._steps[t]
 
     def nodes(self, t: int) -> Ints:
-        """The longest match of each state. RETURNS (S,)."""
         return self._nodes[t]
 
     def completed(self, t: int) -> Tuple[Ints, Mask]:
-        """The configurations that end at a token (m,), and for each arc (at the first token: each
-        state) whether it completes them (E, m)."""
         return self._completed[t]
 
+    def labels(self, t: int) -> Ints:
+        return self._steps[t].label
+
     def _build(self, potentials: Potentials) -> List[Step]:
-        trie = self.trie
         steps: List[Step] = []
         states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
         for t in range(len(potentials.scores)):
-            source, label, node, live, arc = self._arcs_into(t, states, potentials)
+            source, label, node, live, scores = self._arcs_into(t, states, potentials)
             live, open_ = self._extend(t, label, live, states.open)
             ends = self._configurations.last[open_] == t
             done = live[:, ends]
-            arc = arc + done @ self._configurations.weights[open_[ends]]
+            scores = scores + done @ self._configurations.weights[open_[ends]]
             states, first, order = _merge(node, live[:, ~ends], open_[~ends])
-            if len(states.node) > self._configurations.max_states:
-                raise ValueError(
-                    Errors.HS038.format(
-                        n=len(states.node),
-                        limit=self._configurations.max_states,
-                        token=t,
-                        open=len(states.open),
-                    )
-                )
-            gain = self._gain(t, states.node, potentials)
+            self._check_number(t, states)
             self._nodes.append(states.node)
             self._completed.append((open_[ends], done[order]))
-            arcs = source[order], first, arc[order]
+            gain = self.gain(t)[states.node]
+            arcs = Arcs(source[order], first)
+            scores = scores[order, None]
             if t == 0:  # each state has one label, so what it pays is its own gain
-                gain = gain + arc[order]
-                arcs = order[:0], order[:0], arc[:0]
-            steps.append(Step(trie.label[states.node], gain[:, None], *arcs))
+                gain = gain + scores
+                arcs = NO_ARCS
+            steps.append(Step(self.trie.label[states.node], gain, arcs, scores))
         return steps
+
+    def _check_number(self, t: int, states: "_States") -> None:
+        limit = self._configurations.max_states
+        n = len(states.node)
+        if n > limit:
+            n_open = len(states.open)
+            raise ValueError(Errors.HS038.format(n=n, limit=limit, token=t, open=n_open))
 
     def _arcs_into(self, t: int, states: "_States", potentials: Potentials) -> "_Reached":
         """Each label that is allowed at a token, after each state of the token before."""
         trie = self.trie
         allowed = potentials.allowed
         labels = np.arange(trie.n_labels) if allowed is None else np.flatnonzero(allowed[t])
+        n = len(labels)
         if t == 0:
-            source = np.zeros(len(labels), np.intp)
-            node = labels.astype(np.intp)
-            return _Reached(
-                source, labels, node, np.zeros((len(labels), 0), bool), np.zeros(len(labels))
-            )
-        source = np.repeat(np.arange(len(states.node)), len(labels))
+            live = np.zeros((n, 0), bool)
+            return _Reached(np.zeros(n, np.intp), labels, labels, live, np.zeros(n))
+        source = np.repeat(np.arange(len(states.node)), n)
         label = np.tile(labels, len(states.node))
         before = states.node[source]
-        node = trie.after[before, label].astype(np.intp)
         pairs = trie.label[before], label
-        gain = potentials.weights.precise_trans[pairs]
+        scores = potentials.weights.precise_trans[pairs]
         if potentials.edge_scores is not None:
-            gain = gain + potentials.edge_scores[t][pairs]
-        return _Reached(source, label, node, states.live[source], gain)
-
-    def _gain(self, t: int, node: Ints, potentials: Potentials) -> Floats:
-        """What states earn at their token, without configurations. node (S,): of each."""
-        trie = self.trie
-        fired = potentials.fired
-        gain = potentials.weights.psi[node]
-        if fired is not None and len(fired.tokens):
-            here = fired.tokens == t
-            weights = np.bincount(fired.nodes[here], fired.weights[here], minlength=len(trie))
-            gain = gain + trie.suffix_sums(weights.astype(np.float64))[node]
-        return np.asarray(gain + potentials.scores[t, trie.label[node]])
+            scores = scores + potentials.edge_scores[t][pairs]
+        node = trie.after[before, label].astype(np.intp)
+        return _Reached(source, label, node, states.live[source], scores)
 
     def _extend(self, t: int, label: Ints, live: Mask, open_: Ints) -> Tuple[Mask, Ints]:
         """Configurations after one more label: those that were matched so far and go on, and those
@@ -145,13 +191,14 @@ class ConfigurationLattice:
 
 class _Reached(NamedTuple):
     """Ways from the states of a token to labels of the next one (E,): the state before, the label,
-    its longest match. live (E, m): configurations matched before it. gain (E,): of label pairs."""
+    its longest match. live (E, m): configurations matched before it. scores (E,): of label
+    pairs."""
 
     source: Ints
     label: Ints
     node: Ints
     live: Mask
-    gain: Floats
+    scores: Floats
 
 
 class _States(NamedTuple):
@@ -178,30 +225,3 @@ def _merge(node: Ints, live: Mask, open_: Ints) -> Tuple[_States, Ints, Ints]:
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     chosen = order[first]
     return _States(node[chosen], live[chosen], open_), np.append(first, len(order)), order
-
-
-def lattice_of(potentials: Potentials) -> Lattice:
-    """The lattice of one sequence of at least one token, checked, with states as simple as its
-    features permit."""
-    if potentials.configurations is not None and len(potentials.configurations.first):
-        return ConfigurationLattice(potentials)
-    return LongestMatch(potentials, make_layout(potentials.lengths, len(potentials.scores)))
-
-
-def labels_with_configurations(potentials: Potentials) -> Labels:
-    """The best labels (N,) of a batch, sequence by sequence. potentials: checked. RAISES ValueError
-    [HS023, HS038]."""
-    labels = [np.zeros(0, np.int32)]
-    for part in potentials.one_by_one():
-        with part.numbered() as one:
-            labels.append(configuration_paths(ConfigurationLattice(one)).labels)
-    return np.concatenate(labels)
-
-
-def configuration_paths(lattice: ConfigurationLattice) -> Paths:
-    """The best label sequence of one sequence. RETURNS (Paths): labels (T,), scores (1,). RAISES
-    NoPath."""
-    best = best_paths(lattice)
-    if best.scores[0] == -np.inf:
-        raise NoPath(0)
-    return Paths(best.labels, best.scores)

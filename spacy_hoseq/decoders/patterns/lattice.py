@@ -1,146 +1,160 @@
-"""A trellis of exclusive states: every labelling is exactly one path. Here are its best paths; its
+"""A lattice of exclusive states: every labelling is exactly one path. Here are its best paths; its
 sums are in `lattice_sums.py`.
 
-What the states are is the business of who builds the lattice: the longest match in a trie
-(`longest_match.py`) or sets of partially matched configurations (`configurations.py`). Here a state
+What the states are is the business of the subclass: the longest match in a trie
+(`longest_match.py`), and sets of partially matched configurations (`configurations.py`). A state
 has a label, arcs lead from the states of one token to those of the next, and
 
-    score(path) = sum_t gain_t[state_t] + sum_{t>0} move_t[state_{t-1} -> state_t]
+    score(path) = sum_t gain_t[state_t] + sum_{t>0} arc_t[state_{t-1} -> state_t]
 
 Because states are exclusive the weights may have any sign.
 """
 
-from typing import List, NamedTuple, Optional, Protocol, Tuple
+from functools import cached_property
+from typing import List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints, Labels
-from ..problem import TUNING, KBest, NoPath, Tuning
+from ...arrays import Floats, Ints, Labels, Mask
+from ..problem import Groups, KBest, Layout, NoPath, PatternTrie
+
+
+class Arcs:
+    """Arcs from the states of one token to those of the next, sorted by target. source (E,): state
+    before of each. first (S + 1,): the arcs into state s are first[s] to first[s + 1], at least
+    one. target (E,)."""
+
+    def __init__(self, source: Ints, first: Ints) -> None:
+        self.source = source
+        self.first = first
+
+    @cached_property
+    def target(self) -> Ints:
+        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+
+    @cached_property
+    def out_of(self) -> Groups:
+        """By the state that they come from."""
+        return Groups(self.source)
 
 
 class Step(NamedTuple):
     """One token of n sequences that share the states.
 
     label (S,): of each state. gain (S, n): score of being in a state, -inf if it cannot be entered.
-    source (E,): state before of each arc, arcs sorted by target. first (S + 1,): the arcs into
-        state v are first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their
-        scores, or (E, n) if they differ from sequence to sequence. Empty at the first token.
+    arcs: into the states, none at the first token. scores (E, n), or (E, 1) if all sequences share
+    them: of the arcs, -inf if one is forbidden.
     """
 
     label: Ints
     gain: Floats
-    source: Ints
-    first: Ints
-    arc: Floats
-
-    @property
-    def columns(self) -> Floats:
-        """The scores of arcs, sequence by sequence. RETURNS (E, n), or (E, 1) if all share them."""
-        return self.arc[:, None] if self.arc.ndim == 1 else self.arc
-
-
-class Lattice(Protocol):
-    """size_at_t (T,): sequences that have a token t; columns are sequences, longest first."""
-
-    size_at_t: NDArray[np.int64]
-
-    def step(self, t: int) -> Step: ...
-
-
-class StatePaths(NamedTuple):
-    """The best path of each column. labels (N,): packed, as in `Layout`. scores (n,). states:
-    (size,) for each t."""
-
-    labels: Labels
+    arcs: Arcs
     scores: Floats
-    states: List[Ints]
 
 
-def best_paths(lattice: Lattice, *, tuning: Tuning = TUNING) -> StatePaths:
-    """The path of highest score of each column. Ties: the lowest state. A score is -inf where there
-    is no path.
+NO_ARCS = Arcs(np.zeros(0, np.intp), np.zeros(1, np.intp))
 
-    Time O(E) a token, memory O(S) a token, in blocks of steps that are walked a second time on the
-    way back.
+
+class Trellis(Protocol):
+    """What `best_paths` walks over. Columns are sequences, in the order of the layout."""
+
+    layout: Layout
+
+    def labels(self, t: int) -> Ints:
+        """Of each state. RETURNS (S,)."""
+        ...
+
+    def forward(self, t: int, before: Optional[Floats]) -> Floats:
+        """V_t: the best score of a path to each state. before: V_{t-1}. RETURNS (S, n)."""
+        ...
+
+    def back(self, t: int, states: Ints, v: Floats, before: Floats) -> Ints:
+        """The states before some states on their best paths; column i belongs to states[i]. v:
+        V_t. before: V_{t-1}."""
+        ...
+
+
+class Lattice:
+    """trie: states are the longest match in it, and more."""
+
+    trie: PatternTrie
+    layout: Layout
+
+    def step(self, t: int) -> Step:
+        raise NotImplementedError
+
+    def nodes(self, t: int) -> Ints:
+        """The longest match of each state. RETURNS (S,)."""
+        return np.arange(len(self.trie))
+
+    def completed(self, t: int) -> Tuple[Ints, Mask]:
+        """The configurations that end at a token (m,), and which arcs (at the first token: states)
+        complete them (E, m)."""
+        return np.zeros(0, np.intp), np.zeros((0, 0), bool)
+
+    def labels(self, t: int) -> Ints:
+        return self.step(t).label
+
+    def forward(self, t: int, before: Optional[Floats]) -> Floats:
+        step = self.step(t)
+        if before is None:
+            return step.gain
+        paths = before[step.arcs.source, : step.gain.shape[1]] + step.scores
+        return np.maximum.reduceat(paths, step.arcs.first[:-1], axis=0) + step.gain
+
+    def back(self, t: int, states: Ints, v: Floats, before: Floats) -> Ints:
+        step = self.step(t)
+        source = step.arcs.source
+        first = step.arcs.first
+        counts = first[states + 1] - first[states]
+        start = np.cumsum(counts) - counts
+        arcs = np.arange(counts.sum()) - np.repeat(start - first[states], counts)
+        column = np.repeat(np.arange(len(states)), counts)
+        scores = np.broadcast_to(step.scores, (len(source), v.shape[1]))
+        values = before[source[arcs], column] + scores[arcs, column]
+        is_best = np.flatnonzero(values == np.maximum.reduceat(values, start)[column])[::-1]
+        result = np.zeros(len(states), np.intp)
+        result[column[is_best]] = source[arcs[is_best]]  # of several the first is assigned last
+        return result
+
+
+def best_paths(trellis: Trellis, blocks: Sequence[Tuple[int, int]]) -> Tuple[Labels, Floats]:
+    """The path of highest score of each column. Ties: the lowest state. RETURNS labels (N,),
+    packed as in `Layout`, and scores (n,), -inf where there is no path.
+
+    blocks: ranges of steps. The scores of one are kept for the way back, those of the others are
+    found once more. Time O(E) a token.
     """
-    sizes = lattice.size_at_t
-    n_steps = len(sizes)
-    if not n_steps:
-        return StatePaths(np.zeros(0, np.int32), np.zeros(0), [])
-    blocks = _blocks(lattice, tuning.history_cells)
+    layout = trellis.layout
+    labels = np.zeros(len(layout.tokens), np.int32)
+    scores = np.zeros(len(layout.lengths))
     entries: List[Optional[Floats]] = [None]  # V before each block
-    for first, last in blocks[:-1]:
-        entries.append(_max_forward(lattice, first, last, entries[-1])[-1])
-    scores = np.full(int(sizes[0]), -np.inf)
-    states: List[Ints] = [np.zeros(0, np.intp)] * n_steps
-    labels: List[Labels] = [np.zeros(0, np.int32)] * n_steps
-    later = np.zeros(0, np.intp)  # states at t + 1
-    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=True):
-        history = _max_forward(lattice, first, last, entry)
-        for t in range(last - 1, first - 1, -1):
-            v = history[t - first]
-            n_on = len(later)
+    for block in blocks[:-1]:
+        entries.append(_forward(trellis, block, entries[-1])[-1])
+    states = np.zeros(0, np.intp)  # at t + 1
+    later = np.zeros((0, 0))  # V at t + 1
+    for block, entry in zip(reversed(blocks), reversed(entries), strict=False):
+        history = _forward(trellis, block, entry)
+        for t in range(block[1] - 1, block[0] - 1, -1):
+            v = history.pop()
+            n_on = len(states)
             scores[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
             ended = v[:, n_on:].argmax(axis=0)
-            states[t] = (
-                np.concatenate([_best_source(lattice.step(t + 1), later, v), ended])
-                if n_on
-                else ended
-            )
-            labels[t] = lattice.step(t).label[states[t]].astype(np.int32)
-            later = states[t]
-    return StatePaths(np.concatenate(labels), scores, states)
+            before = trellis.back(t + 1, states, later, v) if n_on else states
+            states = np.concatenate([before, ended])
+            labels[layout.step(t)] = trellis.labels(t)[states]
+            later = v
+    return labels, scores
 
 
-def _blocks(lattice: Lattice, max_cells: int) -> List[Tuple[int, int]]:
-    """Ranges of steps of at most about `max_cells` cells, by the size of each step."""
-    blocks = []
-    first = 0
-    cells = 0
-    for t, size in enumerate(lattice.size_at_t.tolist()):
-        more = size * len(lattice.step(t).label)
-        if t > first and cells + more > max_cells:
-            blocks.append((first, t))
-            first = t
-            cells = 0
-        cells += more
-    return [*blocks, (first, len(lattice.size_at_t))]
-
-
-def _max_forward(lattice: Lattice, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
-    """V_t (S, size_at_t[t]) for first <= t < last: the best score of a path to each state. `entry`
-    = V at first - 1."""
+def _forward(trellis: Trellis, block: Tuple[int, int], entry: Optional[Floats]) -> List[Floats]:
+    """V_t of each step of a block. entry: V of the step before."""
     history = []
     v = entry
-    for t in range(first, last):
-        step = lattice.step(t)
-        if v is None:
-            v = step.gain
-        else:
-            n = int(lattice.size_at_t[t])
-            v = (
-                np.maximum.reduceat(v[step.source, :n] + step.columns, step.first[:-1], axis=0)
-                + step.gain
-            )
+    for t in range(*block):
+        v = trellis.forward(t, v)
         history.append(v)
     return history
-
-
-def _best_source(step: Step, states: Ints, v: Floats) -> Ints:
-    """State before each of `states` on its best path; column i belongs to states[i]. v: scores at
-    the token before."""
-    counts = step.first[states + 1] - step.first[states]
-    start = np.cumsum(counts) - counts
-    arcs = np.arange(counts.sum()) - np.repeat(start - step.first[states], counts)
-    column = np.repeat(np.arange(len(states)), counts)
-    values = v[step.source[arcs], column] + (
-        step.arc[arcs] if step.arc.ndim == 1 else step.arc[arcs, column]
-    )
-    is_best = np.flatnonzero(values == np.maximum.reduceat(values, start)[column])[::-1]
-    chosen = np.zeros(len(states), np.intp)
-    chosen[column[is_best]] = step.source[arcs[is_best]]  # of several the first is assigned last
-    return chosen
 
 
 def k_best_paths(lattice: Lattice, k: int) -> KBest:
@@ -154,7 +168,7 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     best = np.full((len(first.label), k), -np.inf)
     best[:, 0] = first.gain[:, 0]
     back: List[Tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
-    for t in range(1, len(lattice.size_at_t)):
+    for t in range(1, len(lattice.layout.tokens)):
         step = lattice.step(t)
         best, source, rank = _top_k(best, step)
         best += step.gain
@@ -165,34 +179,61 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
         raise NoPath(0)
     state, rank = np.divmod(order, k)
     scores = best[state, rank]
-    labels = [lattice.step(len(back)).label[state]]
+    labels = [lattice.labels(len(back))[state]]
     for t in range(len(back) - 1, -1, -1):
         states_before, ranks_before = back[t]
         here = state, rank
         state = states_before[here]
         rank = ranks_before[here]
-        labels.append(lattice.step(t).label[state])
+        labels.append(lattice.labels(t)[state])
     return KBest(np.stack(labels[::-1], axis=1).astype(np.int32), scores)
 
 
 def _top_k(best: Floats, step: Step) -> Tuple[Floats, Ints, Ints]:
     """The k best paths to each state, without its gain. best (S', k): to the states before. RETURNS
-    scores, states before and their ranks, (S, k) each; -inf where there are fewer. Arcs that no
-    path takes are left out: where labels are known, nearly all."""
+    scores, states before and their ranks, (S, k) each; -inf where there are fewer."""
     n = len(step.label)
     k = best.shape[1]
-    open_before = np.isfinite(best[:, 0])
-    open_now = np.isfinite(step.gain[:, 0])
-    target = np.repeat(np.arange(n), np.diff(step.first))
-    arcs = np.flatnonzero(open_before[step.source] & open_now[target])
+    source = step.arcs.source
+    target = step.arcs.target
+    # arcs that no path takes are left out: where labels are known, nearly all
+    arcs = np.flatnonzero(np.isfinite(best[source, 0]) & np.isfinite(step.gain[target, 0]))
     states, first = np.unique(target[arcs], return_index=True)
-    flat = (best[step.source[arcs]] + step.arc.reshape(-1, 1)[arcs]).reshape(-1)
+    flat = (best[source[arcs]] + step.scores[arcs]).reshape(-1)
     order = np.lexsort((-flat, np.repeat(target[arcs], k)))
     chosen = order[first[:, None] * k + np.arange(k)]  # an arc has k candidates
     scores = np.full((n, k), -np.inf)
-    source = np.zeros((n, k), np.intp)
-    rank = np.zeros((n, k), np.intp)
+    sources = np.zeros((n, k), np.intp)
+    ranks = np.zeros((n, k), np.intp)
     scores[states] = flat[chosen]
-    source[states] = step.source[arcs[chosen // k]]
-    rank[states] = chosen % k
-    return scores, source, rank
+    sources[states] = source[arcs[chosen // k]]
+    ranks[states] = chosen % k
+    return scores, sources, ranks
+
+
+def max_marginals(lattice: Lattice) -> Floats:
+    """The best score with each label: max of score(x, y) over all y with y_t = a, which is the max
+    of V_t(u) + W_t(u) over the states u of label a, with W_t(u) the best that can follow u.
+    RETURNS (L, N), packed, -inf where there is no such path. Time O(E), memory O(S) a token."""
+    layout = lattice.layout
+    prefixes = _forward(lattice, (0, len(layout.size_at_t)), None)
+    best = np.full((lattice.trie.n_labels, len(layout.tokens)), -np.inf)
+    suffixes = np.zeros((0, 0))
+    for t in range(len(prefixes) - 1, -1, -1):
+        step = lattice.step(t)
+        suffixes = with_ended(suffixes, prefixes[t].shape)
+        by_label = Groups(step.label)
+        best[by_label.keys, layout.step(t)] = by_label.largest(prefixes[t] + suffixes)
+        if t:
+            later = (step.gain + suffixes)[step.arcs.target] + step.scores
+            sources = step.arcs.out_of
+            suffixes = np.full((len(prefixes[t - 1]), later.shape[1]), -np.inf)
+            suffixes[sources.keys] = sources.largest(later)
+    return best
+
+
+def with_ended(values: Floats, shape: Tuple[int, ...]) -> Floats:
+    """values (S, n') with 0 in the columns of sequences that end here. RETURNS (S, n)."""
+    result = np.zeros(shape, values.dtype)
+    result[:, : values.shape[1]] = values.reshape(shape[0], -1)
+    return result

@@ -22,7 +22,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..problem import Fired, Layout, PatternTrie, PotentialsGradient, Weights
+from ..problem import Layout, PatternTrie, Potentials, PotentialsGradient, Weights, binned
 from .inclusive_sums import InclusiveWalk, Message
 
 
@@ -136,7 +136,7 @@ class Matrices:
         node = inner.of_node
         less = np.where(inner.is_own, 0.0, self.grown.take(trie.fail.take(node)))
         terms = self.move.take(node) * (self.grown.take(node) - less)
-        self.flat = _binned(inner.cells, terms, inner.n_cells)
+        self.flat = binned(inner.cells, terms, inner.n_cells)
         singles = self.trans.T * self.grown[:n_labels, None]  # (later, earlier)
         self.flat[inner.pairs_of_singles] += singles.reshape(-1)
 
@@ -145,25 +145,23 @@ class Matrices:
         node is the longest match (U,), of nodes of two or more labels."""
         inner = self.inner
         n_labels = trie.n_labels
-        trans = _binned(inner.pairs, gradient * self.flat, n_labels * n_labels)
+        trans = binned(inner.pairs, gradient * self.flat, n_labels * n_labels)
         terms = gradient.take(inner.cells) * self.move.take(inner.of_node)
-        longest = _binned(inner.of_node, terms, len(trie))
+        longest = binned(inner.of_node, terms, len(trie))
         shorter = np.flatnonzero(~inner.is_own)  # what a node takes from those that fail to it
         fails = trie.fail.take(inner.of_node.take(shorter))
-        longest -= _binned(fails, terms.take(shorter), len(trie))
+        longest -= binned(fails, terms.take(shorter), len(trie))
         return trans.reshape(n_labels, n_labels), longest * self.grown
 
 
 class MatrixWalk(InclusiveWalk):
     """Over the inner nodes. Messages are (R, n)."""
 
-    def __init__(
-        self, emissions: Floats, weights: Weights, fired: Optional[Fired], layout: Layout
-    ) -> None:
-        super().__init__(emissions, weights, fired, layout)
-        self._matrices = weights.prepared(Matrices)
+    def __init__(self, potentials: Potentials, layout: Layout) -> None:
+        super().__init__(potentials, layout)
+        self._matrices = potentials.weights.prepared(Matrices)
         inner = self._matrices.inner
-        flat = self._matrices.flat.astype(self.type, copy=False)
+        flat = self._matrices.flat.astype(self.potentials.dtype, copy=False)
         self._inner = inner
         self._labels_of_targets = inner.labels[inner.targets]
         self._n_of_singles = inner.n_labels * len(inner.nodes)  # cells
@@ -182,64 +180,49 @@ class MatrixWalk(InclusiveWalk):
             before = before[:, :n]
             singles = (self._of_singles @ before) * e
         scale = singles.sum(axis=0)
-        if self.reached is not None and self._loses(t, singles, scale, self.reached):
+        if self._loses(t, singles, scale):
             return None
-        z = np.zeros((len(inner.nodes), n), self.type)
+        z = np.zeros((len(inner.nodes), n), e.dtype)
         z[inner.singles] = singles / scale
         if before is not None and len(inner.targets):
-            arriving = np.empty((len(inner.targets), n), self.type)
+            arriving = np.empty((len(inner.targets), n), e.dtype)
             for block, matrix in self._of_targets:
                 np.matmul(matrix, before[block.sources], out=arriving[block.targets])
             arriving *= (e / scale).take(self._labels_of_targets, axis=0)
             z[inner.targets] = arriving
         return Message(z, z, scale)
 
-    def _backward(self, forward: List[Message], *, labels_alone: bool) -> PotentialsGradient:
+    def _backward(self, forward: List[Message]) -> PotentialsGradient:
         inner = self._inner
-        marginals = np.zeros((inner.n_labels, len(self.layout.tokens)), self.type)
-        gradient = np.zeros(inner.n_cells, self.type)  # of log Z by K
-        adjoint = np.zeros((len(inner.nodes), 0), self.type)
+        dtype = self.potentials.dtype
+        marginals = np.zeros((inner.n_labels, len(self.layout.tokens)), dtype)
+        gradient = np.zeros(inner.n_cells, dtype)  # of log Z by K
+        adjoint = np.zeros((len(inner.nodes), 0), dtype)
         for t in range(len(forward) - 1, -1, -1):
             z, _, scale = forward[t]
-            ended = np.zeros((len(z), z.shape[1] - adjoint.shape[1]), self.type)
-            ended[inner.singles] = 1.0
-            adjoint = np.concatenate([adjoint, ended], axis=1)
-            if t + 1 < self.trie.max_length:
-                adjoint[inner.depth > t + 1] = 0.0  # deeper nodes cannot have matched yet
+            adjoint = self._adjoint(t, adjoint, inner.singles, inner.depth)
             here = self.layout.step(t)
             marginals[:, here] = np.add.reduceat(z * adjoint, inner.first, axis=0)
             if t > 0:
                 e = self.potentials[:, here] / scale
                 before = forward[t - 1].z[:, : e.shape[1]]
-                into = None if labels_alone else gradient
-                adjoint = self._adjoint_before(adjoint, e, before, into)
+                adjoint = self._adjoint_before(adjoint, e, before, gradient)
         trans, longest = self._matrices.expected(gradient, self.trie)
-        return PotentialsGradient(
-            self._unpacked(marginals), trans, self._matched(longest), np.zeros(0, self.type)
-        )
+        return self._counts(marginals, trans, longest, np.zeros(0, dtype))
 
     def _adjoint_before(
-        self, adjoint: Floats, e: Floats, before: Floats, gradient: Optional[Floats]
+        self, adjoint: Floats, e: Floats, before: Floats, gradient: Floats
     ) -> Floats:
-        """The adjoint at the token before (R, n); adds to the gradient by the flat K, half of the
-        work, unless it is None. adjoint, e: at this one, e (L, n) scaled. before: Z at the token
-        before."""
+        """The adjoint at the token before (R, n); adds to the gradient by the flat K. adjoint, e:
+        at this one, e (L, n) scaled. before: Z at the token before."""
         inner = self._inner
         of_singles = adjoint.take(inner.singles, axis=0) * e
         of_targets = adjoint.take(inner.targets, axis=0)
         of_targets *= e.take(self._labels_of_targets, axis=0)
         result: Floats = self._of_singles.T @ of_singles
+        gradient[: self._n_of_singles] += (of_singles @ before.T).reshape(-1)
         for block, matrix in self._of_targets:
-            result[block.sources] += matrix.T @ of_targets[block.targets]
-        if gradient is not None:
-            gradient[: self._n_of_singles] += (of_singles @ before.T).reshape(-1)
-            for block, _ in self._of_targets:
-                product = of_targets[block.targets] @ before[block.sources].T
-                gradient[block.cells] += product.reshape(-1)
+            here = of_targets[block.targets]
+            result[block.sources] += matrix.T @ here
+            gradient[block.cells] += (here @ before[block.sources].T).reshape(-1)
         return result
-
-
-def _binned(keys: Ints, values: Floats, n: int) -> Floats:
-    """Sums of values, real or complex, by key. RETURNS (n,)."""
-    sums: Floats = np.bincount(keys, values.real, n).astype(np.float64)  # of none: integers
-    return sums + 1j * np.bincount(keys, values.imag, n) if np.iscomplexobj(values) else sums

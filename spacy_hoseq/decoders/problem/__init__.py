@@ -4,7 +4,9 @@ out."""
 from .configurations import MAX_STATES, Configurations, no_configurations
 from .firing import added_up, expand_fired, matching
 from .layout import (
+    Groups,
     Layout,
+    binned,
     check_lengths,
     check_scores,
     check_segments,
@@ -36,10 +38,10 @@ from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
 
 __all__ = [
-    "Configurations", "Fired", "KBest", "LabelPairs",
+    "Configurations", "Fired", "Groups", "KBest", "LabelPairs",
     "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
     "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING",
-    "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient", "check_possible",
+    "Tuning", "Weights", "added_up", "binned", "certain_labels", "chain_score", "check_gradient", "check_possible",
     "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold",
     "expand_fired", "largest", "make_layout", "masked", "matching",
     "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",

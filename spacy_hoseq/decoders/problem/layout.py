@@ -30,8 +30,18 @@ class Layout(NamedTuple):
     offset: NDArray[np.int64]
     tokens: Ints
 
+    @property
+    def place(self) -> Ints:
+        """Packed place of each flat token. RETURNS (N,)."""
+        return np.argsort(self.tokens)
+
     def step(self, t: int) -> slice:
         return slice(int(self.offset[t]), int(self.offset[t + 1]))
+
+    def steps_of(self, packed: Ints) -> Tuple[Ints, Ints]:
+        """Step and column of packed places. RETURNS (n,), (n,)."""
+        steps = np.searchsorted(self.offset, packed, side="right") - 1
+        return steps, packed - self.offset[steps]
 
     def blocks(self, cells_per_token: int, max_cells: int) -> Iterator[Tuple[int, int]]:
         """Ranges of steps [first, last) of at most about `max_cells` cells, in order."""
@@ -42,6 +52,29 @@ class Layout(NamedTuple):
             last = max(first + 1, int(np.searchsorted(self.offset, room, side="right")) - 1)
             yield first, last
             first = last
+
+
+class Groups:
+    """Equal keys, together. order (n,): indices of the keys, group by group. keys (g,): the
+    distinct ones, ascending. starts (g,): of each group in that order."""
+
+    def __init__(self, keys: Ints) -> None:
+        self.order: Ints = np.argsort(keys, kind="stable")
+        self.keys, self.starts = np.unique(keys[self.order], return_index=True)
+
+    @property
+    def which(self) -> Ints:
+        """The group of each place in that order. RETURNS (n,)."""
+        sizes = np.diff(self.starts, append=len(self.order))
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    def added(self, values: Floats) -> Floats:
+        """Sums of values (n, ...), real or complex, group by group. RETURNS (g, ...)."""
+        return np.add.reduceat(values[self.order], self.starts, axis=0)
+
+    def largest(self, values: Floats) -> Floats:
+        """RETURNS (g, ...)."""
+        return np.maximum.reduceat(values[self.order], self.starts, axis=0)
 
 
 def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
@@ -141,9 +174,10 @@ def packed_scores(
     scores: AnyFloats, allowed: Optional[Mask], layout: Layout, tokens: Optional[Ints] = None
 ) -> Floats:
     """Emission scores in packed order, label-major. tokens (n,): of the layout, if it is not of
-    all; it may have some twice. RETURNS (L, n) float64, -inf where a label is not allowed."""
+    all; it may have some twice. RETURNS (L, n) float64, or complex as the scores are; -inf
+    where a label is not allowed."""
     rows = layout.tokens if tokens is None else tokens[layout.tokens]
-    packed: Floats = scores[rows].T.astype(np.float64, order="C")
+    packed: Floats = scores[rows].T.astype(np.result_type(scores, np.float64), order="C")
     if allowed is not None:
         packed[~allowed[rows].T] = -np.inf
     return packed
@@ -174,6 +208,12 @@ def ranges(first: AnyInts, sizes: AnyInts) -> Ints:
     """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,)
     intp."""
     return np.asarray(np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes))
+
+
+def binned(keys: Ints, values: Floats, n: int) -> Floats:
+    """Sums of values, real or complex, by key. RETURNS (n,)."""
+    sums: Floats = np.bincount(keys, values.real, n).astype(np.float64)  # of none: integers
+    return sums + 1j * np.bincount(keys, values.imag, n) if np.iscomplexobj(values) else sums
 
 
 def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:

@@ -214,18 +214,6 @@ class Potentials(NamedTuple):
             check_configurations(self.configurations, self.lengths, self.scores.shape[1])
         return self
 
-    def refuse_configurations(self, decoder: str) -> None:
-        """For decoders that cannot use them. RAISES ValueError [HS039]: there are general
-        configurations; as `refuse_edge_scores`."""
-        self.refuse_edge_scores(decoder)
-        if self.configurations is not None and len(self.configurations.first):
-            raise ValueError(Errors.HS039.format(decoder=decoder))
-
-    def refuse_edge_scores(self, decoder: str) -> None:
-        """RAISES ValueError [HS099]: pairs of labels have scores that depend on the text."""
-        if self.edge_scores is not None:
-            raise ValueError(Errors.HS099.format(decoder=decoder))
-
     def select(self, sequences: Ints) -> "Selection":
         """Some sequences (S',), in their order, as a batch of their own. Time O(what they hold +
         M)."""

@@ -8,33 +8,24 @@ that end at a token are found on the failure chain of the longest node that matc
 """
 
 from functools import cached_property
-from typing import (
-    Callable,
-    Dict,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    TypeVar,
-    Union,
-    cast,
-)
+from itertools import groupby
+from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
+from .layout import Groups
 from .tuning import TUNING, Tuning
 
 Pattern = Tuple[int, ...]  # label ids, oldest first
+Number = TypeVar("Number", bound=np.generic)
 Prepared = TypeVar("Prepared")
 
 
 class Occurrences(NamedTuple):
-    """Where nodes occur in given label sequences: node `nodes[i]` ends at token `tokens[i]`. Depth
-    >= 2 only."""
+    """Node `nodes[i]` ends at token `tokens[i]`, in given label sequences. Depth >= 2 only."""
 
     tokens: Ints
     nodes: Ints
@@ -78,14 +69,13 @@ class Preorder(NamedTuple):
 
 
 class PatternTrie:
-    """Trie over label patterns. Nodes are numbered level by level; node y < L is the single label
+    """Trie over label patterns. Nodes are numbered by their depth; node y < L is the single label
     y.
 
     patterns: distinct or not, each of at least two label ids, oldest first.
     parent, label, depth, fail (U,) intp: prefix without the last label (-1 at depth 1), last label,
-        number of labels, longest proper suffix that is a node (-1 at depth 1). Within a level,
-        nodes are sorted by `fail`.
-    levels: slice of the nodes of each depth, from depth 1.
+        number of labels, longest proper suffix that is a node (-1 at depth 1). Nodes of one depth
+        are sorted by `fail`.
     node_of (P,) intp: node of each given pattern.
     RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label id.
     """
@@ -96,21 +86,20 @@ class PatternTrie:
         self.n_labels = n_labels
         for pattern in patterns:
             check_pattern(pattern, n_labels)
-        ids, fail, self.levels = _numbered(patterns, n_labels)
-        strings = list(ids)
+        ids, fail = _numbered(patterns, n_labels)
         self.fail: Ints = np.array(fail, np.intp)
-        self.label: Ints = np.array([s[-1] for s in strings], np.intp)
-        self.depth: Ints = np.array([len(s) for s in strings], np.intp)
-        self.parent: Ints = np.array([ids[s[:-1]] if len(s) > 1 else -1 for s in strings], np.intp)
+        self.label: Ints = np.array([s[-1] for s in ids], np.intp)
+        self.depth: Ints = np.array([len(s) for s in ids], np.intp)
+        self.parent: Ints = np.array([ids.get(s[:-1], -1) for s in ids], np.intp)
         self.node_of: Ints = np.array([ids[tuple(p)] for p in patterns], np.intp)
         keys = self.parent[n_labels:] * n_labels + self.label[n_labels:]
-        self._children = np.argsort(keys) + n_labels  # nodes below depth 1 by (parent, label)
-        self._child_keys = keys[self._children - n_labels]
-        self._child_table: Optional[NDArray[np.int32]] = None
+        order = np.argsort(keys)
+        self._children = order + n_labels  # nodes below depth 1 by (parent, label)
+        self._child_keys = keys[order]
+        self._child_table: NDArray[np.int32] = np.zeros(0, np.int32)
         if len(ids) * n_labels <= tuning.table_cells:
             self._child_table = np.full(len(ids) * n_labels, -1, np.int32)
             self._child_table[keys] = np.arange(n_labels, len(ids))
-
         self._prepared: Dict[Callable[[PatternTrie], object], object] = {}
 
     def __len__(self) -> int:
@@ -122,10 +111,10 @@ class PatternTrie:
             self._prepared.setdefault(make, make(self))
         return cast(Prepared, self._prepared[make])
 
-    @property
+    @cached_property
     def max_length(self) -> int:
         """Labels in the longest pattern; 1 if there are none."""
-        return len(self.levels)
+        return int(self.depth.max(initial=1))
 
     def string(self, node: int) -> Pattern:
         """The labels of a node, oldest first."""
@@ -137,32 +126,23 @@ class PatternTrie:
 
     def child(self, nodes: Ints, labels: Ints) -> Ints:
         """Node of `nodes` extended by `labels`, -1 where there is none. All (n,)."""
-        if self._child_table is not None:
-            return np.asarray(self._child_table.take(nodes * self.n_labels + labels), np.intp)
-        if not len(self._child_keys):
-            return np.full(len(nodes), -1, np.intp)
         keys = nodes * self.n_labels + labels
-        at = np.minimum(np.searchsorted(self._child_keys, keys), len(self._child_keys) - 1)
-        return np.where(self._child_keys[at] == keys, self._children[at], -1)
-
-    @cached_property
-    def children(self) -> Dict[int, int]:
-        """Nodes by parent * L + label, for plain Python."""
-        return dict(zip(self._child_keys.tolist(), self._children.tolist(), strict=True))
+        if len(self._child_table):
+            return np.asarray(self._child_table.take(keys), np.intp)
+        at = np.searchsorted(self._child_keys, keys)
+        found = np.append(self._child_keys, -1)[at] == keys
+        return np.where(found, np.append(self._children, -1)[at], -1)
 
     @cached_property
     def after(self) -> NDArray[np.int32]:
         """The longest match after one more label: child(u, y), or else after(fail(u), y). RETURNS
         (U, L) int32."""
-        after = np.empty((len(self), self.n_labels), np.int32)
-        every = np.arange(self.n_labels)
-        for level in self.levels:  # suffixes come first, so their rows are known
-            nodes = np.arange(level.start, level.stop)
-            child = self.child(np.repeat(nodes, self.n_labels), np.tile(every, len(nodes))).reshape(
-                -1, self.n_labels
-            )
-            shorter = every if level.start == 0 else after[self.fail[level]]
-            after[level] = np.where(child >= 0, child, shorter)
+        labels = np.arange(self.n_labels)
+        nodes = np.repeat(np.arange(len(self)), self.n_labels)
+        child = self.child(nodes, np.tile(labels, len(self))).reshape(-1, self.n_labels)
+        after = np.where(child >= 0, child, labels).astype(np.int32)
+        for nodes, fail, _, _ in self.links:  # the rows of suffixes come first
+            after[nodes] = np.where(child[nodes] >= 0, child[nodes], after[fail])
         return after
 
     @cached_property
@@ -170,144 +150,79 @@ class PatternTrie:
         """Proper suffixes of each node that are nodes, too: its place on the failure chain. RETURNS
         (U,)."""
         result = np.zeros(len(self), np.intp)
-        for level in self.levels[1:]:
-            result[level] = result[self.fail[level]] + 1
+        suffix = self.fail
+        while (suffix >= 0).any():
+            result += suffix >= 0
+            suffix = np.where(suffix >= 0, self.fail[suffix], -1)
         return result
 
     @cached_property
     def links(self) -> List[Links]:
         """Failure links of all nodes of two or more labels, by the number of their proper suffixes
         that are nodes, fewest first: what a node fails to comes before it. There are never more of
-        these groups than levels."""
+        these groups than labels in the longest pattern, less one."""
         result = []
         for n in range(1, int(self.n_suffixes.max(initial=0)) + 1):
             nodes = np.flatnonzero(self.n_suffixes == n)
-            nodes = nodes[np.argsort(self.fail[nodes], kind="stable")]
-            targets, starts = np.unique(self.fail[nodes], return_index=True)
-            together = (np.diff(nodes) == 1).all()
-            which = slice(int(nodes[0]), int(nodes[-1]) + 1) if together else nodes
-            result.append(Links(which, self.fail[nodes], targets, starts))
+            groups = Groups(self.fail[nodes])
+            nodes = nodes[groups.order]
+            lie_together = (np.diff(nodes) == 1).all()
+            which = slice(int(nodes[0]), int(nodes[-1]) + 1) if lie_together else nodes
+            result.append(Links(which, self.fail[nodes], groups.keys, groups.starts))
         return result
 
     @cached_property
     def preorder(self) -> Preorder:
         """The failure links as a forest, walked from the single labels down."""
         n_labels = self.n_labels
-        deep = np.arange(self.n_labels, len(self))
-        size = np.ones(len(self), np.intp)  # of the subtree
-        for level in reversed(self.levels[1:]):
-            size += np.bincount(self.fail[level], size[level], minlength=len(self)).astype(np.intp)
-        by_suffix = deep[np.argsort(self.fail[deep], kind="stable")]
-        # all nodes in front of it, over all groups
-        before = np.cumsum(size[by_suffix]) - size[by_suffix]
-        groups, start = np.unique(self.fail[by_suffix], return_index=True)
-        ahead = np.zeros(len(self), np.intp)  # nodes of siblings in front of it
-        ahead[by_suffix] = before - np.repeat(
-            before[start], np.diff(np.append(start, len(by_suffix)))
-        )
-        row = np.arange(len(self))
-        first = np.zeros(len(self), np.intp)
-        below = size[:n_labels] - 1
-        first[:n_labels] = n_labels + np.cumsum(below) - below
-        for level in self.levels[1:]:
-            suffix = self.fail[level]
-            row[level] = first[suffix] + (suffix >= n_labels) + ahead[level]
-            first[level] = row[level]
-        end = first + size
-        end[:n_labels] -= 1
-        node = np.empty(len(self), np.intp)
-        node[row] = np.arange(len(self))
-        return Preorder(row, node, first, end)
+        chains: List[Tuple[int, ...]] = []  # of each node: its suffixes, shortest first, and itself
+        for node, suffix in enumerate(self.fail.tolist()):
+            chains.append((*chains[suffix], node) if suffix >= 0 else (node,))
+        order = [*range(n_labels), *sorted(range(n_labels, len(self)), key=chains.__getitem__)]
+        row = np.argsort(order)
+        size = self.matched(np.ones(len(self), np.intp))
+        size[:n_labels] -= 1
+        first = row.copy()
+        first[:n_labels] = n_labels + np.cumsum(size[:n_labels]) - size[:n_labels]
+        return Preorder(row, np.array(order, np.intp), first, first + size)
 
     @cached_property
     def covers(self) -> List[Cover]:
         """For each j: the nodes of more than j labels, by the pair of labels at the j-th place from
         the end."""
+        labels = []  # at each place from the end, -1 beyond the first label
+        prefix = np.arange(len(self))
+        for _ in range(self.max_length):
+            labels.append(np.where(prefix >= 0, self.label[prefix], -1))
+            prefix = np.where(prefix >= 0, self.parent[prefix], -1)
         covers = []
-        node = np.arange(len(self))  # u without its last j labels
-        later = node  # u without its last j - 1 labels
-        for j in range(self.max_length):
-            longer = np.flatnonzero(self.depth > max(j, 1))
-            if j == 0:
-                first = self.label[self.parent[longer]]
-                second = self.label[longer]
-            else:
-                later = node
-                node = np.where(self.depth > j, self.parent[node], -1)
-                first = self.label[node[longer]]
-                second = self.label[later[longer]]
-            pairs = first * self.n_labels + second
-            longer = longer[np.argsort(pairs, kind="stable")]
-            distinct, starts = np.unique(np.sort(pairs), return_index=True)
-            covers.append(Cover(longer, self.suffix_at_most(longer, j), distinct, starts))
-        return covers
-
-    @cached_property
-    def rounds(self) -> List[List[Tuple[Ints, Ints]]]:
-        """Failure links between nodes of two or more labels, in an order to carry values down them:
-        every node's own links come before the one it leaves by, and no node receives twice in one
-        round.
-
-        RETURNS for each depth d the rounds (nodes, their fail) of the nodes of at most d labels;
-        [0] and [1] are empty.
-        """
-        ready = [0] * len(self)
-        by_round: List[List[int]] = []
-        # all that fail to a node come after it
-        for node in range(len(self) - 1, self.n_labels - 1, -1):
-            suffix = int(self.fail[node])
-            if suffix < self.n_labels:
-                continue
-            at = max(ready[node], ready[suffix])
-            ready[suffix] = at + 1
-            if at == len(by_round):
-                by_round.append([])
-            by_round[at].append(node)
-        rounds = [np.array(nodes, np.intp) for nodes in by_round]
-        result: List[List[Tuple[Ints, Ints]]] = []
-        for depth in range(self.max_length + 1):
-            some = [nodes[self.depth[nodes] <= depth] for nodes in rounds]
-            result.append([(nodes, self.fail[nodes]) for nodes in some if len(nodes)])
-        return result
-
-    @cached_property
-    def row_rounds(self) -> List[List[Tuple[Ints, Ints]]]:
-        """`rounds` by rows of the preorder."""
-        row = self.preorder.row
-        return [
-            [(row[nodes], row[suffixes]) for nodes, suffixes in rounds] for rounds in self.rounds
-        ]
+        shorter = np.arange(len(self))
+        for j in reversed(range(self.max_length)):
+            shorter = np.where(self.depth[shorter] > j, self.fail[shorter], shorter)
+            at = max(j, 1)
+            nodes = np.flatnonzero(self.depth > at)
+            groups = Groups(
+                labels[min(at, len(labels) - 1)][nodes] * self.n_labels + labels[at - 1][nodes]
+            )
+            nodes = nodes[groups.order]
+            covers.append(Cover(nodes, shorter[nodes], groups.keys, groups.starts))
+        return covers[::-1]
 
     def suffix_sums(self, node_weights: Floats) -> Floats:
         """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)).
         RETURNS (U,)."""
         psi = node_weights.astype(np.float64)
-        for level in self.levels[1:]:
-            psi[level] += psi[self.fail[level]]
+        for nodes, fail, _, _ in self.links:
+            psi[nodes] += psi[fail]
         return psi
 
-    def suffix_at_most(self, nodes: Ints, n: int) -> Ints:
-        """Longest suffix of each node, itself included, that is a node of at most n labels; -1 for
-        n = 0."""
-        result = nodes
-        while True:
-            too_long = (result >= 0) & (self.depth[result] > n)
-            if not too_long.any():
-                return result
-            result = np.where(too_long, self.fail[result], result)
-
-    def with_suffix(self, nodes: Ints) -> List[Ints]:
-        """For each of `nodes`, all nodes that end with it, itself included (its subtree of failure
-        links)."""
-        result = [[int(node)] for node in nodes]
-        wanted = {int(node): i for i, node in enumerate(nodes)}
-        for node in range(self.n_labels, len(self)):
-            suffix = int(self.fail[node])
-            while suffix >= 0:
-                if suffix in wanted:
-                    result[wanted[suffix]].append(node)
-                suffix = int(self.fail[suffix])
-        return [np.array(ending, np.intp) for ending in result]
+    def matched(self, longest: NDArray[Number]) -> NDArray[Number]:
+        """Sums over a node and all that end with it. longest (U, ...): how often each node is the
+        longest match; then RETURNS (U, ...) how often it is matched."""
+        result = longest.copy()
+        for nodes, _, targets, starts in reversed(self.links):
+            result[targets] += np.add.reduceat(result[nodes], starts, axis=0)
+        return result
 
     def occurrences(self, labels: AnyInts, lengths: AnyInts) -> Occurrences:
         """All nodes of two or more labels in the label sequences. labels (N,), lengths (S,).
@@ -366,25 +281,17 @@ def check_pattern(pattern: Pattern, n_labels: int) -> None:
             raise ValueError(Errors.HS031.format(pattern=pattern, label=label, last=n_labels - 1))
 
 
-def _numbered(
-    patterns: Sequence[Pattern], n_labels: int
-) -> Tuple[Dict[Pattern, int], List[int], List[slice]]:
-    """RETURNS the number of each node's string, the longest suffix of each, and the nodes of each
-    depth."""
-    by_depth: Dict[int, Dict[Pattern, None]] = {}
-    for pattern in patterns:
-        for depth in range(2, len(pattern) + 1):
-            by_depth.setdefault(depth, {})[pattern[:depth]] = None
+def _numbered(patterns: Sequence[Pattern], n_labels: int) -> Tuple[Dict[Pattern, int], List[int]]:
+    """RETURNS the number of each node's string, and the longest suffix of each."""
+    strings = {tuple(p[:depth]) for p in patterns for depth in range(2, len(p) + 1)}
     ids: Dict[Pattern, int] = {(y,): y for y in range(n_labels)}
     fail = [-1] * n_labels
-    levels = [slice(0, n_labels)]
-    for depth in sorted(by_depth):
-        level = sorted(
+    for depth, level in groupby(sorted(strings, key=len), key=len):
+        with_suffixes = sorted(
             (next(ids[string[i:]] for i in range(1, depth) if string[i:] in ids), string)
-            for string in by_depth[depth]
-        )  # each with its longest proper suffix
-        levels.append(slice(len(ids), len(ids) + len(level)))
-        for suffix, string in level:
+            for string in level
+        )
+        for suffix, string in with_suffixes:
             ids[string] = len(ids)
             fail.append(suffix)
-    return ids, fail, levels
+    return ids, fail

@@ -24,8 +24,6 @@ class Tuning(NamedTuple):
         (`matrix_walk.py`).
     table_cells: (node, label) pairs up to which a trie's children are looked up in a table, beyond
         by search.
-    key_cells: of a table of all keys (token, node) by which weights are added up, beyond they are
-        sorted.
     limit_cells: (neighbour, label, label) triples compared at once for limits of pruning.
     ranked_labels: from which on limits are bounds of what a label can lose, and `limit_ranks`:
         neighbours of each label that are looked at for them.
@@ -68,7 +66,6 @@ class Tuning(NamedTuple):
     sum_cells: int = 4_000_000
     matrix_cells: int = 50
     table_cells: int = 8_000_000
-    key_cells: int = 16_000_000
     limit_cells: int = 200_000
     ranked_labels: int = 256
     limit_ranks: int = 24

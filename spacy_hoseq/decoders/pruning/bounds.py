@@ -322,7 +322,7 @@ def fired_loss_of(
         token = token.take(going_on)
         node = node.take(going_on)
         weight = weight.take(going_on)
-    return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(lost), shape[0] * shape[1]))
+    return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(lost)))
 
 
 def _add_within(loss: FiredLoss, limits: AnyFloats, start: int) -> None:

@@ -27,7 +27,7 @@ def pattern_posterior(potentials, tuning=TUNING):
 def logarithmic(potentials):
     """Sums of logarithms over longest matches."""
     p = PatternPosterior(potentials)
-    p._sums = exclusive(potentials, None, TUNING)
+    p._sums = exclusive(potentials, TUNING)
     return p
 
 

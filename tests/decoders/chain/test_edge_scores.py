@@ -10,9 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import (
-    any_sign_decoder,
     decode_exact,
-    max_marginal_decoder,
+    max_marginal,
 )
 from spacy_hoseq.decoders.kbest import k_best
 from spacy_hoseq.decoders.problem.path_score import path_score
@@ -301,11 +300,6 @@ def test_samples_are_as_frequent_as_probable():
         assert drawn[labels] / n == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / n))
 
 
-def test_other_decoders_refuse_them():
-    with pytest.raises(ValueError, match=r"\[HS099\].*cannot be used with any_sign_decoder"):
-        any_sign_decoder()(small().potentials())
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("far", [0.0, 400.0])
 def test_gradient_is_that_of_finite_differences(far):
@@ -332,7 +326,7 @@ def test_gradient_is_that_of_finite_differences(far):
 def test_most_probable_labels(case):
     """The other decoder that can use them: its labels, and the scores of these."""
     case = fit(case.doubles())
-    got, expected = max_marginal_decoder()(case.potentials()), posterior(case)
+    got, expected = max_marginal(case.potentials()), posterior(case)
     assert got.labels.tolist() == expected.nodes.argmax(axis=1).tolist()
     parts = zip(case.singles(), np.split(got.labels, case.starts[1:]), strict=True)
     assert got.scores == pytest.approx([oracle.score_of_one(*part) for part in parts])

@@ -9,13 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.patterns.configurations import (
-    ConfigurationLattice,
-    configuration_paths,
-)
+from spacy_hoseq.decoders.patterns.configurations import ConfigurationLattice, decode_any_sign
 from spacy_hoseq.decoders.problem.configurations import Configurations, check_configurations
+from spacy_hoseq.decoders.problem.layout import make_layout
 from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.problem.results import Paths
+from spacy_hoseq.decoders.problem.tuning import TUNING
 
 from ... import oracle
 from ...cases import Case
@@ -28,27 +26,22 @@ NONE = Configurations(*(np.zeros(0, np.intp),) * 3, np.zeros((0, 0), bool), np.z
 
 
 def lattice_of(single):
-    return ConfigurationLattice(single.potentials().check())
+    layout = make_layout(single.lengths, len(single.scores))
+    return ConfigurationLattice(single.potentials().check(), layout)
 
 
 class TestConfigurations(DecoderContract):
     """Adds configurations with integer weights to every random case."""
 
     takes_negative = True
-    takes_batches = False
-    test_lengths_do_not_add_up = None  # takes one sequence
-    test_blocks_change_nothing = None  # nothing is cut
 
     def fit(self, case):
         rng = np.random.default_rng(int(case.lengths.sum()) + case.n_labels)
         spans = random_configurations(rng, case.n_labels, case.lengths, 4)
         return super().fit(replace(case, configurations=tuple((f, sets, float(round(w))) for f, sets, w in spans)))
 
-    def decode(self, case):
-        parts = [configuration_paths(lattice_of(single)) for single in case.singles()]
-        if not parts:
-            return Paths(np.zeros(0, np.int32), np.zeros(0))
-        return Paths(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))
+    def decode(self, case, tuning=TUNING):
+        return decode_any_sign(case.potentials(), tuning=tuning)
 
 
 def assert_best(case):

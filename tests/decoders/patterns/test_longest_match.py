@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
-from spacy_hoseq.decoders.patterns.longest_match import MatchArcs, decode_any_sign
+from spacy_hoseq.decoders.patterns.configurations import decode_any_sign
+from spacy_hoseq.decoders.patterns.longest_match import MatchArcs
 from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
@@ -29,7 +30,7 @@ def decode(case, tuning=TUNING):
 
 def summed(potentials, tuning=TUNING):
     """What tests of all walks look at."""
-    log_z, counts = exclusive(potentials, None, tuning)
+    log_z, counts = exclusive(potentials, tuning)
     return SimpleNamespace(log_z=log_z, nodes=counts.scores, expected=counts)
 
 
@@ -128,8 +129,8 @@ def test_edge_scores_are_the_automaton_sorted_by_target(patterns):
     """With all pairs known nothing leads to a single label: such a state gets one move that is none."""
     trie = PatternTrie(patterns, 2)
     strings = [trie.string(u) for u in range(len(trie))]
-    arcs = MatchArcs(Weights(np.zeros((2, 2)), trie, np.zeros(len(trie))))
-    source, first, forced = arcs.source, arcs.first, np.flatnonzero(arcs.scores == -np.inf)
+    made = MatchArcs(Weights(np.zeros((2, 2)), trie, np.zeros(len(trie))))
+    source, first, forced = made.arcs.source, made.arcs.first, np.flatnonzero(made.scores == -np.inf)
     got = {
         (strings[u], strings[v])
         for v in range(len(trie))
@@ -181,9 +182,3 @@ def test_weights_that_are_refused(weight):
     ):
         with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(1, 0, 1\) is {weight}; .*finite"):
             decode(case)
-
-
-def test_configurations_are_refused():
-    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder any_sign_decoder cannot use general configurations"):
-        decode_any_sign(case.potentials())

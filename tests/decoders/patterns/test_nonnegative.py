@@ -1,7 +1,6 @@
-"""Decoding with non-negative patterns: the contract, reductions to simpler decoders, refusal of negative weights."""
+"""Decoding with non-negative patterns: the contract, reductions to simpler decoders, parts of a batch."""
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.patterns import nonnegative
-from spacy_hoseq.decoders.patterns.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.patterns.nonnegative import _Rows, decode_nonnegative
 from spacy_hoseq.decoders.problem.results import NoPath
+from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
@@ -19,11 +18,12 @@ from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
 from ..chain.test_viterbi import decode_viterbi
+from ..problem.test_trie import pattern_sets
 
 
 def decode_with_patterns(case, tuning=TUNING):
     potentials = case.potentials()._replace(configurations=None, edge_scores=None)
-    return decode_nonnegative(potentials, tuning=tuning)
+    return decode_nonnegative(potentials.check(), tuning=tuning)
 
 
 class TestNonnegative(DecoderContract):
@@ -95,27 +95,6 @@ def test_example_on_which_the_printed_algorithm_fails(last, labels, score):
     assert paths.labels.tolist() == (labels or [1, 0, 1, 0, 1])
 
 
-def test_negative_weight_would_give_a_wrong_answer(monkeypatch):
-    """Pattern 0,1 costs 5. The inclusive message of label 1 does not see it: 0,1 looks like 1 + 1, but is worth -3."""
-    case = Case(np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros((2, 2)), np.array([2]), (((0, 1), -5.0),))
-    with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -5\.0; exact decoding"):
-        decode_with_patterns(case)
-    monkeypatch.setattr(nonnegative, "check_weights", lambda potentials: None)
-    ignored = decode_with_patterns(case)
-    assert ignored.labels.tolist() == [0, 1] and oracle.score_of_one(case, ignored.labels) == -3
-    assert oracle.joint_table(case).best == 1
-
-
-@pytest.mark.parametrize("weight", [-1e-9, np.nan, np.inf])
-def test_weights_that_are_refused(weight):
-    scores, trans, lengths = np.zeros((3, 2)), np.zeros((2, 2)), np.array([3])
-    everywhere = Case(scores, trans, lengths, (((0, 1), 1.0), ((1, 0, 1), weight)))
-    at_position = Case(scores, trans, lengths, fired=((2, (1, 0, 1), weight),))
-    for case in (everywhere, at_position):
-        with pytest.raises(ValueError, match=rf"\[HS032\] The weight of pattern \(1, 0, 1\) is {weight}"):
-            decode_with_patterns(case)
-
-
 def columns(cells, least):
     """At most `cells` cells of a step, but at least so many sequences."""
     return Tuning(column_cells=cells, min_columns=least)
@@ -138,16 +117,6 @@ def test_parts_of_a_batch_change_nothing(cells, least, data):
     assert in_parts.labels.tolist() == whole.labels.tolist() and in_parts.scores.tolist() == whole.scores.tolist()
 
 
-@pytest.mark.parametrize("cells, least, sizes", [(0, 1, [1, 1, 1, 1, 1]), (0, 3, [3, 2]), (12, 1, [2, 2, 1])])
-def test_at_most_so_many_sequences_at_once(cells, least, sizes):
-    """Six nodes: 0, 1, 01, 10, 011, 0110."""
-    case = Case(np.zeros((10, 2)), np.zeros((2, 2)), np.full(5, 2), (((0, 1, 1, 0), 1.0), ((1, 0), 1.0)))
-    assert len(case.pattern_scores().trie) == 6
-    with mock.patch.object(nonnegative, "_decode", wraps=nonnegative._decode) as walk:
-        assert decode_with_patterns(case, columns(cells, least)).labels.tolist() == [1, 0] * 5
-    assert [len(call.args[0].lengths) for call in walk.call_args_list] == sizes
-
-
 @given(case=cases(max_sequences=6, max_tokens=30, rounded=True, forbidden=False), data=st.data())
 def test_ties_of_long_sequences_do_not_depend_on_the_batch(case, data):
     order = data.draw(st.permutations(range(len(case.lengths))))
@@ -156,3 +125,16 @@ def test_ties_of_long_sequences_do_not_depend_on_the_batch(case, data):
     assert batch.labels.tolist() == again.labels.tolist()
     assert batch.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
     assert batch.scores.tolist() == [paths.scores[0] for paths in alone]
+
+
+@given(pattern_sets())
+def test_rounds_carry_values_down_the_failure_links(drawn):
+    trie = PatternTrie(*drawn)
+    rows, node = _Rows(trie), trie.preorder.node
+    links = [(r, node[u], node[s]) for r, pair in enumerate(rows.rounds) for u, s in zip(*pair, strict=True)]
+    deep = [u for u in range(len(trie)) if trie.fail[u] >= trie.n_labels]
+    assert sorted((u, s) for _, u, s in links) == [(u, trie.fail[u]) for u in deep], "every link once"
+    for _, suffixes in rows.rounds:
+        assert len(set(suffixes.tolist())) == len(suffixes) > 0, "no node receives twice in a round"
+    round_of = {u: r for r, u, _ in links}
+    assert all(r < round_of.get(s, len(links)) for r, _, s in links), "a node passes on what it has received"

@@ -52,12 +52,10 @@ def test_links_are_their_definitions(drawn):
 
 
 @given(pattern_sets())
-def test_levels_are_the_depths_sorted_by_failure_link(drawn):
+def test_nodes_are_sorted_by_depth_and_failure_link(drawn):
     trie = PatternTrie(*drawn)
-    assert [u for level in trie.levels for u in range(level.start, level.stop)] == list(range(len(trie)))
-    for depth, level in enumerate(trie.levels, start=1):
-        assert (trie.depth[level] == depth).all()
-        assert (np.diff(trie.fail[level]) >= 0).all()
+    keys = list(zip(trie.depth.tolist(), trie.fail.tolist(), strict=True))
+    assert keys[trie.n_labels :] == sorted(keys[trie.n_labels :]) and (trie.depth[: trie.n_labels] == 1).all()
 
 
 @pytest.mark.parametrize("table_cells", [0, 10**6])  # children are searched for, or looked up in a table
@@ -81,23 +79,13 @@ def test_suffix_sums_are_sums_over_suffixes(drawn, seed):
     assert weights.tolist() == given_weights.tolist()
 
 
-@given(pattern_sets())
-def test_with_suffix_finds_all_longer_nodes(drawn):
+@given(pattern_sets(), st.integers(0, 10**6))
+def test_matched_are_sums_over_all_that_end_with_a_node(drawn, seed):
     trie = PatternTrie(*drawn)
     strings = [trie.string(u) for u in range(len(trie))]
-    found = trie.with_suffix(np.arange(len(trie)))
-    for u, nodes in enumerate(found):
-        assert sorted(nodes.tolist()) == [v for v, s in enumerate(strings) if s[-len(strings[u]) :] == strings[u]]
-
-
-@given(pattern_sets(), st.integers(0, 7))
-def test_suffix_at_most_is_the_longest_short_suffix(drawn, n):
-    trie = PatternTrie(*drawn)
-    node = {trie.string(u): u for u in range(len(trie))}
-    got = trie.suffix_at_most(np.arange(len(trie)), n)
-    for u in range(len(trie)):
-        suffixes = [trie.string(u)[i:] for i in range(trie.depth[u])]
-        assert got[u] == next((node[s] for s in suffixes if s in node and len(s) <= n), -1)
+    longest = np.random.default_rng(seed).integers(-9, 9, (len(trie), 2)) * (1 + 1j)
+    expected = [sum(longest[v] for v, s in enumerate(strings) if s[-len(u) :] == u) for u in strings]
+    assert trie.matched(longest).tolist() == np.array(expected).tolist()
 
 
 @given(pattern_sets(), st.lists(st.integers(1, 12), max_size=4), st.integers(0, 10**6))
@@ -188,23 +176,6 @@ def test_preorder_of_nodes_with_the_same_failure_link_is_that_of_their_numbers(d
     for suffix in range(len(trie)):
         siblings = np.flatnonzero(trie.fail == suffix)
         assert (np.diff(trie.preorder.row[siblings]) > 0).all()
-
-
-@given(pattern_sets())
-def test_rounds_carry_values_down_the_failure_links(drawn):
-    """For each depth those of the nodes of at most so many labels."""
-    trie = PatternTrie(*drawn)
-    assert len(trie.rounds) == trie.max_length + 1 and trie.rounds[:2] == [[], []]
-    for depth, rounds in enumerate(trie.rounds):
-        deep = [u for u in range(len(trie)) if trie.fail[u] >= trie.n_labels and trie.depth[u] <= depth]
-        links = [(r, u, s) for r, pair in enumerate(rounds) for u, s in zip(*map(np.ndarray.tolist, pair), strict=True)]
-        assert sorted((u, s) for _, u, s in links) == [(u, int(trie.fail[u])) for u in deep], "every link once"
-        for _, suffixes in rounds:
-            assert len(set(suffixes.tolist())) == len(suffixes) > 0, "no node receives twice in a round"
-        round_of = {u: r for r, u, _ in links}
-        for r, _, suffix in links:
-            assert r < round_of.get(suffix, len(rounds)), "a node passes on what it has received"
-        assert all(array.dtype == np.intp for pair in rounds for array in pair)
 
 
 @given(pattern_sets())

@@ -134,17 +134,17 @@ def test_two_of_the_three_are_no_problem(fired, score):
     assert_exact(case)
 
 
-@pytest.mark.parametrize("weight", [-1e-9, np.nan, np.inf])
-def test_weights_that_are_refused(weight):
-    for case in (
-        Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 1.0), ((1, 0, 1), weight))),
-        Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), fired=((2, (1, 0, 1), weight),)),
-    ):
-        with pytest.raises(ValueError, match=rf"\[HS032\] The weight of pattern \(1, 0, 1\) is {weight}"):
-            decode(case)
+@pytest.mark.parametrize("change", [
+    {"patterns": (((0, 1), 1.0), ((1, 0, 1), -1e-9))},
+    {"fired": ((2, (1, 0, 1), -1e-9),)},
+])  # fmt: skip
+def test_negative_weights_are_refused(change):
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), **change)
+    with pytest.raises(ValueError, match="Algorithm 1 needs pattern weights that are not negative"):
+        decode(case)
 
 
 def test_configurations_are_refused():
     case = replace(example(), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder algorithm_1_decoder cannot use general"):
+    with pytest.raises(ValueError, match=r"The decoder algorithm_1_decoder cannot use general"):
         decode(case)

@@ -134,5 +134,5 @@ def test_weights_that_are_refused(weight):
 
 def test_configurations_are_refused():
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder beam_decoder cannot use general configurations"):
+    with pytest.raises(ValueError, match=r"The decoder beam_decoder cannot use general configurations"):
         decode(case, 3)

@@ -191,5 +191,5 @@ def test_weights_that_are_refused(weight):
 
 def test_configurations_are_refused():
     case = replace(random_problem(0), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder dual_decomposition_decoder cannot use"):
+    with pytest.raises(ValueError, match=r"The decoder dual_decomposition_decoder cannot use"):
         solve(case, 3)
