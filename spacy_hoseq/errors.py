@@ -347,6 +347,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "or start the server with --max-seconds."
     )
     HS181 = "The request has not arrived within {seconds:g} s. Send it again."
+    HS184 = "{n} requests wait for the pipeline already. Send it again, later."
     HS182 = (
         "Reasons are asked for {n} words, of each component; at most {most} are given at once. Name fewer (`tokens`), "
         "one `component`, or start the server with --max-words."
@@ -364,6 +365,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
     HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
     HS159 = "There is no {what} in {source}. Give {expected}."
+    HS160 = (
+        'A component before "{name}" merges or splits tokens, as those of {text}: they are not those of the annotated '
+        "text any more. Leave that component out, or put it behind."
+    )
     HS190 = "The treebank {name} was not fetched from {url}: {problem}. Download it by hand, and give its folder."
     HS191 = "The treebank {name} cannot be used: {problem}."
     HS192 = (

@@ -51,7 +51,7 @@ from .saving import SavedComponent, tables_of
 from .targets.target import LabelTable, Target, known_labels, word_examples
 from .targets.token_labels import negative_in
 
-ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
+ABOVE = ("explain", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
 inspection = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
 MOST = 1e6  # score that no weights reach which learn something

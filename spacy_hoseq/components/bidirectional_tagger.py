@@ -133,9 +133,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return bool(self.cfg["save_decisions"])
 
     def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
-        """Why token i was decided as it was. RETURNS its turn and the reasons:
-        `inspection.explain_decision`."""
-        return inspection("explain_decision")(self, doc, i, against)
+        """Why token i was decided as it was. RETURNS (inspection.Explanation), as
+        `inspection.explain`."""
+        return inspection("explain")(self, doc, i, against)
 
     def permitted(self, docs: WordDocs) -> Optional[Mask]:
         """What the tag dictionary permits at all words of docs, whatever is set on them (N, L);

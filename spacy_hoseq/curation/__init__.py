@@ -2,7 +2,7 @@
 and of texts.
 
 judgement    probabilities of gold labels and spans, alone and given the labels around;  folds: by unseeing models
-findings     likely errors, ranked, with alternatives;  corrections of them
+findings     likely errors, ranked, with alternatives, and what becomes of those that are accepted
 selection    texts, and words in them, of which a model is least sure
 """
 
@@ -14,7 +14,7 @@ HOMES = {
     "Finding": "findings",
     "Judged": "findings",
     "Judgement": "judgement",
-    "corrected": "corrections",
+    "corrected": "findings",
     "doubtful_tokens": "selection",
     "doubts_of": "selection",
     "find_errors": "findings",

@@ -18,26 +18,28 @@ Beside it stand words that are labelled differently in the same context, one wor
 likely wrong.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from thinc.api import Config
 
-from ..arrays import AnyInts, Ints
+from ..arrays import AnyInts
 from ..chunks import OUTSIDE, TagTable
+from ..components import target_at
 from ..decoders import k_best, posterior
+from ..errors import Errors
 from ..inspection import Explanation, Reading
-from ..inspection.accounts import Account
-from ..inspection.chunk_explanation import explain_chunk
-from ..inspection.explanation import explain_word
+from ..inspection.explanation import of_chunks, of_words
 from .folds import Fold, trained_without
 from .judgement import Judgement, continues, judged
 
 EXPLAINED = 500  # findings
+EDGE = 0  # stands before the first and after the last word of a sequence
 Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
+Context = Tuple[int, int, int]
 
 
 class Alternative(NamedTuple):
@@ -73,7 +75,7 @@ class Finding(NamedTuple):
     p_given: float
     gap: float
     variants: Dict[str, int]
-    why: Optional[Account] = None
+    why: Optional[Explanation] = None
 
 
 class Judged(NamedTuple):
@@ -98,7 +100,7 @@ def find_errors(
 
     config: for `spacy train`, not interpolated. docs: annotated. n, k: findings, and alternatives
         of each, at most. folder: where trainings stay, and are taken up again.
-    RAISES ValueError [HS150, HS151, HS152].
+    RAISES ValueError [HS150, HS151, HS152, HS160].
     """
     parts = [
         Judged(judgement, fold.docs)
@@ -110,13 +112,12 @@ def find_errors(
 
 def ranked(parts: Sequence[Judged], *, n: int, k: int, with_reasons: bool = False) -> List[Finding]:
     """The n likeliest errors of judged parts of a corpus, of those that are likelier than not.
-    Ties: in the order of the parts. with_reasons: the first EXPLAINED with `why`, which takes some
-    hundredths of a second each."""
+    Ties: in the order of the parts. with_reasons: the first EXPLAINED with `why`."""
     doubts = np.concatenate([np.zeros(0), *(part.judgement.doubts for part in parts)])
     sizes = [len(part.judgement.first) for part in parts]
     ends = np.cumsum(sizes)
     reported: List[Set[int]] = [set() for _ in parts]
-    contexts = _variants(parts)
+    contexts = variants([part.judgement for part in parts])
     findings: List[Finding] = []
     for at in np.argsort(-doubts, kind="stable").tolist():
         if len(findings) == n or doubts[at] <= 0:
@@ -127,13 +128,37 @@ def ranked(parts: Sequence[Judged], *, n: int, k: int, with_reasons: bool = Fals
         if reported[i].isdisjoint(range(*region)):
             reported[i].update(range(*region))
             finding = _finding(parts[i], unit, region, k, contexts[i])
-            explained = with_reasons and len(findings) < EXPLAINED
-            findings.append(
-                finding._replace(why=_reasons(parts[i].judgement, unit, region))
-                if explained
-                else finding
-            )
+            if with_reasons and len(findings) < EXPLAINED:
+                finding = finding._replace(why=_reasons(parts[i].judgement, unit, region))
+            findings.append(finding)
     return findings
+
+
+def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
+    """Write what was accepted of findings on the Docs. tasks: lines of findings.jsonl with answers,
+    `"accept": ["1"]` (and no `"answer": "reject"` or "ignore", as Prodigy has it); lines without
+    are left as annotated.
+
+    RETURNS (int): how many were changed. RAISES ValueError [HS153]: a line that is no finding in
+    these Docs.
+    """
+    n_changed = 0
+    for number, task in enumerate(tasks, 1):
+        try:
+            chosen = task.get("accept") or []
+            if task.get("answer", "accept") != "accept" or not chosen or chosen[0] == "0":
+                continue
+            finding = task["finding"]
+            doc = docs[finding["doc"]]
+            spans = finding["alternatives"][int(chosen[0]) - 1][0]
+            words = [token.text for token in doc[slice(*finding["sentence"])]]
+            if [token["text"] for token in task["tokens"]] != words:
+                raise ValueError
+            target_at(finding["attribute"]).put(doc, finding["first"], finding["end"], spans)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(Errors.HS153.format(line=number)) from error
+        n_changed += 1
+    return n_changed
 
 
 def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
@@ -153,64 +178,70 @@ def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
     return first, end
 
 
+def variants(parts: Sequence[Judgement]) -> List[List[Dict[str, int]]]:
+    """Of each part of a corpus, for each word: how often it has each label in its context, if it
+    has several there, else nothing. Components have labels of their own."""
+    contexts = [_contexts(part.reading) for part in parts]
+    counts: Dict[Tuple[str, Context], Counter[str]] = defaultdict(Counter)
+    for of_part, (reading, gold) in zip(
+        contexts, ((p.reading, p.gold) for p in parts), strict=True
+    ):
+        for context, label in zip(of_part, gold.tolist(), strict=True):
+            if label >= 0:
+                counts[reading.pipe.name, context][reading.labels[label]] += 1
+    several = {key: dict(count.most_common()) for key, count in counts.items() if len(count) > 1}
+    return [
+        [several.get((part.reading.pipe.name, context), {}) for context in of_part]
+        for part, of_part in zip(parts, contexts, strict=True)
+    ]
+
+
+def _contexts(reading: Reading) -> List[Context]:
+    """The word before, the word and the word after, for all words."""
+    orths, _ = reading.docs.words_and_lengths
+    before = np.roll(orths, 1)
+    after = np.roll(orths, -1)
+    before[reading.ends - reading.lengths] = EDGE
+    after[reading.ends - 1] = EDGE
+    return list(zip(before.tolist(), orths.tolist(), after.tolist(), strict=True))
+
+
 def _finding(
     part: Judged, unit: int, region: Tuple[int, int], k: int, contexts: List[Dict[str, int]]
 ) -> Finding:
     judgement = part.judgement
-    reading = part.judgement.reading
-    sequence = int(reading.sentence_of[region[0]])
-    start = int(reading.ends[sequence] - reading.lengths[sequence])
-    end = int(reading.ends[sequence])
-
-    def places(first: int, last: int) -> Tuple[int, int]:
-        return reading.token(first)[1], reading.token(last - 1)[1] + 1
-
-    def stretches(labels: AnyInts) -> List[Stretch]:
-        return [(*places(a, b), name) for a, b, name in spans_in(judgement, region[0], labels)]
-
-    gold, others = labellings(judgement, sequence, start, region, k)
+    reading = judgement.reading
+    sentence = reading.sentence(region[0])
+    gold, others = _labellings(judgement, sentence.start, region, k)
     varying = [contexts[t] for t in range(*region) if contexts[t]]
+    annotated = spans_in(judgement, region[0], judgement.gold[slice(*region)])
+    first, end = reading.tokens(*region)
     return Finding(
-        doc=part.docs[reading.token(region[0])[0]],
+        doc=part.docs[reading.text_of[region[0]]],
         component=reading.pipe.name,
         attribute=judgement.attribute,
-        first=places(*region)[0],
-        end=places(*region)[1],
-        sentence=places(start, end),
-        gold=Alternative(stretches(judgement.gold[slice(*region)]), gold),
-        alternatives=[Alternative(stretches(labels), p) for labels, p in others],
+        first=first,
+        end=end,
+        sentence=reading.tokens(sentence.start, sentence.stop),
+        gold=Alternative(annotated, gold),
+        alternatives=[
+            Alternative(spans_in(judgement, region[0], labels), p) for labels, p in others
+        ],
         doubt=float(judgement.doubts[unit]),
         p=float(judgement.p[unit]),
         p_given=float(judgement.p_given[unit]),
-        gap=float(judgement.gaps[sequence]),
+        gap=float(judgement.gaps[reading.sentence_of[region[0]]]),
         variants=varying[0] if varying else {},
     )
 
 
-def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Optional[Account]:
-    """Of the annotated chunk, or, outside of all, of the one that the model finds."""
-    word = int(judgement.first[unit])
-    size = int(judgement.sizes[unit])
-    best = judgement.reading.best[slice(*region)]
-    spans = [
-        *spans_in(judgement, word, judgement.gold[word : word + size]),
-        *spans_in(judgement, region[0], best),
-    ]
-    placed = [
-        (judgement.reading.token(a)[1], judgement.reading.token(b - 1)[1] + 1, name)
-        for a, b, name in spans
-    ]
-    return reasons(judgement, word, placed)
-
-
-def labellings(
-    judgement: Judgement, sequence: int, start: int, region: Tuple[int, int], k: int
+def _labellings(
+    judgement: Judgement, start: int, region: Tuple[int, int], k: int
 ) -> Tuple[float, List[Tuple[AnyInts, float]]]:
     """p(what gold permits in the region), and its k best other labellings with theirs, given the
-    gold labels around.
-
-    start (int): the first word of the sequence."""
-    some = judgement.reading.potentials.select(np.array([sequence]))
+    gold labels around. start (int): the first word of the sentence."""
+    reading = judgement.reading
+    some = reading.potentials.select(reading.sentence_of[[start]])
     within = slice(region[0] - start, region[1] - start)
     permitted = judgement.permitted[some.tokens]
     mask = permitted.copy()
@@ -227,90 +258,35 @@ def labellings(
 
 
 def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]:
-    """What labels of the words from `first` on stand for, -1 = not known: a label a word, or
-    chunks."""
-    if judgement.goes_on is None:
-        return [
-            (first + i, first + i + 1, judgement.reading.labels[y])
-            for i, y in enumerate(labels.tolist())
-            if y >= 0
-        ]
-    outside = np.where(labels < 0, judgement.reading.labels.index(OUTSIDE), labels)
-    chunks = TagTable(judgement.reading.labels).chunks(outside, np.zeros(len(labels), bool))
-    bounds = zip(
-        (first + chunks.first).tolist(), (first + chunks.end).tolist(), chunks.types, strict=True
-    )
-    return list(bounds)
-
-
-def _variants(parts: Sequence[Judged]) -> List[List[Dict[str, int]]]:
-    """Of each part, for each word; components have labels of their own."""
-    contexts: List[List[Dict[str, int]]] = [[] for _ in parts]
-    for name in {part.judgement.reading.pipe.name for part in parts}:
-        at = [i for i, part in enumerate(parts) if part.judgement.reading.pipe.name == name]
-        of_component = variants([(parts[i].judgement.reading, parts[i].judgement.gold) for i in at])
-        for i, of_part in zip(at, of_component, strict=True):
-            contexts[i] = of_part
-    return contexts
-
-
-def reasons(
-    judgement: Judgement, word: int, chunks: List[Tuple[int, int, str]]
-) -> Optional[Account]:
-    """Of a word of a judgement: why its best label is not the gold one. chunks: tokens and labels
-    of the chunk that is annotated there, or else of the one that the model finds; none of a tagger.
-    RETURNS None if there is nothing to compare with."""
+    """What labels of the words from `first` on stand for, -1 = not known: a label a token, or
+    chunks, with their tokens."""
     reading = judgement.reading
-    number, token = reading.token(word)
-    doc = reading.texts[number]
-    one = Reading(reading.pipe, [doc])
+    if judgement.goes_on is None:
+        known = [(i, int(y)) for i, y in enumerate(labels, first) if y >= 0]
+        return [(*reading.tokens(i, i + 1), reading.labels[y]) for i, y in known]
+    tags = np.where(labels < 0, reading.labels.index(OUTSIDE), labels)
+    chunks = TagTable(reading.labels).chunks(tags, np.zeros(len(labels), bool))
+    bounds = zip(chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True)
+    return [(*reading.tokens(first + a, first + b), name) for a, b, name in bounds]
+
+
+def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Optional[Explanation]:
+    """Why the best label of a word is not the gold one; of the annotated chunk or, outside of all,
+    of the one that the model finds. None: there is nothing to compare with."""
+    reading = judgement.reading
+    word = int(judgement.first[unit])
+    gold = judgement.gold[word : word + int(judgement.sizes[unit])]
+    text = int(reading.text_of[word])
+    one = Reading(reading.pipe, [reading.texts[text]])
+    here = word - int(reading.starts[text])
     try:
-        if judgement.goes_on is not None:
-            first, end, label = chunks[0]
-            why = explain_chunk(one, Span(doc, first, end, label))
+        if judgement.goes_on is None:
+            is_other = gold[0] != reading.best[word]
+            (why,) = of_words(one, [here], reading.labels[gold[0]] if is_other else None)
         else:
-            gold = int(judgement.gold[word])
-            best = int(reading.best[word])
-            why = explain_word(one, token, None if gold in (-1, best) else reading.labels[gold])
+            found = spans_in(judgement, region[0], reading.best[slice(*region)])
+            chunk = [*spans_in(judgement, word, gold), *found][0]
+            (why,) = of_chunks(one, [chunk])
     except (ValueError, IndexError):  # nothing else can stand there, or there is no chunk
         return None
-    return _account(why)
-
-
-def _account(why: Explanation) -> Account:
-    alternatives = sorted(
-        [(why.label, why.p), (why.against, why.p_against)], key=lambda pair: -pair[1]
-    )
-    return Account(why.first, why.end, why.label, why.p, alternatives, why)
-
-
-EDGE = 0  # stands before the first and after the last word of a sequence
-Context = Tuple[int, int, int]
-
-
-def variants(parts: Sequence[Tuple[Reading, Ints]]) -> List[List[Dict[str, int]]]:
-    """How often each word has each label in its context, if it has several there; else nothing.
-
-    parts: of a corpus, with gold label ids (N,), -1 = not known. RETURNS for each part a dictionary
-        a word.
-    """
-    contexts = [contexts_of(reading) for reading, _ in parts]
-    counts: Dict[Context, Counter[str]] = {}
-    for of_part, (reading, gold) in zip(contexts, parts, strict=True):
-        for context, label in zip(of_part, gold.tolist(), strict=True):
-            if label >= 0:
-                counts.setdefault(context, Counter())[reading.labels[label]] += 1
-    several = {
-        context: dict(count.most_common()) for context, count in counts.items() if len(count) > 1
-    }
-    return [[several.get(context, {}) for context in of_part] for of_part in contexts]
-
-
-def contexts_of(reading: Reading) -> List[Context]:
-    """The word before, the word and the word after, for all words."""
-    orths, _ = reading.docs.words_and_lengths
-    before = np.roll(orths, 1)
-    after = np.roll(orths, -1)
-    before[reading.ends - reading.lengths] = EDGE
-    after[reading.ends - 1] = EDGE
-    return list(zip(before.tolist(), orths.tolist(), after.tolist(), strict=True))
+    return why if why.against else None

@@ -65,11 +65,11 @@ def trained_without(
     parts = divided(docs, n_folds, seed)
     config = with_labels(config, docs)
     with tempfile.TemporaryDirectory() as temporary:
-        for held_out in range(n_folds):
-            place = (folder or Path(temporary)) / f"{held_out}"
-            seen = np.flatnonzero(parts != held_out)
-            nlp = trained(config, [docs[i] for i in seen.tolist()], place, seed=seed)
-            numbers = np.flatnonzero(parts == held_out).tolist()
+        for part in range(n_folds):
+            place = (folder or Path(temporary)) / f"{part}"
+            seen = [doc for doc, of in zip(docs, parts, strict=True) if of != part]
+            nlp = trained(config, seen, place, seed=seed)
+            numbers = np.flatnonzero(parts == part).tolist()
             examples = examples_of(nlp, [docs[i] for i in numbers], place)
             calibrate_margins(nlp, examples)
             yield Fold(nlp, numbers, examples)
@@ -120,43 +120,39 @@ def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0)
     """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder:
     to write into. A training that is there, of the same config and Docs, is not repeated."""
     folder.mkdir(parents=True, exist_ok=True)
-    done = folder / DONE
-    digest = hashlib.sha256(config.to_bytes())
     order = np.random.default_rng(seed).permutation(len(docs)).tolist()
     n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
-    paths: Dict[str, Path] = {}
+    digest = hashlib.sha256(config.to_bytes())
     for name, numbers in (("dev_corpus", order[:n_dev]), ("train_corpus", order[n_dev:])):
-        paths[name] = folder / f"{name}.spacy"
-        write_docs(paths[name], [docs[i] for i in sorted(numbers)])
-        digest.update(paths[name].read_bytes())
-    if done.is_file() and done.read_text(encoding="utf8") == digest.hexdigest():
-        return spacy.load(folder / "model-best")
-    config = with_paths(config, paths)
-    config["training"]["logger"] = dict(QUIET)
-    log = StringIO()
-    train(init_nlp(config), folder, use_gpu=-1, stdout=log, stderr=log)
-    done.write_text(digest.hexdigest(), encoding="utf8")
+        path = folder / f"{name}.spacy"
+        write_docs(path, [docs[i] for i in sorted(numbers)])
+        digest.update(path.read_bytes())
+        config = with_path(config, name, path)
+    done = folder / DONE
+    if not done.is_file() or done.read_text(encoding="utf8") != digest.hexdigest():
+        config["training"]["logger"] = dict(QUIET)
+        log = StringIO()
+        train(init_nlp(config), folder, use_gpu=-1, stdout=log, stderr=log)
+        done.write_text(digest.hexdigest(), encoding="utf8")
     return spacy.load(folder / "model-best")
 
 
-def with_paths(config: Config, paths: Dict[str, Path]) -> Config:
-    """A copy whose corpora read other files, by the variable that names them ("${paths.train}") if
-    there is one, and so does all else that reads that variable. paths: of "train_corpus" and
-    "dev_corpus". RAISES ValueError [HS151]."""
+def with_path(config: Config, name: str, path: Path) -> Config:
+    """A copy whose corpus "train_corpus" or "dev_corpus" reads another file, by the variable that
+    names it ("${paths.train}") if there is one, and so does all else that reads that variable: it
+    must not know the rest of the texts, either. RAISES ValueError [HS151]."""
     config = config.copy()
-    for name, path in paths.items():
-        place = config.get("training", {}).get(name, name)
-        block: Any = config
-        for key in place.split("."):
-            block = block.get(key, {})
-        if "path" not in block:
-            raise ValueError(Errors.HS151.format(corpus=place))
-        variable = VARIABLE.fullmatch(str(block["path"]))
-        if variable:  # what else is made from that file must not know the rest of the texts, either
-            section, key = variable.groups()
-            config[section][key] = str(path)
-        else:
-            block["path"] = str(path)
+    place = config.get("training", {}).get(name, name)
+    block: Any = config
+    for key in place.split("."):
+        block = block.get(key, {})
+    if "path" not in block:
+        raise ValueError(Errors.HS151.format(corpus=place))
+    variable = VARIABLE.fullmatch(str(block["path"]))
+    if variable:
+        config[variable[1]][variable[2]] = str(path)
+    else:
+        block["path"] = str(path)
     return config
 
 
@@ -165,8 +161,8 @@ def examples_of(nlp: Language, docs: Sequence[Doc], folder: Path) -> List[Exampl
     beside words."""
     path = folder / "judged.spacy"
     write_docs(path, docs)
-    config = with_paths(nlp.config, {"dev_corpus": path})
-    block: Any = config.interpolate()
+    config = with_path(nlp.config, "dev_corpus", path).interpolate()
+    block: Any = config
     for key in config["training"]["dev_corpus"].split("."):
         block = block[key]
     return list(registry.resolve({"corpus": block})["corpus"](nlp))

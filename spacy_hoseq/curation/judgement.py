@@ -15,18 +15,20 @@ everything between them fixed, units that are R apart say nothing of each other 
 together. Checked against enumeration in tests/curation/test_judgement.py.
 """
 
-from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..arrays import AnyInts, Floats, Ints, Mask
 from ..components import StructuredComponent, known_labels
 from ..decoders import best_labels, decode_exact, posterior
 from ..decoders.problem import Potentials, ranges
+from ..errors import Errors
 from ..inspection import Reading
-from ..inspection.reading import knows_sums, own_components, sums_of
+from ..inspection.reading import knows_sums, own_components, stages, sums_of
 
 MOST_PASSES = 8  # features that look at more labels: with fewer of the others fixed than could be
 
@@ -54,12 +56,6 @@ class Judgement(NamedTuple):
     p_other: Floats
 
     @property
-    def agrees(self) -> Mask:
-        """Whether the best labelling has a unit as it is annotated. RETURNS (U,)."""
-        n_other = np.concatenate([[0], np.cumsum(self.reading.best != self.gold)])
-        return np.asarray(n_other[self.first + self.sizes] == n_other[self.first])
-
-    @property
     def doubts(self) -> Floats:
         """log p_other - log p_given of each unit, in nats: above 0 where another labelling is
         better. RETURNS (U,).
@@ -67,39 +63,44 @@ class Judgement(NamedTuple):
         A unit that the best labelling has as annotated is doubtful only if it is without the gold
         labels around, too: log (1 - p) - log p; else they are what is wrong.
         """
+        n_wrong = np.concatenate([[0], np.cumsum(self.reading.best != self.gold)])
+        agrees = n_wrong[self.first + self.sizes] == n_wrong[self.first]
         doubts = _log(self.p_other) - _log(self.p_given)
         alone = _log(1.0 - self.p) - _log(self.p)
-        return np.where(self.agrees, np.minimum(doubts, alone), doubts)
+        return np.where(agrees, np.minimum(doubts, alone), doubts)
 
 
 def judged(
     nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()
 ) -> Iterator[Judgement]:
-    """By each exact component of a pipeline, in its order. names: of some only.
+    """By each component of a pipeline that has p(y | x), in its order. names: of some only.
 
     examples: predicted docs have no labels yet, only what the pipeline is given; components before
         one annotate them.
-    RAISES ValueError [HS152]: there is no such component.
+    RAISES ValueError [HS152]: there is no such component; [HS105]: it has no p(y | x); [HS160]: a
+    component before it merges or splits tokens.
     """
-    wanted = exact_components(nlp, names)
-    docs = [eg.predicted.copy() for eg in examples]
-    for name, pipe in nlp.pipeline:
-        if name in wanted:
-            yield judge(
-                wanted[name],
-                [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)],
-            )
-        docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
-
-
-def exact_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, Any]:
-    """Components that have p(y | x), by name. RAISES ValueError [HS105]: none has; [HS152]: there
-    are none of these names."""
     own = own_components(nlp, names, with_sentences=True)
-    exact = {name: pipe for name, pipe in own.items() if knows_sums(pipe)}
-    if not exact or len(exact) < len(names):
-        sums_of(next(pipe for name, pipe in own.items() if name not in exact))
-    return exact
+    wanted = [name for name, pipe in own.items() if knows_sums(pipe)]
+    if not wanted or len(wanted) < len(names):
+        sums_of(next(pipe for name, pipe in own.items() if name not in wanted))
+    for name, pipe, docs in stages(nlp, [eg.predicted.copy() for eg in examples]):
+        if name in wanted:
+            yield judge(pipe, beside(name, docs, examples))
+
+
+def beside(name: str, docs: Sequence[Doc], examples: Sequence[Example]) -> List[Example]:
+    """Docs as a component is given them, copied, with their gold annotation. RAISES ValueError
+    [HS160]: they do not have the tokens of the examples any more."""
+    same_tokens(name, docs, [eg.predicted for eg in examples])
+    return [Example(doc.copy(), eg.reference) for doc, eg in zip(docs, examples, strict=True)]
+
+
+def same_tokens(name: str, docs: Sequence[Doc], before: Sequence[Doc]) -> None:
+    """RAISES ValueError [HS160]: components before this one have merged or split tokens."""
+    for doc, other in zip(docs, before, strict=True):
+        if len(doc) != len(other):
+            raise ValueError(Errors.HS160.format(name=name, text=repr(doc.text[:40])))
 
 
 def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgement:
@@ -111,7 +112,12 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
         permitted[~(permitted & potentials.allowed).any(axis=1)] = True
     gold = known_labels(permitted)
     goes_on = component.continues
-    first, sizes = units(gold, goes_on, potentials.lengths)
+    firsts = np.flatnonzero(~continues(gold, goes_on, potentials.lengths))
+    known = gold[firsts] >= 0
+    first = firsts[known]
+    sizes = np.diff(firsts, append=len(gold))[known]
+    best = decode_exact(potentials).scores
+    p = reading.posterior.segments(first, sizes, gold[ranges(first, sizes)], goes_on)
     p_given, p_other = given_the_others(potentials, permitted, first, sizes)
     return Judgement(
         reading=reading,
@@ -119,21 +125,13 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
         goes_on=goes_on,
         permitted=permitted,
         gold=gold,
-        gaps=decode_exact(potentials).scores
-        - decode_exact(potentials.permitting(permitted)).scores,
+        gaps=best - decode_exact(potentials.permitting(permitted)).scores,
         first=first,
         sizes=sizes,
-        p=reading.posterior.segments(first, sizes, gold[ranges(first, sizes)], goes_on),
+        p=p,
         p_given=p_given,
         p_other=p_other,
     )
-
-
-def units(gold: Ints, goes_on: Optional[Mask], lengths: AnyInts) -> Tuple[Ints, Ints]:
-    """First words and sizes of the units (U,) whose gold labels are known."""
-    firsts = np.flatnonzero(~continues(gold, goes_on, lengths))
-    known = gold[firsts] >= 0
-    return firsts[known], np.diff(firsts, append=len(gold))[known]
 
 
 def continues(labels: AnyInts, goes_on: Optional[Mask], lengths: AnyInts) -> Mask:

@@ -29,13 +29,15 @@ from spacy.util import minibatch
 from ..arrays import Floats, Ints, Keys
 from ..decoders import path_score
 from ..errors import Errors
-from ..inspection import Certainty, Reading, SentenceCertainty, certainties
-from ..inspection.reading import knows_sums, own_components
+from ..inspection import Certainty, Reading, certainties
+from ..inspection.reading import knows_sums, own_components, stages
+from .judgement import same_tokens
 
 Measure = Literal["entropy", "margin", "confidence"]
 MEASURES = ("entropy", "margin", "confidence")
 MOST_NATS = 700.0
 BATCH = 128  # texts that are read together
+Part = Tuple[float, Floats, Floats]  # of a Doc: as of `Doubts`
 
 
 class Doubts(NamedTuple):
@@ -56,78 +58,81 @@ def doubts_of(
     only.
 
     docs: with words, and with what the pipeline is given beside them; they are not changed. RAISES
-    ValueError [HS152]: there is no such component; [HS154]: no such measure.
+    ValueError [HS152]: there is no such component; [HS154]: no such measure; [HS160]: a component
+    before it merges or splits tokens.
     """
     if by not in MEASURES:
         raise ValueError(Errors.HS154.format(measure=by, known=", ".join(MEASURES)))
     wanted = own_components(nlp, names)
-    docs = [doc.copy() for doc in docs]
+    docs = list(docs)
     words = [np.asarray(doc.to_array("ORTH"), np.uint64) for doc in docs]
     total = [Doubts(0.0, orths, np.zeros(len(orths)), np.zeros(len(orths))) for orths in words]
-    left = len(wanted)
-    for name, pipe in nlp.pipeline:
+    left = set(wanted)
+    for name, pipe, given in stages(nlp, [doc.copy() for doc in docs]):
         if name in wanted:
+            same_tokens(name, given, docs)
             quick = knows_sums(pipe) and by != "margin"
-            parts = _by_sums(pipe, docs, by) if quick else _by_certainty(pipe, docs, by)
+            parts = _by_sums(pipe, given, by) if quick else _by_certainty(pipe, given, by)
             total = [_added(so_far, *part) for so_far, part in zip(total, parts, strict=True)]
-            left -= 1
+            left.remove(name)
         if not left:
             break
-        docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
     return total
-
-
-# of a Doc: how unsure, shares of its tokens (n,), 1 - p of their labels (n,)
-Part = Tuple[float, Floats, Floats]
 
 
 def _by_sums(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     """Entropies and best labellings alone, which cost a third of what all there is to know does."""
     for batch in minibatch(docs, BATCH):
         reading = Reading(pipe, batch)
-        h = reading.shares
-        best = reading.best
-        unsure = 1.0 - reading.posterior.nodes[np.arange(len(best)), best]
         of_sentence = reading.sentence_entropies
         if by == "confidence":
-            of_sentence = np.maximum(
-                reading.posterior.log_z - path_score(reading.potentials, best), 0.0
-            )
-        doc_of = np.searchsorted(reading.starts, reading.ends - reading.lengths, side="right") - 1
+            score = path_score(reading.potentials, reading.best)
+            of_sentence = np.maximum(reading.posterior.log_z - score, 0.0)
+        doc_of = reading.text_of[reading.ends - 1]
         sums = np.bincount(doc_of, of_sentence, minlength=len(batch))
-        yield from zip(sums.tolist(), reading.of_tokens(h), reading.of_tokens(unsure), strict=True)
+        shares = reading.of_tokens(_shares(reading))
+        unsure = reading.of_tokens(1.0 - reading.confidences())
+        yield from zip(sums.tolist(), shares, unsure, strict=True)
+
+
+def _shares(reading: Reading) -> Floats:
+    """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a chain;
+    with label patterns in the proportions of H(y_t | x)."""
+    if reading.potentials.is_chain:
+        return reading.conditional_entropies
+    sums = np.bincount(reading.sentence_of, reading.entropies, minlength=len(reading.ends))
+    factors = reading.sentence_entropies / np.where(sums > 0, sums, 1.0)
+    return np.asarray(reading.entropies * factors[reading.sentence_of])
 
 
 def _by_certainty(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     for certainty in certainties(pipe, docs):
         h = certainty.conditional_entropies
-        sentences = certainty.sentences
         if by == "entropy":
             of_text = float(h.sum())
         elif by == "confidence":
-            of_text = -float(sum(sentence.log_probability for sentence in sentences))
+            of_text = -float(sum(sentence.log_probability for sentence in certainty.sentences))
         else:
-            of_text = float(
-                np.exp(-min((_margin(certainty, one) for one in sentences), default=MOST_NATS))
-            )
+            of_text = float(np.exp(-_margin(certainty)))
         labelled = np.array([bool(label) for label in certainty.labels], bool)
         yield of_text, h, np.where(labelled, 1.0 - certainty.probabilities, 0.0)
 
 
-def _margin(certainty: Certainty, sentence: SentenceCertainty) -> float:
-    """Of the second best labelling; of decisions, which have none, of the least certain one."""
-    if not np.isnan(sentence.margin):
-        return sentence.margin
-    tokens = range(sentence.first, sentence.end)
-    return min(float(certainty.margins[i]) for i in tokens if certainty.labels[i])
+def _margin(certainty: Certainty) -> float:
+    """Of the least decided sentence to its second best labelling; of decisions, which have none, of
+    the least certain one."""
+    margins = [sentence.margin for sentence in certainty.sentences]
+    if np.isnan(margins).any():
+        pairs = zip(certainty.margins.tolist(), certainty.labels, strict=True)
+        margins = [margin for margin, label in pairs if label]
+    return min(margins, default=MOST_NATS)
 
 
 def _added(so_far: Doubts, of_text: float, h: Floats, unsure: Floats) -> Doubts:
     shares = h / h.sum() if h.sum() > 0 else np.zeros(len(h))
     of_words = so_far.of_words + of_text * shares
-    return Doubts(
-        so_far.of_text + of_text, so_far.words, of_words, np.maximum(so_far.doubtful, unsure)
-    )
+    doubtful = np.maximum(so_far.doubtful, unsure)
+    return Doubts(so_far.of_text + of_text, so_far.words, of_words, doubtful)
 
 
 def select(

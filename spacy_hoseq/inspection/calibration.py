@@ -7,18 +7,7 @@ Weinberger 2017, section 4.2, for exact marginals, which are computed anew at ev
 """
 
 import warnings
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 from spacy.language import Language
@@ -32,8 +21,8 @@ from ..errors import Errors
 from ..layers.listening.listener import own_layers
 from ..layers.weights.shim import WeightsShim, weights_in
 from .conformal import Conformal
-from .measures import LEAST, Quality, quality, reliability
-from .reading import Reading, knows_sums, own_components, sums_of
+from .measures import LEAST, Quality, quality
+from .reading import Reading, knows_sums, own_components, stages, sums_of
 
 RANGE = (0.02, 100.0)  # of 1 / T, searched on a logarithmic scale
 STEPS = 14
@@ -44,9 +33,10 @@ TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
 
 
 class Calibration(NamedTuple):
-    """temperature: T, found with all examples. before, after: of probabilities at T = 1, and at
-    temperatures each of which was found without the half of the examples that it is measured on.
-    n_changed: labels that are another one now, by rounding of weights."""
+    """temperature: T, found with all examples that have gold labels. before, after: of
+    probabilities at T = 1, and at temperatures each of which was found without the half of these
+    examples that it is measured on. n_changed: labels that are another one now, by rounding of
+    weights."""
 
     temperature: float
     before: Quality
@@ -60,6 +50,10 @@ class GoldBatch(NamedTuple):
     potentials: Potentials
     gold: Labels
     best: Labels
+
+    def nodes(self, factor: float) -> Floats:
+        """p(y_t | x) where gold labels are known (n, L), all scores times a factor."""
+        return posterior(self.potentials.scaled(factor)).nodes[self.gold >= 0]
 
 
 def calibrate(
@@ -78,54 +72,52 @@ def calibrate(
     RAISES ValueError [HS152]: there are no such components; [HS144]: emissions of a foreign layer;
     [HS145]: too few examples.
     """
-    calibrations = {}
     own = own_components(nlp, names or (), with_sentences=True)
     wanted = calibratable(nlp) if names is None else list(names)
     for name in wanted or own:
         sums_of(own[name])
     if not wanted:
-        raise ValueError(
-            Errors.HS152.format(names="any to which none listens", known=", ".join(own))
-        )
+        known = ", ".join(own)
+        raise ValueError(Errors.HS152.format(names="any to which none listens", known=known))
+    calibrations = {}
     for name in progress(wanted):
-        pipe: Any = nlp.get_pipe(name)
         annotated = annotated_before(nlp, name, examples)
-        calibrations[name] = calibrate_one(pipe, annotated)
-        Conformal(pipe, annotated).keep()
+        calibrations[name] = calibrate_one(own[name], annotated)
+        Conformal(own[name], annotated).keep()
     return calibrations
 
 
 def calibratable(nlp: Language) -> List[str]:
     """Taggers and chunkers, but those whose marginals a later component listens to."""
     pipes: List[Any] = [pipe for _, pipe in nlp.pipeline]
-    heard = {
-        x.upstream_name for pipe in pipes for x in listeners_in(pipe) if x.output == "marginals"
-    }
+    listeners = [listener for pipe in pipes for listener in listeners_in(pipe)]
+    heard = {x.upstream_name for x in listeners if x.output == "marginals"}
     return [pipe.name for pipe in pipes if knows_sums(pipe) and pipe.name not in heard]
 
 
 def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> List[Example]:
     """The examples, with predicted docs as the component `name` is given them."""
-    later = nlp.pipe_names[nlp.pipe_names.index(name) :]
-    docs = nlp.pipe([eg.predicted.copy() for eg in examples], disable=later)
+    copies = [eg.predicted.copy() for eg in examples]
+    docs = next(docs for stage, _, docs in stages(nlp, copies) if stage == name)
     return [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
 
 
 def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Calibration:
     """Of one component; examples: with what earlier components set. RAISES ValueError [HS144,
     HS145]."""
-    parts = list(parts_of(pipe, examples))
-    n_gold = len(examples) if any((part.gold >= 0).any() for part in parts) else 0
-    if n_gold < 2:
-        raise ValueError(Errors.HS145.format(n=n_gold, what="a temperature", least=2))
+    examples = [eg for eg in examples if (pipe.gold_ids([eg]) >= 0).any()]
+    if len(examples) < 2:
+        raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
     halves = [list(parts_of(pipe, examples[i::2])) for i in range(2)]
+    parts = [*halves[0], *halves[1]]
     factors = [best_factor(half) for half in halves]
-    before = measured([(part, 1.0) for half in halves for part in half])
-    after = measured([(part, factors[1 - i]) for i, half in enumerate(halves) for part in half])
+    before = measured(parts, [1.0] * len(parts))
+    unseen = [factors[1]] * len(halves[0]) + [factors[0]] * len(halves[1])
+    after = measured(parts, unseen)
     factor = best_factor(parts)
-    scale(pipe, factor, parts[0].potentials, examples[:BATCH])
-    now = [part.best for part in parts_of(pipe, examples)]
-    n_changed = sum(int((a.best != b).sum()) for a, b in zip(parts, now, strict=True))
+    scale(pipe, factor, parts[0].potentials, examples[::2][:BATCH])
+    now = [part.best for i in range(2) for part in parts_of(pipe, examples[i::2])]
+    n_changed = sum(int((part.best != best).sum()) for part, best in zip(parts, now, strict=True))
     return Calibration(1 / factor, before, after, n_changed)
 
 
@@ -151,19 +143,19 @@ def calibrate_in_training(
     texts: List[Example] = []
 
     def calibrate(nlp: Language) -> Language:
-        training = nlp.config.interpolate()["training"]
+        config = nlp.config.interpolate()
+        training = config["training"]
         if not texts:
-            (read,) = resolve_dot_names(nlp.config.interpolate(), [training["dev_corpus"]])
+            (read,) = resolve_dot_names(config, [training["dev_corpus"]])
             examples = list(read(nlp))
-            n_words = sum(map(len, examples))
-            texts.extend(examples[:: max(1, n_words // words)])
+            texts.extend(examples[:: max(1, sum(map(len, examples)) // words)])
         for name in calibratable(nlp):
-            pipe: Any = nlp.get_pipe(name)
             if name in training["frozen_components"]:
                 continue
+            pipe: Any = nlp.get_pipe(name)
             annotated = annotated_before(nlp, name, texts)
             if is_linear(pipe):
-                _calibrate(pipe, annotated, factors)
+                _fit_error(pipe, annotated, factors)
             threshold = pipe.fit_threshold(annotated) if span_thresholds else None
             if threshold is not None:
                 nlp.get_pipe_config(name)["span_threshold"] = threshold
@@ -181,48 +173,38 @@ def is_linear(component: SequenceComponent) -> bool:
     )
 
 
-def _calibrate(pipe: Any, examples: List[Example], factors: Dict[str, float]) -> None:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"\[HW001\]")  # labels that training has not seen
-        parts = [part for part in parts_of(pipe, examples) if (part.gold >= 0).any()]
-    if not parts:
-        return
-    about = 1.0 if pipe.name in factors else best_factor(parts)
-    candidates = [about * float(factor) for factor in FACTORS]
-    best_candidate = candidates[int(np.argmin([_error(parts, each) for each in candidates]))]
-    factors[pipe.name] = factors.get(pipe.name, 1.0) * best_candidate
-    for shim in weights_in(pipe.model):
-        shim.scale(best_candidate)
-    pipe.cfg["temperature"] = 1 / factors[pipe.name]
-
-
 def best_factor(parts: Sequence[GoldBatch]) -> float:
-    """1 / T, by golden section search: log loss has one minimum there."""
+    """1 / T of the smallest log loss, by golden section search: there is one minimum."""
+
+    def loss(x: float) -> float:
+        losses = []
+        for part in parts:
+            p = part.nodes(float(np.exp(x)))
+            of_gold = p[np.arange(len(p)), part.gold[part.gold >= 0]]
+            losses.append(-np.log(np.maximum(of_gold, LEAST)))
+        return float(np.concatenate(losses).mean())
+
     low, high = np.log(RANGE)
     inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
-    losses = [_log_loss(parts, x) for x in inner]
+    losses = [loss(x) for x in inner]
     for _ in range(STEPS):
         if losses[0] < losses[1]:
             high = inner[1]
             inner = [high - GOLDEN * (high - low), inner[0]]
-            losses = [_log_loss(parts, inner[0]), losses[0]]
+            losses = [loss(inner[0]), losses[0]]
         else:
             low = inner[0]
             inner = [inner[1], low + GOLDEN * (high - low)]
-            losses = [losses[1], _log_loss(parts, inner[1])]
+            losses = [losses[1], loss(inner[1])]
     return float(np.exp((low + high) / 2))
 
 
-def measured(parts: Sequence[Tuple[GoldBatch, float]]) -> Quality:
-    """Of the probabilities of each part at a factor."""
-    known = [part.gold >= 0 for part, _ in parts]
-    rows = [
-        posterior(part.potentials.scaled(factor)).nodes[here]
-        for (part, factor), here in zip(parts, known, strict=True)
-    ]
-    gold = [part.gold[here] for (part, _), here in zip(parts, known, strict=True)]
-    best = [part.best[here] for (part, _), here in zip(parts, known, strict=True)]
-    return quality(np.concatenate(rows), np.concatenate(gold), np.concatenate(best))
+def measured(parts: Sequence[GoldBatch], factors: Sequence[float]) -> Quality:
+    """Of the probabilities of each part at its factor."""
+    nodes = [part.nodes(factor) for part, factor in zip(parts, factors, strict=True)]
+    gold = [part.gold[part.gold >= 0] for part in parts]
+    best = [part.best[part.gold >= 0] for part in parts]
+    return quality(np.concatenate(nodes), np.concatenate(gold), np.concatenate(best))
 
 
 def scale(
@@ -239,10 +221,10 @@ def scale(
             output = layer.get_ref("output_layer")
             for name in output.param_names:
                 output.set_param(name, output.get_param(name) * factor)
-    after = Reading(pipe, [eg.predicted for eg in examples]).potentials
-    expected = before.scaled(factor)
-    largest = max(1.0, float(np.abs(expected.scores).max(initial=0.0)))
-    error = float(np.abs(after.scores - expected.scores).max(initial=0.0)) / largest
+    after = Reading(pipe, [eg.predicted for eg in examples]).potentials.scores
+    expected = before.scaled(factor).scores
+    largest = max(1.0, float(np.abs(expected).max(initial=0.0)))
+    error = float(np.abs(after - expected).max(initial=0.0)) / largest
     if error > TOLERANCE:
         pipe.model.from_bytes(saved)
         raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
@@ -255,24 +237,18 @@ def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator
         yield GoldBatch(reading.potentials, pipe.gold_ids(batch), reading.best)
 
 
-def _error(parts: Sequence[GoldBatch], factor: float) -> float:
-    """The expected calibration error at a factor, as `measured` has it."""
-    known = [np.flatnonzero(part.gold >= 0) for part in parts]
-    confidences = [
-        posterior(part.potentials.scaled(factor)).nodes[here, part.best[here]]
-        for part, here in zip(parts, known, strict=True)
-    ]
-    right = [part.best[here] == part.gold[here] for part, here in zip(parts, known, strict=True)]
-    return reliability(np.concatenate(confidences), np.concatenate(right)).error
-
-
-def _log_loss(parts: Sequence[GoldBatch], log_factor: float) -> float:
-    """Mean of -log p(gold label)."""
-    losses: List[Floats] = []
-    for part in parts:
-        known = np.flatnonzero(part.gold >= 0)
-        p = posterior(part.potentials.scaled(float(np.exp(log_factor)))).nodes[
-            known, part.gold[known]
-        ]
-        losses.append(-np.log(np.maximum(p, LEAST)))
-    return float(np.concatenate(losses).mean())
+def _fit_error(pipe: Any, examples: List[Example], factors: Dict[str, float]) -> None:
+    """The temperature of the smallest calibration error. factors: 1 / T of components, so far."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\[HW001\]")  # labels that training has not seen
+        parts = [part for part in parts_of(pipe, examples) if (part.gold >= 0).any()]
+    if not parts:
+        return
+    about = 1.0 if pipe.name in factors else best_factor(parts)
+    candidates = about * FACTORS
+    errors = [measured(parts, [float(factor)] * len(parts)).ece for factor in candidates]
+    factor = float(candidates[int(np.argmin(errors))])
+    factors[pipe.name] = factors.get(pipe.name, 1.0) * factor
+    for shim in weights_in(pipe.model):
+        shim.scale(factor)
+    pipe.cfg["temperature"] = 1 / factors[pipe.name]

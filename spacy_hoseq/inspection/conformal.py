@@ -15,32 +15,21 @@ for them as well. Checked against the definition, and by coverage, in
 tests/inspection/test_conformal.py.
 """
 
-from typing import (
-    Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Literal,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..arrays import Floats, Ints, Labels
+from ..arrays import Floats, Ints
 from ..chunks import TagTable
 from ..components import StructuredComponent, probable_chunks
 from ..decoders import best_labels, k_best, path_score
 from ..errors import Errors
 from .certainty import BATCH
 from .reading import Reading
-from .spans import Places, chunk_probabilities
+from .spans import type_probabilities
 
 Kind = Literal["labels", "chunks", "labellings"]
 KINDS: Tuple[Kind, ...] = ("labels", "chunks", "labellings")
@@ -75,13 +64,9 @@ class Conformal:
 
     def __init__(self, pipe: StructuredComponent, examples: Iterable[Example]) -> None:
         self._pipe = pipe
-        scores: Dict[Kind, List[Floats]] = {"labels": [], "chunks": [], "labellings": []}
-        for batch in minibatch(examples, BATCH):
-            for kind, some in oddness(pipe, batch).items():
-                scores[kind].append(some)
-        self.scores: Dict[Kind, Floats] = {
-            kind: np.sort(np.concatenate([np.zeros(0), *parts])) for kind, parts in scores.items()
-        }
+        parts = [oddness(pipe, batch) for batch in minibatch(examples, BATCH)]
+        scores = {kind: [np.zeros(0), *(part[kind] for part in parts)] for kind in KINDS}
+        self.scores = {kind: np.sort(np.concatenate(some)) for kind, some in scores.items()}
         if not len(self.scores["labels"]):
             raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
         self.sizes: Dict[Kind, int] = {kind: len(some) for kind, some in self.scores.items()}
@@ -109,8 +94,7 @@ class Conformal:
 
     def threshold(self, alpha: float, kind: Kind = "labels") -> float:
         """The oddness up to which answers belong to a set; inf where there are too few examples for
-        so small an alpha.
-        RAISES ValueError [HS145]: no example of the kind."""
+        so small an alpha. RAISES ValueError [HS145]: no example of the kind; [HS027]: alpha."""
         return threshold(self.scores[kind], alpha, self.sizes[kind])
 
     def labels(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[List[str]]]:
@@ -122,10 +106,8 @@ class Conformal:
             for p in reading.of_tokens(reading.posterior.nodes):
                 order = np.argsort(-p, axis=1, kind="stable")
                 sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
-                yield [
-                    [reading.labels[y] for y in row[:n]]
-                    for row, n in zip(order, sizes.tolist(), strict=True)
-                ]
+                pairs = zip(order, sizes.tolist(), strict=True)
+                yield [[reading.labels[y] for y in row[:n]] for row, n in pairs]
 
     def chunks(self, docs: Iterable[Doc], alpha: float) -> Iterator[SpanSet]:
         """Of each Doc, chunks that hold a right one with probability 1 - alpha."""
@@ -134,13 +116,11 @@ class Conformal:
             reading = Reading(self._pipe, list(batch))
             of_docs: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
             representation = str(reading.target.representation)
-            rows_of = probable_chunks(
+            for place, size, label, p in probable_chunks(
                 reading.posterior, reading.labels, representation, 1 - limit, LONGEST
-            )
-            for place, size, label, p in rows_of:
-                doc, first = reading.token(place)
-                _, last = reading.token(place + size - 1)
-                of_docs[doc].append((p, (first, last + 1, label)))
+            ):
+                span = (*reading.tokens(place, place + size), label)
+                of_docs[reading.text_of[place]].append((p, span))
             for rows in of_docs:
                 rows.sort(key=lambda row: (-row[0], row[1]))
                 yield SpanSet([span for _, span in rows], [p for p, _ in rows])
@@ -160,14 +140,23 @@ class Conformal:
             yield sets
 
 
+def prediction_sets(
+    pipe: StructuredComponent, docs: Iterable[Doc], alpha: float, kind: Kind = "labels"
+) -> Iterator[Any]:
+    """Sets that hold the right answer with probability 1 - alpha, by what was kept when the
+    component was calibrated: `Conformal.labels`, `.chunks` or `.labellings`. RAISES ValueError
+    [HS158]: it was not; [HS027]: alpha, or kind."""
+    known = [one for one in KINDS if one != "chunks" or pipe.target.of_spans]
+    if kind not in known:
+        raise ValueError(_wrong("kind", kind, ", ".join(known)))
+    return getattr(Conformal.of(pipe), kind)(docs, alpha)
+
+
 def threshold(scores: Floats, alpha: float, n: Optional[int] = None) -> float:
-    """scores: ascending, all of them or, of n, those of `ranks_kept(n)`.
-    RAISES ValueError [HS145]: none; [HS027]: alpha not between 0 and 1."""
+    """scores: ascending, all of them or, of n, those of `ranks_kept(n)`. RAISES ValueError [HS145]:
+    none; [HS027]: alpha not between 0 and 1."""
     if not 0 < alpha < 1:
-        message = Errors.HS027.format(
-            name="alpha", decoder="prediction sets", value=alpha, expected="between 0 and 1"
-        )
-        raise ValueError(message)
+        raise ValueError(_wrong("alpha", alpha, "between 0 and 1"))
     if not len(scores):
         raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
     n = len(scores) if n is None else n
@@ -182,50 +171,34 @@ def ranks_kept(n: int) -> Ints:
     return np.ceil(np.arange(1, min(n, KEPT) + 1) * (n / max(1, min(n, KEPT)))).astype(np.intp)
 
 
+def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> Dict[Kind, Floats]:
+    """Of the gold answers of each kind that are known."""
+    examples = list(examples)
+    reading = Reading(pipe, [eg.predicted for eg in examples])
+    gold = pipe.gold_ids(examples)
+    known = np.flatnonzero(gold >= 0)
+    unknown = np.bincount(reading.sentence_of, gold < 0, minlength=len(reading.ends))
+    some = reading.potentials.select(np.flatnonzero(unknown == 0))
+    best = path_score(some.potentials, best_labels(some.potentials))
+    of_gold = path_score(some.potentials, gold[some.tokens])
+    chunks = np.zeros(0)
+    if reading.target.of_spans:
+        begins = np.zeros(len(gold), bool)
+        begins[reading.ends - reading.lengths] = True
+        first, end, types = TagTable(reading.labels).chunks(np.maximum(gold, 0), begins)
+        kept = [i for i in range(len(first)) if (gold[first[i] : end[i]] >= 0).all()]
+        p = type_probabilities(reading, first[kept], (end - first)[kept])
+        rows = [list(reading.pipe.labels).index(types[i]) for i in kept]
+        chunks = 1 - p[rows, np.arange(len(kept))]
+    labels = 1 - reading.posterior.nodes[known, gold[known]]
+    return {"labels": labels, "chunks": chunks, "labellings": np.maximum(best - of_gold, 0.0)}
+
+
 def _rounded_up(scores: Floats) -> List[float]:
     """To what JSON has the digits for."""
     return [round(x, DIGITS) for x in (np.ceil(scores * 10**DIGITS) / 10**DIGITS).tolist()]
 
 
-def prediction_sets(
-    pipe: StructuredComponent, docs: Iterable[Doc], alpha: float, kind: Kind = "labels"
-) -> Iterator[Any]:
-    """Sets that hold the right answer with probability 1 - alpha, by what was kept when the
-    component was calibrated: `Conformal.labels`, `.chunks` or `.labellings`. RAISES ValueError
-    [HS158]: it was not; [HS027]: alpha, or kind."""
-    known = [one for one in KINDS if one != "chunks" or pipe.target.of_spans]
-    if kind not in known:
-        message = Errors.HS027.format(
-            name="kind", decoder="prediction sets", value=kind, expected=", ".join(known)
-        )
-        raise ValueError(message)
-    return getattr(Conformal.of(pipe), kind)(docs, alpha)
-
-
-def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind, Floats]:
-    """Of the gold answers of each kind that are known."""
-    reading = Reading(pipe, [eg.predicted for eg in examples])
-    gold = pipe.gold_ids(examples)
-    known = np.flatnonzero(gold >= 0)
-    whole = np.array([bool((part >= 0).all()) for part in np.split(gold, reading.ends[:-1])], bool)
-    found: Dict[Kind, Floats] = {"labels": 1 - reading.posterior.nodes[known, gold[known]]}
-    some = reading.potentials.select(np.flatnonzero(whole[: len(reading.ends)]))
-    best = path_score(some.potentials, best_labels(some.potentials))
-    found["labellings"] = np.maximum(
-        best - path_score(some.potentials, np.maximum(gold[some.tokens], 0)), 0.0
-    )
-    if reading.target.of_spans:
-        places = gold_chunks(reading, gold)
-        found["chunks"] = (
-            1 - chunk_probabilities(reading, places)[:, 0] if len(places.first) else np.zeros(0)
-        )
-    return found
-
-
-def gold_chunks(reading: Reading, gold: Labels) -> Places:
-    """Chunks of known tags."""
-    begins = np.zeros(len(gold), bool)
-    begins[reading.ends - reading.lengths] = True
-    first, end, labels = TagTable(reading.labels).chunks(np.maximum(gold, 0), begins)
-    kept = [i for i in range(len(first)) if (gold[first[i] : end[i]] >= 0).all()]
-    return Places(first[kept], (end - first)[kept], [labels[i] for i in kept])
+def _wrong(name: str, value: object, expected: str) -> str:
+    settings = {"name": name, "value": value, "expected": expected}
+    return Errors.HS027.format(decoder="prediction sets", **settings)

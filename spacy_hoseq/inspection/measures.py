@@ -68,17 +68,23 @@ def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
     """p (N, L), gold, predicted (N,): label ids."""
     words = np.arange(len(gold))
     of_gold = p[words, gold]
-    of_predicted = p[words, predicted]
-    right = predicted == gold
-    brier = float(((p**2).sum(axis=1) - 2 * of_gold + 1).mean()) if len(gold) else 0.0
-    masses = reliability(of_predicted, right, equal_mass=True)
-    log_loss = float(-np.log(np.maximum(of_gold, LEAST)).mean()) if len(gold) else 0.0
-    risks = risk_coverage(of_predicted, right)
-    ece = reliability(of_predicted, right).error
-    area = float(risks.mean()) if len(risks) else 0.0
-    return Quality(
-        len(gold), ece, masses.error, brier, log_loss, area, masses, curve_of(of_predicted, right)
+    losses = -np.log(np.maximum(of_gold, LEAST))
+    briers = (p**2).sum(axis=1) - 2 * of_gold + 1
+    brier, log_loss = (float(x.sum() / max(1, len(gold))) for x in (briers, losses))
+    return quality_of(p[words, predicted], predicted == gold)._replace(
+        brier=brier, log_loss=log_loss
     )
+
+
+def quality_of(confidence: Floats, right: Mask) -> Quality:
+    """Of predictions with a probability each, and whether they are right; brier, log_loss: NaN."""
+    masses = reliability(confidence, right, equal_mass=True)
+    ece = reliability(confidence, right).error
+    risks = risk_coverage(confidence, right)
+    area = float(risks.sum() / max(1, len(risks)))
+    nan = float("nan")
+    curve = curve_of(confidence, right)
+    return Quality(len(right), ece, masses.error, nan, nan, area, masses, curve)
 
 
 def curve_of(confidence: Floats, right: Mask) -> List[Tuple[float, float]]:

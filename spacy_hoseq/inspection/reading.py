@@ -1,30 +1,36 @@
-"""Texts as one component of a trained pipeline sees them: its reading, and where each of their
-words stands."""
+"""Texts as one component of a trained pipeline sees them: its labels, p(y | x), and where each word
+stands."""
 
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 import numpy as np
 from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.util import _pipe, raise_error
 
-from ..arrays import Floats, Ints, Labels
+from ..arrays import Floats, Ints, Labels, Mask
 from ..components import Items, SequenceComponent
 from ..components import Reading as ComponentReading
-from ..decoders import best_labels, best_with, decode_exact, max_marginal, path_score
+from ..decoders import best_labels, best_with, path_score
+from ..decoders.bidirectional import OFFSETS, contexts_of, edge_contexts, log_probabilities
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
-from ..words import Words as WithoutSpace
+from ..layers.named_features import Feature
+from ..layers.scorer import scorer_of
+from ..words import Words
+
+MOST_TOKENS = 20_000  # of sentences that are decoded together
 
 
 class ReadTexts(ComponentReading):
-    """What a component made of some Docs, and where their words stand.
+    """Labels of some Docs by one component, and where their N words stand.
 
-    texts: the Docs; docs: the same without white space. starts: of each Doc among all N words.
-    lengths, ends (S,): of sentences. features: those that `features_at` has named, of each layer
-    and word.
+    texts: the Docs; docs: the same without white space. starts (D,): the first word of each Doc.
+    text_of, token_of, sentence_of (N,): Doc, token there, and sentence of each word. lengths, ends
+    (S,): of sentences.
     """
 
     def __init__(
@@ -33,34 +39,36 @@ class ReadTexts(ComponentReading):
         super().__init__(reading.docs, reading.target, reading.labels, reading._source)
         self.pipe: Any = pipe
         self.texts = list(texts)
-        self.starts: Ints = np.cumsum([0, *map(len, self.docs)])[:-1]
+        sizes = [len(doc) for doc in self.docs]
+        places = [
+            doc.places if isinstance(doc, Words) else np.arange(len(doc)) for doc in self.docs
+        ]
+        self.starts: Ints = np.cumsum([0, *sizes])[:-1]
+        self.text_of: Ints = np.repeat(np.arange(len(sizes)), sizes)
+        self.token_of: Ints = np.concatenate([np.zeros(0, np.intp), *places])
         self.lengths = sequence_lengths(self.docs)
         self.ends: Ints = np.cumsum(self.lengths)
-        self.features: Dict[int, Dict[int, List[Any]]] = {}
-
-    @cached_property
-    def sentence_of(self) -> Ints:
-        """The sentence of each word (N,)."""
-        return np.repeat(np.arange(len(self.ends)), self.lengths)
+        self.sentence_of: Ints = np.repeat(np.arange(len(self.ends)), self.lengths)
+        self._features: Dict[int, List[Feature]] = {}
 
     def sentence(self, word: int) -> range:
         """The words of the sentence of a word."""
-        number = int(self.sentence_of[word])
-        end = int(self.ends[number])
-        return range(end - int(self.lengths[number]), end)
+        number = self.sentence_of[word]
+        return range(int(self.ends[number] - self.lengths[number]), int(self.ends[number]))
 
     def word(self, text: int, token: int) -> int:
         """Which of the N words a token of a Doc is. RAISES ValueError [HS141]: it is white space,
         or there is none."""
-        places = self._places(text)
+        first = int(self.starts[text])
+        places = self.token_of[first : first + len(self.docs[text])]
         place = int(np.searchsorted(places, token))
         if place == len(places) or places[place] != token:
             raise ValueError(Errors.HS141.format(token=token, n=len(self.texts[text])))
-        return int(self.starts[text]) + place
+        return first + place
 
     def span(self, text: int, first: int, end: int) -> Tuple[int, int]:
-        """The first of the N words that a span of a Doc has, and how many it has. RAISES ValueError
-        [HS141]: it begins or ends with white space; [HS106]: it crosses the end of a sentence."""
+        """The first word of a span of a Doc, and how many it has. RAISES ValueError [HS141]: it
+        begins or ends with white space; [HS106]: it crosses the end of a sentence."""
         start = self.word(text, first)
         last = self.word(text, end - 1)
         if self.sentence_of[start] != self.sentence_of[last]:
@@ -71,9 +79,13 @@ class ReadTexts(ComponentReading):
             raise ValueError(message)
         return start, last - start + 1
 
+    def tokens(self, first: int, end: int) -> Tuple[int, int]:
+        """Where words first <= i < end of one Doc begin and end among its tokens."""
+        return int(self.token_of[first]), int(self.token_of[end - 1]) + 1
+
     def items(self, text: int) -> Items:
-        """The spans on a Doc that the component can have found; others can have written some, too,
-        that begin or end with white space or cross the end of a sentence."""
+        """The spans on a Doc that the component can have found: not those of others that begin or
+        end with white space or cross the end of a sentence."""
         found = []
         for item in self.target.items(self.texts[text]):
             with suppress(ValueError):
@@ -81,68 +93,61 @@ class ReadTexts(ComponentReading):
                 found.append(item)
         return found
 
-    def token(self, word: int) -> Tuple[int, int]:
-        """The Doc of a word, and its token there."""
-        text = self._text_of(word)
-        return text, int(self._places(text)[word - int(self.starts[text])])
-
-    def place(self, word: int) -> Tuple[Doc, int]:
-        """The Doc without white space that a word is in, and its place there."""
-        text = self._text_of(word)
-        return self.docs[text], word - int(self.starts[text])
-
     def text(self, word: int) -> str:
-        text, token = self.token(word)
-        return str(self.texts[text][token].text)
+        return str(self.texts[self.text_of[word]][int(self.token_of[word])].text)
 
-    def _text_of(self, word: int) -> int:
-        return int(np.searchsorted(self.starts, word, side="right")) - 1
-
-    def _places(self, text: int) -> Ints:
-        words = self.docs[text]
-        return words.places if isinstance(words, WithoutSpace) else np.arange(len(words))
+    def features(self, word: int) -> List[Feature]:
+        """The features that fire at a word and have a weight, by name. Those of its sentence are
+        named together, and kept."""
+        if word not in self._features:
+            sentence = self.sentence(word)
+            text = self.text_of[word]
+            start = int(self.starts[text])
+            self._features.update({w: [] for w in sentence})
+            inside = range(sentence.start - start, sentence.stop - start)
+            for feature in scorer_of(self.pipe.model.layers[0]).features_at(
+                [self.docs[text]], inside
+            ):
+                self._features[feature.word + start].append(feature)
+        return self._features[word]
 
 
 class Reading(ReadTexts):
-    """Docs read by a component that has p(y | x).
+    """Docs read by a component that has p(y | x). What is asked for is computed once.
 
-    pipe: the component. texts: with what earlier components have set; what this one has set already
-    constrains nothing, so that annotated Docs can be read. potentials: of all their words. What is
-    asked for is computed once. without: what was found of words that were taken away.
-    RAISES ValueError [E143]: no labels yet; [HS105]: it has no p(y | x); [HS140]: a component of
-    another package; as the pipeline does.
+    texts: with what earlier components have set; what this one has set constrains nothing, so that
+    annotated Docs can be read. potentials: of all their words. RAISES ValueError [E143]: no labels
+    yet; [HS105]: it has no p(y | x); [HS140]: a component of another package.
     """
 
     def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
         sums_of(pipe)
         given = map(_bare, texts) if pipe.target.finds_sentences else texts
         words, self.potentials = pipe.potentials(given, preset=False)
-        super().__init__(
-            pipe,
-            texts,
-            ComponentReading(words, pipe.target, pipe.tags, self.potentials),
+        read = ComponentReading(words, pipe.target, pipe.tags, self.potentials)
+        super().__init__(pipe, texts, read)
+
+    @cached_property
+    def are_independent(self) -> bool:
+        """No label depends on its neighbours."""
+        of_texts = (
+            self.potentials.edge_scores,
+            self.potentials.fired,
+            self.potentials.configurations,
         )
-        self.without: Dict[str, Dict[int, Any]] = {}
-
-    @cached_property
-    def best(self) -> Labels:
-        """Label ids of the words (N,), as the pipeline sets them: by the decoder of the config."""
-        exact = self.pipe.decoder is decode_exact
-        return best_labels(self.potentials) if exact else self.pipe.decoder(self.potentials).labels
-
-    @cached_property
-    def ranking(self) -> Floats:
-        """By what the decoder prefers labels at each word (N, L): the score of the best labelling
-        with each, or the logarithm of its probability."""
-        if self.pipe.decoder is not max_marginal:
-            return self.best_with
-        with np.errstate(divide="ignore"):
-            return np.log(self.posterior.nodes)
+        return self.potentials.weights.are_zero and of_texts == (None, None, None)
 
     @cached_property
     def best_with(self) -> Floats:
         """The score of the best labelling with each label at each word (N, L)."""
-        return best_with(self.potentials)
+        if not self.are_independent:
+            return best_with(self.potentials)
+        scores = self.potentials.scores.astype(np.float64)
+        if self.potentials.allowed is not None:
+            scores[~self.potentials.allowed] = -np.inf
+        largest = scores.max(axis=1, initial=-np.inf)
+        sums = np.bincount(self.sentence_of, largest, minlength=len(self.ends))
+        return np.asarray(scores + (sums[self.sentence_of] - largest)[:, None])
 
     @cached_property
     def best_scores(self) -> Floats:
@@ -165,24 +170,88 @@ class Reading(ReadTexts):
         """H(y | x) of each sentence in nats (S,)."""
         return np.asarray(self.posterior.sequence_entropies())
 
+    def labellings(self, words: Ints, labels: Ints) -> List[Labels]:
+        """Of the sentence of each word, the best labelling that has a label there: argmax of
+        score(x, y) with y_word = label.
+
+        words, labels (M,): each label can stand there. The sentences are copied, one for each
+        word, and decoded as one batch, in parts; O(T) decodings of a sentence of T words, or none
+        where labels do not depend on each other.
+        """
+        rows = [self.best[slice(*_bounds(self.sentence(word)))].copy() for word in words]
+        places = [word - self.sentence(word).start for word in words.tolist()]
+        wanted = labels.tolist()
+        if self.are_independent:
+            for row, place, label in zip(rows, places, wanted, strict=True):
+                row[place] = label
+            return rows
+        left = [i for i, row in enumerate(rows) if row[places[i]] != wanted[i]]
+        for part in self._parts(words, left):
+            here = self.potentials.select(self.sentence_of[words[part]]).potentials
+            allowed: Mask = np.ones(here.scores.shape, bool)
+            starts = np.cumsum(here.lengths) - here.lengths
+            at = starts + [places[i] for i in part]
+            allowed[at] = labels[part, None] == np.arange(len(self.labels))
+            found = best_labels(here.permitting(allowed))
+            for i, row in zip(part, np.split(found, starts[1:]), strict=True):
+                rows[i] = row
+        return rows
+
+    def _parts(self, words: Ints, numbers: List[int]) -> Iterator[List[int]]:
+        """The numbers in parts of about MOST_TOKENS words of sentences. What fires in a sentence
+        can be selected once only."""
+        fires = self.potentials.fired is not None or self.potentials.configurations is not None
+        part: List[int] = []
+        size = 0
+        for i in numbers:
+            part.append(i)
+            size += len(self.sentence(int(words[i])))
+            if fires or size >= MOST_TOKENS:
+                yield part
+                part = []
+                size = 0
+        if part:
+            yield part
+
+
+class Decisions(ReadTexts):
+    """Docs read by a bidirectional tagger that decides label by label (easiest first or last).
+
+    turns (N,): when each word was decided, 1 = first of its sentence. visible (N,): which
+    neighbours were decided by then, a bit for each slot; contexts (N, 2k): their labels
+    (`decoders/bidirectional/local.py`). log_probabilities (N, L): log p(y | x, the neighbours
+    decided before). RAISES ValueError [HS140]: a component of another package; [HS142]: another
+    strategy.
+    """
+
+    def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
+        if own_component(pipe).knows != "decisions":
+            raise ValueError(Errors.HS142.format(name=pipe.name, strategy=pipe.cfg.get("strategy")))
+        super().__init__(pipe, texts, pipe.read(texts, preset=False))
+        order = scorer_of(pipe.model).order
+        n_labels = len(self.labels)
+        self.offsets = OFFSETS[order]
+        self.turns = self.posterior.order
+        self.visible, _ = edge_contexts(self.lengths, order, n_labels)
+        self.contexts = contexts_of(self.best.astype(np.intp), self.lengths, order, n_labels)
+        inner = self.contexts < n_labels
+        for slot, offset in enumerate(self.offsets):
+            words = np.flatnonzero(inner[:, slot])
+            earlier = self.turns[words + offset] < self.turns[words]
+            self.visible[words[earlier]] |= 1 << slot
+
     @cached_property
-    def shares(self) -> Floats:
-        """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a
-        chain; with label patterns in the proportions of H(y_t | x)."""
-        if self.potentials.is_chain:
-            return self.conditional_entropies
-        sums = np.bincount(self.sentence_of, self.entropies, minlength=len(self.ends))
-        factor = self.sentence_entropies / np.where(sums > 0, sums, 1.0)
-        return np.asarray(self.entropies * factor[self.sentence_of])
+    def log_probabilities(self) -> Floats:
+        words = np.arange(len(self.best))
+        scores = self.pipe.model.predict(self.docs)(words, self.visible, words, self.contexts)
+        return log_probabilities(scores, words, self.pipe.permitted(self.docs))
 
 
 def reading_of(pipe: SequenceComponent, texts: Sequence[Doc]) -> ReadTexts:
-    """Docs read by any component of this package; as `Reading` where it has p(y | x)."""
-    return (
-        Reading(pipe, texts)
-        if knows_sums(pipe)
-        else ReadTexts(pipe, texts, pipe.read(texts, preset=False))
-    )
+    """Docs read by any component of this package; a `Reading` where it has p(y | x)."""
+    if knows_sums(pipe):
+        return Reading(pipe, texts)
+    return ReadTexts(pipe, texts, pipe.read(texts, preset=False))
 
 
 def own_component(pipe: object) -> SequenceComponent:
@@ -197,9 +266,9 @@ def own_component(pipe: object) -> SequenceComponent:
 def own_components(
     nlp: Language, names: Sequence[str] = (), *, with_sentences: bool = False
 ) -> Dict[str, Any]:
-    """Those of this package, by name: of these names, or all. with_sentences (bool): False = those
-    that find sentences only if they are named, or if there are no others. RAISES ValueError
-    [HS152]: there are none of these names."""
+    """Components of this package, by name: those of these names, or all. with_sentences (bool):
+    False = those that find sentences only if they are named, or if there are no others. RAISES
+    ValueError [HS152]: there are none of these names."""
     own = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)}
     if not own or not set(names) <= set(own):
         raise ValueError(
@@ -207,9 +276,7 @@ def own_components(
         )
     if names or with_sentences:
         return {name: pipe for name, pipe in own.items() if not names or name in names}
-    return {name: pipe for name, pipe in own.items() if not pipe.target.finds_sentences} or dict(
-        own
-    )
+    return {name: pipe for name, pipe in own.items() if not pipe.target.finds_sentences} or own
 
 
 def knows_sums(pipe: object) -> bool:
@@ -224,6 +291,20 @@ def sums_of(pipe: Any) -> SequenceComponent:
         reason = "it labels by local classifiers, without sums over all labellings"
         raise ValueError(Errors.HS105.format(name=pipe.name, asked="p(y | x)", reason=reason))
     return pipe
+
+
+def stages(nlp: Language, docs: Sequence[Doc]) -> Iterator[Tuple[str, Any, List[Doc]]]:
+    """Name and component, and the Docs as it is given them, one component after the other; then
+    ("", None, the Docs at the end). It runs them as `nlp.pipe` does: functions, too."""
+    docs = list(docs)
+    for name, pipe in nlp.pipeline:
+        yield name, pipe, docs
+        docs = list(_pipe(docs, pipe, name, raise_error, {}))
+    yield "", None, docs
+
+
+def _bounds(words: range) -> Tuple[int, int]:
+    return words.start, words.stop
 
 
 def _bare(doc: Doc) -> Doc:

@@ -4,4 +4,4 @@ notebook."""
 from ..lazy_names import lazy_names
 
 __all__ = ["Page", "render"]
-__getattr__ = lazy_names(__name__, {"Page": "notebook", "render": "notebook"})
+__getattr__ = lazy_names(__name__, {"Page": "text", "render": "text"})

@@ -15,10 +15,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..curation.findings import Finding, Judged, ranked
-from ..curation.judgement import Judgement, judge
+from ..curation.judgement import Judgement, beside, judge
 from ..inspection import quality, reliability
 from ..inspection.measures import curve_of, risk_coverage
-from ..inspection.reading import knows_sums, own_components
+from ..inspection.reading import knows_sums, own_components, stages
 from .findings import shown_finding
 from .scores import (
     Confusion,
@@ -139,21 +139,18 @@ def _layers(
     known: Optional[Set[str]],
     other: Optional[Sequence[Doc]],
 ) -> List[Layer]:
-    docs = [eg.predicted.copy() for eg in examples]
     gold_docs = [eg.reference for eg in examples]
     wanted = own_components(nlp)
     layers = []
-    for name, pipe in nlp.pipeline:
-        judgement = None
-        if name in wanted and knows_sums(pipe):
-            judgement = judge(
-                wanted[name],
-                [Example(doc, gold) for doc, gold in zip(docs, gold_docs, strict=True)],
-            )
-        docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
-        place = wanted[name].target.place if name in wanted else ""
-        if place and any(label for gold in gold_docs for _, _, label in items_of(gold, place)):
-            layers.append(_layer(wanted[name], judgement, docs, gold_docs, known, other))
+    before: Optional[Tuple[Any, Optional[Judgement]]] = None
+    for name, pipe, docs in stages(nlp, [eg.predicted.copy() for eg in examples]):
+        place = before[0].target.place if before else ""
+        if before and any(label for gold in gold_docs for _, _, label in items_of(gold, place)):
+            layers.append(_layer(*before, docs, gold_docs, known, other))
+        before = None
+        if name in wanted:
+            judgement = judge(pipe, beside(name, docs, examples)) if knows_sums(pipe) else None
+            before = pipe, judgement
     return layers
 
 
@@ -263,11 +260,10 @@ def _uncertain(judgement: Judgement) -> List[Uncertain]:
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
         end = int(reading.ends[s])
         start = int(reading.ends[s] - reading.lengths[s])
-        words = written(reading.texts[text][i] for text, i in map(reading.token, range(start, end)))
+        text = int(reading.text_of[start])
+        words = written(reading.texts[text][i] for i in reading.token_of[start:end].tolist())
         right = bool((reading.best[start:end] == judgement.gold[start:end]).all())
-        rows.append(
-            Uncertain(reading.token(start)[0], words, float(entropies[s]), float(p[s]), right)
-        )
+        rows.append(Uncertain(text, words, float(entropies[s]), float(p[s]), right))
     return rows
 
 

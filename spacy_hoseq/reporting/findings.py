@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Sequence
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..curation.findings import Alternative, Finding
-from ..inspection.accounts import as_data
+from ..inspection.explanation import as_data
 from .pages import rendered
 from .sentence import shown, written
 
@@ -20,7 +20,7 @@ def findings_page(
 ) -> str:
     """RETURNS (str): a page of HTML that needs no network. docs: of the corpus."""
     rows = [shown_finding(docs[one.doc], one) for one in findings]
-    reasons = [_why(docs[one.doc], one) for one in findings]
+    reasons = [one.why and as_data(one.why, docs[one.doc]) for one in findings]
     return rendered(
         "findings.html.jinja", title=title, findings=rows, reasons=reasons if any(reasons) else []
     )
@@ -40,20 +40,6 @@ def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
             {"text": text_of(doc, other), "p": other.p} for other in finding.alternatives
         ],
         "ratio": math.exp(min(finding.gap, MOST)),
-    }
-
-
-def _why(doc: Doc, finding: Finding) -> object:
-    """What the page of reasons shows of a decision."""
-    if finding.why is None:
-        return None
-    data = as_data(finding.why)
-    at = {i: shown(doc[i].text) for i in range(*finding.sentence)}
-    return {
-        **data,
-        "component": finding.component,
-        "text": doc[data["first"] : data["end"]].text,
-        "at": at,
     }
 
 

@@ -18,8 +18,8 @@ from ..curation.folds import examples_of, trained
 from ..errors import Warnings
 from ..readers.annotated import annotated_corpus
 from .evaluation import Layer, Share, evaluated
-from .notebook import Page
 from .pages import rendered
+from .text import Page
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the training corpus, of a learning curve
 PASSES = 3  # of which the median time is taken

@@ -1,64 +1,50 @@
-"""An annotated text as rows: words with their labels and how probable these are, spans above them.
+"""An annotated text as rows, and its page: words with their labels and how probable these are, spans
+above them, and, where the pipeline is known, the reasons that each word opens.
 
 `sentences_of` is what the page, the notebook and the command line show. Everything on a Doc is a
 layer: labels of tokens (tags, parts of speech, features, extensions), and spans (each group of
 `doc.spans`, `doc.ents`).
 """
 
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+import struct
+from html import escape
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
+import srsly
 from spacy.language import Language
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, SpanGroup, Token
 
 from ..components import COLUMNS, DECISIONS, MARGINALS, target_at
+from ..inspection.explanation import as_data, decisions, explained
 from .pages import rendered, uncalibrated
 from .sentence import shown
 
 ENTITIES = "ents"
+HEIGHT = 420  # pixels of a page in a notebook
+SPAN = struct.Struct(">QQQllll")  # id, KB id, label, tokens, characters: as spaCy saves a span
 PLACES = {column: place for place, column in COLUMNS.items()}
-
-
-class Labels(NamedTuple):
-    """A layer of labels of tokens. labels (n,): "" = none. p (n,): how probable each is, None = not
-    known."""
-
-    name: str
-    labels: List[str]
-    p: List[Optional[float]]
-
-
-class Stretch(NamedTuple):
-    """A span of tokens, first <= i < end. p: how probable it is, None = not known."""
-
-    first: int
-    end: int
-    label: str
-    p: Optional[float]
-
-
-class Spans(NamedTuple):
-    """A layer of spans that do not overlap."""
-
-    name: str
-    spans: List[Stretch]
+Probability = Optional[float]  # None = not known
+Layer = List[Tuple[str, Probability]]  # a label for each token, "" = none
+Stretch = Tuple[int, int, str, Probability]  # a span of tokens, first <= i < end
 
 
 class Cell(NamedTuple):
-    """What a layer of spans has at a word. begins, ends: whether it is the first and the last word
-    of its span. label: "" = there is no span."""
+    """What a layer of spans has at a word. begins, ends: it is the first, the last word of its
+    span. label: "" = there is no span."""
 
     label: str = ""
-    p: Optional[float] = None
+    p: Probability = None
     begins: bool = False
     ends: bool = False
 
 
 class Word(NamedTuple):
-    """labels: (label, probability) of each layer of labels. spans: of each layer of spans. spaced:
-    whether white space follows."""
+    """token: its number. labels: (label, probability) of each layer of labels. spans: of each layer
+    of spans. spaced: white space follows."""
 
+    token: int
     text: str
-    labels: List[Tuple[str, Optional[float]]]
+    labels: List[Tuple[str, Probability]]
     spans: List[Cell]
     spaced: bool = True
 
@@ -72,181 +58,201 @@ class Sentence(NamedTuple):
     words: List[Word]
 
 
+class Page:
+    """What a notebook shows: a page in a frame of its own. html (str): the whole page."""
+
+    def __init__(self, html: str, height: int = HEIGHT) -> None:
+        self.html = html
+        self.height = height
+
+    def _repr_html_(self) -> str:
+        source = escape(self.html, quote=True)
+        return (
+            f'<iframe title="spacy_hoseq" sandbox="allow-scripts" srcdoc="{source}" '
+            f'style="width: 100%; height: {self.height}px; border: 0"></iframe>'
+        )
+
+
+def render(
+    docs: Union[Doc, Iterable[Doc]],
+    nlp: Optional[Language] = None,
+    names: Optional[Sequence[str]] = None,
+    *,
+    title: str = "Text",
+    height: int = HEIGHT,
+) -> Any:
+    """Words with their labels, how probable these are, and chunks as frames. nlp: the pipeline that
+    has annotated the docs; with it each word opens its alternatives and reasons, of all components
+    or of those of these names. RETURNS (Page): a notebook shows it as the last value of a cell."""
+    some = [docs] if isinstance(docs, Doc) else list(docs)
+    if nlp is None:
+        return Page(text_page(some, title=title), height)
+    chosen = explained(nlp, names)
+    reasons = [reasons_of(nlp, doc, dict.fromkeys(chosen, doc)) for doc in some]
+    return Page(text_page(some, title=title, notes=notes_of(nlp), reasons=reasons), height)
+
+
 def text_page(
-    docs: Iterable[Doc], *, title: str = "Text", notes: Optional[Mapping[str, str]] = None
+    docs: Iterable[Doc],
+    *,
+    title: str = "Text",
+    notes: Optional[Mapping[str, str]] = None,
+    reasons: Sequence[List[Dict[str, Any]]] = (),
 ) -> str:
-    """RETURNS (str): a page without scripts that needs no network. Words with their labels; a bar
-    is as long as the probability of the label, if it was kept (`save_marginals`). notes: as
-    `notes_of` has them; None = not known, which the page says."""
-    sentences = [sentence for doc in docs for sentence in sentences_of(doc)]
-    return rendered("text.html.jinja", title=title, sentences=sentences, notes=notes)
+    """RETURNS (str): a page that needs no network, without reasons without scripts. Words with
+    their labels; a bar is as long as the probability of the label, if it was kept
+    (`save_marginals`). notes: as `notes_of` has them; None = not known, which the page says.
+    reasons: of each Doc, as `reasons_of` has them."""
+    sentences = [sentences_of(doc) for doc in docs]
+    values = {"title": title, "texts": sentences, "notes": notes, "reasons": list(reasons)}
+    return rendered("text.html.jinja", **values)
+
+
+def reasons_of(nlp: Language, doc: Doc, seen: Mapping[str, Doc]) -> List[Dict[str, Any]]:
+    """What the words of a Doc open, as data: each decision of some components, with the "tokens"
+    of the Doc that it is about. seen: as of `inspection.explanation.annotated`."""
+    notes = uncalibrated(nlp)
+    found = []
+    for given, one in decisions(nlp, doc, seen):
+        span = given[one.first : one.end]
+        shown_at = doc.char_span(span.start_char, span.end_char, alignment_mode="expand") or span
+        rough = ", not calibrated" if one.component in notes else ""
+        tokens = list(range(shown_at.start, shown_at.end))
+        found.append({**as_data(one, given), "tokens": tokens, "rough": rough})
+    return found
 
 
 def notes_of(nlp: Language) -> Dict[str, str]:
     """Layers whose probabilities are not calibrated, and what to say of them. Starts of sentences
     are no layer."""
+    targets = {name: nlp.get_pipe(name).target for name in uncalibrated(nlp)}  # type: ignore[attr-defined]
     return {
         COLUMNS.get(place, place.removeprefix("_.").removeprefix("spans.")): note
         for name, note in uncalibrated(nlp).items()
-        for place in nlp.get_pipe(name).target.places  # type: ignore[attr-defined]
-        if not nlp.get_pipe(name).target.finds_sentences  # type: ignore[attr-defined]
+        for place in targets[name].places
+        if not targets[name].finds_sentences
     }
 
 
 def sentences_of(doc: Doc) -> List[Sentence]:
     """Each sentence with its words, in order. White space is left out."""
     labels = label_layers(doc)
-    spans = span_layers(doc)
+    spans = [(name, _cells(row, len(doc))) for name, row in span_layers(doc)]
     result = []
     for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
-        tokens = [token.i for token in sentence if not token.is_space]
-        if tokens:
-            result.append(_sentence(doc, tokens, labels, spans))
+        tokens = [token for token in sentence if not token.is_space]
+        here = {name: row for name, row in labels.items() if any(row[t.i][0] for t in tokens)}
+        above = [(name, row) for name, row in spans if any(row[t.i].label for t in tokens)]
+        words = [
+            Word(
+                t.i,
+                shown(t.text),
+                [row[t.i] for row in here.values()],
+                [row[t.i] for _, row in above],
+                bool(t.whitespace_) or doc[t.i + 1 : t.i + 2].text.isspace(),
+            )
+            for t in tokens
+        ]
+        if words:
+            result.append(Sentence(list(here), [name for name, _ in above], words))
     return result
 
 
-def label_layers(doc: Doc) -> List[Labels]:
+def label_layers(doc: Doc) -> Dict[str, Layer]:
     """Labels of tokens, layer by layer, each with the probabilities that some component has kept of
     it."""
-    layers = [
-        (name, [_text(token, attribute) for token in doc]) for attribute, name in COLUMNS.items()
-    ]
-    layers += [(name, [token._.get(name) or "" for token in doc]) for name in _extensions(doc)]
-    kept = _kept(doc)
-    return [
-        Labels(name, labels, _probabilities(doc, name, labels, kept))
-        for name, labels in layers
-        if any(labels)
-    ]
-
-
-def span_layers(doc: Doc) -> List[Spans]:
-    """Entities and span groups. Of entities that are a group, too, the group is not repeated: it
-    has probabilities."""
-    groups = {key: _of_group(group) for key, group in doc.spans.items()}
-    entities = sorted(Stretch(span.start, span.end, span.label_, None) for span in doc.ents)
-    same = [
-        key for key, spans in groups.items() if entities and _bounds(entities) <= _bounds(spans)
-    ]
-    if same:
-        known = {stretch[:3]: stretch.p for stretch in groups.pop(same[0])}
-        entities = [stretch._replace(p=known[stretch[:3]]) for stretch in entities]
-    named = [*groups.items(), *([(ENTITIES, entities)] if entities else [])]
-    return [Spans(name, row) for name, spans in named for row in _rows(spans)]
-
-
-def _sentence(doc: Doc, tokens: List[int], labels: List[Labels], spans: List[Spans]) -> Sentence:
-    here = [layer for layer in labels if any(layer.labels[i] for i in tokens)]
-    above = [
-        layer
-        for layer in spans
-        if any(span.first <= tokens[-1] and span.end > tokens[0] for span in layer.spans)
-    ]
-    rows = [_cells(layer, tokens) for layer in above]
-    words = [
-        Word(
-            shown(doc[i].text),
-            [(layer.labels[i], layer.p[i]) for layer in here],
-            [row[at] for row in rows],
-            bool(doc[i].whitespace_) or doc[i + 1 : i + 2].text.isspace(),
-        )
-        for at, i in enumerate(tokens)
-    ]
-    return Sentence([layer.name for layer in here], [layer.name for layer in above], words)
-
-
-def _cells(layer: Spans, tokens: List[int]) -> List[Cell]:
-    cells = [Cell()] * len(tokens)
-    for span in layer.spans:
-        inside = [at for at, i in enumerate(tokens) if span.first <= i < span.end]
-        for at in inside:
-            cells[at] = Cell(shown(span.label), span.p, at == inside[0], at == inside[-1])
-    return cells
-
-
-def _text(token: Token, attribute: str) -> str:
-    return str(token.morph) if attribute == "morph" else str(getattr(token, f"{attribute}_"))
-
-
-def _extensions(doc: Doc) -> List[str]:
-    """Extensions of tokens that hold strings on this Doc."""
-    names = {
-        key[1]
-        for key, value in doc.user_data.items()
-        if _is_of_token(key) and isinstance(value, str)
+    layers = {
+        name: [str(getattr(t, place if place == "morph" else f"{place}_")) for t in doc]
+        for place, name in COLUMNS.items()
     }
-    return sorted(name for name in names if Token.has_extension(name))
-
-
-def _is_of_token(key: object) -> bool:
-    return (
-        isinstance(key, tuple)
-        and len(key) == 4
-        and key[0] == "._."
-        and key[2] is not None
-        and key[3] is None
-    )
-
-
-def _kept(doc: Doc) -> List[Dict[str, object]]:
-    """What components have kept of their labels."""
+    layers |= {name: [t._.get(name) or "" for t in doc] for name in _extensions(doc)}
     extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
-    return [kept for name in extensions for kept in (doc._.get(name) or {}).values()]
-
-
-def _probabilities(
-    doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]
-) -> List[Optional[float]]:
-    """Of the labels of a layer, by the first component that knows all of them."""
-    if name in PLACES:  # what is shown may be made of the label
-        labels = [""] * len(doc)
-        for i, _, label in target_at(PLACES[name]).items(doc):
-            labels[i] = label
-    there = {
-        label for label, token in zip(labels, doc, strict=True) if label and not token.is_space
+    kept = [one for name in extensions for one in (doc._.get(name) or {}).values()]
+    return {
+        name: list(zip(labels, _probabilities(doc, name, labels, kept), strict=True))
+        for name, labels in layers.items()
+        if any(labels)
     }
-    for one in kept:
-        if there <= set(one["labels"]):
-            return (
-                _of_decisions(one) if one["probabilities"].ndim == 1 else _of_marginals(one, labels)
-            )
-    return [None] * len(doc)
 
 
-def _of_decisions(kept: Dict[str, Any]) -> List[Optional[float]]:
-    pairs = zip(kept["labels"], kept["probabilities"].tolist(), strict=True)
-    return [p if label else None for label, p in pairs]
+def span_layers(doc: Doc) -> List[Tuple[str, List[Stretch]]]:
+    """Entities and span groups, in rows of spans that do not overlap. Of entities that are a group,
+    too, the group is not repeated: it has probabilities."""
+    groups = {key: stretches(doc, group) for key, group in doc.spans.items()}
+    entities: List[Stretch] = [(span.start, span.end, span.label_, None) for span in doc.ents]
+    bounds = {span[:3] for span in entities}
+    same = [key for key, spans in groups.items() if bounds and bounds <= {s[:3] for s in spans}]
+    if same:
+        entities = [span for span in groups.pop(same[0]) if span[:3] in bounds]
+    named = {**groups, **({ENTITIES: entities} if entities else {})}
+    return [(name, row) for name, spans in named.items() for row in _rows(spans)]
 
 
-def _of_marginals(kept: Dict[str, Any], labels: List[str]) -> List[Optional[float]]:
-    column = {label: i for i, label in enumerate(kept["labels"])}
-    rows = zip(labels, kept["probabilities"], strict=True)
-    return [
-        float(row[column[label]]) if label in column and row.any() else None for label, row in rows
-    ]
-
-
-def _of_group(group: Any) -> List[Stretch]:
+def stretches(doc: Doc, group: SpanGroup) -> List[Stretch]:
+    """The spans of a group with their scores, in order. They are found by their characters: later
+    components can have merged or split the tokens."""
+    saved = srsly.msgpack_loads(group.to_bytes())["spans"]
     scores = group.attrs.get("scores")
-    known: Sequence[Optional[float]] = [None] * len(group)
-    if scores is not None and len(scores) == len(group):
-        known = [float(score) for score in scores]
-    return sorted(
-        Stretch(span.start, span.end, span.label_, p) for span, p in zip(group, known, strict=True)
-    )
-
-
-def _bounds(spans: Iterable[Stretch]) -> "set[Tuple[int, int, str]]":
-    return {span[:3] for span in spans}
+    known = scores if scores is not None and len(scores) == len(saved) else [None] * len(saved)
+    found: List[Stretch] = []
+    for packed, p in zip(saved, known, strict=True):
+        *_, label, first, end, start_char, end_char = SPAN.unpack(packed)
+        span = doc.char_span(start_char, end_char, alignment_mode="expand")
+        bounds = (first, end) if span is None else (span.start, span.end)
+        found.append((*bounds, doc.vocab.strings[label], None if p is None else float(p)))
+    return sorted(found, key=lambda one: one[:3])
 
 
 def _rows(spans: List[Stretch]) -> List[List[Stretch]]:
     """Spans in as few rows as need be, so that those of a row do not overlap."""
     rows: List[List[Stretch]] = []
-    for span in spans:
-        free = [row for row in rows if row[-1].end <= span.first]
+    for span in sorted(spans, key=lambda one: one[:3]):
+        free = [row for row in rows if row[-1][1] <= span[0]]
         if free:
             free[0].append(span)
         else:
             rows.append([span])
     return rows
+
+
+def _cells(spans: List[Stretch], n: int) -> List[Cell]:
+    cells = [Cell()] * n
+    for first, end, label, p in spans:
+        for i in range(first, end):
+            cells[i] = Cell(shown(label), p, i == first, i == end - 1)
+    return cells
+
+
+def _extensions(doc: Doc) -> List[str]:
+    """Extensions of tokens that hold strings on this Doc: their keys are ("._.", name, start,
+    None)."""
+    names = set()
+    for key, value in doc.user_data.items():
+        if isinstance(value, str) and isinstance(key, tuple) and key[0] == "._.":
+            names |= {key[1]} if key[2] is not None and key[3] is None else set()
+    return sorted(name for name in names if Token.has_extension(name))
+
+
+def _probabilities(
+    doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]
+) -> List[Probability]:
+    """Of the labels of a layer, by the first component that knows all of them, and has kept
+    probabilities of these tokens."""
+    if name in PLACES:  # what is shown may be made of the label
+        labels = [""] * len(doc)
+        for i, _, label in target_at(PLACES[name]).items(doc):
+            labels[i] = label
+    there = {label for label, token in zip(labels, doc, strict=True) if not token.is_space}
+    for one in kept:
+        p = one["probabilities"]
+        if there - {""} <= set(one["labels"]) and len(p) == len(doc):
+            if p.ndim == 1:  # of decisions
+                return [float(x) if label else None for x, label in zip(p, labels, strict=True)]
+            column = {label: i for i, label in enumerate(one["labels"])}
+            rows = zip(labels, p, strict=True)
+            known = [label in column and row.any() for label, row in zip(labels, p, strict=True)]
+            return [
+                float(row[column[label]]) if is_known else None
+                for (label, row), is_known in zip(rows, known, strict=True)
+            ]
+    return [None] * len(doc)

@@ -310,7 +310,7 @@ def test_explain(kind, model, tmp_path, how):
             account = json.loads(line)
             assert account["component"] == kind.name and 0 < account["p"] <= 1
             others = account["alternatives"][1:]
-            assert account["why"]["terms"] if others else account["alternatives"]
+            assert account["terms"] if others else account["alternatives"]
     elif printed and how == "page":
         assert kind.name in page.read_text(encoding="utf8")
 

@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from spacy_hoseq.curation.corrections import corrected
-from spacy_hoseq.curation.findings import Judged, ranked, region_of, variants
+from spacy_hoseq.curation.findings import Judged, corrected, ranked, region_of, variants
 from spacy_hoseq.curation.judgement import judge
 from spacy_hoseq.reporting.findings import annotation_tasks, findings_page, marked, text_of
 
@@ -122,6 +121,6 @@ def test_words_in_the_same_context_with_several_labels():
     nlp = helpers.ready("log_likelihood")
     corpus = [("a cat runs .", "D N V ."), ("a cat runs .", "D N N ."), ("a cat sleep .", "D N V .")]
     one = judge(helpers.tagger_of(nlp), helpers.examples_of(nlp, corpus))
-    (of_words,) = variants([(one.reading, one.gold)])
+    (of_words,) = variants([one])
     assert of_words[2] == {"V": 1, "N": 1} == of_words[6]
     assert Counter(map(bool, of_words)) == {False: 10, True: 2}

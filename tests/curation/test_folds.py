@@ -13,7 +13,7 @@ from spacy_hoseq.curation.folds import (
     divided,
     trained_without,
     with_labels,
-    with_paths,
+    with_path,
 )
 from spacy_hoseq.inspection import Reading
 from spacy_hoseq.recipes import recipe
@@ -48,14 +48,14 @@ def test_a_corpus_without_a_path_is_refused(tmp_path):
     config = config_of("crf")
     config["corpora"]["train"] = {"@readers": "mine.v1"}
     with pytest.raises(ValueError, match=r"HS151.*corpora\.train"):
-        with_paths(config, {"train_corpus": tmp_path})
+        with_path(config, "train_corpus", tmp_path)
 
 
 def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
     config = Config().from_str(recipe("tagger"), interpolate=False)
     config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}"}
-    changed = with_paths(config, {"train_corpus": tmp_path / "t.spacy", "dev_corpus": tmp_path / "d.spacy"})
-    changed = changed.interpolate()
+    changed = with_path(config, "train_corpus", tmp_path / "t.spacy")
+    changed = with_path(changed, "dev_corpus", tmp_path / "d.spacy").interpolate()
     assert changed["initialize"]["lookups"]["path"] == changed["corpora"]["train"]["path"] == str(tmp_path / "t.spacy")
     assert changed["corpora"]["dev"]["path"] == str(tmp_path / "d.spacy")
     assert config["paths"]["train"] is None

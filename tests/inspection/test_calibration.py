@@ -86,6 +86,20 @@ def test_figures_are_of_text_that_was_not_used(trained):
     assert found.after.log_loss == pytest.approx(np.mean(losses), rel=1e-3)
 
 
+def test_every_second_text_has_no_gold_labels(trained):
+    """Halves are of what has labels: the same figures as without the other texts."""
+    dev = examples(trained, 30, 2)
+    pipe = trained.get_pipe("hoseq_tagger")
+    saved = pipe.to_bytes()
+    expected = calibrate(trained, dev)["hoseq_tagger"]
+    pipe.from_bytes(saved)
+    bare = [Example(eg.predicted.copy(), eg.predicted.copy()) for eg in dev]
+    found = calibrate(trained, [eg for pair in zip(dev, bare, strict=True) for eg in pair])["hoseq_tagger"]
+    pipe.from_bytes(saved)
+    assert found.after.n == expected.after.n and found.after.log_loss == pytest.approx(expected.after.log_loss)
+    assert found.temperature == pytest.approx(expected.temperature)
+
+
 def test_of_chunkers_and_of_those_that_others_listen_to():
     """A chunker that has learnt from a tagger's probabilities reads them as they are."""
     nlp = chunker_helpers.trained("marginals", 5, objective="max_margin")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc, Span
 
-from spacy_hoseq.inspection import how_sure, span_certainties
-from spacy_hoseq.inspection.accounts import accounts
+from spacy_hoseq.inspection import explanations, how_sure, span_certainties
 
 from ..components import helpers
 from ..components.chunker_helpers import Enumerated, chunker_of, doc_of, random_chunker
@@ -80,7 +79,7 @@ def test_spans_across_sentences(nlp):
     doc.spans["chunks"] = [across, within]
     (kept,) = how_sure(nlp, [doc])
     assert across._.hoseq_certainty == {} and list(within._.hoseq_certainty) == ["hoseq_chunker"]
-    assert [(account.first, account.end) for account in accounts(chunker_of(nlp), doc, reasons=False)] == [(3, 4)]
+    assert [(account.first, account.end) for account in explanations(chunker_of(nlp), doc, reasons=False)] == [(3, 4)]
 
 
 def test_spans_that_were_found(nlp):

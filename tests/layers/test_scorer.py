@@ -107,7 +107,7 @@ def test_of_a_third_party_learns_and_predicts(nlp):
 def test_of_a_third_party_is_explained(nlp):
     pipe = nlp.get_pipe("hoseq_tagger")
     found = explain(pipe, nlp(TEXTS[0]), 1)
-    assert "length = 3" in {change.name for change in found.changes if change.kind == "feature"}
+    assert "length = 3" in {term.name for term in found.terms}
     reading = Reading(pipe, [nlp(TEXTS[0])])
     features = list(scorer_of(pipe.model).features_at(reading.docs, range(4)))
     totals = np.array([feature.weights for feature in features])

@@ -3,7 +3,7 @@
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.reporting.explanation import explanation_page
+from spacy_hoseq.reporting import render
 
 from ..components import chunker_helpers
 
@@ -18,40 +18,30 @@ def nlp():
 
 @pytest.fixture(scope="module")
 def page(nlp):
-    return explanation_page(nlp, [nlp(Doc(nlp.vocab, words=WORDS))], title="Why")
+    return render(nlp(Doc(nlp.vocab, words=WORDS)), nlp, title="Why").html
 
 
-def cells(driver):
-    return driver.find_elements("css selector", "button.cell")
+def words(driver):
+    return driver.find_elements("css selector", "button.word")
 
 
 def panels(driver):
     return driver.find_elements("css selector", ".panel")
 
 
-def test_each_label_stands_below_its_word(browse, page):
-    driver = browse(page)
-    words = driver.find_elements("css selector", ".grid > b")
-    assert [word.text for word in words] == [word for word in WORDS if word != "\n"]
-    for cell in cells(driver)[: len(words)]:
-        name = cell.get_attribute("aria-label").split(":")[0]
-        (word,) = [word for word in words if word.text == name]
-        assert word.rect["x"] <= cell.rect["x"] + cell.rect["width"] / 2 <= word.rect["x"] + word.rect["width"]
-
-
 def test_a_word_opens_its_reasons(browse, page):
     driver = browse(page)
     assert panels(driver) == []
-    cell = cells(driver)[1]
-    cell.click()
+    word = words(driver)[1]
+    word.click()
     (panel,) = panels(driver)
     assert panel.find_element("css selector", "h2").text.startswith("old: ")
     assert "What it could be" in panel.text and "The best labelling is ahead by" in panel.text
-    assert cell.get_attribute("aria-expanded") == "true"
-    cells(driver)[2].click()
+    assert word.get_attribute("aria-expanded") == "true"
+    words(driver)[2].click()
     (panel,) = panels(driver)
-    assert "<script>alert(1)</script>" in panel.text and cell.get_attribute("aria-expanded") == "false"
-    cells(driver)[2].click()
+    assert "<script>alert(1)</script>" in panel.text and word.get_attribute("aria-expanded") == "false"
+    words(driver)[2].click()
     assert panels(driver) == []
 
 
@@ -59,24 +49,24 @@ def test_keys(browse, page):
     from selenium.webdriver.common.keys import Keys
 
     driver = browse(page)
-    cells(driver)[0].send_keys(Keys.ARROW_RIGHT)
+    words(driver)[0].send_keys(Keys.ARROW_RIGHT)
     driver.switch_to.active_element.send_keys(Keys.ENTER)
     (panel,) = panels(driver)
     assert "old" in panel.find_element("css selector", "h2").text
     driver.switch_to.active_element.send_keys(Keys.ESCAPE)
-    assert panels(driver) == [] and driver.switch_to.active_element == cells(driver)[1]
+    assert panels(driver) == [] and driver.switch_to.active_element == words(driver)[1]
 
 
 @pytest.mark.parametrize("width", [360, 1400])
 def test_nothing_is_wider_than_the_screen(browse, page, width):
     """What is too wide scrolls in its own box."""
     driver = browse(page, width)
-    cells(driver)[1].click()
+    words(driver)[1].click()
     shown = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
     assert shown[0] <= shown[1]
 
 
 def test_nothing_comes_from_the_network(browse, page):
     driver = browse(page)
-    cells(driver)[1].click()
+    words(driver)[1].click()
     assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0

@@ -8,19 +8,17 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
 from spacy.cli._util import app
-from spacy.tokens import Doc
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.inspection.accounts import accounts, as_data
-from spacy_hoseq.reporting.explanation import explanation_data
+from spacy_hoseq.inspection import explain, explanations
+from spacy_hoseq.inspection.explanation import as_data
 
 from ..components import chunker_helpers
 
@@ -82,10 +80,10 @@ def server(nlp):
 
 def test_a_text_that_is_typed(server):
     status, empty, headers = server.ask()
-    assert status == 200 and "<textarea" in empty and "button.cell" in empty and 'class="cell' not in empty
+    assert status == 200 and "<textarea" in empty and "button.word" in empty and 'class="word' not in empty
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     status, page, _ = server.ask("/", urlencode({"text": TEXT}).encode())
-    assert status == 200 and page.count('class="cell') >= 4
+    assert status == 200 and page.count('class="word') >= 4
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
@@ -94,10 +92,9 @@ def test_decisions_are_those_of_the_command(server, nlp):
     status, answer = server.explain(text="the old cat runs", component="hoseq_tagger", tokens=[1])
     assert status == 200 and answer["words"] == ["the", "old", "cat", "runs"]
     doc = nlp("the old cat runs")
-    (expected,) = accounts(nlp.get_pipe("hoseq_tagger"), doc, [1])
-    expected = json.loads(json.dumps({"component": "hoseq_tagger", **as_data(expected)}))
+    expected = json.loads(json.dumps(as_data(explain(nlp.get_pipe("hoseq_tagger"), doc, 1), doc)))
     (decision,) = answer["decisions"]
-    assert decision == expected and decision["why"]["terms"]
+    assert decision == expected and decision["terms"]
     status, answer = server.explain(text="the old cat runs")
     assert {one["component"] for one in answer["decisions"]} == {"hoseq_tagger", "hoseq_chunker"}
 
@@ -190,23 +187,24 @@ def test_tokens_that_are_named_again(server):
 
 
 class Slow:
-    """Accounts that take their time."""
+    """Decisions that take their time."""
 
     def __init__(self, seconds):
         self.seconds = seconds
         self.n = 0
 
-    def __call__(self, pipe, doc, tokens):
-        for account in accounts(pipe, doc, [0]) * 1000:
+    def __call__(self, nlp, doc, seen, tokens):
+        (one,) = explanations(nlp.get_pipe("hoseq_tagger"), doc, [0])
+        for _ in range(1000):
             time.sleep(self.seconds)
             self.n += 1
-            yield account
+            yield doc, one
 
 
 @pytest.fixture
 def slow(monkeypatch):
     slow = Slow(0.02)
-    monkeypatch.setattr(served, "each_account", slow)
+    monkeypatch.setattr(served, "decisions", slow)
     return slow
 
 
@@ -229,41 +227,61 @@ def test_words_of_a_request_are_limited(nlp):
     running.stop()
 
 
-def test_others_are_answered_meanwhile(nlp, slow):
-    running = Running(nlp, max_seconds=60)
+def posted(running, text="the old cat"):
+    """A connection that has asked for reasons, and does not read."""
+    host, port = running.listener.getsockname()
+    body = json.dumps({"text": text}).encode()
+    head = f"POST /explain HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+    client = socket.create_connection((host, port), timeout=20)
+    client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    return client
 
-    body = json.dumps({"text": "the old cat"}).encode()
 
-    def ask():
-        with suppress(OSError, HTTPException):  # the server ends before its answer
-            running.ask("/explain", body, Content_Type="application/json")
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    while not slow.n:
+def until(found, seconds=10):
+    end = time.monotonic() + seconds
+    while not found() and time.monotonic() < end:
         time.sleep(0.01)
-    status, page, _ = running.ask("/", urlencode({"text": "the old cat"}).encode())
-    assert status == 200 and 'class="cell' in page and slow.n < 1000 and thread.is_alive()
-    running.stop()
-    thread.join(10)
-    assert not thread.is_alive()
+    return found()
 
 
 def test_work_stops_when_the_client_is_gone(nlp, slow):
     running = Running(nlp, max_seconds=60)
-    host, port = running.listener.getsockname()
-    body = json.dumps({"text": "the old cat"}).encode()
-    head = f"POST /explain HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-    with socket.create_connection((host, port)) as client:
-        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        while not slow.n:
-            time.sleep(0.01)
+    with posted(running):
+        assert until(lambda: slow.n)
     n = -1
     while n < slow.n:  # until nothing is done for half a second
         n = slow.n
         time.sleep(0.5)
     running.stop()
     assert n < 500
+
+
+def test_clients_that_are_gone_have_no_place_in_the_queue(nlp, slow, monkeypatch):
+    """They are dropped before work begins for them; whoever is there is answered, or told that the queue is full."""
+    monkeypatch.setattr(served, "PLACES", 4)
+    running = Running(nlp, max_seconds=60)
+    idle = [socket.create_connection(running.listener.getsockname()) for _ in range(50)]
+    first = posted(running)
+    assert until(lambda: slow.n)
+    gone = [posted(running) for _ in range(3)]
+    time.sleep(0.3)
+    assert running.ask()[0] == 200, "an empty page needs no turn"
+    status, answer = running.explain(text="the old cat")
+    assert status == 503 and "[HS184] 4 requests wait" in answer["error"]
+    for client in gone:
+        client.close()
+    time.sleep(0.3)
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(running.ask("/", urlencode({"text": "the cat"}).encode())))
+    waiting.start()
+    time.sleep(0.3)
+    assert not answers
+    first.close()
+    waiting.join(20)
+    assert answers[0][0] == 200 and slow.n < 500, "nothing was begun for those that were gone"
+    for client in idle:
+        client.close()
+    running.stop()
 
 
 def test_body_that_does_not_arrive(nlp):
@@ -368,14 +386,6 @@ def test_the_command(tmp_path, nlp):
     finally:
         process.kill()
         process.stdout.close()
-
-
-def test_words_keep_the_numbers_of_tokens(nlp):
-    """Of white space there is no decision."""
-    doc = nlp(Doc(nlp.vocab, words=["the", "\n", "cat"]))
-    (sentence,) = explanation_data(nlp, [doc], ["hoseq_tagger"], reasons=False)["sentences"]
-    cells = sentence["rows"][0]["cells"]
-    assert [(cell["token"], cell["first"], cell["why"]) for cell in cells] == [(0, 1, None), (2, 2, None)]
 
 
 @pytest.mark.parametrize("n_hosts, stranger", [(1, None), (2, "127.0.0.1:80, 127.0.0.1:80")])

@@ -14,8 +14,7 @@ from spacy.util import load_config
 from thinc.api import Config
 from wasabi import msg
 
-from ...curation.corrections import corrected
-from ...curation.findings import find_errors
+from ...curation.findings import corrected, find_errors
 from ...errors import Errors
 from ...pipelines import run_code
 from ...readers.annotated import read_docs, spacy_files

@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import typer
 from spacy.language import Language
@@ -11,10 +11,12 @@ from spacy.tokens import Doc
 from wasabi import msg
 
 from ...errors import Errors
-from ...inspection.accounts import Account, accounts, as_data, explained, words_among
+from ...inspection import Explanation, explanations
+from ...inspection.explanation import annotated, as_data, decisions, explained
 from ...pipelines import run_code
-from ...reporting.explanation import account_text, explanation_page
+from ...reporting.explanation import explanation_text
 from ...reporting.pages import uncalibrated
+from ...reporting.text import notes_of, reasons_of, text_page
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, write_text
 from ..progress import progress
@@ -24,7 +26,9 @@ from ..tag import pipeline_of, texts_of, title_of
 @hoseq_cli.command("explain", failed="Nothing explained")
 def explain_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
+    model: str = typer.Argument(
+        ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
+    ),
     text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
     token: Optional[List[int]] = typer.Option(
         None, "--token", "-t", help="Number of a token; default: the least sure"
@@ -46,8 +50,7 @@ def explain_cli(
     # fmt: on
 ) -> None:
     """Say why a token has its label, or a chunk is there, and not what comes next: the features,
-    transitions and label patterns that the difference of the best labellings is the sum of; what
-    the decision would be without them.
+    transitions and label patterns that the difference of the best labellings is the sum of.
 
     DOCS: docs/tasks/why.md
     """
@@ -55,35 +58,33 @@ def explain_cli(
     run_code(code)
     nlp = pipeline_of(model)
     names = having(nlp, explained(nlp, component or None), against)
-    docs = [nlp(part) for part in texts_of(text)]
-    if not any(words_among(doc) for doc in docs):
+    parts = [
+        annotated(nlp, nlp.make_doc(part), names) for part in progress(texts_of(text), "texts")
+    ]
+    if not any(not token.is_space for doc, _ in parts for token in doc):
         raise ValueError(
             Errors.HS159.format(what="word", source="the text", expected="one with words")
         )
     if output:
-        write_text(output, explanation_page(nlp, progress(docs), names, title=title_of(text, nlp)))
+        reasons = [reasons_of(nlp, *part) for part in progress(parts, "texts")]
+        docs = [doc for doc, _ in parts]
+        title = title_of(text, nlp)
+        write_text(output, text_page(docs, title=title, notes=notes_of(nlp), reasons=reasons))
         msg.good(str(output))
         then(f"look at {output}")
         return
-    every = [
-        (name, doc, one)
-        for doc in docs
-        for name in names
-        for one in chosen(nlp, name, doc, token, against)
-    ]
-    if not every:
-        raise ValueError(
-            Errors.HS159.format(
-                what="chunk",
-                source=f"what {', '.join(names)} found",
-                expected="a token of a chunk",
-            )
-        )
     notes = uncalibrated(nlp, names)
-    for name, doc, account in every:
-        data = {"component": name, "calibrated": name not in notes, **as_data(account)}
-        text = account_text(account, name, doc, calibrated=name not in notes)
-        print(json.dumps(data, ensure_ascii=False) if as_json else text)
+    found = [pair for doc, seen in parts for pair in chosen(nlp, doc, seen, token, against)]
+    if not found:
+        source = f"what {', '.join(names)} found"
+        raise ValueError(
+            Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk")
+        )
+    for doc, one in found:
+        is_calibrated = one.component not in notes
+        data = {"calibrated": is_calibrated, **as_data(one, doc)}
+        said = explanation_text(one, doc, calibrated=is_calibrated)
+        print(json.dumps(data, ensure_ascii=False) if as_json else said)
     for note in () if as_json else notes.values():
         print(note, file=sys.stderr)
 
@@ -99,11 +100,18 @@ def having(nlp: Language, names: Sequence[str], label: Optional[str]) -> List[st
 
 
 def chosen(
-    nlp: Language, name: str, doc: Doc, tokens: Optional[List[int]], against: Optional[str] = None
-) -> List[Account]:
-    """Accounts of some tokens, or of the least probable label."""
-    pipe = nlp.get_pipe(name)
+    nlp: Language,
+    doc: Doc,
+    seen: Mapping[str, Doc],
+    tokens: Optional[List[int]],
+    against: Optional[str],
+) -> Iterator[Tuple[Doc, Explanation]]:
+    """Of some tokens, or of the least probable label of each component."""
     if tokens:
-        return accounts(pipe, doc, tokens, against=against)
-    least = sorted(accounts(pipe, doc, reasons=False), key=lambda account: account.p)[:1]
-    return [one for found in least for one in accounts(pipe, doc, [found.first], against=against)]
+        yield from decisions(nlp, doc, seen, tokens, against)
+        return
+    for name, given in seen.items():
+        every = explanations(nlp.get_pipe(name), given, reasons=False)
+        least = sorted(every, key=lambda one: one.p)[:1]
+        for one in least:
+            yield from decisions(nlp, given, {name: given}, [one.first], against)

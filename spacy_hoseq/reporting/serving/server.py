@@ -11,7 +11,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...errors import Errors
 
-MOST = 32  # connections and requests at a time; more are told to come again
 IDLE = 5  # seconds without a request; one has twice as long to say what it is for
 
 
@@ -66,7 +65,6 @@ def server_of(app: Starlette) -> uvicorn.Server:
         lifespan="off",
         ws="none",
         http=Connection,
-        limit_concurrency=MOST,
         timeout_keep_alive=IDLE,
     )
     return uvicorn.Server(config)
