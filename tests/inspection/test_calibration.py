@@ -222,7 +222,8 @@ def run(*arguments):
 
 
 def test_command(folder, tmp_path):
-    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "-p", tmp_path / "pictures")
+    pictures = tmp_path / "pictures"
+    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--picture", pictures)
     assert code == 0, output
     assert "hoseq_tagger: temperature 1 " in output and "labels that changed, of 180 0 " in output
     old, new = (spacy.load(path) for path in (folder / "model", tmp_path / "new"))

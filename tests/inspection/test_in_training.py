@@ -6,6 +6,7 @@ import spacy
 from spacy.tokens import DocBin, Span
 from spacy.training import Example
 
+from spacy_hoseq.components.structured import ADAGRAD
 from spacy_hoseq.inspection.calibration import calibrate_in_training, is_linear, measured, parts_of
 from spacy_hoseq.layers.weights.shim import weights_in
 
@@ -15,7 +16,11 @@ from .test_calibration import examples
 
 def with_dev(nlp, references, tmp_path, frozen=()):
     DocBin(docs=references).to_disk(tmp_path / "dev.spacy")
-    reader = {"@readers": "spacy_hoseq.annotated_corpus.v1", "path": str(tmp_path / "dev.spacy"), "attributes": []}
+    reader = {
+        "@readers": "spacy_hoseq.annotated_corpus.v1",
+        "path": str(tmp_path / "dev.spacy"),
+        "attributes": [],
+    }
     config = nlp.config
     config["corpora"] = {"dev": {**reader, "limit": 0}}
     config["training"] = {**config["training"], "frozen_components": list(frozen)}
@@ -46,8 +51,12 @@ def raw(nlp):
 
 @pytest.mark.parametrize("average", ["late", False])
 def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, average):
-    nlp, train = tagger(tmp_path, average=average)
-    before = error_of(nlp), [token.tag_ for eg in train for token in nlp(eg.reference.copy())], raw(nlp)
+    nlp, train = tagger(tmp_path, update_rule={**ADAGRAD, "average": average})
+    before = (
+        error_of(nlp),
+        [token.tag_ for eg in train for token in nlp(eg.reference.copy())],
+        raw(nlp),
+    )
     callback = calibrate_in_training()
     assert not nlp.get_pipe("hoseq_tagger").is_calibrated
     assert callback(nlp) is nlp and nlp.get_pipe("hoseq_tagger").is_calibrated
@@ -55,12 +64,16 @@ def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, a
     assert [token.tag_ for eg in train for token in nlp(eg.reference.copy())] == before[1]
     nlp.to_disk(tmp_path / "saved")
     saved = spacy.load(tmp_path / "saved")
-    assert saved.get_pipe("hoseq_tagger").is_calibrated and error_of(saved) == pytest.approx(error_of(nlp), abs=1e-9)
+    assert saved.get_pipe("hoseq_tagger").is_calibrated and error_of(saved) == pytest.approx(
+        error_of(nlp), abs=1e-9
+    )
     for old, now in zip(before[2], raw(nlp), strict=True):
         np.testing.assert_array_equal(old, now)
     nlp.update(train)
-    assert not nlp.get_pipe("hoseq_tagger").is_calibrated  # what was found holds for the weights before
-    once, _ = tagger(tmp_path, 7, average=average)
+    assert not nlp.get_pipe(
+        "hoseq_tagger"
+    ).is_calibrated  # what was found holds for the weights before
+    once, _ = tagger(tmp_path, 7, update_rule={**ADAGRAD, "average": average})
     for a, b in zip(raw(once), raw(nlp), strict=True):
         np.testing.assert_array_equal(a, b)
     callback(nlp)
@@ -75,7 +88,12 @@ def test_frozen_components_and_networks_stay_as_they_are(tmp_path):
     calibrate_in_training()(with_dev(nlp, dev, tmp_path, ["hoseq_tagger"]))
     assert nlp.get_pipe("hoseq_tagger").to_bytes(exclude=["vocab"]) == before
     assert is_linear(nlp.get_pipe("hoseq_tagger"))
-    network = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 8, "depth": 1}
+    network = {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        "pretrained_vectors": None,
+        "width": 8,
+        "depth": 1,
+    }
     network |= {"embed_size": 50, "window_size": 1, "maxout_pieces": 2, "subword_features": False}
     emissions = {"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": network}
     neural, _ = tagger(tmp_path, model=tagger_model(emissions))
@@ -94,9 +112,17 @@ def test_text_without_gold_labels_changes_nothing(tmp_path):
 def test_threshold_of_entities_is_written_to_the_config(tmp_path, fitted):
     """Names are names in 40 of 100 texts: one at 0.5 or above would find none of them."""
     nlp = spacy.blank("xx")
-    settings = {"spans_key": "names", "annotate_ents": True, "span_threshold": 0.6, "objective": "log_likelihood"}
+    settings = {
+        "spans_key": "names",
+        "annotate_ents": True,
+        "span_threshold": 0.6,
+        "objective": "log_likelihood",
+    }
     model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "patterns": None}
-    model["emissions"] = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["bias", "orth[0]"]}
+    model["emissions"] = {
+        "@architectures": "spacy_hoseq.SparseLinear.v1",
+        "templates": ["bias", "orth[0]"],
+    }
     nlp.add_pipe("hoseq_chunker", config={**settings, "model": model})
     references = [nlp.make_doc(f"so is Page {i}") for i in range(100)]
     for i, doc in enumerate(references):
