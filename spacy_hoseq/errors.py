@@ -128,11 +128,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "
         "training, or train again."
     )
-    HS059 = (
-        'The weights in "{name}" are of format {got}, but this version reads formats 1 to {known} only. Update '
-        "spacy_hoseq, or save the model with the version in use here."
-    )
-
     HS060 = 'Unknown objective "{objective}". Expected one of: {expected}.'
     HS061 = "Wrong setting `average`: {value}. Expected one of: {expected}."
     HS062 = (

@@ -1,28 +1,25 @@
 """What layers and components save: to be looked at, damaged, and loaded again."""
 
-import numpy as np
 import srsly
 
 from spacy_hoseq.components.saving import with_digest
-from spacy_hoseq.layers.weights.storage import SparseTable, unpack_extra
+from spacy_hoseq.layers.weights.storage import pack_extra, pack_table, unpack_extra, unpack_table
+from spacy_hoseq.learning.used_rows import UsedRows
 
 
 def message_of(data):
-    """Of the bytes of a shim, with plain arrays in the place of packed ones; tables as in format 4."""
+    """Of the bytes of a shim, with arrays and `UsedRows` in the place of packed ones."""
     message = srsly.msgpack_loads(data)
-    message["extra"] = unpack_extra(message["extra"])
-    message["tables"] = {name: as_format_4(packed) for name, packed in message["tables"].items()}
-    return message
+    tables = {name: unpack_table(packed) for name, packed in message["tables"].items()}
+    return {**message, "extra": unpack_extra(message["extra"]), "tables": tables}
 
 
-def as_format_4(packed):
-    """counts (R,): how many weights of each row are not zero. columns, values: of these, row by row."""
-    table = SparseTable.unpacked(packed)
-    order = np.lexsort((table.columns, table.rows))
-    n_columns = int(np.prod(table.shape[1:]))
-    counts = np.bincount(table.rows, minlength=table.shape[0]).astype(np.min_scalar_type(n_columns))
-    parts = {"counts": counts, "columns": table.columns[order], "values": table.values[order]}
-    return {"shape": list(table.shape), "double": table.double, **parts}
+def bytes_of(message):
+    """The inverse, of damaged messages, too."""
+    tables = message["tables"]
+    if isinstance(tables, dict):
+        tables = {name: pack_table(table) if isinstance(table, UsedRows) else table for name, table in tables.items()}
+    return srsly.msgpack_dumps({**message, "extra": pack_extra(message.get("extra")), "tables": tables})
 
 
 def reseal(folder, component, model):

@@ -15,7 +15,7 @@ from thinc.api import Model
 from ..arrays import AnyFloats
 from ..layers.scorer import scorer_of
 from ..layers.weights.shim import LayerShim
-from ..learning.used_weights import UsedCells
+from ..learning.used_rows import UsedRows
 
 N_STEPS = 6  # steps of rounding that are tried, each half of the one before
 N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
@@ -29,48 +29,26 @@ class Pruning(NamedTuple):
     step: float
 
 
-def centred(weights: UsedCells) -> UsedCells:
+def centred(weights: UsedRows) -> UsedRows:
     """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row
     has most zeros."""
-    n_columns = weights.shape[1]
-    row = weights.cells // max(1, n_columns)
-    # the median of the others is 0
-    is_full = np.bincount(row, minlength=weights.shape[0]) > (n_columns - 1) // 2
-    in_full = is_full[row]
-    full = weights.taking(np.flatnonzero(is_full)).dense()
-    if not full.size:
-        return weights
-    full -= np.partition(full, (n_columns - 1) // 2, axis=1)[:, (n_columns - 1) // 2, None]
-    at, column = np.nonzero(full)
-    cells = np.concatenate(
-        [weights.cells[~in_full], np.flatnonzero(is_full).take(at) * n_columns + column]
-    )
-    values = np.concatenate([weights.values[~in_full], full[at, column]])
-    order = np.argsort(cells)
-    return UsedCells(weights.shape, cells.take(order), values.take(order))
+    middle = (weights.shape[1] - 1) // 2
+    values = weights.values - np.partition(weights.values, middle, axis=1)[:, middle, None]
+    return UsedRows.of(values, weights.rows, weights.shape[0])
 
 
-def row_ranges(weights: UsedCells) -> AnyFloats:
-    """max - min of each row of weights (R, L), L > 0. RETURNS (R,)."""
-    n_rows, n_columns = weights.shape
-    row = weights.cells // n_columns
-    is_full = np.bincount(row, minlength=n_rows) == n_columns
-    largest = np.where(is_full, -np.inf, 0).astype(weights.values.dtype)
-    smallest = -largest
-    np.maximum.at(largest, row, weights.values)
-    np.minimum.at(smallest, row, weights.values)
-    return largest - smallest
+def row_ranges(weights: UsedRows) -> AnyFloats:
+    """max - min of each row in use of weights (R, L), L > 0. RETURNS (U,)."""
+    return weights.values.max(axis=1) - weights.values.min(axis=1)
 
 
-def prune(weights: UsedCells, pruning: Pruning) -> UsedCells:
+def prune(weights: UsedRows, pruning: Pruning) -> UsedRows:
     """weights (R, L). RETURNS them as half precision holds them, of the same shape and type."""
-    kept = np.flatnonzero(
-        row_ranges(weights)[weights.cells // weights.shape[1]] >= pruning.threshold
-    )
-    values = weights.values.take(kept)
+    kept = row_ranges(weights) >= pruning.threshold
+    values = weights.values[kept]
     if pruning.step:
         values = pruning.step * np.rint(values / pruning.step)
-    return UsedCells(weights.shape, weights.cells.take(kept), values).rounded()
+    return UsedRows.of(values, weights.rows[kept], weights.shape[0]).rounded()
 
 
 def steps_for(weights: AnyFloats) -> List[float]:
@@ -164,7 +142,9 @@ class CompactWeights:
 
     def weights(self) -> AnyFloats:
         """Of all centred rows, those that are not zero."""
-        return np.concatenate([table.values for tables in self._centred for table in tables])
+        parts = [table.values.reshape(-1) for tables in self._centred for table in tables]
+        weights = np.concatenate(parts)
+        return weights[weights != 0]
 
     def apply(self, pruning: Pruning) -> None:
         """Use the weights pruned so."""
@@ -190,7 +170,8 @@ def feature_shims(model: Model[Any, Any]) -> List[LayerShim]:
 
 def counts_of(model: Model[Any, Any]) -> Counts:
     shims = feature_shims(model)
-    n_weights = sum(len(table.cells) for shim in shims for table in shim.feature_weights())
+    tables = [table for shim in shims for table in shim.feature_weights()]
+    n_weights = sum(int(np.count_nonzero(table.values)) for table in tables)
     return Counts(
         sum(shim.n_features() for shim in shims),
         n_weights,

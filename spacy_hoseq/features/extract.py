@@ -17,10 +17,10 @@ from .attributes import (
     values_of_docs,
 )
 from .index import Index
-from .keys import AFTER, BEFORE, TemplateKeys, row_keys
+from .keys import AFTER, BEFORE, TemplateKeys
 from .lexicon import MAX_WORD_TYPES, TYPE_AFTER, TYPE_BEFORE, WordAttributes
 from .sequences import vocab_of, words_and_lengths
-from .templates import Part, Template
+from .templates import Template
 
 NOTHING = np.zeros((0, 0), np.uint64)
 
@@ -164,23 +164,6 @@ class FeatureExtractor:
         for part in maker.others:
             values[part] = columns.values(maker.columns[part], columns.types.take(at[part]))
         return maker.keys.keys(values)
-
-    def parts_of_docs(self, template: int) -> List[Part]:
-        """What a template reads of the Doc, not of words."""
-        return [
-            part for part in self.templates[template].parts if part.attribute in self.contextual
-        ]
-
-    def combinations(self, columns: Columns, parts: List[Part], place: Optional[int]) -> Keys:
-        """A key for what some parts read of the Doc at each token, with the word type at a place if
-        one is given. RETURNS (N,) uint64."""
-        read = [columns.padded[self._padded[part.attribute]] for part in parts]
-        places = [part.offset for part in parts]
-        if place is not None:
-            read.append(columns.types.astype(np.uint64))
-            places.append(place)
-        pairs = zip(read, places, strict=True)
-        return row_keys([values.take(columns.positions + offset) for values, offset in pairs])
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n)

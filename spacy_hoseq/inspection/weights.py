@@ -100,7 +100,7 @@ def _component(
     of_features = [shim for _, shim in shims if isinstance(shim, LayerShim)]
     whole = [table for shim in of_features for table in shim.feature_weights()]
     n_features = sum(shim.n_features() for shim in of_features)
-    n_weights = sum(len(table.cells) for table in whole)
+    n_weights = sum(int(np.count_nonzero(table.values)) for table in whole)
     readings = [reading_of(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
     of_labels = np.zeros(len(labels), np.intp)
     for reading in readings:

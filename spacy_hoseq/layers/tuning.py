@@ -2,20 +2,15 @@
 
 from typing import NamedTuple
 
-from ..learning.parameter import MANY_COLUMNS
-
 
 class Tuning(NamedTuple):
     """Sizes that decide how fast layers are, and how much memory they take; none changes what comes
     out.
 
-    many_columns: of a table of features, from which on it is learnt cell by cell.
     part_tokens: whose scores of parts are added up together to those of labels.
     label_cells: scores of labels, tokens x labels, from which they are decoded at once.
     key_tokens: whose keys are made and looked up together.
-    sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
     side_tokens: whose scores under all local classifiers in training are made together.
-    few_cells: of weights that are gathered at once to be added up, instead of row by row.
     cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and
         those of local classifiers, which are more.
     score_bytes: scores of word types that are kept from batch to batch.
@@ -23,13 +18,10 @@ class Tuning(NamedTuple):
     scored_types: of which local classifiers remember features.
     """
 
-    many_columns: int = MANY_COLUMNS
     part_tokens: int = 128
     label_cells: int = 8_000_000
     key_tokens: int = 32_768
-    sum_tokens: int = 1_024
     side_tokens: int = 256
-    few_cells: int = 65_536
     cache_bytes: int = 1 << 29
     local_cache_bytes: int = 1 << 30
     score_bytes: int = 1 << 26

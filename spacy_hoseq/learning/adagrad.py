@@ -41,12 +41,10 @@ class AdaGrad:
         l2: float = 0.0,
         average: Averaging = True,
     ) -> None:
-        _check(learn_rate, average)
-        for name, value in (("l1", l1), ("l2", l2)):
-            if not (np.isfinite(value) and value >= 0):
-                raise ValueError(
-                    Errors.HS040.format(name=name, value=value, expected="0 or a positive number")
-                )
+        check_number("learn_rate", learn_rate, above_zero=True)
+        check_number("l1", l1)
+        check_number("l2", l2)
+        _check_average(average)
         self.learn_rate = learn_rate
         self.l1 = l1
         self.l2 = l2
@@ -58,11 +56,9 @@ class AdaGrad:
     ) -> AnyFloats:
         """The rule's memory for a weight array of this shape: G - EPSILON, since memory full of
         zeros is none until it is written on. resumed (bool): its weights were learnt before."""
-        return (
-            np.full(shape, self.RESUMED - self.EPSILON, dtype)
-            if resumed
-            else np.zeros(shape, dtype)
-        )
+        if resumed:
+            return np.full(shape, self.RESUMED - self.EPSILON, dtype)
+        return np.zeros(shape, dtype)
 
     def step(
         self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
@@ -87,8 +83,11 @@ class Additive:
     RAISES ValueError [HS040, HS061].
     """
 
+    is_sparse = False  # no memory
+
     def __init__(self, learn_rate: float = 1.0, average: Averaging = True) -> None:
-        _check(learn_rate, average)
+        check_number("learn_rate", learn_rate, above_zero=True)
+        _check_average(average)
         self.learn_rate = learn_rate
         self.average = average
 
@@ -105,12 +104,15 @@ class Additive:
         return weights - self.learn_rate * gradient, memory
 
 
-def _check(learn_rate: float, average: Averaging) -> None:
-    """RAISES ValueError [HS040, HS061]."""
-    if not (np.isfinite(learn_rate) and learn_rate > 0):
-        raise ValueError(
-            Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0")
-        )
+def check_number(name: str, value: float, *, above_zero: bool = False) -> None:
+    """RAISES ValueError [HS040]."""
+    if not (np.isfinite(value) and (value > 0 or (value == 0 and not above_zero))):
+        expected = "a number above 0" if above_zero else "0 or a positive number"
+        raise ValueError(Errors.HS040.format(name=name, value=value, expected=expected))
+
+
+def _check_average(average: Averaging) -> None:
+    """RAISES ValueError [HS061]."""
     if average not in get_args(Averaging):
         expected = ", ".join(map(repr, get_args(Averaging)))
         raise ValueError(Errors.HS061.format(value=repr(average), expected=expected))

@@ -3,7 +3,7 @@ most cells.
 
 Rows say more than cells: a rule with penalties changes all weights of a row that the gradient
 touches. Cells, numbered r C + c in the flat array, are fewer: an update of a margin changes two
-labels of forty-four.
+labels of four hundred.
 """
 
 from typing import NamedTuple, Sequence, Tuple, Union
@@ -12,9 +12,7 @@ import numpy as np
 
 from ..arrays import AnyFloats, AnyInts, Ints
 
-FEW_CELLS = (
-    4  # a gradient is taken cell by cell if at most one cell in so many is not 0, else row by row
-)
+FEW_CELLS = 4  # a gradient is taken by cells if at most one in so many is not 0, else by rows
 
 
 class CellGradient(NamedTuple):
@@ -25,23 +23,37 @@ class CellGradient(NamedTuple):
     gradient: AnyFloats
 
 
-RowGradient = Tuple[
-    AnyInts, AnyFloats
-]  # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
+# (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
+RowGradient = Tuple[AnyInts, AnyFloats]
 Gradient = Union[RowGradient, CellGradient]
 
 
+def summed(gradients: Sequence[Gradient], values: AnyFloats, *, by_cells: bool) -> Gradient:
+    """The sum of gradients. values (R, C) or (R,): the weights. by_cells (bool): by cells where
+    they are few; else by rows."""
+    if by_cells and len(gradients) == 1 and isinstance(gradients[0], CellGradient):
+        return gradients[0]
+    n_columns = max(1, values[:1].size)
+    rows, gradient = merge_gradients([_rows_of(each, values) for each in gradients], values)
+    nonzero = np.flatnonzero(gradient != 0)
+    if not by_cells or not are_few(len(nonzero), len(rows), n_columns):
+        return rows, gradient
+    row, column = np.divmod(nonzero, n_columns)
+    cells = rows.astype(np.intp).take(row) * n_columns + column
+    return CellGradient(cells, gradient.reshape(-1).take(nonzero))
+
+
 def are_few(n_cells: int, n_rows: int, n_columns: int) -> bool:
-    """Whether cells are the cheaper way for a gradient that is not 0 at `n_cells` of some rows."""
+    """RETURNS whether cells are the cheaper way for a gradient that is not 0 at `n_cells` of some
+    rows."""
     return FEW_CELLS * n_cells <= n_rows * n_columns
 
 
 def added_cells(cells: Ints, gradient: AnyFloats) -> CellGradient:
     """The sum of gradients of single cells, which may be the same. cells, gradient (n,)."""
     distinct, place = np.unique(cells, return_inverse=True)
-    return CellGradient(
-        distinct, np.bincount(place, gradient, minlength=len(distinct)).astype(gradient.dtype)
-    )
+    added = np.bincount(place, gradient, minlength=len(distinct))
+    return CellGradient(distinct, added.astype(gradient.dtype))
 
 
 def merge_gradients(gradients: Sequence[RowGradient], values: AnyFloats) -> RowGradient:
@@ -59,33 +71,11 @@ def merge_gradients(gradients: Sequence[RowGradient], values: AnyFloats) -> RowG
     return unique, merged
 
 
-def summed(gradients: Sequence[Gradient], values: AnyFloats, *, by_cells: bool) -> Gradient:
-    """The sum of gradients. values (R, C) or (R,): the weights. by_cells (bool): whether cells will
-    do where they are few; else rows."""
-    if by_cells and len(gradients) == 1 and isinstance(gradients[0], CellGradient):
-        return gradients[0]
-    whole = merge_gradients([_rows_of(gradient, values) for gradient in gradients], values)
-    n_columns = int(np.prod(values.shape[1:]))
-    if by_cells and are_few(int(np.count_nonzero(whole[1])), len(whole[0]), n_columns):
-        return _cells_of(whole, n_columns)
-    return whole
-
-
 def _rows_of(gradient: Gradient, values: AnyFloats) -> RowGradient:
     if not isinstance(gradient, CellGradient):
         return gradient
-    n_columns = max(1, int(np.prod(values.shape[1:])))
-    row, column = np.divmod(gradient.cells, n_columns)
+    row, *column = np.unravel_index(gradient.cells, values.shape)
     rows, place = np.unique(row, return_inverse=True)
-    dense: AnyFloats = np.zeros((len(rows), n_columns), gradient.gradient.dtype)
-    dense[place, column] = gradient.gradient
-    return rows, dense.reshape(len(rows), *values.shape[1:])
-
-
-def _cells_of(whole: RowGradient, n_columns: int) -> CellGradient:
-    """Where a gradient is not 0."""
-    rows, gradient = whole
-    nonzero = np.flatnonzero(gradient != 0)
-    row, column = np.divmod(nonzero, max(1, n_columns))
-    cells = rows.astype(np.intp).take(row) * n_columns + column
-    return CellGradient(cells, gradient.reshape(-1).take(nonzero))
+    dense: AnyFloats = np.zeros((len(rows), *values.shape[1:]), gradient.gradient.dtype)
+    dense[(place, *column)] = gradient.gradient
+    return rows, dense

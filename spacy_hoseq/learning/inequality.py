@@ -27,19 +27,19 @@ G starts at START and not near 0, from where the first step of a weight would ha
 bring them back slowly. Weights that were learned before would be lost at the first penalty.
 """
 
-from typing import Any, Iterator, List, Optional, Tuple, Union
+from typing import Any, List, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Floats32, Ints, Mask
 from ..errors import Errors
-from .used_weights import UsedCells
+from .adagrad import check_number
+from .used_rows import UsedRows
 
 BLOCK_ROWS = 512  # worked on together: they stay in the processor's cache through all steps
 START = 1.0  # of G: as if one count had been missing
 PAYMENTS = 10  # of all weights, in an epoch
-PAID_ROWS = 1024  # whose payments are made together
 
 
 class InequalityWeights:
@@ -48,9 +48,8 @@ class InequalityWeights:
     n_rows, n_labels (int): features and labels. learn_rate (float): > 0, the size of the first
         step.
     width (float): >= 0, in counts of the training data; 0 is maximum likelihood.
-    n_tokens (int): tokens that an epoch has. start (float): > 0, of G. block_rows (int): rows that
-    are worked on together. models (R,): which of several classifiers, 0, 1, ..., each row belongs
-    to; None = all to one.
+    n_tokens (int): tokens that an epoch has. start (float): > 0, of G.
+    models (R,): which of several classifiers, 0, 1, ..., each row belongs to; None = all to one.
     values (R, L): the weights, but for penalties that are due.
     RAISES ValueError [HS040].
     """
@@ -64,7 +63,6 @@ class InequalityWeights:
         width: float,
         n_tokens: int,
         start: float = START,
-        block_rows: int = BLOCK_ROWS,
         models: Optional[NDArray[np.uint8]] = None,
     ) -> None:
         check_inequality_settings(learn_rate, width)
@@ -75,7 +73,6 @@ class InequalityWeights:
         )  # learn_rate / sqrt(G)
         self._penalty = width / max(1, n_tokens)  # a token
         self._payment = width / PAYMENTS
-        self._block_rows = block_rows
         self._models = np.zeros(n_rows, np.uint8) if models is None else models
         n_models = int(self._models.max(initial=0)) + 1
         self._due = np.zeros(n_models)  # penalty of all steps so far
@@ -102,8 +99,8 @@ class InequalityWeights:
         models = self._models.take(rows)
         due = self._due.take(models)
         penalty = penalties.astype(np.float32).take(models)[:, None]
-        for start in range(0, len(rows), self._block_rows):
-            block = slice(start, start + self._block_rows)
+        for start in range(0, len(rows), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
             self._step_block(rows[block], gradient[block], due[block], penalty[block])
         self._due += penalties
         self._used[rows] = True
@@ -131,46 +128,29 @@ class InequalityWeights:
         rate *= penalty
         self.values[rows] = shrink(weights, rate)
 
-    def finish(self) -> List[UsedCells]:
+    def finish(self) -> List[UsedRows]:
         """The weights of each model once everything is paid; training can go on."""
         used = np.flatnonzero(self._used)
         models = self._models.take(used)
-        return [self._finished(used[models == model]) for model in range(len(self._due))]
-
-    def _finished(self, rows: Ints) -> UsedCells:
-        parts = list(self._all_weights(rows))
-        cells = np.concatenate([np.zeros(0, np.intp), *(cells for _, cells, _ in parts)])
-        values = np.concatenate([np.zeros(0, np.float32), *(values for _, _, values in parts)])
-        left = np.flatnonzero(values)
-        return UsedCells(self.values.shape, cells.take(left), values.take(left))
+        by_model = [used[models == model] for model in range(len(self._due))]
+        return [UsedRows.of(self._paid_up(rows), rows, len(self._paid)) for rows in by_model]
 
     def _pay(self, late: Mask) -> None:
         """All that is due of these models (M,)."""
-        flat = self.values.reshape(-1)
-        n_columns = self.values.shape[1]
-        for rows, cells, values in self._all_weights(
-            np.flatnonzero(self._used & late.take(self._models))
-        ):
-            flat[cells] = values
-            self._used[rows] = False
-            self._used[cells[values != 0] // n_columns] = True
+        rows = np.flatnonzero(self._used & late.take(self._models))
+        for start in range(0, len(rows), BLOCK_ROWS):
+            some = rows[start : start + BLOCK_ROWS]
+            weights = self._paid_up(some)
+            self.values[some] = weights
+            self._used[some] = weights.any(axis=1)
         self._all_paid[late] = self._due[late]
         np.copyto(self._paid, self._due.take(self._models), where=late.take(self._models))
 
-    def _all_weights(self, rows: Ints) -> Iterator[Tuple[Ints, Ints, Floats32]]:
-        """Weights of some rows that are not zero, and what is left of them once everything is paid.
-        YIELDS rows, cells (n,) of the flat array, ascending, values (n,)."""
-        n_columns = self.values.shape[1]
-        for start in range(0, len(rows), PAID_ROWS):
-            some = rows[start : start + PAID_ROWS]
-            weights = self.values.take(some, axis=0).reshape(-1)
-            used = np.flatnonzero(weights != 0)
-            row = used // n_columns
-            cells = (some * n_columns).take(row) + (used - row * n_columns)
-            owed = self._due.take(self._models.take(some)) - self._paid.take(some)
-            by = owed.astype(np.float32).take(row)
-            by *= self._rates.take(some, axis=0).reshape(-1).take(used)
-            yield some, cells, shrink(weights.take(used), by)
+    def _paid_up(self, rows: Ints) -> Floats32:
+        """Weights of some rows, less all that is due. RETURNS (n, L)."""
+        owed = self._due.take(self._models.take(rows)) - self._paid.take(rows)
+        by = owed.astype(np.float32)[:, None] * self._rates.take(rows, axis=0)
+        return shrink(self.values.take(rows, axis=0), by)
 
 
 def shrink(weights: Floats32, by: Floats32) -> Floats32:
@@ -182,11 +162,5 @@ def shrink(weights: Floats32, by: Floats32) -> Floats32:
 
 def check_inequality_settings(learn_rate: float, width: float) -> None:
     """RAISES ValueError [HS040]."""
-    if not (np.isfinite(learn_rate) and learn_rate > 0):
-        raise ValueError(
-            Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0")
-        )
-    if not (np.isfinite(width) and width >= 0):
-        raise ValueError(
-            Errors.HS040.format(name="width", value=width, expected="0 or a positive number")
-        )
+    check_number("learn_rate", learn_rate, above_zero=True)
+    check_number("width", width)

@@ -18,6 +18,7 @@ from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.listening.listener import Upstream
 from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle
 from ..components.helpers import FREQUENT, sparse
@@ -106,11 +107,12 @@ class Pipeline:
         rng = np.random.default_rng(seed)
         for component, scale in ((self.tagger, 0.8), (self.chunker, 0.7)):
             for shim in weights_in(component.model):
-                for parameter in shim.parameters.values():
-                    values = scale * rng.normal(size=parameter.values.shape)
-                    parameter.values = np.abs(values) if parameter.nonnegative else values
+                for parameter in list(shim.parameters.values()):
+                    values = scale * rng.normal(size=parameter.shape)
                     if parameter.name == "table":
-                        parameter.values[-1] = 0
+                        values[-1] = 0
+                    signed = np.abs(values) if parameter.nonnegative else values
+                    shim.set(Parameter(parameter.name, signed, nonnegative=parameter.nonnegative))
 
     def weights(self):
         """Of the lower component: arrays by layer and name, without the row of the table that stands for nothing."""

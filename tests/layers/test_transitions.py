@@ -13,6 +13,7 @@ from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.gradients import summed
 from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
 from ..components.helpers import sparse
@@ -37,8 +38,9 @@ def parameters(model):
 
 
 def in_doubles(model):
-    for parameter in parameters(model).values():
-        parameter.values = parameter.values.astype(np.float64)
+    for shim in weights_in(model):
+        for name, parameter in list(shim.parameters.items()):
+            shim.set(Parameter(name, parameter.values.astype(np.float64), nonnegative=parameter.nonnegative))
     return model
 
 
@@ -201,7 +203,7 @@ def trained(objective, transitions):
         "emissions": sparse(["lower[0]"]),
         "transitions": transitions,
     }
-    nlp.add_pipe("hoseq_tagger", config={"objective": objective, "average": False, "model": model})
+    nlp.add_pipe("hoseq_tagger", config={"objective": objective, "model": model})
     optimizer = nlp.initialize(lambda: examples_of(nlp))
     for _ in range(30):
         nlp.update(examples_of(nlp), sgd=optimizer, drop=0.0)

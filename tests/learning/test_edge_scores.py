@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.choice import max_marginal_decoder
+from spacy_hoseq.decoders.choice import max_marginal
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.learning.objectives import (
     OBJECTIVES,
@@ -164,7 +164,7 @@ def test_another_decoder():
         [0.9, 0.9],
     ]  # the labelling A A is the best, label B the more probable at the first token
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), edge_scores=edge_scores)
-    found = perceptron(case.potentials(), np.eye(2, dtype=bool)[[0, 0]], max_marginal_decoder())
+    found = perceptron(case.potentials(), np.eye(2, dtype=bool)[[0, 0]], max_marginal)
     assert found.value == 0 and not found.gradient.edge_scores.any()
 
 

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_hoseq.learning import parameter as parameters
 from spacy_hoseq.learning.adagrad import AdaGrad, Additive
 from spacy_hoseq.learning.gradients import CellGradient
 from spacy_hoseq.learning.parameter import Parameter, UpdateRule
-from spacy_hoseq.learning.used_weights import UsedRows, to_storage
+from spacy_hoseq.learning.used_rows import UsedRows, to_storage
 
 RULES = [Additive(1.0), Additive(0.3), AdaGrad(0.1), AdaGrad(0.5, l1=0.2), AdaGrad(0.5, l2=0.1)]
 
@@ -149,7 +150,7 @@ def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonne
 @pytest.mark.parametrize("averaged", [False, True])
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("start", ["zeros", "some", "loaded"])
-def test_finished_cells_are_those_of_rows(start, nonnegative, averaged, late):
+def test_finished_is_the_same_after_gradients_of_cells_and_of_rows(start, nonnegative, averaged, late):
     """Of weights that were zero and changed, changed and came back to zero, or never changed; and asked for between
     updates, which cells of the same kind or gradients of whole rows follow."""
     rng = np.random.default_rng(5)
@@ -158,8 +159,7 @@ def test_finished_cells_are_those_of_rows(start, nonnegative, averaged, late):
         values[::3, 1:4] = rng.choice([-0.5, 0.25, 0.0], (10, 3))
     if nonnegative:
         values = np.abs(values)
-    used = np.flatnonzero(values.any(axis=1))
-    begun = UsedRows(values.shape, used, values[used]) if start == "loaded" else values.copy()
+    begun = UsedRows.of(values) if start == "loaded" else values.copy()
     cells = Parameter("w", begun, nonnegative=nonnegative, resumed=start == "loaded")
     rows = Parameter("w", values.copy(), nonnegative=nonnegative, resumed=start == "loaded")
     for i in range(40):
@@ -175,7 +175,7 @@ def test_finished_cells_are_those_of_rows(start, nonnegative, averaged, late):
             found, wanted = cells.finished_rows(averaged=averaged), rows.finished_rows(averaged=averaged)
             assert found.rows.tolist() == wanted.rows.tolist()
             assert found.values.tolist() == wanted.values.tolist() and found.values.any(axis=1).all()
-            assert np.array_equal(found.ended()[:-1], found.values) and not found.ended()[-1].any()
+            assert not found.table[-1].any()
     assert cells.values.tolist() == rows.values.tolist()
 
 
@@ -254,11 +254,12 @@ def test_finished_can_be_asked_for_either_way():
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-def test_finished_holds_rows_that_no_update_touched(resumed):
+def test_finished_holds_rows_that_no_update_touched(monkeypatch, resumed):
     """In blocks of rows; those that were zero and stayed so are not looked at."""
     start = np.random.default_rng(2).normal(0, 1, (9, 3)).astype(np.float16).astype(np.float32)
     start[[1, 4, 8]] = 0
-    parameter = Parameter("w", start.copy(), resumed=resumed, block_rows=2)
+    monkeypatch.setattr(parameters, "BLOCK_ROWS", 2)
+    parameter = Parameter("w", start.copy(), resumed=resumed)
     assert parameter.finished(averaged=True).tolist() == start.tolist()
     for row in (4, 4, 6):
         parameter.update(Additive(), [(np.array([row]), np.array([[1.0, 0.0, -2.0]]))])
@@ -339,7 +340,8 @@ def test_weights_too_small_for_half_precision_leave_no_row():
 @pytest.mark.parametrize("shape", [(6, 2), (6,)])
 def test_rows_that_were_loaded(shape):
     """As they were read; all weights are made for learning, which changes what is finished."""
-    rows = UsedRows(shape, np.array([1, 4]), np.arange(1, 1 + 2 * np.prod(shape[1:])).reshape(2, *shape[1:]) / 3)
+    values = np.arange(1, 1 + 2 * np.prod(shape[1:])).reshape(2, *shape[1:]) / 3
+    rows = UsedRows.of(values, np.array([1, 4]), shape[0])
     dense = np.zeros(shape)
     dense[[1, 4]] = rows.values
     parameter, twin = (Parameter("w", values, resumed=True) for values in (rows, dense.copy()))
@@ -353,9 +355,20 @@ def test_rows_that_were_loaded(shape):
     assert np.array_equal(parameter.finished_rows(averaged=True).dense(), twin.finished(averaged=True))
 
 
-def test_other_values_are_finished_anew():
-    parameter = Parameter("w", UsedRows((3, 1), np.array([0]), np.ones((1, 1))), resumed=True)
-    assert parameter.finished(averaged=True).tolist() == [[1], [0], [0]]
-    parameter.values = np.full((3, 1), 2.0)
-    assert parameter.finished(averaged=True).tolist() == [[2]] * 3
-    assert parameter.finished_rows(averaged=True).values.tolist() == [[2]] * 3
+@pytest.mark.parametrize("start", [np.eye(3), UsedRows.of(np.eye(3))], ids=["array", "rows"])
+def test_scaled_weights_are_finished_anew_and_learn_as_before(start):
+    parameter = Parameter("w", start, resumed=True)
+    assert parameter.finished(averaged=True).tolist() == np.eye(3).tolist()
+    parameter.scale(1.5)
+    assert parameter.finished(averaged=True).tolist() == (1.5 * np.eye(3)).tolist()
+    assert parameter.finished_rows(averaged=True).values.tolist() == (1.5 * np.eye(3)).tolist()
+    parameter.update(Additive(), [(np.array([0]), np.array([[1.0, 0.0, 2.0]]))])
+    assert parameter.values[0].tolist() == [0, 0, -2]
+    assert parameter.finished(averaged=True)[0].tolist() == [0, 0, -3]
+
+
+def test_some_rows_in_another_order():
+    used = UsedRows.of(np.array([[0.0, 1], [0, 0], [2, 3], [0, 0]]))
+    taken = used.taking(np.array([2, 3, 0]))
+    assert taken.shape == (3, 2) and taken.dense().tolist() == [[2, 3], [0, 0], [0, 1]]
+    assert taken.rows.tolist() == [0, 2]

@@ -1,10 +1,9 @@
 """Emission scores from sparse features: scores[n] = sum over templates k of the weight row of
 feature k at token n."""
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
@@ -13,26 +12,24 @@ from ...arrays import Floats32, Keys, Lengths, Rows
 from ...errors import Errors
 from ...features.attributes import LINE_BREAK, OF_DOCS
 from ...features.extract import Columns, FeatureExtractor, counted_keys, rows_of
-from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
+from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter, SomeRows
 from ...features.keys import bits_of
 from ...features.sequences import names_and_lengths
 from ...features.templates import Template, parse_templates
 from ...kept import Kept
-from ...learning.cell_table import CellTable
-from ...learning.gradients import Gradient, added_cells, are_few
+from ...learning.gradients import Gradient, RowGradient, added_cells, are_few
 from ...learning.parameter import Parameter
-from ...learning.used_weights import Used, UsedRows
+from ...learning.used_rows import UsedRows
 from ..named_features import Feature, Names, names_fired
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..text_rows import TextRows
-from ..tuning import TUNING, Tuning
 from ..weights.shim import Term, WeightsShim, add_rows, sum_rows
 from ..weights.storage import keys_problem
-from .kept_sums import KeptSums
 from .type_scores import TypeScores
-from .used_features import UsedFeatures
 
 ROW_BYTES = 4  # int32
+CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
+KEY_TOKENS = 32_768  # whose keys are made and looked up together
 
 
 def SparseLinear(
@@ -74,6 +71,14 @@ def SparseLinear(
     )
 
 
+class UsedFeatures(NamedTuple):
+    """Features with a weight that is not zero, often less than half of all. index: key -> row of
+    `table` (U + 1, L), whose last row is that of no feature."""
+
+    index: Index
+    table: Floats32
+
+
 class Features:
     """The extractor, and what is made of the weights in use.
 
@@ -81,26 +86,35 @@ class Features:
     texts are kept, since they come back every epoch.
     """
 
-    def __init__(self, templates: List[Template], tuning: Tuning = TUNING) -> None:
-        self.tuning = tuning
-        self.extractor = FeatureExtractor(templates, tuning.word_types)
-        self.type_scores = TypeScores(tuning)
-        self.kept_sums = KeptSums(self.extractor, tuning)
+    def __init__(self, templates: List[Template]) -> None:
+        self.extractor = FeatureExtractor(templates)
+        self.type_scores = TypeScores()
         self._index: Kept[Index] = Kept()
         self._used: Kept[UsedFeatures] = Kept()
         self._text_rows: Kept[TextRows] = Kept()
 
     def index(self, known: Dict[str, Any]) -> Index:
         """Of all features, to learn with."""
-        return self._index.of((known,), lambda: _index_of(known))
 
-    def used(self, known: Dict[str, Any], whole: Used) -> UsedFeatures:
-        """What predicts. whole: finished weights, which never change."""
+        def make() -> Index:
+            if "hash_rows" in known:
+                return HashedIndex(known["hash_rows"])
+            return ExactIndex(known["keys"], bits_of(known["keys"]))
+
+        return self._index.of((known,), make)
+
+    def used(self, known: Dict[str, Any], weights: UsedRows) -> UsedFeatures:
+        """What predicts. weights: finished ones, which never change."""
 
         def make() -> UsedFeatures:
-            return UsedFeatures.of(known, whole, self._index.get((known,)))
+            rows = weights.rows
+            # while weights change, rows of the index of all features take less than another index
+            if "hash_rows" in known or self._index.get((known,)) is not None:
+                return UsedFeatures(SomeRows(self.index(known), rows), weights.table)
+            keys = known["keys"]
+            return UsedFeatures(ExactIndex(keys[rows], bits_of(keys)), weights.table)
 
-        return self._used.of((known, whole), make)
+        return self._used.of((known, weights), make)
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
         """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words
@@ -114,28 +128,17 @@ class Features:
             columns = self.extractor.columns([docs[number] for number in numbers])
             return [rows_of(self.extractor, index, columns)]
 
-        (rows,) = self.text_rows(known).of(names, [len(doc) for doc in docs], make)
+        (rows,) = self._rows_kept(known).of(names, [len(doc) for doc in docs], make)
         return rows, lengths
 
     def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> None:
         """Keep the rows of training texts."""
         names, _ = names_and_lengths(docs)
         rows = rows_of(self.extractor, self.index(known), columns)
-        self.text_rows(known).add(names, [len(doc) for doc in docs], [rows])
+        self._rows_kept(known).add(names, [len(doc) for doc in docs], [rows])
 
-    def text_rows(self, known: Dict[str, Any]) -> TextRows:
-        return self._text_rows.of((known,), lambda: TextRows(self.tuning.cache_bytes))
-
-    def forget_scores(self) -> None:
-        """Drop what is kept from batch to batch."""
-        self.type_scores.clear()
-        self.kept_sums.clear()
-
-
-def _index_of(known: Dict[str, Any]) -> Index:
-    if "hash_rows" in known:
-        return HashedIndex(known["hash_rows"])
-    return ExactIndex(known["keys"], bits_of(known["keys"]))
+    def _rows_kept(self, known: Dict[str, Any]) -> TextRows:
+        return self._text_rows.of((known,), lambda: TextRows(CACHE_BYTES))
 
 
 class SparseScorer(Scorer):
@@ -152,8 +155,8 @@ class SparseScorer(Scorer):
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
         features = self.features
         if not is_train or not any(map(len, docs)):
-            return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs)
-        table = shim.summands("table")
+            return _predicted(features, self._used(), docs)
+        table = shim.values("table", is_train=True)
         nothing = features.index(shim.extra).n_rows
         rows, lengths = features.training_rows(shim.extra, docs)
         drop = self.model.attrs["dropout_rate"]
@@ -213,7 +216,7 @@ class SparseScorer(Scorer):
         features = self.features
         frequent: List[Keys] = []
         seen: List[Tuple[Sequence[Doc], Columns]] = []  # what the first epoch will ask for
-        room = features.tuning.cache_bytes if features.extractor.is_lexical else 0
+        room = CACHE_BYTES if features.extractor.is_lexical else 0
         for batches in versions:
             counter = KeyCounter()
             for docs in batches:
@@ -237,11 +240,9 @@ class SparseScorer(Scorer):
             self.index([X])
         if self.shim.extra and self.model.has_dim("nO"):
             n_rows = self.features.index(self.shim.extra).n_rows
-            n_labels = self.model.get_dim("nO")
-            no_rows = np.zeros((0, n_labels), np.float32)
             # the last row stands for "no feature"
-            zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), no_rows)
-            self.shim.set(Parameter("table", zeros, many_columns=self.features.tuning.many_columns))
+            no_rows = np.zeros((0, self.model.get_dim("nO")), np.float32)
+            self.shim.set(Parameter("table", UsedRows.of(no_rows, n_rows=n_rows + 1)))
 
     def prepare(self) -> None:
         if "table" in self.shim.parameters:
@@ -252,7 +253,7 @@ class SparseScorer(Scorer):
         self.forget_scores()
 
     def forget_scores(self) -> None:
-        self.features.forget_scores()
+        self.features.type_scores.clear()
 
     def _used(self) -> UsedFeatures:
         """What predicts."""
@@ -275,7 +276,7 @@ def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: i
     return added_cells(cells[there], values[there])
 
 
-def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> Tuple[NDArray[Any], Floats32]:
+def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> RowGradient:
     """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r,
     without row `nothing`.
 
@@ -291,7 +292,7 @@ def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> Tuple[NDArray[
     return unique[keep], summed[keep]
 
 
-def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatScores:
+def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatScores:
     """Scores of all tokens of all docs.
 
     Templates about one word are added up once for each word type and place of the word, all others
@@ -306,36 +307,26 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
         return FlatScores(scores, columns.lengths, no_backprop)
     of_types, rows, first = features.type_scores.of(extractor, index, table, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
-    others = extractor.of_more
-    kept: List[Term] = []
-    if isinstance(table, CellTable):
-        others = features.kept_sums.others
-        kept = features.kept_sums.terms(index, table, columns)
-    for start in range(0, columns.n_tokens, features.tuning.key_tokens):
-        stop = min(start + features.tuning.key_tokens, columns.n_tokens)
-        of_places = rows.take(
-            first.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
-        )
-        terms: List[Term] = [(of_types, of_places)]
-        for sums, of_sums in kept:
-            terms.append((sums, of_sums[:, start:stop]))
-        if others:
-            keys = extractor.keys_at(columns, columns.positions[start:stop], others)
+    for start in range(0, columns.n_tokens, KEY_TOKENS):
+        stop = min(start + KEY_TOKENS, columns.n_tokens)
+        words = first.take(columns.positions[start:stop] + offsets)
+        terms: List[Term] = [(of_types, rows.take(words + np.arange(len(offsets))[:, None]))]
+        if extractor.of_more:
+            keys = extractor.keys_between(columns, start, stop, extractor.of_more)
             terms.append((table, index.lookup(keys)))
-        sum_rows(terms, scores[start:stop], features.tuning)
+        sum_rows(terms, scores[start:stop])
     return FlatScores(scores, columns.lengths, no_backprop)
 
 
 def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: the features must be those of the table's rows."""
     keys = shim.extra.get("keys")
-    rows = shim.extra.get("hash_rows")
-    shape = shim.parameters["table"].shape if "table" in shim.parameters else None
-    if keys is not None:
-        problem = keys_problem(keys)
-        if problem:
-            return problem
-        rows = len(keys)
-    if shape is not None and (not isinstance(rows, int) or shape[:-1] != (rows + 1,)):
-        return f"a table of shape {shape} does not fit {rows} features"
+    rows = shim.extra.get("hash_rows") if keys is None else len(keys)
+    if keys is not None and (problem := keys_problem(keys)):
+        return problem
+    if "table" not in shim.parameters:
+        return ""
+    used = shim.used_rows("table")
+    if used.shape[:-1] != (rows + 1,) or rows in used.rows[-1:]:
+        return f"a table of shape {used.shape} does not fit {rows} features"
     return ""

@@ -16,8 +16,9 @@ import numpy as np
 from ...arrays import Floats32, Ints, Rows
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import GrowingTable, Index
-from ..tuning import TUNING, Tuning
-from ..weights.shim import Summands, add_rows, sum_rows
+from ..weights.shim import sum_rows
+
+SCORE_BYTES = 1 << 26  # of scores that are kept from batch to batch
 
 
 class OfTypes(NamedTuple):
@@ -32,8 +33,7 @@ class OfTypes(NamedTuple):
 class TypeScores:
     """Scores of the word types seen so far, under one table of weights."""
 
-    def __init__(self, tuning: Tuning = TUNING) -> None:
-        self._tuning = tuning
+    def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
@@ -44,19 +44,17 @@ class TypeScores:
         return len(self._kept)
 
     def __reduce__(self) -> Any:
-        return TypeScores, (self._tuning,)
+        return TypeScores, ()
 
     def of(
-        self, extractor: FeatureExtractor, index: Index, table: Summands, columns: Columns
+        self, extractor: FeatureExtractor, index: Index, table: Floats32, columns: Columns
     ) -> OfTypes:
         """Of the words of a batch. table (F + 1, L): finished weights, which never change."""
         offsets = list(extractor.of_one_word.values())
         row_bytes = table.dtype.itemsize * table.shape[1]
         kept = self._kept
         made_from = (table, columns.numbering)
-        if not kept.serves(
-            made_from, self._tuning.score_bytes // (row_bytes * max(1, len(offsets)))
-        ):
+        if not kept.serves(made_from, SCORE_BYTES // (row_bytes * max(1, len(offsets)))):
             self._kept = kept = KeptScores(made_from, table, [*map(len, offsets)])
 
         def make(types: Rows) -> Rows:
@@ -73,15 +71,13 @@ class KeptScores(GrowingTable):
     scores (R, L), and room for more: first those of a word without known features, at each offset.
     """
 
-    def __init__(self, made_from: Tuple[Any, ...], table: Summands, n_templates: List[int]) -> None:
+    def __init__(self, made_from: Tuple[Any, ...], table: Floats32, n_templates: List[int]) -> None:
         super().__init__(made_from, np.zeros((0, len(n_templates)), np.int32))
         self._begin = np.cumsum([0, *n_templates])[:-1]
         self._n_scores = len(n_templates)
         self.scores: Floats32 = np.zeros((len(n_templates), table.shape[1]), table.dtype)
-        for offset, n in enumerate(n_templates):
-            self.scores[offset] = add_rows(table, np.full((n, 1), len(table) - 1, np.int32))
 
-    def added(self, table: Summands, features: Rows) -> Rows:
+    def added(self, table: Floats32, features: Rows) -> Rows:
         """features (K, n): of other word types, one offset after the other. RETURNS (n, O)."""
         is_known = np.logical_or.reduceat(features != len(table) - 1, self._begin, axis=0)
         rows = self._n_scores - 1 + np.cumsum(is_known).reshape(is_known.shape)  # (O, n)

@@ -31,10 +31,10 @@ from ...errors import Errors
 from ...features.keys import Keys, label_values
 from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
-from ...learning.used_weights import Used, UsedCells, UsedRows
+from ...learning.used_rows import UsedRows
 from ..scorer import Scorer
 from ..weights.shim import LayerShim, shim_in
-from ..weights.storage import Saved, SparseTable, pack_extra, unpack_extra, write_layer
+from ..weights.storage import Saved, write_layer
 from .features import LocalFeatures
 from .learner import ClassifierSetup, SparseRows, TrainingBatch, group_starts
 from .scores import BatchScores, stack_weights
@@ -252,12 +252,12 @@ class ClassifiersShim(LayerShim):
         self._has_update = True
         return self._training.gradient(batch, drop) / len(self.masks)
 
-    def feature_weights(self) -> List[UsedCells]:
+    def feature_weights(self) -> List[UsedRows]:
         """The tables of all classifiers."""
         tables = [values.astype(np.float32) for _, values in self._finished().values()]
-        return [UsedRows(each.shape, np.arange(len(each)), each).cells() for each in tables]
+        return [UsedRows.of(each) for each in tables]
 
-    def set_feature_weights(self, tables: Sequence[UsedCells]) -> None:
+    def set_feature_weights(self, tables: Sequence[UsedRows]) -> None:
         """Others in their place, rounded for storage already. What is being learnt is lost."""
         finished = self._finished()
         self._end_training()
@@ -288,41 +288,26 @@ class ClassifiersShim(LayerShim):
             self._has_learnt = True
 
     def __getstate__(self) -> Dict[str, object]:
-        """Of a copy, or of one in another process, which does not go on learning: weights are
-        packed as in files."""
-        state = {
+        """Of a copy, or of one in another process, which does not go on learning."""
+        return {
             **self.__dict__,
+            "_weights": self._finished(),
             "_stacked": None,
             "_training": None,
             "_has_update": False,
             "_has_learnt": False,
         }
-        tables = self._tables(self._finished(), self._extra["keys"]) if self._extra else {}
-        packed = {
-            visible: SparseTable.of(used, exact=True).packed() for visible, used in tables.items()
-        }
-        return {**state, "_weights": packed, "_extra": pack_extra(self._extra)}
 
-    def __setstate__(self, state: Dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._extra = unpack_extra(state["_extra"])
-        tables = {
-            int(visible): SparseTable.unpacked(packed).used()
-            for visible, packed in state["_weights"].items()
-        }
-        self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
-
-    def _tables(self, weights: Dict[int, SparseRows], keys: List[Keys]) -> Dict[str, UsedCells]:
+    def _tables(self, weights: Dict[int, SparseRows], keys: List[Keys]) -> Dict[str, UsedRows]:
         """Weights of each classifier, as they are saved. keys: of the features, one array a
         group."""
         sizes = [len(group) for group in keys]
         tables = {}
         for visible, (rows, values) in weights.items():
             n_rows = int(group_starts([sizes[g] for g in self._groups[visible]])[-1])
-            used = UsedRows(
-                (n_rows, values.shape[1]), rows.astype(np.intp), values.astype(np.float32)
+            tables[str(visible)] = UsedRows.of(
+                values.astype(np.float32), rows.astype(np.intp), n_rows
             )
-            tables[str(visible)] = used.cells()
         return tables
 
     def to_bytes(self) -> bytes:
@@ -332,7 +317,7 @@ class ClassifiersShim(LayerShim):
         extra = {**self._extra, "keys": keys} if self._extra else {}
         tables = self._tables(weights, keys)
         settings = {"order": self._order}
-        return write_layer(self.name, self._made_for, settings, tables, pack_extra(extra))
+        return write_layer(self.name, self._made_for, settings, tables, extra)
 
     def _check(self, saved: Saved) -> None:
         order = saved.settings.get("order")
@@ -342,10 +327,7 @@ class ClassifiersShim(LayerShim):
             raise ValueError(Errors.HS051.format(name=self.name, got=got, expected=expected))
 
     def _take(self, saved: Saved) -> str:
-        tables = {
-            int(visible): used.rows() if isinstance(used, UsedCells) else used
-            for visible, used in saved.tables.items()
-        }
+        tables = {int(visible): used for visible, used in saved.tables.items()}
         problem = classifiers_problem(tables, saved.extra, self._groups, self._n_groups)
         if not problem:
             self._end_training()
@@ -390,10 +372,9 @@ class ClassifiersShim(LayerShim):
         self._has_learnt = False
 
 
-def _sparse_rows(used: Used) -> SparseRows:
+def _sparse_rows(used: UsedRows) -> SparseRows:
     """Weights of a classifier, as they were read."""
-    rows = used.rows() if isinstance(used, UsedCells) else used
-    return SparseRows(rows.rows.astype(np.int32), rows.values)
+    return SparseRows(used.rows.astype(np.int32), used.values)
 
 
 def _no_backprop(d_scores: object) -> NoReturn:

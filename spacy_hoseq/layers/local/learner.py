@@ -21,7 +21,7 @@ from thinc.api import NumpyOps
 from ...arrays import AnyInts, Floats, Floats32, Ints, Mask, Rows
 from ...learning.gradients import RowGradient, merge_gradients
 from ...learning.inequality import InequalityWeights
-from ...learning.used_weights import UsedCells, to_storage
+from ...learning.used_rows import UsedRows, to_storage
 from ..tuning import TUNING, Tuning
 from ..weights.shim import add_rows
 from .features import TrainingRows
@@ -240,16 +240,11 @@ class Learner:
         tables = self._weights.finish()
         return [(visible, self._finished(i, tables[i])) for i, visible in enumerate(self._visible)]
 
-    def _finished(self, i: int, used: UsedCells) -> SparseRows:
+    def _finished(self, i: int, used: UsedRows) -> SparseRows:
         """Without weights that are zero once rounded for storage."""
-        stored = to_storage(used.values)
-        left = np.flatnonzero(stored)
-        cells = used.cells.take(left)
-        rows = cells // self._n_labels
-        begins = np.diff(rows, prepend=-1) != 0
-        values = np.zeros((np.count_nonzero(begins), self._n_labels), stored.dtype)
-        values[np.cumsum(begins) - 1, cells - rows * self._n_labels] = stored.take(left)
-        return SparseRows(self._table.own_features(i, rows[begins]).astype(np.int32), values)
+        rounded = used.rounded()
+        features = self._table.own_features(i, rounded.rows).astype(np.int32)
+        return SparseRows(features, to_storage(rounded.values))
 
     def _features(self, rows: TrainingRows) -> Rows:
         """All features of a batch, those of templates about words first. RETURNS (K, n)."""

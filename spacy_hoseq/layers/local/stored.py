@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple
 import numpy as np
 
 from ...arrays import Keys
-from ...learning.used_weights import UsedRows
+from ...learning.used_rows import UsedRows
 from ..weights.storage import keys_problem
 from .learner import SparseRows, group_starts
 
@@ -69,7 +69,7 @@ def classifiers_problem(
         return f"classifiers {sorted(tables)}, but the config asks for {sorted(groups)}"
     for visible, table in tables.items():
         starts = group_starts([len(keys[g]) for g in groups[visible]])
-        if table.shape[1:] != (len(values) - 2,) or table.values.dtype != np.float32:
+        if table.shape[1:] != (len(values) - 2,) or table.table.dtype != np.float32:
             return f"the parts of classifier {visible} do not fit together"
         if table.shape[0] > starts[-1] or np.isin(table.rows, starts[1:] - 1).any():
             return f"classifier {visible} has weights for features that are not there"

@@ -8,19 +8,21 @@ from thinc.api import set_dropout_rate
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.layers.emissions import sparse_linear
 from spacy_hoseq.layers.emissions.sparse_linear import (
     Features,
     SparseLinear,
     row_gradient,
     table_gradient,
 )
-from spacy_hoseq.layers.emissions.used_features import UsedFeatures
-from spacy_hoseq.layers.tuning import Tuning
+from spacy_hoseq.layers.scorer import SumEmissions
+from spacy_hoseq.layers.weights import shim as sums
 from spacy_hoseq.layers.weights.shim import add_rows, weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.gradients import CellGradient
 from spacy_hoseq.learning.parameter import Parameter
 
+from ..contract import LayerContract
 from ..helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, raw, zeros
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]", "suffix2[0]+is_alpha[0]"]
@@ -80,9 +82,8 @@ def test_features_without_weight_are_left_out(settings, zero):
     scores = np.concatenate(model.predict(docs_of()))
     assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
     used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).used_rows("table"))
-    assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
-    if not settings:
-        assert used.rows.n_rows == np.count_nonzero(table[:-1].any(axis=1))
+    assert len(used.table) == used.index.n_rows + 1 and not used.table[-1].any()
+    assert used.index.n_rows == np.count_nonzero(table[:-1].any(axis=1))
 
 
 @pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"hash_rows": 50}])
@@ -114,46 +115,37 @@ def test_features_are_counted_over_all_batches():
         assert weights_of(model).extra["keys"].tolist() == sorted(key for key, n in counts.items() if n >= 2)
 
 
-def test_scores_do_not_depend_on_batch_or_block():
+@pytest.mark.parametrize("few_cells", [sums.FEW_CELLS, 0])
+def test_scores_do_not_depend_on_the_block(monkeypatch, few_cells):
     model, docs = layer(), docs_of()
     whole = model.predict(docs)
-    assert all(np.array_equal(model.predict([doc])[0], part) for doc, part in zip(docs, whole, strict=True))
-    for few_cells in (Tuning().few_cells, 0):
-        model.attrs["features"].tuning = Tuning(key_tokens=5, sum_tokens=2, few_cells=few_cells)
-        assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
+    monkeypatch.setattr(sparse_linear, "KEY_TOKENS", 5)
+    monkeypatch.setattr(sums, "SUM_TOKENS", 2)
+    monkeypatch.setattr(sums, "FEW_CELLS", few_cells)
+    assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
 
 
-@pytest.mark.parametrize("docs", [[], [Doc(VOCAB)], [Doc(VOCAB), Doc(VOCAB)]])
-def test_no_tokens(docs):
-    model = layer()
-    for scores in (model.predict(docs), model.begin_update(docs)[0]):
-        assert [part.shape for part in scores] == [(0, L)] * len(docs)
-    model.begin_update(docs)[1](zeros(docs, L))
-    assert not applied_gradients(model)["sparse_linear", "table"].any()
+class TestSparseLinear(LayerContract):
+    settings = {}
+
+    def make(self, seed=0):
+        return layer(seed=seed, **self.settings)
+
+    def docs(self):
+        return docs_of()
 
 
-@pytest.mark.parametrize("settings", [{}, {"hash_rows": 7}])
-def test_gradient_is_that_of_finite_differences(settings):
-    model, docs = layer(**settings), docs_of()
-    table = raw(model, "table")
-    G = [np.random.default_rng(5).normal(size=part.shape).astype(np.float32) for part in zeros(docs, L)]
-    G[0][2] = 0
+class TestHashedRows(TestSparseLinear):
+    settings = {"hash_rows": 7}
 
-    def objective():
-        scores, _ = model.begin_update(docs)
-        return sum(float((g.astype(np.float64) * s).sum()) for g, s in zip(G, scores, strict=True))
 
-    expected = np.zeros(table.shape)
-    for i in np.ndindex(table[:-1].shape):  # the last row is no weight; linear, so a wide step is exact
-        kept = table[i]
-        table[i] = kept + 1
-        up = objective()
-        table[i] = kept - 1
-        expected[i] = (up - objective()) / 2
-        table[i] = kept
-    _, backprop = model.begin_update(docs)
-    backprop(G)
-    assert applied_gradients(model)["sparse_linear", "table"] == pytest.approx(expected, abs=1e-3)
+class TestSumEmissions(TestSparseLinear):
+    def make(self, seed=0):
+        model = SumEmissions(SparseLinear(["bias", "lower[0]"]), SparseLinear(["suffix2[0]"]))
+        model.initialize(X=docs_of(), Y=zeros(docs_of(), L))
+        for number, part in enumerate(model.layers):
+            weights_of(part).name += str(number)  # names of gradients
+        return randomize(model, seed)
 
 
 def test_gradients_of_several_batches_add_up():
@@ -200,18 +192,17 @@ def test_table_gradient_by_cells_is_that_of_rows(share):
 def test_features_are_found_the_same_way_while_weights_change_and_afterwards():
     """Through the index of all features, or one of those in use."""
     model, docs = layer(), docs_of()
-    shim, features = weights_of(model), model.attrs["features"]
+    shim, learning = weights_of(model), Features(parse_templates(TEMPLATES))
     table = raw(model, "table")
     table[::3] = 0
     shim.set(Parameter("table", table, resumed=True))
-    scores = np.concatenate(model.predict(docs))
-    known, whole = shim.extra, shim.used_rows("table")
-    through, own = (UsedFeatures.of(known, whole, index) for index in (features.index(known), None))
-    keys = np.concatenate([features.extractor.keys(docs).reshape(-1), np.array([0, 1, 2**63], np.uint64)])
-    assert through.rows.lookup(keys).tolist() == own.rows.lookup(keys).tolist()
-    assert through.rows.n_rows == own.rows.n_rows == len(own.table) - 1 < len(known["keys"])
-    assert np.array_equal(through.table, own.table)
-    assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
+    learning.index(shim.extra)
+    known, rows = shim.extra, shim.used_rows("table")
+    through, own = (features.used(known, rows) for features in (learning, model.attrs["features"]))
+    keys = np.concatenate([learning.extractor.keys(docs).reshape(-1), np.array([0, 1, 2**63], np.uint64)])
+    assert through.index.lookup(keys).tolist() == own.index.lookup(keys).tolist()
+    assert through.index.n_rows == own.index.n_rows == len(own.table) - 1 < len(known["keys"])
+    assert np.concatenate(model.predict(docs)) == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
 
 
 def test_dropout_leaves_out_features_and_scales_the_rest():
@@ -245,12 +236,6 @@ def test_dropout_of_gradient_and_scores_is_the_same():
     assert float((table * gradient).sum()) == pytest.approx(product, abs=1e-2), "<dTable, table> = <dScores, scores>"
 
 
-def test_full_dropout_gives_no_scores():
-    model, docs = layer(), docs_of()
-    set_dropout_rate(model, 1.0)
-    assert not np.concatenate(model.begin_update(docs)[0]).any()
-
-
 def test_remembered_rows_are_not_changed_by_dropout():
     model, docs = layer(), docs_of()
     set_dropout_rate(model, 0.9)
@@ -261,9 +246,9 @@ def test_remembered_rows_are_not_changed_by_dropout():
 
 
 @pytest.mark.parametrize("n_bytes", [0, 100, 10**9])
-def test_remembered_rows_are_fresh_rows(n_bytes):
+def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
+    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
     model, docs = layer(), docs_of()
-    model.attrs["features"] = Features(parse_templates(TEMPLATES), Tuning(cache_bytes=n_bytes))
     for order in ([0, 1, 2], [3, 1, 4, 1], [4, 3, 2, 1, 0], [0, 0]):
         batch = [docs[i] for i in order]
         found, expected = model.begin_update(batch)[0], model.predict(batch)
@@ -276,7 +261,7 @@ def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypat
     """As long as there is room: two of five texts here, of four words, with five templates."""
     docs = [doc_of(text) for text in ("a b c d", "b c d e", "c d e f", "d e f g", "e f g h")]
     model = SparseLinear(["lower[-1..1]", "shape[0]", "bias"])
-    model.attrs["features"].tuning = Tuning(cache_bytes=n_bytes)
+    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
     index_features(model, [docs[:1], docs[1:2], docs[2:]])
     model.initialize(Y=zeros(docs, 2))
     extracted = []

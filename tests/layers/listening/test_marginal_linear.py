@@ -233,7 +233,7 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
     model = layer(labels=labels, received=received, min_count=2)
     set_dropout_rate(model, drop)
     table = raw(model, "table").astype(np.float64)
-    weights_of(model).parameters["table"].values = table
+    weights_of(model).set(Parameter("table", table))
     G = [np.random.default_rng(5).normal(size=part.shape) for part in zeros(docs, L)]
     G[1][2] = 0  # nothing to learn at this token
 

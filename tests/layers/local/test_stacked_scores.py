@@ -73,7 +73,7 @@ def test_other_weights_and_forgotten_words():
     assert model.predict(docs[:3]) and kept(model) is found
     was = before(*queries)
     shim = shim_of(model)
-    shim.set_feature_weights([table.scaled(2) for table in shim.feature_weights()])
+    shim.set_feature_weights([table._replace(table=2 * table.table) for table in shim.feature_weights()])
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
     assert np.array_equal(before(*queries), was), "scores of a batch stay those of its weights"
     found = kept(model)

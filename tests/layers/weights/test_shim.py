@@ -6,11 +6,9 @@ import srsly
 
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.weights.shim import WeightsShim, weights_of
-from spacy_hoseq.layers.weights.storage import pack_array, pack_extra
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
-from ...stored import message_of
 from ..helpers import doc_of, randomize, raw, zeros
 
 RNG = np.random.default_rng(11)
@@ -144,16 +142,6 @@ def test_no_features_yet():
         model.predict([doc_of("a")])
 
 
-def test_what_is_saved_beside_the_weights_is_packed_once(monkeypatch):
-    shim, packed = shim_of(table=np.ones((3, 1), np.float32)), []
-    shim.extra = {"keys": np.array([5, 9], np.uint64)}
-    counted = lambda extra: packed.append(extra) or pack_extra(extra)  # noqa: E731
-    monkeypatch.setattr("spacy_hoseq.layers.weights.shim.pack_extra", counted)
-    assert shim.to_bytes() == shim.to_bytes() and len(packed) == 1
-    shim.extra = {"keys": np.array([5, 7], np.uint64)}
-    assert shim_of().from_bytes(shim.to_bytes()).extra["keys"].tolist() == [5, 7] and len(packed) == 2
-
-
 def test_no_update_rule():
     shim = shim_of(table=np.zeros((1, 1)))
     shim.finish_update(None)  # nothing to do
@@ -200,63 +188,6 @@ def test_damaged_weights(value):
         loaded(shim_of(table=table).to_bytes())
 
 
-def changed(message, **parts):
-    array = {**message["tables"]["table"], **parts}
-    return srsly.msgpack_dumps({**message, "tables": {"table": array}})
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"shape": [3, 2]},
-        {"shape": [3]},
-        {"shape": []},
-        {"shape": "many"},
-        {"shape": [-3, -3]},
-        {"dtype": "nonsense"},
-        {"counts": np.array([3, 3, 2], np.uint8)},
-        {"counts": np.array([3, 3], np.uint8)},
-        {"dtype": "<g"},
-        {"dtype": ">f4"},
-        {"columns": np.full(9, 3, np.uint8)},
-        {"columns": np.zeros(9, np.float32)},
-        {"values": np.zeros(8, np.float16)},
-        {"values": "abcdefghi"},
-        {"values": None},
-    ],
-)
-def test_parts_that_do_not_fit_together(parts):
-    message = message_of(shim_of(table=half(3, 3)).to_bytes())
-    with pytest.raises(ValueError, match=r"\[HS050\].*\"test\""):
-        loaded(changed(message, **parts))
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"order": pack_array(np.array([0, 1], np.uint8))},
-        {"order": pack_array(np.array([0, 1, 3], np.uint8))},
-        {"order": None},
-        {"cells": pack_array(np.full(9, 2, np.uint8))},
-        {"cells": pack_array(np.ones(8, np.uint8))},
-        {"cells": pack_array(np.full(9, 1 << 62, np.uint64))},
-        {"cells": pack_array(np.array([1 << 63, *[1] * 8], np.uint64))},
-        {"cells": "123"},
-        {"values": pack_array(np.ones(8, np.float16))},
-        {"distinct": pack_array(np.ones(1, np.float16))},
-        {"distinct": pack_array(np.ones(1, np.float16)), "values": pack_array(np.arange(9, dtype=np.uint8))},
-        {"shape": [2, 3]},
-        {"shape": [3, 2]},
-        {"shape": [-3, 3]},
-        {"shape": [3, 1 << 40]},
-    ],
-)
-def test_packed_parts_that_do_not_fit_together(parts):
-    message = srsly.msgpack_loads(shim_of(table=half(3, 3)).to_bytes())
-    with pytest.raises(ValueError, match=r"\[HS050\].*\"test\""):
-        loaded(changed(message, **parts))
-
-
 def test_random_damage_is_found_or_harmless():
     """Flipped bytes give an error with a code, or other numbers (which nobody can know): never another exception."""
     data = weights_of(layer()).to_bytes()
@@ -268,7 +199,7 @@ def test_random_damage_is_found_or_harmless():
         try:
             shim = WeightsShim("sparse_linear").from_bytes(bytes(damaged))
         except ValueError as error:
-            assert any(code in str(error) for code in ("HS050", "HS051", "HS054", "HS059"))
+            assert any(code in str(error) for code in ("HS050", "HS051", "HS054"))
             n_found += 1
         else:
             assert all(np.isfinite(p.values).all() for p in shim.parameters.values())
