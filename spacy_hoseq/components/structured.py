@@ -83,9 +83,8 @@ class StructuredComponent(SequenceComponent):
 
     def _configure_layers(self, *, seed: int) -> None:
         """seed (int): of the feature dropout."""
-        averaged = getattr(self._update_rule, "average", True)
         for i, shim in enumerate(weights_in(self.model)):
-            shim.configure(self._update_rule, averaged=averaged, seed=seed + i)
+            shim.configure(self._update_rule, seed=seed + i)
 
     @property
     def knows(self) -> str:

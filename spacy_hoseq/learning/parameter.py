@@ -81,8 +81,9 @@ class Parameter:
             self._used[self._start.rows] = True
         self._sums: AnyFloats = np.zeros(0)
         self._memory: Optional[AnyFloats] = None
-        self._finished: Dict[bool, AnyFloats] = {}
-        self._finished_rows: Dict[bool, UsedRows] = {}
+        self._is_averaged = True
+        self._finished: Optional[AnyFloats] = None
+        self._finished_rows: Optional[UsedRows] = None
 
     @property
     def values(self) -> AnyFloats:
@@ -97,10 +98,8 @@ class Parameter:
         """RETURNS whether the weights are those that were loaded, rounded already."""
         return self.resumed and not self.n_updates and self._factor == 1
 
-    def update(
-        self, rule: UpdateRule, gradients: Sequence[Gradient], *, late: bool = False
-    ) -> None:
-        """One update. gradients: add up. late (bool): how much it weighs in the average.
+    def update(self, rule: UpdateRule, gradients: Sequence[Gradient]) -> None:
+        """One update. gradients: add up.
 
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or
         infinite gradient.
@@ -109,8 +108,11 @@ class Parameter:
             self._begin(rule)
         self._step(rule, summed(gradients, self.values, by_cells=rule.is_sparse))
         self._forget_finished()
+        self._is_averaged = bool(rule.average)
         self.n_updates += 1
-        self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
+        is_late = rule.average == "late"
+        i = self.n_updates
+        self._weight += i * (i + 1) * (i + 2) if is_late else 1
 
     def _begin(self, rule: UpdateRule) -> None:
         """Make the arrays that learning needs. Zeros take no memory until they are written on."""
@@ -147,13 +149,13 @@ class Parameter:
         self._forget_finished()
 
     def _forget_finished(self) -> None:
-        self._finished = {}
-        self._finished_rows = {}
+        self._finished = None
+        self._finished_rows = None
 
     def __getstate__(self) -> Dict[str, object]:
         """What is made of the weights is made again in a copy."""
         values = self._values if self._start is None else None
-        return {**self.__dict__, "_values": values, "_finished": {}, "_finished_rows": {}}
+        return {**self.__dict__, "_values": values, "_finished": None, "_finished_rows": None}
 
     def average(self, rows: Union[AnyInts, slice] = ALL) -> AnyFloats:
         """Mean of the weights over all updates; the weights themselves before the first."""
@@ -163,37 +165,37 @@ class Parameter:
         mean: AnyFloats = values - self._sums[rows] / float(self._weight)
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
-    def finished(self, *, averaged: bool) -> AnyFloats:
+    def finished(self) -> AnyFloats:
         """What predicts and is saved: the average or the last weights, rounded to what half
         precision can hold; loaded weights as they were read.
 
         Read-only, and the same array until the next update, so that things may be made from it and
         kept beside it.
         """
-        if averaged not in self._finished:
-            finished = self.finished_rows(averaged=averaged).dense()
+        finished = self._finished
+        if finished is None:
+            self._finished = finished = self.finished_rows().dense()
             finished.setflags(write=False)
-            self._finished[averaged] = finished
-        return self._finished[averaged]
+        return finished
 
-    def finished_rows(self, *, averaged: bool) -> UsedRows:
+    def finished_rows(self) -> UsedRows:
         """The same, less rows that are zero."""
-        if averaged not in self._finished_rows:
+        rows = self._finished_rows
+        if rows is None:
             if not self.is_as_read:
-                self._finished_rows[averaged] = self._rounded(averaged)
-            elif self._start is not None:
-                self._finished_rows[averaged] = self._start
+                rows = self._rounded()
             else:
-                self._finished_rows[averaged] = UsedRows.of(self.values)
-        return self._finished_rows[averaged]
+                rows = UsedRows.of(self.values) if self._start is None else self._start
+            self._finished_rows = rows
+        return rows
 
-    def _rounded(self, averaged: bool) -> UsedRows:
+    def _rounded(self) -> UsedRows:
         rows = np.flatnonzero(self._used)
         table = np.zeros((len(rows) + 1, *self.shape[1:]), self.values.dtype)
         is_used = np.ones(len(rows) + 1, bool)
         for first in range(0, len(rows), BLOCK_ROWS):
             some = rows[first : first + BLOCK_ROWS]
-            block = self.average(some) if averaged else self.values[some]
+            block = self.average(some) if self._is_averaged else self.values[some]
             flat = self._factor * block.reshape(-1)
             cells = np.flatnonzero(flat != 0)  # (converting numbers takes longer than all else)
             flat[cells] = to_storage(flat[cells])

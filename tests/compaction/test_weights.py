@@ -94,7 +94,7 @@ def test_compact_layers_learn():
     weights = CompactWeights(model)
     weights.apply(NOTHING)
     weights.finish()
-    weights_of(model).configure(Additive(1.0), averaged=False, seed=0)
+    weights_of(model).configure(Additive(1.0, average=False), seed=0)
     before = np.concatenate(model.predict(DOCS))
     model.begin_update(DOCS)[1]([np.eye(3, dtype=np.float32)[[1] * len(doc)] for doc in DOCS])
     model.finish_update(None)

@@ -129,5 +129,5 @@ class LayerContract:
 
     def _dropped(self, model, docs, seed):
         for shim in shims_of(model):
-            shim.configure(Additive(1.0), averaged=False, seed=seed)
+            shim.configure(Additive(1.0, average=False), seed=seed)
         return bits(model.begin_update(docs)[0])

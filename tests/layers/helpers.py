@@ -74,7 +74,7 @@ def applied_gradients(model):
     shims = [shim for node in model.walk() for shim in node.shims]
     before = {(shim.name, name): p.values.copy() for shim in shims for name, p in shim.parameters.items()}
     for shim in shims:
-        shim.configure(Additive(RATE), averaged=False, seed=0)
+        shim.configure(Additive(RATE, average=False), seed=0)
     model.finish_update(lambda *args: (args[1], args[2]))
     return {
         (shim.name, name): (before[shim.name, name] - p.values) / RATE

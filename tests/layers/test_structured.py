@@ -183,8 +183,8 @@ def test_prediction_does_without_features_of_weight_0(source):
 
 def train_a_little(model, docs):
     """One update, from weights that score most sentences wrong."""
-    weights_of(model).configure(AdaGrad(0.5), averaged=True, seed=0)
-    weights_of(model.layers[0]).configure(AdaGrad(0.5), averaged=True, seed=0)
+    weights_of(model).configure(AdaGrad(0.5), seed=0)
+    weights_of(model.layers[0]).configure(AdaGrad(0.5), seed=0)
     potentials, backprop = model.begin_update(docs)
     gold = np.eye(L, dtype=bool)[np.arange(len(potentials.scores)) % L]
     backprop(objective_named("perceptron")(potentials, gold).gradient)

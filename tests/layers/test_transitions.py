@@ -136,7 +136,7 @@ def test_weights_are_updated():
     backprop(objective_named("log_likelihood")(potentials, gold_mask()).gradient)
     before = potentials.edge_scores.copy()
     for shim in weights_in(model):
-        shim.configure(Additive(1.0), averaged=False, seed=0)
+        shim.configure(Additive(1.0, average=False), seed=0)
     expected = parameters(model)[2, "table"].values - collected(model)[2, "table"]
     model.finish_update(lambda *args: (args[1], args[2]))
     assert parameters(model)[2, "table"].values == pytest.approx(expected, abs=1e-6)

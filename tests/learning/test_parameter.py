@@ -1,5 +1,7 @@
 """Sparse updates, exact lazy averaging, projection, what is finished for prediction."""
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,8 +25,8 @@ def sparse_gradient(rng, n_rows, shape):
 def late_mean(copies):
     """Shamir & Zhang's recursion, step by step."""
     mean = np.zeros_like(copies[0])
-    for i, copy in enumerate(copies, start=1):
-        mean = (1 - 4 / (i + 3)) * mean + 4 / (i + 3) * copy
+    for i, each in enumerate(copies, start=1):
+        mean = (1 - 4 / (i + 3)) * mean + 4 / (i + 3) * each
     return mean
 
 
@@ -36,12 +38,14 @@ def late_mean(copies):
 def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, late, seed, n_updates, shape):
     rng = np.random.default_rng(seed)
     start = rng.normal(0, 1, (6, *shape))
+    rule = copy.copy(rule)
+    rule.average = "late" if late else True
     parameter = Parameter("w", np.abs(start) if nonnegative else start, nonnegative=nonnegative)
     dense, memory = parameter.values.copy(), rule.start(start.shape, start.dtype)
     copies = []
     for _ in range(n_updates):
         pairs = [sparse_gradient(rng, 6, shape) for _ in range(rng.integers(0, 4))]
-        parameter.update(rule, pairs, late=late)
+        parameter.update(rule, pairs)
         touched, total = np.zeros(6, bool), np.zeros(start.shape)
         for rows, gradient in pairs:
             touched[rows] = True
@@ -55,7 +59,7 @@ def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, late, seed
     assert parameter.n_updates == n_updates
     mean = late_mean(copies) if late else np.mean(copies, axis=0)
     np.testing.assert_allclose(parameter.average(), mean, atol=1e-9)
-    np.testing.assert_allclose(parameter.finished(averaged=True), mean, rtol=2**-10, atol=1e-7)
+    np.testing.assert_allclose(parameter.finished(), mean, rtol=2**-10, atol=1e-7)
     assert not nonnegative or (parameter.average() >= 0).all()
 
 
@@ -74,7 +78,7 @@ def test_late_average_worked_out_by_hand():
     """w = 1, 3, 3 in row 0 and 0, 0, -1 in row 1 weigh 6, 24, 60."""
     parameter = Parameter("w", np.zeros(2))
     for row, gradient in ((0, -1.0), (0, -2.0), (1, 1.0)):
-        parameter.update(Additive(), [(np.array([row]), np.array([gradient]))], late=True)
+        parameter.update(Additive(average="late"), [(np.array([row]), np.array([gradient]))])
     assert parameter.average() == pytest.approx([(1 * 6 + 3 * 24 + 3 * 60) / 90, -60 / 90])
 
 
@@ -100,10 +104,10 @@ def test_update_without_gradient_counts():
 @pytest.mark.parametrize("late", [False, True])
 def test_average_over_many_updates_in_single_precision(late):
     rng, total = np.random.default_rng(1), np.zeros(4)
-    parameter = Parameter("w", np.zeros(4, np.float32))
+    parameter, rule = Parameter("w", np.zeros(4, np.float32)), Additive(average="late" if late else True)
     weights = [i * (i + 1) * (i + 2) if late else 1 for i in range(1, 5001)]
     for weight in weights:
-        parameter.update(Additive(), [(np.arange(4), rng.choice([-1.0, 0.0, 1.0], 4))], late=late)
+        parameter.update(rule, [(np.arange(4), rng.choice([-1.0, 0.0, 1.0], 4))])
         total += weight * parameter.values.astype(np.float64)
     np.testing.assert_allclose(parameter.average(), total / sum(weights), rtol=1e-4)
 
@@ -122,16 +126,16 @@ def test_gradients_for_one_row_add_up_before_the_step():
 class RowByRow(AdaGrad):
     """The same rule, which does not say that it leaves weights without gradient alone."""
 
-    def __init__(self, learn_rate):
-        super().__init__(learn_rate)
+    def __init__(self, learn_rate, average):
+        super().__init__(learn_rate, average=average)
         self.is_sparse = False
 
 
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("average", [True, "late"])
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("shape", [(9, 6), (9,), (9, 2, 3)])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.26, 1.0])  # of cells that are not 0: from one in four row by row
-def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonnegative, late):
+def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonnegative, average):
     """To the last bit; also with weights in another order in memory."""
     rng = np.random.default_rng(7)
     start = np.abs(rng.normal(0, 1, shape)).astype(np.float32)
@@ -140,17 +144,16 @@ def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonne
         chosen = rng.permutation(9)[:5].astype(np.int32)
         gradient = rng.normal(0, 1, (5, *shape[1:])).astype(np.float32)
         gradient[rng.random(gradient.shape) >= share] = 0
-        cells.update(AdaGrad(0.3), [(chosen, gradient)], late=late)
-        rows.update(RowByRow(0.3), [(chosen, gradient)], late=late)
+        cells.update(AdaGrad(0.3, average=average), [(chosen, gradient)])
+        rows.update(RowByRow(0.3, average), [(chosen, gradient)])
     assert cells.values.tolist() == rows.values.tolist() and cells.average().tolist() == rows.average().tolist()
     assert (cells.values.tolist() != start.tolist()) == (share > 0)
 
 
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("average", [True, False, "late"])
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("start", ["zeros", "some", "loaded"])
-def test_finished_is_the_same_after_gradients_of_cells_and_of_rows(start, nonnegative, averaged, late):
+def test_finished_is_the_same_after_gradients_of_cells_and_of_rows(start, nonnegative, average):
     """Of weights that were zero and changed, changed and came back to zero, or never changed; and asked for between
     updates, which cells of the same kind or gradients of whole rows follow."""
     rng = np.random.default_rng(5)
@@ -169,10 +172,10 @@ def test_finished_is_the_same_after_gradients_of_cells_and_of_rows(start, nonneg
         dense[chosen] = gradient
         touched = np.unique(chosen // 8)
         whole = (touched, dense.reshape(30, 8)[touched])
-        cells.update(AdaGrad(0.3), [whole if i == 35 else CellGradient(chosen, gradient)], late=late)
-        rows.update(RowByRow(0.3), [whole], late=late)
+        cells.update(AdaGrad(0.3, average=average), [whole if i == 35 else CellGradient(chosen, gradient)])
+        rows.update(RowByRow(0.3, average), [whole])
         if i % 10 == 0 or i > 33:
-            found, wanted = cells.finished_rows(averaged=averaged), rows.finished_rows(averaged=averaged)
+            found, wanted = cells.finished_rows(), rows.finished_rows()
             assert found.rows.tolist() == wanted.rows.tolist()
             assert found.values.tolist() == wanted.values.tolist() and found.values.any(axis=1).all()
             assert not found.table[-1].any()
@@ -189,7 +192,7 @@ def test_cells_do_for_rules_that_need_rows():
         rows.update(AdaGrad(0.3, l1=0.1), [(np.array([0, 2]), np.array([[0.0, 1.0], [0.0, 0.0]], np.float32))])
     assert cells.values.tolist() == rows.values.tolist() and (cells.values[2] < 0.5).all()
     assert cells.values[1].tolist() == [0.5, 0.5]
-    assert cells.finished_rows(averaged=True).values.tolist() == rows.finished_rows(averaged=True).values.tolist()
+    assert cells.finished_rows().values.tolist() == rows.finished_rows().values.tolist()
 
 
 def test_gradients_of_cells_and_rows_add_up():
@@ -225,32 +228,25 @@ def test_gradient_that_is_not_finite_is_refused_and_changes_nothing(bad):
 def test_values_keep_their_type(dtype):
     parameter = Parameter("w", np.zeros((2, 1), dtype))
     parameter.update(AdaGrad(0.1), [(np.array([0]), np.array([[1.0]]))])
-    assert parameter.values.dtype == parameter.average().dtype == parameter.finished(averaged=True).dtype == dtype
+    assert parameter.values.dtype == parameter.average().dtype == parameter.finished().dtype == dtype
     assert parameter.values[0, 0] == pytest.approx(-0.1, rel=1e-5)
 
 
-def trained(n_updates=7):
+def trained(n_updates=7, average=True):
     rng = np.random.default_rng(0)
     parameter = Parameter("w", np.zeros((5, 3), np.float32))
     for _ in range(n_updates):
-        parameter.update(Additive(0.37), [sparse_gradient(rng, 5, (3,))])
+        parameter.update(Additive(0.37, average), [sparse_gradient(rng, 5, (3,))])
     return parameter
 
 
 def test_finished_is_the_average_or_the_last_in_half_precision():
     for averaged in (True, False):
-        parameter = trained()
+        parameter = trained(average=averaged)
         wanted = parameter.average() if averaged else parameter.values
-        got = parameter.finished(averaged=averaged)
+        got = parameter.finished()
         assert got.tolist() == wanted.astype(np.float16).astype(np.float32).tolist()
     assert trained().average().tolist() != trained().values.tolist()
-
-
-def test_finished_can_be_asked_for_either_way():
-    parameter = trained()
-    averaged = parameter.finished(averaged=True)
-    assert parameter.finished(averaged=False).tolist() == trained().finished(averaged=False).tolist()
-    assert parameter.finished(averaged=True).tolist() == averaged.tolist()
 
 
 @pytest.mark.parametrize("resumed", [False, True])
@@ -260,19 +256,18 @@ def test_finished_holds_rows_that_no_update_touched(monkeypatch, resumed):
     start[[1, 4, 8]] = 0
     monkeypatch.setattr(parameters, "BLOCK_ROWS", 2)
     parameter = Parameter("w", start.copy(), resumed=resumed)
-    assert parameter.finished(averaged=True).tolist() == start.tolist()
+    assert parameter.finished().tolist() == start.tolist()
     for row in (4, 4, 6):
         parameter.update(Additive(), [(np.array([row]), np.array([[1.0, 0.0, -2.0]]))])
-    for averaged, wanted in ((True, parameter.average()), (False, parameter.values)):
-        assert parameter.finished(averaged=averaged).tolist() == wanted.astype(np.float16).tolist()
-    assert parameter.finished(averaged=True)[[1, 8]].tolist() == [[0] * 3] * 2
+    assert parameter.finished().tolist() == parameter.average().astype(np.float16).tolist()
+    assert parameter.finished()[[1, 8]].tolist() == [[0] * 3] * 2
 
 
 def test_finished_follows_updates():
     parameter = trained()
-    before = parameter.finished(averaged=True).tolist()
+    before = parameter.finished().tolist()
     parameter.update(Additive(), [(np.arange(5), np.full((5, 3), 8.0))])
-    after = parameter.finished(averaged=True)
+    after = parameter.finished()
     assert after.tolist() != before and after.tolist() == parameter.average().astype(np.float16).tolist()
 
 
@@ -281,8 +276,8 @@ def test_finished_is_idempotent(scale):
     """Loading what was saved and saving it again changes nothing."""
     parameter = trained()
     parameter = Parameter("w", (parameter.values * scale).astype(np.float32))
-    once = parameter.finished(averaged=True)
-    again = Parameter("w", once.copy()).finished(averaged=True)
+    once = parameter.finished()
+    again = Parameter("w", once.copy()).finished()
     assert again.tolist() == once.tolist() and again.dtype == once.dtype
     assert to_storage(once).astype(np.float32).tolist() == once.tolist()
     np.testing.assert_allclose(once, parameter.values, rtol=2**-11)
@@ -321,19 +316,19 @@ def test_finished_rows_are_those_that_are_not_zero(averaged, resumed):
     start = np.zeros((9, 3), np.float32)
     start[[2, 5]] = 1.5
     parameter = Parameter("w", start, resumed=resumed)
-    assert parameter.finished_rows(averaged=averaged).rows.tolist() == [2, 5]
+    assert parameter.finished_rows().rows.tolist() == [2, 5]
     for rows, gradient in (([4, 5], [[0.3] * 3, [0.5] * 3]), ([5, 7], [[1.0] * 3, [0.0] * 3])):
-        parameter.update(Additive(), [(np.array(rows), np.array(gradient, np.float32))])
-    found = parameter.finished_rows(averaged=averaged)
-    assert parameter.finished_rows(averaged=averaged) is found
-    assert found.rows.tolist() == np.flatnonzero(parameter.finished(averaged=averaged).any(axis=1)).tolist()
-    assert np.array_equal(found.dense(), parameter.finished(averaged=averaged))
+        parameter.update(Additive(average=averaged), [(np.array(rows), np.array(gradient, np.float32))])
+    found = parameter.finished_rows()
+    assert parameter.finished_rows() is found
+    assert found.rows.tolist() == np.flatnonzero(parameter.finished().any(axis=1)).tolist()
+    assert np.array_equal(found.dense(), parameter.finished())
     assert (5 in found.rows) == averaged and 7 not in found.rows and found.shape == (9, 3)
 
 
 def test_weights_too_small_for_half_precision_leave_no_row():
     parameter = Parameter("w", np.array([[0.5, 1e-9], [1e-9, -1e-9], [0, -0.25]], np.float32))
-    found = parameter.finished_rows(averaged=False)
+    found = parameter.finished_rows()
     assert found.rows.tolist() == [0, 2] and found.values.tolist() == [[0.5, 0], [0, -0.25]]
 
 
@@ -345,26 +340,26 @@ def test_rows_that_were_loaded(shape):
     dense = np.zeros(shape)
     dense[[1, 4]] = rows.values
     parameter, twin = (Parameter("w", values, resumed=True) for values in (rows, dense.copy()))
-    assert parameter.shape == shape and parameter.finished_rows(averaged=True) is rows
-    assert np.array_equal(parameter.finished(averaged=True), dense), "not rounded"
-    assert np.array_equal(twin.finished_rows(averaged=True).dense(), dense)
+    assert parameter.shape == shape and parameter.finished_rows() is rows
+    assert np.array_equal(parameter.finished(), dense), "not rounded"
+    assert np.array_equal(twin.finished_rows().dense(), dense)
     gradient = [(np.array([0, 4]), -np.ones((2, *shape[1:])))]
     for either in (parameter, twin):
         either.update(Additive(), gradient)
     assert np.array_equal(parameter.values, twin.values) and not np.array_equal(twin.values, dense)
-    assert np.array_equal(parameter.finished_rows(averaged=True).dense(), twin.finished(averaged=True))
+    assert np.array_equal(parameter.finished_rows().dense(), twin.finished())
 
 
 @pytest.mark.parametrize("start", [np.eye(3), UsedRows.of(np.eye(3))], ids=["array", "rows"])
 def test_scaled_weights_are_finished_anew_and_learn_as_before(start):
     parameter = Parameter("w", start, resumed=True)
-    assert parameter.finished(averaged=True).tolist() == np.eye(3).tolist()
+    assert parameter.finished().tolist() == np.eye(3).tolist()
     parameter.scale(1.5)
-    assert parameter.finished(averaged=True).tolist() == (1.5 * np.eye(3)).tolist()
-    assert parameter.finished_rows(averaged=True).values.tolist() == (1.5 * np.eye(3)).tolist()
+    assert parameter.finished().tolist() == (1.5 * np.eye(3)).tolist()
+    assert parameter.finished_rows().values.tolist() == (1.5 * np.eye(3)).tolist()
     parameter.update(Additive(), [(np.array([0]), np.array([[1.0, 0.0, 2.0]]))])
     assert parameter.values[0].tolist() == [0, 0, -2]
-    assert parameter.finished(averaged=True)[0].tolist() == [0, 0, -3]
+    assert parameter.finished()[0].tolist() == [0, 0, -3]
 
 
 def test_some_rows_in_another_order():

@@ -17,7 +17,6 @@ from thinc.shims import Shim
 from ...arrays import AnyInts, Floats32
 from ...errors import Errors
 from ...features.keys import shortened
-from ...learning.adagrad import Averaging
 from ...learning.gradients import Gradient
 from ...learning.parameter import Parameter, UpdateRule
 from ...learning.used_rows import UsedRows
@@ -103,15 +102,13 @@ class WeightsShim(LayerShim):
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
         self._rule: Optional[UpdateRule] = None
-        self._averaged: Averaging = True
         self.rng = np.random.default_rng(0)
         self._pending: Dict[str, List[Gradient]] = {}
         self._has_update = False
 
-    def configure(self, rule: UpdateRule, *, averaged: Averaging, seed: int) -> None:
+    def configure(self, rule: UpdateRule, *, seed: int) -> None:
         """How to learn from now on. seed (int): of the feature dropout."""
         self._rule = rule
-        self._averaged = averaged
         self.rng = np.random.default_rng(seed)
 
     def set(self, parameter: Parameter) -> None:
@@ -121,12 +118,12 @@ class WeightsShim(LayerShim):
         """Raw weights to learn on, finished ones to predict with. RAISES ValueError [HS052]: no
         weights yet."""
         parameter = self._known(name)
-        return parameter.values if is_train else parameter.finished(averaged=bool(self._averaged))
+        return parameter.values if is_train else parameter.finished()
 
     def used_rows(self, name: str) -> UsedRows:
         """Finished weights, less rows that are zero: the same object until they change. RAISES
         ValueError [HS052]."""
-        return self._known(name).finished_rows(averaged=bool(self._averaged))
+        return self._known(name).finished_rows()
 
     def _known(self, name: str) -> Parameter:
         if name not in self.parameters:
@@ -147,7 +144,7 @@ class WeightsShim(LayerShim):
         if self._rule is None:
             raise ValueError(Errors.HS055.format(name=self.name))
         for name, parameter in self.parameters.items():
-            parameter.update(self._rule, self._pending.get(name, []), late=self._averaged == "late")
+            parameter.update(self._rule, self._pending.get(name, []))
         self._forget_gradients()
 
     def _forget_gradients(self) -> None:

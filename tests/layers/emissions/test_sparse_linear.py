@@ -210,7 +210,7 @@ def test_dropout_leaves_out_features_and_scales_the_rest():
     model = layer(["bias"], docs)
     weight = raw(model, "table")[0]
     set_dropout_rate(model, 0.25)
-    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    weights_of(model).configure(Additive(), seed=3)
     scores = model.begin_update(docs)[0][0]
     dropped = (scores == 0).all(axis=1)
     assert 0.22 < dropped.mean() < 0.28
@@ -218,7 +218,7 @@ def test_dropout_leaves_out_features_and_scales_the_rest():
     assert model.predict(docs)[0] == pytest.approx(np.tile(weight, (4000, 1))), "never in prediction"
     again = model.begin_update(docs)[0][0]
     assert not np.array_equal(again, scores), "drawn anew each time"
-    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    weights_of(model).configure(Additive(), seed=3)
     assert np.array_equal(model.begin_update(docs)[0][0], scores), "by its own seed"
     set_dropout_rate(model, 0.0)
     assert model.begin_update(docs)[0][0] == pytest.approx(model.predict(docs)[0])

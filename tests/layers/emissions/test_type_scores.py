@@ -75,7 +75,7 @@ def test_other_weights_have_other_scores():
     docs = texts()
     model = layer(docs)
     before = np.concatenate(model.predict(docs))
-    weights_of(model).configure(Additive(0.5), averaged=True, seed=0)
+    weights_of(model).configure(Additive(0.5), seed=0)
     for _ in range(2):
         scores, backprop = model.begin_update(docs)
         backprop([np.ones_like(part) * np.arange(L, dtype=np.float32) for part in scores])

@@ -239,7 +239,7 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
 
     def loss(labels=labels):
         model.layers[0] = source(labels, received)
-        weights_of(model).configure(Additive(), averaged=False, seed=3)
+        weights_of(model).configure(Additive(average=False), seed=3)
         scores, backprop = model.begin_update(docs)
         return sum(float((g * s).sum()) for g, s in zip(G, scores, strict=True)), backprop
 
@@ -314,7 +314,7 @@ def test_dropout_leaves_out_templates_at_tokens():
     model = layer(["upstream[0]", "upstream[0]+lower[0]"], docs, certain(n))
     one, two = raw(model, "table")[:2].astype(float)
     set_dropout_rate(model, 0.25)
-    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    weights_of(model).configure(Additive(), seed=3)
     scores = model.begin_update(docs)[0][0]
     kinds = (0 * one, one / 0.75, two / 0.75, (one + two) / 0.75)
     share = [(np.abs(scores - expected) < 1e-5).all(axis=1).mean() for expected in kinds]
@@ -323,7 +323,7 @@ def test_dropout_leaves_out_templates_at_tokens():
     assert model.predict(docs)[0] == pytest.approx(np.tile(one + two, (n, 1)), abs=1e-5), (
         "never in prediction"
     )
-    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    weights_of(model).configure(Additive(), seed=3)
     assert np.array_equal(model.begin_update(docs)[0][0], scores), "by its own seed"
     set_dropout_rate(model, 1.0)
     assert not model.begin_update(docs)[0][0].any()

@@ -90,7 +90,7 @@ def test_few_bytes_for_few_weights():
 @pytest.mark.parametrize("averaged", [True, False, "late"])
 def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
     shim = shim_of(table=np.zeros((2, 2)))
-    shim.configure(Additive(1.0), averaged=averaged, seed=0)
+    shim.configure(Additive(1.0, average=averaged), seed=0)
     for _ in range(4):
         shim.add_gradient("table", (np.array([1]), np.array([[-1.0, 2.0]])))
         shim.finish_update(None)
@@ -103,7 +103,7 @@ def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
 
 def test_gradients_of_one_update_add_up():
     shim = shim_of(table=np.zeros((3, 1)), positive=np.array([1.0, 1.0]))
-    shim.configure(Additive(1.0), averaged=False, seed=0)
+    shim.configure(Additive(1.0, average=False), seed=0)
     shim.add_gradient("table", (np.array([0, 2]), np.array([[1.0], [2.0]])))
     shim.add_gradient("table", (np.array([2, 1]), np.array([[3.0], [5.0]])))
     shim.add_gradient("positive", (np.array([0, 1]), np.array([5.0, 0.25])))
@@ -119,7 +119,7 @@ def raw_of(shim, name):
 
 def test_update_without_rows_counts_for_the_average():
     shim = shim_of(table=np.zeros((1, 1)))
-    shim.configure(Additive(1.0), averaged=True, seed=0)
+    shim.configure(Additive(1.0), seed=0)
     shim.add_gradient("table", (np.array([0]), np.array([[-6.0]])))
     shim.finish_update(None)
     for _ in range(2):
