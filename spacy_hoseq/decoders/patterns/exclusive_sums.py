@@ -18,7 +18,7 @@ def exclusive_sums(lattice: Lattice, potentials: Potentials) -> Sums:
     Memory O(S + U) a token, and that of edge_scores.
     """
     counts = _Counts(lattice, potentials)
-    by_rank = lattice_sums(lattice, counts.add)
+    by_rank = lattice_sums(lattice, counts.add, measured=not is_small(potentials))
     log_z = np.empty(len(by_rank))
     log_z[lattice.layout.order] = by_rank
     return Sums(log_z, counts.result(potentials))

@@ -56,9 +56,11 @@ NO_ARCS = Arcs(np.zeros(0, np.intp), np.zeros(1, np.intp))
 
 
 class Trellis(Protocol):
-    """What `best_paths` walks over. Columns are sequences, in the order of the layout."""
+    """What `best_paths` walks over. Columns are sequences, in the order of the layout. n_final: the
+    best path ends in one of so many first states; None = in any."""
 
     layout: Layout
+    n_final: Optional[int]
 
     def labels(self, t: int) -> Ints:
         """Of each state. RETURNS (S,)."""
@@ -79,6 +81,7 @@ class Lattice:
 
     trie: PatternTrie
     layout: Layout
+    n_final: Optional[int] = None
 
     def step(self, t: int) -> Step:
         raise NotImplementedError
@@ -136,12 +139,14 @@ def best_paths(trellis: Trellis, blocks: Sequence[Tuple[int, int]]) -> Tuple[Lab
     for block, entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = _forward(trellis, block, entry)
         for t in range(block[1] - 1, block[0] - 1, -1):
-            v = history.pop()
+            v = history[t - block[0]]
             n_on = len(states)
-            scores[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
-            ended = v[:, n_on:].argmax(axis=0)
-            before = trellis.back(t + 1, states, later, v) if n_on else states
-            states = np.concatenate([before, ended])
+            if n_on:
+                states = trellis.back(t + 1, states, later, v)
+            if n_on < v.shape[1]:  # sequences whose last token is t
+                ended = v[: trellis.n_final, n_on:].argmax(axis=0)
+                scores[n_on : v.shape[1]] = v[ended, np.arange(n_on, v.shape[1])]
+                states = np.concatenate([states, ended])
             labels[layout.step(t)] = trellis.labels(t)[states]
             later = v
     return labels, scores

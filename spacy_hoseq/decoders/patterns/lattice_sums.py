@@ -57,15 +57,16 @@ class Prefixes(NamedTuple):
     magnitude: List[Floats]
 
 
-def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
+def lattice_sums(lattice: Lattice, visit: Visit, *, measured: bool = True) -> Floats:
     """log Z of each column, -inf where there is no path. visit(t, states, arcs): is called with
     p(state) (S, n) and p(arc) (E, n) of each token, from the last on.
 
-    RETURNS (n,). RAISES ValueError [HS097]: scores so large that float64 does not tell labellings
+    measured (bool): look out for scores that are too large; not needed where `is_small` says that
+    none can be. RETURNS (n,). RAISES ValueError [HS097]: scores so large that float64 does not tell labellings
     apart. Time O(E) a token, memory O(S) a token.
     """
     # long: one recursion from the last token to the first; each line needs what those above it made
-    prefixes = prefix_sums(lattice)
+    prefixes = prefix_sums(lattice, measured=measured)
     log_z: Floats = prefixes.log_scale.copy()
     beta = np.zeros((0, 0))
     magnitude = np.zeros(0)
@@ -76,8 +77,10 @@ def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
         with np.errstate(divide="ignore"):
             log_z[n_on : alpha.shape[1]] += np.log(np.exp(alpha[:, n_on:].real).sum(axis=0))
         magnitude = with_ended(magnitude[None], (1, alpha.shape[1]))[0]
-        _check_known((alpha + beta).real, EPSILON * (magnitude + prefixes.magnitude[t]))
-        states = _softmax(alpha + beta)
+        both = alpha + beta
+        if measured:
+            _check_known(both.real, EPSILON * (magnitude + prefixes.magnitude[t]))
+        states = _softmax(both)
         if t == 0:
             visit(0, states, np.zeros((0, 0)))
             break
@@ -89,7 +92,8 @@ def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
         message = scores + (gain + beta)[step.arcs.target]
         arcs = _softmax(before[step.arcs.source] + message)
         visit(t, states, arcs)
-        magnitude = magnitude + _magnitude(gain) + _magnitude(scores) + _magnitude(beta)
+        if measured:
+            magnitude = magnitude + _magnitude(gain) + _magnitude(scores) + _magnitude(beta)
         sources = step.arcs.out_of
         sums = np.full(before.shape, -np.inf, message.dtype)
         sums[sources.keys] = _log_sums(message[sources.order], sources.starts, sources.which)
@@ -97,22 +101,23 @@ def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
     return log_z
 
 
-def prefix_sums(lattice: Lattice) -> Prefixes:
-    """The way forward."""
+def prefix_sums(lattice: Lattice, *, measured: bool = False) -> Prefixes:
+    """The way forward. measured (bool): keep `magnitude`, else it is 0."""
     sizes = lattice.layout.size_at_t.tolist()
     prefixes = Prefixes([], np.zeros(len(lattice.layout.lengths)), [])
     for t, n in enumerate(sizes):
         step = lattice.step(t)
         current, scale = _relative(step.gain)
-        magnitude = _magnitude(current)
+        magnitude = _magnitude(current) if measured else np.zeros(n)
         if t > 0:
             before = prefixes.alpha[-1][:, :n]
             scores, scale_of_arcs = _relative(step.scores)
             terms = before[step.arcs.source] + scores
             current = current + _log_sums(terms, step.arcs.first[:-1], step.arcs.target)
             scale = scale + scale_of_arcs
-            magnitude = magnitude + _magnitude(scores) + _magnitude(before)
-            magnitude = magnitude + prefixes.magnitude[-1][:n]
+            if measured:
+                magnitude = magnitude + _magnitude(scores) + _magnitude(before)
+                magnitude = magnitude + prefixes.magnitude[-1][:n]
         current, top = _relative(current)
         prefixes.log_scale[:n] += scale + top
         prefixes.alpha.append(current)

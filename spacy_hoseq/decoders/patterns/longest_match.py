@@ -39,7 +39,7 @@ class LongestMatch(Lattice):
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._psi = weights.psi[:, None]  # (U, 1)
         self._fired = expand_fired(potentials.fired, self.trie, layout)
-        self._matches = weights.prepared(MatchArcs)
+        self._weights = weights
         self._edge_scores = None
         if potentials.edge_scores is not None:
             packed = packed_edge_scores(potentials.edge_scores, layout)
@@ -58,7 +58,7 @@ class LongestMatch(Lattice):
         if t == 0:
             gain[self.trie.n_labels :] = -np.inf  # one label cannot end with two
             return Step(self.trie.label, gain, NO_ARCS, np.zeros((0, 1)))
-        matches = self._matches
+        matches = self._weights.prepared(MatchArcs)
         scores = matches.scores[:, None]
         if self._edge_scores is not None:
             scores = scores + self._edge_scores[self.layout.step(t)].T[matches.pairs]  # (E, n)

@@ -19,7 +19,7 @@ With a negative weight own_t(u) could exceed the true score; such weights are re
 Checked against enumeration in tests/decoders/patterns/test_nonnegative.py.
 """
 
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class _Messages:
         weights = potentials.weights
         self.layout = layout
         self._n_labels = weights.n_labels
+        self.n_final: Optional[int] = weights.n_labels
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._trans = weights.precise_trans
         self._arrivals = Arrivals(self._trans, tuning)
@@ -110,7 +111,7 @@ class _Messages:
             v[rows.row[nodes], columns] += weights
         # the second line of the recurrence: a call of `reduceat` pays for every group and column,
         # so it is used for the few large groups, the single labels; other links go in rounds
-        for longer, suffixes in rows.rounds:
+        for longer, suffixes in rows.rounds[min(t + 1, len(rows.rounds) - 1)]:
             v[suffixes] = np.maximum(v.take(suffixes, 0), v.take(longer, 0))
         if len(rows.starts):
             longest = np.maximum.reduceat(deep, rows.starts, axis=0)
@@ -160,8 +161,8 @@ class _Rows:
     """Nodes as rows of the trie's preorder: what the walk needs of the trie alone. row (U,): of
     each node. label, parent, first, end (U,): of each row; parent -1 of single labels. ending (n,):
     single labels that longer nodes end with; starts (n,): where these begin behind the single
-    labels. rounds: failure links between rows of two or more labels, in an order to carry values
-    down them: a row receives before it passes on, and never twice in one round."""
+    labels. rounds: for each depth d, failure links between rows of two to d labels, in an order to
+    carry values down them: a row receives before it passes on, and never twice in one round."""
 
     def __init__(self, trie: PatternTrie) -> None:
         n_labels = trie.n_labels
@@ -184,7 +185,10 @@ class _Rows:
                 if at == len(by_round):
                     by_round.append([])
                 by_round[at].append(longer)
-        self.rounds = [(self.row[nodes], self.row[trie.fail[nodes]]) for nodes in by_round]
+        self.rounds: List[List[Tuple[Ints, Ints]]] = []
+        for depth in range(trie.max_length + 1):
+            links = [[u for u in nodes if trie.depth[u] <= depth] for nodes in by_round]
+            self.rounds.append([(self.row[u], self.row[trie.fail[u]]) for u in links if u])
 
 
 def _bonus(weights: Weights) -> Floats:

@@ -90,10 +90,14 @@ def first_best(values: AnyFloats, first: Ints) -> Ints:
     return best
 
 
+MOST_NODES = 4_000
+
+
 def dense_cost(weights: Weights, tuning: Tuning) -> int:
     """Time of a token in a decoder of all labels, in steps of `Tuning`."""
     if weights.has_patterns:
-        return weights.n_labels**2 + tuning.node_cost * len(weights.node_weights)
+        # of a large trie few nodes are cells of the sparse decoder, but each takes more
+        return weights.n_labels**2 + tuning.node_cost * min(len(weights.node_weights), MOST_NODES)
     return weights.n_labels**2 + tuning.step_cost
 
 

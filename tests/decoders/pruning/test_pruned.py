@@ -286,7 +286,7 @@ def test_what_few_candidates_are(case, seed):
     chain = pruning.is_few(counts, lengths, Weights(case.trans), tuning)
     first = pruning.is_few(counts, lengths, weights, tuning)
     second = pruning.is_few(counts, lengths, weights, tuning, tuning.sparse_cost)
-    nodes = 8 * len(weights.trie)
+    nodes = 8 * min(4000, len(weights.trie))
     settings = (chain, 4000, 32), (first, nodes, 32), (second, nodes, 64)
     for got, rest, cost in settings:
         parts = np.split(counts, case.starts[1:])
