@@ -30,7 +30,7 @@ def is_small(potentials: Potentials) -> bool:
     weights = potentials.weights
     fired = potentials.fired
     configurations = potentials.configurations
-    reach = largest(potentials.scores) + largest(weights.psi) + finite_range(weights.trans)
+    reach = largest(potentials.scores.real) + largest(weights.psi) + finite_range(weights.trans)
     reach += 0.0 if fired is None else np.abs(fired.weights).sum()
     reach += 0.0 if configurations is None else np.abs(configurations.weights).sum()
     reach += 0.0 if potentials.edge_scores is None else largest(potentials.edge_scores)
