@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
@@ -17,52 +18,52 @@ from .attributes import (
     values_of_docs,
 )
 from .index import Index
-from .keys import AFTER, BEFORE, TemplateKeys
-from .lexicon import MAX_WORD_TYPES, TYPE_AFTER, TYPE_BEFORE, WordAttributes
+from .keys import AFTER, BEFORE, KeyFolds
+from .lexicon import MAX_WORD_TYPES, TYPE_AFTER, TYPE_BEFORE, ValuesOf, WordAttributes
 from .sequences import vocab_of, words_and_lengths
 from .templates import Template
-
-NOTHING = np.zeros((0, 0), np.uint64)
 
 
 class Columns(NamedTuple):
     """Attribute values of a batch. lengths (S,): of its sequences. positions (N,): where each token
-    lies among places that lay sentences apart.
+    lies among P places that lay sentences apart.
 
-    types (P,): the word type at each place, those before and after sentences among them. numbering:
-    another object as soon as a type stands for another word. table (A', W): values of lexical
-    attributes for each type. rows (A,): where each of the extractor's is in the table. padded (B,
-    P): values at each place, of attributes that templates about several words read, and of those
-    that are not lexical.
+    types (P,): the word type at each place, those before and after sentences among them. words: the
+    table of word types. of_docs (D, P): values at each place, of attributes that are not lexical.
     """
 
-    n_tokens: int
     lengths: Lengths
     positions: Ints
     types: Rows
-    numbering: object
-    table: Keys
-    rows: Ints
-    padded: Keys
+    words: ValuesOf
+    of_docs: Keys
 
-    def values(self, attributes: Ints, types: Rows) -> Keys:
-        """Of word types, in one call that reads these cells alone. attributes (a, 1): numbers of
-        the extractor's. types (n,) or (a, n). RETURNS (a, n) uint64."""
-        starts = self.rows.take(attributes) * self.table.shape[1]
-        values: Keys = self.table.reshape(-1).take(starts + types)
+    @property
+    def n_tokens(self) -> int:
+        return len(self.positions)
+
+    @property
+    def numbering(self) -> object:
+        """Another object as soon as a type stands for another word."""
+        return self.words.numbering
+
+    def of_types(self, attributes: Ints, types: Rows) -> Keys:
+        """Values of word types, in one call that reads these cells alone. attributes (A, 1): numbers
+        of the extractor's. types (n,) or (A, n). RETURNS (A, n) uint64."""
+        starts = self.words.rows.take(attributes) * self.words.table.shape[1]
+        values: Keys = self.words.table.reshape(-1).take(starts + types)
         return values
 
 
 class Maker(NamedTuple):
-    """What makes keys of some templates, and where it finds the values of their parts. columns,
-    padded, offsets (P, 1): of each part, its number among lexical attributes and in
-    `Columns.padded`, -1 = not there. others: parts not in the last."""
+    """What makes keys of some templates, and where it finds the values of their parts: of words, then
+    of the Doc. words, docs (P, 1): number of the attribute of each part. offsets, doc_offsets (P, 1)."""
 
-    keys: TemplateKeys
-    columns: Ints
-    padded: Ints
+    keys: KeyFolds
+    words: Ints
     offsets: Ints
-    others: List[int]
+    docs: Ints
+    doc_offsets: Ints
 
 
 class FeatureExtractor:
@@ -72,35 +73,32 @@ class FeatureExtractor:
     most_types (int): word types that are remembered.
     contextual (List[str]): attributes that are read from the Doc, not from the word.
     reach (int): how many words away templates look, at most.
+    of_one_word: place of a word -> templates about it alone. of_more: all other templates.
     RAISES ValueError [HS013]: a template names an unknown attribute.
     """
 
     def __init__(self, templates: Sequence[Template], most_types: int = MAX_WORD_TYPES) -> None:
         self.templates = list(templates)
-        names = dict.fromkeys(
-            p.attribute for t in templates for p in t.parts if p.attribute != "bias"
-        )
-        for name in names:
+        parts = [p for t in templates for p in t.parts if p.attribute != "bias"]
+        attributes = {part.attribute: lexical_attribute(part.attribute) for part in parts}
+        for name in attributes:
             check_attribute(name)
-        lexical = {name: lexical_attribute(name) for name in names}
-        self._lexical = [name for name, attribute in lexical.items() if attribute is not None]
-        self.contextual = [name for name, attribute in lexical.items() if attribute is None]
-        self.reach = max((abs(p.offset) for t in templates for p in t.parts), default=0)
-        self._words = WordAttributes([a for a in lexical.values() if a is not None], most_types)
-        self.of_one_word: Dict[int, List[int]] = {}  # place of the word -> templates about it alone
-        self.of_more: List[int] = []  # all other templates
+        self._lexical = [name for name, known in attributes.items() if known is not None]
+        self.contextual = [name for name, known in attributes.items() if known is None]
+        self._words = WordAttributes([a for a in attributes.values() if a is not None], most_types)
+        no_types = np.zeros(0, np.int32)
+        no_values = np.zeros((len(self._lexical), 0), np.uint64)
+        self._no_words = ValuesOf(no_types, no_values, np.arange(len(self._lexical)), object())
+        self.reach = max((abs(part.offset) for part in parts), default=0)
+        self.of_one_word: Dict[int, List[int]] = {}
+        self.of_more: List[int] = []
         for k, template in enumerate(self.templates):
             offsets = {part.offset for part in template.parts}
-            is_lexical = not any(part.attribute in self.contextual for part in template.parts)
-            if is_lexical and len(offsets) == 1:
+            reads_docs = any(part.attribute in self.contextual for part in template.parts)
+            if len(offsets) == 1 and not reads_docs:
                 self.of_one_word.setdefault(offsets.pop(), []).append(k)
             else:
                 self.of_more.append(k)
-        read = {part.attribute for k in self.of_more for part in self.templates[k].parts}
-        paired = [name for name in self._lexical if name in read]
-        self._column = {name: column for column, name in enumerate(self._lexical)}
-        self._paired = np.array([[self._column[name]] for name in paired], np.intp).reshape(-1, 1)
-        self._padded = {name: row for row, name in enumerate([*paired, *self.contextual])}
         self._makers: Dict[Tuple[int, ...], Maker] = {}
 
     @property
@@ -119,30 +117,21 @@ class FeatureExtractor:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
         it does not fire."""
         columns = self.columns(docs)
-        return self.keys_between(columns, 0, columns.n_tokens)
+        return self.keys_at(columns, columns.positions)
 
     def columns(self, docs: Sequence[Doc]) -> Columns:
         """Attribute values of all tokens, from which keys are made block by block."""
         orths, lengths = words_and_lengths(docs)
+        words = self._words.of(vocab_of(docs), orths) if len(orths) else self._no_words
         positions = positions_of(lengths, self.reach)
-        if not len(orths):
-            no_types = np.zeros(0, np.int32)
-            rows = np.zeros(len(self._lexical), np.intp)
-            return Columns(0, lengths, positions, no_types, object(), NOTHING, rows, NOTHING)
-        words = self._words.of(vocab_of(docs), orths)
-        types = laid_apart(words.types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
-        columns = Columns(
-            len(orths), lengths, positions, types, words.numbering, words.table, words.rows, NOTHING
-        )
-        padded = columns.values(self._paired, types)
-        if self.contextual:
+        layout = positions, lengths, self.reach
+        types = laid_apart(words.types, *layout, (TYPE_BEFORE, TYPE_AFTER))
+        of_docs = np.zeros((len(self.contextual), len(types)), np.uint64)
+        if len(orths) and self.contextual:
             values = values_of_docs(docs, self.contextual)
-            others = [
-                laid_apart(values[name], positions, lengths, self.reach, (BEFORE, AFTER))
-                for name in self.contextual
-            ]
-            padded = np.concatenate([padded, others])
-        return columns._replace(padded=padded)
+            for row, name in zip(of_docs, self.contextual, strict=True):
+                row[:] = laid_apart(values[name], *layout, (BEFORE, AFTER))
+        return Columns(lengths, positions, types, words, of_docs)
 
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
@@ -155,34 +144,38 @@ class FeatureExtractor:
         self, columns: Columns, places: Ints, templates: Optional[List[int]] = None
     ) -> Keys:
         """The same at some of `Columns.positions`."""
-        if not len(places):
-            return np.zeros((len(self.templates if templates is None else templates), 0), np.uint64)
         maker = self._maker(range(len(self.templates)) if templates is None else templates)
-        at = places + maker.offsets  # (P, n)
-        flat = columns.padded.reshape(-1) if self._padded else np.zeros(1, np.uint64)
-        values = flat.take(maker.padded * len(columns.types) + at, mode="clip")
-        for part in maker.others:
-            values[part] = columns.values(maker.columns[part], columns.types.take(at[part]))
+        if not len(places):
+            return np.zeros((len(maker.keys), 0), np.uint64)
+        values = columns.of_types(maker.words, columns.types.take(places + maker.offsets))
+        if len(maker.docs):
+            cells = maker.docs * len(columns.types) + places + maker.doc_offsets
+            values = np.concatenate([values, columns.of_docs.reshape(-1).take(cells)])
         return maker.keys.keys(values)
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n)
         uint64."""
         maker = self._maker(templates)
-        return maker.keys.keys(columns.values(maker.columns, types))
+        return maker.keys.keys(columns.of_types(maker.words, types))
 
     def _maker(self, templates: Sequence[int]) -> Maker:
         chosen = tuple(templates)
         if chosen not in self._makers:
-            keys = TemplateKeys([self.templates[k] for k in chosen])
-            names = [part.attribute for part in keys.parts]
-            places = [
-                [column.get(name, -1) for name in names] for column in (self._column, self._padded)
-            ]
-            offsets = [part.offset for part in keys.parts]
-            columns, padded, at = np.array([*places, offsets], np.intp)[:, :, None]
-            others = [part for part, row in enumerate(places[1]) if row < 0]
-            self._makers[chosen] = Maker(keys, columns, padded, at, others)
+            asked = [self.templates[k] for k in chosen]
+            parts = dict.fromkeys(p for t in asked for p in t.parts if p.attribute != "bias")
+            of_words = [part for part in parts if part.attribute in self._lexical]
+            of_docs = [part for part in parts if part.attribute in self.contextual]
+            row_of = {part: row for row, part in enumerate([*of_words, *of_docs])}
+            keys = KeyFolds(
+                [get_string_id(str(template)) for template in asked],
+                [[row_of.get(part, len(row_of)) for part in template.parts] for template in asked],
+            )
+            words = [self._lexical.index(part.attribute) for part in of_words]
+            docs = [self.contextual.index(part.attribute) for part in of_docs]
+            offsets = [[part.offset for part in some] for some in (of_words, of_docs)]
+            places = (words, offsets[0], docs, offsets[1])
+            self._makers[chosen] = Maker(keys, *(np.array([p], np.intp).T for p in places))
         return self._makers[chosen]
 
     def contextual_values(self, doc: Doc) -> List[Keys]:

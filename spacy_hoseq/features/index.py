@@ -320,4 +320,7 @@ class GrowingTable:
         return rows
 
     def __reduce__(self) -> Any:
-        return partial(GrowingTable, hashed=self._hashed, merged_zeros=self._merged_zeros), ((), self.first)
+        return partial(GrowingTable, hashed=self._hashed, merged_zeros=self._merged_zeros), (
+            (),
+            self.first,
+        )

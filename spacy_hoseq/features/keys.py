@@ -18,7 +18,7 @@ from spacy.strings import get_string_id
 
 from ..arrays import Keys, distinct
 from ..errors import Errors
-from .templates import Part, Template
+from .templates import Template
 
 ABSENT = np.uint64(0)
 # values beyond the sentence's ends
@@ -88,29 +88,30 @@ class KeyFolds:
     cache.
 
     seeds: of each key. parts: of each, the rows of values that are folded in, in this order; at
-    least one.
+    least one. A row beyond the values is 1 everywhere, as "bias" is.
     """
-
-    has_bias = False  # a row of ones after the others
 
     def __init__(self, seeds: Sequence[int], parts: Sequence[Sequence[int]]) -> None:
         order = sorted(range(len(parts)), key=lambda k: -len(parts[k]))  # those of most parts first
         self._order = np.array(order, np.intp)
         self._seeds = np.array([seeds[k] for k in order], np.uint64)[:, None]
-        n_parts = max(map(len, parts), default=0)
+        self._n_rows = max((row for rows in parts for row in rows), default=-1) + 1
         # the first part of all keys, the second of those that have two, and so on
         self._parts = [
             np.array([parts[k][i] for k in order if len(parts[k]) > i], np.intp)
-            for i in range(n_parts)
+            for i in range(max(map(len, parts), default=0))
         ]
+
+    def __len__(self) -> int:
+        return len(self._order)
 
     def keys(self, rows: Keys) -> Keys:
         """rows (R, n). RETURNS (K, n) uint64, 0 where a part has no value."""
         n = rows.shape[1]
-        if self.has_bias:
+        if len(rows) < self._n_rows:
             rows = np.concatenate([rows, np.ones((1, n), np.uint64)])
         has_value = None if rows.all() else rows != ABSENT
-        keys = np.empty((len(self._order), n), np.uint64)
+        keys = np.empty((len(self), n), np.uint64)
         together = max(1, CELLS // max(1, n))
         for start in range(0, len(keys), together):
             some = slice(start, start + together)
@@ -123,23 +124,6 @@ class KeyFolds:
                     state[: len(parts)] *= has_value.take(parts, axis=0)  # 0 is ABSENT
             keys[self._order[some]] = state
         return keys
-
-
-class TemplateKeys(KeyFolds):
-    """Keys of several templates about words.
-
-    parts: whose values are asked for, each once; "bias" is none of them.
-    """
-
-    def __init__(self, templates: Sequence[Template]) -> None:
-        every = [part for template in templates for part in template.parts]
-        self.parts = list(dict.fromkeys(part for part in every if part.attribute != "bias"))
-        self.has_bias = any(part.attribute == "bias" for part in every)
-        place: Dict[Part, int] = {part: i for i, part in enumerate(self.parts)}
-        super().__init__(
-            [get_string_id(str(template)) for template in templates],
-            [[place.get(part, len(place)) for part in template.parts] for template in templates],
-        )
 
 
 LABEL = "label"

@@ -48,6 +48,7 @@ class WordRules:
     """
 
     def __init__(self, tokens: List[List[Description]]) -> None:
+        self._rules = tokens
         self._longest = max(map(len, tokens), default=0)
         n_bits = BITS * -(-len(tokens) // BITS)
         shorter = np.zeros((self._longest, n_bits), bool)  # rules of at most j words
@@ -88,6 +89,9 @@ class WordRules:
 
     def forget_words(self) -> None:
         self._words.forget_words()
+
+    def __reduce__(self) -> Any:
+        return WordRules, (self._rules,)
 
     def _classes(self, words: Sequence[Any]) -> List[int]:
         vocab: Vocab = words[0].vocab

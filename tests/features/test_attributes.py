@@ -120,7 +120,7 @@ def test_columns_hold_the_values_of_the_tokens(lang):
     docs = docs_of(lang)
     columns = FeatureExtractor(parse_templates([f"{name}[-1..0]" for name in fields])).columns(docs)
     assert columns.n_tokens == len(docs[0]) + 1
-    of_tokens = columns.table[columns.rows[:, None], columns.types[columns.positions]]
+    of_tokens = columns.of_types(np.arange(len(columns.words.rows))[:, None], columns.types[columns.positions])
     for name, values in zip(fields, of_tokens, strict=True):
         assert values.tolist() == [int(getattr(token, name)) for doc in docs for token in doc], name
 
@@ -133,7 +133,7 @@ def test_columns_hold_computed_values(lang):
     texts = [token.text for doc in docs for token in doc]
     types = columns.types[columns.positions]
     names = ("length", "suffix2", "has_digit")
-    found = dict(zip(names, columns.table[columns.rows[:, None], types].tolist(), strict=True))
+    found = dict(zip(names, columns.of_types(np.arange(len(columns.words.rows))[:, None], types).tolist(), strict=True))
     assert found["length"] == [len(text) for text in texts]
     assert found["suffix2"] == [hash_string(text[-2:]) if len(text) > 1 else 0 for text in texts]
     assert found["has_digit"] == [int(any(c.isdigit() for c in text)) for text in texts]

@@ -176,7 +176,7 @@ def test_a_copied_extractor_reads_the_same_values(vocab):
     docs = [Doc(vocab, words=["Some", "words"])]
     extractor = FeatureExtractor(parse_templates(["suffix2[0]", "length[0]"]))
     copied = pickle.loads(pickle.dumps(extractor))
-    rows = [each.columns(docs).rows.tolist() for each in (extractor, copied)]
+    rows = [each.columns(docs).words.rows.tolist() for each in (extractor, copied)]
     assert rows[0] == rows[1]
     assert np.array_equal(extractor.keys(docs), copied.keys(docs))
 

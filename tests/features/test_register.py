@@ -81,7 +81,7 @@ def test_values_of_all_types(values, numbers):
     register_attribute("test_value")(dict(zip(words, values, strict=True)).get)
     extractor = FeatureExtractor(parse_templates(["test_value[0]"]))
     columns = extractor.columns([Doc(VOCAB, words=words)])
-    assert columns.table[columns.rows[0], columns.types[columns.positions]].tolist() == numbers
+    assert columns.of_types(np.zeros((1, 1), np.intp), columns.types[columns.positions])[0].tolist() == numbers
 
 
 def test_values_of_a_wrong_type():
