@@ -147,7 +147,9 @@ def calibration_errors(nlp: Language, gold: Sequence[Doc]) -> Dict[str, float]:
     held_out = gold[1::2]
     examples = [Example(doc, reference) for doc, reference in zip(copies(held_out), held_out, strict=True)]
     layers = evaluated(nlp, examples)
-    return {layer.component: layer.calibration.ece for layer in layers if layer.attribute in ("tag", "pos")}
+    return {
+        layer["component"]: layer["calibration"]["ece"] for layer in layers if layer["attribute"] in ("tag", "pos")
+    }
 
 
 def speed(nlp: Language, raw: Sequence[Text], gold: Sequence[Doc], *, unspaced: bool) -> Tuple[float, float]:

@@ -5,7 +5,7 @@ Features are hashes in a model. Those that are to be shown get names from a corp
 them fires, template and text say what it is. Such a table of names can be kept beside the model.
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -25,50 +25,20 @@ NAMES = "hoseq_names.json"  # beside the model
 Table = Dict[str, Dict[str, str]]  # component -> key of a feature, in hexadecimals -> name
 
 
-class Strong(NamedTuple):
-    """A feature and its weight for a label. key: in hexadecimals. name: "" where the corpus does
-    not have it."""
-
-    key: str
-    name: str
-    weight: float
-
-
-class Pattern(NamedTuple):
-    """labels: of a label pattern. rule: number of the rule that it needs, -1 = none. example: words
-    of the corpus that were labelled so, "" = there are none."""
-
-    labels: List[str]
-    rule: int
-    weight: float
-    example: str
-
-
-class Component(NamedTuple):
-    """name, kind. labels: by id. sizes: bytes of each part of the model. n_features, n_weights:
-    what there is.
-    counts: of each label in the corpus, as predicted. strongest: of each label, features of largest
-    weight, then of smallest. transitions: weights of pairs (L, L), the earlier label first; None =
-    there are none. patterns: of largest weight."""
-
-    name: str
-    kind: str
-    labels: List[str]
-    n_features: int
-    n_weights: int
-    sizes: Dict[str, int]
-    counts: Dict[str, int]
-    strongest: Dict[str, List[Strong]]
-    transitions: Optional[List[List[float]]]
-    patterns: List[Pattern]
-
-
 def inspected(
     nlp: Language, docs: Sequence[Doc] = (), *, top: int = 5, names: Optional[Table] = None
-) -> List[Component]:
-    """Every component of this package. docs: of a corpus, annotated by the pipeline. top (int):
-    features of each label with the largest weights, as many with the smallest, and label patterns.
-    names: known before."""
+) -> List[Dict[str, Any]]:
+    """Every component of this package, as data. docs: of a corpus, annotated by the pipeline. top
+    (int): features of each label with the largest weights, as many with the smallest, and label
+    patterns. names: known before. RETURNS of each component
+
+    name, kind; labels: by id; n_features, n_weights; sizes: bytes of each part of the model;
+    counts: of each label in the corpus, as predicted; strongest: of each label, features ("key" in
+    hexadecimals, "name", "" where the corpus does not have it, "weight") of largest weight, then of
+    smallest; transitions: weights of pairs (L, L), the earlier label first, None = there are none;
+    patterns: of largest weight ("labels", "rule": number of the rule that it needs, -1 = none,
+    "weight", "example": words of the corpus that were labelled so).
+    """
     return [
         _component(pipe, docs, top, (names or {}).get(name, {}))
         for name, pipe in nlp.pipeline
@@ -76,99 +46,86 @@ def inspected(
     ]
 
 
-def names_in(components: Sequence[Component]) -> Table:
+def names_in(components: Sequence[Dict[str, Any]]) -> Table:
     """The names that are known, to be kept."""
-    return {
-        one.name: {
-            strong.key: strong.name
-            for rows in one.strongest.values()
-            for strong in rows
-            if strong.name
-        }
-        for one in components
-    }
+    named: Table = {}
+    for one in components:
+        rows = [row for rows in one["strongest"].values() for row in rows]
+        named[one["name"]] = {row["key"]: row["name"] for row in rows if row["name"]}
+    return named
 
 
 def _component(
     pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Dict[str, str]
-) -> Component:
-    labels = pipe.tags
+) -> Dict[str, Any]:
     shims = [(layer.name, shim) for layer in pipe.model.walk() for shim in layer.shims]
     sizes: Dict[str, int] = {}
     for name, shim in shims:
         sizes[name] = sizes.get(name, 0) + len(shim.to_bytes())
     of_features = [shim for _, shim in shims if isinstance(shim, LayerShim)]
-    whole = [table for shim in of_features for table in shim.feature_weights()]
-    n_features = sum(shim.n_features() for shim in of_features)
-    n_weights = sum(int(np.count_nonzero(table.values)) for table in whole)
+    tables = [table for shim in of_features for table in shim.feature_weights()]
     readings = [reading_of(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
-    of_labels = np.zeros(len(labels), np.intp)
+    counts = np.zeros(len(pipe.tags), np.intp)
     for reading in readings:
-        of_labels += np.bincount(reading.best, minlength=len(labels))
+        counts += np.bincount(reading.best, minlength=len(counts))
     has_sums = knows_sums(pipe)
     trans = transitions_of(pipe.model, is_train=False) if has_sums else np.zeros((0, 0))
-    return Component(
-        name=pipe.name,
-        kind=type(pipe).__name__,
-        labels=labels,
-        n_features=n_features,
-        n_weights=n_weights,
-        sizes=sizes,
-        counts=dict(zip(labels, of_labels.tolist(), strict=True)),
-        strongest=_strongest(pipe, readings, top, names),
-        transitions=[[round(float(x), 4) for x in row] for row in trans] if trans.any() else None,
-        patterns=_patterns(pipe, readings, 4 * top) if has_sums else [],
-    )
+    return {
+        "name": pipe.name,
+        "kind": type(pipe).__name__,
+        "labels": pipe.tags,
+        "n_features": sum(shim.n_features() for shim in of_features),
+        "n_weights": sum(int(np.count_nonzero(table.values)) for table in tables),
+        "sizes": sizes,
+        "counts": dict(zip(pipe.tags, counts.tolist(), strict=True)),
+        "strongest": _strongest(pipe, readings, top, names),
+        "transitions": np.round(trans, 4).tolist() if trans.any() else None,
+        "patterns": _patterns(pipe, readings, 4 * top) if has_sums else [],
+    }
 
 
 def _strongest(
     pipe: SequenceComponent, readings: Sequence[ReadTexts], top: int, names: Dict[str, str]
-) -> Dict[str, List[Strong]]:
+) -> Dict[str, List[Dict[str, Any]]]:
     found: Dict[str, List[Tuple[float, int]]] = {label: [] for label in pipe.tags}
     scorer = scorer_of(pipe.model)
-    tables = [
-        table for layer in own_layers(pipe.model) for table in scorer_of(layer).keyed_weights()
-    ]
-    for keys, table in tables:
-        for y, label in enumerate(pipe.tags):
-            weights = table[:, scorer.columns_of(y)].sum(axis=1, dtype=np.float64)
-            ends = np.unique(
-                np.concatenate([np.argsort(-weights)[:top], np.argsort(weights)[:top]])
-            )
-            found[label] += [(float(weights[i]), int(keys[i])) for i in ends if weights[i]]
-    wanted = np.array(sorted({key for rows in found.values() for _, key in rows}), np.uint64)
-    named: Dict[int, str] = {}
-    for reading in readings:
-        named = {**scorer.names(reading.docs, wanted), **named}
+    for layer in own_layers(pipe.model):
+        for keys, table in scorer_of(layer).keyed_weights():
+            for y, rows in enumerate(found.values()):
+                weights = table[:, scorer.columns_of(y)].sum(axis=1, dtype=np.float64)
+                order = np.argsort(-weights)
+                ends = np.unique([*order[:top], *order[::-1][:top]]).astype(np.intp)
+                rows += [(float(weights[i]), int(keys[i])) for i in ends if weights[i]]
     strongest = {}
     for label, rows in found.items():
         rows.sort(key=lambda row: -row[0])
-        ends_of = rows if len(rows) <= 2 * top else [*rows[:top], *rows[-top:]]
-        keyed = [(f"{key:016x}", named.get(key, ""), weight) for weight, key in ends_of]
-        strongest[label] = [
-            Strong(key, name or names.get(key, ""), weight) for key, name, weight in keyed
-        ]
-    return strongest
+        strongest[label] = rows if len(rows) <= 2 * top else [*rows[:top], *rows[-top:]]
+    keys = np.array(sorted({key for rows in strongest.values() for _, key in rows}), np.uint64)
+    named: Dict[int, str] = {int(key, 16): name for key, name in names.items()}
+    for reading in reversed(readings):
+        named |= scorer.names(reading.docs, keys)
+    return {
+        label: [{"key": f"{key:016x}", "name": named.get(key, ""), "weight": x} for x, key in rows]
+        for label, rows in strongest.items()
+    }
 
 
-def _patterns(pipe: SequenceComponent, readings: Sequence[object], top: int) -> List[Pattern]:
+def _patterns(pipe: SequenceComponent, readings: Sequence[Any], top: int) -> List[Dict[str, Any]]:
     shim = weights_of(pipe.model)
     if "patterns" not in shim.extra:
         return []
     features = PatternFeatures.from_arrays(shim.extra["patterns"])
     weights = shim.values("patterns", is_train=False)[features.weight_of]
-    order = np.argsort(-np.abs(weights), kind="stable")[:top]
-    strings = {tuple(features.patterns[i]) for i in order.tolist()}
-    examples = _examples(readings, strings)
-    names = pipe.tags
+    order = np.argsort(-np.abs(weights), kind="stable")[:top].tolist()
+    examples = _examples(readings, {tuple(features.patterns[i]) for i in order})
     return [
-        Pattern(
-            [names[y] for y in features.patterns[i]],
-            int(features.rule_of[i]) if features.rule_of[i] != EVERYWHERE else -1,
-            float(weights[i]),
-            examples.get(tuple(features.patterns[i]), ""),
-        )
-        for i in order.tolist()
+        {
+            "labels": [pipe.tags[y] for y in features.patterns[i]],
+            "rule": int(features.rule_of[i]) if features.rule_of[i] != EVERYWHERE else -1,
+            "weight": float(weights[i]),
+            "example": examples.get(tuple(features.patterns[i]), ""),
+        }
+        for i in order
         if weights[i]
     ]
 
@@ -180,11 +137,9 @@ def _examples(readings: Sequence[Any], strings: Set[Tuple[int, ...]]) -> Dict[Tu
         trie = reading.potentials.weights.trie
         places = trie.occurrences(reading.best, reading.lengths)
         nodes, first = np.unique(places.nodes, return_index=True)
-        for node, i in zip(nodes.tolist(), first.tolist(), strict=True):
+        for node, last in zip(nodes.tolist(), places.tokens[first].tolist(), strict=True):
             string = trie.string(node)
             if string in strings and string not in examples:
-                last = int(places.tokens[i])
-                examples[string] = " ".join(
-                    reading.text(w) for w in range(last - len(string) + 1, last + 1)
-                )
+                words = range(last - len(string) + 1, last + 1)
+                examples[string] = " ".join(map(reading.text, words))
     return examples

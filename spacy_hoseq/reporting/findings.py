@@ -1,7 +1,7 @@
 """Likely annotation errors as a page, as lines for annotation tools, and as spans of the corpus."""
 
 import math
-from typing import Any, Dict, Iterator, List, Sequence
+from typing import Any, Dict, Iterator, List, Sequence, Union
 
 from spacy.tokens import Doc, Span, SpanGroup
 
@@ -59,66 +59,52 @@ def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterat
     """A line of JSONL each, which Prodigy's `choice` and tools alike read: text, tokens, what is
     annotated as spans, and options: "0" as annotated, "1" and so on the alternatives. `hoseq
     correct` reads the answers."""
-    for finding in findings:
-        doc = docs[finding.doc]
-        start, end = finding.sentence
-        sentence = doc[start:end]
-        shift = sentence.start_char
-
-        def placed(
-            first: int,
-            last: int,
-            label: str,
-            doc: Doc = doc,
-            start: int = start,
-            shift: int = shift,
-        ) -> Any:
-            span = doc[first:last]
-            characters = {"start": span.start_char - shift, "end": span.end_char - shift}
-            return {
-                **characters,
-                "token_start": first - start,
-                "token_end": last - start - 1,
+    for one in findings:
+        doc = docs[one.doc]
+        sentence = doc[slice(*one.sentence)]
+        task = task_of(sentence)
+        task["spans"] = [
+            {
+                "start": task["tokens"][first - sentence.start]["start"],
+                "end": task["tokens"][end - sentence.start - 1]["end"],
+                "token_start": first - sentence.start,
+                "token_end": end - sentence.start - 1,
                 "label": label,
             }
+            for first, end, label in one.gold.spans
+        ]
+        choices = enumerate([one.gold, *one.alternatives])
+        told = [{"id": f"{i}", "text": f"{text_of(doc, x)} {x.p:.3f}"} for i, x in choices]
+        meta = {"doc": one.doc, "first": one.first, "doubt": round(one.doubt, 2)}
+        yield {**task, "options": told, "meta": meta, "finding": one._replace(why=None)._asdict()}
 
-        choices = [finding.gold, *finding.alternatives]
-        yield {
-            "text": sentence.text,
-            "tokens": [
-                {
-                    "text": t.text,
-                    "start": t.idx - shift,
-                    "end": t.idx - shift + len(t),
-                    "id": t.i - start,
-                }
-                | {"ws": bool(t.whitespace_)}
-                for t in sentence
-            ],
-            "spans": [placed(*span) for span in finding.gold.spans],
-            "options": [
-                {"id": str(i), "text": f"{text_of(doc, choice)} {choice.p:.3f}"}
-                for i, choice in enumerate(choices)
-            ],
-            "meta": {"doc": finding.doc, "first": finding.first, "doubt": round(finding.doubt, 2)},
-            "finding": {name: value for name, value in finding._asdict().items() if name != "why"},
+
+def task_of(text: Union[Doc, Span]) -> Dict[str, Any]:
+    """Text and tokens of a task for annotation tools."""
+    shift = text[0].idx if len(text) else 0
+    first = text.start if isinstance(text, Span) else 0
+    tokens = [
+        {
+            "text": t.text,
+            "start": t.idx - shift,
+            "end": t.idx - shift + len(t),
+            "id": t.i - first,
+            "ws": bool(t.whitespace_),
         }
+        for t in text
+    ]
+    return {"text": text.text, "tokens": tokens}
 
 
 def marked(docs: Sequence[Doc], findings: Sequence[Finding]) -> List[Doc]:
     """The Docs with `doc.spans["findings"]`: regions, labelled with the best alternative; scores:
     doubts in nats."""
-    of_doc: Dict[int, List[Finding]] = {}
-    for finding in findings:
-        of_doc.setdefault(finding.doc, []).append(finding)
     for i, doc in enumerate(docs):
-        some = of_doc.get(i, [])
-        labels = [
-            text_of(doc, one.alternatives[0]) if one.alternatives else NOTHING for one in some
-        ]
-        spans = [
-            Span(doc, one.first, one.end, label) for one, label in zip(some, labels, strict=True)
-        ]
-        scores = [one.doubt for one in some]
-        doc.spans[SPANS_KEY] = SpanGroup(doc, name=SPANS_KEY, spans=spans, attrs={"scores": scores})
+        some = [one for one in findings if one.doc == i]
+        best = [one.alternatives[0] if one.alternatives else None for one in some]
+        labels = [text_of(doc, one) if one else NOTHING for one in best]
+        pairs = zip(some, labels, strict=True)
+        spans = [Span(doc, one.first, one.end, label) for one, label in pairs]
+        scores = {"scores": [one.doubt for one in some]}
+        doc.spans[SPANS_KEY] = SpanGroup(doc, name=SPANS_KEY, spans=spans, attrs=scores)
     return list(docs)

@@ -4,7 +4,7 @@ import platform
 import statistics
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import spacy
@@ -16,39 +16,22 @@ from thinc.api import Config
 from ..compaction.pipeline import dev_examples
 from ..curation.folds import examples_of, trained
 from ..errors import Warnings
+from ..features.sequences import sentence_starts
 from ..readers.annotated import annotated_corpus
-from .evaluation import Layer, Share, evaluated
+from .evaluation import evaluated
 from .pages import rendered
+from .scores import Data
 from .text import Page
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the training corpus, of a learning curve
 PASSES = 3  # of which the median time is taken
 
 
-class Point(NamedTuple):
-    """Of a learning curve: texts of the training corpus, and the first score of each layer."""
-
-    docs: int
-    scores: Dict[str, Share]
-
-
-class Report(NamedTuple):
-    """model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second: by
-    `nlp.pipe`, from ready Docs to annotated ones. bytes: of the files of the pipeline, 0 if it has
-    none. curve: if it was asked for."""
-
-    title: str
-    model: str
-    data: str
-    against: Optional[str]
-    docs: int
-    sentences: int
-    tokens: int
-    tokens_per_second: float
-    bytes: int
-    versions: Dict[str, str]
-    layers: List[Layer]
-    curve: List[Point]
+class Report(Dict[str, Any]):
+    """title; model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second:
+    by `nlp.pipe`, from ready Docs to annotated ones. bytes: of the files of the pipeline, 0 if it
+    has none. versions. layers: as of `evaluated`. curve: points of a learning curve, if it was
+    asked for: texts of the training corpus, and the first score of each layer."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -72,36 +55,32 @@ def report(
     tell(f"Evaluating on {len(examples):,} texts")
     other = None
     if against is not None:
-        other = list(against[1].pipe(eg.predicted.copy() for eg in _read_by(against[1], examples)))
+        vocab = against[1].vocab
+        docs = [Doc(vocab).from_bytes(eg.predicted.to_bytes()) for eg in examples]
+        other = list(against[1].pipe(docs))
     known = None if train is None else {token.text for doc in train for token in doc}
     layers = evaluated(nlp, examples, known, other)
-    references = [eg.reference for eg in examples]
+    gold = [eg.reference for eg in examples]
     tell("Measuring the speed")
-    n_sentences = sum(
-        len(list(doc.sents)) if doc.has_annotation("SENT_START") else 1 for doc in references
-    )
+    n_tokens = sum(map(len, gold))
+    files = [path for path in nlp.path.rglob("*") if path.is_file()] if nlp.path else []
     return Report(
         title=f"{model} on {data}",
         model=model,
         data=data,
         against=None if against is None else against[0],
-        docs=len(references),
-        sentences=n_sentences,
-        tokens=sum(map(len, references)),
-        tokens_per_second=sum(map(len, references))
-        / seconds(nlp, [eg.predicted for eg in examples]),
-        bytes=sum(path.stat().st_size for path in nlp.path.rglob("*") if path.is_file())
-        if nlp.path
-        else 0,
+        docs=len(gold),
+        sentences=sum(int(sentence_starts(doc).sum()) for doc in gold),
+        tokens=n_tokens,
+        tokens_per_second=n_tokens / seconds(nlp, [eg.predicted for eg in examples]),
+        bytes=sum(path.stat().st_size for path in files),
         versions={
             "Python": platform.python_version(),
             "spaCy": spacy.__version__,
             "NumPy": np.__version__,
         },
         layers=layers,
-        curve=[]
-        if curve is None
-        else learning_curve(nlp.config, train or [], references, curve, tell),
+        curve=[] if curve is None else learning_curve(nlp.config, train or [], gold, curve, tell),
     )
 
 
@@ -123,7 +102,7 @@ def learning_curve(
     test: Sequence[Doc],
     folder: Path,
     tell: Callable[[str], object] = str,
-) -> List[Point]:
+) -> List[Data]:
     """Trainings of a config on shares of the training corpus, drawn at random, each in those after
     it."""
     order = np.random.default_rng(0).permutation(len(train)).tolist()
@@ -133,11 +112,8 @@ def learning_curve(
         tell(f"Training on {len(docs):,} of {len(train):,} texts")
         nlp = trained(config, docs, folder / f"{len(docs)}")
         layers = evaluated(nlp, examples_of(nlp, test, folder))
-        points.append(
-            Point(
-                len(docs), {layer.component: next(iter(layer.scores.values())) for layer in layers}
-            )
-        )
+        scores = {layer["component"]: next(iter(layer["scores"].values())) for layer in layers}
+        points.append({"docs": len(docs), "scores": scores})
     return points
 
 
@@ -153,13 +129,6 @@ def examples_in(nlp: Language, path: Path) -> List[Example]:
     return examples
 
 
-def _read_by(nlp: Language, examples: Sequence[Example]) -> List[Example]:
-    """The same predicted docs with the vocabulary of another pipeline."""
-    return [
-        Example(Doc(nlp.vocab).from_bytes(eg.predicted.to_bytes()), eg.reference) for eg in examples
-    ]
-
-
 def as_json(value: object) -> Any:
     """A report as plain dictionaries and lists."""
     if hasattr(value, "_asdict"):
@@ -173,14 +142,14 @@ def as_json(value: object) -> Any:
 
 def as_page(found: Report) -> str:
     """A page of HTML that needs no network."""
-    return rendered("report.html.jinja", **found._asdict(), uncalibrated=_notes(found))
+    return rendered("report.html.jinja", **found, uncalibrated=_notes(found))
 
 
 def as_markdown(found: Report) -> str:
-    return rendered("report.md.jinja", **found._asdict(), uncalibrated=_notes(found))
+    return rendered("report.md.jinja", **found, uncalibrated=_notes(found))
 
 
 def _notes(found: Report) -> Dict[str, str]:
     """What to say beside probabilities that are not calibrated, by component."""
-    names = [layer.component for layer in found.layers if not layer.calibrated]
+    names = [layer["component"] for layer in found["layers"] if not layer["calibrated"]]
     return {name: Warnings.HW009.format(name=name) for name in names}

@@ -3,7 +3,7 @@ their sentences, as pages show them.
 """
 
 from collections import Counter
-from typing import Callable, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.morphology import Morphology
@@ -15,36 +15,12 @@ from ..features.sequences import sentence_starts
 from .sentence import written
 from .significance import f_score, interval
 
-
-class Place(NamedTuple):
-    """doc (int): its number. before, words, after: of the sentence; the words are those that it is
-    about, each with the space that follows it."""
-
-    doc: int
-    first: int
-    before: List[str]
-    words: List[str]
-    after: List[str]
-    gold: str
-    guess: str
-
-
-def place_of(doc: Doc, number: int, first: int, end: int, gold: str, guess: str) -> Place:
-    """The tokens first <= i < end."""
-    starts = np.flatnonzero(sentence_starts(doc))
-    at = int(np.searchsorted(starts, first, side="right"))
-    start = int(starts[at - 1])
-    stop = int(starts[at]) if at < len(starts) else len(doc)
-    words = written(doc[start : max(stop, end)])
-    parts = words[: first - start], words[first - start : end - start], words[end - start :]
-    return Place(number, first, *parts, gold, guess)
-
-
 MOST = 20  # pairs of labels
 LARGEST = 12  # labels of a matrix
 OTHERS = "others"
 NAMES = {"ents": "no entity", "chunks": "no chunk"}  # where there is no span, by its group
 Items = List[Tuple[int, int, str]]  # of a Doc: tokens or spans, first <= i < end, with their label
+Data = Dict[str, Any]  # as report.json has it
 
 
 class Share(NamedTuple):
@@ -56,32 +32,17 @@ class Share(NamedTuple):
     n: int
 
 
-class LabelScore(NamedTuple):
-    """gold, found: how often it is annotated, and predicted."""
-
-    label: str
-    precision: float
-    recall: float
-    f: float
-    gold: int
-    found: int
-
-
-class Confusion(NamedTuple):
-    """gold is n times taken for guess."""
-
-    gold: str
-    guess: str
-    n: int
-    examples: List[Place]
-
-
-class ConfusionMatrix(NamedTuple):
-    """counts[i][j]: how often labels[i] is annotated and labels[j] predicted for the same tokens.
-    The labels with the most errors, the most frequent first; all others are one, if there are."""
-
-    labels: List[str]
-    counts: List[List[int]]
+def place_of(doc: Doc, number: int, first: int, end: int, gold: str, guess: str) -> Data:
+    """The tokens first <= i < end in their sentence, before, words, after: each word with the space
+    that follows it. number (int): of the Doc."""
+    starts = np.flatnonzero(sentence_starts(doc))
+    at = int(np.searchsorted(starts, first, side="right"))
+    start = int(starts[at - 1])
+    stop = int(starts[at]) if at < len(starts) else len(doc)
+    words = written(doc[start : max(stop, end)])
+    parts = {"before": words[: first - start], "words": words[first - start : end - start]}
+    labels = {"gold": gold, "guess": guess}
+    return {"doc": number, "first": first, **parts, "after": words[end - start :], **labels}
 
 
 def outside(place: str) -> str:
@@ -166,7 +127,7 @@ def by_knowledge(
     return shares
 
 
-def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelScore]:
+def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[Data]:
     """Of each label, the most frequent first."""
     annotated, predicted = zip(*map(_asked, gold, guess), strict=True) if gold else ((), ())
     n_gold = Counter(item[2] for items in annotated for item in items)
@@ -178,25 +139,26 @@ def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelSco
     ]
 
 
-def _score(label: str, n_right: int, n_found: int, n_gold: int) -> LabelScore:
-    f = 2 * n_right / max(1, n_gold + n_found)
-    recall = n_right / max(1, n_gold)
-    return LabelScore(label, n_right / max(1, n_found), recall, f, n_gold, n_found)
+def _score(label: str, n_right: int, n_found: int, n_gold: int) -> Data:
+    shares = {
+        "precision": n_right / max(1, n_found),
+        "recall": n_right / max(1, n_gold),
+        "f": 2 * n_right / max(1, n_gold + n_found),
+    }
+    return {"label": label, **shares, "gold": n_gold, "found": n_found}
 
 
-def feature_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelScore]:
+def feature_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[Data]:
     """Of each feature in labels of morphology, the part of speech as "POS": it is right if it has
     the same value."""
     parts = [[_features_of(items) for items in side] for side in (gold, guess)]
     values = label_scores(*parts)
-    rows = []
-    for name in dict.fromkeys(score.label.partition("=")[0] for score in values):
-        of_name = [score for score in values if score.label.partition("=")[0] == name]
-        n_gold = sum(score.gold for score in of_name)
-        n_found = sum(score.found for score in of_name)
-        n_right = round(sum(score.recall * score.gold for score in of_name))
-        rows.append(_score(name, n_right, n_found, n_gold))
-    return rows
+    totals: Dict[str, Floats] = {}
+    for row in values:
+        numbers = np.array([row["recall"] * row["gold"], row["found"], row["gold"]])
+        name = row["label"].partition("=")[0]
+        totals[name] = totals.get(name, np.zeros(3)) + numbers
+    return [_score(name, *np.round(of).astype(int).tolist()) for name, of in totals.items()]
 
 
 def _features_of(items: Items) -> Items:
@@ -210,7 +172,7 @@ def _features_of(items: Items) -> Items:
 
 def confusions_of(
     docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items], none: str
-) -> List[Confusion]:
+) -> List[Data]:
     """Items of the same tokens with another label; a span that is missing, or too much, is confused
     with none."""
     places: Dict[Tuple[str, str], List[Tuple[int, int, int]]] = {}
@@ -218,18 +180,17 @@ def confusions_of(
         if pair[0] != pair[1]:
             places.setdefault((pair[0], pair[1]), []).append((number, first, end))
     ordered = sorted(places.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-    return [
-        Confusion(
-            *pair,
-            len(where),
-            [place_of(docs[i], i, first, end, *pair) for i, first, end in where[:3]],
-        )
-        for pair, where in ordered[:MOST]
-    ]
+    rows = []
+    for pair, where in ordered[:MOST]:
+        shown = [place_of(docs[i], i, first, end, *pair) for i, first, end in where[:3]]
+        rows.append({"gold": pair[0], "guess": pair[1], "n": len(where), "examples": shown})
+    return rows
 
 
-def confusion_matrix(gold: Sequence[Items], guess: Sequence[Items], none: str) -> ConfusionMatrix:
-    """Of items of the same tokens, as `confusions_of` compares them."""
+def confusion_matrix(gold: Sequence[Items], guess: Sequence[Items], none: str) -> Data:
+    """Of items of the same tokens, as `confusions_of` compares them. counts[i][j]: how often
+    labels[i] is annotated and labels[j] predicted. The labels with the most errors, the most
+    frequent first; all others are one, if there are."""
     pairs = Counter((ours, theirs) for *_, ours, theirs in _pairs(gold, guess, none))
     errors: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
@@ -245,7 +206,7 @@ def confusion_matrix(gold: Sequence[Items], guess: Sequence[Items], none: str) -
     counts = [[0] * len(labels) for _ in labels]
     for (ours, theirs), n in pairs.items():
         counts[row.get(ours, -1)][row.get(theirs, -1)] += n
-    return ConfusionMatrix(labels, counts)
+    return {"labels": labels, "counts": counts}
 
 
 def _pairs(

@@ -259,8 +259,8 @@ def test_every_decision_is_the_sum_of_its_reasons():
     )
     assert {term.kind for term in why.terms} == {"feature", "transition"}
     (component,) = inspected(nlp, [doc])
-    rows = component.strongest["Case=Acc|Number=Sing|POS=NOUN"]
-    assert rows[0].weight > 0 > rows[-1].weight and np.any(component.transitions)
+    rows = component["strongest"]["Case=Acc|Number=Sing|POS=NOUN"]
+    assert rows[0]["weight"] > 0 > rows[-1]["weight"] and np.any(component["transitions"])
 
 
 def test_probabilities_of_features_are_those_of_enumeration():

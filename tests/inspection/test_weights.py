@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.features.keys import mix
 from spacy_hoseq.inspection.weights import NAMES, inspected, names_in
-from spacy_hoseq.reporting.inspection import as_data, inspection_page, inspection_text
+from spacy_hoseq.reporting.inspection import inspection_page, inspection_text
 
 from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..components.helpers import CORPUS, doc_of, tagger_of
@@ -35,15 +35,15 @@ def test_strongest_features_have_their_names(nlp, docs):
     (found,) = inspected(nlp, docs, top=3)
     shim = tagger_of(nlp).model.layers[0].shims[0]
     keys, table = shim.extra["keys"], shim.values("table", is_train=False)[:-1]
-    for y, label in enumerate(found.labels):
-        rows, ordered = found.strongest[label], np.sort(table[:, y].astype(float))
+    for y, label in enumerate(found["labels"]):
+        rows, ordered = found["strongest"][label], np.sort(table[:, y].astype(float))
         n = min(3, int((ordered > 0).sum()))
-        assert [row.weight for row in rows[:n]] == ordered[::-1][:n].tolist()
-        assert all(row.name for row in rows), "all of them fire in the corpus"
+        assert [row["weight"] for row in rows[:n]] == ordered[::-1][:n].tolist()
+        assert all(row["name"] for row in rows), "all of them fire in the corpus"
     from spacy.strings import get_string_id
 
-    for rows in found.strongest.values():
-        for key, name, weight in rows:
+    for rows in found["strongest"].values():
+        for key, name, weight in (row.values() for row in rows):
             template, _, value = name.partition(" = ")
             if "+" not in name and value and not value.startswith("<"):
                 state = np.array([get_string_id(template)], np.uint64)
@@ -56,29 +56,36 @@ def test_labels_transitions_patterns_and_sizes(nlp, docs):
     (found,) = inspected(nlp, docs)
     pipe = tagger_of(nlp)
     tags = [token.tag_ for doc in docs for token in doc]
-    assert found.counts == {label: tags.count(label) for label in pipe.labels}
+    assert found["counts"] == {label: tags.count(label) for label in pipe.labels}
     trans = pipe.model.shims[0].values("trans", is_train=False)
-    assert np.array(found.transitions) == pytest.approx(trans, abs=1e-4)
-    assert found.patterns and any(pattern.rule >= 0 for pattern in found.patterns)
-    weights = [abs(pattern.weight) for pattern in found.patterns]
+    assert np.array(found["transitions"]) == pytest.approx(trans, abs=1e-4)
+    assert found["patterns"] and any(pattern["rule"] >= 0 for pattern in found["patterns"])
+    weights = [abs(pattern["weight"]) for pattern in found["patterns"]]
     assert weights == sorted(weights, reverse=True)
-    for pattern in found.patterns:
-        if pattern.example:
-            n, words = len(pattern.labels), pattern.example.split()
+    for pattern in found["patterns"]:
+        if pattern["example"]:
+            n, words = len(pattern["labels"]), pattern["example"].split()
             texts = [[token.text for token in doc] for doc in docs]
             runs = [(doc, i) for doc in range(len(docs)) for i in range(len(texts[doc]) - n + 1)]
             assert any(
-                texts[d][i : i + n] == words and [t.tag_ for t in docs[d][i : i + n]] == pattern.labels for d, i in runs
+                texts[d][i : i + n] == words
+                and [t.tag_ for t in docs[d][i : i + n]] == pattern["labels"]
+                for d, i in runs
             )
-    assert sum(found.sizes.values()) == sum(len(s.to_bytes()) for node in pipe.model.walk() for s in node.shims)
-    assert found.n_features == len(pipe.model.layers[0].shims[0].extra["keys"])
+    assert sum(found["sizes"].values()) == sum(
+        len(s.to_bytes()) for node in pipe.model.walk() for s in node.shims
+    )
+    assert found["n_features"] == len(pipe.model.layers[0].shims[0].extra["keys"])
 
 
 def test_names_that_were_kept(nlp, docs):
     names = names_in(inspected(nlp, docs))
     (without,), (with_names,) = inspected(nlp), inspected(nlp, names=names)
-    assert not any(s.name for rows in without.strongest.values() for s in rows)
-    assert all(s.name for rows in with_names.strongest.values() for s in rows) and sum(without.counts.values()) == 0
+    assert not any(s["name"] for rows in without["strongest"].values() for s in rows)
+    assert (
+        all(s["name"] for rows in with_names["strongest"].values() for s in rows)
+        and sum(without["counts"].values()) == 0
+    )
 
 
 def test_other_components():
@@ -86,11 +93,11 @@ def test_other_components():
     nlp = chunker_helpers.trained("marginals", 6)
     docs = list(nlp.pipe(chunker_helpers.doc_of(nlp, text) for text in chunker_helpers.TEXTS))
     tagger, chunker = inspected(nlp, docs)
-    names = {s.name for rows in chunker.strongest.values() for s in rows}
+    names = {s["name"] for rows in chunker["strongest"].values() for s in rows}
     assert any(name.startswith("upstream[") for name in names) and "" not in names
-    assert tagger.name == "hoseq_tagger" and chunker.labels[0] == "O"
+    assert tagger["name"] == "hoseq_tagger" and chunker["labels"][0] == "O"
     (easiest,) = inspected(bidirectional_helpers.ready())
-    assert easiest.n_weights > 0 and easiest.transitions is None and easiest.patterns == []
+    assert easiest["n_weights"] > 0 and easiest["transitions"] is None and easiest["patterns"] == []
     assert inspection_text(easiest) and inspection_page([easiest], title="Easiest")
 
 
@@ -98,8 +105,8 @@ def test_text_data_and_page(nlp, docs):
     components = inspected(nlp, docs)
     text = inspection_text(components[0])
     assert "lower[0] = " in text and "transition" in text and "as in" in text
-    data = json.loads(json.dumps(as_data(components)))
-    assert data[0]["strongest"]["N"][0]["weight"] == components[0].strongest["N"][0].weight
+    data = json.loads(json.dumps(components))
+    assert data[0]["strongest"]["N"][0]["weight"] == components[0]["strongest"]["N"][0]["weight"]
     page = inspection_page(components, title="<Inside>")
     assert "<title>&lt;Inside&gt;</title>" in page and page.count("color-mix") == 36
 
@@ -119,8 +126,12 @@ def run(*arguments):
 
 def test_command(folder):
     code, output = run(folder / "model")
-    assert code == 0 and "lower[0]" not in output and "give a corpus in which they fire" in output, output
-    code, output = run(folder / "model", folder / "corpus.spacy", "--keep-names", "-o", folder / "page.html")
+    assert (
+        code == 0 and "lower[0]" not in output and "give a corpus in which they fire" in output
+    ), output
+    code, output = run(
+        folder / "model", folder / "corpus.spacy", "--keep-names", "-o", folder / "page.html"
+    )
     assert code == 0 and (folder / "page.html").exists() and (folder / "model" / NAMES).exists()
     assert " names:" in output
     code, output = run(folder / "model", "--json", "-n", 1)

@@ -116,7 +116,7 @@ def test_of_a_third_party_is_explained(nlp):
 
 def test_of_a_third_party_is_inspected(nlp):
     (component,) = inspected(nlp, list(nlp.pipe(TEXTS)), top=1)
-    names = {strong.name for rows in component.strongest.values() for strong in rows}
+    names = {row["name"] for rows in component["strongest"].values() for row in rows}
     assert names and all(name.startswith("length = ") for name in names)
 
 

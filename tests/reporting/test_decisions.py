@@ -1,13 +1,13 @@
 """The order of decisions as text, page and picture."""
 
 import re
-from html import escape
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import spacy
+from markupsafe import escape
 from spacy.tokens import Doc
 
 from spacy_hoseq.components.extensions import write_decisions

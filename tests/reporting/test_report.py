@@ -27,7 +27,11 @@ from ..chunk_corpus import QUICK, doc_of, sentences
 from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..repository import config_of
 
-WORDS = [("the <script> dog runs .", "D A N V ."), ("she runs & sleeps .", "N V N V ."), *helpers.CORPUS[:3]]
+WORDS = [
+    ("the <script> dog runs .", "D A N V ."),
+    ("she runs & sleeps .", "N V N V ."),
+    *helpers.CORPUS[:3],
+]
 
 
 def examples():
@@ -67,44 +71,60 @@ class Reader(HTMLParser):
 def test_figures_are_those_of_spacys_scorer():
     nlp = helpers.ready("log_likelihood")
     (layer,) = evaluated(nlp, examples(), {"the", "she"})
-    assert layer.scores["accuracy"].value == pytest.approx(nlp.evaluate(examples())["tag_acc"])
-    n = {name: share.n for name, share in layer.scores.items()}
-    assert n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3 and n["sentences"] == 5
-    assert sum(layer.calibration.counts) == n["accuracy"]
-    assert layer.calibration.curve[-1] == (1.0, pytest.approx(1 - layer.scores["accuracy"].value))
-    entropies = [row.entropy for row in layer.uncertain]
+    assert layer["scores"]["accuracy"].value == pytest.approx(nlp.evaluate(examples())["tag_acc"])
+    n = {name: share.n for name, share in layer["scores"].items()}
+    assert (
+        n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3
+        and n["sentences"] == 5
+    )
+    assert sum(layer["calibration"]["counts"]) == n["accuracy"]
+    assert layer["calibration"]["curve"][-1] == (
+        1.0,
+        pytest.approx(1 - layer["scores"]["accuracy"].value),
+    )
+    entropies = [row["entropy"] for row in layer["uncertain"]]
     assert entropies == sorted(entropies, reverse=True) and len(entropies) == 5
-    assert 0 < layer.uncertain[0].p < 1
-    assert len(layer.right) == 24 and layer.right.count("1") / 24 == layer.scores["accuracy"].value
-    assert np.sum(layer.counts, axis=0).tolist() == [layer.right.count("1"), 24, 24]
+    assert 0 < layer["uncertain"][0]["p"] < 1
+    assert (
+        len(layer["right"]) == 24
+        and layer["right"].count("1") / 24 == layer["scores"]["accuracy"].value
+    )
+    assert np.sum(layer["counts"], axis=0).tolist() == [layer["right"].count("1"), 24, 24]
 
 
 def test_what_is_not_annotated_is_no_layer():
     nlp = chunker_helpers.ready("marginals")
     some = chunker_helpers.examples_of(nlp, gold_tags=False)
-    assert [layer.attribute for layer in evaluated(nlp, some)] == ["spans.chunks"]
+    assert [layer["attribute"] for layer in evaluated(nlp, some)] == ["spans.chunks"]
 
 
 def test_layers_of_a_pipeline_with_chunks():
     nlp = chunker_helpers.ready("marginals")
     tags, chunks = evaluated(nlp, chunker_helpers.examples_of(nlp))
-    assert (tags.attribute, chunks.attribute) == ("tag", "spans.chunks")
+    assert (tags["attribute"], chunks["attribute"]) == ("tag", "spans.chunks")
     found = nlp.evaluate(chunker_helpers.examples_of(nlp))
-    assert chunks.scores["f"].value == pytest.approx(found["spans_chunks_f"])
-    assert sum(chunks.calibration.counts) == sum(map(len, chunker_helpers.gold())) and chunks.calibration.brier is None
+    assert chunks["scores"]["f"].value == pytest.approx(found["spans_chunks_f"])
+    assert sum(chunks["calibration"]["counts"]) == sum(map(len, chunker_helpers.gold()))
+    assert chunks["calibration"]["brier"] is None
     (_, other) = evaluated(
-        nlp, chunker_helpers.examples_of(nlp), other=[eg.predicted for eg in chunker_helpers.examples_of(nlp)]
+        nlp,
+        chunker_helpers.examples_of(nlp),
+        other=[eg.predicted for eg in chunker_helpers.examples_of(nlp)],
     )
-    assert other.comparison is None, "it writes no chunks"
+    assert other["comparison"] is None, "it writes no chunks"
 
 
 def test_a_bidirectional_tagger_has_all_but_probabilities():
     nlp = bidirectional_helpers.ready()
     found = report(nlp, helpers.examples_of(nlp, WORDS), model="m", data="d", train=[])
-    (layer,) = found.layers
-    assert layer.scores["accuracy"].value == pytest.approx(nlp.evaluate(helpers.examples_of(nlp, WORDS))["tag_acc"])
-    assert layer.attribute == "tag" and layer.labels and layer.scores["unknown words"].n == 24
-    assert layer.calibration is None and not layer.uncertain and not layer.errors
+    (layer,) = found["layers"]
+    assert layer["scores"]["accuracy"].value == pytest.approx(
+        nlp.evaluate(helpers.examples_of(nlp, WORDS))["tag_acc"]
+    )
+    assert (
+        layer["attribute"] == "tag" and layer["labels"] and layer["scores"]["unknown words"].n == 24
+    )
+    assert layer["calibration"] is None and not layer["uncertain"] and not layer["errors"]
     assert "calibration" not in as_markdown(found) and "| accuracy |" in as_markdown(found)
     page = Reader(as_page(found))
     assert not page.open and "Confusions" in page.words and "probabilities" not in page.words
@@ -114,43 +134,48 @@ def test_chunks_of_a_bidirectional_tagger_are_spans():
     nlp = bidirectional_helpers.chunker()
     chunked = bidirectional_helpers.chunked_examples(nlp)
     (layer,) = evaluated(nlp, chunked)
-    assert layer.attribute == "spans.chunks" and layer.calibration is None
-    assert layer.scores["f"].value == pytest.approx(nlp.evaluate(chunked)["spans_chunks_f"]) and layer.scores["f"].n
+    assert layer["attribute"] == "spans.chunks" and layer["calibration"] is None
+    share = layer["scores"]["f"]
+    assert share.value == pytest.approx(nlp.evaluate(chunked)["spans_chunks_f"]) and share.n
 
 
 def test_another_pipeline_is_compared():
     worse = helpers.trained("log_likelihood", n_updates=1)
-    (layer,) = made(against=("worse", worse)).layers
+    (layer,) = made(against=("worse", worse))["layers"]
     (alone,) = evaluated(worse, helpers.examples_of(worse, WORDS))
-    comparison = layer.comparison
-    assert comparison.score == alone.scores["accuracy"]
-    assert comparison.difference.gain == pytest.approx(alone.scores["accuracy"].value - layer.scores["accuracy"].value)
-    assert comparison.tokens.gained - comparison.tokens.lost == round(24 * comparison.difference.gain)
-    assert len(comparison.lost) == comparison.tokens.lost and len(comparison.gained) == comparison.tokens.gained
+    comparison = layer["comparison"]
+    assert comparison["score"] == alone["scores"]["accuracy"]
+    ours, theirs = (one["scores"]["accuracy"].value for one in (layer, alone))
+    assert comparison["difference"].gain == pytest.approx(theirs - ours)
+    assert comparison["tokens"].gained - comparison["tokens"].lost == round(
+        24 * comparison["difference"].gain
+    )
+    assert len(comparison["lost"]) == comparison["tokens"].lost
+    assert len(comparison["gained"]) == comparison["tokens"].gained
 
 
 def test_page_and_markdown_and_json_say_the_same():
     found = made(train=[eg.reference for eg in examples()][:1])
-    value = f"{100 * found.layers[0].scores['accuracy'].value:.2f}"
+    (layer,) = found["layers"]
+    value = f"{100 * layer['scores']['accuracy'].value:.2f}"
     page = Reader(as_page(found))
     assert not page.open and value in page.words and "m<1> on d.spacy" in page.words
     assert f"| accuracy | {value} (" in as_markdown(found)
     plain = srsly.json_loads(srsly.json_dumps(as_json(found)))
     assert f"{100 * plain['layers'][0]['scores']['accuracy']['value']:.2f}" == value
-    assert plain["layers"][0]["labels"][0] == {
-        **found.layers[0].labels[0]._asdict(),
-        **{name: pytest.approx(getattr(found.layers[0].labels[0], name)) for name in ("precision", "recall", "f")},
-    }
+    assert plain["layers"][0]["labels"][0] == pytest.approx(layer["labels"][0])
 
 
 def test_words_stay_words_and_nothing_is_loaded():
     page = Reader(as_page(made(against=("other", helpers.trained(n_updates=1)))))
     assert "<script>" in page.words and "script" not in [tag for tag, _ in page.elements]
-    assert not {"src", "href"} & {name for tag, attrs in page.elements for name in attrs if tag != "a"}
+    assert not {"src", "href"} & {
+        name for tag, attrs in page.elements for name in attrs if tag != "a"
+    }
     assert "<script>" not in as_markdown(made())
     found = made()
-    layer = found.layers[0]._replace(component="<i>x", attribute="[a](javascript:b)")
-    text = as_markdown(found._replace(title="<b>|`x", layers=[layer]))
+    layer = {**found["layers"][0], "component": "<i>x", "attribute": "[a](javascript:b)"}
+    text = as_markdown({**found, "title": "<b>|`x", "layers": [layer]})
     assert "# &lt;b>\\|\\`x" in text and "## &lt;i>x: \\[a](javascript:b)" in text
     titles = [attrs.get("aria-label") for tag, attrs in page.elements if tag == "svg"]
     assert len(titles) == 2 and all(titles)
@@ -158,9 +183,13 @@ def test_words_stay_words_and_nothing_is_loaded():
 
 def test_interval_is_that_of_a_mean():
     right = (np.arange(400) % 4 > 0).astype(float)
-    low, high = interval(np.stack([right, np.ones(400)], axis=1), lambda sums: sums[:, 0] / sums[:, 1])
+    low, high = interval(
+        np.stack([right, np.ones(400)], axis=1), lambda sums: sums[:, 0] / sums[:, 1]
+    )
     deviation = np.sqrt(0.75 * 0.25 / 400)
-    assert (low, high) == pytest.approx((0.75 - 1.96 * deviation, 0.75 + 1.96 * deviation), abs=0.006)
+    assert (low, high) == pytest.approx(
+        (0.75 - 1.96 * deviation, 0.75 + 1.96 * deviation), abs=0.006
+    )
     assert interval(np.zeros((0, 3)), f_score) == (0.0, 0.0)
 
 
@@ -174,10 +203,23 @@ def test_command(tmp_path):
     nlp.to_disk(tmp_path / "model")
     DocBin(docs=[eg.reference for eg in examples()]).to_disk(tmp_path / "data.spacy")
     data = tmp_path / "data.spacy"
-    code, output = run(tmp_path / "model", data, "--train", data, "--against", tmp_path / "model", "-o", tmp_path / "r")
+    code, output = run(
+        tmp_path / "model",
+        data,
+        "--train",
+        data,
+        "--against",
+        tmp_path / "model",
+        "-o",
+        tmp_path / "r",
+    )
     assert code == 0 and "accuracy" in output and "Left out" not in output, output
     saved = srsly.read_json(tmp_path / "r" / "report.json")
-    assert saved["docs"] == 5 and saved["layers"][0]["comparison"]["tokens"] == {"gained": 0, "lost": 0, "p": 1.0}
+    assert saved["docs"] == 5 and saved["layers"][0]["comparison"]["tokens"] == {
+        "gained": 0,
+        "lost": 0,
+        "p": 1.0,
+    }
     assert (tmp_path / "r" / "report.md").exists() and (tmp_path / "r" / "report.html").exists()
     assert saved["bytes"] > 1000 and saved["tokens_per_second"] > 0
     DocBin().to_disk(tmp_path / "empty.spacy")
@@ -208,8 +250,14 @@ def test_learning_curve(tmp_path):
 
 def test_texts_whose_tokens_the_reader_would_change(tmp_path):
     nlp = helpers.ready("log_likelihood")
-    doc = Doc(nlp.vocab, words=["can", "not", "run"], spaces=[False, True, False], tags=["V", "R", "V"])
+    doc = Doc(
+        nlp.vocab, words=["can", "not", "run"], spaces=[False, True, False], tags=["V", "R", "V"]
+    )
     DocBin(docs=[doc]).to_disk(tmp_path / "data.spacy")
     (example,) = examples_in(nlp, tmp_path / "data.spacy")
-    assert isinstance(example, Example) and [t.text for t in example.predicted] == ["can", "not", "run"]
+    assert isinstance(example, Example) and [t.text for t in example.predicted] == [
+        "can",
+        "not",
+        "run",
+    ]
     assert not example.predicted.has_annotation("TAG")

@@ -14,6 +14,7 @@ from ...errors import Errors
 from ...pipelines import load_found, run_code
 from ...readers.files import find_files
 from ...readers.sentences import Problem
+from ...reporting.findings import task_of
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, whole
 from ..progress import progress
@@ -108,17 +109,7 @@ def write(path: Path, docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: 
 def task(doc: Doc, doubts: Doubts, threshold: float) -> Dict[str, Any]:
     """A line of JSONL: text, tokens, what was beside the text, how doubtful it is, and its doubtful
     tokens."""
-    tokens = [
-        {
-            "text": t.text,
-            "start": t.idx,
-            "end": t.idx + len(t),
-            "id": t.i,
-            "ws": bool(t.whitespace_),
-        }
-        for t in doc
-    ]
     asked = doubtful_tokens(doubts, threshold).tolist()
     words = [{"id": i, "doubt": round(float(doubts.doubtful[i]), 4)} for i in asked]
     meta = {**doc.user_data.get(META, {}), "doubt": round(doubts.of_text, 4)}
-    return {"text": doc.text, "tokens": tokens, "meta": meta, "doubtful": words}
+    return {**task_of(doc), "meta": meta, "doubtful": words}

@@ -13,7 +13,7 @@ from wasabi import msg
 from ...inspection.weights import NAMES, Table, inspected, names_in
 from ...pipelines import found_at, run_code
 from ...readers.annotated import read_docs, spacy_files
-from ...reporting.inspection import as_data, inspection_page, inspection_text
+from ...reporting.inspection import inspection_page, inspection_text
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, write_text
 from ..progress import progress
@@ -23,7 +23,9 @@ from ..tag import pipeline_of
 @hoseq_cli.command("inspect", failed="Nothing inspected")
 def inspect_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
+    model: str = typer.Argument(
+        ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
+    ),
     corpus: Optional[Path] = typer.Argument(
         None, help="Texts (.spacy) that give names, counts, examples", exists=True
     ),
@@ -54,23 +56,19 @@ def inspect_cli(
     merged: Table = {}
     if keep_names:
         known = names_in(components)
-        merged = {one.name: {**names.get(one.name, {}), **known[one.name]} for one in components}
+        merged = {name: {**names.get(name, {}), **known[name]} for name in known}
         srsly.write_json(Path(found_at(model)) / NAMES, merged)
     if output:
         write_text(output, inspection_page(components, title=f"Inside {model}"))
     if as_json:
-        print(json.dumps(as_data(components), ensure_ascii=False))
+        print(json.dumps(components, ensure_ascii=False))
     elif output:
         msg.good(str(output))
         then(f"look at {output}")
     else:
         print("\n".join(map(inspection_text, components)))
-        if any(
-            not strong.name
-            for one in components
-            for rows in one.strongest.values()
-            for strong in rows
-        ):
+        every = [rows for one in components for rows in one["strongest"].values()]
+        if any(not feature["name"] for rows in every for feature in rows):
             msg.text(
                 "Features in hexadecimals have no name here: give a corpus in which they fire."
             )

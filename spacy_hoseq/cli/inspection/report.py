@@ -77,12 +77,12 @@ def report_cli(
     srsly.write_json(output / "report.json", as_json(evaluation))
     if curve:
         shutil.rmtree(output / TRAININGS)
-    for layer in evaluation.layers:
+    for layer in evaluation["layers"]:
         scores = ", ".join(
-            f"{name} {100 * share.value:.2f}" for name, share in layer.scores.items()
+            f"{name} {100 * share.value:.2f}" for name, share in layer["scores"].items()
         )
-        msg.text(f"{layer.component}: {scores}")
-    missing = own_components(nlp).keys() - {layer.component for layer in evaluation.layers}
+        msg.text(f"{layer['component']}: {scores}")
+    missing = own_components(nlp).keys() - {layer["component"] for layer in evaluation["layers"]}
     if missing:
         msg.warn(f"Left out, for {data} has no gold labels of: {', '.join(sorted(missing))}")
     msg.good(f"{page}, report.md, report.json")

@@ -29,12 +29,12 @@ from ..sentence import shown
 from ..text import notes_of, sentences_of
 from .guard import Guard
 
-LOCAL = ("localhost",)
 BYTES = 12  # of a request: for each character, %XX for each of four bytes; and beside the text
 MORE = 4096
 PLACES = 32  # requests that wait
 WAIT = 60.0  # seconds, at most
 GONE = 499  # nobody reads the answer
+KINDS = {"text": (str,), "component": (str, type(None)), "tokens": (list, type(None))}
 EXPECTED = '{"text": "...", "component": a name or null, "tokens": numbers or null}'
 END = object()
 
@@ -47,10 +47,6 @@ class Refused(ValueError):
         self.status = status
 
 
-class Gone(Exception):
-    """Nobody waits for the answer."""
-
-
 def application(
     nlp: Language,
     names: Optional[Sequence[str]] = None,
@@ -58,7 +54,7 @@ def application(
     max_length: int = 5000,
     max_words: int = 500,
     max_seconds: float = 10.0,
-    hosts: Collection[str] = LOCAL,
+    hosts: Collection[str] = ("localhost",),
 ) -> Starlette:
     """RETURNS (Starlette): for any ASGI server.
 
@@ -67,74 +63,64 @@ def application(
     request, and in which its text has to arrive. hosts: names of this server beside its
     addresses."""
     known = explained(nlp, names)
-    notes = notes_of(nlp)
-    title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
+    values = {"notes": notes_of(nlp), "title": f"{nlp.meta['lang']}_{nlp.meta['name']}"}
+    values |= {"most": max_length, "of_lang": nlp.meta["lang"], "reasons": [], "opens": True}
     queue = Queue(max_seconds)
 
-    def page(texts: Sequence[object], text: str, problem: str = "", status: int = 200) -> Response:
-        values = {"title": title, "texts": texts, "notes": notes, "reasons": [], "opens": True}
-        form = {"text": text, "problem": problem, "most": max_length, "of_lang": nlp.meta["lang"]}
-        return HTMLResponse(rendered("serving/typed.html.jinja", **values, **form), status)
-
-    def checked(text: str) -> str:
-        if len(text) > max_length:
-            raise Refused(Errors.HS149.format(n=len(text), most=max_length), 413)
-        return text
+    def page(texts: object, text: str = "", problem: str = "", status: int = 200) -> Response:
+        shown_now = {"texts": texts, "text": text, "problem": problem, **values}
+        return HTMLResponse(rendered("serving/typed.html.jinja", **shown_now), status)
 
     async def body(request: Request) -> bytes:
-        most = BYTES * max_length + MORE
-        read = asyncio.wait_for(body_of(request, most, max_length), max_seconds)
         try:
-            return await read
+            return await asyncio.wait_for(body_of(request, max_length), max_seconds)
         except asyncio.TimeoutError as error:
             raise Refused(Errors.HS181.format(seconds=max_seconds), 408) from error
 
     def tagged(text: str) -> Iterator[object]:
+        check_length(len(text), max_length)
         with nlp.memory_zone():
             yield sentences_of(nlp(text))
 
-    async def empty(request: Request) -> Response:
-        return page([], "")
-
-    async def typed(request: Request) -> Response:
-        try:
-            form = parse_qs((await body(request)).decode("utf8", "replace"), max_num_fields=4)
-            text = checked(form.get("text", [""])[0].replace("\r\n", "\n"))
-            texts = await queue.all_of(tagged(text), request)
-        except ValueError as error:
-            return page([], "", *answer_to(error))
-        return page(texts, text)
-
-    def work(asked: Dict[str, Any]) -> Iterator[object]:
+    def reasons(asked: Dict[str, Any]) -> Iterator[object]:
+        check_length(len(asked["text"]), max_length)
         name = asked["component"]
-        if name is not None and name not in known:
+        if name not in (None, *known):
             raise ValueError(Errors.HS152.format(names=name, known=", ".join(known)))
-        names = known if name is None else [name]
-        tokens = asked["tokens"]
         with nlp.memory_zone():
-            doc, seen = annotated(nlp, nlp.make_doc(asked["text"]), names)
-            n_words = sum(not t.is_space for t in doc) if tokens is None else len(set(tokens))
-            if n_words * len(names) > max_words:
-                message = Errors.HS182.format(n=n_words * len(names), most=max_words)
+            doc, seen = annotated(nlp, nlp.make_doc(asked["text"]), [name] if name else known)
+            words = (
+                [t.i for t in doc if not t.is_space] if asked["tokens"] is None else asked["tokens"]
+            )
+            tokens = list(dict.fromkeys(words))
+            if len(tokens) * len(seen) > max_words:
+                message = Errors.HS182.format(n=len(tokens) * len(seen), most=max_words)
                 raise Refused(message, 413)
             yield [shown(token.text) for token in doc]
-            chosen = None if tokens is None else list(dict.fromkeys(tokens))
-            for given, one in decisions(nlp, doc, seen, chosen):
+            for given, one in decisions(nlp, doc, seen, tokens):
                 yield as_data(one, given)
 
+    async def empty(request: Request) -> Response:
+        return page([])
+
+    async def typed(request: Request) -> Response:
+        form = parse_qs((await body(request)).decode("utf8", "replace"), max_num_fields=4)
+        text = form.get("text", [""])[0].replace("\r\n", "\n")
+        return page(await queue.all_of(tagged(text), request), text)
+
     async def explain(request: Request) -> Response:
-        try:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip()
-            if kind != "application/json":
-                message = Errors.HS172.format(actual="another type", expected="application/json")
-                raise Refused(message, 415)
-            asked = read_json(await body(request))
-            checked(asked["text"])
-            words, *found = await queue.all_of(work(asked), request)
-        except ValueError as error:
-            message, status = answer_to(error)
-            return JSONResponse({"error": message}, status)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            message = Errors.HS172.format(actual="another type", expected="application/json")
+            raise Refused(message, 415)
+        words, *found = await queue.all_of(reasons(read_json(await body(request))), request)
         return JSONResponse({"words": words, "decisions": found})
+
+    async def refused(request: Request, error: Exception) -> Response:
+        message = str(error).encode("utf8", "replace").decode("utf8")
+        status = error.status if isinstance(error, Refused) else 400
+        if request.url.path == "/explain":
+            return JSONResponse({"error": message}, status)
+        return page([], problem=message, status=status)
 
     routes = [
         Route("/", empty, methods=["GET"]),
@@ -142,9 +128,8 @@ def application(
         Route("/explain", explain, methods=["POST"]),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]
-    gone = {Gone: lambda request, error: Response(status_code=GONE)}
     middleware = [Middleware(Guard, hosts=hosts)]
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=gone)
+    return Starlette(routes=routes, middleware=middleware, exception_handlers={ValueError: refused})
 
 
 class Queue:
@@ -158,8 +143,9 @@ class Queue:
         self._moved = asyncio.Condition()
 
     async def all_of(self, pieces: Iterator[Any], request: Request) -> List[Any]:
-        """What an iterator gives, when it is the request's turn. RAISES Gone; Refused [HS180]: the
-        work takes too long; [HS184]: the queue does; what the iterator raises."""
+        """What an iterator gives, when it is the request's turn. RAISES Refused [HS180]: the work
+        takes too long; [HS184]: the queue does; with the status GONE: nobody waits for it; what the
+        iterator raises."""
         gone = [one for one in self._line[1:] if await one.is_disconnected()]
         self._line = self._line[:1] + [one for one in self._line[1:] if one not in gone]
         if len(self._line) >= PLACES:
@@ -169,8 +155,6 @@ class Queue:
             async with self._moved:
                 turn = self._moved.wait_for(lambda: request not in self._line[1:])
                 await asyncio.wait_for(turn, WAIT)
-            if request not in self._line:
-                raise Gone
             return await self._worked(pieces, request)
         except asyncio.TimeoutError as error:
             raise Refused(Errors.HS184.format(n=len(self._line)), 503) from error
@@ -183,26 +167,31 @@ class Queue:
         items: List[object] = []
         start = monotonic()
         try:
-            while True:
-                if await request.is_disconnected():
-                    raise Gone
+            while request in self._line and not await request.is_disconnected():
                 piece = await run_in_threadpool(next, pieces, END)
                 if piece is END:
                     return items
                 items.append(piece)
                 if monotonic() - start > self._seconds:
                     raise Refused(Errors.HS180.format(seconds=self._seconds), 503)
+            raise Refused("", GONE)
         finally:
             pieces.close()  # type: ignore[attr-defined]  # its Docs belong to a memory zone
 
 
-async def body_of(request: Request, most: int, max_length: int) -> bytes:
-    """RAISES Refused [HS149]: more than the longest text can be."""
+def check_length(n: int, most: int) -> None:
+    """RAISES Refused [HS149]."""
+    if n > most:
+        raise Refused(Errors.HS149.format(n=n, most=most), 413)
+
+
+async def body_of(request: Request, max_length: int) -> bytes:
+    """RAISES Refused [HS149]: more bytes than the longest text can be."""
     body = bytearray()
     async for part in request.stream():
         body.extend(part)
-        if len(body) > most:
-            raise Refused(Errors.HS149.format(n=f"more than {max_length}", most=max_length), 413)
+        if len(body) > BYTES * max_length + MORE:
+            check_length(len(body), max_length)
     return bytes(body)
 
 
@@ -211,23 +200,13 @@ def read_json(body: bytes) -> Dict[str, Any]:
     try:
         asked = json.loads(body)
         said = json.dumps(asked)[:200]
-    except (ValueError, RecursionError) as error:
-        raise ValueError(Errors.HS172.format(actual=str(error), expected=EXPECTED)) from error
-    asked = {"component": None, "tokens": None, **asked} if isinstance(asked, dict) else {}
-    fits = (
-        asked.keys() == {"text", "component", "tokens"}
-        and isinstance(asked["text"], str)
-        and isinstance(asked["component"], (str, type(None)))
-        and isinstance(asked["tokens"], (list, type(None)))
-        and all(type(token) is int for token in asked["tokens"] or ())
-    )
-    strings = f"{asked.get('text')}{asked.get('component')}"
-    if not fits or any("\ud800" <= character <= "\udfff" for character in strings):
+        asked = {"component": None, "tokens": None, **asked}
+        f"{asked['text']}{asked['component']}".encode()  # half of a surrogate pair is no text
+        fits = asked.keys() == KINDS.keys() and all(
+            isinstance(asked[key], kinds) for key, kinds in KINDS.items()
+        )
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(Errors.HS172.format(actual=f"{error}"[:200], expected=EXPECTED)) from error
+    if not fits or any(type(token) is not int for token in asked["tokens"] or ()):
         raise ValueError(Errors.HS172.format(actual=said, expected=EXPECTED))
     return asked
-
-
-def answer_to(error: ValueError) -> "tuple[str, int]":
-    """What can be sent of it, and the status."""
-    message = str(error).encode("utf8", "replace").decode("utf8")
-    return message, error.status if isinstance(error, Refused) else 400

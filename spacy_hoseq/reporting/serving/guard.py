@@ -44,11 +44,9 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        app = self._app
         stranger = self._stranger(scope)
-        if stranger is not None:
-            app = PlainTextResponse(Errors.HS148.format(host=stranger), 403)
-        await app(scope, receive, send_with_headers)
+        refusal = PlainTextResponse(Errors.HS148.format(host=stranger), 403)
+        await (self._app if stranger is None else refusal)(scope, receive, send_with_headers)
 
     def _stranger(self, scope: Any) -> Optional[str]:
         """Who the request is for or from, if it may not be answered."""
