@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyInts
 from ...errors import Errors
-from ..problem import TUNING, Layout, Paths, Tuning, make_layout, ranges
+from ..problem import TUNING, Layout, Paths, Tuning, make_layout, parts_of, ranges
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
 from .local_tables import (
     LocalCandidates,
@@ -112,11 +112,13 @@ def decode_decompositions(
         n_cells = _cells(candidates, order, plan)
     labels = np.zeros(local.n_tokens, np.int32)
     scores = np.zeros(len(lengths))
-    for sequences, tokens in _parts(lengths.astype(np.intp), n_cells, tuning.search_cells):
+    starts = np.cumsum(lengths) - lengths
+    costs = np.add.reduceat(n_cells, starts) if len(lengths) else n_cells
+    for sequences in parts_of(costs, len(lengths), tuning.search_cells):
+        tokens = ranges(starts[sequences], lengths[sequences])
         tables = _tables(local, candidates, order, plan, tokens, allowed, tuning)
-        search = _Search(
-            candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens
-        )
+        layout = make_layout(lengths[sequences], len(tokens))
+        search = _Search(candidates, tables, order, plan, layout, tokens)
         labels[tokens], scores[sequences] = search.best()
     return Paths(labels, scores)
 
@@ -195,27 +197,6 @@ def _tables(
             local, candidates, order, visible, tokens[asks], allowed, tuning
         )
     return tables
-
-
-def _parts(lengths: Ints, cells: Floats, max_cells: int) -> "List[Tuple[Ints, Ints]]":
-    """Sequences that are searched together, those of like length, and their tokens: at most about
-    so many cells."""
-    starts = np.cumsum(lengths) - lengths
-    if not len(lengths):
-        return []
-    costs = np.add.reduceat(cells, starts)
-    order = np.argsort(-lengths, kind="stable")
-    parts = []
-    first = 0
-    total = 0.0
-    for place, cost in enumerate(costs[order].tolist()):
-        if place > first and total + cost > max_cells:
-            parts.append(order[first:place])
-            first = place
-            total = 0.0
-        total += cost
-    parts.append(order[first:])
-    return [(part, ranges(starts[part], lengths[part])) for part in map(np.sort, parts)]
 
 
 class _Search:

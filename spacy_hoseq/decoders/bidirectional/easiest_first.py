@@ -19,28 +19,25 @@ a time.
 """
 
 import heapq
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts
 from ..problem import TUNING, Tuning
-from .local import OFFSETS, Floats, Ints, LocalScores, Mask, best_labels, check_local, edge_contexts
+from .local import (
+    OFFSETS,
+    EasiestPath,
+    Floats,
+    Ints,
+    LocalScores,
+    Mask,
+    best_labels,
+    check_local,
+    edge_contexts,
+)
 from .short_text import EQUAL, decide_short
-
-
-class EasiestPath(NamedTuple):
-    """Labels and how they were found, all sequences end to end.
-
-    labels (N,) int32. log_probabilities (N,) float64: log p(y_i | the labels of decided
-    neighbours), when i was decided. earlier (N,): the decision before in the region of i, a token;
-    -1 if i was the first of its sequence.
-    """
-
-    labels: NDArray[np.int32]
-    log_probabilities: Floats
-    earlier: Ints
 
 
 def decode_easiest_first(
@@ -68,13 +65,7 @@ def decode_easiest_first(
     """
     check_local(local, lengths, order, allowed)
     if 0 < local.n_tokens << 2 * order <= tuning.short_queries:
-        short = decide_short(local, lengths, order, allowed, hardest=hardest)
-        arrays = (
-            np.array(short.labels, np.int32),
-            np.array(short.log_probabilities),
-            np.array(short.earlier, np.intp),
-        )
-        return EasiestPath(*arrays)
+        return decide_short(local, lengths, order, allowed, hardest=hardest)
     sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
     # (N,) sequences lie apart: no token hears another one's
     place = np.arange(len(sequence)) + order * (1 + sequence)
@@ -83,8 +74,8 @@ def decode_easiest_first(
     best = np.zeros(len(place))  # log probability of the best label, given what is decided
     earlier = np.full(len(place), -1, np.intp)
     everything = (1 << 2 * order) - 1  # the mask of a token that knows all neighbours
-    changed, alone = _part(np.arange(len(place)), visible == everything)
-    last = [alone]  # have nobody to tell
+    changed = np.flatnonzero(visible != everything)
+    last = [np.flatnonzero(visible == everything)]  # have nobody to tell
     is_open = np.zeros(len(place) + order * (2 + len(lengths)), bool)  # by place
     is_open[place[changed]] = True
     open_ = changed
@@ -99,9 +90,9 @@ def decode_easiest_first(
         earlier[chosen] = before
         is_open[place[chosen]] = False
         told = _tell_neighbours(chosen, labels, is_open, place, order, visible, contexts)
-        changed, alone = _part(told, visible[told] == everything)
-        last.append(alone)
-        is_open[place[alone]] = False
+        changed = told[visible[told] != everything]
+        last.append(told[visible[told] == everything])
+        is_open[place[last[-1]]] = False
         open_ = open_[is_open[place[open_]]]
     _classify(
         local, np.sort(np.concatenate(last)), visible, contexts, allowed, labels, best, tuning
@@ -159,10 +150,6 @@ def _classify(
         block = tokens[start : start + tuning.block_tokens]
         scores = local(block, visible[block], np.arange(len(block)), contexts[block])
         labels[block], best[block] = best_labels(scores, block, allowed)
-
-
-def _part(tokens: Ints, chosen: Mask) -> Tuple[Ints, Ints]:
-    return tokens[~chosen], tokens[chosen]
 
 
 def _best_of_regions(values: Floats, first: Ints, sizes: Ints) -> Ints:

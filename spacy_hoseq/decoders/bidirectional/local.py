@@ -9,13 +9,14 @@ Beyond the ends of a sequence the label is known: it is `before` (id L) or `afte
 Bidirectional strategies see these from the start.
 """
 
-from typing import Dict, Optional, Protocol, Tuple
+from typing import Dict, NamedTuple, Optional, Protocol, Tuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from ..problem import check_lengths
+from ..problem import check_allowed, check_lengths, largest
 
 OFFSETS: Dict[int, Tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
 
@@ -36,6 +37,19 @@ class LocalScores(Protocol):
         ...
 
 
+class EasiestPath(NamedTuple):
+    """Labels and how they were found, all sequences end to end.
+
+    labels (N,) int32. log_probabilities (N,) float64: log p(y_i | the labels of decided
+    neighbours), when i was decided. earlier (N,): the decision before in the region of i, a token;
+    -1 if i was the first of its sequence.
+    """
+
+    labels: NDArray[np.int32]
+    log_probabilities: Floats
+    earlier: Ints
+
+
 def check_order(order: int) -> None:
     """RAISES ValueError [HS090]: an order other than 1 or 2."""
     if order not in OFFSETS:
@@ -46,15 +60,7 @@ def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Optio
     """RAISES ValueError [HS022], [HS024], [HS025], [HS090]: what no strategy can work with."""
     check_order(order)
     check_lengths(lengths, local.n_tokens)
-    if allowed is not None:
-        expected = (local.n_tokens, local.n_labels)
-        if allowed.shape != expected:
-            raise ValueError(
-                Errors.HS024.format(name="allowed", got=allowed.shape, expected=expected)
-            )
-        closed = np.flatnonzero(~allowed.any(axis=1))
-        if len(closed):
-            raise ValueError(Errors.HS022.format(token=closed[0]))
+    check_allowed(allowed, (local.n_tokens, local.n_labels))
 
 
 def log_probabilities(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Floats:
@@ -93,7 +99,7 @@ def best_labels(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Tup
 
 
 def _check_finite(scores: AnyFloats, tokens: Ints) -> None:
-    if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
+    if not np.isfinite(largest(scores)):
         bad = ~np.isfinite(scores)
         row, label = np.argwhere(bad)[0]
         message = Errors.HS020.format(n=bad.sum(), size=scores.size, token=tokens[row], label=label)

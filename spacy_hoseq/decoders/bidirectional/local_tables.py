@@ -18,23 +18,25 @@ from .local import OFFSETS, Floats, Ints, LocalScores, Mask, edge_contexts, log_
 
 
 class LocalCandidates(NamedTuple):
-    """labels (C,): candidates of all tokens, ascending within a token. first, sizes (N,): where
-    they are.
+    """keep (N, L) bool: candidates of each token. rank (N, L): 0 for the most probable label of a
+    token, and so on; all 0 if nothing was pruned.
 
-    rank (C,): 0 for the most probable candidate of a token, and so on; all 0 if nothing was pruned.
+    labels (C,): candidates of all tokens, ascending within a token. first, sizes (N,): where they
+        are.
     radix (N, 2k + 1): candidates at the offsets -k..k of each token, 1 beyond the ends of its
         sequence.
     edges (N, 2k): labels known in the slots, -1 elsewhere (`edge_contexts`); forced (N,): these
         slots as a mask.
     """
 
+    keep: Mask
+    rank: Ints
+    edges: Ints
+    forced: Ints
     labels: Ints
     first: Ints
     sizes: Ints
-    rank: Ints
     radix: Ints
-    edges: Ints
-    forced: Ints
 
 
 class Table(NamedTuple):
@@ -58,58 +60,40 @@ def make_candidates(
 ) -> LocalCandidates:
     """prune (float): 0 keeps every allowed label, and then asks no classifier."""
     keep = np.ones((local.n_tokens, local.n_labels), bool) if allowed is None else allowed.copy()
-    ranks = [np.zeros(0 if prune > 0 else int(keep.sum()), np.intp)]
+    rank = np.zeros(keep.shape, np.intp)
     if prune > 0:
         for tokens in _blocks(np.full(local.n_tokens, local.n_labels), tuning.block_scores):
             nothing = np.full((len(tokens), 2 * order), -1, np.intp)
             scores = local(tokens, np.zeros(len(tokens), np.intp), np.arange(len(tokens)), nothing)
             values = log_probabilities(scores, tokens, allowed)
             keep[tokens] &= values >= values.max(axis=1, keepdims=True) + np.log(prune)
-            rank = np.empty(values.shape, np.intp)
-            np.put_along_axis(
-                rank,
-                np.argsort(-values, axis=1, kind="stable"),
-                np.arange(local.n_labels)[None],
-                axis=1,
-            )
-            ranks.append(rank[keep[tokens]])
+            rank[tokens] = np.argsort(np.argsort(-values, axis=1, kind="stable"), axis=1)
     forced, edges = edge_contexts(lengths, order, local.n_labels)
-    sizes = keep.sum(axis=1).astype(np.intp)
-    labels = np.nonzero(keep)[1]
-    rank = np.concatenate(ranks)
-    return LocalCandidates(
-        labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced
-    )
+    return _candidates(keep, rank, edges, forced, order)
 
 
 def fewer_candidates(candidates: LocalCandidates, order: int, tokens: Ints) -> LocalCandidates:
     """Leave out the least probable fifth (at least one) of the candidates of each of these tokens
     and of those within k of them, but never the best."""
+    keep, rank, edges, forced = candidates[:4]
     around = [
-        tokens[candidates.edges[tokens, slot] < 0] + offset
-        for slot, offset in enumerate(OFFSETS[order])
+        tokens[edges[tokens, slot] < 0] + offset for slot, offset in enumerate(OFFSETS[order])
     ]
     most = candidates.sizes.copy()
     chosen = np.unique(np.concatenate([tokens, *around]))
     most[chosen] = np.maximum(1, most[chosen] * 4 // 5)
-    keep = candidates.rank < np.repeat(most, candidates.sizes)
-    sizes = np.add.reduceat(keep, candidates.first, dtype=np.intp)
-    return candidates._replace(
-        labels=candidates.labels[keep],
-        rank=candidates.rank[keep],
-        first=np.cumsum(sizes) - sizes,
-        sizes=sizes,
-        radix=_radix(sizes, candidates.edges, order),
-    )
+    return _candidates(keep & (rank < most[:, None]), rank, edges, forced, order)
 
 
-def _radix(sizes: Ints, edges: Ints, order: int) -> Ints:
+def _candidates(keep: Mask, rank: Ints, edges: Ints, forced: Ints, order: int) -> LocalCandidates:
+    sizes = keep.sum(axis=1).astype(np.intp)
     radix = np.ones((len(sizes), 2 * order + 1), np.intp)
     radix[:, order] = sizes
     for slot, offset in enumerate(OFFSETS[order]):
-        not_edge = np.flatnonzero(edges[:, slot] < 0)
-        radix[not_edge, order + offset] = sizes[not_edge + offset]
-    return radix
+        inside = np.flatnonzero(edges[:, slot] < 0)
+        radix[inside, order + offset] = sizes[inside + offset]
+    first = np.cumsum(sizes) - sizes
+    return LocalCandidates(keep, rank, edges, forced, np.nonzero(keep)[1], first, sizes, radix)
 
 
 def make_table(

@@ -11,40 +11,31 @@ labels and probabilities are those of the rounds, to the bit; tests compare both
 definition.
 """
 
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints, Mask
-from .local import OFFSETS, LocalScores, best_labels, edge_contexts
+from .local import OFFSETS, EasiestPath, LocalScores, best_labels, edge_contexts
 
 # log probabilities that differ by less, of their size, are one sum of the same terms in two orders
 EQUAL = 1e-12
 
 
-class Decisions(NamedTuple):
-    """Of each token: its label, log p of it when it was decided, and the decision before in its
-    region, or -1."""
-
-    labels: List[int]
-    log_probabilities: List[float]
-    earlier: List[int]
-
-
 def decide_short(
     local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask], *, hardest: bool
-) -> Decisions:
+) -> EasiestPath:
     """Arguments as `decode_easiest_first` has them."""
     text = _ShortText(local, lengths, order, allowed)
     everything = (1 << 2 * order) - 1
     earlier = [-1] * local.n_tokens
     last = [token for token, visible in enumerate(text.visible) if visible == everything]
-    regions: List[Tuple[List[int], int]] = []  # open tokens, ascending; the decision before
-    start = 0
-    for length in lengths.tolist():
-        tokens = [t for t in range(start, start + length) if text.visible[t] != everything]
-        regions += [(part, -1) for part in _parts(tokens, order)]
-        start += length
+    # sequences lie apart: no token hears another one's
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    place = (np.arange(len(sequence)) + order * sequence).tolist()
+    tokens = [token for token, visible in enumerate(text.visible) if visible != everything]
+    # open tokens, ascending; the decision before
+    regions = [(region, -1) for region in _regions(tokens, place, order)]
     text.close(last)
     while regions:
         region, before = regions.pop()
@@ -58,24 +49,21 @@ def decide_short(
         text.close(alone)
         last += alone
         text.ask([token for token in told if text.is_open[token]])
-        regions += [
-            (part, chosen)
-            for part in _parts([token for token in region if text.is_open[token]], order)
-        ]
+        tokens = [token for token in region if text.is_open[token]]
+        regions += [(rest, chosen) for rest in _regions(tokens, place, order)]
     text.ask(last)
-    return Decisions(text.labels, text.best, earlier)
+    labels = np.array(text.labels, np.int32)
+    return EasiestPath(labels, np.array(text.best), np.array(earlier, np.intp))
 
 
-def _parts(tokens: List[int], order: int) -> List[List[int]]:
-    """Regions of open tokens, ascending, of one sequence."""
-    parts: List[List[int]] = []
-    previous = -order - 1
+def _regions(tokens: List[int], place: List[int], order: int) -> List[List[int]]:
+    """Open tokens, ascending, in runs of those that hear of each other."""
+    regions: List[List[int]] = []
     for token in tokens:
-        if token - previous > order:
-            parts.append([])
-        parts[-1].append(token)
-        previous = token
-    return parts
+        if not regions or place[token] - place[regions[-1][-1]] > order:
+            regions.append([])
+        regions[-1].append(token)
+    return regions
 
 
 def _easiest(best: List[float], region: List[int], hardest: bool) -> int:
@@ -99,7 +87,7 @@ class _ShortText:
         self._offsets = OFFSETS[order]
         visible, self._contexts = edge_contexts(lengths, order, local.n_labels)
         tokens = np.arange(local.n_tokens)
-        guesses = self._guesses(tokens)
+        guesses, _ = self._answers(tokens, np.zeros_like(tokens), self._contexts)
         contexts = self._contexts.copy()
         for slot, offset in enumerate(self._offsets):
             unknown = np.flatnonzero(contexts[:, slot] < 0)
@@ -162,14 +150,6 @@ class _ShortText:
             for token, label, value in zip(surprised, labels.tolist(), best.tolist(), strict=True):
                 self.labels[token] = label
                 self.best[token] = value
-
-    def _guesses(self, tokens: Ints) -> Ints:
-        scores = self._local(tokens, np.zeros_like(tokens), tokens, self._contexts)
-        return np.asarray(
-            (scores if self._allowed is None else np.where(self._allowed, scores, -np.inf)).argmax(
-                axis=1
-            )
-        )
 
     def _answers(self, tokens: Ints, visible: Ints, contexts: Ints) -> Tuple[Ints, Floats]:
         scores = self._local(tokens, visible, np.arange(len(tokens)), contexts)

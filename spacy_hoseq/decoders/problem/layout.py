@@ -138,14 +138,18 @@ def check_emissions(
         raise ValueError(
             Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label)
         )
-    if allowed is not None:
-        if allowed.shape != scores.shape:
-            raise ValueError(
-                Errors.HS024.format(name="allowed", got=allowed.shape, expected=scores.shape)
-            )
-        closed = np.flatnonzero(~allowed.any(axis=1))
-        if len(closed):
-            raise ValueError(Errors.HS022.format(token=closed[0]))
+    check_allowed(allowed, scores.shape)
+
+
+def check_allowed(allowed: Optional[Mask], shape: Tuple[int, ...]) -> None:
+    """shape: (N, L). RAISES ValueError [HS022], [HS024]."""
+    if allowed is None:
+        return
+    if allowed.shape != shape:
+        raise ValueError(Errors.HS024.format(name="allowed", got=allowed.shape, expected=shape))
+    closed = np.flatnonzero(~allowed.any(axis=1))
+    if len(closed):
+        raise ValueError(Errors.HS022.format(token=closed[0]))
 
 
 def check_transitions(trans: AnyFloats) -> None:
