@@ -160,7 +160,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS074 = "Nothing to read at {path}: {problem}. Looked for files with these endings: {suffixes}."
     HS075 = (
         "Columns must be numbers from 1 (0: there is none, -1: the last), each used once, and there must be one of "
-        "words; got words {word}, tags {tag}, entities {entity}."
+        "words; got words {word}, tags {tag}, chunks {chunk}, entities {entity}."
     )
     HS076 = (
         'There is no part "{part}" of a split "{split}". Give both, or none of them; splits: {splits}; parts: {parts}.'
@@ -191,10 +191,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         'Which tags can follow each other cannot be told from pairs in the representation "{representation}". Use '
         '"iob2", "bilou" or "start_end".'
     )
-    HS085 = (
-        "{path} is CoNLL-U: read as plain columns, its ids or comments would be words. Take the format `conllu` "
-        "(`python -m spacy hoseq convert ... --format conllu`)."
-    )
+    HS085 = "{path} is no corpus as it is read: {seen}. {do}."
     HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
     HS091 = (
         "Without pruning the strategy {strategy} would have to search {n} combinations of labels at token {token}; the "

@@ -65,7 +65,7 @@ class JobErrors:
         "There is no pipeline in {source}: {problem}. Give a directory, a package, en, zh, af, cy, or the bytes of "
         "`nlp.to_bytes()`."
     )
-    HS161 = 'There is no output "{name}". Known: {known}.'
+    HS161 = 'There is nothing named "{name}" here. Known: {known}.'
     HS162 = 'The column "{name}" {problem}. Name the columns of texts and ids (`text`, `id`; id = None: there is none).'
     HS163 = (
         "The pipeline {source} is another one here than where the job began, or the versions of spaCy or spacy_hoseq "

@@ -1,30 +1,34 @@
-"""What a conversion has read: counts, and the problems it has met, as tables."""
+"""What a conversion has read: counts, labels, and the problems it has met, as tables."""
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Iterable, Iterator, List, Union
+from typing import Iterable, Iterator, List, Sequence, Union
 
 from wasabi import Printer
 
-from ..readers.sentences import Problem, Sentence
+from ..readers.sentences import LabelledSpan, Problem, Sentence
 
 SHOWN = 20  # problems in the table
+LABELS = 12  # of a kind
+WORDS = 30  # of the first sentence
 
 
 @dataclass
 class Tally:
-    """Counts of sentences and what is in them; problems in order."""
+    """Counts of sentences and what is in them; labels; problems in order."""
 
     files: int = 0
     others: int = 0
     sentences: int = 0
     without_words: int = 0
     tokens: int = 0
-    chunks: int = 0
-    entities: int = 0
     traces: int = 0
     mended: int = 0
     without_tree: int = 0
+    tags: "Counter[str]" = field(default_factory=Counter)
+    chunks: "Counter[str]" = field(default_factory=Counter)
+    entities: "Counter[str]" = field(default_factory=Counter)
+    first: Sequence[str] = ()
     problems: List[Problem] = field(default_factory=list)
 
     def sentences_of(self, items: Iterable[Union[Sentence, Problem]]) -> Iterator[Sentence]:
@@ -39,14 +43,36 @@ class Tally:
             self.without_words += not item.words
             self.sentences += bool(item.words)
             self.tokens += len(item.words)
-            self.chunks += len(item.chunks or ())
-            self.entities += len(item.entities or ())
+            self.tags.update(tag for tag in item.tags or () if tag)
+            self.chunks.update(chunk.name for chunk in item.chunks or ())
+            self.entities.update(entity.name for entity in item.entities or ())
+            self.first = self.first or as_read(item)
             if item.words:
                 yield item
 
+    @property
+    def recipe(self) -> str:
+        """What to train on it."""
+        if self.tags:
+            return "tagger"
+        return "entities" if self.entities else "chunker" if self.chunks else "tagger"
+
+
+def as_read(sentence: Sentence) -> List[str]:
+    """The words of a sentence, with tags behind them and spans in brackets: "[Ann/NNP PER]"."""
+    words = list(sentence.words[:WORDS])
+    for i, tag in enumerate((sentence.tags or ())[:WORDS]):
+        words[i] += f"/{tag}" if tag else ""
+    spans: Sequence[LabelledSpan] = sentence.entities or sentence.chunks or ()
+    for first, end, name in spans:
+        if end <= len(words):
+            words[first] = f"[{words[first]}"
+            words[end - 1] += f" {name}]"
+    return [*words, "..."] if len(sentence.words) > WORDS else words
+
 
 def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
-    """The counts, without those that are 0 and need no mention."""
+    """The counts, without those that are 0 and need no mention; labels; the first sentence."""
     rows = [
         ("Files", tally.files),
         ("Files of other endings, not read", tally.others),
@@ -54,8 +80,8 @@ def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
         ("Docs", docs),
         ("Sentences", tally.sentences),
         ("Tokens", tally.tokens),
-        ("Chunks", tally.chunks),
-        ("Entities", tally.entities),
+        ("Chunks", tally.chunks.total()),
+        ("Entities", tally.entities.total()),
         ("Traces dropped", tally.traces),
         ("Sentences of traces only", tally.without_words),
         ("Entity tags mended", tally.mended),
@@ -66,6 +92,14 @@ def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
     msg.table(
         [(name, f"{count:,}") for name, count in rows if count or name in always], aligns=("l", "r")
     )
+    labels = {"Tags": tally.tags, "Chunks": tally.chunks, "Entities": tally.entities}
+    for name, counts in labels.items():
+        if counts:
+            listed = [f"{label} {n:,}" for label, n in counts.most_common(LABELS)]
+            more = f", {len(counts) - LABELS:,} more" if len(counts) > LABELS else ""
+            msg.text(f"{name}: {', '.join(listed)}{more}")
+    if tally.first:
+        msg.text(f"First sentence: {' '.join(tally.first)}")
 
 
 def show_problems(msg: Printer, problems: List[Problem]) -> None:

@@ -10,6 +10,18 @@ from spacy.vocab import Vocab
 from .sentences import LabelledSpan, Sentence
 
 UNSPACED = ("zh", "ja")  # languages without spaces between words
+ATTRIBUTES = (  # of `DocBin`: all that a corpus may have
+    "ORTH",
+    "TAG",
+    "POS",
+    "MORPH",
+    "LEMMA",
+    "HEAD",
+    "DEP",
+    "SENT_START",
+    "ENT_IOB",
+    "ENT_TYPE",
+)
 
 
 def sentences_to_doc(
@@ -27,19 +39,21 @@ def sentences_to_doc(
         `doc.ents`.
     """
     words = [word for sentence in sentences for word in sentence.words]
-    starts: List[Union[bool, int, None]] = [
-        i == 0 for sentence in sentences for i in range(len(sentence.words))
-    ]
+    starts: Optional[List[Union[bool, int, None]]] = None
+    if not any(sentence.is_text for sentence in sentences):
+        starts = [i == 0 for sentence in sentences for i in range(len(sentence.words))]
     doc = Doc(vocab, words=words, spaces=_spaces(sentences, lang), sent_starts=starts)
     _set_tokens(doc, sentences)
-    chunks = _spans(doc, [(len(sentence.words), sentence.chunks) for sentence in sentences])
-    entities = _spans(doc, [(len(sentence.words), sentence.entities) for sentence in sentences])
+    lengths = [len(sentence.words) for sentence in sentences]
+    chunks = _spans(doc, lengths, [sentence.chunks for sentence in sentences])
+    entities = _spans(doc, lengths, [sentence.entities for sentence in sentences])
+    unknown = _spans(doc, lengths, [sentence.unknown for sentence in sentences])
     if chunks is not None:
         doc.spans[chunks_key] = chunks
     if entities is not None and entities_key:
         doc.spans[entities_key] = entities
     elif entities is not None:
-        doc.set_ents(entities, default="outside")
+        doc.set_ents(entities, missing=unknown, default="outside")
     return doc
 
 
@@ -76,27 +90,26 @@ def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
 
 
 def _spans(
-    doc: Doc, labelled: Sequence[Tuple[int, Optional[List[LabelledSpan]]]]
+    doc: Doc, lengths: Sequence[int], labelled: Sequence[Optional[Sequence[LabelledSpan]]]
 ) -> Optional[List[Span]]:
-    """The chunks or entities of sentences of these lengths; None if no sentence has any annotation
-    of the kind."""
-    spans: List[Span] = []
-    start = 0
-    for length, spans_of_sentence in labelled:
-        spans += [
-            Span(doc, start + first, start + end, name)
-            for first, end, name in spans_of_sentence or ()
-        ]
-        start += length
-    return spans if any(of_sentence is not None for _, of_sentence in labelled) else None
+    """The spans of sentences of these lengths; None if no sentence has annotation of the kind."""
+    if all(of_sentence is None for of_sentence in labelled):
+        return None
+    starts = np.cumsum([0, *lengths]).tolist()
+    return [
+        Span(doc, start + first, start + end, name)
+        for start, of_sentence in zip(starts, labelled, strict=False)
+        for first, end, name in of_sentence or ()
+    ]
 
 
 def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[List[Sentence]]:
-    """Groups of so many sentences; 0: all in one. Sentences without words are left out; those with
-    heads and those without are not together."""
+    """Groups of so many sentences; 0: all in one. Sentences without words are left out. A text is a
+    group of its own; sentences with heads and those without are not together."""
     group: List[Sentence] = []
     for sentence in filter(attrgetter("words"), sentences):
-        if group and (len(group) == size or (group[0].heads is None) != (sentence.heads is None)):
+        other = group and (group[0].heads is None) != (sentence.heads is None)
+        if group and (len(group) == size or other or sentence.is_text or group[0].is_text):
             yield group
             group = []
         group.append(sentence)

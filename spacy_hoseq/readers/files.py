@@ -29,6 +29,7 @@ from .sentences import Problem
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
+COPIES = ("not-to-release",)  # folders of treebanks that have the same sentences again
 PACKED = " (and .gz)"  # of endings, in messages
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
@@ -62,7 +63,8 @@ def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Pa
 
 
 def _matches(file: Path, folder: Path, suffixes: Sequence[str]) -> bool:
-    if any(part.startswith(".") for part in file.relative_to(folder).parts):
+    parts = file.relative_to(folder).parts
+    if any(part.startswith(".") or part in COPIES for part in parts):
         return False
     return has_ending(file, suffixes)
 

@@ -1,12 +1,11 @@
-"""What the readers of all formats give: sentences with their labels, and problems where there is
-none."""
+"""Sentences with their labels, and problems: what the readers of all formats give."""
 
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 
 class LabelledSpan(NamedTuple):
-    """The words first <= i < end of a sentence are a chunk, or an entity, of this name."""
+    """A chunk or an entity: its name, and its words first <= i < end of the sentence."""
 
     first: int
     end: int
@@ -14,14 +13,15 @@ class LabelledSpan(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """words (T,). tags (T,), chunks, entities: None where the format has none. n_traces (int):
-    empty elements that were dropped; n_mended (int): entity tags that are not those of a
-    well-formed sequence. T may be 0: only traces.
+    """Words of a sentence, or of a text whose sentences are not known, with their annotation.
 
-    pos, morphs, lemmas, deps (T,): "" where a word has none. heads (T,): numbers of words in the
-    sentence, that of the root is its own. spaces (T,): whether a space follows. multiword: forms of
-    multi-word tokens, with form, tag, part of speech, features and lemma of each of their words. All
-    of these are None where the format has none.
+    words (T,), T may be 0: only traces. tags, pos, morphs, lemmas, deps (T,): "" where a word has
+    none. heads (T,): words by their place in the sentence; the root is its own head. spaces (T,)
+    bool: a space follows. chunks, entities: named spans. unknown: words whose entities are not
+    known. multiword: forms of multi-word tokens, and form, tag, part of speech, features and lemma
+    of each of their words. None: the format has no such annotation.
+    n_traces (int): empty elements that were dropped. n_mended (int): entity tags that a well-formed
+    sequence would not have. is_text: sentence boundaries are not known.
     """
 
     words: List[str]
@@ -37,11 +37,12 @@ class Sentence(NamedTuple):
     deps: Optional[List[str]] = None
     spaces: Optional[List[bool]] = None
     multiword: Optional[List[Tuple[str, List[List[str]]]]] = None
+    unknown: Sequence[LabelledSpan] = ()
+    is_text: bool = False
 
 
 class Problem(NamedTuple):
-    """What cannot be read: the file, the number of the line (from 1), what is there, and what was
-    expected."""
+    """What cannot be read: file, number of the line (from 1), what is there, what was expected."""
 
     path: Path
     line: int
@@ -50,3 +51,39 @@ class Problem(NamedTuple):
 
 
 Items = Iterator[Union[Sentence, Problem]]
+
+
+class Columns(NamedTuple):
+    """Numbers of columns, from 1; 0 = there is none, -1 = the last, None = found by what stands in
+    them."""
+
+    word: Optional[int] = None
+    tag: Optional[int] = None
+    chunk: Optional[int] = None
+    entity: Optional[int] = None
+
+
+class Settings(NamedTuple):
+    """How files are read. Each format has its own.
+
+    lang (str): spaCy's name of the language. encodings: the first that fits a file is taken.
+    spans_key (str): where entities go; "" = `doc.ents`, which cannot overlap.
+    chunks (bool): trees: chunks by the rules of CoNLL-2000. unescape (bool): trees: "(" for -LRB-.
+    separator (str): tagged: between word and tag; columns: between columns; "" = as found.
+    groups: People's Daily: names of entities by tags. split_sentences (bool): People's Daily.
+    columns, representation: columns and tables; "auto" = by the letters of the tags.
+    labels: names of numbered tags. cut (bool): CoNLL-U: cut a multi-word token that its words spell.
+    """
+
+    lang: str = "en"
+    encodings: Sequence[str] = ("utf-8",)
+    spans_key: str = ""
+    chunks: bool = True
+    unescape: bool = True
+    separator: str = ""
+    groups: Dict[str, str] = {"nt": "ORG"}
+    split_sentences: bool = True
+    columns: Columns = Columns()
+    representation: str = "auto"
+    labels: Sequence[str] = ()
+    cut: bool = False

@@ -1,1 +1,1 @@
-"""One file for each format of corpora: trees, tagged text, columns, People's Daily, CoNLL-U."""
+"""The formats of corpora, a file each."""

@@ -3,21 +3,23 @@
     ( (S (NP-SBJ (PRP It) ) (VP (VBZ rains) ) (. .) ))
 
 A tree may go over several lines. Between trees there may be lines in the manner of XML (`<DOC>`,
-`<S ID=7>`, `</P>`, and what stands between `<` and `>`), and comment lines that begin with `*x*`.
-Nothing else is passed over.
+`<S ID=7>`, `</P>`, and what stands between `<` and `>`), and comment lines that begin with `*x*` or
+`#`. Nothing else is passed over. A damaged tree is a Problem; reading goes on with the next line that
+begins as the damaged tree does.
 """
 
 import re
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..files import Line
 from ..sentences import Problem
 
 MAX_DEPTH = 400  # deeper nesting is damage: the deepest trees of the treebanks have some 50 levels
+MARK = "<>"  # a piece: the beginning or end of a sentence in the manner of XML
 _PIECES = re.compile(r"[()]|[^() \t\r\f\v]+")
 _MARKUP = re.compile(r"\s*(<[^<>]*>\s*)+")
-_COMMENT = re.compile(r"\s*\*x\*.*")
+_COMMENT = re.compile(r"\s*(\*x\*|#).*")
 _CLOSING = re.compile(r"</[^<>]*>")
 _SENTENCE_MARK = re.compile(
     r"\s*</?(S|P|DOC|BODY|TEXT|HEADLINE|su|seg)(\s[^>]*)?>\s*", re.IGNORECASE
@@ -34,6 +36,16 @@ class Tree(NamedTuple):
     line: int = 0
 
 
+class _Piece(NamedTuple):
+    """A bracket, a label, a word, or a mark; or what cannot be read. first: of its line, at its very
+    beginning."""
+
+    text: str
+    line: int
+    first: bool
+    problem: Optional[Problem] = None
+
+
 class _Open(NamedTuple):
     atoms: List[str]
     children: List[Tree]
@@ -43,48 +55,74 @@ class _Open(NamedTuple):
 def parse_trees(
     lines: Iterable[Union[Line, Problem]], path: Path
 ) -> Iterator[Union[Tree, Problem]]:
-    """All trees; a Problem, which is the last item, where the brackets are damaged."""
-    stack: List[_Open] = []
-    suspect = 0  # a line at which another tree seems to begin, before the end of the last
+    """All trees in order, a Problem in place of each that is damaged."""
+    pieces = list(_pieces(lines))
+    at = 0
+    while at < len(pieces):
+        if pieces[at].text == MARK:
+            at += 1
+            continue
+        item, end = _tree_at(pieces, at, path)
+        at = end if isinstance(item, Tree) else _next_tree(pieces, at, end)
+        yield item
+
+
+def _pieces(lines: Iterable[Union[Line, Problem]]) -> Iterator[_Piece]:
     for line in lines:
         if isinstance(line, Problem):
-            yield line
-            return
-        text = line.text if stack else _without_markup(line.text)
-        if stack and _SENTENCE_MARK.fullmatch(line.text):
-            yield _not_closed(stack, path, line.number, line.text.strip())
-            return
-        if stack and line.text.startswith("("):
-            suspect = suspect or line.number
-        for piece in _PIECES.findall(text):
-            item = _take(piece, stack, line.number, path)
-            if item is not None:
-                yield item
-                suspect = 0
-            if isinstance(item, Problem):
-                return
-    if stack:
-        hint = f" (another tree seems to begin at line {suspect})" if suspect else ""
-        yield _not_closed(stack, path, stack[0].line, f"the end of the file{hint}")
+            yield _Piece("", line.line, False, line)
+        elif _SENTENCE_MARK.fullmatch(line.text):
+            yield _Piece(MARK, line.number, True)
+        else:
+            for match in _PIECES.finditer(line.text, _start_of(line.text)):
+                yield _Piece(match.group(), line.number, match.start() == 0)
 
 
-def _without_markup(text: str) -> str:
-    """What remains of a line between trees: "" if there is no tree on it."""
+def _start_of(text: str) -> int:
+    """Where the brackets of a line begin, behind markup; its end if there are none."""
     markup = _MARKUP.match(text)
     if _COMMENT.fullmatch(text) or (markup and "(" not in text):
-        return ""
-    return text[markup.end() :] if markup else text
+        return len(text)
+    return markup.end() if markup else 0
+
+
+def _tree_at(
+    pieces: Sequence[_Piece], start: int, path: Path
+) -> Tuple[Union[Tree, Problem], int]:
+    """The tree that begins at a piece, and the piece behind it; or the first problem, and the piece
+    behind that."""
+    stack: List[_Open] = []
+    for at in range(start, len(pieces)):
+        piece = pieces[at]
+        if piece.problem or piece.text == MARK:
+            return piece.problem or _not_closed(stack, path, piece.line, "a mark"), at + 1
+        item = _take(piece.text, stack, piece.line, path)
+        if item is not None:
+            return item, at + 1
+    return _not_closed(stack, path, pieces[-1].line, "the end of the file"), len(pieces)
+
+
+def _next_tree(pieces: Sequence[_Piece], start: int, end: int) -> int:
+    """Where to go on after a problem: at a mark, or at a line that begins as the damaged tree does.
+    Other brackets at the beginning of a line may be constituents of it."""
+    beginning = [piece.text for piece in pieces[start : start + 2]]
+    line = pieces[start].line
+    for at in range(start + 1, len(pieces)):
+        piece = pieces[at]
+        alike = [other.text for other in pieces[at : at + 2]] == beginning
+        if piece.text == MARK or (piece.first and piece.line > line and alike):
+            return at
+    return len(pieces)
 
 
 def _take(piece: str, stack: List[_Open], number: int, path: Path) -> Union[Tree, Problem, None]:
     """One bracket, label or word. RETURNS a tree that is complete, or what is wrong."""
     if piece == "(":
         stack.append(_Open([], [], number))
-        if len(stack) > MAX_DEPTH:
-            return Problem(
-                path, number, f"more than {MAX_DEPTH} open brackets", "brackets that are closed"
-            )
-        return None
+        if len(stack) <= MAX_DEPTH:
+            return None
+        actual = f"more than {MAX_DEPTH} open brackets"
+        return Problem(path, number, actual, "brackets that are closed")
     if not stack and _CLOSING.fullmatch(piece):
         return None
     if not stack:
@@ -127,12 +165,8 @@ def _tree(closed: _Open, outermost: bool) -> Union[Tree, str]:
 
 def _not_closed(stack: List[_Open], path: Path, number: int, actual: str) -> Problem:
     n_open = f"{len(stack)} bracket{'s' if len(stack) > 1 else ''}"
-    return Problem(
-        path,
-        number,
-        actual,
-        f"the end of the tree that begins at line {stack[0].line}: {n_open} open",
-    )
+    expected = f"the end of the tree that begins at line {stack[0].line}: {n_open} open"
+    return Problem(path, number, actual, expected)
 
 
 def leaves(tree: Tree) -> Iterator[Tree]:

@@ -1,199 +1,231 @@
-"""Files with a token a line, columns separated by tabs or spaces, and an empty line after each
-sentence.
+"""Files with a token a line: columns separated by tabs or spaces, an empty line after each sentence.
 
     Ann     NNP     B-PER
     sleeps  VBZ     O
 
-Which column has words, tags and entities (B, I, O and other representations) is set; columns count
-from 1.
+Columns that are not named are found by what stands in them: entity tags (B, I, O and other
+representations), chunk tags (entity tags whose types are those of CoNLL-2000), numbers that count up,
+words (the first other column), tags (the next one).
 """
 
 import re
+from collections import Counter
 from itertools import islice
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Union
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from ...chunks import check_representation, read_chunks, write_chunks
 from ...errors import Errors
 from ..files import Line, read_lines
-from ..sentences import Items, Problem, Sentence
-from .entity_tags import (
-    AUTO,
-    EXPECTED_TAG,
-    check_entity_representation,
-    entities_of_tags,
-    is_entity_tag,
-    representation_of,
-)
+from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
 
-# of a sentence in CoNLL-U: a word, several words, an empty word
-_FIRST_ID = re.compile(r"1(-\d+)?|0\.1")
+AUTO = "auto"
+EXPECTED_TAG = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
+PROBED = 5000  # lines by which columns are found
+CHUNKS = frozenset("NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP".split())
+NOTHING = frozenset(("_", "-", "-X-", "*"))
+_TAG = re.compile(r"O|[BIMELSU]-.+")
 _BEGINS = ("#", "-DOCSTART-")  # of lines that may be no words
 _COMMENT = re.compile(r"# +\S+( id)? = |-DOCSTART-\s")
 
 
-class Columns(NamedTuple):
-    """Numbers of columns, from 1; 0 = there is none; -1 = the last. separator: "" = a tab, or
-    spaces in lines without.
-    representation: of entity tags; "auto" = by the letters of the file."""
+class Row(NamedTuple):
+    """The fields of a line."""
 
-    word: int = 1
-    tag: int = 2
-    entity: int = 0
-    separator: str = ""
-    representation: str = AUTO
+    line: int
+    fields: List[str]
 
 
-def check_columns(columns: Columns) -> None:
-    """RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation."""
-    numbers = [columns.word, columns.tag, columns.entity]
-    used = [number for number in numbers if number]
-    if columns.word == 0 or min(numbers) < -1 or len(set(used)) < len(used):
-        raise ValueError(
-            Errors.HS075.format(word=columns.word, tag=columns.tag, entity=columns.entity)
-        )
-    check_entity_representation(columns.representation)
+Block = List[Union[Row, Problem]]
 
 
-def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Items:
+def read_columns(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be
     read.
 
-    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation; [HS085]: the
-    file is CoNLL-U, whose ids and comments would become words.
+    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation.
     """
-    check_columns(columns)
-    if _is_conllu(read_lines(path, encodings), columns):
-        raise ValueError(Errors.HS085.format(path=path))
-    representation = columns.representation
+    columns = found_columns(path, settings)
+    representation = settings.representation
     if columns.entity and representation == AUTO:
-        representation = representation_of(_tags_of(path, encodings, columns))
-    rows: List[List[str]] = []
-    problem: Optional[Problem] = None
-    for line in _without_comments(path, encodings, columns.separator):
-        if isinstance(line, Line) and not line.text.strip(" \t"):
-            if problem or rows:
-                yield problem or _sentence(rows, columns, representation)
-            rows = []
-            problem = None
-            continue
-        row = line if isinstance(line, Problem) else _row(line, columns, path)
-        if isinstance(row, Problem):
-            problem = problem or row
-        else:
-            rows.append(row)
-    if problem or rows:
-        yield problem or _sentence(rows, columns, representation)
+        blocks = islice(blocks_of(path, settings), PROBED)
+        representation = representation_of(_cells(blocks, columns.entity))
+    for block in blocks_of(path, settings):
+        yield _sentence(path, block, columns, representation)
 
 
-def _is_conllu(lines: Iterable[Union[Line, Problem]], columns: Columns) -> bool:
-    """Whether the first row has ten columns, an id in the first one, and a comment before it, or
-    ids as words."""
-    commented = False
-    for line in lines:
-        if isinstance(line, Problem) or not line.text.strip():
-            continue
-        if line.text.startswith("#") and "\t" not in line.text:
-            commented = True
-            continue
-        fields = line.text.split("\t")
-        return (
-            len(fields) == 10
-            and _FIRST_ID.fullmatch(fields[0]) is not None
-            and (commented or columns.word == 1)
-        )
-    return False
+def check_columns(settings: Settings) -> None:
+    """RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation."""
+    numbers = [number for number in settings.columns if number is not None]
+    used = [number for number in numbers if number]
+    word = settings.columns.word
+    if word == 0 or min(numbers, default=0) < -1 or len(set(used)) < len(used):
+        raise ValueError(Errors.HS075.format(**settings.columns._asdict()))
+    if settings.representation != AUTO:
+        check_representation(settings.representation)
 
 
-def _without_comments(
-    path: Path, encodings: Sequence[str], separator: str
-) -> Iterator[Union[Line, Problem]]:
-    """All lines but comments before the words of a sentence: "# key = value", "#" with fewer columns
-    than the first word of the file, the mark of a document in CoNLL-2003."""
-    texts = (line.text for line in read_lines(path, encodings) if isinstance(line, Line))
+def blocks_of(path: Path, settings: Settings) -> Iterator[Block]:
+    """The rows of each sentence, without comments: "# key = value", "#" with fewer columns than the
+    first word of the file, the mark of a document in CoNLL-2003."""
+    texts = (line.text for line in read_lines(path, settings.encodings) if isinstance(line, Line))
     first = next((text for text in texts if text.strip() and not text.startswith(_BEGINS)), "")
-    separator = separator or ("\t" if "\t" in first else "")
-    is_inside = False
-    for line in read_lines(path, encodings):
-        text = line.text if isinstance(line, Line) else ""
-        if text.startswith(_BEGINS) and not is_inside:
-            n_fewer = len(_fields(first, separator)) - len(_fields(text, separator))
-            if n_fewer > 0 or _COMMENT.match(text):
-                continue
-        is_inside = bool(text.strip())
-        yield line
-
-
-def _row(line: Line, columns: Columns, path: Path) -> Union[List[str], Problem]:
-    """The fields of a line that has all columns asked for."""
-    fields = _fields(line.text, columns.separator)
-    needed = max(
-        columns.word,
-        columns.tag,
-        columns.entity,
-        2 if columns.entity == -1 or columns.tag == -1 else 1,
-    )
-    if len(fields) < needed:
-        return Problem(path, line.number, f'"{line.text}"', f"{needed} columns, got {len(fields)}")
-    for number in (columns.word, columns.tag, columns.entity):
-        if number and not fields[_index(number)]:
-            return Problem(path, line.number, f'"{line.text}"', f"column {number} not to be empty")
-    if columns.entity and not is_entity_tag(fields[_index(columns.entity)]):
-        return Problem(path, line.number, f'"{fields[_index(columns.entity)]}"', EXPECTED_TAG)
-    return fields
+    separator = settings.separator or ("\t" if "\t" in first else "")
+    width = len(_fields(first, separator))
+    block: Block = []
+    for line in read_lines(path, settings.encodings):
+        if isinstance(line, Problem):
+            block.append(line)
+            continue
+        if not line.text.strip(" \t"):
+            if block:
+                yield block
+            block = []
+            continue
+        fields = _fields(line.text, settings.separator)
+        comment = len(fields) < width or _COMMENT.match(line.text)
+        if not block and comment and line.text.startswith(_BEGINS):
+            continue
+        block.append(Row(line.number, fields))
+    if block:
+        yield block
 
 
 def _fields(text: str, separator: str) -> List[str]:
-    """The fields without spaces around them; one of spaces alone stays."""
-    if separator or "\t" in text:
-        return [field.strip(" ") or field for field in text.split(separator or "\t")]
-    return re.split(" +", text.strip(" "))
+    """The fields without spaces around them; one of spaces alone stays. Empty fields at the end of a
+    row of three or more are none."""
+    if not separator and "\t" not in text:
+        return re.split(" +", text.strip(" "))
+    fields = [field.strip(" ") or field for field in text.split(separator or "\t")]
+    while len(fields) > 2 and not fields[-1]:
+        fields.pop()
+    return fields
 
 
-def _index(number: int) -> int:
-    return number - 1 if number > 0 else -1
-
-
-def _sentence(rows: List[List[str]], columns: Columns, representation: str) -> Sentence:
-    words = [row[_index(columns.word)] for row in rows]
-    tags = [row[_index(columns.tag)] for row in rows] if columns.tag else None
-    entities, n_mended = (
-        entities_of_tags([row[_index(columns.entity)] for row in rows], representation)
-        if columns.entity
-        else (None, 0)
-    )
-    return Sentence(words, tags, None, entities, 0, n_mended)
-
-
-def _tags_of(path: Path, encodings: Sequence[str], columns: Columns) -> Iterator[str]:
-    """The entity tags of a file, as far as it can be read."""
-    rows = (
-        _row(line, columns, path)
-        for line in _without_comments(path, encodings, columns.separator)
-        if isinstance(line, Line) and line.text.strip(" \t")
-    )
-    yield from (row[_index(columns.entity)] for row in rows if not isinstance(row, Problem))
-
-
-def dropped_entity_columns(
-    path: Path, encodings: Sequence[str], columns: Columns, n_lines: int = 1000
-) -> List[int]:
-    """Numbers of the columns, from 1, that look like entity tags in the first lines and are not
-    read as such."""
-    lines = islice(_without_comments(path, encodings, columns.separator), n_lines)
-    rows = [
-        _fields(line.text, columns.separator)
-        for line in lines
-        if isinstance(line, Line) and line.text.strip()
+def found_columns(path: Path, settings: Settings) -> Columns:
+    """The columns of a file: those that are given, and the others by what stands in them. RAISES
+    ValueError [HS075, HS081]."""
+    check_columns(settings)
+    blocks = [
+        [each.fields for each in block if isinstance(each, Row)]
+        for block in islice(blocks_of(path, settings), PROBED)
     ]
-    width = min(map(len, rows), default=0)
-    read = {columns.word, columns.entity if columns.entity >= 0 else width}
-    return [
+    return columns_of(blocks, settings.columns)
+
+
+def columns_of(blocks: Sequence[List[List[str]]], given: Columns) -> Columns:
+    """The columns of sentences, as rows of fields."""
+    rows = [row for block in blocks for row in block]
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
+    free = [number for number in range(1, width + 1) if number not in given]
+    cells = {number: [row[number - 1] for row in rows if len(row) == width] for number in free}
+    tagged = [number for number in free if all(map(is_entity_tag, cells[number]))]
+    others = [
         number
-        for number in range(1, width + 1)
-        if number not in read and _are_entity_tags(rows, number)
+        for number in free
+        if number not in tagged
+        and not set(cells[number]) <= NOTHING
+        and not counts_up([[row[number - 1] for row in block if len(row) == width] for block in blocks])
     ]
+    chunk, entity = _tag_columns(tagged, cells, given)
+    word = given.word or next(iter(others), 1)
+    tag = next((number for number in others if number > word), 0) if given.tag is None else given.tag
+    return Columns(word, tag, chunk, entity)
 
 
-def _are_entity_tags(rows: List[List[str]], number: int) -> bool:
-    tags = {row[number - 1] for row in rows}
-    return tags != {"O"} and all(map(is_entity_tag, tags))
+def _tag_columns(tagged: List[int], cells: "dict[int, List[str]]", given: Columns) -> Tuple[int, int]:
+    """The columns of chunk tags and of entity tags; 0 = none."""
+    types = {number: {cell[2:] for cell in cells[number]} - {""} for number in tagged}
+    chunks = [number for number in tagged if types[number] and types[number] <= CHUNKS]
+    entities = [number for number in tagged if types[number] and number not in chunks]
+    # tags that are O throughout are still tags of something
+    rest = [number for number in tagged if not types[number]]
+    chunk = next(iter(chunks), 0) if given.chunk is None else given.chunk
+    entity = next(iter([*entities, *rest]), 0) if given.entity is None else given.entity
+    return chunk, entity
+
+
+def counts_up(columns: Iterable[Sequence[str]]) -> bool:
+    """The cells of every sentence are 1, 2, 3 ... or 0, 1, 2 ..., and one has several."""
+    longest = 0
+    for cells in columns:
+        first = 0 if cells and cells[0] == "0" else 1
+        if list(cells) != [str(first + i) for i in range(len(cells))]:
+            return False
+        longest = max(longest, len(cells))
+    return longest > 1
+
+
+def _sentence(
+    path: Path, block: Block, columns: Columns, representation: str
+) -> Union[Sentence, Problem]:
+    rows: List[Row] = []
+    for row in block:
+        problem = row if isinstance(row, Problem) else _problem(path, row, columns, block[0])
+        if problem is not None:
+            return problem
+        rows.append(row)  # type: ignore[arg-type]
+    words, tags, chunk_tags, entity_tags = (
+        [row.fields[number - 1 if number > 0 else -1] for row in rows] if number else None
+        for number in columns
+    )
+    entities, n_mended = (None, 0) if entity_tags is None else spans_of(entity_tags, representation)
+    chunks = None if chunk_tags is None else spans_of(chunk_tags, representation_of(chunk_tags))[0]
+    return Sentence(words or [], tags, chunks, entities, 0, n_mended)
+
+
+def _problem(path: Path, row: Row, columns: Columns, first: Union[Row, Problem]) -> Optional[Problem]:
+    """What is wrong with a row: too few columns, another number than the first row of its sentence
+    has, an empty one, an entity tag of no known form."""
+    text = "\t".join(row.fields)
+    numbers = [number for number in columns if number]
+    needed = max([*numbers, 2 if -1 in numbers else 1])
+    width = len(first.fields) if isinstance(first, Row) else len(row.fields)
+    if len(row.fields) < needed or len(row.fields) != width:
+        expected = f"{max(needed, width)} columns, got {len(row.fields)}"
+        return Problem(path, row.line, f'"{text}"', expected)
+    for number in numbers:
+        cell = row.fields[number - 1 if number > 0 else -1]
+        if not cell:
+            return Problem(path, row.line, f'"{text}"', f"column {number} not to be empty")
+        if number in (columns.chunk, columns.entity) and not is_entity_tag(cell):
+            return Problem(path, row.line, f'"{cell}"', EXPECTED_TAG)
+    return None
+
+
+def _cells(blocks: Iterable[Block], number: int) -> Iterator[str]:
+    """A column, as far as it can be read."""
+    for block in blocks:
+        for row in block:
+            if isinstance(row, Row) and len(row.fields) >= number:
+                yield row.fields[number - 1 if number > 0 else -1]
+
+
+def is_entity_tag(tag: str) -> bool:
+    return _TAG.fullmatch(tag) is not None
+
+
+def representation_of(tags: Iterable[str]) -> str:
+    """The representation that has these tags: "start_end" with M, E or S, "bilou" with L or U,
+    otherwise "iob2"."""
+    for tag in tags:
+        if is_entity_tag(tag) and tag[0] in "MES":
+            return "start_end"
+        if is_entity_tag(tag) and tag[0] in "LU":
+            return "bilou"
+    return "iob2"
+
+
+def spans_of(tags: Sequence[str], representation: str) -> Tuple[List[LabelledSpan], int]:
+    """The spans of tags, in order, and how many tags a well-formed sequence would have otherwise.
+
+    Every sequence stands for spans, by the rule of the CoNLL-2000 scorer: one begins at B and S, and
+    where an I, M or E follows O or another type; it ends at E and S, and before O, B, S or another
+    type. tags: of known forms.
+    """
+    known = ["I" + tag[1:] if tag.startswith("M") else tag for tag in tags]
+    chunks = read_chunks(known)
+    written = write_chunks(chunks, len(known), representation)
+    n_mended = sum(a != b for a, b in zip(known, written, strict=True))
+    bounds = zip(chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True)
+    return [LabelledSpan(first, end, name) for first, end, name in bounds], n_mended

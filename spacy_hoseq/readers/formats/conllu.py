@@ -14,28 +14,36 @@ lemmas by spaces, features united. Part of speech, head and relation are those o
 whose head lies outside of it. With `cut`, one that its words spell ("don't": "do", "n't") is these
 words instead, without a space between. Empty nodes ("8.1") are dropped and counted.
 
+Column 10 may have SpaceAfter=No, other white space (SpacesAfter=\\s\\n, SpacesBefore, as UDPipe writes
+it), which becomes a word of white space, and tags of entities and chunks (NER=B-PER, Chunk=B-NP).
+
 Source: https://universaldependencies.org/format.html
 """
 
 import re
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Union
 
 from spacy.parts_of_speech import IDS as POS
 
+from ...errors import Errors
 from ..files import Line, read_lines
-from ..sentences import Items, Problem, Sentence
+from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
+from .columns import is_entity_tag, representation_of, spans_of
 
 N_COLUMNS = 10
+PROBED = 100  # sentences by which a treebank without words is told
 _WORD = re.compile(r"[1-9][0-9]*")
 _RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY = re.compile(r"[0-9]+\.[1-9][0-9]*")
 _FEATURES = re.compile(r"_?|[^=|]*=[^=|]*(\|[^=|]*=[^=|]*)*")
-_NO_SPACE = re.compile(r"(^|\|)SpaceAfter=No($|\|)")
+NO_SPACE = {"SpaceAfter": "No"}
+COLUMNS = ("tags", "pos", "morphs", "lemmas", "deps")
+_ESCAPED = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "p": "|", "\\": "\\"}
 
 
 class _Row(NamedTuple):
-    """A syntactic word; head: 0 is the root, None if there is none."""
+    """A syntactic word; head: 0 is the root, None if there is none. misc: column 10."""
 
     form: str
     tag: str
@@ -44,7 +52,7 @@ class _Row(NamedTuple):
     lemma: str
     head: Optional[int]
     relation: str
-    has_space: bool
+    misc: Dict[str, str]
 
 
 class _Range(NamedTuple):
@@ -53,7 +61,7 @@ class _Range(NamedTuple):
     first: int
     end: int
     form: str
-    has_space: bool
+    misc: Dict[str, str]
 
 
 class _Block:
@@ -92,10 +100,10 @@ class _Block:
             return ""
         if not fields[1]:
             return "a form in column 2"
-        has_space = not _NO_SPACE.search(fields[9])
+        misc = dict(part.split("=", 1) for part in fields[9].split("|") if "=" in part)
         match = _RANGE.fullmatch(number)
         if match:
-            token = _Range(int(match[1]) - 1, int(match[2]), fields[1], has_space)
+            token = _Range(int(match[1]) - 1, int(match[2]), fields[1], misc)
             is_next = token.first == len(self.rows) and token.first + 1 < token.end
             if not is_next or (self.ranges and self.ranges[-1].end > token.first):
                 return f"a range that begins with {len(self.rows) + 1}"
@@ -105,7 +113,7 @@ class _Block:
             return f"the id {len(self.rows) + 1}"
         expected = _expected(fields)
         if not expected:
-            self.rows.append(_row(fields, has_space))
+            self.rows.append(_row(fields, misc))
         return expected
 
     def finished(self) -> Union[Sentence, Problem]:
@@ -116,6 +124,10 @@ class _Block:
             token = self.ranges[-1]
             actual = f'"{token.form}" of the words {token.first + 1}-{token.end}'
             return Problem(self._path, 0, actual, f"{token.end} words, got {len(self.rows)}")
+        n = len(self.rows)
+        outside = next((row for row in self.rows if row.head is not None and row.head > n), None)
+        if outside is not None:
+            return Problem(self._path, 0, f'the head {outside.head} of "{outside.form}"', f"0 to {n}")
         if self._cut:
             self.ranges = [token for token in self.ranges if not self._is_spelled(token)]
         return _sentence(self.rows, self.ranges, self.n_empty)
@@ -125,23 +137,37 @@ class _Block:
         rows = self.rows[token.first : token.end]
         if "".join(row.form for row in rows) != token.form:
             return False
-        spaces = [False] * (len(rows) - 1) + [token.has_space]
+        miscs = [NO_SPACE] * (len(rows) - 1) + [token.misc]
         self.rows[token.first : token.end] = [
-            row._replace(has_space=space) for row, space in zip(rows, spaces, strict=True)
+            row._replace(misc=misc) for row, misc in zip(rows, miscs, strict=True)
         ]
         return True
 
 
-def read_conllu(path: Path, encodings: Sequence[str], cut: bool = False) -> Items:
+def read_conllu(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of lines, or a Problem for its first line that cannot be read.
 
     The Sentence has words, tags (column 5, or where that is empty column 4), pos, lemmas, morphs,
-    heads (None if they are no tree), deps, spaces and multiword. An empty column ("_") is "". cut
-    (bool): of a multi-word token that its words spell, take them.
+    heads (None if they are no tree), deps, spaces and multiword. An empty column ("_") is "".
+    settings.cut (bool): of a multi-word token that its words spell, take them.
+    RAISES ValueError [HS085]: the first sentences have no words, but "_".
     """
-    block = _Block(path, cut)
+    probed: Set[str] = set()
+    for number, item in enumerate(_items(path, settings), 1):
+        if isinstance(item, Sentence):
+            probed.update(item.words)
+        yield item
+        if number == PROBED and probed == {"_"}:
+            break
+    if probed == {"_"}:
+        seen = 'all its words are "_": a treebank without its text'
+        raise ValueError(Errors.HS085.format(path=path, seen=seen, do="Add its words first"))
+
+
+def _items(path: Path, settings: Settings) -> Items:
+    block = _Block(path, settings.cut)
     last_number = 0
-    for line in read_lines(path, encodings):
+    for line in read_lines(path, settings.encodings):
         if isinstance(line, Line):
             last_number = line.number
             if line.text.startswith("#"):
@@ -149,7 +175,7 @@ def read_conllu(path: Path, encodings: Sequence[str], cut: bool = False) -> Item
             if not line.text.strip():
                 if block:
                     yield _located(block.finished(), last_number)
-                block = _Block(path, cut)
+                block = _Block(path, settings.cut)
                 continue
         block.add(line)
     if block:
@@ -163,20 +189,22 @@ def _located(item: Union[Sentence, Problem], number: int) -> Union[Sentence, Pro
 
 def _expected(fields: List[str]) -> str:
     """What should stand in the first column of a word that has something else; "" = all are good."""
+    names = [feature.partition("=")[0] for feature in fields[5].split("|")]
     is_good = {
         "a universal part of speech in column 4": _content(fields[3]) in POS,
         "features in column 6, such as Case=Nom|Number=Sing": _FEATURES.fullmatch(fields[5]),
+        "each feature once in column 6, such as Case=Acc,Nom": len(set(names)) == len(names),
         "the number of the head in column 7": fields[6] == "_" or fields[6].isdecimal(),
     }
     return next((expected for expected, good in is_good.items() if not good), "")
 
 
-def _row(fields: List[str], has_space: bool) -> _Row:
+def _row(fields: List[str], misc: Dict[str, str]) -> _Row:
     lemma, pos, tag, features = (_content(field) for field in fields[2:6])
     if fields[2] == "_" and fields[1] == "_":
         lemma = "_"  # of the underscore itself
     head = None if fields[6] == "_" else int(fields[6])
-    return _Row(fields[1], tag or pos, pos, features, lemma, head, _content(fields[7]), has_space)
+    return _Row(fields[1], tag or pos, pos, features, lemma, head, _content(fields[7]), misc)
 
 
 def _content(field: str) -> str:
@@ -194,7 +222,8 @@ def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
         for place, row in enumerate(merged)
     ]
     is_annotated = all(row.relation and row.head is not None for row in merged)
-    return Sentence(
+    entities, chunks = (_spans(merged, key) for key in ("NER", "Chunk"))
+    sentence = Sentence(
         words=[row.form for row in merged],
         tags=[row.tag for row in merged],
         n_traces=n_empty,
@@ -203,12 +232,62 @@ def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
         lemmas=[row.lemma for row in merged],
         heads=heads if is_annotated and _is_tree(heads) else None,
         deps=[row.relation for row in merged],
-        spaces=[row.has_space for row in merged],
+        spaces=[row.misc.get("SpaceAfter") != "No" for row in merged],
+        entities=entities,
+        chunks=chunks,
         multiword=[
             (token.form, [list(row[:5]) for row in rows[token.first : token.end]])
             for token in ranges
         ],
     )
+    return _with_white_space(sentence, [row.misc for row in merged])
+
+
+def _spans(rows: List[_Row], key: str) -> Optional[List[LabelledSpan]]:
+    """The entities or chunks in column 10; None if no word has any."""
+    tags = [row.misc.get(key, "O") for row in rows]
+    if not any(key in row.misc for row in rows) or not all(map(is_entity_tag, tags)):
+        return None
+    return spans_of(tags, representation_of(tags))[0]
+
+
+def _with_white_space(sentence: Sentence, miscs: List[Dict[str, str]]) -> Sentence:
+    """With a word for white space that is more than one space behind a word."""
+    pieces: List[Union[int, str]] = []  # words by their place, and white space
+    spaces = list(sentence.spaces or ())
+    for i, misc in enumerate(miscs):
+        before = _unescaped(misc.get("SpacesBefore", ""))
+        after = _unescaped(misc.get("SpacesAfter", ""))
+        pieces += [before, i] if before else [i]
+        if after:
+            spaces[i] = after.startswith(" ")
+            pieces += [after[spaces[i] :]] if after != " " else []
+    if len(pieces) == len(miscs):
+        return sentence._replace(spaces=spaces)
+    place_of = {piece: place for place, piece in enumerate(pieces) if isinstance(piece, int)}
+    heads = sentence.heads
+
+    def spread(column: List[Any], default: Any) -> List[Any]:
+        return [column[piece] if isinstance(piece, int) else default for piece in pieces]
+
+    return sentence._replace(
+        words=[sentence.words[piece] if isinstance(piece, int) else piece for piece in pieces],
+        spaces=spread(spaces, False),
+        heads=heads and [
+            place_of[heads[piece]] if isinstance(piece, int) else max(place - 1, 0)
+            for place, piece in enumerate(pieces)
+        ],
+        **{name: spread(getattr(sentence, name), "") for name in COLUMNS},
+        **{
+            name: [LabelledSpan(place_of[a], place_of[b - 1] + 1, label) for a, b, label in spans]
+            for name in ("entities", "chunks")
+            if (spans := getattr(sentence, name)) is not None
+        },
+    )
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: _ESCAPED.get(match[1], match[1]), text)
 
 
 def _is_tree(heads: List[int]) -> bool:
@@ -222,8 +301,8 @@ def _tokens(n_rows: int, ranges: List[_Range]) -> List[_Range]:
     """All tokens in order; those of one syntactic word have no form of their own."""
     tokens: List[_Range] = []
     i = 0
-    for token in [*ranges, _Range(n_rows, n_rows, "", True)]:
-        tokens += [_Range(k, k + 1, "", True) for k in range(i, token.first)]
+    for token in [*ranges, _Range(n_rows, n_rows, "", {})]:
+        tokens += [_Range(k, k + 1, "", {}) for k in range(i, token.first)]
         tokens.append(token)
         i = token.end
     return tokens[:-1]
@@ -241,7 +320,7 @@ def _merged(rows: List[_Row], token: _Range) -> _Row:
         lemma=" ".join(row.lemma for row in parts if row.lemma),
         tag="_".join(row.tag for row in parts if row.tag),
         features=united([row.features for row in parts]),
-        has_space=token.has_space,
+        misc=token.misc,
     )
 
 

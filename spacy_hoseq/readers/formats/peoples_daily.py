@@ -4,48 +4,42 @@ in brackets.
     19980101-07-001-002/m  [学校/n  图书馆/n]nt  今天/t  开放/v  。/w
 
 The number of the paragraph is dropped. A group `[...]nt` is one entity of the name that the tag has
-in `entities`, and so is a single word with such a tag outside of such a group. Groups may be
+in `groups`, and so is a single word with such a tag outside of such a group. Groups may be
 nested: the outermost of those named counts.
 """
 
 import re
 from pathlib import Path
-from typing import Dict, Iterator, List, Sequence, Union
+from typing import Dict, Iterator, List, Union
 
 from ..files import Line, read_lines
-from ..sentences import Items, LabelledSpan, Problem, Sentence
+from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
 
-ENTITIES = {"nt": "ORG"}
 EXPECTED = "word/tag, with [ before the first word of a group and ]tag behind the last"
-_NUMBER = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
+NUMBER = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
 _PIECE = re.compile(r"(?P<open>\[*)(?P<word>.+)/(?P<tag>[A-Za-z]+)(?P<close>(\][A-Za-z]+)*)")
 _ENDS = "。！？"
 _FOLLOWERS = "”’』」）"  # what follows the end of a sentence and belongs to it
 
 
-def read_peoples_daily(
-    path: Path,
-    encodings: Sequence[str],
-    entities: Dict[str, str] = ENTITIES,
-    split_sentences: bool = True,
-) -> Items:
+def read_peoples_daily(path: Path, settings: Settings) -> Items:
     """The sentences of each paragraph, or a Problem for a paragraph that cannot be read.
 
-    entities: names of entities by the tags of groups and words. split_sentences: at 。！？ with the
-    closing quotes and brackets behind them, outside of groups; otherwise a paragraph is one
-    sentence.
+    settings.groups: names of entities by the tags of groups and words. settings.split_sentences: at
+    。！？ with the closing quotes and brackets behind them, outside of groups; otherwise a paragraph is
+    one sentence.
     """
-    for line in read_lines(path, encodings):
+    for line in read_lines(path, settings.encodings):
         if isinstance(line, Problem):
             yield line
             continue
         pieces = [piece for piece in re.split(r"[ \t]+", line.text) if piece]
-        if pieces and _NUMBER.fullmatch(pieces[0]):
+        if pieces and NUMBER.fullmatch(pieces[0]):
             pieces = pieces[1:]
         if not pieces:
             continue
-        paragraph = _paragraph(line, pieces, entities, path)
-        if isinstance(paragraph, Sentence) and split_sentences:
+        paragraph = _paragraph(line, pieces, settings.groups, path)
+        if isinstance(paragraph, Sentence) and settings.split_sentences:
             yield from _sentences(paragraph)
         else:
             yield paragraph

@@ -6,10 +6,10 @@ become "(" and ")", as in CoNLL-2000. Words: see `ESCAPES`.
 """
 
 from pathlib import Path
-from typing import List, Sequence
+from typing import List
 
 from ..files import read_lines
-from ..sentences import Items, Problem, Sentence
+from ..sentences import Items, Problem, Sentence, Settings
 from .brackets import Tree, leaves, parse_trees
 from .chunk_rules import TRACE, chunks_of_tree
 
@@ -17,21 +17,17 @@ BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-":
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 
 
-def read_trees(
-    path: Path, encodings: Sequence[str], chunks: bool = True, unescape: bool = True
-) -> Items:
-    """All sentences of a file, or one Problem: nothing is taken from a damaged file.
+def read_trees(path: Path, settings: Settings) -> Items:
+    """A Sentence for each tree, a Problem for one that is damaged.
 
-    chunks: by the rules of CoNLL-2000, for English. unescape: words as in print, "(" for -LRB- and
-    "/" for \\/; otherwise as in the treebank, which CoNLL-2000 keeps.
+    settings.chunks: by the rules of CoNLL-2000, for English. settings.unescape: words as in print,
+    "(" for -LRB- and "/" for \\/; otherwise as in the treebank, which CoNLL-2000 keeps.
     """
-    sentences: List[Sentence] = []
-    for tree in parse_trees(read_lines(path, encodings), path):
+    for tree in parse_trees(read_lines(path, settings.encodings), path):
         if isinstance(tree, Problem):
             yield tree
-            return
-        sentences.append(_sentence(tree, chunks, unescape))
-    yield from sentences
+        else:
+            yield _sentence(tree, settings.chunks, settings.unescape)
 
 
 def _sentence(tree: Tree, chunks: bool, unescape: bool) -> Sentence:

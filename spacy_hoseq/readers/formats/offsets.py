@@ -1,0 +1,184 @@
+"""Texts with spans by offsets: JSON of Prodigy, doccano, Label Studio and spaCy's examples, and brat.
+
+    {"text": "Ann sleeps.", "spans": [{"start": 0, "end": 3, "label": "PER"}]}       Prodigy
+    {"text": "Ann sleeps.", "label": [[0, 3, "PER"]]}                                doccano
+    {"text": "Ann sleeps.", "entities": [{"start_offset": 0, "end_offset": 3, ...}]} doccano, relations
+    {"data": {"text": ...}, "annotations": [{"result": [{"value": {...}}]}]}         Label Studio
+    ["Ann sleeps.", {"entities": [[0, 3, "PER"]]}]                                   spaCy
+
+One object a line, or all in one list. brat: a text in NAME.txt, `T1<tab>PER 0 3<tab>Ann` in NAME.ann.
+Words are those of spaCy's tokenizer of the language. A span that does not begin and end with words is
+a Problem, and the entities of its words are not known; nothing is moved.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+
+import spacy
+import srsly
+from spacy.language import Language
+
+from ..files import Line, read_lines
+from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
+
+EXPECTED = 'an object with "text" and spans: {"start": 0, "end": 3, "label": "PER"}'
+SPANS = ("spans", "entities", "labels", "label")  # keys beside the text
+START, END, LABEL = ("start", "start_offset"), ("end", "end_offset"), ("label", "labels")
+REJECTED = ("reject", "ignore")  # answers of Prodigy
+
+Offsets = Tuple[int, int, str]
+
+
+class Entry(NamedTuple):
+    """A JSON value, and the line at which it stands."""
+
+    line: int
+    value: Any
+
+
+def read_offsets(path: Path, settings: Settings) -> Items:
+    """A Sentence for each text; a Problem for each object, and for each span, that cannot be
+    read."""
+    for entry in json_values(path, settings):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        if isinstance(entry.value, dict) and entry.value.get("answer") in REJECTED:
+            continue
+        try:
+            text, spans = text_and_spans(entry.value)
+        except (KeyError, IndexError, TypeError, ValueError):
+            yield Problem(path, entry.line, srsly.json_dumps(entry.value)[:100], EXPECTED)
+            continue
+        yield from sentence_of(text, spans, settings, path, entry.line)
+
+
+def json_values(path: Path, settings: Settings) -> Iterator[Union[Entry, Problem]]:
+    """The values of a file with one a line, or with a list of them. They are numbered from 1."""
+    lines = list(read_lines(path, settings.encodings))
+    first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
+    if isinstance(first, Line) and first.text.lstrip().startswith("["):
+        try:
+            values = srsly.json_loads("\n".join(getattr(line, "text", "") for line in lines))
+        except ValueError:
+            values = None  # a list in each line
+        if isinstance(values, list) and len(values) and not isinstance(values[0], str):
+            yield from (Entry(number, value) for number, value in enumerate(values, 1))
+            return
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+        elif line.text.strip():
+            try:
+                yield Entry(line.number, srsly.json_loads(line.text))
+            except ValueError as error:
+                yield Problem(path, line.number, f"{line.text[:60]} ({error})", EXPECTED)
+
+
+def text_and_spans(value: Any) -> Tuple[str, List[Offsets]]:
+    """RAISES KeyError, IndexError, TypeError, ValueError: the value is none of the known forms."""
+    if isinstance(value, list):
+        value = {"text": value[0], **value[1]}
+    if "annotations" in value and "data" in value:
+        done = [each for each in value["annotations"] if not each.get("was_cancelled")]
+        results = done[0]["result"] if done else []
+        spans = [each["value"] for each in results if "start" in each.get("value", {})]
+        (text,) = {key: value["data"][key] for key in _texts_of(value["data"])}.values()
+        return text, [_offsets(span) for span in spans]
+    key = next(key for key in SPANS if isinstance(value.get(key), list)) if _has_spans(value) else ""
+    spans = [_offsets(span) for span in value[key]] if key else []
+    if not key or not isinstance(value["text"], str):
+        raise ValueError(value)
+    return value["text"], spans
+
+
+def _texts_of(data: Dict[str, Any]) -> List[str]:
+    """The key of the text among the data of a task."""
+    strings = [key for key, each in data.items() if isinstance(each, str)]
+    return ["text"] if "text" in strings else strings[:1]
+
+
+def _has_spans(value: Dict[str, Any]) -> bool:
+    return any(isinstance(value.get(key), list) for key in SPANS)
+
+
+def _offsets(span: Any) -> Offsets:
+    """Of [start, end, label], or of an object. RAISES KeyError, TypeError, ValueError."""
+    if isinstance(span, dict):
+        start, end, label = (
+            next(span[key] for key in keys if key in span) for keys in (START, END, LABEL)
+        )
+    else:
+        start, end, label = span[:3]
+    label = label[0] if isinstance(label, list) else label
+    if isinstance(start, bool) or not (isinstance(start, int) and isinstance(end, int)):
+        raise TypeError(span)
+    if not isinstance(label, str) or not label:
+        raise ValueError(span)
+    return start, end, label
+
+
+def sentence_of(
+    text: str, spans: List[Offsets], settings: Settings, path: Path, line: int
+) -> Items:
+    """The words of a text with its spans, and Problems of those that cannot be."""
+    doc = _blank(settings.lang).tokenizer(text)
+    good: List[LabelledSpan] = []
+    unknown: List[LabelledSpan] = []
+    for start, end, label in sorted(spans, key=lambda each: (each[0], -each[1])):
+        span = doc.char_span(start, end, label) if 0 <= start < end <= len(text) else None
+        wide = doc.char_span(max(start, 0), min(end, len(text)), alignment_mode="expand")
+        actual = f'{label} "{text[max(start, 0) : end]}" ({start}-{end})'
+        if span is None:
+            unknown += [LabelledSpan(wide.start, wide.end, label)] if wide is not None else []
+            yield Problem(path, line, actual, f"the borders of words: {wide or 'of the text'}")
+        elif good and span.start < good[-1].end and not settings.spans_key:
+            yield Problem(path, line, actual, "no overlap (--spans-key SPANS keeps both)")
+        else:
+            good.append(LabelledSpan(span.start, span.end, label))
+    taken = {i for first, end, _ in good for i in range(first, end)}
+    yield Sentence(
+        [token.text for token in doc],
+        entities=good,
+        spaces=[bool(token.whitespace_) for token in doc],
+        unknown=[span for span in unknown if not taken.intersection(range(span.first, span.end))],
+        is_text=True,
+    )
+
+
+@lru_cache
+def _blank(lang: str) -> Language:
+    return spacy.blank(lang)
+
+
+def read_brat(path: Path, settings: Settings) -> Items:
+    """The text beside an .ann file, as one Sentence, and Problems. path: of the .ann file."""
+    beside = path.with_suffix(".txt")
+    text = _text(beside, settings)
+    if text is None:
+        expected = f"the text in {beside.name}, in {' or '.join(settings.encodings)}"
+        yield Problem(path, 1, "no such file, or another encoding", expected)
+        return
+    spans: List[Offsets] = []
+    for line in read_lines(path, settings.encodings):
+        if isinstance(line, Problem):
+            yield line
+        elif line.text.startswith("T"):
+            try:
+                label, start, end = line.text.split("\t")[1].split(" ")
+                spans.append((int(start), int(end), label))
+            except (IndexError, ValueError):
+                expected = "T1, a tab, LABEL START END, a tab and the words"
+                yield Problem(path, line.number, f'"{line.text}"', expected)
+    yield from sentence_of(text, spans, settings, path, 1)
+
+
+def _text(path: Path, settings: Settings) -> Optional[str]:
+    """A whole file with its line ends as they are: offsets count them."""
+    for encoding in settings.encodings:
+        try:
+            return path.read_bytes().decode(encoding)
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None

@@ -1,0 +1,94 @@
+"""Tables with a token a row, a header and perhaps quotes (CSV): `Sentence #,Word,POS,Tag`.
+
+Columns are found by their names. A sentence begins where the column of sentences has another value
+than before, an empty one counting as the same; without such a column, behind an empty row.
+"""
+
+import csv
+import re
+from pathlib import Path
+from typing import Dict, Iterator, List, Optional, Sequence, Union
+
+from ..files import Line, read_lines
+from ..sentences import Columns, Items, Problem, Sentence, Settings
+from .columns import EXPECTED_TAG, is_entity_tag, representation_of, spans_of
+
+NAMES = {
+    "sentence": re.compile(r"sent(ence)?[ _#]*(id|no|number|idx|index)?[ _#]*|sentence.*", re.I),
+    "word": re.compile(r"words?|tokens?|forms?|text", re.I),
+    "tag": re.compile(r"(x|u)?pos([ _-]?tags?)?|part[ _]of[ _]speech", re.I),
+    "chunk": re.compile(r"chunks?([ _-]?tags?)?", re.I),
+    "entity": re.compile(r"(ner|entity|iob|bio|named[ _]entity)([ _-]?(tags?|labels?))?|tags?|labels?", re.I),
+}
+DELIMITERS = ",;\t"
+
+
+def header_of(line: str) -> Dict[str, int]:
+    """Columns of a header, from 0, by what they hold; {} if it is none: it names words and something
+    else."""
+    delimiter = max(DELIMITERS, key=line.count)
+    found: Dict[str, int] = {}
+    for number, name in enumerate(next(csv.reader([line], delimiter=delimiter), [])):
+        kind = next((kind for kind, form in NAMES.items() if form.fullmatch(name.strip())), "")
+        if kind and kind not in found:
+            found[kind] = number
+    return found if "word" in found and len(found) > 1 else {}
+
+
+def read_table(path: Path, settings: Settings) -> Items:
+    """A Sentence for each group of rows, or a Problem for its first row that cannot be read."""
+    problems: List[Problem] = []
+    lines = _lines(path, settings, problems)
+    header = next(lines, "")
+    places = {**header_of(header), **_given(settings.columns)}
+    if "word" not in places:
+        yield Problem(path, 1, f'"{header.strip()}"', "a header with the columns word, tag, ner")
+        return
+    delimiter = settings.separator or max(DELIMITERS, key=header.count)
+    reader = csv.reader(lines, delimiter=delimiter)
+    group: List[List[str]] = []
+    sentence = ""
+    for row in reader:
+        name = row[places["sentence"]].strip() if "sentence" in places and row else ""
+        if group and (not any(row) or (name and name != sentence)):
+            yield _sentence(path, group, places, reader.line_num)
+            group = []
+        sentence = name or sentence
+        if any(row):
+            group.append(row)
+    if group:
+        yield _sentence(path, group, places, reader.line_num + 1)
+    yield from problems
+
+
+def _lines(path: Path, settings: Settings, problems: List[Problem]) -> Iterator[str]:
+    for line in read_lines(path, settings.encodings):
+        if isinstance(line, Line):
+            yield f"{line.text}\n"
+        else:
+            problems.append(line)
+
+
+def _given(columns: Columns) -> Dict[str, int]:
+    return {kind: number - 1 for kind, number in columns._asdict().items() if number}
+
+
+def _sentence(
+    path: Path, rows: Sequence[List[str]], places: Dict[str, int], line: int
+) -> Union[Sentence, Problem]:
+    """line (int): of the first row behind them."""
+    width = max(places.values()) + 1
+    columns: Dict[str, List[str]] = {kind: [] for kind in places}
+    for number, row in enumerate(rows, line - len(rows)):
+        if len(row) < width or not row[places["word"]]:
+            return Problem(path, number, str(row), f"{width} columns with a word")
+        for kind, place in places.items():
+            columns[kind].append(row[place])
+    spans: Dict[str, Optional[list]] = {"chunk": None, "entity": None}
+    for kind in spans.keys() & places.keys():
+        tags = columns[kind]
+        wrong = next((tag for tag in tags if not is_entity_tag(tag)), None)
+        if wrong is not None:
+            return Problem(path, line - len(rows), f'"{wrong}"', EXPECTED_TAG)
+        spans[kind] = spans_of(tags, representation_of(tags))[0]
+    return Sentence(columns["word"], columns.get("tag"), spans["chunk"], spans["entity"])
