@@ -27,7 +27,7 @@ from spacy.training import Example
 import spacy_hoseq
 from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.conllu import read_conllu
-from spacy_hoseq.readers.sentences import Sentence
+from spacy_hoseq.readers.sentences import Sentence, Settings
 
 from .machine import environment, pin_to_one_core
 from .page import show, write_table
@@ -78,7 +78,7 @@ def loaded_as(name: str, source: str) -> Pipeline:
 
 def treebank(path: Path) -> List[Doc]:
     """Texts of ten sentences; words as the treebank has them ("do", "n't")."""
-    found = [item for item in read_conllu(path, ["utf8"], cut=True) if isinstance(item, Sentence)]
+    found = [item for item in read_conllu(path, Settings(cut=True)) if isinstance(item, Sentence)]
     groups = [found[start : start + PER_TEXT] for start in range(0, len(found), PER_TEXT)]
     vocab = spacy.blank("en").vocab
     return [sentences_to_doc(vocab, group, "en") for group in groups]

@@ -24,7 +24,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.formats.trees import read_trees
-from spacy_hoseq.readers.sentences import LabelledSpan, Sentence
+from spacy_hoseq.readers.sentences import LabelledSpan, Sentence, Settings
 
 WORD, LEMMA, UPOS, XPOS, FEATS, HEAD = 1, 2, 3, 4, 5, 6
 LAYOUTS = {"blank": "\n\n", "line": "\n", "running": "", "sentences": "\n", "wrapped": "\n\n"}  # between paragraphs
@@ -103,7 +103,7 @@ def with_chunks(sentences: Iterator[Sent], trees: Optional[Path]) -> Iterator[Se
     if trees is None:
         yield from sentences
         return
-    parsed = read_trees(trees, ("utf-8",))
+    parsed = read_trees(trees, Settings())
     for sentence, tree in zip(sentences, parsed, strict=True):
         if not isinstance(tree, Sentence) or len(tree.words) != len(sentence.words):
             raise ValueError(f"{trees}: no tree of these words: {' '.join(sentence.words)}")

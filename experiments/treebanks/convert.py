@@ -20,7 +20,7 @@ import typer
 from wasabi import msg
 
 from spacy_hoseq.readers.files import find_files
-from spacy_hoseq.readers.formats.table import tree_format
+from spacy_hoseq.readers.formats.recognised import FORMATS
 from spacy_hoseq.readers.splits import PARTS, in_part
 
 
@@ -42,7 +42,7 @@ def main(
             exits=1,
         )
     try:
-        files = find_files(Path(folder), tree_format(False, True).suffixes)
+        files = find_files(Path(folder), FORMATS["trees"].endings)
     except ValueError as error:
         msg.fail("Nothing converted", str(error), exits=1)
     for part, chosen in divided(files, split, tenths).items():

@@ -20,7 +20,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from spacy_hoseq.readers.formats.conllu import read_conllu
-from spacy_hoseq.readers.sentences import Sentence
+from spacy_hoseq.readers.sentences import Sentence, Settings
 
 SENTENCES, DROPOUT = 30, 0.2  # of an update
 
@@ -49,7 +49,7 @@ def parts_of(folder: Path) -> Tuple[List[Sentence], List[Sentence]]:
 
 def sentences_of(folder: Path, part: str) -> List[Sentence]:
     files = sorted(folder.glob(f"*{part}.conllu*"))
-    return [each for file in files for each in read_conllu(file, ["utf-8"]) if isinstance(each, Sentence)]
+    return [each for file in files for each in read_conllu(file, Settings()) if isinstance(each, Sentence)]
 
 
 def doc_of(nlp: Language, sentence: Sentence, with_lemmas: bool) -> Doc:

@@ -23,7 +23,8 @@ from .files import FORCE, check_free, whole
 from .progress import progress
 from .tally import Tally, show_counts, show_problems
 
-FormatName = Enum("FormatName", {name: name for name in (AUTO, *FORMATS)}, type=str)
+NAMES = {name: name for name in (AUTO, *FORMATS)}
+FormatName = Enum("FormatName", NAMES, type=str)  # type: ignore[misc]
 SHOWN = 12  # labels of a kind, files
 COLUMN = typer.Option(None, help="columns, table: which column has it, from 1 (0: none, -1: last)")
 
@@ -116,6 +117,7 @@ def convert_cli(
     settings = settings._replace(encodings=encodings_for(encoding, "zh" if unspaced else lang))
     tally = Tally(others=len(find_files(input_path, [""])) - len(all_files))
     formats = formats_of(files, name, settings)
+    tally.others += len(files) - len(formats)
     docs = read_docs(formats, settings, n_sents, tally)
     binary = DocBin(ATTRIBUTES, docs=progress(docs))
     show_formats(formats, settings)
@@ -124,13 +126,23 @@ def convert_cli(
 
 
 def formats_of(files: List[Path], name: str, settings: Settings) -> Dict[Path, str]:
-    """The format of each file. A text of brat is read with the .ann file beside it."""
+    """The format of each file that is recognised. A text of brat is read with the .ann file beside
+    it. RAISES ValueError [HS085]: none is recognised."""
     texts = {file.with_suffix(".txt") for file in files if file.suffix == ".ann"}
-    return {
-        file: recognised(file, settings) if name == AUTO else name
-        for file in files
-        if file not in texts
-    }
+    formats: Dict[Path, str] = {}
+    refused: List[ValueError] = []
+    for file in files:
+        if file in texts:
+            continue
+        try:
+            formats[file] = recognised(file, settings) if name == AUTO else name
+        except ValueError as error:
+            refused.append(error)
+    if refused and not formats:
+        raise refused[0]
+    for problem in refused:
+        msg.warn("Not read", str(problem))
+    return formats
 
 
 def parse_groups(text: str) -> Dict[str, str]:

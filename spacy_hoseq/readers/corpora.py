@@ -12,7 +12,7 @@ from spacy.training import Example
 from ..errors import Errors
 from .annotated import annotated_with, check_attributes
 from .docs import UNSPACED, grouped, sentences_to_doc
-from .files import encodings_for, find_files
+from .files import encodings_for, find_files, has_ending
 from .formats.columns import check_columns
 from .formats.recognised import CHARACTERS, ENDINGS, FORMATS, read_corpus, recognised
 from .sentences import Columns, Items, Problem, Sentence, Settings
@@ -43,19 +43,27 @@ def corpus(  # wide: the settings of a config
     spans_key: str = "",
 ) -> Callable[[Language], Iterator[Example]]:
     """Examples sentence by sentence, with the words of a corpus. The first thing that cannot be read
-    is an error, with its file and line.
+    is an error, with its file and line. Chunks go to doc.spans["chunks"].
 
-    path: a file or a folder of files. format: one of `hoseq convert`, "auto" = by the first lines of
-        each file. split, part: the files of a named division of a treebank (splits.py).
-    encoding: "" = UTF-8, or GB18030 in Chinese pipelines. attributes: what the predicted words have,
-        too (["tag"]). limit (int): so many sentences; 0 = all. spans_key: where entities go; "" =
-        `doc.ents`. Chunks go to doc.spans["chunks"].
-    trees: chunks, by the rules of CoNLL-2000, None = unless the pipeline is Chinese; unescape, "("
-        for -LRB- and "/" for \\/. tagged, columns: separator, "" = as found. People's Daily: groups,
-        names of entities by tags, None = {"nt": "ORG"}; split_sentences, at 。！？.
-    columns, tables: word_column, tag_column, chunk_column, entity_column, from 1, 0 = there is none,
-        -1 = the last, None = found by what stands there; representation, "auto" = by the letters of
-        the tags. tokens: labels, the names of numbered tags.
+    path: a file or a folder of files.
+    format: one of `hoseq convert`; "auto" = by the first lines of each file.
+    split: the name of a division of a treebank (splits.py).
+    part: "train", "dev" or "test" of that division.
+    encoding: "" = UTF-8, and in Chinese pipelines then GB18030.
+    attributes: what the predicted words have, too (["tag"]).
+    limit (int): so many sentences; 0 = all.
+    chunks: trees: by the rules of CoNLL-2000; None = unless the pipeline is Chinese.
+    unescape (bool): trees: "(" for -LRB- and "/" for \\/.
+    separator: tagged, columns: between words and tags; "" = as found.
+    groups: People's Daily: names of entities by tags; None = {"nt": "ORG"}.
+    split_sentences (bool): People's Daily: sentences end at 。！？; otherwise with the paragraph.
+    word_column: columns, tables: from 1, -1 = the last; None = found by what stands there.
+    tag_column: the same of tags, 0 = there is none.
+    chunk_column: the same of chunk tags, 0 = there is none.
+    entity_column: the same of entity tags, 0 = there is none.
+    representation: columns: of entity tags; "auto" = by their letters.
+    labels: tokens: the names of numbered entity tags, in order.
+    spans_key: where entities go; "" = `doc.ents`.
     RAISES ValueError: spaCy's E913 no path, [HS072] attributes, [HS075] columns, [HS076] no such
     split, [HS077] no such encoding, [HS081] representation, [HS161] no such format; when it reads:
     [HS073] what cannot be read, [HS074] no files, [HS079] no files in the part, [HS085] no corpus.
@@ -119,7 +127,7 @@ def docs_of(nlp: Language, path: Path, format: str, settings: Settings) -> Itera
 
 def is_unspaced(path: Path, format: str) -> bool:
     """Words of the file are characters, without spaces between them."""
-    return format == "characters" or (format == AUTO and path.name.removesuffix(".gz").endswith(CHARACTERS))
+    return format == "characters" or (format == AUTO and has_ending(path, CHARACTERS))
 
 
 def _without_problems(items: Items) -> Iterator[Sentence]:

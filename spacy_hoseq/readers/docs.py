@@ -1,7 +1,7 @@
 """Docs of sentences: words, tags, boundaries, chunks and entities."""
 
 from operator import attrgetter
-from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 from spacy.tokens import Doc, Span

@@ -34,11 +34,11 @@ BETWEEN = "\n\n\0\n\n"  # texts that are looked at together: a sign that is none
 JOINER = 0x200D  # what follows it belongs to the same sign, too
 
 # ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
-FULL_STOP = ord(".")
+FULL_STOPS = (ord("."), ord("．"))
 ENDS = 1  # a sentence
 CLOSES = 2  # what was opened in it
 _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
-_SIGNS[list(map(ord, "。！？!?｡．…"))] = ENDS
+_SIGNS[list(map(ord, "。！？!?｡…"))] = ENDS
 _SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
 
 
@@ -176,7 +176,7 @@ def _sentence_starts(
     first = codes[starts]
     signs = _SIGNS.take(first)
     is_end = signs == ENDS
-    stops = np.flatnonzero(first == FULL_STOP)
+    stops = np.flatnonzero((first == FULL_STOPS[0]) | (first == FULL_STOPS[1]))
     if len(stops):
         before = np.maximum(stops - 1, 0)
         after = np.minimum(stops + 1, len(starts) - 1)

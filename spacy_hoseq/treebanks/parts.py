@@ -13,10 +13,9 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..readers.docs import grouped, sentences_to_doc
+from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
 from ..readers.formats.conllu import read_conllu
-from ..readers.formats.table import conllu_format
-from ..readers.sentences import Problem, Sentence
+from ..readers.sentences import Problem, Sentence, Settings
 from .source import PARTS, Treebank
 
 SENTENCES = 10  # of a Doc
@@ -64,7 +63,7 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     if problems:
         raise ValueError(Errors.HS191.format(name=treebank.name, problem=problems[0]))
     folder.mkdir(parents=True, exist_ok=True)
-    attributes = [*conllu_format().attributes, "SPACY"]
+    attributes = [*ATTRIBUTES, "SPACY"]
     for part in PARTS:
         DocBin(attributes, docs=docs[part]).to_disk(folder / f"{part}.spacy")
     multiword = [each for doc in docs["train"] for each in doc.user_data[MULTIWORD]]
@@ -80,7 +79,7 @@ def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
     vocab = Vocab()
     for file in treebank.files.get(part, ()):
         for group in grouped(
-            _sentences(treebank.name, read_conllu(file, ["utf-8"], cut=True)), SENTENCES
+            _sentences(treebank.name, read_conllu(file, Settings(cut=True))), SENTENCES
         ):
             doc = sentences_to_doc(vocab, group, treebank.lang)
             doc.user_data[MULTIWORD] = [

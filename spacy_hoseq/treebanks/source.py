@@ -34,8 +34,8 @@ class Treebank(NamedTuple):
 
 def treebank_in(folder: Path, lang: str = "") -> Treebank:
     """The treebank in a folder. lang (str): "" = as its files say, "af_afribooms-ud-train.conllu",
-    if spaCy has that language; else "xx". Files of folders in it (`not-to-release`, with the same
-    sentences) count only if it has none itself. RAISES ValueError [HS074]: no .conllu file."""
+    if spaCy has that language; else "xx". Files of folders in it count only if it has
+    none itself. RAISES ValueError [HS074]: no .conllu file."""
     below = find_files(folder, [".conllu"])
     files = [file for file in below if file.parent == folder] or below
     by_part: Dict[str, List[Path]] = {}

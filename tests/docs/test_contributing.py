@@ -18,7 +18,6 @@ FOLDER = re.compile(r"`((?:spacy_hoseq|tests|docs)/[\w/]*)`")
 PLACES = {  # section -> the registered names that it is about, and where they are defined
     "A source of label patterns": (r"\w+_patterns\.v\d|same_\w+_pairs\.v\d|chunk_words\.v\d", "spacy_hoseq.patterns"),
     "A layer of scores": (r"(SparseLinear|MarginalLinear|SumEmissions)\.v\d", "spacy_hoseq.layers"),
-    "A reader": (r"(tree|tagged|column|character|peoples_daily)_corpus\.v\d", "spacy_hoseq.readers"),
 }
 
 pytestmark = pytest.mark.skipif(not PAGE, reason="installed without its source tree")

@@ -5,6 +5,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.formats.conllu import read_conllu
+from spacy_hoseq.readers.sentences import Settings
 from spacy_hoseq.treebanks.multiword import Word, add_words, words_of
 
 TEXT = """1-2\tRoedd\t_\t_\t_\t_\t_\t_\t_\t_
@@ -26,12 +27,12 @@ def path(tmp_path):
 
 
 def test_cut_where_words_spell_it(path):
-    [sentence] = read_conllu(path, ["utf-8"], cut=True)
+    [sentence] = read_conllu(path, Settings(cut=True))
     assert sentence.words == ["Roedd", "do", "n't", "."]
     assert sentence.spaces == [True, False, False, True]
     assert sentence.tags == ["part_verb", "VB", "RB", "."]
     assert sentence.multiword == [("Roedd", [["Yr", *PARTS[0][1:]], PARTS[1]])]
-    [whole] = read_conllu(path, ["utf-8"])
+    [whole] = read_conllu(path, Settings())
     assert whole.words == ["Roedd", "don't", "."] and whole.tags == ["part_verb", "VB_RB", "."]
 
 

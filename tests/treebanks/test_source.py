@@ -21,7 +21,8 @@ def test_folder(tmp_path):
 def test_folders_below(tmp_path):
     """Those of the repositories of UD have the same sentences again, in other files."""
     tiny.write(tmp_path / "UD_A" / "not-to-release" / "sources")
-    assert len(treebank_in(tmp_path / "UD_A").files) == 3, "it has no files of its own"
+    with pytest.raises(ValueError, match="HS074"):
+        treebank_in(tmp_path / "UD_A")
     tiny.write(tmp_path / "UD_A", train=10)
     files = [file for files in treebank_in(tmp_path / "UD_A").files.values() for file in files]
     assert len(files) == 3 and {file.parent for file in files} == {tmp_path / "UD_A"}

@@ -16,7 +16,6 @@ from ..files import Line
 from ..sentences import Problem
 
 MAX_DEPTH = 400  # deeper nesting is damage: the deepest trees of the treebanks have some 50 levels
-MARK = "<>"  # a piece: the beginning or end of a sentence in the manner of XML
 _PIECES = re.compile(r"[()]|[^() \t\r\f\v]+")
 _MARKUP = re.compile(r"\s*(<[^<>]*>\s*)+")
 _COMMENT = re.compile(r"\s*(\*x\*|#).*")
@@ -37,12 +36,13 @@ class Tree(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A bracket, a label, a word, or a mark; or what cannot be read. first: of its line, at its very
-    beginning."""
+    """A bracket, a label or a word; or a line that marks where a sentence begins or ends, or that
+    cannot be read. first: it stands at the very beginning of its line."""
 
     text: str
     line: int
     first: bool
+    is_mark: bool = False
     problem: Optional[Problem] = None
 
 
@@ -59,7 +59,7 @@ def parse_trees(
     pieces = list(_pieces(lines))
     at = 0
     while at < len(pieces):
-        if pieces[at].text == MARK:
+        if pieces[at].is_mark or _CLOSING.fullmatch(pieces[at].text):
             at += 1
             continue
         item, end = _tree_at(pieces, at, path)
@@ -70,9 +70,9 @@ def parse_trees(
 def _pieces(lines: Iterable[Union[Line, Problem]]) -> Iterator[_Piece]:
     for line in lines:
         if isinstance(line, Problem):
-            yield _Piece("", line.line, False, line)
+            yield _Piece("", line.line, False, problem=line)
         elif _SENTENCE_MARK.fullmatch(line.text):
-            yield _Piece(MARK, line.number, True)
+            yield _Piece(line.text.strip(), line.number, True, is_mark=True)
         else:
             for match in _PIECES.finditer(line.text, _start_of(line.text)):
                 yield _Piece(match.group(), line.number, match.start() == 0)
@@ -86,31 +86,29 @@ def _start_of(text: str) -> int:
     return markup.end() if markup else 0
 
 
-def _tree_at(
-    pieces: Sequence[_Piece], start: int, path: Path
-) -> Tuple[Union[Tree, Problem], int]:
+def _tree_at(pieces: Sequence[_Piece], start: int, path: Path) -> Tuple[Union[Tree, Problem], int]:
     """The tree that begins at a piece, and the piece behind it; or the first problem, and the piece
     behind that."""
     stack: List[_Open] = []
     for at in range(start, len(pieces)):
         piece = pieces[at]
-        if piece.problem or piece.text == MARK:
-            return piece.problem or _not_closed(stack, path, piece.line, "a mark"), at + 1
+        if piece.problem or piece.is_mark:
+            return piece.problem or _not_closed(stack, path, piece.line, piece.text), at + 1
         item = _take(piece.text, stack, piece.line, path)
         if item is not None:
             return item, at + 1
-    return _not_closed(stack, path, pieces[-1].line, "the end of the file"), len(pieces)
+    return _not_closed(stack, path, stack[0].line, "the end of the file"), len(pieces)
 
 
 def _next_tree(pieces: Sequence[_Piece], start: int, end: int) -> int:
     """Where to go on after a problem: at a mark, or at a line that begins as the damaged tree does.
     Other brackets at the beginning of a line may be constituents of it."""
-    beginning = [piece.text for piece in pieces[start : start + 2]]
-    line = pieces[start].line
+    is_tree = pieces[start].text == "("
+    beginning = [piece.text for piece in pieces[start : start + 2]] if is_tree else ["("]
     for at in range(start + 1, len(pieces)):
         piece = pieces[at]
-        alike = [other.text for other in pieces[at : at + 2]] == beginning
-        if piece.text == MARK or (piece.first and piece.line > line and alike):
+        alike = [other.text for other in pieces[at : at + len(beginning)]] == beginning
+        if piece.is_mark or (piece.first and piece.line > pieces[start].line and alike):
             return at
     return len(pieces)
 
@@ -123,8 +121,6 @@ def _take(piece: str, stack: List[_Open], number: int, path: Path) -> Union[Tree
             return None
         actual = f"more than {MAX_DEPTH} open brackets"
         return Problem(path, number, actual, "brackets that are closed")
-    if not stack and _CLOSING.fullmatch(piece):
-        return None
     if not stack:
         actual = (
             "a closing bracket without an opening one"

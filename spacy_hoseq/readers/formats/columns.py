@@ -120,20 +120,22 @@ def columns_of(blocks: Sequence[List[List[str]]], given: Columns) -> Columns:
     free = [number for number in range(1, width + 1) if number not in given]
     cells = {number: [row[number - 1] for row in rows if len(row) == width] for number in free}
     tagged = [number for number in free if all(map(is_entity_tag, cells[number]))]
-    others = [
-        number
-        for number in free
-        if number not in tagged
-        and not set(cells[number]) <= NOTHING
-        and not counts_up([[row[number - 1] for row in block if len(row) == width] for block in blocks])
-    ]
+    others = [number for number in free if number not in tagged and not _is_empty(cells[number])]
+    for number in list(others):
+        columns = [[row[number - 1] for row in block if len(row) == width] for block in blocks]
+        if _is_numbering(columns):
+            others.remove(number)
     chunk, entity = _tag_columns(tagged, cells, given)
     word = given.word or next(iter(others), 1)
-    tag = next((number for number in others if number > word), 0) if given.tag is None else given.tag
+    tag = (
+        next((number for number in others if number > word), 0) if given.tag is None else given.tag
+    )
     return Columns(word, tag, chunk, entity)
 
 
-def _tag_columns(tagged: List[int], cells: "dict[int, List[str]]", given: Columns) -> Tuple[int, int]:
+def _tag_columns(
+    tagged: List[int], cells: "dict[int, List[str]]", given: Columns
+) -> Tuple[int, int]:
     """The columns of chunk tags and of entity tags; 0 = none."""
     types = {number: {cell[2:] for cell in cells[number]} - {""} for number in tagged}
     chunks = [number for number in tagged if types[number] and types[number] <= CHUNKS]
@@ -143,6 +145,17 @@ def _tag_columns(tagged: List[int], cells: "dict[int, List[str]]", given: Column
     chunk = next(iter(chunks), 0) if given.chunk is None else given.chunk
     entity = next(iter([*entities, *rest]), 0) if given.entity is None else given.entity
     return chunk, entity
+
+
+def _is_empty(cells: Sequence[str]) -> bool:
+    """Most of its cells say that there is nothing."""
+    return 2 * sum(cell in NOTHING for cell in cells) > len(cells)
+
+
+def _is_numbering(columns: Sequence[Sequence[str]]) -> bool:
+    """The cells count up, or are the same within each sentence, as the number of a document is."""
+    long = [cells for cells in columns if len(cells) > 3]
+    return counts_up(columns) or bool(long) and all(len(set(cells)) == 1 for cells in long)
 
 
 def counts_up(columns: Iterable[Sequence[str]]) -> bool:
@@ -174,7 +187,9 @@ def _sentence(
     return Sentence(words or [], tags, chunks, entities, 0, n_mended)
 
 
-def _problem(path: Path, row: Row, columns: Columns, first: Union[Row, Problem]) -> Optional[Problem]:
+def _problem(
+    path: Path, row: Row, columns: Columns, first: Union[Row, Problem]
+) -> Optional[Problem]:
     """What is wrong with a row: too few columns, another number than the first row of its sentence
     has, an empty one, an entity tag of no known form."""
     text = "\t".join(row.fields)

@@ -38,7 +38,6 @@ _RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY = re.compile(r"[0-9]+\.[1-9][0-9]*")
 _FEATURES = re.compile(r"_?|[^=|]*=[^=|]*(\|[^=|]*=[^=|]*)*")
 NO_SPACE = {"SpaceAfter": "No"}
-COLUMNS = ("tags", "pos", "morphs", "lemmas", "deps")
 _ESCAPED = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "p": "|", "\\": "\\"}
 
 
@@ -127,10 +126,12 @@ class _Block:
         n = len(self.rows)
         outside = next((row for row in self.rows if row.head is not None and row.head > n), None)
         if outside is not None:
-            return Problem(self._path, 0, f'the head {outside.head} of "{outside.form}"', f"0 to {n}")
+            return Problem(
+                self._path, 0, f'the head {outside.head} of "{outside.form}"', f"0 to {n}"
+            )
         if self._cut:
             self.ranges = [token for token in self.ranges if not self._is_spelled(token)]
-        return _sentence(self.rows, self.ranges, self.n_empty)
+        return _sentence(self.rows, self.ranges, self.n_empty, self._cut)
 
     def _is_spelled(self, token: _Range) -> bool:
         """If so, its words have the spaces that the text has."""
@@ -211,7 +212,7 @@ def _content(field: str) -> str:
     return "" if field == "_" else field
 
 
-def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
+def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int, cut: bool) -> Sentence:
     tokens = _tokens(len(rows), ranges)
     merged = [_merged(rows, token) for token in tokens]
     place_of = {
@@ -240,7 +241,7 @@ def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
             for token in ranges
         ],
     )
-    return _with_white_space(sentence, [row.misc for row in merged])
+    return sentence if cut else _with_white_space(sentence, [row.misc for row in merged])
 
 
 def _spans(rows: List[_Row], key: str) -> Optional[List[LabelledSpan]]:
@@ -265,24 +266,33 @@ def _with_white_space(sentence: Sentence, miscs: List[Dict[str, str]]) -> Senten
     if len(pieces) == len(miscs):
         return sentence._replace(spaces=spaces)
     place_of = {piece: place for place, piece in enumerate(pieces) if isinstance(piece, int)}
-    heads = sentence.heads
 
-    def spread(column: List[Any], default: Any) -> List[Any]:
-        return [column[piece] if isinstance(piece, int) else default for piece in pieces]
+    def spread(column: Optional[List[Any]], default: Any) -> List[Any]:
+        return [
+            column[piece] if column and isinstance(piece, int) else default for piece in pieces
+        ]
 
+    def moved(spans: Optional[List[LabelledSpan]]) -> Optional[List[LabelledSpan]]:
+        return spans and [
+            LabelledSpan(place_of[first], place_of[end - 1] + 1, name) for first, end, name in spans
+        ]
+
+    heads = spread(sentence.heads, None)
     return sentence._replace(
         words=[sentence.words[piece] if isinstance(piece, int) else piece for piece in pieces],
         spaces=spread(spaces, False),
-        heads=heads and [
-            place_of[heads[piece]] if isinstance(piece, int) else max(place - 1, 0)
-            for place, piece in enumerate(pieces)
+        tags=spread(sentence.tags, ""),
+        pos=spread(sentence.pos, ""),
+        morphs=spread(sentence.morphs, ""),
+        lemmas=spread(sentence.lemmas, ""),
+        deps=spread(sentence.deps, ""),
+        heads=sentence.heads
+        and [
+            max(place - 1, 0) if head is None else place_of[head]
+            for place, head in enumerate(heads)
         ],
-        **{name: spread(getattr(sentence, name), "") for name in COLUMNS},
-        **{
-            name: [LabelledSpan(place_of[a], place_of[b - 1] + 1, label) for a, b, label in spans]
-            for name in ("entities", "chunks")
-            if (spans := getattr(sentence, name)) is not None
-        },
+        entities=moved(sentence.entities),
+        chunks=moved(sentence.chunks),
     )
 
 

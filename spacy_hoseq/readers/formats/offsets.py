@@ -13,7 +13,7 @@ a Problem, and the entities of its words are not known; nothing is moved.
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 import spacy
 import srsly
@@ -24,7 +24,9 @@ from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
 
 EXPECTED = 'an object with "text" and spans: {"start": 0, "end": 3, "label": "PER"}'
 SPANS = ("spans", "entities", "labels", "label")  # keys beside the text
-START, END, LABEL = ("start", "start_offset"), ("end", "end_offset"), ("label", "labels")
+START = ("start", "start_offset")
+END = ("end", "end_offset")
+LABEL = ("label", "labels")
 REJECTED = ("reject", "ignore")  # answers of Prodigy
 
 Offsets = Tuple[int, int, str]
@@ -80,13 +82,17 @@ def text_and_spans(value: Any) -> Tuple[str, List[Offsets]]:
     """RAISES KeyError, IndexError, TypeError, ValueError: the value is none of the known forms."""
     if isinstance(value, list):
         value = {"text": value[0], **value[1]}
+    if not isinstance(value, dict):
+        raise TypeError(value)
     if "annotations" in value and "data" in value:
         done = [each for each in value["annotations"] if not each.get("was_cancelled")]
         results = done[0]["result"] if done else []
         spans = [each["value"] for each in results if "start" in each.get("value", {})]
         (text,) = {key: value["data"][key] for key in _texts_of(value["data"])}.values()
         return text, [_offsets(span) for span in spans]
-    key = next(key for key in SPANS if isinstance(value.get(key), list)) if _has_spans(value) else ""
+    key = (
+        next(key for key in SPANS if isinstance(value.get(key), list)) if _has_spans(value) else ""
+    )
     spans = [_offsets(span) for span in value[key]] if key else []
     if not key or not isinstance(value["text"], str):
         raise ValueError(value)
@@ -107,12 +113,12 @@ def _offsets(span: Any) -> Offsets:
     """Of [start, end, label], or of an object. RAISES KeyError, TypeError, ValueError."""
     if isinstance(span, dict):
         start, end, label = (
-            next(span[key] for key in keys if key in span) for keys in (START, END, LABEL)
+            next((span[key] for key in keys if key in span), None) for keys in (START, END, LABEL)
         )
     else:
         start, end, label = span[:3]
     label = label[0] if isinstance(label, list) else label
-    if isinstance(start, bool) or not (isinstance(start, int) and isinstance(end, int)):
+    if not (type(start) is int and type(end) is int):
         raise TypeError(span)
     if not isinstance(label, str) or not label:
         raise ValueError(span)
@@ -125,24 +131,25 @@ def sentence_of(
     """The words of a text with its spans, and Problems of those that cannot be."""
     doc = _blank(settings.lang).tokenizer(text)
     good: List[LabelledSpan] = []
-    unknown: List[LabelledSpan] = []
+    unknown: Set[int] = set()
     for start, end, label in sorted(spans, key=lambda each: (each[0], -each[1])):
         span = doc.char_span(start, end, label) if 0 <= start < end <= len(text) else None
-        wide = doc.char_span(max(start, 0), min(end, len(text)), alignment_mode="expand")
-        actual = f'{label} "{text[max(start, 0) : end]}" ({start}-{end})'
+        actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
         if span is None:
-            unknown += [LabelledSpan(wide.start, wide.end, label)] if wide is not None else []
-            yield Problem(path, line, actual, f"the borders of words: {wide or 'of the text'}")
+            words = [t for t in doc if t.idx < end and start < t.idx + len(t)]
+            unknown.update(token.i for token in words)
+            said = " ".join(token.text for token in words)
+            yield Problem(path, line, actual, f'the borders of words, such as "{said[:60]}"')
         elif good and span.start < good[-1].end and not settings.spans_key:
             yield Problem(path, line, actual, "no overlap (--spans-key SPANS keeps both)")
         else:
             good.append(LabelledSpan(span.start, span.end, label))
-    taken = {i for first, end, _ in good for i in range(first, end)}
+    unknown.difference_update(i for first, end, _ in good for i in range(first, end))
     yield Sentence(
         [token.text for token in doc],
         entities=good,
         spaces=[bool(token.whitespace_) for token in doc],
-        unknown=[span for span in unknown if not taken.intersection(range(span.first, span.end))],
+        unknown=[LabelledSpan(i, i + 1, "") for i in sorted(unknown)],
         is_text=True,
     )
 

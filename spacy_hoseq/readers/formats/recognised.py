@@ -11,7 +11,7 @@ from spacy.training.converters import json_to_docs
 from ...errors import Errors
 from ..files import Line, has_ending, read_lines, whole_text
 from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
-from .columns import counts_up, found_columns, read_columns
+from .columns import Row, blocks_of, counts_up, found_columns, read_columns
 from .conllu import read_conllu
 from .offsets import json_values, read_brat, read_offsets, text_and_spans
 from .peoples_daily import NUMBER, read_peoples_daily
@@ -25,6 +25,7 @@ HEAD = 200  # lines by which a format is recognised
 PROBED = 100  # sentences in which words are looked for that are none
 CHARACTERS = (".bmes", ".bioes")
 _CONLLU = re.compile(r"(1(-\d+)?|0\.1)\t[^\t]+(\t[^\t]*){8}")
+_JSON = re.compile(r'\s*(\{|\[\s*([\[{"0-9]|$))')
 _TREE = re.compile(r"\s*(<[^<>]*>\s*)*\(\s*(\(|[^\s()]+\s*[\s(])")
 
 
@@ -52,7 +53,9 @@ def read_spacy_json(path: Path, settings: Settings) -> Items:
         yield Sentence(
             [token.text for token in sent],
             tags=[token.tag_ for token in sent],
-            entities=[LabelledSpan(e.start - sent.start, e.end - sent.start, e.label_) for e in sent.ents],
+            entities=[
+                LabelledSpan(e.start - sent.start, e.end - sent.start, e.label_) for e in sent.ents
+            ],
             pos=[token.pos_ for token in sent],
             morphs=[str(token.morph) for token in sent],
             lemmas=[token.lemma_ for token in sent],
@@ -100,10 +103,12 @@ def recognised(path: Path, settings: Settings) -> str:
     plain = [text for text in texts if not text.startswith("#")]
     if first.startswith(FIRST_LINE):
         return "webanno"
-    if first.lstrip().startswith(("{", "[{", "[[")) or first.strip() == "[":
+    if _JSON.match(first):
         return _json_format(path, settings)
     if plain and _CONLLU.fullmatch(plain[0]):
         return "conllu"
+    if is_bracketed(texts):
+        return "tagged"
     if any(_TREE.match(text) for text in plain[:20]):
         return "trees"
     if NUMBER.match(first):
@@ -113,7 +118,7 @@ def recognised(path: Path, settings: Settings) -> str:
     if has_ending(path, CHARACTERS):
         return "characters"
     separated = settings.separator or found_separator(texts)
-    if is_bracketed(texts) or (separated and "\t" not in first):
+    if separated and "\t" not in first:
         return "tagged"
     if plain and _are_columns(plain):
         return "columns"
@@ -140,11 +145,11 @@ def _json_format(path: Path, settings: Settings) -> str:
 
 
 def _are_columns(texts: Sequence[str]) -> bool:
-    """Most lines have two columns or more, and the same number of them."""
+    """Nearly all lines have two columns or more, and the same number of them."""
     separator = "\t" if any("\t" in text for text in texts[:5]) else None
     widths = [len(text.split(separator)) for text in texts]
     usual = max(set(widths), key=widths.count)
-    return usual > 1 and 2 * widths.count(usual) > len(widths)
+    return usual > 1 and widths.count(usual) >= 0.9 * len(widths)
 
 
 def _refused(path: Path, seen: str) -> ValueError:
@@ -185,6 +190,14 @@ def columns_read(path: Path, name: str, settings: Settings) -> str:
     if name not in ("columns", "characters"):
         return ""
     columns = found_columns(path, settings) if name == "columns" else Columns(1, 0, 0, -1)
-    kinds = {"words": columns.word, "tags": columns.tag, "chunks": columns.chunk, "entities": columns.entity}
-    return ", ".join(f"column {n}: {kind}" if n != -1 else f"last column: {kind}" for kind, n in kinds.items() if n)
-
+    kinds = ("words", "tags", "chunks", "entities")
+    found = {number: kind for number, kind in zip(columns, kinds, strict=True) if number}
+    block = next(blocks_of(path, settings), [])
+    width = max((len(row.fields) for row in block if isinstance(row, Row)), default=0)
+    others = {number: "not read" for number in range(1, width + 1) if number not in found}
+    if -1 in found:
+        others.pop(width, None)
+    named = {
+        ("last" if n == -1 else str(n)): what for n, what in sorted({**others, **found}.items())
+    }
+    return ", ".join(f"column {number}: {what}" for number, what in named.items())

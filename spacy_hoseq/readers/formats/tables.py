@@ -18,7 +18,9 @@ NAMES = {
     "word": re.compile(r"words?|tokens?|forms?|text", re.I),
     "tag": re.compile(r"(x|u)?pos([ _-]?tags?)?|part[ _]of[ _]speech", re.I),
     "chunk": re.compile(r"chunks?([ _-]?tags?)?", re.I),
-    "entity": re.compile(r"(ner|entity|iob|bio|named[ _]entity)([ _-]?(tags?|labels?))?|tags?|labels?", re.I),
+    "entity": re.compile(
+        r"(ner|entity|iob|bio|named[ _]entity)([ _-]?(tags?|labels?))?|tags?|labels?", re.I
+    ),
 }
 DELIMITERS = ",;\t"
 
@@ -51,13 +53,13 @@ def read_table(path: Path, settings: Settings) -> Items:
     for row in reader:
         name = row[places["sentence"]].strip() if "sentence" in places and row else ""
         if group and (not any(row) or (name and name != sentence)):
-            yield _sentence(path, group, places, reader.line_num)
+            yield _sentence(path, group, places, reader.line_num + 1)
             group = []
         sentence = name or sentence
         if any(row):
             group.append(row)
     if group:
-        yield _sentence(path, group, places, reader.line_num + 1)
+        yield _sentence(path, group, places, reader.line_num + 2)
     yield from problems
 
 

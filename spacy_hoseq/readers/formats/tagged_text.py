@@ -1,17 +1,18 @@
 """Text with a tag behind each word: `She/PRP sleeps/VBZ ./.`, `她_PN 睡觉_VV 。_PU`, `Ann|NNP|B-PER`.
 
-A sentence a line. In files of the Penn Treebank (.pos) a sentence goes over several lines, with
-square brackets around noun phrases; a blank line or a row of equals signs ends it. Words are
-separated by spaces or tabs; the last separator within one is that before the tag. A backslash before
-a separator belongs to the word and is dropped ("1\\/2/CD" is the word "1/2"). With "|" a word has a
-tag, an entity tag, or both (.iob of spaCy). Lines in the manner of XML, from `<` and a letter to `>`,
-are passed over (`<S ID=7>`), as in the tagged files of the Chinese Treebank.
+A sentence a line. In files of the Penn Treebank (.pos) a sentence goes over several lines, also blank
+ones, with square brackets around noun phrases; it ends after the tag "." and the quotes that close
+there, and at a row of equals signs. Words are separated by spaces or tabs; the last separator within
+one is that before the tag. A backslash before a separator belongs to the word and is dropped
+("1\\/2/CD" is the word "1/2"). With "|" a word has a tag, an entity tag, or both (.iob of spaCy).
+Lines in the manner of XML, from `<` and a letter to `>`, are passed over (`<S ID=7>`), as in the
+tagged files of the Chinese Treebank.
 """
 
 import re
-from itertools import chain
+from itertools import islice
 from pathlib import Path
-from typing import Iterator, List, Sequence, Tuple, Union
+from typing import Iterator, List, Optional, Sequence, Tuple, Union
 
 from ...errors import Errors
 from ..files import Line, read_lines
@@ -19,6 +20,7 @@ from ..sentences import Items, Problem, Sentence, Settings
 from .columns import is_entity_tag, representation_of, spans_of
 
 SEPARATORS = ("/", "_", "|")
+CLOSING = ("''", ")", "-RRB-")  # tags of what belongs to the sentence that has ended
 PROBED = 200  # lines by which the separator, and brackets, are found
 RULE = re.compile(r"\s*={5,}\s*")
 _MARKUP = re.compile(r"\s*</?[A-Za-z].*>\s*")  # a line of words ends with a tag
@@ -30,13 +32,17 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
     RAISES ValueError [HS078]: a separator that is empty, or has spaces or a backslash.
     """
     check_separator(settings.separator or "/")
-    head = [line.text for line, _ in zip(read_lines(path, settings.encodings), range(PROBED), strict=False)
-            if isinstance(line, Line)]  # fmt: skip
+    lines = islice(read_lines(path, settings.encodings), PROBED)
+    head = [line.text for line in lines if isinstance(line, Line)]
     separator = settings.separator or found_separator(head) or "/"
     bracketed = is_bracketed(head)
-    for lines in _sentences(path, settings, bracketed):
-        problem = next((line for line in lines if isinstance(line, Problem)), None)
-        yield problem or _sentence(path, lines, separator, bracketed)  # type: ignore[arg-type]
+    for block in _blocks(path, settings, bracketed):
+        rows = _rows(path, block, separator, bracketed)
+        if isinstance(rows, Problem):
+            yield rows
+            continue
+        for sentence in _cut(rows) if bracketed else [rows]:
+            yield _sentence(path, block[0], sentence, separator)
 
 
 def check_separator(separator: str) -> None:
@@ -61,26 +67,32 @@ def is_bracketed(texts: Sequence[str]) -> bool:
     return any(text.startswith("[ ") or RULE.fullmatch(text) for text in texts)
 
 
-def _sentences(
+def _blocks(
     path: Path, settings: Settings, bracketed: bool
 ) -> Iterator[List[Union[Line, Problem]]]:
-    """The lines of each sentence."""
+    """The lines that belong together: each alone, or those between rows of equals signs."""
     lines: List[Union[Line, Problem]] = []
-    for line in chain(read_lines(path, settings.encodings), [None]):
+    for line in read_lines(path, settings.encodings):
         text = line.text if isinstance(line, Line) else ""
-        is_blank = isinstance(line, Line) and (not text.strip() or RULE.fullmatch(text))
-        if lines and (line is None or is_blank or not bracketed):
+        if isinstance(line, Line) and (not text.strip() or _MARKUP.fullmatch(text)):
+            continue
+        if lines and (RULE.fullmatch(text) or not bracketed):
             yield lines
             lines = []
-        if line is not None and not is_blank and not _MARKUP.fullmatch(text):
+        if not RULE.fullmatch(text):
             lines.append(line)
+    if lines:
+        yield lines
 
 
-def _sentence(
-    path: Path, lines: Sequence[Line], separator: str, bracketed: bool
-) -> Union[Sentence, Problem]:
+def _rows(
+    path: Path, lines: Sequence[Union[Line, Problem]], separator: str, bracketed: bool
+) -> Union[List[List[str]], Problem]:
+    """Words with what stands behind each, or the first problem."""
     rows: List[List[str]] = []
     for line in lines:
+        if isinstance(line, Problem):
+            return line
         for piece in re.split(r"[ \t]+", line.text.strip(" \t")):
             if bracketed and piece in ("[", "]"):
                 continue
@@ -89,13 +101,36 @@ def _sentence(
                 expected = f'a word, "{separator}" and its tag'
                 return Problem(path, line.number, f'"{piece}"', expected)
             rows.append(row)
-    words, tags, *entity_tags = (list(column) for column in zip(*rows, strict=True))
-    if not entity_tags and separator == "|" and all(map(is_entity_tag, tags)):
+    return rows
+
+
+def _cut(rows: List[List[str]]) -> Iterator[List[List[str]]]:
+    """The sentences of a block: each ends after the tag "." and the closing signs behind it."""
+    first = 0
+    ended = False
+    for i in range(1, len(rows)):
+        last = rows[i - 1][1]
+        ended = last == "." or (ended and last in CLOSING)
+        if ended and rows[i][1] != "." and rows[i][1] not in CLOSING:
+            yield rows[first:i]
+            first = i
+    if rows:
+        yield rows[first:]
+
+
+def _sentence(
+    path: Path, line: Union[Line, Problem], rows: List[List[str]], separator: str
+) -> Union[Sentence, Problem]:
+    words, tags, *rest = (list(column) for column in zip(*rows, strict=True))
+    names: Optional[List[str]] = rest[0] if rest else None
+    if not rest and separator == "|" and all(map(is_entity_tag, tags)):
         return Sentence(words, None, None, spans_of(tags, representation_of(tags))[0])
-    if entity_tags and not all(map(is_entity_tag, entity_tags[0])):
-        return Problem(path, lines[0].number, f'"{lines[0].text}"', "entity tags behind the tags")
-    entities = [spans_of(each, representation_of(each))[0] for each in entity_tags]
-    return Sentence(words, tags, None, *entities)
+    if names is None:
+        return Sentence(words, tags)
+    if not all(map(is_entity_tag, names)):
+        actual = f'"{" ".join(names)}"'
+        return Problem(path, getattr(line, "number", 1), actual, "entity tags behind the tags")
+    return Sentence(words, tags, None, spans_of(names, representation_of(names))[0])
 
 
 def split_tag(piece: str, separator: str) -> Tuple[str, str]:

@@ -40,9 +40,7 @@ def has_tokens(value: Any) -> bool:
     return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in WORDS)
 
 
-def _sentence(
-    path: Path, row: Entry, names: Names, settings: Settings
-) -> Union[Sentence, Problem]:
+def _sentence(path: Path, row: Entry, names: Names, settings: Settings) -> Union[Sentence, Problem]:
     value = row.value if isinstance(row.value, dict) else {}
     words = next((value[key] for key in WORDS if isinstance(value.get(key), list)), None)
     columns = {
@@ -61,8 +59,10 @@ def _sentence(
 
 
 def _are_strings(column: Any, n: int) -> bool:
-    return isinstance(column, list) and len(column) == n and all(
-        isinstance(each, str) and each for each in column
+    return (
+        isinstance(column, list)
+        and len(column) == n
+        and all(isinstance(each, str) and each for each in column)
     )
 
 
@@ -79,7 +79,9 @@ def _column(
     if not labels:
         seen = f'"{key}" has numbers, and no names for them'
         raise ValueError(
-            Errors.HS085.format(path=path, seen=seen, do="Give the names in order: --labels O,B-PER")
+            Errors.HS085.format(
+                path=path, seen=seen, do="Give the names in order: --labels O,B-PER"
+            )
         )
     return [labels[each] if 0 <= each < len(labels) else None for each in value[key]]
 
@@ -108,5 +110,7 @@ def _names(path: Path) -> Names:
         features = srsly.json_loads(metadata[b"huggingface"])["info"]["features"]
     except (KeyError, OSError, TypeError, ValueError):
         return {}
-    inner = {key: each.get("feature", each) for key, each in features.items() if isinstance(each, dict)}
+    inner = {
+        key: each.get("feature", each) for key, each in features.items() if isinstance(each, dict)
+    }
     return {key: each["names"] for key, each in inner.items() if "names" in each}

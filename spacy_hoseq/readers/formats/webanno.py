@@ -68,15 +68,17 @@ def _add_layer(layers: Dict[str, int], width: int, kind: str, name: str, feature
     return width + max(len(names), 1)
 
 
-def _sentence(
-    path: Path, rows: List[Row], layers: Dict[str, int]
-) -> Union[Sentence, Problem]:
-    own = next((name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")), "")
+def _sentence(path: Path, rows: List[Row], layers: Dict[str, int]) -> Union[Sentence, Problem]:
+    own = next(
+        (name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")), ""
+    )
     entities: Optional[List[LabelledSpan]] = None
     if own:
         name = "NamedEntity" if "NamedEntity" in layers else own
         entities = _entities([row.fields[layers[name]] for row in rows])
-        clash = next((b for a, b in zip(entities, entities[1:], strict=False) if b.first < a.end), None)
+        clash = next(
+            (b for a, b in zip(entities, entities[1:], strict=False) if b.first < a.end), None
+        )
         if clash is not None:
             row = rows[clash.first]
             return Problem(path, row.line, f'"{row.fields[2]}"', "entities that do not overlap")

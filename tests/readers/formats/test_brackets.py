@@ -72,17 +72,8 @@ def test_nothing(text):
             "\n(S (A a)\n", 0, 2, "the end of the file", "the end of the tree that begins at line 2: 1 bracket open",
         ),
         (
-            "(S (A a)\n  (B\n(S (C c))\n(S (D d))", 0, 1,
-            "the end of the file (another tree seems to begin at line 3)",
-            "the end of the tree that begins at line 1: 2 brackets open",
-        ),
-        (
             "(S\n(A a))\n(S (B b)", 1, 3,
             "the end of the file", "the end of the tree that begins at line 3: 1 bracket open",
-        ),
-        (
-            "<S ID=1>\n(S (A a)\n</S>\n<S ID=2>\n(S (B b))\n</S>", 0, 3,
-            "</S>", "the end of the tree that begins at line 2: 1 bracket open",
         ),
         (
             "(S " * (MAX_DEPTH + 1), 0, 1, f"more than {MAX_DEPTH} open brackets", "brackets that are closed",
@@ -101,6 +92,23 @@ def test_deep_trees_can_be_read():
     assert [leaf.word for leaf in leaves(tree)] == ["a"]
 
 
-def test_a_line_that_is_no_text_ends_the_file():
+@pytest.mark.parametrize(
+    "text, line, found",
+    [
+        ("( (S (A a)\n  (B\n( (S (C c)))\n( (S (D d)))", 3, "a bracket without a label"),
+        ("<S ID=1>\n(S (A a)\n</S>\n<S ID=2>\n(S (C c))\n</S>\n(S (D d))", 3, "</S>"),
+        ("(S (A a b)\n(B b))\n(S (C c))\n(S (D d))", 1, '"(A a b)"'),
+        ("# a remark\n(S (B b)))\n(S (C c))\n(S (D d))", 2, "a closing bracket without an opening one"),
+    ],
+)
+def test_a_damaged_tree_costs_itself(text, line, found):
+    problem = next(item for item in parse(text) if isinstance(item, Problem))
+    assert (problem.line, problem.actual) == (line, found)
+    trees = [item for item in parse(text) if isinstance(item, Tree)]
+    assert [leaf.word for tree in trees[-2:] for leaf in leaves(tree)] == ["c", "d"]
+
+
+def test_a_line_that_is_no_text_costs_its_tree():
     problem = Problem(PATH, 2, "the byte 0xFF", "text in utf-8")
-    assert list(parse_trees([Line(1, "(A a)"), problem, Line(3, "(B b)")], PATH)) == [Tree("A", (), "a", 1), problem]
+    items = parse_trees([Line(1, "(A a)"), problem, Line(3, "(A b)")], PATH)
+    assert list(items) == [Tree("A", (), "a", 1), problem, Tree("A", (), "b", 3)]

@@ -4,15 +4,21 @@ import gzip
 
 import pytest
 
-from spacy_hoseq.readers.formats.columns import Columns, dropped_entity_columns, read_columns
-from spacy_hoseq.readers.formats.entity_tags import (
+from spacy_hoseq.readers.formats.columns import (
     EXPECTED_TAG,
-    entities_of_tags,
+    columns_of,
+    read_columns,
     representation_of,
+    spans_of,
 )
-from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.sentences import Columns, Problem, Sentence, Settings
 
-CHARACTERS = Columns(1, 0, -1)
+
+def columns(word=1, tag=2, entity=0, separator="", representation="auto"):
+    return Settings(columns=Columns(word, tag, 0, entity), separator=separator, representation=representation)
+
+
+CHARACTERS = columns(1, 0, -1)
 ENTITIES = [(0, 3, "ORG"), (3, 4, "ORG"), (5, 7, "PER")]
 TAGS = {  # of "abcdefg"
     "iob2": "B-ORG I-ORG I-ORG B-ORG O B-PER I-PER",
@@ -23,10 +29,10 @@ TAGS = {  # of "abcdefg"
 }
 
 
-def read(folder, text, columns=CHARACTERS, name="a.tsv"):
+def read(folder, text, settings=CHARACTERS, name="a.tsv"):
     data = text.encode()
     (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return list(read_columns(folder / name, ["utf-8"], columns))
+    return list(read_columns(folder / name, settings))
 
 
 @pytest.mark.parametrize("between", ["\t", " ", "   "])
@@ -35,17 +41,17 @@ def read(folder, text, columns=CHARACTERS, name="a.tsv"):
 def test_two_columns(tmp_path, between, end, name):
     text = "\n\nIt{}PRP\nrains{}VBZ\n\n\n \t\nyes{}UH\n".format(*[between] * 3).replace("\n", end)
     expected = [Sentence(["It", "rains"], ["PRP", "VBZ"]), Sentence(["yes"], ["UH"])]
-    assert read(tmp_path, text, Columns(), name) == expected
-    assert read(tmp_path, text.rstrip(), Columns(), name) == expected, "no line end"
+    assert read(tmp_path, text, columns(), name) == expected
+    assert read(tmp_path, text.rstrip(), columns(), name) == expected, "no line end"
 
 
 def test_chosen_columns(tmp_path):
     text = "0 B-X Ann NNP\n1 I-X Lee NNP\n2 O sang VBD\n"
     words, tags, entities = ["Ann", "Lee", "sang"], ["NNP", "NNP", "VBD"], [(0, 2, "X")]
-    assert read(tmp_path, text, Columns(3, 4, 2)) == [Sentence(words, tags, None, entities)]
-    assert read(tmp_path, text, Columns(3, -1, 0)) == [Sentence(words, tags)]
-    assert read(tmp_path, text, Columns(3, 0, 2)) == [Sentence(words, None, None, entities)]
-    assert read(tmp_path, "a,b|N\n", Columns(separator="|")) == [Sentence(["a,b"], ["N"])]
+    assert read(tmp_path, text, columns(3, 4, 2)) == [Sentence(words, tags, None, entities)]
+    assert read(tmp_path, text, columns(3, -1, 0)) == [Sentence(words, tags)]
+    assert read(tmp_path, text, columns(3, 0, 2)) == [Sentence(words, None, None, entities)]
+    assert read(tmp_path, "a,b|N\n", columns(separator="|")) == [Sentence(["a,b"], ["N"])]
 
 
 COMMENTS = {  # of Universal NER, GermEval, MultiCoNER, a file of two columns
@@ -60,10 +66,9 @@ COMMENTS = {  # of Universal NER, GermEval, MultiCoNER, a file of two columns
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_comments(tmp_path, rows, end):
     text = "".join(f"{line}\n" for line in COMMENTS[rows]) + rows
-    columns = Columns(2, 0, 3)
     expected = [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])] * 2
-    assert read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), columns) == expected
-    assert dropped_entity_columns(tmp_path / "a.tsv", ["utf-8"], columns._replace(entity=0)) == [3]
+    for settings in (columns(2, 0, 3), Settings(columns=Columns(tag=0))):
+        assert read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), settings) == expected
 
 
 @pytest.mark.parametrize("mark", ["-DOCSTART- -X- -X- O\n\n", "-DOCSTART-\t-X-\tO\n\n", "-DOCSTART- O\n"])
@@ -71,16 +76,16 @@ def test_marks_of_documents_are_no_words(tmp_path, mark):
     """Of CoNLL-2003, and of what `hoseq apply` writes; within a sentence it is a word."""
     text = "Ann\tNNP\tB-PER\nsang\tVBD\tO\n"
     sentence = Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")])
-    assert read(tmp_path, f"{mark}{text}\n{mark}{text}", Columns(1, 2, 3)) == [sentence] * 2
+    assert read(tmp_path, f"{mark}{text}\n{mark}{text}", columns(1, 2, 3)) == [sentence] * 2
     inside = Sentence([*sentence.words, "-DOCSTART-"], [*sentence.tags, "X"], None, sentence.entities)
-    assert read(tmp_path, f"{text}-DOCSTART-\tX\tO\n", Columns(1, 2, 3)) == [inside]
+    assert read(tmp_path, f"{text}-DOCSTART-\tX\tO\n", columns(1, 2, 3)) == [inside]
 
 
 def test_a_number_sign_can_be_a_word(tmp_path):
     first = "#\tSYM\n1\tCD\n"
     second = "#a\tNN\n#\tSYM\n"
     expected = [Sentence(["#", "1"], ["SYM", "CD"]), Sentence(["#a", "#"], ["NN", "SYM"]), Sentence(["#"], ["SYM"])]
-    assert read(tmp_path, f"{first}\n{second}\n#\tSYM\n", Columns()) == expected
+    assert read(tmp_path, f"{first}\n{second}\n#\tSYM\n", columns()) == expected
 
 
 def test_a_space_can_be_a_character(tmp_path):
@@ -93,7 +98,7 @@ def test_spaces_around_fields_are_not_read(tmp_path):
         text = f"Ann{between}N{between}B-X \nLee {between}N {between}I-X\n \nnaps{between}V{between}O \n"
         separator = between.strip(" \t")
         expected = [Sentence(["Ann", "Lee"], ["N", "N"], None, [(0, 2, "X")]), Sentence(["naps"], ["V"], None, [])]
-        assert read(tmp_path, text, Columns(1, 2, 3, separator)) == expected
+        assert read(tmp_path, text, columns(1, 2, 3, separator)) == expected
 
 
 @pytest.mark.parametrize("name", TAGS)
@@ -101,9 +106,9 @@ def test_spaces_around_fields_are_not_read(tmp_path):
 def test_every_representation(tmp_path, name, auto):
     text = "".join(f"{c} {tag}\n" for c, tag in zip("abcdefg", TAGS[name].split(), strict=True))
     known = "start_end" if name == "bmes" else name
-    columns = CHARACTERS._replace(representation="auto" if auto else known)
+    settings = CHARACTERS._replace(representation="auto" if auto else known)
     mended = 2 if auto and name == "iob1" else 0  # the letters of iob1 are those of iob2
-    assert read(tmp_path, text, columns) == [Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)]
+    assert read(tmp_path, text, settings) == [Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,7 @@ def test_every_representation(tmp_path, name, auto):
     ],
 )
 def test_tags_that_are_not_well_formed(tags, representation, entities, n_mended):
-    assert entities_of_tags(tags.split(), representation) == (entities, n_mended)
+    assert spans_of(tags.split(), representation) == (entities, n_mended)
 
 
 def test_representation_is_told_by_all_sentences_of_a_file(tmp_path):
@@ -153,14 +158,47 @@ def test_a_sentence_with_a_line_that_cannot_be_read(tmp_path, row, found, expect
 
 def test_bad_bytes_lose_their_sentence_only(tmp_path):
     (tmp_path / "a.tsv").write_bytes(b"a O\n\n\xff O\nb O\n\nc O")
-    first, problem, last = read_columns(tmp_path / "a.tsv", ["utf-8"], CHARACTERS)
+    first, problem, last = read_columns(tmp_path / "a.tsv", CHARACTERS)
     assert problem == Problem(tmp_path / "a.tsv", 3, "the byte 0xFF", "text in utf-8")
     assert (first.words, last.words) == (["a"], ["c"])
 
 
 def test_columns_that_cannot_be(tmp_path):
-    for columns in (Columns(0), Columns(1, 1), Columns(1, 2, 2), Columns(-2), Columns(-1, -1)):
+    for settings in (columns(0), columns(1, 1), columns(1, 2, 2), columns(-2), columns(-1, -1)):
         with pytest.raises(ValueError, match=r"\[HS075\]"):
-            read(tmp_path, "a b\n", columns)
+            read(tmp_path, "a b\n", settings)
     with pytest.raises(ValueError, match=r"\[HS081\].*\"bmes\""):
-        read(tmp_path, "a b\n", Columns(1, 0, 2, "", "bmes"))
+        read(tmp_path, "a b\n", columns(1, 0, 2, "", "bmes"))
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("EU NNP B-NP B-ORG\nsays VBZ B-VP O", (1, 2, 3, 4)),  # CoNLL-2003
+        ("in IN B-PP\nthe DT B-NP", (1, 2, 3, 0)),  # CoNLL-2000
+        ("Ann B-PER\nsang O", (1, 0, 0, 2)),
+        ("Ann NNP\nsang VBD", (1, 2, 0, 0)),
+        ("1 EU NNP I-NP I-ORG\n2 says VBZ I-VP O", (2, 3, 4, 5)),  # NeuroNLP2
+        ("1 Ann B-PER O\n2 sang O O", (2, 0, 0, 3)),  # GermEval
+        ("Ann -X- _ B-PER\nsang -X- _ O", (1, 0, 0, 4)),  # Label Studio
+        ("d1 0 Ann NNP B-PER\nd1 1 sang VBD O\nd1 2 it PRP O\nd1 3 . . O", (3, 4, 0, 5)),
+        ("Ann O\nsang O", (1, 0, 0, 2)),
+    ],
+)
+def test_columns_are_found_by_what_stands_in_them(text, expected):
+    assert columns_of([[line.split() for line in text.splitlines()]], Columns()) == expected
+
+
+def test_columns_that_are_given_stay(tmp_path):
+    rows = [["EU", "NNP", "B-NP", "B-ORG"], ["says", "VBZ", "B-VP", "O"]]
+    assert columns_of([rows], Columns(entity=3)) == (1, 2, 0, 3)
+    assert columns_of([rows], Columns(tag=0, chunk=0)) == (1, 0, 0, 4)
+    (sentence,) = read(tmp_path, "EU NNP B-NP B-ORG\nsays VBZ B-VP O\n", Settings())
+    assert sentence == Sentence(["EU", "says"], ["NNP", "VBZ"], [(0, 1, "NP"), (1, 2, "VP")], [(0, 1, "ORG")])
+
+
+def test_rows_of_unequal_width(tmp_path):
+    """Fields at the end that are empty are none."""
+    first, problem = read(tmp_path, "1\tAnn\tO\n2\tsang\tO\t\t\n\n1\tAnn\tO\n2\tNew\tYork\tO\n", columns(2, 0, 3))
+    assert first.words == ["Ann", "sang"]
+    assert problem == Problem(tmp_path / "a.tsv", 5, '"2\tNew\tYork\tO"', "3 columns, got 4")

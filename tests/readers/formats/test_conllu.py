@@ -6,7 +6,7 @@ from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.conllu import read_conllu, united
-from spacy_hoseq.readers.sentences import Problem
+from spacy_hoseq.readers.sentences import Problem, Settings
 
 TEXT = """\
 # newdoc id = a
@@ -27,25 +27,25 @@ TEXT = """\
 """
 
 
-def read(path, text):
+def read(path, text, cut=False):
     path.write_text(text, encoding="utf8")
-    return list(read_conllu(path, ["utf-8"]))
+    return list(read_conllu(path, Settings(cut=cut)))
 
 
 def test_words_as_a_tokenizer_makes_them(tmp_path):
     first, second = read(tmp_path / "a.conllu", TEXT)
-    assert first.words == ["They're", "asleep", ",", "zum"]
-    assert first.tags == ["PRP_VBP", "ADJ", ",", "APPR_ART"]
-    assert first.pos == ["PRON", "ADJ", "PUNCT", "ADP"]
-    assert first.lemmas == ["they be", "asleep", ",", "zu der"]
-    assert first.morphs == ["Mood=Ind|Number=Plur|Person=2,3", "Degree=Pos", "", "Case=Dat"]
-    assert first.heads == [1, 1, 1, 1] and first.deps == ["nsubj", "root", "punct", "obl"]
-    assert first.spaces == [True, False, True, True] and first.n_traces == 1
+    assert first.words == ["They're", "asleep", ",", "zum", "\n"]
+    assert first.tags == ["PRP_VBP", "ADJ", ",", "APPR_ART", ""]
+    assert first.pos == ["PRON", "ADJ", "PUNCT", "ADP", ""]
+    assert first.lemmas == ["they be", "asleep", ",", "zu der", ""]
+    assert first.morphs == ["Mood=Ind|Number=Plur|Person=2,3", "Degree=Pos", "", "Case=Dat", ""]
+    assert first.heads == [1, 1, 1, 1, 3] and first.deps == ["nsubj", "root", "punct", "obl", ""]
+    assert first.spaces == [True, False, True, False, False] and first.n_traces == 1
     assert (second.words, second.lemmas, second.heads) == (["_"], ["_"], [0])
 
 
 def test_docs_are_those_of_the_converter_of_spacy(tmp_path):
-    ours = sentences_to_doc(Vocab(), read(tmp_path / "a.conllu", TEXT), "en")
+    ours = sentences_to_doc(Vocab(), read(tmp_path / "a.conllu", TEXT.replace("SpacesAfter=\\n", "_")), "en")
     (theirs,) = conllu_to_docs(TEXT, n_sents=10, merge_subtokens=True, no_print=True)
     assert [t.text_with_ws for t in ours] == ["They're ", "asleep", ", ", "zum ", "_ "]
     for a, b in zip(ours, theirs, strict=True):
@@ -70,6 +70,8 @@ def test_docs_are_those_of_the_converter_of_spacy(tmp_path):
         ("1	a	_	NOMEN	_	_	0	root	_	_", 1, "a universal part of speech"),
         ("1	a	_	X	_	Plural	0	root	_	_", 1, "features in column 6"),
         ("1	a	_	X	_	A=B|C=D=E	0	root	_	_", 1, "features in column 6"),
+        ("1	a	_	X	_	A=B|A=C	0	root	_	_", 1, "each feature once"),
+        ("1	a	_	X	_	_	7	root	_	_", 2, "0 to 1"),
         ("1	a\0" + "	_" * 8, 1, "text in utf-8"),
     ],
 )
@@ -97,3 +99,20 @@ def test_annotation_that_is_missing(tmp_path):
     doc = sentences_to_doc(Vocab(), [sentence], "en")
     assert not any(map(doc.has_annotation, ("TAG", "POS", "LEMMA", "DEP")))
     assert united(["", "A=1", "B=2|A=0"]) == "A=0,1|B=2"
+
+
+def test_white_space_and_spans_in_column_10(tmp_path):
+    rows = ["Ann\t_\tPROPN\tNNP\t_\t2\tnsubj\t_\tSpacesBefore=\\s\\s|NER=B-PER|SpacesAfter=\\s\\n",
+            "sang\t_\tVERB\tVBD\t_\t0\troot\t_\tChunk=B-VP|SpacesAfter=\\n\\p"]  # fmt: skip
+    text = "".join(f"{i}\t{row}\n" for i, row in enumerate(rows, 1))
+    (sentence,) = read(tmp_path / "a.conllu", text)
+    doc = sentences_to_doc(Vocab(), [sentence], "en")
+    assert doc.text == "  Ann \nsang\n|" and sentence.heads == [0, 3, 1, 3, 3]
+    assert [(span.text, span.label_) for span in (*doc.ents, *doc.spans["chunks"])] == [("Ann", "PER"), ("sang", "VP")]
+    (cut,) = read(tmp_path / "a.conllu", text, cut=True)
+    assert cut.words == ["Ann", "sang"] and cut.entities == [(0, 1, "PER")]
+
+
+def test_a_treebank_without_words_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r'\[HS085\].*all its words are "_"'):
+        read(tmp_path / "a.conllu", ("1	_" + "	_" * 8 + "\n\n") * 3)

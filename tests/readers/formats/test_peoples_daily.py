@@ -3,14 +3,14 @@
 import pytest
 
 from spacy_hoseq.readers.formats.peoples_daily import EXPECTED, read_peoples_daily
-from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
 
 NUMBER = "19990131-01-002-003/m  "
 
 
 def read(folder, text, encoding="utf-8", **settings):
     (folder / "a.txt").write_bytes(text.encode(encoding))
-    return list(read_peoples_daily(folder / "a.txt", ["utf-8", "gb18030"], **settings))
+    return list(read_peoples_daily(folder / "a.txt", Settings(encodings=["utf-8", "gb18030"], **settings)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
@@ -27,9 +27,9 @@ def test_groups_and_words(tmp_path, encoding, number):
 
 def test_other_entities(tmp_path):
     names = {"nt": "组织", "nr": "PER", "nz": "X"}
-    (sentence,) = read(tmp_path, "[小/nr 书社/nt]nt 王/nr 四/nr [a/n [b/nt]nt c/n]nz [d/n]q", entities=names)
+    (sentence,) = read(tmp_path, "[小/nr 书社/nt]nt 王/nr 四/nr [a/n [b/nt]nt c/n]nz [d/n]q", groups=names)
     assert sentence.entities == [(0, 2, "组织"), (2, 3, "PER"), (3, 4, "PER"), (4, 7, "X")]
-    (sentence,) = read(tmp_path, "[小/nr 书社/nt]nt", entities={})
+    (sentence,) = read(tmp_path, "[小/nr 书社/nt]nt", groups={})
     assert sentence.entities == []
 
 

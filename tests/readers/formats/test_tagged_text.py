@@ -2,13 +2,13 @@
 
 import pytest
 
-from spacy_hoseq.readers.formats.tagged_text import read_tagged_text, split_tag
-from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.formats.tagged_text import found_separator, read_tagged_text, split_tag
+from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
 
 
 def read(folder, text, **settings):
     (folder / "a.txt").write_text(text, encoding="utf-8", newline="")
-    return list(read_tagged_text(folder / "a.txt", ["utf-8"], **settings))
+    return list(read_tagged_text(folder / "a.txt", Settings(**settings)))
 
 
 def test_sentences(tmp_path):
@@ -37,7 +37,7 @@ def test_wide_spaces_are_words(tmp_path):
 
 @pytest.mark.parametrize("piece", ["word", "word/", "/NN", "a\\/b", "/"])
 def test_lines_that_cannot_be_read(tmp_path, piece):
-    first, problem, third = read(tmp_path, f"a/A\nb/B {piece} c/C\nd/D\n")
+    first, problem, third = read(tmp_path, f"a/A\nb/B {piece} c/C\nd/D\n", separator="/")
     assert (first, third) == (Sentence(["a"], ["A"]), Sentence(["d"], ["D"]))
     assert problem == Problem(tmp_path / "a.txt", 2, f'"{piece}"', 'a word, "/" and its tag')
 
@@ -47,7 +47,39 @@ def test_splitting():
     assert split_tag("a\\/b/C", "/") == ("a/b", "C") and split_tag("a", "/") == ("", "a")
 
 
-@pytest.mark.parametrize("separator", ["", " ", "\\", "a b"])
+@pytest.mark.parametrize("separator", [" ", "\\", "a b"])
 def test_separators_that_cannot_be(tmp_path, separator):
     with pytest.raises(ValueError, match=r"\[HS078\]"):
         read(tmp_path, "a/A\n", separator=separator)
+
+
+PENN_POS = """
+[ Ann/NNP Lee/NNP ]
+sings/VBZ
+
+./. ''/''
+
+[ It/PRP ]
+rains/VBZ ./.
+======================================
+[ A/DT title/NN ]
+======================================
+"""
+
+
+def test_files_of_the_penn_treebank(tmp_path):
+    sentences = read(tmp_path, PENN_POS)
+    assert [" ".join(each.words) for each in sentences] == ["Ann Lee sings . ''", "It rains .", "A title"]
+    assert sentences[0].tags == ["NNP", "NNP", "VBZ", ".", "''"]
+
+
+@pytest.mark.parametrize("text, separator", [("a/A b/B", "/"), ("a_A b_B", "_"), ("a|A b|B", "|"), ("a b", "")])
+def test_the_separator_is_found(text, separator):
+    assert found_separator([text]) == separator
+
+
+def test_names_behind_words(tmp_path):
+    assert read(tmp_path, "Ann|B-PER sang|O\n") == [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])]
+    both, problem = read(tmp_path, "Ann|NNP|I-PER sang|VBD|O\na|b|c\n")
+    assert both == Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")])
+    assert problem.line == 2 and problem.expected == "entity tags behind the tags"

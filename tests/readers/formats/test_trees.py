@@ -3,7 +3,7 @@
 import pytest
 
 from spacy_hoseq.readers.formats.trees import read_trees
-from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
 
 PENN = """
 ( (S (NP-SBJ-1 (NNS cats) ) (VP (MD ca) (RB n't) (VP (VB have)
@@ -35,7 +35,7 @@ def file_of(folder, text, name="wsj_9901.mrg", encoding="utf-8"):
 
 
 def test_penn(tmp_path):
-    first, second, third = read_trees(file_of(tmp_path, PENN), ["utf-8"])
+    first, second, third = read_trees(file_of(tmp_path, PENN), Settings())
     assert first == Sentence(
         "cats ca n't have been seen .".split(), "NNS MD RB VB VBN VBN .".split(),
         [(0, 1, "NP"), (1, 6, "VP")], None, n_traces=2,
@@ -45,38 +45,38 @@ def test_penn(tmp_path):
 
 
 def test_escapes_as_they_stand(tmp_path):
-    _, second, _ = read_trees(file_of(tmp_path, PENN), ["utf-8"], unescape=False)
+    _, second, _ = read_trees(file_of(tmp_path, PENN), Settings(unescape=False))
     assert second.words == ["-LRB-", "1\\/2", "a\\*b", "-RCB-"] and second.tags == ["(", "CD", "NN", ")"]
 
 
 def test_without_chunks(tmp_path):
-    assert [sentence.chunks for sentence in read_trees(file_of(tmp_path, PENN), ["utf-8"], chunks=False)] == [None] * 3
+    assert [sentence.chunks for sentence in read_trees(file_of(tmp_path, PENN), Settings(chunks=False))] == [None] * 3
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_chinese(tmp_path, encoding, end):
     path = file_of(tmp_path, CHINESE.replace("\n", end), "chtb_9999.fid", encoding)
-    sentences = list(read_trees(path, ["utf-8", "gb18030"], chunks=False))
+    sentences = list(read_trees(path, Settings(encodings=["utf-8", "gb18030"], chunks=False)))
     assert sentences == [
         Sentence(["沪", "小学", "放假", "。"], ["NR", "NN", "VV", "PU"], None, None),
         Sentence(["都", "好"], ["AD", "VA"], None, None, n_traces=1),
     ]
 
 
-def test_nothing_is_taken_from_a_damaged_file(tmp_path):
+def test_a_damaged_tree_costs_its_sentence(tmp_path):
     path = file_of(tmp_path, PENN + "\n( (S (NN end\n")
-    (problem,) = read_trees(path, ["utf-8"])
-    assert problem == Problem(
-        path, 7, "the end of the file", "the end of the tree that begins at line 7: 3 brackets open"
-    )
+    *good, problem = read_trees(path, Settings())
+    expected = "the end of the tree that begins at line 7: 3 brackets open"
+    assert problem == Problem(path, 7, "the end of the file", expected) and len(good) == 3
 
 
 def test_wrong_encoding(tmp_path):
     path = file_of(tmp_path, CHINESE, encoding="gb18030")
-    (problem,) = read_trees(path, ["utf-8"])
-    assert problem == Problem(path, 6, "the byte 0xBB", "text in utf-8")
+    items = list(read_trees(path, Settings()))
+    assert items[0] == Problem(path, 6, "the byte 0xBB", "text in utf-8")
+    assert all(isinstance(item, Problem) for item in items)
 
 
 def test_empty_file(tmp_path):
-    assert list(read_trees(file_of(tmp_path, ""), ["utf-8"])) == []
+    assert list(read_trees(file_of(tmp_path, ""), Settings())) == []

@@ -1,0 +1,151 @@
+"""Lists of tokens (JSON, Parquet), tables with a header, TSV 3 of WebAnno, JSON of spaCy."""
+
+import json
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import docs_to_json
+
+from spacy_hoseq.readers.formats.recognised import read_spacy_json
+from spacy_hoseq.readers.formats.tables import header_of, read_table
+from spacy_hoseq.readers.formats.tokens import read_tokens
+from spacy_hoseq.readers.formats.webanno import read_webanno
+from spacy_hoseq.readers.sentences import Columns, Problem, Sentence, Settings
+
+PERSON = Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])
+
+
+def file_of(folder, text, name="a"):
+    (folder / name).write_text(text, encoding="utf8", newline="")
+    return folder / name
+
+
+@pytest.mark.parametrize("in_a_list", [True, False])
+def test_tokens(tmp_path, in_a_list):
+    rows = [
+        {
+            "tokens": PERSON.words,
+            "ner_tags": ["B-PER", "O"],
+            "pos_tags": ["NNP", "VBD"],
+            "chunk_tags": ["B-NP", "O"],
+        }
+    ]
+    rows.append({"id": 3, "words": PERSON.words, "labels": ["B-PER", "O"]})
+    text = json.dumps(rows) if in_a_list else "\n".join(map(json.dumps, rows))
+    whole = Sentence(PERSON.words, ["NNP", "VBD"], [(0, 1, "NP")], PERSON.entities)
+    assert list(read_tokens(file_of(tmp_path, text), Settings())) == [whole, PERSON]
+
+
+def test_numbered_tags(tmp_path):
+    path = file_of(tmp_path, '{"tokens": ["Ann", "sang"], "ner_tags": [1, 0], "pos_tags": [5, 6]}\n')
+    assert list(read_tokens(path, Settings(labels=["O", "B-PER"]))) == [PERSON]
+    with pytest.raises(ValueError, match=r"\[HS085\].*--labels"):
+        list(read_tokens(path, Settings()))
+    (problem,) = read_tokens(path, Settings(labels=["O"]))
+    assert isinstance(problem, Problem)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_parquet(tmp_path, named):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    feature = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
+    info = {"info": {"features": {"ner_tags": feature, "id": {"dtype": "string", "_type": "Value"}}}}
+    table = pyarrow.table(
+        {"id": ["1"], "tokens": [PERSON.words], "ner_tags": [[1, 0] if named else ["B-PER", "O"]]}
+    )
+    parquet.write_table(
+        table.replace_schema_metadata({"huggingface": json.dumps(info)}), tmp_path / "a.parquet"
+    )
+    assert list(read_tokens(tmp_path / "a.parquet", Settings())) == [PERSON]
+    (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-9])
+    assert [type(item) for item in read_tokens(tmp_path / "b.parquet", Settings())] == [Problem]
+
+
+@pytest.mark.parametrize(
+    "row", ['{"tokens": ["a"]}', '{"tokens": ["a"], "ner_tags": []}', '{"tokens": ["a"], "ner_tags": ["X"]}', "[]", "5",
+            '{"tokens": [""], "ner_tags": ["O"]}', '{"tokens": [1], "ner_tags": ["O"]}']
+)  # fmt: skip
+def test_rows_that_cannot_be_read(tmp_path, row):
+    good = '{"tokens": ["Ann", "sang"], "ner_tags": ["B-PER", "O"]}'
+    first, problem, last = read_tokens(file_of(tmp_path, f"{good}\n{row}\n{good}"), Settings())
+    assert (first, last) == (PERSON, PERSON) and isinstance(problem, Problem) and problem.line == 2
+
+
+KAGGLE = 'Sentence #,Word,POS,Tag\nSentence: 1,Ann,NNP,B-PER\n,"1,000",CD,O\nSentence: 2,"""",``,O\n'
+
+
+def test_tables(tmp_path):
+    first, second = read_table(file_of(tmp_path, KAGGLE), Settings())
+    assert first == Sentence(["Ann", "1,000"], ["NNP", "CD"], None, [(0, 1, "PER")])
+    assert second == Sentence(['"'], ["``"], None, [])
+    text = "sentence_id\ttoken\tner\n7\tAnn\tB-PER\n7\tsang\tO\n8\tAnn\tB-PER\n8\tsang\tO\n"
+    assert list(read_table(file_of(tmp_path, text), Settings())) == [PERSON] * 2
+    text = "word;label\nAnn;B-PER\nsang;O\n\nAnn;B-PER\nsang;O\n"
+    assert list(read_table(file_of(tmp_path, text), Settings())) == [PERSON] * 2
+    text = "what,w,x\n1,Ann,B-PER\n2,sang,O\n"
+    given = Settings(columns=Columns(word=2, entity=3))
+    assert list(read_table(file_of(tmp_path, text), given)) == [PERSON]
+    (problem,) = read_table(tmp_path / "a", Settings())
+    assert "header" in problem.expected
+
+
+@pytest.mark.parametrize("line, found", [
+    ("Sentence #,Word,POS,Tag", {"sentence": 0, "word": 1, "tag": 2, "entity": 3}),
+    ("token;ner_tag", {"word": 0, "entity": 1}),
+    ("Ann,B-PER", {}),
+    ("word", {}),
+])  # fmt: skip
+def test_headers(line, found):
+    assert header_of(line) == found
+
+
+def test_a_row_that_cannot_be_read_costs_its_sentence(tmp_path):
+    text = "sentence_id,word,ner\n1,a,O\n1,b,X\n2,c\n3,d,O\n"
+    first, second, third = read_table(file_of(tmp_path, text), Settings())
+    assert isinstance(first, Problem) and isinstance(second, Problem) and third.words == ["d"]
+    assert (first.line, second.line) == (2, 4)
+
+
+WEBANNO = """#FORMAT=WebAnno TSV 3.3
+#T_SP=de.tudarmstadt.ukp.dkpro.core.api.lexmorph.type.pos.POS|coarseValue|PosValue
+#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value
+#T_RL=de.tudarmstadt.ukp.dkpro.core.api.syntax.type.dependency.Dependency|DependencyType|flavor|BT_POS
+
+
+#Text=Ann Lee sang.
+1-1\t0-3\tAnn\tPROPN\tNNP\t*[1]\tPER[1]\tnsubj\t_\t1-3\t
+1-2\t4-7\tLee\tPROPN\tNNP\t*[1]\tPER[1]\tflat\t_\t1-1\t
+1-3\t8-12\tsang\tVERB\tVBD\t_\t_\troot\t_\t1-3\t
+1-4\t12-13\t.\tPUNCT\t.\t_\t_\tpunct\t_\t1-3\t
+
+#Text=U\\_S
+2-1\t14-17\tU\\_S\tPROPN\tNNP\t*\tLOC\t_\t_\t_\t
+"""
+
+
+def test_webanno(tmp_path):
+    first, second = read_webanno(file_of(tmp_path, WEBANNO), Settings())
+    assert first.words == ["Ann", "Lee", "sang", "."] and first.tags == ["NNP", "NNP", "VBD", "."]
+    assert first.entities == [(0, 2, "PER")] and first.spaces == [True, True, False, True]
+    assert (second.words, second.entities) == (["U_S"], [(0, 1, "LOC")])
+
+
+@pytest.mark.parametrize("old, new", [
+    ("1-2\t", "1-2.1\t"), ("\tflat\t_\t1-1\t", "\t"), ("*[1]\tPER[1]\tnsubj", "*[1]|*[2]\tPER[1]|X[2]\tnsubj"),
+])  # fmt: skip
+def test_rows_of_webanno_that_cannot_be_read(tmp_path, old, new):
+    problem, second = read_webanno(file_of(tmp_path, WEBANNO.replace(old, new, 1)), Settings())
+    assert isinstance(problem, Problem) and second.words == ["U_S"]
+
+
+def test_json_of_spacy(tmp_path):
+    doc = Doc(spacy.blank("en").vocab, words=["Ann", "sang", "It", "rained"], tags=["NNP", "VBD", "PRP", "VBD"],
+              ents=["B-PER", "O", "O", "O"], sent_starts=[True, False, True, False])  # fmt: skip
+    path = file_of(tmp_path, json.dumps([docs_to_json([doc])]))
+    first, second = read_spacy_json(path, Settings())
+    assert (first.words, first.tags, first.entities) == (["Ann", "sang"], ["NNP", "VBD"], [(0, 1, "PER")])
+    assert second.words == ["It", "rained"]
+    (problem,) = read_spacy_json(file_of(tmp_path, '[{"paragraphs": 5}]'), Settings())
+    assert isinstance(problem, Problem)

@@ -1,0 +1,113 @@
+"""Texts with spans by offsets: every tool's JSON, brat; spans that are on no borders of words."""
+
+import json
+
+import pytest
+
+from spacy_hoseq.readers.formats.offsets import read_brat, read_offsets
+from spacy_hoseq.readers.sentences import Problem, Settings
+
+TEXT = "Ann Lee lives in New York."
+PERSON, PLACE = (0, 7, "PER"), (17, 25, "LOC")
+OBJECTS = [{"start": a, "end": b, "label": label} for a, b, label in (PERSON, PLACE)]
+LISTS = [list(PERSON), list(PLACE)]
+TASK = {"data": {"text": TEXT}, "annotations": [{"result": [
+    {"type": "labels", "value": {"start": a, "end": b, "labels": [label], "text": TEXT[a:b]}}
+    for a, b, label in (PERSON, PLACE)]}]}  # fmt: skip
+FORMS = {
+    "Prodigy": {"text": TEXT, "spans": OBJECTS, "answer": "accept", "tokens": [{"text": "Ann", "id": 0}]},
+    "doccano": {"id": 1, "text": TEXT, "label": LISTS},
+    "doccano 2": {"text": TEXT, "labels": LISTS},
+    "doccano with relations": {"text": TEXT, "relations": [], "entities": [
+        {"id": i, "label": label, "start_offset": a, "end_offset": b} for i, (a, b, label) in enumerate((PERSON, PLACE))
+    ]},
+    "Label Studio": TASK,
+    "Label Studio, smallest": {"text": TEXT, "label": [
+        {"start": a, "end": b, "labels": [label]} for a, b, label in (PERSON, PLACE)
+    ]},
+    "spaCy": [TEXT, {"entities": LISTS}],
+}  # fmt: skip
+
+
+def read(folder, text, settings=None, name="a.jsonl"):
+    (folder / name).write_text(text, encoding="utf8")
+    return list(read_offsets(folder / name, settings or Settings()))
+
+
+def shown(sentence):
+    return [(" ".join(sentence.words[first:end]), name) for first, end, name in sentence.entities]
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("in_a_list", [True, False])
+def test_every_tool(tmp_path, name, in_a_list):
+    value = FORMS[name]
+    text = json.dumps([value, value], indent=1) if in_a_list else "\n".join([json.dumps(value)] * 2)
+    sentences = read(tmp_path, text)
+    assert len(sentences) == 2
+    for sentence in sentences:
+        assert sentence.words == "Ann Lee lives in New York .".split() and sentence.is_text
+        assert sentence.spaces == [True] * 5 + [False] * 2
+        assert shown(sentence) == [("Ann Lee", "PER"), ("New York", "LOC")]
+
+
+def test_rejected_texts_are_left_out(tmp_path):
+    objects = [{**FORMS["Prodigy"], "answer": answer} for answer in ("reject", "ignore", "accept")]
+    assert len(read(tmp_path, "\n".join(map(json.dumps, objects)))) == 1
+
+
+@pytest.mark.parametrize("span", [(1, 7), (0, 6), (3, 7), (-1, 3), (0, 99), (7, 7), (8, 3), (0, 8)])
+def test_spans_that_are_on_no_borders_of_words(tmp_path, span):
+    """They are told, not moved; what the words are is not known."""
+    value = {"text": TEXT, "label": [[*span, "X"], list(PLACE)]}
+    problem, sentence = read(tmp_path, json.dumps(value))
+    assert isinstance(problem, Problem) and problem.line == 1 and "borders of words" in problem.expected
+    assert shown(sentence) == [("New York", "LOC")]
+    words = [i for i, (a, b) in enumerate([(0, 3), (4, 7), (8, 13), (14, 16)]) if a < span[1] and span[0] < b]
+    assert [first for first, _, _ in sentence.unknown if first < 4] == words
+    assert not {4, 5} & {first for first, _, _ in sentence.unknown}
+
+
+def test_spans_that_overlap(tmp_path):
+    value = json.dumps({"text": TEXT, "label": [[0, 7, "A"], [4, 7, "B"]]})
+    problem, sentence = read(tmp_path, value)
+    assert "--spans-key" in problem.expected and shown(sentence) == [("Ann Lee", "A")]
+    (sentence,) = read(tmp_path, value, Settings(spans_key="sc"))
+    assert shown(sentence) == [("Ann Lee", "A"), ("Lee", "B")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "5",
+        '"text"',
+        '{"text": "a"}',
+        '{"text": 5, "label": []}',
+        '{"label": []}',
+        '{"text": "a", "label": [[0, 1]]}',
+        '{"text": "a", "label": [[0, "1", "X"]]}',
+        '{"text": "a", "label": [[0, true, "X"]]}',
+        '{"text": "a", "spans": [{"start": 0}]}',
+        '{"data": {}, "annotations": []}',
+    ],
+)
+def test_lines_that_cannot_be_read(tmp_path, line):
+    good = json.dumps(FORMS["doccano"])
+    first, problem, last = read(tmp_path, f"{good}\n{line}\n{good}\n")
+    assert isinstance(problem, Problem) and problem.line == 2
+    assert shown(first) == shown(last)
+
+
+def test_brat(tmp_path):
+    """Line ends count as they are in the file."""
+    text = "Ann Lee\r\nlives in New York."
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    ann = "T1\tPER 0 7\tAnn Lee\nR1\tlives Arg1:T1 Arg2:T2\nT2\tLOC 18 26\tNew York\nT3\tX 0 3;5 7\tAnn\n"
+    (tmp_path / "a.ann").write_text(ann)
+    problem, sentence = read_brat(tmp_path / "a.ann", Settings())
+    assert problem.line == 4 and shown(sentence) == [("Ann Lee", "PER"), ("New York", "LOC")]
+    assert "".join(w + " " * s for w, s in zip(sentence.words, sentence.spaces, strict=True)) == text
+    (tmp_path / "a.txt").unlink()
+    (problem,) = read_brat(tmp_path / "a.ann", Settings())
+    assert "a.txt" in problem.expected
