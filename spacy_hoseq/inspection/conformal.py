@@ -36,6 +36,7 @@ KINDS: Tuple[Kind, ...] = ("labels", "chunks", "labellings")
 LONGEST = 10  # words of a chunk that is looked at
 KEPT = 1000  # scores of each kind that are saved with a component, and their decimals
 DIGITS = 7
+ROUNDING = 1e-9  # of probabilities, which are sums in another order
 MOST = 1000  # labellings of a set
 
 
@@ -117,7 +118,7 @@ class Conformal:
             of_docs: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
             representation = str(reading.target.representation)
             for place, size, label, p in probable_chunks(
-                reading.posterior, reading.labels, representation, 1 - limit, LONGEST
+                reading.posterior, reading.labels, representation, 1 - limit - ROUNDING, LONGEST
             ):
                 span = (*reading.tokens(place, place + size), label)
                 of_docs[reading.text_of[place]].append((p, span))

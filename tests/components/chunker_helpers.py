@@ -8,6 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 from ..cases import Case
@@ -144,9 +145,10 @@ def with_random_weights(nlp, seed=0, scale=1.0):
     rng = np.random.default_rng(seed)
     for _, component in nlp.pipeline:
         for shim in weights_in(component.model):
-            for parameter in shim.parameters.values():
-                values = rng.normal(scale=scale, size=parameter.values.shape).astype(np.float16)  # as they are saved
-                parameter.values[...] = np.abs(values) if parameter.nonnegative else values
+            for name, old in list(shim.parameters.items()):
+                values = rng.normal(scale=scale, size=old.shape).astype(np.float16)  # as they are saved
+                values = (np.abs(values) if old.nonnegative else values).astype(old.values.dtype)
+                shim.set(Parameter(name, values, nonnegative=old.nonnegative))
     return nlp
 
 
