@@ -121,7 +121,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
 
     def _configure_layer(self, *, seed: int) -> None:
         """seed (int): of the feature dropout."""
-        settings = {"learn_rate": LEARN_RATE, "width": self._width, "n_process": 1, "seed": seed}
+        settings = {"learn_rate": LEARN_RATE, "width": self._width, "seed": seed}
         shim_of(self.model).configure(**settings)
 
     @property

@@ -10,23 +10,17 @@ class Tuning(NamedTuple):
     part_tokens: whose scores of parts are added up together to those of labels.
     label_cells: scores of labels, tokens x labels, from which they are decoded at once.
     key_tokens: whose keys are made and looked up together.
-    side_tokens: whose scores under all local classifiers in training are made together.
     cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and
         those of local classifiers, which are more.
     score_bytes: scores of word types that are kept from batch to batch.
-    word_types: of which attributes are remembered.
-    scored_types: of which local classifiers remember features.
     """
 
     part_tokens: int = 128
     label_cells: int = 8_000_000
     key_tokens: int = 32_768
-    side_tokens: int = 256
     cache_bytes: int = 1 << 29
     local_cache_bytes: int = 1 << 30
     score_bytes: int = 1 << 26
-    word_types: int = 1_000_000
-    scored_types: int = 200_000
 
 
 TUNING = Tuning()

@@ -207,12 +207,12 @@ def test_memory_zone():
 
 def test_words_of_a_memory_zone_are_forgotten():
     nlp = trained()
-    lexicon = tagger_of(nlp).model.attrs["features"]._extractor._lexicon.latest
+    lexicon = tagger_of(nlp).model.attrs["features"].extractor._words._lexicon.latest
     with pytest.raises(RuntimeError, match="on purpose"), nlp.memory_zone():
         nlp("some words that vanish")
-        assert lexicon._rows
+        assert len(lexicon)
         raise RuntimeError("on purpose")
-    assert not lexicon._rows
+    assert not len(lexicon)
 
 
 def test_training_within_a_memory_zone():

@@ -45,10 +45,10 @@ def test_pipeline_from_bytes(strategy, order):
 def test_what_prediction_needs_is_made_when_weights_are_loaded():
     fresh = reloaded(ready())
     shim, features = shim_of(tagger_of(fresh).model), tagger_of(fresh).model.attrs["features"]
-    stacked, indexes = shim._stacked, features._indexes
+    stacked, indexes = shim._stacked, features._index.latest
     assert stacked is not None and indexes is not None
     tags_of(fresh, "the cat")
-    assert shim._stacked is stacked and features._indexes is indexes, "and not once more"
+    assert shim._stacked is stacked and features._index.latest is indexes, "and not once more"
 
 
 @pytest.mark.long

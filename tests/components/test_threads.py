@@ -6,7 +6,8 @@ import pytest
 from spacy.tokens import Doc
 
 from spacy_hoseq.kept import Kept
-from spacy_hoseq.layers.local.features import LocalFeatures
+from spacy_hoseq.layers.local.scores import BatchScores, TypeScores
+from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.patterns.same_word import SameWordPairs
 
 from .bidirectional_helpers import ready as bidirectional
@@ -37,25 +38,26 @@ def with_another_between(function, work, other):
     return results[:-1]
 
 
+@pytest.mark.parametrize("function", [BatchScores.__init__, TypeScores.sums])
 @pytest.mark.parametrize("forget", [True, False])
-def test_scores_of_words_while_words_are_forgotten(forget):
+def test_scores_of_words_while_words_are_forgotten(forget, function):
     """A word type is another word then."""
     nlp = bidirectional()
-    features = nlp.get_pipe("hoseq_bidirectional_tagger").model.attrs["features"]
+    model = nlp.get_pipe("hoseq_bidirectional_tagger").model
 
     def tags(text):
         return [token.tag_ for token in nlp(text)]
 
     def other():
         if forget:
-            features.forget_words()
+            scorer_of(model).forget_words()
         assert tags("a cat runs home .") == "D N V R .".split()
 
     def work():
-        features.forget_words()
+        scorer_of(model).forget_words()
         return tags("the old dog sees a cat .")
 
-    found = with_another_between(LocalFeatures.word_features, work, other)
+    found = with_another_between(function, work, other)
     assert len(found) > 5 and all(labels == "D A N V D N .".split() for labels in found)
 
 

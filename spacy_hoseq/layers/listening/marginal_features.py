@@ -84,7 +84,7 @@ class MarginalFeatures:
         parsed = parse_templates(templates)
         self.names = sorted(map(str, parsed))
         self.templates = split_upstream(parsed)
-        self.words = FeatureExtractor(self.templates.words, tuning.word_types)
+        self.words = FeatureExtractor(self.templates.words)
         self.shapes = self.templates.shapes
         labels = self.templates.labels
         order = sorted(

@@ -29,18 +29,15 @@ from ...decoders.bidirectional.decompositions import classifiers_of
 from ...decoders.bidirectional.local import check_order
 from ...errors import Errors
 from ...features.keys import Keys, label_values
-from ...features.sequences import words_of
+from ...features.sequences import by_doc, words_of
 from ...learning.inequality import check_inequality_settings
 from ...learning.used_rows import UsedRows
 from ..scorer import Scorer
 from ..weights.shim import LayerShim, shim_in
-from ..weights.storage import Saved, write_layer
+from ..weights.storage import Saved, keys_problem, write_layer
 from .features import LocalFeatures
-from .learner import ClassifierSetup, SparseRows, TrainingBatch, group_starts
-from .scores import BatchScores, stack_weights
-from .stacked_scores import StackedWeights
-from .stored import classifiers_problem, nonzero_rows, without_unused
-from .training import LocalTraining
+from .learner import Learning, LocalClassifier, TrainingBatch
+from .scores import BatchScores, StackedWeights, TypeScores
 
 Strategy = Literal[
     "easiest_first",
@@ -88,10 +85,11 @@ def LocalClassifiers(
         attrs={
             "scorer": LocalScorer,
             "features": features,
+            "types": TypeScores(features),
             "order": order,
             "min_count": min_count,
-            "reads_annotation": features.reads_annotation,
-            "tables": features.tables,
+            "reads_annotation": not features.extractor.is_lexical,
+            "tables": features.extractor.tables,
         },
         shims=[ClassifiersShim(features, order, masks)],
     )
@@ -102,12 +100,18 @@ def forward(
 ) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
     """Of the words of the docs: white space is no part of a sequence."""
     shim = shim_of(model)
-    features = model.attrs["features"]
-    weights = shim.stacked()
-    keys = shim.keys()
-    of_words = features.word_features(words_of(docs), keys, weights)
-    index = features.indexes(keys).labels
-    return BatchScores(weights, of_words, index, features.label_groups, shim.values()), _no_backprop
+    parts = (
+        model.attrs["features"],
+        model.attrs["types"],
+        shim.stacked(),
+        shim.keys(),
+        shim.values(),
+    )
+    return BatchScores(words_of(docs), *parts), _no_backprop
+
+
+def _no_backprop(d_scores: object) -> NoReturn:
+    raise ValueError(Errors.HS095)
 
 
 def define_features(
@@ -121,10 +125,9 @@ def define_features(
     labels: names, by id. versions: as in `LocalFeatures.count`. n_tokens (int): tokens with a gold
         label.
     """
-    shim = shim_of(model)
     values = label_values(labels)
     keys = model.attrs["features"].count(versions, values, model.attrs["min_count"])
-    shim.start({"keys": keys, "values": values, "n_tokens": n_tokens})
+    shim_of(model).start({"keys": keys, "values": values, "n_tokens": n_tokens})
 
 
 class LocalScorer(Scorer):
@@ -156,10 +159,11 @@ class LocalScorer(Scorer):
         shim = shim_of(self.model)
         if shim.n_features():
             shim.stacked()
-            self.features.indexes(shim.keys())
+            self.features.index(shim.keys())
 
     def forget_words(self) -> None:
-        self.features.forget_words()
+        self.features.extractor.forget_words()
+        self.model.attrs["types"].forget()
 
 
 def shim_of(model: LocalModel) -> "ClassifiersShim":
@@ -176,43 +180,40 @@ class ClassifiersShim(LayerShim):
     """
 
     def __init__(self, features: LocalFeatures, order: int, masks: List[int]) -> None:
-        super().__init__("local_classifiers", {"templates": features.names})
+        super().__init__("local_classifiers", {"templates": features.names, "order": order})
         self.masks = masks
-        self._order = order
+        self._n_masks = 1 << 2 * order
+        self._n_groups = 1 + len(features.masks)
+        self._seen = {visible: features.seen_by(visible) for visible in masks}
         self._groups = {visible: features.groups_of(visible) for visible in masks}
-        self._n_groups = 1 + len(features.label_templates)
-        self._settings: Optional[Dict[str, Any]] = None
+        self._settings: Dict[str, Any] = {}
         self._extra: Dict[str, Any] = {}
-        self._weights: Dict[int, SparseRows] = {}
+        self._weights: Dict[int, UsedRows] = {}  # (F, L) each
         self._stacked: Optional[StackedWeights] = None
-        self._training: Optional[LocalTraining] = None
+        self._training: Dict[int, LocalClassifier] = {}
         self._has_update = False  # a gradient that waits for `finish_update`
         self._has_learnt = False  # something that `_weights` do not know
 
-    def configure(self, *, learn_rate: float, width: float, n_process: int, seed: int) -> None:
+    def configure(self, *, learn_rate: float, width: float, seed: int) -> None:
         """How to learn from now on. RAISES ValueError [HS040]."""
         check_inequality_settings(learn_rate, width)
-        if n_process < 1:
-            raise ValueError(
-                Errors.HS040.format(name="n_process", value=n_process, expected="1 or more")
-            )
-        self._settings = {
-            "learn_rate": learn_rate,
-            "width": width,
-            "n_process": n_process,
-            "seed": seed,
-        }
+        self._settings = {"learn_rate": learn_rate, "width": width, "seed": seed}
 
     def start(self, extra: Dict[str, Any]) -> None:
-        self._end_training()
-        self._extra = extra
-        self._stacked = None
-        nothing = SparseRows(np.zeros(0, np.int32), np.zeros((0, self.n_labels), np.float16))
-        self._weights = {visible: nothing for visible in self.masks}
+        """Zero weights for the features of `extra`."""
+        n_labels = len(extra["values"]) - 2
+        n_features = sum(map(len, extra["keys"]))
+        nothing = UsedRows.of(np.zeros((n_features, n_labels), np.float32))
+        self._replace(extra, dict.fromkeys(self.masks, nothing))
 
-    @property
-    def n_labels(self) -> int:
-        return len(self.values()) - 2
+    def _replace(self, extra: Dict[str, Any], weights: Dict[int, UsedRows]) -> None:
+        """Other weights: what is being learnt is lost."""
+        self._extra = extra
+        self._weights = weights
+        self._stacked = None
+        self._training = {}
+        self._has_update = False
+        self._has_learnt = False
 
     def keys(self) -> List[Keys]:
         """RAISES ValueError [HS052]: no features yet."""
@@ -231,13 +232,16 @@ class ClassifiersShim(LayerShim):
 
     def stacked(self) -> StackedWeights:
         """Finished weights, from which labels are predicted."""
+        self.keys()
         if self._stacked is None:
-            sizes = [len(keys) for keys in self.keys()]
-            n_masks = 1 << 2 * self._order
-            self._stacked = stack_weights(
-                self._finished(), self._groups, sizes, n_masks, self.n_labels
-            )
+            self._stacked = StackedWeights.of(self._finished(), self._n_masks)
         return self._stacked
+
+    def _finished(self) -> Dict[int, UsedRows]:
+        if self._has_learnt:
+            self._weights = {visible: each.finish() for visible, each in self._training.items()}
+            self._has_learnt = False
+        return self._weights
 
     def gradient(self, batch: TrainingBatch, drop: float) -> float:
         """Keep the gradient of a batch for the next `finish_update`. RETURNS the mean loss of the
@@ -245,47 +249,66 @@ class ClassifiersShim(LayerShim):
 
         RAISES ValueError [HS055]: no settings to learn by.
         """
-        if self._training is None:
-            self._training = LocalTraining(
-                self._setups(), self._settings["n_process"] if self._settings else 1
-            )
+        if not self._training:
+            self._training = self._begun()
         self._has_update = True
-        return self._training.gradient(batch, drop) / len(self.masks)
+        losses = [each.gradient(batch, drop) for each in self._training.values()]
+        return sum(losses) / len(losses)
+
+    def _begun(self) -> Dict[int, LocalClassifier]:
+        if not self._settings:
+            raise ValueError(Errors.HS055.format(name=self.name))
+        learning = Learning(n_tokens=self._extra["n_tokens"], **self._settings)
+        ends = np.cumsum(list(map(len, self.keys()))).tolist()
+        groups = [
+            np.arange(end - len(keys), end) for end, keys in zip(ends, self.keys(), strict=True)
+        ]
+        return {
+            visible: LocalClassifier(
+                visible,
+                self._seen[visible],
+                np.concatenate([groups[g] for g in self._groups[visible]]),
+                start,
+                learning,
+            )
+            for visible, start in self._weights.items()
+        }
+
+    def finish_update(self, optimizer: object) -> None:
+        """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
+        if self._has_update:
+            for each in self._training.values():
+                each.step()
+            self._stacked = None
+            self._has_update = False
+            self._has_learnt = True
 
     def feature_weights(self) -> List[UsedRows]:
-        """The tables of all classifiers."""
-        tables = [values.astype(np.float32) for _, values in self._finished().values()]
-        return [UsedRows.of(each) for each in tables]
+        return list(self._finished().values())
 
     def set_feature_weights(self, tables: Sequence[UsedRows]) -> None:
-        """Others in their place, rounded for storage already. What is being learnt is lost."""
-        finished = self._finished()
-        self._end_training()
-        pairs = zip(finished.items(), tables, strict=True)
-        self._weights = {
-            visible: SparseRows(rows, table.dense()) for (visible, (rows, _)), table in pairs
-        }
-        self._stacked = None
+        self._replace(self._extra, dict(zip(self.masks, tables, strict=True)))
 
     def drop_features(self) -> None:
         """Forget features whose weights are zero in every classifier."""
         if self._extra:
-            kept = {visible: nonzero_rows(weights) for visible, weights in self._finished().items()}
-            self._end_training()
-            self._weights, keys = without_unused(kept, self.keys(), self._groups)
-            self._extra = {**self._extra, "keys": keys}
-            self._stacked = None
+            self._replace(*self._in_use())
+
+    def _in_use(self) -> Tuple[Dict[str, Any], Dict[int, UsedRows]]:
+        """What is saved: features that some classifier has a weight for."""
+        weights = self._finished()
+        used = np.zeros(sum(map(len, self.keys())), bool)
+        for table in weights.values():
+            used[table.rows] = True
+        rows = np.flatnonzero(used)
+        keys = [
+            keys[there] for keys, there in zip(self.keys(), by_doc(used, self.keys()), strict=True)
+        ]
+        tables = {visible: table.taking(rows) for visible, table in weights.items()}
+        return {**self._extra, "keys": keys}, tables
 
     def n_features(self) -> int:
         return sum(map(len, self.keys())) if self._extra else 0
-
-    def finish_update(self, optimizer: object) -> None:
-        """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
-        if self._has_update and self._training is not None:
-            self._training.step()
-            self._stacked = None
-            self._has_update = False
-            self._has_learnt = True
 
     def __getstate__(self) -> Dict[str, object]:
         """Of a copy, or of one in another process, which does not go on learning."""
@@ -293,89 +316,34 @@ class ClassifiersShim(LayerShim):
             **self.__dict__,
             "_weights": self._finished(),
             "_stacked": None,
-            "_training": None,
+            "_training": {},
             "_has_update": False,
             "_has_learnt": False,
         }
 
-    def _tables(self, weights: Dict[int, SparseRows], keys: List[Keys]) -> Dict[str, UsedRows]:
-        """Weights of each classifier, as they are saved. keys: of the features, one array a
-        group."""
-        sizes = [len(group) for group in keys]
-        tables = {}
-        for visible, (rows, values) in weights.items():
-            n_rows = int(group_starts([sizes[g] for g in self._groups[visible]])[-1])
-            tables[str(visible)] = UsedRows.of(
-                values.astype(np.float32), rows.astype(np.intp), n_rows
-            )
-        return tables
-
     def to_bytes(self) -> bytes:
-        weights, keys = (
-            without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
-        )
-        extra = {**self._extra, "keys": keys} if self._extra else {}
-        tables = self._tables(weights, keys)
-        settings = {"order": self._order}
-        return write_layer(self.name, self._made_for, settings, tables, extra)
-
-    def _check(self, saved: Saved) -> None:
-        order = saved.settings.get("order")
-        if order != self._order:
-            got = f"{self.name} of order {order}"
-            expected = f"{self.name} of order {self._order}"
-            raise ValueError(Errors.HS051.format(name=self.name, got=got, expected=expected))
+        extra, weights = self._in_use() if self._extra else ({}, {})
+        tables = {str(visible): table for visible, table in weights.items()}
+        return write_layer(self.name, self._made_for, {}, tables, extra)
 
     def _take(self, saved: Saved) -> str:
-        tables = {int(visible): used for visible, used in saved.tables.items()}
-        problem = classifiers_problem(tables, saved.extra, self._groups, self._n_groups)
+        tables = {int(visible): table for visible, table in saved.tables.items()}
+        problem = self._problem(saved.extra, tables) if saved.extra or tables else ""
         if not problem:
-            self._end_training()
-            self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
-            self._extra = saved.extra
-            self._stacked = None
+            self._replace(saved.extra, tables)
         return problem
 
-    def _finished(self) -> Dict[int, SparseRows]:
-        if self._training is not None and self._has_learnt:
-            self._weights = self._training.finish()
-            self._has_learnt = False
-        return self._weights
-
-    def _setups(self) -> List[ClassifierSetup]:
-        if self._settings is None:
-            raise ValueError(Errors.HS055.format(name=self.name))
-        sizes = [len(keys) for keys in self.keys()]
-        common = (
-            self.n_labels,
-            self._settings["learn_rate"],
-            self._settings["width"],
-            self._extra["n_tokens"],
-        )
-        return [
-            ClassifierSetup(
-                visible,
-                groups,
-                [sizes[g] for g in groups],
-                *common,
-                self._settings["seed"],
-                self._weights[visible],
-            )
-            for visible, groups in self._groups.items()
-        ]
-
-    def _end_training(self) -> None:
-        if self._training is not None:
-            self._training.close()
-        self._training = None
-        self._has_update = False
-        self._has_learnt = False
-
-
-def _sparse_rows(used: UsedRows) -> SparseRows:
-    """Weights of a classifier, as they were read."""
-    return SparseRows(used.rows.astype(np.int32), used.values)
-
-
-def _no_backprop(d_scores: object) -> NoReturn:
-    raise ValueError(Errors.HS095)
+    def _problem(self, extra: Dict[str, Any], tables: Dict[int, UsedRows]) -> str:
+        """What is wrong with what was loaded, "" if nothing."""
+        keys = extra["keys"]
+        values = extra["values"]
+        shape = (sum(map(len, keys)), len(values) - 2)
+        if len(keys) != self._n_groups:
+            return f"features of {len(keys) - 1} label templates, not {self._n_groups - 1}"
+        if [*tables] != self.masks:
+            return f"classifiers {[*tables]}, but the config asks for {self.masks}"
+        if values.dtype != np.uint64 or any(table.shape != shape for table in tables.values()):
+            return "the parts of the classifiers do not fit together"
+        if not isinstance(extra["n_tokens"], int):
+            return "no number of training tokens"
+        return next(filter(None, map(keys_problem, keys)), "")

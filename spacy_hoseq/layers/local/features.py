@@ -3,9 +3,8 @@ of neighbours.
 
 All classifiers share the features; one that sees fewer neighbours uses fewer of them. GROUPS keep
 them apart: group 0 holds the features of all templates about words, group j > 0 those of one label
-template. In the weight table of a classifier the groups that it uses follow each other, each closed
-by a row of zeros for "no such feature". There are two
-indexes: of group 0, and of all label templates.
+template. Features are numbered group by group, and the number of all of them stands for "no such
+feature".
 """
 
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
@@ -24,50 +23,15 @@ from ...kept import Kept
 from ..named_features import names_fired
 from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
-from .stacked_scores import LocalTypeScores, StackedWeights
-
-
-class TrainingRows(NamedTuple):
-    """Rows of a batch in each group. plain (K, n), by template; labels (J, n), by label template
-    (gold neighbours)."""
-
-    plain: Rows
-    labels: Rows
-
-
-class FeatureIndexes(NamedTuple):
-    """words: of group 0. labels: of all label templates, end to end; starts (J + 1,): where their
-    groups begin."""
-
-    words: ExactIndex
-    labels: ExactIndex
-    starts: Ints
-
-    def label_rows(self, keys: Keys) -> Rows:
-        """Rows in the group of each label template. keys (J, n). RETURNS (J, n)."""
-        rows = self.labels.lookup(keys) - self.starts[:-1, None].astype(np.int32)
-        sizes = np.diff(self.starts)[:, None].astype(np.int32)
-        return np.where(
-            (rows >= 0) & (rows < sizes), rows, sizes
-        )  # a key of another group, by chance, is no feature
-
-
-class WordFeatures(NamedTuple):
-    """What is known of a batch before any label. type_scores: of the words; codes (offsets, N):
-    what to ask them for at each token. rows (K, N) int32: features of the other templates. words
-    (P, N): keys of the word parts of label templates."""
-
-    type_scores: LocalTypeScores
-    codes: Ints
-    rows: Rows
-    words: Keys
 
 
 class LocalFeatures:
-    """Extracts features, and holds the indexes that belong to the weights in use.
+    """Extracts features, and holds the index that belongs to the weights in use.
 
     templates: template strings. order (int): of inference; label templates that look further are
         not used.
+    n_plain (int): templates about words alone, which come first. masks: the slots that each label
+    template looks at. groups: label templates that are looked up together.
     """
 
     def __init__(self, templates: List[str], order: int, tuning: Tuning = TUNING) -> None:
@@ -76,37 +40,31 @@ class LocalFeatures:
         self.names = [str(template) for template in parsed]
         split = split_templates(parsed)
         distinct = [*split.plain, *(word for word in split.words if word not in split.plain)]
-        self._extractor = FeatureExtractor(distinct, tuning.word_types)
-        self.tables = self._extractor.tables
-        self._n_plain = len(split.plain)
-        self._of_more = [k for k in self._extractor.of_more if k < self._n_plain]
-        self._word_at = [self._extractor.templates.index(word) for word in split.words]
+        self.extractor = FeatureExtractor(distinct)
+        self.n_plain = len(split.plain)
+        self.word_parts = [self.extractor.templates.index(word) for word in split.words]
         slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[order])}
-        self.label_templates = [t for t in split.labels if set(t.offsets) <= set(slot_of)]
-        self.slots = [[slot_of[offset] for offset in t.offsets] for t in self.label_templates]
-        self.masks = [sum(1 << slot for slot in set(slots)) for slots in self.slots]
-        self.label_groups = label_groups(self.label_templates, self.slots)
-        self._indexes: Kept[FeatureIndexes] = Kept()
-        self._types: Kept[LocalTypeScores] = Kept()
+        self._labels = [t for t in split.labels if set(t.offsets) <= set(slot_of)]
+        self._slots = [[slot_of[offset] for offset in t.offsets] for t in self._labels]
+        self.masks = [sum(1 << slot for slot in set(slots)) for slots in self._slots]
+        self.groups = label_groups(self._labels, self._slots)
+        self._index: Kept[ExactIndex] = Kept()
         self._text_rows: Kept[TextRows] = Kept()
-
-    @property
-    def reads_annotation(self) -> bool:
-        return not self._extractor.is_lexical
-
-    def forget_words(self) -> None:
-        self._extractor.forget_words()
-        self._types.forget()
 
     def names_fired(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         """What features of words are called that fire in some docs; keys: those that are asked
         for."""
-        return names_fired(self._extractor, docs, keys)
+        return names_fired(self.extractor, docs, keys)
 
     def groups_of(self, visible: int) -> List[int]:
         """The groups that a classifier uses: of the label templates, those whose neighbours it
         sees."""
         return [0, *(j + 1 for j, mask in enumerate(self.masks) if mask & ~visible == 0)]
+
+    def seen_by(self, visible: int) -> List[int]:
+        """The rows of `training_rows` that a classifier sees."""
+        _, *of_labels = self.groups_of(visible)
+        return [*range(self.n_plain), *(self.n_plain + group - 1 for group in of_labels)]
 
     def count(
         self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int
@@ -117,51 +75,61 @@ class LocalFeatures:
         versions: the texts, perhaps with several annotations, in batches of docs and the contexts
         of their tokens (N, 2k), -1 = not known. values: of the labels (`label_values`).
         """
-        groups: List[Keys] = [np.zeros(0, np.uint64) for _ in range(1 + len(self.label_templates))]
+        groups: List[Keys] = [np.zeros(0, np.uint64) for _ in range(1 + len(self._labels))]
         for batches in versions:
             counters = [KeyCounter() for _ in groups]
             for docs, contexts in batches:
-                keys = self._extractor.keys(docs)
-                counters[0].add(keys[: self._n_plain])
-                for j, of_template in enumerate(
-                    self._label_keys(keys[self._word_at], contexts, values)
-                ):
-                    counters[j + 1].add(of_template)
+                keys = self._keys(docs, contexts, values)
+                counters[0].add(keys[: self.n_plain])
+                for counter, of_template in zip(counters[1:], keys[self.n_plain :], strict=True):
+                    counter.add(of_template)
             for g, counter in enumerate(counters):
                 groups[g] = np.union1d(groups[g], counter.frequent(min_count))
         return groups
 
-    def indexes(self, keys: List[Keys]) -> FeatureIndexes:
-        """Made when first needed and when other keys are in use."""
-        return self._indexes.of((keys,), lambda: _indexes_of(keys))
+    def index(self, keys: List[Keys]) -> ExactIndex:
+        """Of all groups. Made when first needed and when other keys are in use."""
+        return self._index.of((keys,), lambda: ExactIndex(np.concatenate(keys)))
 
-    def word_features(
-        self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights
-    ) -> WordFeatures:
-        """Features of the words of all docs, those of more than one word computed in blocks of
-        tokens."""
-        index = self.indexes(keys).words
-        extractor = self._extractor
-        columns = extractor.columns(docs)
-        made_from = (weights, columns.numbering)
+    def training_rows(
+        self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]
+    ) -> Rows:
+        """Numbers of the features at all tokens (K, N), by template, those about words first;
+        contexts (N, 2k): gold labels in the slots, -1 = not known.
 
-        def make() -> LocalTypeScores:
-            return LocalTypeScores(weights, extractor, index, self._n_plain, self.tuning)
+        Texts with the same words, sentences, annotation (if read) and gold labels come from the
+        cache.
+        """
+        parts = by_doc(contexts, docs)
 
-        type_scores = self._types.of(made_from, make)
-        if type_scores.is_full:
-            self._types.forget()
-            type_scores = self._types.of(made_from, make)
-        rows = np.empty((len(self._of_more), columns.n_tokens), np.int32)
-        words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
-        for start in range(0, columns.n_tokens, self.tuning.key_tokens):
-            stop = start + self.tuning.key_tokens
-            of_words = extractor.keys_between(
-                columns, start, stop, [*self._of_more, *self._word_at]
-            )
-            rows[:, start:stop] = index.lookup(of_words[: len(rows)])
-            words[:, start:stop] = of_words[len(rows) :]
-        return WordFeatures(type_scores, type_scores.codes(columns), rows, words)
+        def make(numbers: List[int]) -> List[Rows]:
+            some = np.concatenate([parts[i] for i in numbers])
+            return [self.index(keys).lookup(self._keys([docs[i] for i in numbers], some, values))]
+
+        names = [self._name(doc, part) for doc, part in zip(docs, parts, strict=True)]
+        text_rows = self._text_rows.of((keys,), lambda: TextRows(self.tuning.local_cache_bytes))
+        (rows,) = text_rows.of(names, [len(doc) for doc in docs], make)
+        return rows
+
+    def _name(self, doc: Doc, contexts: Ints) -> bytes:
+        seen = [
+            doc.to_array(["ORTH"]),
+            sentence_starts(doc),
+            contexts,
+            *self.extractor.contextual_values(doc),
+        ]
+        return b"".join(array.tobytes() for array in seen)
+
+    def _keys(self, docs: Sequence[Doc], contexts: Ints, values: Keys) -> Keys:
+        """Of each template, 0 where a label that it looks at is not known. RETURNS (K, N)."""
+        of_words = self.extractor.keys(docs)
+        words = of_words[self.word_parts]
+        keys = [of_words[: self.n_plain]]
+        for template, slots in zip(self._labels, self._slots, strict=True):
+            labels = contexts[:, slots].T
+            known = (labels >= 0).all(axis=0)
+            keys.append(label_keys(template, words, values[labels])[None] * known)
+        return np.concatenate(keys)
 
     def fired(
         self,
@@ -172,85 +140,23 @@ class LocalFeatures:
         values: Keys,
         keys: List[Keys],
     ) -> Iterator[Tuple[Tuple[Part, ...], int]]:
-        """The parts of each template that a classifier uses at one token, and its feature's number
-        as in `StackedWeights.rows`. context (2k,): labels in the slots."""
-        indexes = self.indexes(keys)
-        of_words = self._extractor.keys(docs)[:, token : token + 1]
-        words = of_words[self._word_at]
-        first = indexes.words.n_rows + 1
-        numbers = indexes.words.lookup(of_words[: self._n_plain])[:, 0].tolist()
-        yield from (
-            (template.parts, number)
-            for template, number in zip(self._extractor.templates, numbers, strict=False)
-        )
-        for of_labels, slots, mask in zip(
-            self.label_templates, self.slots, self.masks, strict=True
-        ):
-            if mask & ~visible == 0:
-                key = label_keys(
-                    of_labels, words, [values.take(context[slot : slot + 1]) for slot in slots]
-                )
-                at = (
-                    self._word_at[of_labels.word : of_labels.word + 1]
-                    if of_labels.word >= 0
-                    else []
-                )
-                parts = [part for k in at for part in self._extractor.templates[k].parts]
-                parts += [Part(LABEL, offset) for offset in of_labels.offsets]
-                yield tuple(parts), first + int(indexes.labels.lookup(key)[0])
+        """The parts of each template that a classifier uses at one token, and the number of its
+        feature. context (2k,): labels in the slots."""
+        n_tokens = sum(map(len, docs))
+        contexts = np.broadcast_to(context, (n_tokens, len(context)))
+        rows = self.index(keys).lookup(self._keys(docs, contexts, values)[:, token])
+        for k in self.seen_by(visible):
+            yield self._parts(k), int(rows[k])
 
-    def training_rows(
-        self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]
-    ) -> TrainingRows:
-        """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not
-        known.
-
-        Texts with the same words, sentences, annotation (if read) and gold labels come from the
-        cache.
-        """
-        indexes = self.indexes(keys)
-        sizes = [len(doc) for doc in docs]
-        parts = by_doc(contexts, docs)
-
-        def make(numbers: List[int]) -> List[Rows]:
-            of_words = self._extractor.keys([docs[i] for i in numbers])
-            plain = indexes.words.lookup(of_words[: self._n_plain])
-            some = np.concatenate([parts[i] for i in numbers])
-            of_labels = np.array(self._label_keys(of_words[self._word_at], some, values), np.uint64)
-            labels = indexes.label_rows(
-                of_labels.reshape(len(self.label_templates), plain.shape[1])
-            )
-            return [plain, labels]
-
-        names = [self._name(doc, part) for doc, part in zip(docs, parts, strict=True)]
-        text_rows = self._text_rows.of((keys,), lambda: TextRows(self.tuning.local_cache_bytes))
-        return TrainingRows(*text_rows.of(names, sizes, make))
-
-    def _name(self, doc: Doc, contexts: Ints) -> bytes:
-        seen = [
-            doc.to_array(["ORTH"]),
-            sentence_starts(doc),
-            contexts,
-            *self._extractor.contextual_values(doc),
-        ]
-        return b"".join(array.tobytes() for array in seen)
-
-    def _label_keys(self, words: Keys, contexts: Ints, values: Keys) -> List[Keys]:
-        """Keys of each label template, 0 where a label that it looks at is not known."""
-        result = []
-        for template, slots in zip(self.label_templates, self.slots, strict=True):
-            labels = [contexts[:, slot] for slot in slots]
-            known = np.logical_and.reduce([label >= 0 for label in labels])
-            result.append(
-                np.where(known, label_keys(template, words, [values[label] for label in labels]), 0)
-            )
-        return result
-
-
-def _indexes_of(keys: List[Keys]) -> FeatureIndexes:
-    starts = np.cumsum([0, *map(len, keys[1:])])
-    labels = ExactIndex(np.concatenate([np.zeros(0, np.uint64), *keys[1:]]))
-    return FeatureIndexes(ExactIndex(keys[0]), labels, starts)
+    def _parts(self, k: int) -> Tuple[Part, ...]:
+        """Of a template, those about words first."""
+        if k < self.n_plain:
+            return self.extractor.templates[k].parts
+        template = self._labels[k - self.n_plain]
+        labels = (Part(LABEL, offset) for offset in template.offsets)
+        if template.word < 0:
+            return tuple(labels)
+        return (*self.extractor.templates[self.word_parts[template.word]].parts, *labels)
 
 
 class LabelGroup(NamedTuple):
@@ -290,7 +196,6 @@ def label_groups(
         found.sort(key=lambda template: template.word < 0)
         seeds = np.array([[template.seed] for template in found], np.uint64)
         words = [template.word for template in found if template.word >= 0]
-        result.append(
-            LabelGroup(looked_at, sum(1 << slot for slot in set(looked_at)), seeds, words)
-        )
+        mask = sum(1 << slot for slot in set(looked_at))
+        result.append(LabelGroup(looked_at, mask, seeds, words))
     return result

@@ -1,43 +1,209 @@
 """Scores of local classifiers for a batch, in any context: what bidirectional inference asks again
-and again."""
+and again.
+
+The scores of a word type at an offset, under the classifier that is asked, are kept from batch to
+batch: sums of the rows of all templates about that word alone.
+"""
 
 import itertools
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.tokens import Doc
 
-from ...arrays import Ints, Keys, Rows
+from ...arrays import AnyInts, Floats32, Ints, Keys, Mask, Rows
 from ...decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
 from ...errors import Errors
-from ...features.index import ExactIndex
-from .features import LabelGroup, WordFeatures
-from .learner import SparseRows
-from .stacked_scores import StackedWeights, sum_stacked
+from ...features.extract import Columns
+from ...features.index import ExactIndex, GrowingTable
+from ...kept import Kept
+from ...learning.used_rows import UsedRows
+from .features import LocalFeatures
 
 
-def stack_weights(
-    weights: Dict[int, SparseRows],
-    groups: Dict[int, List[int]],
-    sizes: Sequence[int],
-    n_masks: int,
-    n_labels: int,
-) -> StackedWeights:
-    """weights, groups: of each classifier, by its mask. sizes: features of each group."""
-    starts = np.cumsum([0, sizes[0] + 1, *sizes[1:]])
-    table = np.empty(
-        (1 + sum(len(own_rows) for own_rows, _ in weights.values()), n_labels), np.float32
-    )
-    table[0] = 0
-    rows = np.zeros((n_masks, starts[-1] + 1), np.int32)
-    n_rows = 1
-    for visible, (own_rows, values) in weights.items():
-        features = np.concatenate([starts[g] + np.arange(sizes[g] + 1) for g in groups[visible]])
-        rows[visible, features[own_rows]] = n_rows + np.arange(len(own_rows))
-        table[n_rows : n_rows + len(own_rows)] = values
-        n_rows += len(own_rows)
-    trained = np.isin(np.arange(n_masks), list(weights))
-    return StackedWeights(table, rows, int(starts[1]), trained)
+class StackedWeights(NamedTuple):
+    """All classifiers in one table, without rows of zeros, so that tokens that ask different ones
+    are done together.
+
+    table (R, L) float32: row 0 is zero. rows (masks, F + 1): row in the table of each feature; 0
+    where a classifier has no weights for it. trained (masks,) bool: which classifiers there are.
+    """
+
+    table: Floats32
+    rows: Rows
+    trained: Mask
+
+    @classmethod
+    def of(cls, weights: Dict[int, UsedRows], n_masks: int) -> "StackedWeights":
+        """weights (F, L): of each classifier, by its mask."""
+        n_features, n_labels = next(iter(weights.values())).shape
+        tables = [np.zeros((1, n_labels), np.float32), *(used.values for used in weights.values())]
+        rows = np.zeros((n_masks, n_features + 1), np.int32)
+        n_rows = 1
+        for visible, used in weights.items():
+            rows[visible, used.rows] = np.arange(n_rows, n_rows + len(used.rows))
+            n_rows += len(used.rows)
+        return cls(np.concatenate(tables), rows, np.isin(np.arange(n_masks), list(weights)))
+
+    def rows_of(self, visible: Ints, features: Rows) -> Rows:
+        """visible (n,): the classifiers asked. features (K, n). RETURNS (K, n)."""
+        return self.rows.reshape(-1).take(visible * self.rows.shape[1] + features)
+
+
+class TypeScores:
+    """Scores of word types (type, offset, classifier), summed when first asked for."""
+
+    def __init__(self, features: LocalFeatures) -> None:
+        self._features = features
+        self._templates = {
+            offset: [k for k in templates if k < features.n_plain]
+            for offset, templates in features.extractor.of_one_word.items()
+        }
+        self._known: Kept[GrowingTable] = Kept()
+
+    def codes(self, columns: Columns, n_masks: int) -> Ints:
+        """What `sums` is asked for at each token, for the classifier 0. RETURNS (offsets, N)."""
+        types = columns.types.astype(np.intp)
+        at = columns.positions + np.array([*self._templates], np.intp)[:, None]
+        offsets = np.arange(len(self._templates))[:, None]
+        return (types.take(at, mode="clip") * len(self._templates) + offsets) * n_masks
+
+    def sums(
+        self, codes: Ints, columns: Columns, index: ExactIndex, weights: StackedWeights
+    ) -> Tuple[Rows, Floats32]:
+        """codes (offsets, n). RETURNS rows (offsets, n), and the table of scores (R, L)."""
+        made_from = (weights, columns.numbering)
+        n_labels = weights.table.shape[1]
+
+        def begin() -> GrowingTable:
+            return GrowingTable((), np.zeros((1, n_labels), np.float32), merged_zeros=True)
+
+        def make(new: Ints) -> Floats32:
+            return self._added_up(new, columns, index, weights)
+
+        known = self._known.of(made_from, begin)
+        if not known.serves((), self._features.tuning.score_bytes // (4 * n_labels)):
+            self._known.forget()
+            known = self._known.of(made_from, begin)
+        return known.of(codes, make)
+
+    def _added_up(
+        self, codes: Ints, columns: Columns, index: ExactIndex, weights: StackedWeights
+    ) -> Floats32:
+        """codes (n,): distinct. RETURNS (n, L)."""
+        words, visible = np.divmod(codes, len(weights.rows))
+        types, place = np.divmod(words, max(1, len(self._templates)))
+        scores = np.zeros((len(codes), weights.table.shape[1]), np.float32)
+        for j, templates in enumerate(self._templates.values()):
+            at = np.flatnonzero(place == j)
+            keys = self._features.extractor.type_keys(columns, templates, types[at])
+            scores[at] = sum_stacked(
+                weights.table, weights.rows_of(visible[at], index.lookup(keys))
+            )
+        return scores
+
+    def forget(self) -> None:
+        self._known.forget()
+
+
+class BatchScores:
+    """`decoders.local.LocalScores` of one batch.
+
+    docs: the words. keys: of all features, group by group. values: of the labels in keys.
+    """
+
+    def __init__(
+        self,
+        docs: Sequence[Doc],
+        features: LocalFeatures,
+        types: TypeScores,
+        weights: StackedWeights,
+        keys: List[Keys],
+        values: Keys,
+    ) -> None:
+        extractor = features.extractor
+        self._features = features
+        self._types = types
+        self._weights = weights
+        self._index = features.index(keys)
+        self._values = values
+        self._columns = columns = extractor.columns(docs)
+        self.n_labels = weights.table.shape[1]
+        self.n_tokens = columns.n_tokens
+        self._codes = types.codes(columns, len(weights.rows))
+        of_more = [k for k in extractor.of_more if k < features.n_plain]
+        blocks = [
+            extractor.keys_between(
+                columns, start, start + features.tuning.key_tokens, [*of_more, *features.word_parts]
+            )
+            for start in range(0, max(1, columns.n_tokens), features.tuning.key_tokens)
+        ]
+        keys_there = np.concatenate(blocks, axis=1)
+        self._rows = self._index.lookup(keys_there[: len(of_more)])
+        self._words = keys_there[len(of_more) :]
+
+    def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
+        """As the protocol says. RAISES ValueError [HS093]: a classifier that was not trained."""
+        weights = self._weights
+        if not weights.trained[visible].all():
+            missing = visible[~weights.trained[visible]]
+            raise ValueError(Errors.HS093.format(missing=sorted(set(missing.tolist()))))
+        codes = self._codes.take(tokens, axis=1) + visible
+        of_types, table = self._types.sums(codes, self._columns, self._index, weights)
+        scores = sum_stacked(table, of_types)
+        if len(self._rows):
+            features = self._rows.take(tokens, axis=1)
+            scores += sum_stacked(weights.table, weights.rows_of(visible, features))
+        if not np.array_equal(owners, np.arange(len(tokens))):
+            scores = scores[owners]
+            tokens = tokens[owners]
+            visible = visible[owners]
+        for at, features in self._label_features(tokens, visible, contexts):
+            more = sum_stacked(weights.table, weights.rows_of(visible[at], features))
+            if len(at) == len(scores):
+                scores += more
+            else:
+                scores[at] += more
+        return scores
+
+    def _label_features(
+        self, tokens: Ints, visible: Ints, contexts: Ints
+    ) -> Iterable[Tuple[Ints, Rows]]:
+        """Of each group of label templates: contexts whose classifier uses it (n,), and its
+        features there (J, n)."""
+        used = []
+        keys = []
+        for group in self._features.groups:
+            at = (visible & group.mask == group.mask).nonzero()[0]
+            if len(at):
+                labels = [self._values.take(contexts[at, slot]) for slot in group.slots]
+                words = (self._words if group.words else self._words[:0]).take(tokens[at], axis=1)
+                used.append(at)
+                keys.append(group.keys(words, labels))
+        if not used:
+            return []
+        features = self._index.lookup(np.concatenate(keys, axis=None))
+        ends = itertools.accumulate(part.size for part in keys)
+        parts = (features[end - part.size : end] for end, part in zip(ends, keys, strict=True))
+        return [(at, part.reshape(-1, len(at))) for at, part in zip(used, parts, strict=True)]
+
+
+def sum_stacked(table: Floats32, rows: AnyInts) -> Floats32:
+    """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n,
+    L)."""
+    if not len(rows):
+        return np.zeros((rows.shape[1], table.shape[1]), np.float32)
+    scores = table.take(rows[0], axis=0, mode="clip")
+    buffer = np.empty_like(scores)
+    for row in rows[1:]:
+        used = row.nonzero()[0]
+        if 4 * len(used) < len(row):
+            scores[used] += table[row[used]]
+        else:  # adding zeros where there is nothing is cheaper than picking rows
+            table.take(row, axis=0, out=buffer, mode="clip")
+            scores += buffer
+    return scores
 
 
 def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: Ints) -> float:
@@ -54,78 +220,3 @@ def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: In
         scores = local(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
         loss -= float(log_probabilities(scores, at, None)[np.arange(len(at)), gold[at]].sum())
     return loss / len(masks)
-
-
-class BatchScores:
-    """`decoders.local.LocalScores` of one batch.
-
-    weights: of all classifiers. features: of the words. index: of the features of label templates.
-    groups: the label templates. values: of the labels in keys.
-    """
-
-    def __init__(
-        self,
-        weights: StackedWeights,
-        features: WordFeatures,
-        index: ExactIndex,
-        groups: List[LabelGroup],
-        values: Keys,
-    ) -> None:
-        self.n_labels = weights.table.shape[1]
-        self.n_tokens = features.codes.shape[1]
-        self._weights = weights
-        self._features = features
-        self._index = index
-        self._groups = groups
-        self._values = values
-
-    def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
-        """As the protocol says. RAISES ValueError [HS093]: a classifier that was not trained."""
-        if not self._weights.trained[visible].all():
-            missing = visible[~self._weights.trained[visible]]
-            raise ValueError(Errors.HS093.format(missing=sorted(set(missing.tolist()))))
-        table = self._weights.table
-        n_features = self._weights.rows.shape[1]
-        rows_of = self._weights.rows.reshape(-1)
-        type_scores, codes, rows, _ = self._features
-        scores = sum_stacked(*type_scores.rows(codes.take(tokens, axis=1), visible))
-        first = visible * n_features  # where the rows of the classifier begin
-        if len(rows):
-            scores += sum_stacked(table, rows_of.take(first + rows.take(tokens, axis=1)))
-        if not np.array_equal(owners, np.arange(len(tokens))):
-            scores = scores[owners]
-            tokens = tokens[owners]
-            visible = visible[owners]
-            first = first[owners]
-        for at, features in self._label_features(tokens, visible, contexts):
-            more = sum_stacked(table, rows_of.take(first[at] + self._weights.labels + features))
-            if len(at) == len(scores):
-                scores += more
-            else:
-                scores[at] += more
-        return scores
-
-    def _label_features(
-        self, tokens: Ints, visible: Ints, contexts: Ints
-    ) -> List[Tuple[Ints, Rows]]:
-        """Of each group of label templates: contexts whose classifier uses it (n,), and its
-        features there (J, n)."""
-        words = self._features.words
-        used = []
-        keys = []
-        for group in self._groups:
-            at = (visible & group.mask == group.mask).nonzero()[0]
-            if len(at):
-                labels = [self._values.take(contexts[at, slot]) for slot in group.slots]
-                used.append(at)
-                keys.append(
-                    group.keys(
-                        (words if group.words else words[:0]).take(tokens[at], axis=1), labels
-                    )
-                )
-        if not used:
-            return []
-        features = self._index.lookup(np.concatenate(keys, axis=None))
-        ends = list(itertools.accumulate(part.size for part in keys))
-        parts = [features[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-        return [(at, part.reshape(-1, len(at))) for at, part in zip(used, parts, strict=True)]

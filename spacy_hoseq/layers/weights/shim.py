@@ -65,7 +65,6 @@ class LayerShim(Shim):
         """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or
         infinite weights."""
         saved = read_layer(data, self.name, self._made_for)
-        self._check(saved)
         try:
             problem = self._take(saved)
         except Exception as error:
@@ -73,9 +72,6 @@ class LayerShim(Shim):
         if problem:
             raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
         return self
-
-    def _check(self, saved: Saved) -> None:
-        """RAISES ValueError [HS051]: settings of another layer."""
 
     @abstractmethod
     def _take(self, saved: Saved) -> str:

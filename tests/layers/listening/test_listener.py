@@ -35,9 +35,7 @@ def update_of(docs=None, seed=0):
 
 def gradient_of(labels, seed=5):
     rng, probable = np.random.default_rng(seed), labels.probable
-    return ProbabilityGradient(
-        rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs))
-    )
+    return ProbabilityGradient(rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs)))
 
 
 def test_settings():
@@ -74,10 +72,7 @@ def test_labels_handed_over(threshold):
     backprop(gradient_of(labels))
     expected_back(gradient_of(labels))
     assert len(received) == 2
-    assert (
-        all(np.array_equal(*pair) for pair in zip(*received, strict=True))
-        and received[0].scores.any()
-    )
+    assert all(np.array_equal(*pair) for pair in zip(*received, strict=True)) and received[0].scores.any()
     with pytest.raises(ValueError, match=r"\[HS100\]"):
         listener(list(upstream.docs), True)
 

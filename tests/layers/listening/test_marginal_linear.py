@@ -23,7 +23,6 @@ from spacy_hoseq.layers.listening.listener import (
     probable_values,
     write_upstream,
 )
-from spacy_hoseq.layers.listening.marginal_features import MarginalFeatures
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
@@ -87,18 +86,12 @@ def plain_features(templates, docs, labels):
     found = []
     for template in map(str, parse_templates(templates)):
         parts = template.split("+")
-        places = sorted(
-            int(part[len("upstream[") : -1]) for part in parts if part.startswith("upstream")
-        )
+        places = sorted(int(part[len("upstream[") : -1]) for part in parts if part.startswith("upstream"))
         words = "+".join(part for part in parts if not part.startswith("upstream"))
-        of_words = (
-            FeatureExtractor(parse_templates([words])).keys(docs)[0].tolist() if words else None
-        )
+        of_words = FeatureExtractor(parse_templates([words])).keys(docs)[0].tolist() if words else None
         ids = np.argmax(labels.values[:, None] == label_values(LABELS), axis=1)
         probable = labels.probable._replace(labels=ids)
-        for (token, *ngram), q in by_the_formula(
-            probable, lengths, places, labels.threshold
-        ).items():
+        for (token, *ngram), q in by_the_formula(probable, lengths, places, labels.threshold).items():
             key = get_string_id(template)
             if of_words is not None:
                 if not of_words[token]:
@@ -161,22 +154,14 @@ def test_features_are_counted_once_for_each_place():
     for least in (1, 2, 5):
         model = MarginalLinear(source(labels), TEMPLATES, min_count=least)
         index_features(model, [(docs, labels), ([Doc(VOCAB)], labels_of([Doc(VOCAB)]))])
-        assert weights_of(model).extra["keys"].tolist() == sorted(
-            key for key, n in counts.items() if n >= least
-        )
+        assert weights_of(model).extra["keys"].tolist() == sorted(key for key, n in counts.items() if n >= least)
 
 
 def test_features_of_all_batches_are_counted():
     model = MarginalLinear(source(None), TEMPLATES, min_count=2)
     index_features(model, (([doc], labels_of([doc])) for doc in docs_of()))
-    counts = Counter(
-        key
-        for doc in docs_of()
-        for _, _, key, _ in plain_features(TEMPLATES, [doc], labels_of([doc]))
-    )
-    assert set(weights_of(model).extra["keys"].tolist()) == {
-        key for key, n in counts.items() if n >= 2
-    }
+    counts = Counter(key for doc in docs_of() for _, _, key, _ in plain_features(TEMPLATES, [doc], labels_of([doc])))
+    assert set(weights_of(model).extra["keys"].tolist()) == {key for key, n in counts.items() if n >= 2}
 
 
 def test_training_scores_are_those_of_prediction():
@@ -205,9 +190,7 @@ def test_certain_labels_have_the_scores_of_probable_ones(seed):
     model = layer(TEMPLATES, docs, labels, seed)
     ids = np.searchsorted(np.sort(label_values(LABELS)[:4]), values)
     known = certain_labels(ids, np.array([2, 3, 1, 3]))
-    expected = plain_scores(
-        model, TEMPLATES, docs, probable_values(known, np.sort(label_values(LABELS)[:4]), 0.0)
-    )
+    expected = plain_scores(model, TEMPLATES, docs, probable_values(known, np.sort(label_values(LABELS)[:4]), 0.0))
     assert np.concatenate(model.predict(docs)) == pytest.approx(expected, abs=1e-5)
     assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(expected, abs=1e-5)
 
@@ -218,9 +201,7 @@ def test_tokens_with_two_three_one_and_two_labels():
     probable = ProbableLabels(tokens, ids, np.full(8, 0.5), *np.zeros((2, 0), int), np.zeros(0))
     docs, labels = [doc_of("a b c d")], probable_values(probable, label_values(LABELS), 0.0)
     model = layer(["upstream[0]"], docs, labels)
-    assert model.predict(docs)[0] == pytest.approx(
-        plain_scores(model, ["upstream[0]"], docs, labels), abs=1e-5
-    )
+    assert model.predict(docs)[0] == pytest.approx(plain_scores(model, ["upstream[0]"], docs, labels), abs=1e-5)
 
 
 @pytest.mark.long
@@ -239,7 +220,7 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
 
     def loss(labels=labels):
         model.layers[0] = source(labels, received)
-        weights_of(model).configure(Additive(average=False), seed=3)
+        weights_of(model).configure(Additive(), seed=3)
         scores, backprop = model.begin_update(docs)
         return sum(float((g * s).sum()) for g, s in zip(G, scores, strict=True)), backprop
 
@@ -255,11 +236,7 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
     (rows, gradient), *others = weights_of(model)._pending["table"]
     dense = np.zeros(table.shape)
     dense[rows] = gradient
-    assert (
-        others == []
-        and dense == pytest.approx(expected, rel=1e-9, abs=1e-9)
-        and np.abs(expected).max() > 1
-    )
+    assert others == [] and dense == pytest.approx(expected, rel=1e-9, abs=1e-9) and np.abs(expected).max() > 1
     (found,) = received
     for name, got in zip(("probabilities", "pairs"), found, strict=True):
         values = getattr(labels.probable, name)
@@ -267,10 +244,7 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
             ends = [values.copy(), values.copy()]
             ends[0][i] += 1e-5
             ends[1][i] -= 1e-5
-            up, down = (
-                loss(labels._replace(probable=labels.probable._replace(**{name: v})))[0]
-                for v in ends
-            )
+            up, down = (loss(labels._replace(probable=labels.probable._replace(**{name: v})))[0] for v in ends)
             assert got[i] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-6)
         assert np.abs(got).max() > 0.5
 
@@ -284,9 +258,7 @@ def test_only_weights_of_tokens_with_a_gradient_are_touched():
     model.begin_update(docs)[1](G)
     ((rows, _),) = weights_of(model)._pending["table"]
     keys = weights_of(model).extra["keys"][rows].tolist()
-    assert set(keys) == {
-        key for _, token, key, _ in plain_features(TEMPLATES, docs, labels) if taught[token]
-    }
+    assert set(keys) == {key for _, token, key, _ in plain_features(TEMPLATES, docs, labels) if taught[token]}
 
 
 def test_gradients_of_several_batches_add_up():
@@ -300,9 +272,7 @@ def test_gradients_of_several_batches_add_up():
     expected = applied_gradients(once)["marginal_linear", "table"]
     assert np.abs(expected).max() > 0.5
     assert applied_gradients(twice)["marginal_linear", "table"] == pytest.approx(expected, abs=1e-3)
-    assert not applied_gradients(twice)["marginal_linear", "table"].any(), (
-        "a gradient is applied once"
-    )
+    assert not applied_gradients(twice)["marginal_linear", "table"].any(), "a gradient is applied once"
 
 
 def certain(n, label=0):
@@ -320,9 +290,7 @@ def test_dropout_leaves_out_templates_at_tokens():
     share = [(np.abs(scores - expected) < 1e-5).all(axis=1).mean() for expected in kinds]
     assert share == pytest.approx([0.0625, 0.1875, 0.1875, 0.5625], abs=0.025)
     assert scores.mean(axis=0) == pytest.approx(one + two, abs=0.05), "the mean is what predicts"
-    assert model.predict(docs)[0] == pytest.approx(np.tile(one + two, (n, 1)), abs=1e-5), (
-        "never in prediction"
-    )
+    assert model.predict(docs)[0] == pytest.approx(np.tile(one + two, (n, 1)), abs=1e-5), "never in prediction"
     weights_of(model).configure(Additive(), seed=3)
     assert np.array_equal(model.begin_update(docs)[0][0], scores), "by its own seed"
     set_dropout_rate(model, 1.0)
@@ -346,9 +314,7 @@ def test_dropout_is_of_a_template_with_all_its_ngrams():
 
 def test_settings_that_cannot_be():
     for min_count in (0, -1):
-        with pytest.raises(
-            ValueError, match=rf"\[HS017\] `min_count` must be at least 1 .* got {min_count}"
-        ):
+        with pytest.raises(ValueError, match=rf"\[HS017\] `min_count` must be at least 1 .* got {min_count}"):
             MarginalLinear(make_marginal_listener(), TEMPLATES, min_count=min_count)
     for templates, code in (([], "HS011"), (["upstream["], "HS010"), (["lower[0]"], "HS019")):
         with pytest.raises(ValueError, match=rf"\[{code}\]"):
@@ -402,9 +368,7 @@ def test_features_that_do_not_fit_the_weights(extra):
         weights_of(MarginalLinear(source(None), TEMPLATES)).from_bytes(data)
 
 
-@pytest.mark.parametrize(
-    "change", [lambda table: table[:-1], lambda table: table[:, 0], lambda table: table[:, None]]
-)
+@pytest.mark.parametrize("change", [lambda table: table[:-1], lambda table: table[:, 0], lambda table: table[:, None]])
 def test_table_that_does_not_fit_the_features(change):
     shim = weights_of(layer())
     shim.set(Parameter("table", change(shim.parameters["table"].values)))
@@ -430,10 +394,8 @@ def texts(n):
 def forgetful(docs, word_types):
     """A layer that remembers few words; labels depend on the docs alone."""
     model = layer(docs=docs, labels=labels_of(docs, seed=5))
-    model.layers[0] = Model(
-        "heard", lambda model, docs, is_train: (labels_of(docs, seed=len(docs)), no_backprop)
-    )
-    model.attrs["features"] = MarginalFeatures(TEMPLATES, Tuning(word_types=word_types))
+    model.layers[0] = Model("heard", lambda model, docs, is_train: (labels_of(docs, seed=len(docs)), no_backprop))
+    model.attrs["features"].words._words.most_types = word_types
     return model
 
 
@@ -444,9 +406,7 @@ def test_words_that_are_numbered_anew():
     for i, doc in enumerate(docs):
         asked = [doc_of(f"{doc.text} new{i // 3}")]
         scores = np.concatenate(model.predict(asked))
-        assert scores == pytest.approx(
-            plain_scores(model, TEMPLATES, asked, labels_of(asked, seed=1)), abs=1e-5
-        )
+        assert scores == pytest.approx(plain_scores(model, TEMPLATES, asked, labels_of(asked, seed=1)), abs=1e-5)
         if i % 5 == 0:
             scorer_of(model).forget_words()
 
@@ -466,14 +426,10 @@ class TestMarginalLinear(LayerContract):
     def docs(self):
         docs, labels = docs_of(), labels_of(docs_of())
         p = labels.probable.probabilities
-        pairs = labels.probable.pairs * np.minimum(
-            p[labels.probable.earlier], p[labels.probable.later]
-        )
+        pairs = labels.probable.pairs * np.minimum(p[labels.probable.earlier], p[labels.probable.later])
         probable = labels.probable._replace(pairs=pairs.astype(np.float32).astype(float))
         listener = make_marginal_listener(threshold=self.threshold)
-        write_upstream(
-            docs, listener.asked, labels._replace(probable=probable, threshold=self.threshold)
-        )
+        write_upstream(docs, listener.asked, labels._replace(probable=probable, threshold=self.threshold))
         return docs
 
     def make(self, seed=0):

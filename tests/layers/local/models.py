@@ -7,14 +7,8 @@ import numpy as np
 from spacy.tokens import Doc
 
 from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
-from spacy_hoseq.layers.local.learner import (
-    SURE,
-    ClassifierSetup,
-    Learner,
-    SparseRows,
-    TrainingBatch,
-    group_starts,
-)
+from spacy_hoseq.layers.local.learner import SURE, Learning, LocalClassifier, TrainingBatch
+from spacy_hoseq.learning.used_rows import UsedRows
 
 from ..helpers import VOCAB
 
@@ -37,7 +31,6 @@ TEMPLATES = [
     "label[1]+orth[0]",
     "label[2]+has_upper[0]",
 ]
-NOTHING = SparseRows(np.zeros(0, np.int32), np.zeros((0, L), np.float16))
 ATTRIBUTES = {
     "orth": lambda word: word,
     "suffix2": lambda word: word[-2:] if len(word) >= 2 else None,
@@ -77,7 +70,13 @@ def random_docs(rng, n_docs=6, n_words=5):
     docs = [Doc(VOCAB)]
     for length in rng.integers(1, 9, n_docs).tolist():
         starts = [i == 0 or rng.random() < 0.25 for i in range(length)]
-        docs.append(Doc(VOCAB, words=[WORDS[w] for w in rng.integers(0, n_words, length)], sent_starts=starts))
+        docs.append(
+            Doc(
+                VOCAB,
+                words=[WORDS[w] for w in rng.integers(0, n_words, length)],
+                sent_starts=starts,
+            )
+        )
     return docs
 
 
@@ -89,7 +88,10 @@ class Text:
         self.places, tokens = [], [token for doc in docs for token in doc]
         starts = [i for i, token in enumerate(tokens) if token.i == 0 or token.is_sent_start]
         for start, stop in zip(starts, [*starts[1:], len(tokens)], strict=True):
-            words, labels = [token.text for token in tokens[start:stop]], self.gold[start:stop].tolist()
+            words, labels = (
+                [token.text for token in tokens[start:stop]],
+                self.gold[start:stop].tolist(),
+            )
             self.places += [(words, labels, i) for i in range(stop - start)]
         self.contexts = np.array([[self._neighbour(*p, o) for o in OFFSETS[order]] for p in self.places], np.intp)
 
@@ -102,25 +104,10 @@ class Text:
         return {o: y for o, y in zip(OFFSETS[self.order], self.contexts[n].tolist(), strict=True) if y >= 0}
 
 
-class Single(Learner):
-    """A classifier that learns by itself."""
-
-    def __init__(self, setup, sure=SURE):
-        super().__init__([setup], sure=sure)
-
-    def gradient(self, batch, drop):
-        ((_, loss),) = super().gradient(batch, drop)
-        return loss
-
-    def finish(self):
-        ((_, weights),) = super().finish()
-        return weights
-
-
 class Problem:
     """A random training text, a model whose features are defined by it, and the definition of everything.
 
-    row_of: (template, values) -> (group, row), as the rows of the training text show it.
+    row_of: (template, values) -> number, as the rows of the training text show it. groups: of each number.
     """
 
     def __init__(self, order=2, seed=0, templates=TEMPLATES, n_docs=8, n_words=5, unknown=0.15, **settings):
@@ -135,7 +122,8 @@ class Problem:
         self.n_tokens = int((gold >= 0).sum())
         define_features(self.model, LABELS, [[(docs, self.text.contexts)]], self.n_tokens)
         self.shim, self.features = shim_of(self.model), self.model.attrs["features"]
-        self.keys, self.sizes = self.shim.keys(), [len(keys) for keys in self.shim.keys()]
+        self.keys = self.shim.keys()
+        self.groups = np.repeat(np.arange(len(self.keys)), [len(keys) for keys in self.keys])
         self.batch = self.batch_of(self.text)
         self.row_of = self.rows_by_feature() if settings.get("min_count", 1) == 1 else {}
 
@@ -145,50 +133,48 @@ class Problem:
         return TrainingBatch(rows, text.gold, np.array(known, np.intp))
 
     def rows_by_feature(self):
-        plain = [t for t in self.templates if all(name != "label" for name, _ in t)]
-        kinds = [(t, 0, self.batch.rows.plain[k]) for k, t in enumerate(plain)]
-        rest = [t for t in self.templates if t not in plain]
-        kinds += [(t, j + 1, self.batch.rows.labels[j]) for j, t in enumerate(rest)]
         found = {}
-        for template, group, rows in kinds:
+        plain = [t for t in self.templates if all(name != "label" for name, _ in t)]
+        ordered = [*plain, *(t for t in self.templates if t not in plain)]
+        for k, (template, rows) in enumerate(zip(ordered, self.batch.rows, strict=True)):
             for n, (words, _, i) in enumerate(self.text.places):
                 name = feature(template, words, i, self.text.labels_around(n))
-                assert (name is None) == (rows[n] == self.sizes[group]), (template, n)
+                assert (name is None) == (rows[n] == len(self.groups)), (template, n)
                 if name is not None:
-                    assert found.setdefault(name, (group, int(rows[n]))) == (group, rows[n]), name
-        assert sorted(found.values()) == [(g, r) for g, size in enumerate(self.sizes) for r in range(size)]
-        return found
+                    assert found.setdefault(name, rows[n]) == rows[n], name
+                    assert self.groups[rows[n]] == max(0, k - len(plain) + 1)
+        assert sorted(found.values()) == list(range(len(self.groups)))
+        return {name: int(row) for name, row in found.items()}
 
     def sees(self, visible):
         return {o for slot, o in enumerate(OFFSETS[self.order]) if visible >> slot & 1}
 
-    def groups(self, visible):
-        return self.features.groups_of(visible)
+    def own(self, visible):
+        """The features of a classifier."""
+        return np.flatnonzero(np.isin(self.groups, self.features.groups_of(visible)))
 
-    def setup(self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None):
-        groups = self.groups(visible)
-        common = L, learn_rate, width, n_tokens or self.n_tokens, seed
-        return ClassifierSetup(visible, groups, [self.sizes[g] for g in groups], *common, self.packed(W or {}, visible))
+    def classifier(self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None, sure=SURE):
+        learning = Learning(learn_rate, width, seed, n_tokens or self.n_tokens, sure)
+        start = self.packed(W or {})
+        return LocalClassifier(visible, self.features.seen_by(visible), self.own(visible), start, learning)
 
-    def starts(self, visible):
-        groups = self.groups(visible)
-        return dict(zip(groups, group_starts([self.sizes[g] for g in groups]).tolist(), strict=False))
+    def packed(self, W):
+        values = np.zeros((len(self.groups), L), np.float32)
+        for name, w in W.items():
+            values[self.row_of[name]] = w
+        return UsedRows.of(values)
 
-    def packed(self, W, visible):
-        starts = self.starts(visible)
-        rows = {starts[self.row_of[f][0]] + self.row_of[f][1]: w for f, w in W.items()}
-        order = sorted(rows)
-        return SparseRows(np.array(order, np.int32), np.array([rows[r] for r in order], np.float16).reshape(-1, L))
+    def unpacked(self, used):
+        """Weights by feature."""
+        names = {row: name for name, row in self.row_of.items()}
+        return {names[r]: v.astype(np.float64) for r, v in zip(used.rows.tolist(), used.values, strict=True)}
 
-    def unpacked(self, sparse, visible):
-        """Weights by feature; all rows belong to features."""
-        starts = self.starts(visible)
-        names = {starts[g] + r: f for f, (g, r) in self.row_of.items() if g in starts}
-        return {names[r]: v.astype(np.float64) for r, v in zip(sparse.rows.tolist(), sparse.values, strict=True)}
+    def of(self, visible):
+        return [name for name, row in self.row_of.items() if row in set(self.own(visible).tolist())]
 
     def random_weights(self, visible, seed=0):
         rng = np.random.default_rng([seed, visible])
-        names = [f for f, (g, _) in self.row_of.items() if g in self.groups(visible)]
+        names = self.of(visible)
         return {f: rng.normal(size=L).astype(np.float16).astype(np.float64) for f in names}
 
     def active(self, words, i, labels, visible):
@@ -212,7 +198,7 @@ class Problem:
     def loss_and_gradient(self, W, visible, text=None):
         """-log p(gold), and for each feature its expected less its observed counts."""
         text = text or self.text
-        loss, gradient = 0.0, {f: np.zeros(L) for f, (g, _) in self.row_of.items() if g in self.groups(visible)}
+        loss, gradient = 0.0, {f: np.zeros(L) for f in self.of(visible)}
         for n in self.learnt_from(visible, text):
             words, _, i = text.places[n]
             labels = text.labels_around(n)
@@ -226,7 +212,7 @@ class Problem:
 
     def train(self, n_updates=3, drop=0.0, **settings):
         """The model, trained through its shim."""
-        self.shim.configure(**{"learn_rate": 0.5, "width": 0.3, "n_process": 1, "seed": 0, **settings})
+        self.shim.configure(**{"learn_rate": 0.5, "width": 0.3, "seed": 0, **settings})
         for _ in range(n_updates):
             self.shim.gradient(self.batch, drop)
             self.model.finish_update(None)

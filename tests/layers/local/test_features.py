@@ -9,8 +9,6 @@ import pytest
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_keys, label_values
 from spacy_hoseq.layers.local.features import LocalFeatures
-from spacy_hoseq.layers.local.learner import SparseRows
-from spacy_hoseq.layers.local.scores import stack_weights
 from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import doc_of
@@ -41,14 +39,17 @@ def test_one_row_for_each_feature(order, seed):
         for t in problem.templates
         if (name := feature(t, words, i, problem.text.labels_around(n)))
     ]
-    assert set(problem.row_of) == set(names) and sum(problem.sizes) == len(set(names))
+    assert set(problem.row_of) == set(names) and len(problem.groups) == len(set(names))
 
 
 def test_templates_further_away_than_the_order_are_not_used():
     texts = ["orth[0]", "label[-2]+orth[0]", "label[1]", "label[-1]+label[3]", "label[2]+label[1]"]
-    assert [t.offsets for t in LocalFeatures(texts, 1).label_templates] == [(1,)]
-    assert [t.offsets for t in LocalFeatures(texts, 2).label_templates] == [(-2,), (1,), (2, 1)]
-    near, far = counted([ready(1).text], 1, ["orth[0]", "label[1]"]), counted([ready(1).text], 1, texts)
+    assert [t.offsets for t in LocalFeatures(texts, 1)._labels] == [(1,)]
+    assert [t.offsets for t in LocalFeatures(texts, 2)._labels] == [(-2,), (1,), (2, 1)]
+    near, far = (
+        counted([ready(1).text], 1, ["orth[0]", "label[1]"]),
+        counted([ready(1).text], 1, texts),
+    )
     assert [k.tolist() for k in near[1]] == [k.tolist() for k in far[1]]
 
 
@@ -68,7 +69,10 @@ def test_groups_of_all_classifiers(order):
     offsets = [{o for name, o in t if name == "label"} for t in problem.templates]
     for visible in range(1 << 2 * order):
         shown = [needed <= problem.sees(visible) for needed in offsets if needed]
-        assert problem.features.groups_of(visible) == [0, *(j + 1 for j, used in enumerate(shown) if used)]
+        assert problem.features.groups_of(visible) == [
+            0,
+            *(j + 1 for j, used in enumerate(shown) if used),
+        ]
 
 
 def counts_of(text, templates):
@@ -84,7 +88,10 @@ def test_min_count_in_one_of_the_versions(min_count):
         docs = random_docs(rng)
         texts.append(Text(docs, rng.integers(-1, 3, sum(map(len, docs))), 2))
     features = LocalFeatures(TEMPLATES, 2)
-    versions = [[(t.docs, t.contexts) for t in texts[:3]], [(t.docs, t.contexts) for t in texts[3:]]]
+    versions = [
+        [(t.docs, t.contexts) for t in texts[:3]],
+        [(t.docs, t.contexts) for t in texts[3:]],
+    ]
     keys = features.count(versions, VALUES, min_count)
     halves = [sum((counts_of(t, templates) for t in part), Counter()) for part in (texts[:3], texts[3:])]
     wanted = {name for half in halves for name, n in half.items() if name and n >= min_count}
@@ -92,12 +99,10 @@ def test_min_count_in_one_of_the_versions(min_count):
     for text in texts:
         rows = features.training_rows(text.docs, text.contexts, VALUES, keys)
         plain = [t for t in templates if all(name != "label" for name, _ in t)]
-        groups = [(t, rows.plain[k], keys[0]) for k, t in enumerate(plain)]
-        rest = [t for t in templates if t not in plain]
-        groups += [(t, rows.labels[j], keys[j + 1]) for j, t in enumerate(rest)]
-        for template, found, group in groups:
+        ordered = [*plain, *(t for t in templates if t not in plain)]
+        for template, found in zip(ordered, rows, strict=True):
             names = [feature(template, w, i, text.labels_around(n)) for n, (w, _, i) in enumerate(text.places)]
-            assert [name in wanted for name in names] == (found < len(group)).tolist()
+            assert [name in wanted for name in names] == (found < len(wanted)).tolist()
 
 
 @pytest.mark.parametrize("n_bytes", [0, 4000, 10**9])
@@ -133,7 +138,9 @@ def test_cache_is_full_at_some_time(monkeypatch):
     size = sum(part.nbytes for part in features.training_rows(texts[0].docs, texts[0].contexts, VALUES, keys))
     calls, extract = [], FeatureExtractor.keys
     monkeypatch.setattr(
-        FeatureExtractor, "keys", lambda self, docs: calls.append(docs[0][0].text) or extract(self, docs)
+        FeatureExtractor,
+        "keys",
+        lambda self, docs: calls.append(docs[0][0].text) or extract(self, docs),
     )
     features, keys = counted(texts)
     features.tuning = Tuning(local_cache_bytes=size * 3 // 2)
@@ -141,15 +148,6 @@ def test_cache_is_full_at_some_time(monkeypatch):
     for text in texts * 3:
         rows_of(features, keys, text)
     assert calls == ["cat", "a", "a", "a"]
-
-
-def test_cached_rows_may_be_changed_by_who_gets_them():
-    text = ready(2).text
-    features, keys = counted([text])
-    for _ in range(2):
-        rows = features.training_rows(text.docs, text.contexts, VALUES, keys)
-        rows.plain[:], rows.labels[:] = -1, -1
-    assert rows_of(features, keys, text) == rows_of(LocalFeatures(TEMPLATES, 2), keys, text)
 
 
 def one_after_the_other(texts, templates):
@@ -198,72 +196,26 @@ def test_cache_is_that_of_the_features_in_use():
     assert rows_of(features, keys, text) == first
 
 
-def word_features(features, keys, docs):
-    """With a weight for no feature but the first."""
-    sizes = [len(group) for group in keys]
-    weights = {0: SparseRows(np.array([0], np.int32), np.ones((1, 3), np.float16))}
-    stacked = stack_weights(weights, {0: list(range(len(sizes)))}, sizes, 16, 3)
-    return features.word_features(docs, keys, stacked)
-
-
-@pytest.mark.parametrize("block", [1, 2, 5, 4096])
-def test_word_features_in_blocks(block):
-    """Those of one word are asked for by word type; the rows of all others are those of training."""
-    text, templates = ready(2).text, ["orth[-1]+orth[0]", *TEMPLATES, "orth[0]+orth[1]"]
-    features, keys = counted([text], templates=templates)
-    plain = rows_of(features, keys, text)[0]
-    whole = word_features(features, keys, text.docs)
-    features.tuning = Tuning(key_tokens=block)
-    found = word_features(features, keys, text.docs)
-    assert found.rows.tolist() == [plain[0], plain[-1]] and found.rows.min() < len(keys[0])
-    assert np.array_equal(found.words, whole.words) and len(set(found.words.ravel().tolist())) > 10
-    assert np.array_equal(found.codes, whole.codes) and found.codes.shape == (2, found.words.shape[1])
-
-
-def test_unknown_words_have_no_row():
-    features, keys = counted([ready(2).text], templates=["orth[0]", "orth[-1]+orth[0]"])
-    found = word_features(features, keys, [doc_of("new words cat"), doc_of("cat")])
-    assert found.rows.shape == (1, 4) and found.rows[0, :3].tolist() == [len(keys[0])] * 3
-
-
 def test_groups_of_label_templates_have_the_keys_of_each():
     """Against `label_keys`, template by template; a word part that does not fire, labels of any kind."""
     features, rng = (
         LocalFeatures([*TEMPLATES, "label[1]+label[-2]", "label[-2]+label[1]+orth[1]"], 2),
         np.random.default_rng(5),
     )
-    words = rng.integers(0, 4, (len(features._word_at), 50), np.uint64)
+    words = rng.integers(0, 4, (len(features.word_parts), 50), np.uint64)
     contexts = rng.integers(0, len(VALUES), (50, 4))
     found = {}
-    for group in features.label_groups:
+    for group in features.groups:
         assert group.mask == sum({1 << slot for slot in group.slots})
         keys = group.keys(words, [VALUES[contexts[:, slot]] for slot in group.slots])
         found.update(
             {(int(seed), tuple(row)): group.mask for seed, row in zip(group.seeds[:, 0], keys.tolist(), strict=True)}
         )
     expected = {}
-    for template, slots, mask in zip(features.label_templates, features.slots, features.masks, strict=True):
+    for template, slots, mask in zip(features._labels, features._slots, features.masks, strict=True):
         row = label_keys(template, words, [VALUES[contexts[:, slot]] for slot in slots])
         expected[int(template.seed), tuple(row.tolist())] = mask
-    assert found == expected and len(found) == len(features.label_templates)
-
-
-def test_a_key_of_two_label_templates_is_found_for_one():
-    """Hashes that are equal, or a file made by hand: nothing hangs, and no row is of another group."""
-    features, keys = counted([ready(2).text])
-    keys = [*keys[:-1], np.union1d(keys[-1], keys[-2][:1])]
-    sizes = np.array([[len(group)] for group in keys[1:]])
-    for key in (keys[1][:1], keys[-2][:1], keys[-1][:1]):  # asked for in every group
-        rows = features.indexes(keys).label_rows(np.broadcast_to(key, (len(sizes), 1)))
-        assert ((rows >= 0) & (rows <= sizes)).all() and (rows < sizes).sum() == 1
-
-
-@pytest.mark.parametrize(
-    "templates, reads",
-    [(["orth[0]", "label[-1]"], False), (["tag[0]", "label[-1]"], True), (["orth[0]", "label[-1]+tag[0]"], True)],
-)
-def test_reads_annotation(templates, reads):
-    assert LocalFeatures(templates, 2).reads_annotation is reads
+    assert found == expected and len(found) == len(features._labels)
 
 
 def test_only_label_templates_and_only_words():
@@ -275,11 +227,10 @@ def test_only_label_templates_and_only_words():
 def test_pickled_and_forgetful_features_give_the_same_rows():
     text = ready(2).text
     features, keys = counted([text])
-    word_features(features, keys, text.docs)
     size = len(pickle.dumps(features))
     expected = rows_of(features, keys, text)
     assert len(pickle.dumps(features)) == size, "without the cache"
-    features.forget_words()
+    features.extractor.forget_words()
     assert rows_of(features, keys, text) == expected
     assert rows_of(pickle.loads(pickle.dumps(features)), keys, text) == expected
 
@@ -288,3 +239,24 @@ def test_pickled_and_forgetful_features_give_the_same_rows():
 def test_bad_templates(text, code):
     with pytest.raises(ValueError, match=code):
         LocalFeatures(["bias", text], 2)
+
+
+def test_a_key_of_two_groups_is_found_for_one():
+    """Hashes that are equal, or a file made by hand: nothing hangs."""
+    features, keys = counted([ready(2).text])
+    keys = [*keys[:-1], np.union1d(keys[-1], keys[-2][:1])]
+    n_features = sum(map(len, keys))
+    assert (features.index(keys).lookup(np.concatenate(keys)) < n_features).all()
+
+
+def test_parts_of_features_that_fire():
+    features, keys = counted([ready(2).text], templates=["orth[0]", "label[-1]+orth[0]", "label[-2]", "label[1]"])
+    doc, context = doc_of("cat Dog a"), np.array([0, 1, 2, 0])
+    fired = dict(features.fired([doc], 1, context, 0b0110, VALUES, keys))
+    assert [[str(part) for part in parts] for parts in fired] == [
+        ["orth[0]"],
+        ["orth[0]", "label[-1]"],
+        ["label[1]"],
+    ]
+    rows = features.training_rows([doc], np.tile(context, (3, 1)), VALUES, keys)[:, 1]
+    assert [*fired.values()] == rows[[0, 1, 3]].tolist()

@@ -1,25 +1,36 @@
 """Scores of trained classifiers against sums over (template, values) features, in any context."""
 
+import pickle
+import threading
+
 import numpy as np
 import pytest
 
+from spacy_hoseq.layers.local.classifiers import shim_of
+from spacy_hoseq.layers.scorer import scorer_of
+from spacy_hoseq.layers.tuning import Tuning
+
 from ..helpers import VOCAB, Doc, doc_of
-from .models import OFFSETS, L, Problem, Single, Text, all_scores, random_docs, trained
+from .models import OFFSETS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
 
 both_orders = pytest.mark.parametrize("order", [1, 2])
 
 
 def weights_of(problem, visible):
     """Weights of a classifier of `trained`, learned by itself."""
-    classifier = Single(problem.setup(visible, learn_rate=0.5, width=0.3))
+    classifier = problem.classifier(visible, learn_rate=0.5, width=0.3)
     for _ in range(3):
         classifier.gradient(problem.batch, 0.0)
         classifier.step()
-    return problem.unpacked(classifier.finish(), visible)
+    return problem.unpacked(classifier.finish())
 
 
 def new_docs(seed=9):
-    return [*random_docs(np.random.default_rng(seed), 8, 7), doc_of("new words cat Dog"), Doc(VOCAB)]
+    return [
+        *random_docs(np.random.default_rng(seed), 8, 7),
+        doc_of("new words cat Dog"),
+        Doc(VOCAB),
+    ]
 
 
 def queries(rng, n_tokens, masks, order, n=60):
@@ -60,7 +71,7 @@ def test_scores_in_gold_contexts_are_those_of_training(order):
         found = scores(at, np.full(len(at), visible), np.arange(len(at)), text.contexts[at]).astype(np.float64)
         gold = found[np.arange(len(at)), text.gold[at]]
         W = weights_of(problem, visible)
-        loss = Single(problem.setup(visible, W)).gradient(problem.batch, 0.0)
+        loss = problem.classifier(visible, W).gradient(problem.batch, 0.0)
         assert (np.log(np.exp(found).sum(axis=1)) - gold).sum() == pytest.approx(loss, rel=1e-5)
 
 
@@ -129,7 +140,10 @@ def test_classifiers_that_were_not_trained():
     scores = problem.train().predict(problem.text.docs)
     zeros = np.zeros((2, 2), int)
     assert scores(np.array([0, 1]), np.array([0, 1]), np.arange(2), zeros).any()
-    with pytest.raises(ValueError, match=r"\[HS093\] The model has no classifiers for the visible neighbours \[2, 3\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"\[HS093\] The model has no classifiers for the visible neighbours \[2, 3\]",
+    ):
         scores(np.arange(4), np.array([3, 0, 2, 3]), np.arange(4), np.zeros((4, 2), int))
 
 
@@ -137,3 +151,104 @@ def test_classifiers_that_were_not_trained():
 def test_untrained_weights_are_zero(order):
     problem = Problem(order)
     assert not all_scores(problem.model, problem.text.docs, order).any()
+
+
+WORDS = [f"{a}{b}" for a in "cat Dog dog a I sees Bees".split() for b in ("", "s", "ing", "x")]
+N_OFFSETS = 4  # places of words that templates about one word look at
+
+
+def texts(seed=0, n=30):
+    rng = np.random.default_rng(seed)
+    return [doc_of(" ".join(rng.choice(WORDS, rng.integers(1, 9)))) for _ in range(n)]
+
+
+def wordy(order=1, seed=0):
+    return Problem(order, seed, [*TEMPLATES, "orth[1]", "orth[2]", "orth[-1]+orth[0]"], n_docs=20, n_words=7).train()
+
+
+def asked(model, docs, seed=0, n=80):
+    """Random queries, as the arguments of the scores."""
+    rng, order = np.random.default_rng(seed), model.attrs["order"]
+    n_tokens = sum(map(len, docs))
+    tokens, visible = rng.integers(0, n_tokens, n), rng.integers(0, 4**order, n)
+    return tokens, visible, np.arange(n), rng.integers(0, L + 2, (n, 2 * order))
+
+
+def fresh(model, docs, queries):
+    """By a copy that has seen nothing."""
+    return pickle.loads(pickle.dumps(model)).predict(docs)(*queries).tobytes()
+
+
+def kept(model):
+    return model.attrs["types"]._known.latest
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_scores_do_not_depend_on_what_was_asked_before(order):
+    docs, model = texts(), wordy(order)
+    for seed, part in enumerate((docs[:1], docs[20:], docs[5:9], docs, docs[::-1], docs)):
+        queries = asked(model, part, seed)
+        assert model.predict(part)(*queries).tobytes() == fresh(model, part, queries)
+
+
+def test_other_weights_and_forgotten_words():
+    docs, model = texts(), wordy()
+    queries = asked(model, docs)
+    before = model.predict(docs)
+    was = before(*queries)
+    found = kept(model)
+    assert model.predict(docs[:3]) and kept(model) is found
+    shim = shim_of(model)
+    shim.set_feature_weights([table._replace(table=2 * table.table) for table in shim.feature_weights()])
+    assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
+    assert np.array_equal(before(*queries), was), "scores of a batch stay those of its weights"
+    found = kept(model)
+    scorer_of(model).forget_words()
+    assert kept(model) is None
+    assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
+    found = kept(model)
+    model.attrs["features"].extractor.forget_words()  # as when the vocabulary has another table of known tags
+    assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_bytes", [0, 4 * L * 7, 4 * L * 40])
+def test_bounded_memory(n_bytes):
+    """Scores are forgotten when they are too many, but never those that are asked for just now."""
+    docs, model = texts(), wordy()
+    model.attrs["features"].tuning = Tuning(score_bytes=n_bytes)
+    scores = model.predict(docs)
+    for seed in range(30):
+        queries = asked(model, docs, seed, n=1 + seed % 5)
+        assert scores(*queries).tobytes() == fresh(model, docs, queries)
+        assert len(kept(model)) <= n_bytes // (4 * L) + N_OFFSETS * len(queries[0])
+
+
+def test_several_threads():
+    docs, model = texts(n=60), wordy(2)
+    parts = [docs[i::4] for i in range(4)]
+    queries = [asked(model, part, i, 200) for i, part in enumerate(parts)]
+    expected = [fresh(model, part, some) for part, some in zip(parts, queries, strict=True)]
+    found = [set() for _ in parts]
+
+    def work(i):
+        for _ in range(15):
+            scores = model.predict(parts[i])
+            found[i].add(scores(*queries[i]).tobytes())
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [{one} for one in expected]
+
+
+def test_labels_only_and_pairs_only():
+    """No template about one word."""
+    for templates in (["label[-1]", "label[1]+orth[0]"], ["orth[-1]+orth[0]"]):
+        problem = Problem(1, 0, templates, n_docs=20)
+        model, docs = problem.train(), problem.text.docs
+        queries = asked(model, docs)
+        found = model.predict(docs)(*queries)
+        assert found.shape == (80, L) and found.any() and found.tobytes() == fresh(model, docs, queries)

@@ -1,50 +1,25 @@
-"""Loss and gradient of local classifiers against their definition, and training in several processes."""
-
-import gc
-import multiprocessing
-import os
-import signal
-import time
+"""Loss and gradient of local classifiers against their definition."""
 
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.local.learner import Learner, SparseRows, log_loss
-from spacy_hoseq.layers.local.training import LocalTraining
-from spacy_hoseq.layers.tuning import Tuning
+from spacy_hoseq.layers.local.learner import log_loss
 
 from ..helpers import doc_of
-from .models import OFFSETS, L, Problem, Single, Text, ready
+from .models import OFFSETS, L, Problem, Text, ready
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
 CLASSIFIERS = [(order, visible) for order in (1, 2) for visible in range(1 << 2 * order)]
-
-
-@pytest.fixture(autouse=True)
-def no_processes_left():
-    yield
-    for process in multiprocessing.active_children():
-        process.kill()
-        process.join()
-
-
-@pytest.fixture
-def start_method(request):
-    before = multiprocessing.get_start_method(allow_none=True)
-    multiprocessing.set_start_method(request.param, force=True)
-    yield request.param
-    multiprocessing.set_start_method(before, force=True)
 
 
 def equal(one, other):
     """Bitwise."""
-    return one.rows.tolist() == other.rows.tolist() and one.values.tobytes() == other.values.tobytes()
+    return one.rows.tolist() == other.rows.tolist() and one.table.tobytes() == other.table.tobytes()
 
 
 def start(problem, visible, **settings):
     """A classifier with random weights, and these."""
     W = problem.random_weights(visible)
-    return Single(problem.setup(visible, W, **settings), sure=0), W
+    return problem.classifier(visible, W, **settings, sure=0), W
 
 
 def test_log_loss_is_that_of_finite_differences():
@@ -85,11 +60,11 @@ def held(classifier):
 
 def applied_gradient(problem, visible, W, texts):
     """What `step` makes of the gradients of some texts: with G held constant, weights move by -1e6 times them."""
-    classifier = held(Single(problem.setup(visible, W, learn_rate=1e12), sure=0))
+    classifier = held(problem.classifier(visible, W, learn_rate=1e12, sure=0))
     for text in texts:
         classifier.gradient(problem.batch_of(text), 0.0)
     classifier.step()
-    after = problem.unpacked(classifier.finish(), visible)
+    after = problem.unpacked(classifier.finish())
     return {f: (w - after.get(f, np.zeros(L))) / 1e6 for f, w in W.items()}
 
 
@@ -128,10 +103,10 @@ def test_expected_gradient_of_easy_tokens_is_that_of_all(sure):
     (w,) = W.values()
     p = np.exp(w) / np.exp(w).sum()
     batch = problem.batch_of(Text([doc_of("cat " * 4000)], np.zeros(4000), 1))
-    classifier = held(Single(problem.setup(0, W, learn_rate=1e12), sure=sure))
+    classifier = held(problem.classifier(0, W, learn_rate=1e12, sure=sure))
     assert classifier.gradient(batch, 0.0) == pytest.approx(-4000 * np.log(p[0]), rel=1e-5), "the loss is of all"
     classifier.step()
-    (after,) = problem.unpacked(classifier.finish(), 0).values()
+    (after,) = problem.unpacked(classifier.finish()).values()
     times = (w - after) / 1e6 / (p - [1, 0, 0])
     n_tokens = times * (1 - p[0]) / sure
     assert n_tokens == pytest.approx(np.round(n_tokens), abs=0.1), "of so many tokens"
@@ -141,7 +116,7 @@ def test_expected_gradient_of_easy_tokens_is_that_of_all(sure):
 def test_hard_tokens_are_all_learnt_from_once():
     problem = ready(2)
     W = problem.random_weights(3)
-    one, other = (Single(problem.setup(3, W), sure=sure) for sure in (1e-4, 0))
+    one, other = (problem.classifier(3, W, sure=sure) for sure in (1e-4, 0))
     for classifier in (one, other):
         classifier.gradient(problem.batch, 0.0)
         classifier.step()
@@ -168,11 +143,11 @@ def test_all_tokens_learnt_from_pay_their_share():
     problem = Problem(1, unknown=0.3, templates=["label[-1]+has_upper[0]", "orth[0]"], n_words=2)
     (f, *_), text = problem.row_of, Text([doc_of("new words only")] * 2, [0, -1, 1, 2, 2, 2], 1)
     for visible, n_tokens in ((0, 5), (1, 4), (2, 4), (3, 3)):
-        classifier = Single(problem.setup(visible, {f: np.full(L, 8.0)}, width=2.0, n_tokens=10, learn_rate=1))
+        classifier = problem.classifier(visible, {f: np.full(L, 8.0)}, width=2.0, n_tokens=10, learn_rate=1)
         for _ in range(2):
             classifier.gradient(problem.batch_of(text), 0.0)
         classifier.step()
-        weight = problem.unpacked(classifier.finish(), visible)[f]
+        weight = problem.unpacked(classifier.finish())[f]
         assert weight == pytest.approx(np.full(L, 8 - 2 * n_tokens / 10 * 2.0), abs=0.01)
 
 
@@ -211,7 +186,7 @@ def test_tokens_with_unknown_gold_do_not_count(visible):
         words, _, i = text.places[n]
         s = problem.scores(W, words, i, text.labels_around(n), visible)
         expected -= s[text.gold[n]] - np.log(np.exp(s).sum())
-    classifier = Single(problem.setup(visible, W))
+    classifier = problem.classifier(visible, W)
     assert classifier.gradient(problem.batch_of(text), 0.0) == pytest.approx(expected, rel=1e-5)
 
 
@@ -230,7 +205,7 @@ def biased(n=4000):
     problem = Problem(1, templates=["bias"], unknown=0)
     W = {f: np.array([2.0, 0.0, -1.0]) for f in problem.row_of}
     (f,), batch = W, problem.batch_of(Text([doc_of("cat " * n)], np.zeros(n), 1))
-    return problem, held(Single(problem.setup(0, W, learn_rate=1e12), sure=0)), W[f], batch
+    return problem, held(problem.classifier(0, W, learn_rate=1e12, sure=0)), W[f], batch
 
 
 @pytest.mark.parametrize("drop", [0.1, 0.25, 0.5])
@@ -242,7 +217,7 @@ def test_dropout_leaves_out_features_and_scales_the_rest(drop):
     assert dropped == pytest.approx(round(dropped), abs=0.02)
     assert dropped / 4000 == pytest.approx(drop, abs=0.03)
     classifier.step()
-    (after,) = problem.unpacked(classifier.finish(), 0).values()
+    (after,) = problem.unpacked(classifier.finish()).values()
     expected = (4000 - dropped) * (p - [1, 0, 0]) / (1 - drop)
     assert (w - after) / 1e6 == pytest.approx(expected, rel=1e-3)
 
@@ -257,7 +232,7 @@ def test_dropout_is_drawn_anew_each_time_and_by_the_seed():
             assert losses.setdefault((seed, visible), found) == found and len(set(found)) == 3
     assert losses[0, 0] != losses[1, 0]
     problem, one, _, batch = biased()
-    other = Single(problem.setup(3, {f: np.array([2.0, 0, -1]) for f in problem.row_of}))
+    other = problem.classifier(3, {f: np.array([2.0, 0, -1]) for f in problem.row_of})
     assert one.gradient(batch, 0.5) != other.gradient(batch, 0.5), "not the same for all classifiers"
 
 
@@ -282,20 +257,20 @@ def test_full_dropout_learns_nothing():
 
 def test_dropout_does_not_change_the_rows_of_the_batch():
     problem = ready(2)
-    before = [part.copy() for part in problem.batch.rows]
+    before = problem.batch.rows.copy()
     start(problem, 15)[0].gradient(problem.batch, 0.7)
-    assert all(map(np.array_equal, problem.batch.rows, before))
+    assert np.array_equal(problem.batch.rows, before)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("visible, width", [(0, 0.5), (3, 1.0), (3, 2.0)])
 def test_converged_classifier_satisfies_the_inequality_constraints(visible, width):
     problem = Problem(1, 5, n_docs=12, n_words=4)
-    classifier = Single(problem.setup(visible, learn_rate=0.3, width=width, n_tokens=len(problem.learnt_from(visible))))
+    classifier = problem.classifier(visible, learn_rate=0.3, width=width, n_tokens=len(problem.learnt_from(visible)))
     for _ in range(3000):
         classifier.gradient(problem.batch, 0.0)
         classifier.step()
-    W = problem.unpacked(classifier.finish(), visible)
+    W = problem.unpacked(classifier.finish())
     excess = {f: -g for f, g in problem.loss_and_gradient(W, visible)[1].items()}  # observed less expected count
     assert max(np.abs(e).max() for e in excess.values()) <= width + 0.01
     assert 0 < len(W) < len(excess)
@@ -303,148 +278,12 @@ def test_converged_classifier_satisfies_the_inequality_constraints(visible, widt
         assert excess[f][w != 0] == pytest.approx(width * np.sign(w[w != 0]), abs=0.01), f
 
 
-def processes(n_process, order=1, n_updates=4, drop=0.3, finish_at=()):
-    """RETURNS losses, finished weights of all classifiers, the training."""
-    problem = ready(order)
-    masks = range(1 << 2 * order)
-    training = LocalTraining([problem.setup(v, width=0.2, learn_rate=0.5, seed=7) for v in masks], n_process)
-    losses = []
-    for i in range(n_updates):
-        losses.append(training.gradient(problem.batch, drop))
-        training.step()
-        if i in finish_at:
-            training.finish()
-    return losses, training.finish(), training
-
-
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("n_process", [2, 3, 7])
-def test_results_do_not_depend_on_the_number_of_processes(order, n_process):
-    losses, expected, _ = processes(1, order)
-    found_losses, found, _ = processes(n_process, order)
-    assert found_losses == pytest.approx(losses, rel=1e-12)
-    assert list(found) == list(expected) == list(range(1 << 2 * order))
-    assert all(equal(found[v], expected[v]) and len(expected[v].rows) for v in expected)
-    assert len(multiprocessing.active_children()) == min(n_process, 1 << 2 * order) - 1
-
-
-def test_losses_and_weights_are_those_of_single_classifiers():
-    problem = ready(1)
-    losses, found, _ = processes(1, drop=0.0)
-    total = np.zeros(4)
-    for visible in range(4):
-        classifier = Single(problem.setup(visible, width=0.2, learn_rate=0.5, seed=7))
-        for i in range(4):
-            total[i] += classifier.gradient(problem.batch, 0.0)
+def test_training_goes_on_after_finish():
+    problem = ready(2)
+    one, other = (problem.classifier(5, learn_rate=0.5, width=0.2) for _ in range(2))
+    for _ in range(4):
+        for classifier in (one, other):
+            classifier.gradient(problem.batch, 0.3)
             classifier.step()
-        assert equal(classifier.finish(), found[visible])
-    assert losses == pytest.approx(total.tolist())
-
-
-@pytest.mark.parametrize("drop", [0.0, 0.3])
-def test_classifiers_side_by_side_are_those_alone(drop):
-    """In blocks of three tokens, starting from weights, with gold labels that are not known, and gradients of two
-    batches at once; to the bit."""
-    problem, masks = ready(2), [0, 2, 5, 7, 15]
-    setups = [problem.setup(v, problem.random_weights(v), width=0.2, seed=3) for v in masks]
-    together, alone = Learner(setups, tuning=Tuning(side_tokens=3)), [Single(setup) for setup in setups]
-    texts = [problem.text, Text(problem.text.docs[:3], problem.text.gold[: sum(map(len, problem.text.docs[:3]))], 2)]
-    for _ in range(3):
-        for text in texts:
-            losses = together.gradient(problem.batch_of(text), drop)
-            expected = [classifier.gradient(problem.batch_of(text), drop) for classifier in alone]
-            assert [visible for visible, _ in losses] == masks
-            assert [loss for _, loss in losses] == pytest.approx(expected, rel=1e-12)
-        for learner in (together, *alone):
-            learner.step()
-    for (_, weights), classifier in zip(together.finish(), alone, strict=True):
-        assert equal(weights, classifier.finish()) and len(weights.rows)
-
-
-def test_large_weights_are_saved_in_single_precision():
-    problem = ready(1)
-    f, *_ = problem.row_of
-    setup = problem.setup(0)
-    start = problem.packed({f: np.array([1.0, 0, 2])}, 0)
-    for value, dtype in ((1e5, np.float32), (3.0, np.float16)):
-        large = SparseRows(start.rows, np.array([[value, 0, 1e-9]], np.float32))
-        found = Single(setup._replace(start=large)).finish()
-        assert found.rows.tolist() == start.rows.tolist() and found.rows.dtype == np.int32
-        assert found.values.dtype == dtype and found.values.tolist() == [[value, 0, dtype(1e-9)]]
-    assert not len(
-        Single(setup._replace(start=SparseRows(start.rows, np.full((1, L), 1e-9, np.float32)))).finish().rows
-    )
-
-
-@pytest.mark.parametrize("n_process", [1, 2])
-def test_training_goes_on_after_finish(n_process):
-    losses, expected, _ = processes(1)
-    found_losses, found, _ = processes(n_process, finish_at=(0, 2))
-    assert found_losses == pytest.approx(losses, rel=1e-5)
-    for visible, (rows, values) in expected.items():
-        assert found[visible].rows.tolist() == rows.tolist()
-        np.testing.assert_allclose(found[visible].values, values, rtol=2e-3, atol=1e-5)
-
-
-@pytest.mark.parametrize("call", ["gradient", "step", "finish"])
-def test_worker_that_dies(call):
-    _, _, training = processes(3)
-    victim = multiprocessing.active_children()[0]
-    victim.kill()
-    victim.join()
-    with pytest.raises(RuntimeError, match=r"\[HS094\] A process that trains classifiers has ended: .*n_process = 1"):
-        getattr(training, call)(*([ready(1).batch, 0.0] if call == "gradient" else []))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
-def test_workers_outlive_an_interrupt(start_method):
-    """Ctrl-C goes to all processes of a training, which then saves its last model."""
-    (_, expected, _), (_, _, training) = processes(1), processes(2)
-    (worker,) = multiprocessing.active_children()
-    os.kill(worker.pid, signal.SIGINT)
-    worker.join(timeout=0.3)
-    found = training.finish()
-    assert all(equal(found[visible], expected[visible]) for visible in range(4))
-
-
-@pytest.mark.parametrize("n_process", [2, 3])
-def test_errors_of_workers_are_raised_here(n_process):
-    """A classifier for one label less than there are. Afterwards questions still get their own answers."""
-    problem = ready(1)
-    setups = [problem.setup(visible) for visible in range(3)]
-    setups[1] = setups[1]._replace(n_labels=L - 1, start=SparseRows(np.zeros(0, np.int32), np.zeros((0, L - 1))))
-    training = LocalTraining(setups, n_process)
-    with pytest.raises(IndexError):
-        training.gradient(problem.batch, 0.0)
-    assert sorted(training.finish()) == [0, 1, 2]
-
-
-@pytest.mark.parametrize("start_method", ["fork"], indirect=True)
-def test_worker_that_dies_at_work(monkeypatch, start_method):
-    """After it got its task: then there is nothing to read from it."""
-    here, step = os.getpid(), Learner.step
-    monkeypatch.setattr(Learner, "step", lambda self: step(self) if os.getpid() == here else os._exit(1))
-    with pytest.raises(RuntimeError, match=r"\[HS094\] .*EOFError"):
-        processes(2)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
-def test_close_ends_the_processes(start_method):
-    (_, expected, _), (_, found, training) = processes(1), processes(3)
-    assert all(equal(found[visible], expected[visible]) for visible in range(4))
-    assert len(multiprocessing.active_children()) == 2
-    started = time.perf_counter()
-    training.close()
-    assert not multiprocessing.active_children()
-    assert time.perf_counter() - started < 4
-    training.close()
-
-
-def test_processes_end_with_the_training():
-    _, _, training = processes(3)
-    assert len(multiprocessing.active_children()) == 2
-    del training
-    gc.collect()
-    assert not multiprocessing.active_children()
+        one.finish()
+    assert one.finish().dense() == pytest.approx(other.finish().dense(), abs=2e-3)
