@@ -34,9 +34,8 @@ from ..errors import Errors
 from .attributes import register_attribute
 from .simplified import in_simplified
 
-# {"columns": names of the classes of each, "rows": packed keys, and numbers of names}; "words" in
-# place of "rows": the same as earlier versions packed it. Further tables of this form under "more":
-# their columns come after these
+# {"columns": names of the classes of each, "rows": packed keys, and numbers of names}. Further tables
+# of this form under "more": their columns come after these
 TABLE = "hoseq_word_classes"
 MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
@@ -54,30 +53,25 @@ def word_classes(
     """
     if path is None and lexicon is None:
         raise ValueError(SpacyErrors.E913)
-    rows, n_columns = ({}, 0) if path is None else _read_classes(path)
+    columns = [] if path is None else _read_classes(path)
     if lexicon is not None:
-        tags_of = {
-            int(get_string_id(form)) & KEY: " ".join(tags)
-            for form, tags in read_forms(lexicon).items()
-        }
-        none = [""] * n_columns
-        rows = {key: [*rows.get(key, none), tags_of.get(key, "")] for key in {*rows, *tags_of}}
-        n_columns += 1
-    keys = sorted(rows)
-    names = [["", *sorted({rows[key][k] for key in keys} - {""})] for k in range(n_columns)]
-    if any(len(known) > 1 << 16 for known in names) or n_columns > MAX_COLUMNS:
-        actual = (
-            f"{n_columns} columns, of {', '.join(f'{len(known) - 1:,}' for known in names)} classes"
-        )
+        tags_of = read_forms(lexicon).items()
+        columns.append({_key(form): " ".join(tags) for form, tags in tags_of})
+    names = [["", *sorted({*column.values()} - {""})] for column in columns]
+    if any(len(known) > 1 << 16 for known in names) or len(columns) > MAX_COLUMNS:
+        sizes = ", ".join(f"{len(known) - 1:,}" for known in names)
+        actual = f"{len(columns)} columns, of {sizes} classes"
         raise ValueError(
             Errors.HS006.format(path=path or lexicon, line="all", actual=actual, limit=MAX_COLUMNS)
         )
+    keys = sorted(set().union(*columns))
     numbers = [{name: i for i, name in enumerate(known)} for known in names]
-    of_words = np.array(
-        [[numbers[k][rows[key][k]] for key in keys] for k in range(n_columns)], "<u2"
-    )
+    of_words = [
+        [number_of[column.get(key, "")] for key in keys]
+        for column, number_of in zip(columns, numbers, strict=True)
+    ]
+    packed = pack_rows(np.array(keys, np.uint32), np.array(of_words, "<u2"))
     lookups = Lookups()
-    packed = pack_rows(np.array(keys, np.uint32), of_words)
     lookups.add_table(TABLE, {"columns": names, "rows": packed})
     return lookups
 
@@ -92,19 +86,23 @@ def pack_rows(keys: NDArray[np.uint32], of_words: NDArray[np.uint16]) -> bytes:
     return zlib.compress(b"".join(place.tobytes() for place in places), 9)
 
 
-def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
-    """RETURNS the classes of words, by key, and how many each has."""
-    rows: Dict[int, List[str]] = {}
-    n_columns = 0
+def _key(word: str) -> int:
+    return int(get_string_id(word)) & KEY
+
+
+def _read_classes(path: Union[str, Path]) -> List[Dict[int, str]]:
+    """The class of each word, by key, in each column; of a word that is there twice the first."""
+    columns: List[Dict[int, str]] = []
     for number, line in lines_of(path):
         word, *classes = line.split("\t")
-        n_columns = n_columns or len(classes)
-        if not word or len(classes) != n_columns or not 1 <= n_columns <= MAX_COLUMNS:
+        columns = columns or [{} for _ in classes]
+        if not word or len(classes) != len(columns) or not 1 <= len(columns) <= MAX_COLUMNS:
             raise ValueError(
                 Errors.HS006.format(path=path, line=number, actual=line[:40], limit=MAX_COLUMNS)
             )
-        rows.setdefault(int(get_string_id(word)) & KEY, classes)
-    return rows, n_columns
+        for column, name in zip(columns, classes, strict=True):
+            column.setdefault(_key(word), name)
+    return columns
 
 
 def lines_of(path: Optional[Union[str, Path]]) -> Iterable[Tuple[int, str]]:
@@ -155,9 +153,8 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     """The class in this column of the table, of each word, of its lower-case form, or of its
     simplified one. RAISES ValueError [HS007]: the vocabulary has no such table, or no such
     column."""
-    lookups = words[0].vocab.lookups
-    tables = [lookups.get_table(TABLE)] if lookups.has_table(TABLE) else []
-    tables += [more for table in tables for more in table.get("more", ())]
+    first = words[0].vocab.lookups.get_table(TABLE, {})
+    tables = [first, *first.get("more", ())] if first else []
     places = [(table, k) for table in tables for k in range(len(table["columns"]))]
     if number > len(places):
         n = len(places)
@@ -165,24 +162,18 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     table, column = places[number - 1]
     names = table["columns"]
     texts = tuple([word.text for word in words])
-    is_old = "words" in table
-    packed = table["words" if is_old else "rows"]
-    numbers = _numbers_of(texts, packed, len(names), is_old)[column].tolist()
-    return [names[column][i] for i in numbers]
+    return [names[column][i] for i in _numbers_of(texts, table["rows"], len(names))[column].tolist()]
 
 
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other
-def _numbers_of(
-    words: Tuple[str, ...], packed: bytes, n_columns: int, is_old: bool
-) -> NDArray[np.uint16]:
+def _numbers_of(words: Tuple[str, ...], packed: bytes, n_columns: int) -> NDArray[np.uint16]:
     """The numbers of the classes of words (K, W), 0 = none. A word counts as it is written, else in
     lower case, else in simplified characters."""
-    keys, classes = _unpacked(packed, n_columns, is_old)
+    keys, classes = _unpacked(packed, n_columns)
     if not len(keys):
         return np.zeros((n_columns, len(words)), np.uint16)
     forms = [words, map(str.lower, words), map(in_simplified, words)]
-    every = np.array([[*map(get_string_id, some)] for some in forms], np.uint64)
-    wanted = (every & np.uint64(KEY)).astype(np.uint32)
+    wanted = np.array([[*map(_key, form)] for form in forms], np.uint32)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     in_table = keys[places] == wanted
     place = np.take_along_axis(places, in_table.argmax(axis=0)[None], axis=0)[0]
@@ -191,17 +182,13 @@ def _numbers_of(
 
 
 @lru_cache(maxsize=8)
-def _unpacked(
-    packed: bytes, n_columns: int, is_old: bool
-) -> Tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+def _unpacked(packed: bytes, n_columns: int) -> Tuple[NDArray[np.uint32], NDArray[np.uint16]]:
     """Keys of all words (W,), sorted, and the numbers of their classes (K, W)."""
     data = np.frombuffer(zlib.decompress(packed), np.uint8)
     n_words = len(data) // (4 + 2 * n_columns)
-    of_keys = data[: 4 * n_words]
-    of_numbers = data[4 * n_words :]
-    if not is_old:
-        of_keys = np.ascontiguousarray(of_keys.reshape(4, -1).T).reshape(-1)
-        of_numbers = np.ascontiguousarray(of_numbers.reshape(2, -1).T).reshape(-1)
-    keys = of_keys.view("<u4")
-    numbers = of_numbers.view("<u2").reshape(n_columns, n_words)
-    return keys if is_old else np.cumsum(keys, dtype=np.uint32), numbers
+    differences, numbers = (
+        np.ascontiguousarray(part.reshape(size, -1).T).reshape(-1)
+        for part, size in ((data[: 4 * n_words], 4), (data[4 * n_words :], 2))
+    )
+    keys = np.cumsum(differences.view("<u4"), dtype=np.uint32)
+    return keys, numbers.view("<u2").reshape(n_columns, n_words)

@@ -35,7 +35,7 @@ def word_classes_of(pipeline: Union[str, Path], more: Optional[List[str]] = None
     classes, sources = _classes_in(pipeline)
     others = [_classes_in(other) for other in more or []]
     if others:
-        parts = ("columns", "rows", "words")
+        parts = ("columns", "rows")
         further = [{name: of[name] for name in parts if name in of} for of, _ in others]
         classes = Table(TABLE, {**classes, "more": further})
         makers = [of[TABLE] for of in (sources, *(of_other for _, of_other in others))]

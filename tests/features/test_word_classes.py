@@ -43,22 +43,6 @@ def test_classes(path):
         assert together == [of_word[number - 1] for of_word in classes.values()]
 
 
-def test_classes_as_earlier_versions_packed_them(path):
-    """Keys, then numbers, as they are."""
-    vocab = spacy.blank("xx").vocab
-    vocab.lookups = word_classes(path)
-    names = vocab.lookups.get_table(TABLE)["columns"]
-    words = sorted(["dog", "run", "Paris", "us", "US"], key=lambda word: get_string_id(word) & 0xFFFFFFFF)
-    expected = [[value(vocab, word, number) for word in words] for number in (1, 2)]
-    numbers = [[names[k].index(name) for name in row] for k, row in enumerate(expected)]
-    keys = np.array([get_string_id(word) & 0xFFFFFFFF for word in words], "<u4")
-    packed = zlib.compress(keys.tobytes() + np.array(numbers, "<u2").tobytes())
-    old = spacy.blank("xx").vocab
-    old.lookups.add_table(TABLE, {"columns": names, "words": packed})
-    assert [[value(old, word, number) for word in words] for number in (1, 2)] == expected
-    assert value(old, "cat", 1) == ""
-
-
 def test_traditional_characters(tmp_path):
     """The classes of the word as it is written come first."""
     file = tmp_path / "classes.tsv"
