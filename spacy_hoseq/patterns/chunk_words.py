@@ -50,17 +50,6 @@ class ListedWords(NamedTuple):
         return classes, sizes
 
 
-class Seen(NamedTuple):
-    """Of each token of a sentence (n,): the classes of the longest listed words that begin with it, end
-    with it, end before it, begin after it; the first token of the one that ends with it."""
-
-    begins: Ints
-    ends: Ints
-    before: Ints
-    after: Ints
-    first: Ints
-
-
 class ChunkWords:
     """Features of chunks that end with a listed word. A chunk of one token at the beginning of a
     sequence has none.
@@ -136,22 +125,22 @@ class ChunkWords:
 
     def _fire(self, words: List[str]) -> Tuple[Ints, Ints]:
         """Last tokens and rules of one sentence, for every chunk that ends with a listed word."""
-        seen = self._seen(words)
-        lasts = np.flatnonzero(seen.ends)
-        least = lasts - seen.first[lasts] + 1  # tokens of the listed word
+        begins, ends, before, after, start = self._seen(words)
+        lasts = np.flatnonzero(ends)
+        least = lasts - start[lasts] + 1  # tokens of the listed word
         counts = np.maximum(np.minimum(lasts + 1, self.max_size) - least + 1, 0)
         last = np.repeat(lasts, counts)
         size = ranges(least, counts)
         first = last - size + 1
         # the last listed word that ends before the one at the chunk's end begins
-        earlier = np.searchsorted(lasts, seen.first[last])
+        earlier = np.searchsorted(lasts, start[last])
         inner = np.where(earlier > 0, lasts[earlier - 1], -1)
         values = {
-            "begins": np.where(size == np.repeat(least, counts), self._itself, seen.begins[first]),
-            "ends": seen.ends[last],
-            "before": seen.before[first],
-            "after": seen.after[last],
-            "inner": np.where(inner >= first, 1 + (seen.ends[inner] != seen.ends[last]), 0),
+            "begins": np.where(size == np.repeat(least, counts), self._itself, begins[first]),
+            "ends": ends[last],
+            "before": before[first],
+            "after": after[last],
+            "inner": np.where(inner >= first, 1 + (ends[inner] != ends[last]), 0),
             "size": size - 1,
         }
         rules = []
@@ -160,23 +149,21 @@ class ChunkWords:
             rules.append((number + weight) * self.max_size + size - 1)
         return np.tile(last, len(self.tests)), np.concatenate(rules)
 
-    def _seen(self, words: List[str]) -> Seen:
+    def _seen(self, words: List[str]) -> Tuple[Ints, Ints, Ints, Ints, Ints]:
+        """Of each token (n,): classes of the longest listed words that begin with it, end with it, end
+        before it, begin after it; the first token of the one that ends with it."""
         text = "".join(words)
         bounds = np.cumsum([0, *map(len, words)])
-        begins, after = (self._words[where].longest(text)[0] for where in ("begins", "after"))
+        starts = bounds[:-1]
+        ends = bounds[1:]
         # where a word ends, it begins if the text is read backwards
-        (ends, sizes), (before, _) = (
-            self._words[where].longest(text[::-1]) for where in ("ends", "before")
-        )
-        at_end = len(text) - bounds[1:]
-        first = np.searchsorted(bounds, bounds[1:] - sizes[at_end], side="right") - 1
-        return Seen(
-            begins[bounds[:-1]],
-            ends[at_end],
-            before[len(text) - bounds[:-1]],
-            after[bounds[1:]],
-            first,
-        )
+        backwards = text[::-1]
+        begin, _ = self._words["begins"].longest(text)
+        follow, _ = self._words["after"].longest(text)
+        end, sizes = (values[len(text) - ends] for values in self._words["ends"].longest(backwards))
+        precede, _ = self._words["before"].longest(backwards)
+        first = np.searchsorted(bounds, ends - sizes, side="right") - 1
+        return begin[starts], end, precede[len(text) - starts], follow[ends], first
 
 
 def _check_class(entry: Any) -> None:

@@ -108,12 +108,6 @@ class PatternFeatures(NamedTuple):
         spanning = NONE if self.configurations is None else self.configurations.weight_of
         return int(max(self.weight_of.max(initial=-1), spanning.max(initial=-1))) + 1
 
-    @property
-    def n_rules(self) -> int:
-        """As many as are named."""
-        spanning = NONE if self.configurations is None else self.configurations.rule_of
-        return int(max(self.rule_of.max(initial=-1), spanning.max(initial=-1))) + 1
-
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
         """From fired rules to fired label patterns. RETURNS features (M,), their last tokens
         (M,)."""

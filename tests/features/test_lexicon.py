@@ -189,7 +189,7 @@ def test_an_attribute_that_fails_is_asked_again(vocab, calls):
         with pytest.raises(ValueError, match="HS007"):
             values_of(lex, own, ["a", "b"], ["lower", "word_class1"])
         assert values_of(lex, own, ["b", "c"], ["length", "lower"])[:, 0].tolist() == [1, 1]
-    table = {"columns": [["", "x"]], "words": zlib.compress(b"")}
+    table = {"columns": [["", "x"]], "rows": zlib.compress(b"")}
     own.lookups.add_table("hoseq_word_classes", table)
     assert values_of(lex, own, ["a", "b"], ["word_class1", "length"]).tolist() == [[0, 1], [0, 1]]
 

@@ -1,11 +1,8 @@
 """Classes of words from a table: clusters, lexicons."""
 
-import zlib
 
-import numpy as np
 import pytest
 import spacy
-from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 
