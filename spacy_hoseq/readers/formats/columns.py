@@ -178,13 +178,24 @@ def _sentence(
         if problem is not None:
             return problem
         rows.append(row)  # type: ignore[arg-type]
-    words, tags, chunk_tags, entity_tags = (
+    words, tags, chunks, entities = (
         [row.fields[number - 1 if number > 0 else -1] for row in rows] if number else None
         for number in columns
     )
+    return labelled(words or [], tags, chunks, entities, representation)
+
+
+def labelled(
+    words: List[str],
+    tags: Optional[List[str]] = None,
+    chunk_tags: Optional[Sequence[str]] = None,
+    entity_tags: Optional[Sequence[str]] = None,
+    representation: str = AUTO,
+) -> Sentence:
+    """The sentence of words with tags. representation: of entity tags."""
+    chunks = None if chunk_tags is None else spans_of(chunk_tags)[0]
     entities, n_mended = (None, 0) if entity_tags is None else spans_of(entity_tags, representation)
-    chunks = None if chunk_tags is None else spans_of(chunk_tags, representation_of(chunk_tags))[0]
-    return Sentence(words or [], tags, chunks, entities, 0, n_mended)
+    return Sentence(words, tags, chunks, entities, n_mended=n_mended)
 
 
 def _problem(
@@ -231,7 +242,7 @@ def representation_of(tags: Iterable[str]) -> str:
     return "iob2"
 
 
-def spans_of(tags: Sequence[str], representation: str) -> Tuple[List[LabelledSpan], int]:
+def spans_of(tags: Sequence[str], representation: str = AUTO) -> Tuple[List[LabelledSpan], int]:
     """The spans of tags, in order, and how many tags a well-formed sequence would have otherwise.
 
     Every sequence stands for spans, by the rule of the CoNLL-2000 scorer: one begins at B and S, and
@@ -239,6 +250,7 @@ def spans_of(tags: Sequence[str], representation: str) -> Tuple[List[LabelledSpa
     type. tags: of known forms.
     """
     known = ["I" + tag[1:] if tag.startswith("M") else tag for tag in tags]
+    representation = representation_of(tags) if representation == AUTO else representation
     chunks = read_chunks(known)
     written = write_chunks(chunks, len(known), representation)
     n_mended = sum(a != b for a, b in zip(known, written, strict=True))

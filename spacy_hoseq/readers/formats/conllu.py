@@ -29,7 +29,7 @@ from spacy.parts_of_speech import IDS as POS
 from ...errors import Errors
 from ..files import Line, read_lines
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
-from .columns import is_entity_tag, representation_of, spans_of
+from .columns import is_entity_tag, spans_of
 
 N_COLUMNS = 10
 PROBED = 100  # sentences by which a treebank without words is told
@@ -249,7 +249,7 @@ def _spans(rows: List[_Row], key: str) -> Optional[List[LabelledSpan]]:
     tags = [row.misc.get(key, "O") for row in rows]
     if not any(key in row.misc for row in rows) or not all(map(is_entity_tag, tags)):
         return None
-    return spans_of(tags, representation_of(tags))[0]
+    return spans_of(tags)[0]
 
 
 def _with_white_space(sentence: Sentence, miscs: List[Dict[str, str]]) -> Sentence:
@@ -268,9 +268,7 @@ def _with_white_space(sentence: Sentence, miscs: List[Dict[str, str]]) -> Senten
     place_of = {piece: place for place, piece in enumerate(pieces) if isinstance(piece, int)}
 
     def spread(column: Optional[List[Any]], default: Any) -> List[Any]:
-        return [
-            column[piece] if column and isinstance(piece, int) else default for piece in pieces
-        ]
+        return [column[piece] if column and isinstance(piece, int) else default for piece in pieces]
 
     def moved(spans: Optional[List[LabelledSpan]]) -> Optional[List[LabelledSpan]]:
         return spans and [

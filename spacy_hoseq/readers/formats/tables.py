@@ -7,11 +7,11 @@ than before, an empty one counting as the same; without such a column, behind an
 import csv
 import re
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Sequence, Union
+from typing import Dict, Iterator, List, Sequence, Union
 
 from ..files import Line, read_lines
 from ..sentences import Columns, Items, Problem, Sentence, Settings
-from .columns import EXPECTED_TAG, is_entity_tag, representation_of, spans_of
+from .columns import EXPECTED_TAG, is_entity_tag, labelled
 
 NAMES = {
     "sentence": re.compile(r"sent(ence)?[ _#]*(id|no|number|idx|index)?[ _#]*|sentence.*", re.I),
@@ -86,11 +86,9 @@ def _sentence(
             return Problem(path, number, str(row), f"{width} columns with a word")
         for kind, place in places.items():
             columns[kind].append(row[place])
-    spans: Dict[str, Optional[list]] = {"chunk": None, "entity": None}
-    for kind in spans.keys() & places.keys():
-        tags = columns[kind]
-        wrong = next((tag for tag in tags if not is_entity_tag(tag)), None)
+    for kind in ("chunk", "entity"):
+        wrong = next((tag for tag in columns.get(kind, ()) if not is_entity_tag(tag)), None)
         if wrong is not None:
             return Problem(path, line - len(rows), f'"{wrong}"', EXPECTED_TAG)
-        spans[kind] = spans_of(tags, representation_of(tags))[0]
-    return Sentence(columns["word"], columns.get("tag"), spans["chunk"], spans["entity"])
+    tags, chunks, entities = (columns.get(kind) for kind in ("tag", "chunk", "entity"))
+    return labelled(columns["word"], tags, chunks, entities)

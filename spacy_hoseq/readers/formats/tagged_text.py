@@ -12,12 +12,12 @@ tagged files of the Chinese Treebank.
 import re
 from itertools import islice
 from pathlib import Path
-from typing import Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Iterator, List, Sequence, Tuple, Union
 
 from ...errors import Errors
 from ..files import Line, read_lines
 from ..sentences import Items, Problem, Sentence, Settings
-from .columns import is_entity_tag, representation_of, spans_of
+from .columns import is_entity_tag, labelled
 
 SEPARATORS = ("/", "_", "|")
 CLOSING = ("''", ")", "-RRB-")  # tags of what belongs to the sentence that has ended
@@ -122,15 +122,12 @@ def _sentence(
     path: Path, line: Union[Line, Problem], rows: List[List[str]], separator: str
 ) -> Union[Sentence, Problem]:
     words, tags, *rest = (list(column) for column in zip(*rows, strict=True))
-    names: Optional[List[str]] = rest[0] if rest else None
     if not rest and separator == "|" and all(map(is_entity_tag, tags)):
-        return Sentence(words, None, None, spans_of(tags, representation_of(tags))[0])
-    if names is None:
-        return Sentence(words, tags)
-    if not all(map(is_entity_tag, names)):
-        actual = f'"{" ".join(names)}"'
+        return labelled(words, entity_tags=tags)
+    if rest and not all(map(is_entity_tag, rest[0])):
+        actual = f'"{" ".join(rest[0])}"'
         return Problem(path, getattr(line, "number", 1), actual, "entity tags behind the tags")
-    return Sentence(words, tags, None, spans_of(names, representation_of(names))[0])
+    return labelled(words, tags, entity_tags=rest[0] if rest else None)
 
 
 def split_tag(piece: str, separator: str) -> Tuple[str, str]:

@@ -13,7 +13,7 @@ import srsly
 
 from ...errors import Errors
 from ..sentences import Items, Problem, Sentence, Settings
-from .columns import is_entity_tag, representation_of, spans_of
+from .columns import is_entity_tag, labelled
 from .offsets import Entry, json_values
 
 WORDS = ("tokens", "words")
@@ -43,19 +43,14 @@ def has_tokens(value: Any) -> bool:
 def _sentence(path: Path, row: Entry, names: Names, settings: Settings) -> Union[Sentence, Problem]:
     value = row.value if isinstance(row.value, dict) else {}
     words = next((value[key] for key in WORDS if isinstance(value.get(key), list)), None)
-    columns = {
-        keys[0]: _column(path, value, keys, names, settings) for keys in (ENTITIES, TAGS, CHUNKS)
-    }
-    lists = [words, *(column for column in columns.values() if column is not None)]
-    if len(lists) < 2 or not all(_are_strings(each, len(words or ())) for each in lists):
+    tags, chunks, entities = (
+        _column(path, value, keys, names, settings) for keys in (TAGS, CHUNKS, ENTITIES)
+    )
+    given = [column for column in (tags, chunks, entities) if column is not None]
+    good = given and all(_are_strings(column, len(words or ())) for column in (words, *given))
+    if not good or not all(map(is_entity_tag, [*(chunks or ()), *(entities or ())])):
         return Problem(path, row.line, srsly.json_dumps(row.value)[:100], EXPECTED)
-    spans = {}
-    for name in ("ner_tags", "chunk_tags"):
-        tags = columns[name]
-        if tags is not None and not all(map(is_entity_tag, tags)):
-            return Problem(path, row.line, str(tags)[:100], EXPECTED)
-        spans[name] = None if tags is None else spans_of(tags, representation_of(tags))[0]
-    return Sentence(words or [], columns["pos_tags"], spans["chunk_tags"], spans["ner_tags"])
+    return labelled(words or [], tags, chunks, entities)
 
 
 def _are_strings(column: Any, n: int) -> bool:

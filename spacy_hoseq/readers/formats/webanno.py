@@ -21,7 +21,7 @@ from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
 
 FIRST_LINE = "#FORMAT=WebAnno TSV 3"
 _LAYER = re.compile(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)")
-_ID = re.compile(r"\d+-\d+")
+_RANGE = re.compile(r"\d+-\d+")
 _VALUE = re.compile(r"(.*?)(?:\[(\d+)\])?", re.DOTALL)
 _KNOWN = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
 
@@ -51,8 +51,8 @@ def read_webanno(path: Path, settings: Settings) -> Items:
             rows = []
         elif not line.text.startswith("#"):
             fields = line.text.rstrip("\t").split("\t")
-            if len(fields) != width or not _ID.fullmatch(fields[0]):
-                expected = f"{width} columns and an id such as 1-1"
+            if len(fields) != width or not all(map(_RANGE.fullmatch, fields[:2])):
+                expected = f"{width} columns, an id such as 1-1 and offsets such as 0-3"
                 problem = problem or Problem(path, line.number, f'"{line.text}"', expected)
             rows.append(Row(line.number, fields))
 

@@ -81,5 +81,5 @@ def test_the_separator_is_found(text, separator):
 def test_names_behind_words(tmp_path):
     assert read(tmp_path, "Ann|B-PER sang|O\n") == [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])]
     both, problem = read(tmp_path, "Ann|NNP|I-PER sang|VBD|O\na|b|c\n")
-    assert both == Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")])
+    assert both == Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")], n_mended=1)
     assert problem.line == 2 and problem.expected == "entity tags behind the tags"
