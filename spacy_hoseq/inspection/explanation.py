@@ -10,6 +10,7 @@ bidirectional tagger the terms are those of the classifier that decided, given t
 decided before. Checked against enumeration in tests/inspection/test_explanation.py.
 """
 
+import json
 from typing import (
     Any,
     Dict,
@@ -43,6 +44,7 @@ OTHERWISE = "(otherwise)"  # of what the other labelling has
 ROUNDING = 1e-4  # of scores in single precision, and of how large they are
 ALTERNATIVES = 6  # labels
 LEAST = 0.001  # probability of an alternative that is said
+DIGITS = 5  # of numbers in JSON
 NO_CHUNK = "no chunk of exactly these words"
 ANOTHER = "another label that can stand there"
 Piece = Tuple[str, str, int, float]  # kind, name, place in the sentence, value
@@ -192,13 +194,8 @@ def decisions(
 def as_data(one: Explanation, doc: Doc) -> Dict[str, Any]:
     """For JSON, numbers rounded. doc: whose tokens it speaks of."""
     data = one._asdict()
-    data["terms"] = [
-        {**term._asdict(), "value": round(term.value, 5), "at": doc[term.token].text}
-        for term in one.terms
-    ]
-    data["alternatives"] = [[label, round(p, 5)] for label, p in one.alternatives]
-    numbers = {key: round(value, 5) for key, value in data.items() if isinstance(value, float)}
-    return {**data, **numbers}
+    data["terms"] = [{**term._asdict(), "at": doc[term.token].text} for term in one.terms]
+    return json.loads(json.dumps(data), parse_float=lambda digits: round(float(digits), DIGITS))
 
 
 def _span(given: Doc, doc: Doc, token: int) -> Span:
@@ -216,18 +213,17 @@ def of_words(
     label."""
     here = np.array(words, np.intp)
     labels = reading.best[here].astype(np.intp)
-    ranking = reading.best_with[here] if reasons else np.zeros((len(here), 0))
-    others, compared = _others(ranking, labels, reading.labels, against)
-    found = reading.labellings(here[compared], others[compared])
-    rows = iter(found)
-    for word, label, other, is_compared in zip(words, labels, others, compared, strict=True):
+    compared = np.zeros(len(here), bool)
+    if reasons:
+        others, compared = _others(reading.best_with[here], labels, reading.labels, against)
+        found = iter(reading.labellings(here[compared], others[compared]))
+    for i, word in enumerate(words):
         p = reading.posterior.nodes[word]
-        one = _decision(reading, word, int(label), p)
-        if is_compared:
+        one = _decision(reading, word, int(labels[i]), p)
+        if compared[i]:
+            other = int(others[i])
             one = one._replace(against=reading.labels[other], p_against=float(p[other]))
-            sentence = reading.sentence(word)
-            best = reading.best[sentence.start : sentence.stop]
-            one = _compared(reading, word, one, best, next(rows))
+            one = _compared(reading, word, one, _best(reading, word), next(found))
         yield one
 
 
@@ -237,36 +233,32 @@ def of_chunks(
     against: Optional[str] = None,
     *,
     reasons: bool = True,
-    text: int = 0,
 ) -> Iterator[Explanation]:
-    """Of some chunks of one Doc of a reading. RAISES ValueError [HS146]: no such label."""
-    doc = reading.texts[text]
+    """Of some chunks of the first Doc of a reading. RAISES ValueError [HS146]: no such label."""
     types = list(reading.pipe.labels)
-    for name in [against, *(label for _, _, label in chunks)]:
-        if name not in (*types, OUTSIDE, None):
+    for name in [*filter(None, [against]), *(label for _, _, label in chunks)]:
+        if name not in (*types, OUTSIDE):
             raise ValueError(Errors.HS146.format(label=name, known=", ".join(types)))
-    places = np.array([reading.span(text, a, b) for a, b, _ in chunks], np.intp).reshape(-1, 2)
-    of_types = type_probabilities(reading, *places.T)
-    for (first, end, label), (word, size), p in zip(
-        chunks, places.tolist(), of_types.T, strict=True
-    ):
-        none = max(0.0, 1.0 - float(p.sum()))
-        shown = np.append(p, none)
-        at = types.index(label)
-        alternatives = _alternatives(shown, at, [*types, NO_CHUNK])
-        said = doc[first:end].text
-        one = Explanation(reading.pipe.name, first, end, said, label, float(p[at]), alternatives)
+    places = np.array([reading.span(0, a, b) for a, b, _ in chunks], np.intp).reshape(-1, 2)
+    first, sizes = places.T
+    of_types = type_probabilities(reading, first, sizes)
+    empty = (
+        1.0 - chunk_probabilities(reading, first, sizes, [label for _, _, label in chunks])[:, 2]
+    )
+    for i, (start, end, label) in enumerate(chunks):
+        of_label = dict(zip(types, of_types[:, i].tolist(), strict=True))
+        p = of_label[label]
+        shown = np.array([*of_label.values(), max(0.0, 1.0 - sum(of_label.values()))])
+        alternatives = _alternatives(shown, types.index(label), [*types, NO_CHUNK])
+        said = reading.texts[0][start:end].text
+        one = Explanation(reading.pipe.name, start, end, said, label, p, alternatives)
         if reasons:
+            of_label |= {OUTSIDE: float(empty[i])}
+            word, size = places[i].tolist()
             labels, others = _chunk_labellings(reading, word, size, label, against)
-            p_against = 1.0 - float(p[at])
-            if against == OUTSIDE:
-                (row,) = chunk_probabilities(reading, np.array([word]), np.array([size]), [label])
-                p_against = 1.0 - float(row[2])
-            elif against is not None:
-                p_against = float(p[types.index(against)])
-            place = word - reading.sentence(word).start
-            other = " ".join(reading.labels[y] for y in others[place : place + size].tolist())
-            one = one._replace(against=against or other, p_against=p_against)
+            at = word - reading.sentence(word).start
+            name = against or " ".join(reading.labels[y] for y in others[at : at + size].tolist())
+            one = one._replace(against=name, p_against=of_label.get(against or "", 1.0 - p))
             one = _compared(reading, word, one, labels, others)
         yield one
 
@@ -274,38 +266,28 @@ def of_chunks(
 def _of_decisions(
     decisions: Decisions, tokens: Iterable[int], against: Optional[str], *, reasons: bool
 ) -> Iterator[Explanation]:
-    names = decisions.labels
     for token in tokens:
         word = decisions.word(0, token)
         log_p = decisions.log_probabilities[word]
         label = int(decisions.best[word])
         one = _decision(decisions, word, label, np.exp(log_p))
         one = one._replace(turn=int(decisions.turns[word]))
-        others, compared = _others(log_p[None], np.array([label]), names, against)
-        if reasons and compared[0]:
-            other = int(others[0])
-            values = [
-                (f, float(f.weights[label] - f.weights[other])) for f in _fired(decisions, word)
-            ]
+        names = decisions.labels
+        (other,), (is_compared,) = _others(log_p[None], np.array([label]), names, against)
+        if reasons and is_compared:
             difference = float(log_p[label] - log_p[other])
-            terms = [Term("feature", feature.name, token, value) for feature, value in values]
-            known = [
-                slot for slot in range(len(decisions.offsets)) if _is_known(decisions, word, slot)
+            terms = [
+                Term("feature", f.name, token, float(f.weights[label] - f.weights[other]))
+                for f in _fired(decisions, word)
             ]
-            near = [word, *(word + decisions.offsets[slot] for slot in known)]
-            shown = range(min(near), max(near) + 1)
-            labels = [names[decisions.best[w]] if w in near else "" for w in shown]
             one = one._replace(
                 against=names[other],
                 p_against=float(np.exp(log_p[other])),
                 difference=difference,
                 terms=_adding_up(terms, difference),
-                start=int(decisions.token_of[shown.start]),
-                labels=labels,
-                others=[
-                    names[other] if w == word else name
-                    for w, name in zip(shown, labels, strict=True)
-                ],
+                start=token,
+                labels=[names[label]],
+                others=[names[other]],
             )
         yield one
 
@@ -341,23 +323,25 @@ def _alternatives(p: Floats, label: int, names: Sequence[str]) -> List[Tuple[str
 def _others(
     ranking: Floats, labels: Ints, names: Sequence[str], against: Optional[str]
 ) -> Tuple[Ints, Mask]:
-    """The label that each one is compared with (M,), and whether there is one (M,). ranking (M, L),
-    L = 0: nothing is compared. RAISES ValueError [HS146]: `against` is no label, or cannot stand
-    there."""
-    if not ranking.size:
-        return labels, np.zeros(len(labels), bool)
-    each = np.arange(len(labels))
-    if against is None:
-        rest = ranking.copy()
-        rest[each, labels] = -np.inf
-        others = rest.argmax(axis=1)
-        return others, np.isfinite(rest[each, others])
-    if against not in names:
-        raise ValueError(Errors.HS146.format(label=against, known=", ".join(names)))
-    others = np.full(len(labels), names.index(against))
-    if (others == labels).any() or not np.isfinite(ranking[each, others]).all():
+    """The label that each one is compared with (M,), and whether there is one (M,). ranking (M, L):
+    -inf where a label cannot stand. RAISES ValueError [HS146]: `against` is no label, or cannot
+    stand there."""
+    ranking = ranking.copy()
+    ranking[np.arange(len(labels)), labels] = -np.inf
+    if against is not None:
+        if against not in names:
+            raise ValueError(Errors.HS146.format(label=against, known=", ".join(names)))
+        ranking[:, np.arange(len(names)) != list(names).index(against)] = -np.inf
+    compared = np.isfinite(ranking.max(axis=1, initial=-np.inf))
+    if against is not None and not compared.all():
         raise ValueError(Errors.HS146.format(label=against, known=ANOTHER))
-    return others, np.ones(len(labels), bool)
+    return ranking.argmax(axis=1), compared
+
+
+def _best(reading: Reading, word: int) -> Labels:
+    """The best labelling of its sentence."""
+    sentence = reading.sentence(word)
+    return reading.best[sentence.start : sentence.stop]
 
 
 def _chunk_labellings(
@@ -365,8 +349,7 @@ def _chunk_labellings(
 ) -> Tuple[Labels, Labels]:
     """y, the best labelling that has exactly this chunk, and y'. RAISES ValueError [HS146]: there
     is none."""
-    sentence = reading.sentence(word)
-    best = reading.best[sentence.start : sentence.stop]
+    best = _best(reading, word)
     labels = _with_chunk(reading, word, size, label)
     if against is not None:
         return labels, _with_chunk(reading, word, size, against)
@@ -374,14 +357,14 @@ def _chunk_labellings(
         return labels, best
     # another tag at one of its words, or the chunk goes on: the best of these is that of the
     # largest max-marginal
-    words = range(word, min(word + size + 1, sentence.stop))
-    scores = reading.best_with[words.start : words.stop].copy()
-    scores[np.arange(size), best[word - sentence.start :][:size]] = -np.inf
+    last = min(word + size + 1, reading.sentence(word).stop)
+    scores = reading.best_with[word:last].copy()
+    scores[np.arange(size), reading.best[word : word + size]] = -np.inf
     scores[size:, _first_tags(reading)] = -np.inf
     at, other = np.unravel_index(scores.argmax(), scores.shape)
     if scores[at, other] == -np.inf:
         raise ValueError(Errors.HS146.format(label=OUTSIDE, known="a chunk that need not be there"))
-    (others,) = reading.labellings(np.array([words[int(at)]]), np.array([other]))
+    (others,) = reading.labellings(np.array([word + int(at)]), np.array([other]))
     return labels, others
 
 
@@ -508,12 +491,6 @@ def _set(ids: Ints, names: Sequence[str]) -> str:
     return names[ids[0]] if len(ids) == 1 else "{" + ",".join(names[y] for y in ids[:6]) + "}"
 
 
-def _is_known(decisions: Decisions, word: int, slot: int) -> bool:
-    """Whether the neighbour in a slot is a word, decided before."""
-    is_visible = bool(decisions.visible[word] >> slot & 1)
-    return is_visible and decisions.contexts[word, slot] < len(decisions.labels)
-
-
 def _fired(decisions: Decisions, word: int) -> List[Feature]:
     """The features of the classifier that was asked; their weights add up to its scores."""
     shim = shim_of(decisions.pipe.model)
@@ -521,8 +498,14 @@ def _fired(decisions: Decisions, word: int) -> List[Feature]:
     names = Names(decisions.docs)
     visible = int(decisions.visible[word])
     context = decisions.contexts[word]
-    slot_of = {offset: slot for slot, offset in enumerate(decisions.offsets)}
     labels = [*decisions.labels, "<s>", "</s>"]
+    near = dict(
+        zip(
+            decisions.offsets,
+            [labels[y] for y in np.minimum(context, len(labels) - 1)],
+            strict=True,
+        )
+    )
     scorer = scorer_of(decisions.pipe.model)
     features = []
     for parts, number in scorer.features.fired(
@@ -530,7 +513,6 @@ def _fired(decisions: Decisions, word: int) -> List[Feature]:
     ):
         weights = stacked.table[stacked.rows[visible, number]].astype(np.float64)
         if weights.any():
-            given = [part for part in parts if part.attribute == LABEL]
-            said = {part: labels[int(context[slot_of[part.offset]])] for part in given}
+            said = {part: near[part.offset] for part in parts if part.attribute == LABEL}
             features.append(names.feature(parts, word, weights, said))
     return features

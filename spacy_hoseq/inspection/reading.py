@@ -9,7 +9,7 @@ import numpy as np
 from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import _pipe, raise_error
+from spacy.util import _pipe, minibatch, raise_error
 
 from ..arrays import Floats, Ints, Labels, Mask
 from ..components import Items, SequenceComponent
@@ -178,15 +178,19 @@ class Reading(ReadTexts):
         word, and decoded as one batch, in parts; O(T) decodings of a sentence of T words, or none
         where labels do not depend on each other.
         """
-        rows = [self.best[slice(*_bounds(self.sentence(word)))].copy() for word in words]
-        places = [word - self.sentence(word).start for word in words.tolist()]
+        sentences = [self.sentence(word) for word in words.tolist()]
+        rows = [self.best[part.start : part.stop].copy() for part in sentences]
+        places = [word - part.start for word, part in zip(words.tolist(), sentences, strict=True)]
         wanted = labels.tolist()
         if self.are_independent:
             for row, place, label in zip(rows, places, wanted, strict=True):
                 row[place] = label
             return rows
         left = [i for i, row in enumerate(rows) if row[places[i]] != wanted[i]]
-        for part in self._parts(words, left):
+        # what fires in a sentence can be selected once only
+        fires = self.potentials.fired is not None or self.potentials.configurations is not None
+        most = 1 if fires else max(1, MOST_TOKENS // int(self.lengths.max(initial=1)))
+        for part in minibatch(left, most):
             here = self.potentials.select(self.sentence_of[words[part]]).potentials
             allowed: Mask = np.ones(here.scores.shape, bool)
             starts = np.cumsum(here.lengths) - here.lengths
@@ -196,22 +200,6 @@ class Reading(ReadTexts):
             for i, row in zip(part, np.split(found, starts[1:]), strict=True):
                 rows[i] = row
         return rows
-
-    def _parts(self, words: Ints, numbers: List[int]) -> Iterator[List[int]]:
-        """The numbers in parts of about MOST_TOKENS words of sentences. What fires in a sentence
-        can be selected once only."""
-        fires = self.potentials.fired is not None or self.potentials.configurations is not None
-        part: List[int] = []
-        size = 0
-        for i in numbers:
-            part.append(i)
-            size += len(self.sentence(int(words[i])))
-            if fires or size >= MOST_TOKENS:
-                yield part
-                part = []
-                size = 0
-        if part:
-            yield part
 
 
 class Decisions(ReadTexts):
@@ -301,10 +289,6 @@ def stages(nlp: Language, docs: Sequence[Doc]) -> Iterator[Tuple[str, Any, List[
         yield name, pipe, docs
         docs = list(_pipe(docs, pipe, name, raise_error, {}))
     yield "", None, docs
-
-
-def _bounds(words: range) -> Tuple[int, int]:
-    return words.start, words.stop
 
 
 def _bare(doc: Doc) -> Doc:
