@@ -7,6 +7,7 @@ Weinberger 2017, section 4.2, for exact marginals, which are computed anew at ev
 """
 
 import warnings
+from functools import cache
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..errors import Errors
 from ..layers.listening.listener import own_layers
 from ..layers.weights.shim import WeightsShim, weights_in
 from .conformal import Conformal
-from .measures import LEAST, Quality, quality
+from .measures import Quality, quality
 from .reading import Reading, knows_sums, own_components, stages, sums_of
 
 RANGE = (0.02, 100.0)  # of 1 / T, searched on a logarithmic scale
@@ -176,26 +177,18 @@ def is_linear(component: SequenceComponent) -> bool:
 def best_factor(parts: Sequence[GoldBatch]) -> float:
     """1 / T of the smallest log loss, by golden section search: there is one minimum."""
 
+    @cache
     def loss(x: float) -> float:
-        losses = []
-        for part in parts:
-            p = part.nodes(float(np.exp(x)))
-            of_gold = p[np.arange(len(p)), part.gold[part.gold >= 0]]
-            losses.append(-np.log(np.maximum(of_gold, LEAST)))
-        return float(np.concatenate(losses).mean())
+        return measured(parts, [float(np.exp(x))] * len(parts)).log_loss
 
     low, high = np.log(RANGE)
-    inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
-    losses = [loss(x) for x in inner]
     for _ in range(STEPS):
-        if losses[0] < losses[1]:
-            high = inner[1]
-            inner = [high - GOLDEN * (high - low), inner[0]]
-            losses = [loss(inner[0]), losses[0]]
+        width = GOLDEN * (high - low)
+        # (one of both was asked for before)
+        if loss(round(high - width, 9)) < loss(round(low + width, 9)):
+            high = low + width
         else:
-            low = inner[0]
-            inner = [inner[1], low + GOLDEN * (high - low)]
-            losses = [losses[1], loss(inner[1])]
+            low = high - width
     return float(np.exp((low + high) / 2))
 
 
@@ -245,9 +238,8 @@ def _fit_error(pipe: Any, examples: List[Example], factors: Dict[str, float]) ->
     if not parts:
         return
     about = 1.0 if pipe.name in factors else best_factor(parts)
-    candidates = about * FACTORS
-    errors = [measured(parts, [float(factor)] * len(parts)).ece for factor in candidates]
-    factor = float(candidates[int(np.argmin(errors))])
+    candidates = (about * FACTORS).tolist()
+    factor = min(candidates, key=lambda each: measured(parts, [each] * len(parts)).ece)
     factors[pipe.name] = factors.get(pipe.name, 1.0) * factor
     for shim in weights_in(pipe.model):
         shim.scale(factor)

@@ -131,7 +131,8 @@ def _certainties(reading: Any) -> Iterator[Certainty]:
         sentences[reading.text_of[end - 1]].append(SentenceCertainty(*bounds, *row))
     parts = zip(*(reading.of_tokens(column) for column in columns), strict=True)
     for ids, of_doc, of_sentences in zip(reading.label_ids, parts, sentences, strict=True):
-        yield Certainty([names[y] for y in ids.tolist()], *of_doc, of_sentences)
+        labels = [names[y] for y in ids.tolist()]
+        yield Certainty._make([labels, *of_doc, of_sentences])
 
 
 # four columns (N,), and a row of three for each sentence

@@ -65,12 +65,15 @@ class Conformal:
 
     def __init__(self, pipe: StructuredComponent, examples: Iterable[Example]) -> None:
         self._pipe = pipe
+        self.scores: Dict[Kind, Floats] = {}
+        self.sizes: Dict[Kind, int] = {}
         parts = [oddness(pipe, batch) for batch in minibatch(examples, BATCH)]
-        scores = {kind: [np.zeros(0), *(part[kind] for part in parts)] for kind in KINDS}
-        self.scores = {kind: np.sort(np.concatenate(some)) for kind, some in scores.items()}
-        if not len(self.scores["labels"]):
+        for kind in KINDS:
+            scores = np.concatenate([np.zeros(0), *(part[kind] for part in parts)])
+            self.scores[kind] = np.sort(scores)
+            self.sizes[kind] = len(scores)
+        if not self.sizes["labels"]:
             raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
-        self.sizes: Dict[Kind, int] = {kind: len(some) for kind, some in self.scores.items()}
 
     @classmethod
     def of(cls, pipe: StructuredComponent) -> "Conformal":
@@ -88,15 +91,28 @@ class Conformal:
     def keep(self) -> None:
         """Save the scores with the component, KEPT of each kind, so that sets are larger than need
         be by at most one in KEPT; `to_disk` writes them, and what it learns later removes them."""
+        kept = {kind: some[ranks_kept(len(some)) - 1] for kind, some in self.scores.items()}
+        # rounded up to what JSON has the digits for
         self._pipe.cfg["conformal"] = {
-            kind: {"n": len(some), "scores": _rounded_up(some[ranks_kept(len(some)) - 1])}
-            for kind, some in self.scores.items()
+            kind: {
+                "n": self.sizes[kind],
+                "scores": np.round(np.ceil(some * 10**DIGITS) / 10**DIGITS, DIGITS).tolist(),
+            }
+            for kind, some in kept.items()
         }
 
     def threshold(self, alpha: float, kind: Kind = "labels") -> float:
         """The oddness up to which answers belong to a set; inf where there are too few examples for
         so small an alpha. RAISES ValueError [HS145]: no example of the kind; [HS027]: alpha."""
-        return threshold(self.scores[kind], alpha, self.sizes[kind])
+        if not 0 < alpha < 1:
+            raise ValueError(_wrong("alpha", alpha, "between 0 and 1"))
+        scores = self.scores[kind]
+        n = self.sizes[kind]
+        if not n:
+            raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
+        rank = int(np.ceil((n + 1) * (1 - alpha)))
+        ranks = np.arange(1, n + 1) if len(scores) == n else ranks_kept(n)
+        return float(scores[np.searchsorted(ranks, rank)]) if rank <= n else float("inf")
 
     def labels(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[List[str]]]:
         """Of each token of each Doc, labels that hold the right one with probability 1 - alpha,
@@ -153,19 +169,6 @@ def prediction_sets(
     return getattr(Conformal.of(pipe), kind)(docs, alpha)
 
 
-def threshold(scores: Floats, alpha: float, n: Optional[int] = None) -> float:
-    """scores: ascending, all of them or, of n, those of `ranks_kept(n)`. RAISES ValueError [HS145]:
-    none; [HS027]: alpha not between 0 and 1."""
-    if not 0 < alpha < 1:
-        raise ValueError(_wrong("alpha", alpha, "between 0 and 1"))
-    if not len(scores):
-        raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
-    n = len(scores) if n is None else n
-    rank = int(np.ceil((n + 1) * (1 - alpha)))
-    ranks = np.arange(1, n + 1) if len(scores) == n else ranks_kept(n)
-    return float(scores[np.searchsorted(ranks, rank)]) if rank <= n else float("inf")
-
-
 def ranks_kept(n: int) -> Ints:
     """Ranks, from 1, of the scores that are saved of n: all of up to KEPT, else KEPT at equal
     distances, the last one among them."""
@@ -193,11 +196,6 @@ def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> Dict[Kind
         chunks = 1 - p[rows, np.arange(len(kept))]
     labels = 1 - reading.posterior.nodes[known, gold[known]]
     return {"labels": labels, "chunks": chunks, "labellings": np.maximum(best - of_gold, 0.0)}
-
-
-def _rounded_up(scores: Floats) -> List[float]:
-    """To what JSON has the digits for."""
-    return [round(x, DIGITS) for x in (np.ceil(scores * 10**DIGITS) / 10**DIGITS).tolist()]
 
 
 def _wrong(name: str, value: object, expected: str) -> str:

@@ -203,7 +203,7 @@ def _span(given: Doc, doc: Doc, token: int) -> Span:
     if not 0 <= token < len(doc):
         raise ValueError(Errors.HS141.format(token=token, n=len(doc)))
     start = doc[token].idx
-    return given.char_span(start, start + len(doc[token]), alignment_mode="expand")
+    return given.char_span(start, start + len(doc[token]), alignment_mode="expand") or given[:0]
 
 
 def of_words(

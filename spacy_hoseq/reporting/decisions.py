@@ -57,7 +57,7 @@ def draw_decisions(
     decided, 0 to 1."""
     height = MARGIN + STEP * max(order, default=0)
     x = float(MARGIN)
-    dots = []
+    dots: List[Dict[str, Any]] = []
     for token, label, turn, p in zip(span, labels, order, probabilities, strict=True):
         if turn:  # (white space has none)
             width = max(len(token.text), len(label), FEWEST) * CHARACTER

@@ -38,8 +38,8 @@ def inspection_text(one: Dict[str, Any]) -> str:
     ]
     if pairs:
         pairs.sort(key=lambda pair: -abs(pair[0]))
-        told = [(f"{x:+.2f}", pair) for x, pair in pairs[:PAIRS]]
-        lines.append(table(told, header=("weight", "transition")))
+        weights = [(f"{x:+.2f}", pair) for x, pair in pairs[:PAIRS]]
+        lines.append(table(weights, header=("weight", "transition")))
     if one["patterns"]:
         of_patterns = [
             (f"{p['weight']:+.2f}", " ".join(p["labels"]), _rule(p["rule"]), p["example"])

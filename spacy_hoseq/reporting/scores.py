@@ -176,14 +176,14 @@ def confusions_of(
     """Items of the same tokens with another label; a span that is missing, or too much, is confused
     with none."""
     places: Dict[Tuple[str, str], List[Tuple[int, int, int]]] = {}
-    for number, first, end, *pair in _pairs(gold, guess, none):
-        if pair[0] != pair[1]:
-            places.setdefault((pair[0], pair[1]), []).append((number, first, end))
+    for *where, ours, theirs in _pairs(gold, guess, none):
+        if ours != theirs:
+            places.setdefault((ours, theirs), []).append((where[0], where[1], where[2]))
     ordered = sorted(places.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     rows = []
-    for pair, where in ordered[:MOST]:
-        shown = [place_of(docs[i], i, first, end, *pair) for i, first, end in where[:3]]
-        rows.append({"gold": pair[0], "guess": pair[1], "n": len(where), "examples": shown})
+    for (ours, theirs), found in ordered[:MOST]:
+        shown = [place_of(docs[i], i, a, b, ours, theirs) for i, a, b in found[:3]]
+        rows.append({"gold": ours, "guess": theirs, "n": len(found), "examples": shown})
     return rows
 
 

@@ -8,7 +8,20 @@ layer: labels of tokens (tags, parts of speech, features, extensions), and spans
 
 import struct
 from html import escape
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 
 import srsly
 from spacy.language import Language
@@ -88,7 +101,7 @@ def render(
     if nlp is None:
         return Page(text_page(some, title=title), height)
     chosen = explained(nlp, names)
-    reasons = [reasons_of(nlp, doc, dict.fromkeys(chosen, doc)) for doc in some]
+    reasons = [list(reasons_of(nlp, doc, dict.fromkeys(chosen, doc))) for doc in some]
     return Page(text_page(some, title=title, notes=notes_of(nlp), reasons=reasons), height)
 
 
@@ -108,18 +121,16 @@ def text_page(
     return rendered("text.html.jinja", **values)
 
 
-def reasons_of(nlp: Language, doc: Doc, seen: Mapping[str, Doc]) -> List[Dict[str, Any]]:
+def reasons_of(nlp: Language, doc: Doc, seen: Mapping[str, Doc]) -> Iterator[Dict[str, Any]]:
     """What the words of a Doc open, as data: each decision of some components, with the "tokens"
     of the Doc that it is about. seen: as of `inspection.explanation.annotated`."""
     notes = uncalibrated(nlp)
-    found = []
     for given, one in decisions(nlp, doc, seen):
         span = given[one.first : one.end]
         shown_at = doc.char_span(span.start_char, span.end_char, alignment_mode="expand") or span
         rough = ", not calibrated" if one.component in notes else ""
         tokens = list(range(shown_at.start, shown_at.end))
-        found.append({**as_data(one, given), "tokens": tokens, "rough": rough})
-    return found
+        yield {**as_data(one, given), "tokens": tokens, "rough": rough}
 
 
 def notes_of(nlp: Language) -> Dict[str, str]:
@@ -226,7 +237,7 @@ def _cells(spans: List[Stretch], n: int) -> List[Cell]:
 def _extensions(doc: Doc) -> List[str]:
     """Extensions of tokens that hold strings on this Doc: their keys are ("._.", name, start,
     None)."""
-    names = set()
+    names: Set[str] = set()
     for key, value in doc.user_data.items():
         if isinstance(value, str) and isinstance(key, tuple) and key[0] == "._.":
             names |= {key[1]} if key[2] is not None and key[3] is None else set()

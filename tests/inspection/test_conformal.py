@@ -5,7 +5,7 @@ import pytest
 import spacy
 
 from spacy_hoseq.inspection import Conformal, Reading, calibrate, span_certainties
-from spacy_hoseq.inspection.conformal import oddness, ranks_kept, threshold
+from spacy_hoseq.inspection.conformal import oddness, ranks_kept
 
 from ..components import chunker_helpers
 from ..components.helpers import doc_of, tagger_of
@@ -22,6 +22,12 @@ def nlp():
     for _ in range(4):
         nlp.update(train)
     return nlp
+
+
+def threshold(scores, alpha, n=None):
+    conformal = Conformal.__new__(Conformal)
+    conformal.scores, conformal.sizes = {"labels": scores}, {"labels": len(scores) if n is None else n}
+    return conformal.threshold(alpha)
 
 
 def test_threshold():

@@ -66,7 +66,7 @@ def explain_cli(
             Errors.HS159.format(what="word", source="the text", expected="one with words")
         )
     if output:
-        reasons = [reasons_of(nlp, *part) for part in progress(parts, "texts")]
+        reasons = [list(progress(reasons_of(nlp, *part), "decisions")) for part in parts]
         docs = [doc for doc, _ in parts]
         title = title_of(text, nlp)
         write_text(output, text_page(docs, title=title, notes=notes_of(nlp), reasons=reasons))

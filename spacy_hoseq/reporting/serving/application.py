@@ -63,7 +63,7 @@ def application(
     request, and in which its text has to arrive. hosts: names of this server beside its
     addresses."""
     known = explained(nlp, names)
-    values = {"notes": notes_of(nlp), "title": f"{nlp.meta['lang']}_{nlp.meta['name']}"}
+    values: Dict[str, Any] = {"notes": notes_of(nlp), "title": f"{nlp.meta['lang']}_{nlp.meta['name']}"}
     values |= {"most": max_length, "of_lang": nlp.meta["lang"], "reasons": [], "opens": True}
     queue = Queue(max_seconds)
 

@@ -38,7 +38,7 @@ class Guard:
         self._app = app
         self._hosts = {host.lower() for host in hosts}
 
-    async def __call__(self, scope: object, receive: object, send: Any) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
