@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Mask
 from ..patterns import lattices_of, max_marginals
-from ..problem import TUNING, NoPath, Potentials, Tuning, ranges
+from ..problem import TUNING, NoPath, Potentials, Tuning
 from .choose import posterior
 
 
@@ -40,45 +40,22 @@ def event_probabilities(
     these sequences, end to end (sum of their lengths, L). RETURNS (E,), 0 where no labelling is
     permitted.
     """
-    p = np.zeros(len(sequences))
-    sizes = potentials.lengths[sequences].astype(np.intp)
-    starts = np.cumsum(sizes) - sizes
-    shared = potentials.fired is not None or potentials.configurations is not None
-    turn = _turns(sequences) if shared else np.zeros(len(sequences), np.intp)
-    # what fires in a sequence can be selected once at a time
-    for i in range(int(turn.max(initial=-1)) + 1):
-        events = np.flatnonzero(turn == i)
-        events = events[np.argsort(sequences[events], kind="stable")]
-        masks = permitted[ranges(starts[events], sizes[events])]
-        part = potentials.select(sequences[events]).potentials.permitting(masks)
-        p[events] = np.exp(np.minimum(_log_z(part) - log_z[sequences[events]], 0.0))
-    return p
-
-
-def _turns(sequences: Ints) -> Ints:
-    """How many of the events before are of the same sequence. RETURNS (E,)."""
-    order = np.argsort(sequences, kind="stable")
-    starts = np.flatnonzero(np.diff(sequences[order], prepend=-1))
-    turn = np.empty(len(sequences), np.intp)
-    turn[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return turn
+    part = potentials.select(sequences).potentials.permitting(permitted)
+    return np.exp(np.minimum(_log_z(part) - log_z[sequences], 0.0))
 
 
 def _log_z(potentials: Potentials) -> Floats:
     """log Z of each sequence, -inf where no labelling is permitted. RETURNS (S,)."""
     log_z = np.full(len(potentials.lengths), -np.inf)
-    ends = np.cumsum(potentials.lengths)
-    closed: Mask = np.zeros(len(potentials.scores), bool)
+    possible = np.arange(len(log_z))
     if potentials.allowed is not None:
-        closed = np.logical_not(potentials.allowed.any(axis=1))
-    closed_before = np.concatenate([[0], np.cumsum(closed)])
-    possible = np.flatnonzero(closed_before[ends] == closed_before[ends - potentials.lengths])
+        closed = np.flatnonzero(~potentials.allowed.any(axis=1))
+        ends = np.cumsum(potentials.lengths)
+        possible = np.setdiff1d(possible, np.searchsorted(ends, closed, side="right"))
     while len(possible):
         try:
             log_z[possible] = posterior(potentials.select(possible).potentials).log_z
             break
-        except (
-            NoPath
-        ) as no_path:  # of what is permitted at each token, nothing can follow each other
+        except NoPath as no_path:  # nothing that is permitted can follow each other
             possible = np.delete(possible, no_path.sequence)
     return log_z

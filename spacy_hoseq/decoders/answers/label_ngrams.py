@@ -27,8 +27,8 @@ AFTER = -1
 
 class NGrams(NamedTuple):
     """places (M,): of the first label, in order, counted as in `LabelLattice.places`. cells: for
-    each label (M,), what is there. values (M,): q. links: for each label but the first (M,), the
-    link from the one before, or none if the two are apart."""
+    each label (M,), what is there. values (M,): q. links: for each label (M,), the link from the
+    one before, or `no_link` if one of the two is outside; None if they are apart."""
 
     places: Ints
     cells: List[Ints]
@@ -45,92 +45,58 @@ class ProbabilityGradient(NamedTuple):
 
 class LabelLattice:
     """Cells: the entries of probable labels, and one for each of `margin` places on both sides of a
-    sequence; links: their pairs, and those that the cells outside have.
+    sequence; links: their pairs, in order of the earlier cell.
 
     labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with
     those outside, sequence after sequence. n_places (int): of all.
     """
 
     def __init__(self, probable: ProbableLabels, lengths: AnyInts, margin: int) -> None:
-        n_entries = len(probable.tokens)
         n_sequences = len(lengths)
         n_tokens = int(lengths.sum())
-        n_outside = 2 * margin * n_sequences
         moved = np.repeat(margin * (2 * np.arange(n_sequences) + 1), lengths)
         self._margin = margin
         self._origin = 0
+        self._found: Dict[Tuple[float, ...], NGrams] = {}
         self.places = np.arange(n_tokens) + moved
-        self._cell_of = np.arange(n_entries) + moved.take(probable.tokens)  # of each entry
-        before, after = self._outside(lengths)
-        self._count = np.ones(n_tokens + n_outside, np.intp)
+        self.n_places = n_tokens + 2 * margin * n_sequences
+        self._token_at = self._tokens(0, n_tokens)
+        self._count = np.ones(self.n_places, np.intp)
         self._count[self.places] = np.bincount(probable.tokens, minlength=n_tokens)
         self._first = np.cumsum(self._count) - self._count
-        self.labels = np.empty(n_entries + n_outside, np.intp)
-        self.labels[self._first[before]] = BEFORE
-        self.labels[self._first[after]] = AFTER
+        is_inside = np.zeros(self.n_places, bool)
+        is_inside[self.places] = True
+        self._is_linked = is_inside & np.roll(is_inside, 1)  # to the place before
+        self._cell_of = np.arange(len(probable.tokens)) + moved.take(probable.tokens)  # each entry
+        first_places = self.places[np.cumsum(lengths) - lengths]
+        outside = np.full(self.n_places, AFTER)
+        outside[first_places[:, None] - np.arange(1, margin + 1)] = BEFORE
+        self.labels = outside.repeat(self._count)
         self.labels[self._cell_of] = probable.labels
         self._p = np.ones(len(self.labels))
         self._p[self._cell_of] = probable.probabilities
-        # with room for places further out
-        self._token_at = np.full(margin + len(self._count) + margin, -1)
-        self._token_at[self.places + margin] = np.arange(n_tokens)
-        self.n_places = len(self._count)
-        self._found: Dict[Tuple[float, ...], NGrams] = {}
-        self._link(probable, np.concatenate([before, after]))
-
-    def _outside(self, lengths: AnyInts) -> Tuple[Ints, Ints]:
-        """Places before and after each sequence."""
-        ends = np.cumsum(lengths)
-        steps = np.arange(1, self._margin + 1)
-        before = self.places[ends - lengths, None] - steps
-        after = self.places[ends - 1, None] + steps
-        return before.reshape(-1), after.reshape(-1)
-
-    def _link(self, probable: ProbableLabels, outside: Ints) -> None:
-        """Links in order of their earlier cell. A link of a cell outside is as probable as the cell
-        within. (Links from one sequence to the next are there, too; no n-gram around a token
-        reaches that far.)"""
         earlier = self._cell_of[probable.earlier]
-        later = self._cell_of[probable.later]
-        source = np.arange(len(earlier))
-        value = probable.pairs
-        self._n_pairs = len(earlier)
-        if len(outside):
-            a, b, inner = self._links_outside(outside)
-            earlier = np.concatenate([earlier, a])
-            later = np.concatenate([later, b])
-            source = np.concatenate([source, -1 - inner])  # below 0: the probability of a cell
-            value = np.concatenate([value, self._p[inner]])
-        order = np.argsort(earlier, kind="stable")
-        self._link_later = later[order]
-        self._link_source = source[order]
-        self._link_p = value[order]
+        self._pair_of = np.argsort(earlier, kind="stable")  # of each link
+        self._no_link = len(earlier)
+        self._link_later = np.append(self._cell_of[probable.later[self._pair_of]], 0)
+        self._link_p = np.append(probable.pairs[self._pair_of], 1.0)
         self._link_count = np.bincount(earlier, minlength=len(self._p))
         self._link_first = np.cumsum(self._link_count) - self._link_count
 
-    def _links_outside(self, outside: Ints) -> Tuple[Ints, Ints, Ints]:
-        """Of cells outside: the earlier and the later cell, and which of both is within."""
-        is_outside = np.zeros(len(self._count), bool)
-        is_outside[outside] = True
-        at_ends = np.flatnonzero(is_outside[:-1] | is_outside[1:])
-        sizes = self._count[at_ends] * self._count[at_ends + 1]
-        number = ranges(np.zeros(len(at_ends), np.intp), sizes)
-        at = at_ends.repeat(sizes)
-        n_later = self._count[at + 1]
-        earlier = self._first[at] + number // n_later
-        later = self._first[at + 1] + number % n_later
-        return earlier, later, np.where(is_outside[at], later, earlier)
+    def _tokens(self, start: int, stop: int) -> Ints:
+        """The token at each place, -1 outside, with room for places further out."""
+        tokens = np.full(self._margin + self.n_places + self._margin, -1)
+        tokens[self.places + self._margin] = np.arange(start, stop)
+        return tokens
 
     def between(self, start: int, stop: int) -> "LabelLattice":
         """The same lattice around the tokens start <= n < stop: only their places and n-grams, with
         places counted from the first of them."""
         part = copy(self)
-        margin = self._margin
-        part._origin = int(self.places[start]) - margin if start < stop else 0
+        part._origin = int(self.places[start]) - self._margin if start < stop else 0
         part.places = self.places[start:stop] - part._origin
-        part.n_places = int(part.places[-1]) + margin + 1 if start < stop else 0
-        part._token_at = np.full(margin + part.n_places + margin, -1)
-        part._token_at[part.places + margin] = np.arange(start, stop)
+        part.n_places = int(part.places[-1]) + self._margin + 1 if start < stop else 0
+        part._token_at = part._tokens(start, stop)
         part._found = {}
         return part
 
@@ -141,8 +107,9 @@ class LabelLattice:
         """
         key = (*shape, threshold)
         if key not in self._found:
-            nothing = NGrams(np.arange(self.n_places), [], np.ones(self.n_places), [])
-            before = self.ngrams(shape[:-1], threshold) if len(shape) > 1 else nothing
+            before = NGrams(np.arange(self.n_places), [], np.ones(self.n_places), [])
+            if len(shape) > 1:
+                before = self.ngrams(shape[:-1], threshold)
             follows = len(shape) > 1 and shape[-1] == shape[-2] + 1
             self._found[key] = self._extended(before, shape[-1], follows, threshold)
         return self._found[key]
@@ -153,34 +120,39 @@ class LabelLattice:
 
     def _extended(self, ngrams: NGrams, offset: int, follows: bool, threshold: float) -> NGrams:
         """With one more place; follows (bool): it is the one after the last, so there are links to
-        it."""
+        it. Links of a cell outside are as probable as the cell within."""
         places, cells, values, links = ngrams
-        if follows:
-            first = self._link_first.take(cells[-1])
-            count = self._link_count.take(cells[-1])
+        # further: around no token
+        at = np.minimum(places + (self._origin + offset), len(self._count) - 1)
+        first = self._first.take(at)
+        count = self._count.take(at)
+        if not follows:
+            which = np.repeat(np.arange(len(places)), count)
+            cell = ranges(first, count)
+            link: Optional[Ints] = None
+            values = values.take(which) * self._p.take(cell)
         else:
-            # further: around no token
-            inside = np.minimum(places + (self._origin + offset), len(self._count) - 1)
-            first = self._first.take(inside)
-            count = self._count.take(inside)
-        which = np.repeat(np.arange(len(places)), count)
-        next_cells = ranges(first, count)
-        link: Optional[Ints] = None
-        values = values.take(which)
-        if follows:
-            values *= self._link_p.take(next_cells) / self._p.take(cells[-1].take(which))
-            link = next_cells
-            next_cells = self._link_later.take(next_cells)
-        else:
-            values *= self._p.take(next_cells)
+            last = cells[-1]
+            linked = self._is_linked.take(at)
+            count = np.where(linked, self._link_count.take(last), count)
+            which = np.repeat(np.arange(len(places)), count)
+            link = ranges(np.where(linked, self._link_first.take(last), first), count)
+            apart = np.flatnonzero(~linked.take(which))
+            cell_apart = link[apart]
+            link[apart] = self._no_link
+            cell = self._link_later.take(link)
+            cell[apart] = cell_apart
+            factor = self._link_p.take(link) / self._p.take(last.take(which))
+            factor[apart] = self._p.take(cell_apart)
+            values = values.take(which) * factor
         kept = np.flatnonzero(values >= threshold)
         if len(kept) < len(values):
-            which = which[kept]
-            next_cells = next_cells[kept]
-            values = values[kept]
-            link = None if link is None else link[kept]
-        cells = [*(cell.take(which) for cell in cells), next_cells]
-        links = [*(None if other is None else other.take(which) for other in links), link]
+            which = which.take(kept)
+            cell = cell.take(kept)
+            values = values.take(kept)
+            link = None if link is None else link.take(kept)
+        cells = [*(each.take(which) for each in cells), cell]
+        links = [*(None if each is None else each.take(which) for each in links), link]
         return NGrams(places.take(which), cells, values, links)
 
     def backprop(self, ngrams: "Sequence[Tuple[NGrams, Floats]]") -> ProbabilityGradient:
@@ -191,16 +163,14 @@ class LabelLattice:
         for found, d_values in ngrams:
             share = d_values * found.values
             for i, (cell, link) in enumerate(zip(found.cells, found.links, strict=True)):
-                if link is None:
-                    cells += np.bincount(cell, share / self._p[cell], minlength=len(cells))
-                else:
+                apart = cell if link is None else cell[link == self._no_link]
+                of_apart = share if link is None else share[link == self._no_link]
+                cells += np.bincount(apart, of_apart / self._p[apart], minlength=len(cells))
+                if link is not None:
                     before = found.cells[i - 1]
-                    links += np.bincount(link, share / self._link_p[link], minlength=len(links))
-                    cells -= np.bincount(before, share / self._p[before], minlength=len(cells))
-        of_pair = self._link_source >= 0
-        pairs: Floats = np.zeros(self._n_pairs)
-        pairs += np.bincount(self._link_source[of_pair], links[of_pair], minlength=self._n_pairs)
-        cells += np.bincount(
-            -1 - self._link_source[~of_pair], links[~of_pair], minlength=len(cells)
-        )
+                    linked = np.where(link == self._no_link, 0.0, share)
+                    links += np.bincount(link, linked / self._link_p[link], minlength=len(links))
+                    cells -= np.bincount(before, linked / self._p[before], minlength=len(cells))
+        pairs = np.zeros(len(self._pair_of))
+        pairs[self._pair_of] = links[:-1]
         return ProbabilityGradient(cells[self._cell_of], pairs)

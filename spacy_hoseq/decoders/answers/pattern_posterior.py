@@ -192,15 +192,9 @@ class PatternPosterior(Posterior):
 
 def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float:
     """E[score(x, y)]."""
-    weights = potentials.weights
-    fired = potentials.fired
-    configurations = potentials.configurations
-    terms = [(counts.scores, potentials.scores), (counts.trans, weights.trans)]
-    terms += [(counts.node_weights, weights.node_weights)] if weights.has_patterns else []
-    terms += [(counts.fired_weights, fired.weights)] if fired is not None else []
-    if configurations is not None:
-        terms.append((counts.configuration_weights, configurations.weights))
-    if counts.edge_scores is not None and potentials.edge_scores is not None:
-        terms.append((counts.edge_scores, potentials.edge_scores))
-    # not of forbidden pairs
-    return float(sum((n[n != 0] * x[n != 0].astype(np.float64)).sum() for n, x in terms))
+    total = 0.0
+    for expected, numbers in zip(counts, potentials.numbers, strict=True):
+        if expected is not None and numbers is not None:
+            counted = expected != 0  # not of forbidden pairs
+            total += float((expected[counted] * numbers[counted].astype(np.float64)).sum())
+    return total

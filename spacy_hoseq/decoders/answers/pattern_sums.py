@@ -69,20 +69,9 @@ def _by_messages(potentials: Potentials, tuning: Tuning) -> Optional[Sums]:
 
 def _zeros(potentials: Potentials) -> Sums:
     """To add to."""
-    weights = potentials.weights
-    fired = potentials.fired
-    configurations = potentials.configurations
-    edge_scores = potentials.edge_scores
     dtype = np.result_type(potentials.scores, np.float64)
-    counts = PotentialsGradient(
-        np.zeros(potentials.scores.shape, dtype),
-        np.zeros(potentials.trans.shape, dtype),
-        np.zeros(len(weights.trie) if weights.has_patterns else 0, dtype),
-        np.zeros(0 if fired is None else len(fired.tokens), dtype),
-        np.zeros(0 if configurations is None else len(configurations.first), dtype),
-        None if edge_scores is None else np.zeros(edge_scores.shape, dtype),
-    )
-    return Sums(np.zeros(len(potentials.lengths)), counts)
+    counts = (None if part is None else np.zeros(part.shape, dtype) for part in potentials.numbers)
+    return Sums(np.zeros(len(potentials.lengths)), PotentialsGradient(*counts))
 
 
 def _add(total: Sums, part: Selection, sums: Sums) -> None:

@@ -171,6 +171,20 @@ class Potentials(NamedTuple):
         spans = configurations is not None and len(configurations.first) > 0
         return not self.weights.has_patterns and not spans
 
+    @property
+    def numbers(self) -> "PotentialsGradient":
+        """All scores and weights, field by field."""
+        weights = self.weights
+        nothing = np.zeros(0)
+        return PotentialsGradient(
+            self.scores,
+            weights.trans,
+            weights.node_weights if weights.has_patterns else nothing,
+            nothing if self.fired is None else self.fired.weights,
+            nothing if self.configurations is None else self.configurations.weights,
+            self.edge_scores,
+        )
+
     def permitting(self, labels: Optional[Mask]) -> "Potentials":
         """With these labels at each token, of those that are permitted. labels (N, L); None = all
         of them."""
@@ -215,8 +229,8 @@ class Potentials(NamedTuple):
         return self
 
     def select(self, sequences: Ints) -> "Selection":
-        """Some sequences (S',), in their order, as a batch of their own. Time O(what they hold +
-        M)."""
+        """Some sequences (S',), in this order, as a batch of their own; one may be there twice. Time
+        O(what they hold + M log M)."""
         sizes = self.lengths.astype(np.intp)
         if len(sequences) == len(sizes) and (sequences[:-1] < sequences[1:]).all():
             every = [
@@ -225,25 +239,18 @@ class Potentials(NamedTuple):
             ]
             return Selection(self, sequences, np.arange(len(self.scores)), *every)
         ends = np.cumsum(sizes)
-        tokens = ranges((ends - sizes)[sequences], sizes[sequences])
+        starts = (ends - sizes)[sequences]
+        tokens = ranges(starts, sizes[sequences])
+        moved_by = np.cumsum(sizes[sequences]) - sizes[sequences] - starts
         fired = self.fired
         configurations = self.configurations
         fired_entries = configuration_entries = np.zeros(0, np.intp)
-        if fired is not None or configurations is not None:
-            moved_by = np.zeros(len(sizes), np.intp)  # how far the tokens of each sequence move
-            moved_by[sequences] = np.cumsum(sizes[sequences]) - ends[sequences]
-            is_chosen = np.zeros(len(sizes), bool)
-            is_chosen[sequences] = True
         if fired is not None:
-            sequence = np.searchsorted(ends, fired.tokens, side="right")
-            fired_entries = np.flatnonzero(is_chosen[sequence])
-            fired = fired.chosen(fired_entries, moved_by[sequence[fired_entries]])
+            fired_entries, which = _entries_of(fired.tokens, ends, sequences)
+            fired = fired.chosen(fired_entries, moved_by[which])
         if configurations is not None:
-            sequence = np.searchsorted(ends, configurations.first, side="right")
-            configuration_entries = np.flatnonzero(is_chosen[sequence])
-            configurations = configurations.chosen(
-                configuration_entries, moved_by[sequence[configuration_entries]]
-            )
+            configuration_entries, which = _entries_of(configurations.first, ends, sequences)
+            configurations = configurations.chosen(configuration_entries, moved_by[which])
         potentials = self._replace(
             scores=self.scores[tokens],
             lengths=self.lengths[sequences],
@@ -264,6 +271,16 @@ class Potentials(NamedTuple):
         """Each sequence as a batch of its own, in order."""
         for i in range(len(self.lengths)):
             yield self.select(np.array([i]))
+
+
+def _entries_of(tokens: Ints, ends: Ints, sequences: Ints) -> Tuple[Ints, Ints]:
+    """The entries (M',) at the tokens of some sequences, and in which of these each is. tokens
+    (M,): of all entries. ends (S,): of all sequences."""
+    sequence = np.searchsorted(ends, tokens, side="right")
+    counts = np.bincount(sequence, minlength=len(ends))
+    first = np.cumsum(counts) - counts
+    entries = np.argsort(sequence, kind="stable")[ranges(first[sequences], counts[sequences])]
+    return entries, np.repeat(np.arange(len(sequences)), counts[sequences])
 
 
 class Profile(NamedTuple):
