@@ -93,7 +93,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS037 = "The {feature} {problem}."
     HS038 = (
         "{n} states are needed at token {token} for the {open} configurations that overlap there, more than the limit "
-        "of {limit}. Let fewer features overlap (shorter gaps, rarer rules), or raise `max_states`."
+        "of {limit} (MAX_STATES). Let fewer features overlap: shorter gaps, rarer rules, fewer label sets."
     )
 
     HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
@@ -122,7 +122,6 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS054 = 'The weights hold NaN or infinite values in "{name}". The file is damaged; load an earlier model.'
     HS055 = 'The layer "{name}" has no update rule. Train it through a component of spacy_hoseq, which sets one.'
-    HS056 = "`max_states` must be at least 1, got {max_states}."
     HS057 = 'The component "{name}" cannot have the empty text as a label: it stands for "not annotated".'
     HS058 = (
         "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "

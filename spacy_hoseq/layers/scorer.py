@@ -94,31 +94,37 @@ class Scorer:
         return weights_of(self.model)
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        """Of all tokens of a batch, end to end, with the way back if `is_train`."""
+        """Of all tokens of a batch, end to end, with the way back if `is_train`. RAISES ValueError
+        [HS053]: of different widths."""
         raise NotImplementedError
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         """The features that fire at some words, counted over all docs, and have a weight. Their
         weights add up to the scores; scores that are made of no features are one feature each,
         "network"."""
+        for layer in self.model.layers:
+            yield from scorer_of(layer).features_at(docs, words)
+        if not self.model.layers:
+            yield from self._whole_scores(docs, words)
+
+    def _whole_scores(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         scores = self.scores(docs, is_train=False).scores
-        yield from (
-            Feature(NETWORK, word, (word,), scores[word].astype(np.float64)) for word in words
-        )
+        for word in words:
+            yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         """What features are called that fire in some docs. keys: those that are asked for. RETURNS
         names by key."""
-        return {}
+        return {
+            key: name
+            for layer in self.model.layers
+            for key, name in scorer_of(layer).names(docs, keys).items()
+        }
 
     def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
         """Keys (F,) and finished weights (F, L) of the features that have a row of their own."""
         for shim in self.model.shims:
-            if (
-                isinstance(shim, WeightsShim)
-                and "keys" in shim.extra
-                and "table" in shim.parameters
-            ):
+            if isinstance(shim, WeightsShim) and "keys" in shim.extra and shim.feature_weights():
                 yield shim.extra["keys"], shim.values("table", is_train=False)[:-1]
 
     def columns_of(self, label: int) -> List[int]:
@@ -145,13 +151,14 @@ class Scorer:
 
     @property
     def reads_annotation(self) -> bool:
-        """Whether scores depend on annotation of earlier components."""
+        """RETURNS whether scores depend on annotation of earlier components."""
         return bool(self.model.attrs.get("reads_annotation", False))
 
     @property
     def sees_sentences_alone(self) -> bool:
-        """Whether scores of a sentence are the same without the text around it."""
-        return False
+        """RETURNS whether scores of a sentence are the same without the text around it."""
+        layers = self.model.layers
+        return bool(layers) and all(scorer_of(layer).sees_sentences_alone for layer in layers)
 
     def define(self, texts: TrainingTexts) -> None:
         """Find in the training texts what has a weight. Called before `initialize`."""
@@ -181,9 +188,12 @@ class ListScorer(Scorer):
         layer = self.model
         parts, backprop_parts = layer(docs, is_train)
         arrays = [layer.ops.to_numpy(part) for part in parts]
-        scores = (
-            arrays[0] if len(arrays) == 1 else _concatenated(arrays)
-        )  # one long Doc is not copied
+        for array in arrays[1:]:
+            _check_width(array, arrays[0].shape[1], "emissions")
+        if len(arrays) == 1:
+            scores = arrays[0]  # one long Doc is not copied
+        else:
+            scores = np.concatenate(arrays) if arrays else np.zeros((0, 0), np.float32)
 
         def backprop(d_scores: AnyFloats) -> Any:
             of_docs: List[Any] = by_doc(d_scores, parts)
@@ -191,12 +201,8 @@ class ListScorer(Scorer):
 
         return FlatScores(scores, sequence_lengths(docs), backprop)
 
-
-def _concatenated(arrays: List[AnyFloats]) -> AnyFloats:
-    """The scores of several Docs, end to end. RAISES ValueError [HS053]: of different widths."""
-    for array in arrays[1:]:
-        _check_width(array, arrays[0].shape[1], "emissions")
-    return np.concatenate(arrays) if arrays else np.zeros((0, 0), np.float32)
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        return self._whole_scores(docs, words)
 
 
 def scorer_of(model: Model[Any, Any]) -> Any:
@@ -287,11 +293,3 @@ class SumScorer(Scorer):
             second.backprop(d_scores)
 
         return FlatScores(first.scores + second.scores, first.lengths, backprop)
-
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        for layer in self.model.layers:
-            yield from scorer_of(layer).features_at(docs, words)
-
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        first, second = (scorer_of(layer).names(docs, keys) for layer in self.model.layers)
-        return {**first, **second}

@@ -12,9 +12,8 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats, Floats, Ints, Keys
+from ..arrays import AnyFloats, Floats, Ints
 from ..decoders.problem import (
-    MAX_STATES,
     Configurations,
     Fired,
     PatternTrie,
@@ -28,7 +27,6 @@ from ..features.sequences import WordDocs, words_of
 from ..kept import Kept
 from ..learning.parameter import Parameter
 from ..patterns.sources import (
-    ConfigurationFeatures,
     PatternFeatures,
     PatternSource,
     asked,
@@ -50,173 +48,144 @@ from .scorer import (
 )
 from .weights.shim import WeightsShim, weights_of
 
+NONE = np.zeros(0, np.intp)
+
 
 class InUse(NamedTuple):
-    """Features, the trie of their label patterns, and its nodes' weights of patterns that fire
-    everywhere (U,)."""
+    """Higher-order features with their weights. trie: of the label patterns. weights (W,).
+    node_weights (U,): of the nodes of the trie, those of patterns that fire everywhere."""
 
     features: PatternFeatures
     trie: PatternTrie
+    weights: Floats
     node_weights: Floats
+
+    @classmethod
+    def of(cls, features: PatternFeatures, trie: PatternTrie, weights: Floats) -> "InUse":
+        """RETURNS features with weights."""
+        everywhere = features.rule_of < 0
+        of_patterns = weights[features.weight_of[everywhere]]
+        summed = np.bincount(trie.node_of[everywhere], of_patterns, minlength=len(trie))
+        node_weights = summed.astype(np.float64)
+        node_weights.setflags(write=False)  # what is made of it is kept
+        return cls(features, trie, weights, node_weights)
+
+
+class FiredFeatures(NamedTuple):
+    """Higher-order features that fire in a batch, and the definition of each (its number in
+    `PatternFeatures`)."""
+
+    fired: Optional[Fired] = None
+    configurations: Optional[Configurations] = None
+    patterns: Ints = NONE
+    spans: Ints = NONE
+
+    @classmethod
+    def of(cls, docs: List[Doc], source: PatternSource, in_use: InUse) -> "FiredFeatures":
+        """RETURNS the patterns that fire at positions, and configurations at their spans."""
+        features, trie, weights, _ = in_use
+        result = cls()
+        if not source.n_rules:
+            return result
+        matches = source.fire(docs)
+        if (features.rule_of >= 0).any():
+            which, tokens = features.expand(matches)
+            fired = Fired(tokens, trie.node_of[which], weights[features.weight_of[which]])
+            result = result._replace(fired=fired, patterns=which)
+        spanning = features.configurations
+        if spanning is not None:
+            which, first, sizes, slots = spanning.expand(matches)
+            if len(which):
+                of_spans = weights[spanning.weight_of[which]]
+                configurations = Configurations(first, sizes, slots, spanning.sets, of_spans)
+                result = result._replace(configurations=configurations, spans=which)
+        return result
+
+    def weight_gradient(
+        self, features: PatternFeatures, trie: PatternTrie, gradient: PotentialsGradient
+    ) -> Tuple[Ints, Floats]:
+        """From nodes, positions and spans back to weights; tied features add up. RETURNS weights
+        touched, gradient."""
+        everywhere = np.flatnonzero(features.rule_of < 0)
+        weight_of = [features.weight_of[everywhere], features.weight_of[self.patterns]]
+        parts = [gradient.node_weights[trie.node_of[everywhere]], gradient.fired_weights]
+        if features.configurations is not None:
+            weight_of.append(features.configurations.weight_of[self.spans])
+            parts.append(gradient.configuration_weights)
+        total = sum(
+            np.bincount(weights, part, minlength=features.n_weights)
+            for weights, part in zip(weight_of, parts, strict=True)
+        )
+        touched = np.flatnonzero(total)
+        return touched, total[touched]
 
 
 class Structure:
     """Settings of the config, and what is made of definitions and weights when first needed.
 
-    Label patterns of weight 0 change no score: all must be there to learn, and none to predict,
-    where a second trie does without them. Not saved: a loaded model makes its own. `max_states` is
-    that of the config it is loaded with; `nonnegative` is used in initialization, and after that a
-    property of the weights, which is saved with them; `label_pairs` in learning. What is made from
-    finished weights is kept as long as they are: such arrays are read-only, and new weights are a
-    new array, so that it is enough to compare which array it is.
+    `nonnegative` is used in initialization, and after that a property of the weights, which is
+    saved with them; `label_pairs` in learning. What is made from finished weights is kept as long
+    as they are the same arrays.
     """
 
-    def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
+    def __init__(self, nonnegative: bool, label_pairs: bool) -> None:
         self.nonnegative = nonnegative
-        self.max_states = max_states
         self.label_pairs = label_pairs
-        self._all: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
-        self._finished: Kept[Optional[InUse]] = Kept()
-        self._prepared: Kept[Weights] = Kept()
+        self._defined: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
+        self._finished: Kept[Tuple[Optional[InUse], Weights]] = Kept()
         self._learning: Optional[Weights] = None
 
-    def in_use(
-        self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool
-    ) -> Optional[InUse]:
-        """definition: of all features, as saved. weights (W,): theirs; finished ones unless
-        `is_train`. RETURNS None if there are none."""
-        every = self._all.of((definition,), lambda: _with_trie(definition, n_labels))
-        if is_train:
-            return InUse(*every, _node_weights(*every, weights)) if len(weights) else None
-        return self._finished.of((every, weights), lambda: _without_zeros(*every, weights))
+    def finished(
+        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[AnyFloats]
+    ) -> Tuple[Optional[InUse], Weights]:
+        """What predicts. trans (L, L), weights (W,): finished. definition: of all features, as
+        saved. Label patterns of weight 0 change no score: a second trie does without them."""
 
-    def prepared(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
-        """Finished weights: the same object, with all that decoders have made of them, as long as
-        they are the same."""
+        def make() -> Tuple[Optional[InUse], Weights]:
+            if definition is None or weights is None:
+                return None, Weights(trans)
+            features, trie = self._all(definition, len(trans))
+            if not weights.all():
+                features = features.without(weights == 0)
+                trie = PatternTrie(features.patterns, trie.n_labels)
+            return _prepared(trans, InUse.of(features, trie, weights))
+
         self._learning = None  # (of many labels these tables are most of all memory)
-        return self._prepared.of((trans, in_use), lambda: weights_in_use(trans, in_use))
+        return self._finished.of((trans, definition, weights), make)
 
-    def learning(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
-        """Weights while they are learnt, which follow those of the update before."""
-        self._prepared.forget()
-        weights = weights_in_use(trans, in_use)
+    def learning(
+        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[AnyFloats]
+    ) -> Tuple[Optional[InUse], Weights]:
+        """The same while weights are learnt, which follow those of the update before."""
+        self._finished.forget()
+        in_use = None
+        if definition is not None and weights is not None:
+            in_use = InUse.of(*self._all(definition, len(trans)), weights)
+        _, prepared = _prepared(trans, in_use)
         earlier = self._learning
         if earlier is not None and len(earlier.trans) == len(trans):
-            weights.follow(earlier)
-        self._learning = weights
-        return weights
+            prepared.follow(earlier)
+        self._learning = prepared
+        return in_use, prepared
+
+    def _all(
+        self, definition: Dict[str, Any], n_labels: int
+    ) -> Tuple[PatternFeatures, PatternTrie]:
+        def make() -> Tuple[PatternFeatures, PatternTrie]:
+            features = PatternFeatures.from_arrays(definition)
+            return features, PatternTrie(features.patterns, n_labels)
+
+        return self._defined.of((definition,), make)
 
     def __getstate__(self) -> Dict[str, object]:
         return {**self.__dict__, "_learning": None}
 
 
-def _with_trie(definition: Dict[str, object], n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
-    features = PatternFeatures.from_arrays(definition)
-    return features, PatternTrie(features.patterns, n_labels)
-
-
-def _without_zeros(
-    features: PatternFeatures, trie: PatternTrie, weights: AnyFloats
-) -> Optional[InUse]:
-    """Features with a weight, to predict with; None if the layer has none."""
-    if not len(weights):
-        return None
-    if not weights.all():
-        features = features.without(weights == 0)
-        trie = PatternTrie(features.patterns, trie.n_labels)
-    node_weights = _node_weights(features, trie, weights)
-    node_weights.setflags(write=False)
-    return InUse(features, trie, node_weights)
-
-
-def _node_weights(features: PatternFeatures, trie: PatternTrie, weights: AnyFloats) -> Floats:
-    everywhere = features.rule_of < 0
-    of_patterns = weights[features.weight_of[everywhere]]
-    return np.bincount(trie.node_of[everywhere], of_patterns, minlength=len(trie)).astype(
-        np.float64
-    )
-
-
-def weights_in_use(trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
+def _prepared(trans: AnyFloats, in_use: Optional[InUse]) -> Tuple[Optional[InUse], Weights]:
     """What decoders score every text with."""
     if in_use is None or not in_use.features.patterns:
-        return Weights(trans)
-    return Weights(trans, in_use.trie, in_use.node_weights)
-
-
-class FiredFeatures(NamedTuple):
-    """Higher-order features that fire in a batch, and the definition of each (its number in
-    `PatternFeatures`).
-
-    in_use: all features, None if there are none."""
-
-    in_use: Optional[InUse]
-    fired: Optional[Fired]
-    configurations: Optional[Configurations]
-    fired_features: Ints
-    span_features: Ints
-
-
-NO_FEATURES = FiredFeatures(None, None, None, np.zeros(0, np.intp), np.zeros(0, np.intp))
-
-
-def features_of(
-    docs: List[Doc], source: PatternSource, in_use: InUse, weights: Floats, max_states: int
-) -> FiredFeatures:
-    """Weights of the patterns that fire at positions, and of configurations at their spans."""
-    features, trie, _ = in_use
-    fired_by_rules = source.fire(docs) if source.n_rules else None
-    result = NO_FEATURES._replace(in_use=in_use)
-    if features.patterns and fired_by_rules is not None and (features.rule_of >= 0).any():
-        which, tokens = features.expand(fired_by_rules)
-        fired = Fired(tokens, trie.node_of[which], weights[features.weight_of[which]])
-        result = result._replace(fired=fired, fired_features=which)
-    if features.configurations is not None and fired_by_rules is not None:
-        spans, first, sizes, slots = features.configurations.expand(fired_by_rules)
-        if len(spans):
-            span_weights = weights[features.configurations.weight_of[spans]]
-            fitting = Configurations(
-                first, sizes, slots, features.configurations.sets, span_weights, max_states
-            )
-            result = result._replace(configurations=fitting, span_features=spans)
-    return result
-
-
-def weight_gradient(fired: FiredFeatures, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
-    """From nodes, positions and spans back to weights; tied features add up. RETURNS weights
-    touched, gradient."""
-    if fired.in_use is None:
-        return np.zeros(0, np.intp), np.zeros(0)
-    features, trie, _ = fired.in_use
-    total = np.zeros(features.n_weights)
-    if features.patterns:
-        everywhere = np.flatnonzero(features.rule_of < 0)
-        at_nodes = gradient.node_weights[trie.node_of[everywhere]]
-        total += np.bincount(features.weight_of[everywhere], at_nodes, minlength=len(total))
-        total += np.bincount(
-            features.weight_of[fired.fired_features], gradient.fired_weights, minlength=len(total)
-        )
-    if fired.configurations is not None and features.configurations is not None:
-        of_spans = features.configurations.weight_of[fired.span_features]
-        total += np.bincount(of_spans, gradient.configuration_weights, minlength=len(total))
-    touched = np.flatnonzero(total)
-    return touched, total[touched]
-
-
-def configurations_fit(features: Optional[ConfigurationFeatures], n_labels: int) -> bool:
-    """Whether the parts of definitions just loaded fit together."""
-    if features is None:
-        return True
-    sets, slots, n_slots, weight_of, rule_of = features
-    sizes = {len(n_slots), len(weight_of), len(rule_of)}
-    return (
-        len(sizes) == 1
-        and sets.ndim == 2
-        and sets.shape[1] == n_labels
-        and int(n_slots.sum()) == len(slots)
-        and bool((n_slots >= 0).all())
-        and bool((weight_of >= 0).all() and (slots >= 0).all() and (slots < len(sets)).all())
-    )
+        return in_use, Weights(trans)
+    return in_use, Weights(trans, in_use.trie, in_use.node_weights)
 
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -226,7 +195,6 @@ def HigherOrderTagger(
     emissions: Model[List[Doc], List[Floats2d]],
     patterns: Optional[PatternSource] = None,
     nonnegative: bool = True,
-    max_states: int = MAX_STATES,
     transitions: Optional[Model[List[Doc], List[Floats2d]]] = None,
     label_pairs: bool = True,
     parts: Optional[PartsOf] = None,
@@ -238,8 +206,6 @@ def HigherOrderTagger(
     nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the
         nodes of their trie; False = any sign, decoded by longest matches in U L steps a
         token.
-    max_states (int): limit on the states of a token that configurations (label sets, gaps) may
-        need.
     transitions: scores of label pairs that depend on the text, one per pair and token (L * L
         columns, the earlier label first), added to those of `label_pairs`; None = none. Not
         together with patterns.
@@ -247,15 +213,13 @@ def HigherOrderTagger(
         without patterns and transitions every token is labelled on its own.
     parts: parts of labels that share weights (`label_parts.py`), in emissions and in pairs of
         labels; None = each label has weights of its own.
-    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1;
-        [HS099]: both patterns and transitions.
+    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS099]: both patterns and
+        transitions.
     """
     if patterns is not None and transitions is not None:
         raise ValueError(Errors.HS099.format(decoder="label patterns"))
     if patterns is not None:
         check_source(patterns)
-    if max_states < 1:
-        raise ValueError(Errors.HS056.format(max_states=max_states))
     if parts is not None:
         emissions = label_parts(emissions, parts)
     model: TaggerModel = Model(
@@ -267,16 +231,14 @@ def HigherOrderTagger(
         attrs={
             "scorer": HeadScorer,
             "source": patterns,
-            "structure": Structure(nonnegative, max_states, label_pairs),
+            "structure": Structure(nonnegative, label_pairs),
             "replace_listener": replace_listener,
         },
         shims=[WeightsShim("higher_order_tagger", partial(_problem, patterns))],
     )
     for node in emissions.walk():
-        if node.has_ref("tok2vec"):
-            model.set_ref(
-                "tok2vec", node.get_ref("tok2vec")
-            )  # where spaCy looks for it, as in pretraining
+        if node.has_ref("tok2vec"):  # where spaCy looks for it, as in pretraining
+            model.set_ref("tok2vec", node.get_ref("tok2vec"))
     return model
 
 
@@ -302,16 +264,12 @@ class HeadScorer(Scorer):
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         return self.emissions.features_at(docs, words)
 
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        return self.emissions.names(docs, keys)
-
     def columns_of(self, label: int) -> List[int]:
         return self.emissions.columns_of(label)
 
     @property
     def sees_sentences_alone(self) -> bool:
-        is_alone = len(self.model.layers) == 1 and self.source is None
-        return is_alone and self.emissions.sees_sentences_alone
+        return self.source is None and super().sees_sentences_alone
 
     def define(self, texts: TrainingTexts) -> None:
         """Ask the source for its patterns, if there is one; else nothing is read. RAISES as
@@ -326,9 +284,8 @@ class HeadScorer(Scorer):
                 source.see(docs)
         features = source.define(texts.labels, gold)
         check_features(features, texts.labels, gold)
-        self.shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}
-        if (digest := asked(source, "digest")) is not None:
-            self.shim.extra["rules"] = digest
+        n_rules, rules = _rules_of(source)
+        self.shim.extra = {"patterns": features.to_arrays(), "n_rules": n_rules, "rules": rules}
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights for the emissions, the transitions and the patterns found by `define`
@@ -347,16 +304,18 @@ class HeadScorer(Scorer):
             self.shim.set(Parameter("patterns", zeros, nonnegative=self.structure.nonnegative))
 
     def prepare(self) -> None:
-        if "trans" not in self.shim.parameters:
-            return
-        trans = transitions_of(self.model, is_train=False)
-        in_use = None
-        if self.source is not None and "patterns" in self.shim.extra:
-            weights = self.shim.values("patterns", is_train=False)
-            in_use = self.structure.in_use(
-                self.shim.extra["patterns"], len(trans), weights, is_train=False
-            )
-        self.structure.prepared(trans, in_use)
+        if "trans" in self.shim.parameters:
+            self.weights(is_train=False)
+
+    def weights(self, *, is_train: bool) -> Tuple[Optional[InUse], Weights]:
+        """Higher-order features, None if there are none, and what decoders score every text
+        with."""
+        trans = transitions_of(self.model, is_train=is_train)
+        definition = self.shim.extra.get("patterns")
+        weights = self.shim.values("patterns", is_train=is_train) if definition else None
+        if is_train:
+            return self.structure.learning(trans, definition, weights)
+        return self.structure.finished(trans, definition, weights)
 
     def forget_words(self) -> None:
         """What rules remember of them."""
@@ -368,30 +327,25 @@ def forward(
 ) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
     """Of the words of the docs: white space is no part of a sequence."""
     docs = words_of(docs)
-    shim = weights_of(model)
-    trans = transitions_of(model, is_train=is_train)
-    emissions = flat_scores(model.layers[0], docs, is_train, len(trans))
+    head = HeadScorer(model)
+    shim = head.shim
+    in_use, weights = head.weights(is_train=is_train)
+    n_labels = len(weights.trans)
+    emissions = flat_scores(model.layers[0], docs, is_train, n_labels)
     scores = _in_floats(emissions.scores)
-    structure: Structure = model.attrs["structure"]
-    higher_order = NO_FEATURES
-    if model.attrs["source"] is not None and "patterns" in shim.extra:
-        weights = shim.values("patterns", is_train=is_train)
-        in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=is_train)
-        if in_use is not None:
-            source = model.attrs["source"]
-            higher_order = features_of(docs, source, in_use, weights, structure.max_states)
-    edge_scores, backprop_pairs = _edge_scores(model, docs, len(trans), is_train=is_train)
-    prepared = (structure.learning if is_train else structure.prepared)(trans, higher_order.in_use)
-    fired = higher_order.fired
-    configurations = higher_order.configurations
-    potentials = Potentials(scores, prepared, emissions.lengths, fired, configurations, edge_scores)
+    fired = FiredFeatures()
+    if in_use is not None and head.source is not None:
+        fired = FiredFeatures.of(docs, head.source, in_use)
+    edge_scores, backprop_pairs = _edge_scores(model, docs, n_labels, is_train=is_train)
+    potentials = Potentials(scores, weights, emissions.lengths, *fired[:2], edge_scores)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
-        n_rows = len(trans) if structure.label_pairs else 0
+        n_rows = n_labels if head.structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
-        scorer_of(model.layers[0]).transitions_gradient(gradient.trans)
-        if "patterns" in shim.parameters:
-            shim.add_gradient("patterns", weight_gradient(higher_order, gradient))
+        head.emissions.transitions_gradient(gradient.trans)
+        if in_use is not None:
+            back = fired.weight_gradient(in_use.features, in_use.trie, gradient)
+            shim.add_gradient("patterns", back)
         if gradient.edge_scores is not None and edge_scores is not None:
             backprop_pairs(gradient.edge_scores.astype(edge_scores.dtype, copy=False))
         emissions.backprop(gradient.scores.astype(scores.dtype, copy=False))
@@ -425,40 +379,28 @@ def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:
 
 
 def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
-    """What is wrong with loaded weights: patterns must name labels of the transition table, weights
-    that exist, and rules of the config's source."""
+    """What is wrong with loaded weights: patterns must be of the rules of the config's source."""
     shape = shim.parameters["trans"].shape if "trans" in shim.parameters else (0, 0)
     if len(shape) != 2 or shape[0] != shape[1]:
         return f"transitions must be a square table, got {shape}"
     if "patterns" not in shim.extra or not shape[0]:
         return ""
-    features = PatternFeatures.from_arrays(shim.extra["patterns"])
     if source is None:
         return "patterns, but the config has no source of them"
-    n_rules = shim.extra.get(
-        "n_rules", max(source.n_rules, features.n_rules)
-    )  # not in files of format 2
-    if source.n_rules != n_rules:
-        return f"patterns of {n_rules} rules, but the config has {source.n_rules}"
-    digest = asked(source, "digest")
-    if shim.extra.get("rules", digest) != digest:  # (earlier versions wrote none)
+    if (shim.extra["n_rules"], shim.extra.get("rules")) != _rules_of(source):
         return "patterns of other rules than those of the config, or in another order"
+    features = PatternFeatures.from_arrays(shim.extra["patterns"])
     for pattern in features.patterns:
         check_pattern(pattern, shape[0])
-    sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
-    parameter = shim.parameters["patterns"]
-    fits = (
-        len(sizes) == 1
-        and parameter.shape == (features.n_weights,)
-        and (features.weight_of >= 0).all()
-    )
-    if not fits or not configurations_fit(features.configurations, shape[0]):
+    if shim.parameters["patterns"].shape != (features.n_weights,):
         return "pattern definitions and pattern weights do not fit together"
-    return (
-        "a pattern weight is negative"
-        if parameter.nonnegative and (parameter.values < 0).any()
-        else ""
-    )
+    return ""
+
+
+def _rules_of(source: PatternSource) -> Tuple[int, Any]:
+    """What tells rules from those of another config: their number, and their digest if there is
+    one."""
+    return source.n_rules, asked(source, "digest")
 
 
 def _in_floats(scores: AnyFloats) -> AnyFloats:

@@ -266,25 +266,6 @@ def test_nothing_fires():
     assert decode_exact(tagger("all").predict([Doc(VOCAB)])).labels.tolist() == []
 
 
-def test_too_many_states():
-    text = "x y x y x y x"
-    model = tagger("pairs", max_states=4)
-    assert model.predict([doc_of(text)]).configurations.max_states == 4
-    with pytest.raises(ValueError, match=r"\[HS038\].* states are needed at token \d+ .*more than the limit of 4"):
-        decode_exact(model.predict([doc_of(text)]))
-    with pytest.raises(ValueError, match="HS038"):
-        loss_of(model, "max_margin", gold_mask())
-    exact = decode_exact(tagger("pairs").predict([doc_of(text)]))
-    assert np.array_equal(decode_exact(tagger("pairs", max_states=100).predict([doc_of(text)])).labels, exact.labels)
-
-
-@pytest.mark.parametrize("max_states", [0, -5])
-def test_limit_that_cannot_be(max_states):
-    with pytest.raises(ValueError, match=rf"\[HS056\] `max_states` must be at least 1, got {max_states}"):
-        HigherOrderTagger(SparseLinear(TEMPLATES), max_states=max_states)
-    assert HigherOrderTagger(SparseLinear(TEMPLATES), max_states=1).attrs["structure"].max_states == 1
-
-
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("source", SOURCES)
 def test_bytes_copies_and_pickles(source, nonnegative):
@@ -309,74 +290,14 @@ def test_trained_weights_of_any_sign_are_kept():
     assert np.array_equal(raw(fresh, "patterns"), raw(model, "patterns")) and raw(fresh, "patterns").min() < 0
 
 
-def test_limit_is_that_of_the_config_in_loading():
-    """HS038 advises to raise `max_states`: that must be possible for a trained model."""
-    data = tagger("pairs", max_states=4).to_bytes()
-    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES["pairs"](), max_states=1000).from_bytes(data)
-    assert len(decode_exact(fresh.predict([doc_of("x y x y x y x")])).labels) == 7
-
-
 def test_rules_with_more_tokens_than_those_of_training():
-    """They cannot say what no weight was learnt for: loading refuses them, and weights of an earlier version, which do
-    not tell their rules, are refused where it matters."""
+    """They cannot say what no weight was learnt for."""
     longer = [(["A", "*", "*", ["A", "C"]], True, [*RULES[0][2][:2], {"LOWER": "y"}, {"LOWER": "z"}]), *RULES[1:]]
     names = ("labels", "tied", "tokens")
     source = RulePatterns([{"name": "r", **dict(zip(names, rule, strict=False))} for rule in longer])
     fresh, trained = HigherOrderTagger(SparseLinear(TEMPLATES), source), tagger("rules")
     with pytest.raises(ValueError, match=r"\[HS050\].* patterns of other rules than those of the config"):
         fresh.from_bytes(trained.to_bytes())
-    message = srsly.msgpack_loads(weights_of(trained).to_bytes())
-    del message["extra"]["rules"]
-    weights_of(fresh).from_bytes(srsly.msgpack_dumps(message))
-    fresh.layers[0].from_bytes(trained.layers[0].to_bytes())
-    for use in (fresh.predict, fresh.begin_update):
-        with pytest.raises(ValueError, match=r"\[HS058\].* Use the rules of the training, or train again\."):
-            use([doc_of("x a y z")])
-    assert len(decode_exact(fresh.predict([doc_of("y z x")])).labels) == 3, "rules that are the same"
-
-
-def with_extra(model, **changes):
-    message = srsly.msgpack_loads(weights_of(model).to_bytes())
-    message["extra"]["patterns"].update(changes)
-    return srsly.msgpack_dumps(message)
-
-
-UNFIT = {
-    "fewer labels in the sets": lambda d: {"sets": d["sets"][:, :-1]},
-    "more labels in the sets": lambda d: {"sets": np.concatenate([d["sets"], d["sets"]], axis=1)},
-    "sets in a row": lambda d: {"sets": d["sets"].reshape(-1)},
-    "fewer sets": lambda d: {"sets": d["sets"][:1]},
-    "slot below zero": lambda d: {"slots": d["slots"] - 1},
-    "slot too large": lambda d: {"slots": d["slots"] + len(d["sets"])},
-    "fewer slots": lambda d: {"slots": d["slots"][:-1]},
-    "more slots": lambda d: {"slots": np.append(d["slots"], 0)},
-    "fewer sizes": lambda d: {"n_slots": d["n_slots"][:-1]},
-    "larger sizes": lambda d: {"n_slots": d["n_slots"] + 1},
-    "fewer weights": lambda d: {"configuration_weight_of": d["configuration_weight_of"][:-1]},
-    "weight that is not there": lambda d: {"configuration_weight_of": d["configuration_weight_of"] + 1},
-    "weight below zero": lambda d: {"configuration_weight_of": d["configuration_weight_of"] - 1000},
-    "one weight below zero": lambda d: {"configuration_weight_of": np.append(-1, d["configuration_weight_of"][1:])},
-    "fewer rules": lambda d: {"configuration_rule_of": d["configuration_rule_of"][:-1]},
-    "text": lambda d: {"slots": "abc"},
-    "nothing": lambda d: {"n_slots": None},
-}
-
-
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("change", UNFIT.values(), ids=UNFIT)
-def test_definitions_that_cannot_be(change, source):
-    model = tagger(source)
-    data = with_extra(model, **change(weights_of(model).extra["patterns"]))
-    with pytest.raises(ValueError, match=r"\[HS050\] The weights in \"higher_order_tagger\" cannot be read"):
-        weights_of(tagger(source)).from_bytes(data)
-
-
-def test_sizes_below_zero():
-    model = tagger("rules")
-    sizes = weights_of(model).extra["patterns"]["n_slots"]
-    data = with_extra(model, n_slots=np.append([sizes[:2].sum() + 1, -1], sizes[2:]))
-    with pytest.raises(ValueError, match="HS050"):
-        weights_of(tagger("rules")).from_bytes(data)
 
 
 @pytest.mark.parametrize("name", ["slots", "n_slots", "configuration_weight_of", "configuration_rule_of"])
@@ -388,15 +309,6 @@ def test_definitions_of_which_a_part_is_missing(name):
         weights_of(model).from_bytes(srsly.msgpack_dumps(message))
 
 
-def test_negative_weights_where_none_may_be():
-    model = signed(tagger("pairs", nonnegative=False), 3)
-    raw(model, "patterns")[0] = -0.5
-    message = srsly.msgpack_loads(weights_of(model).to_bytes())
-    message["settings"]["nonnegative"]["patterns"] = True
-    with pytest.raises(ValueError, match=r"\[HS050\].*a pattern weight is negative"):
-        weights_of(model).from_bytes(srsly.msgpack_dumps(message))
-
-
 def test_weights_of_other_rules():
     """The config's source must have as many rules as that of the training; none is as bad as another number."""
     model = tagger("pairs")
@@ -405,9 +317,7 @@ def test_weights_of_other_rules():
     n_rules = model.attrs["source"].n_rules
     assert message["extra"]["n_rules"] == n_rules > 0
     message["extra"]["n_rules"] = n_rules + 1
-    with pytest.raises(ValueError, match=rf"\[HS050\].*{n_rules + 1} rules, but the config has {n_rules}"):
+    with pytest.raises(ValueError, match=r"\[HS050\].*patterns of other rules"):
         weights_of(model).from_bytes(srsly.msgpack_dumps(message))
-    del message["extra"]["n_rules"]  # as in format 2
-    weights_of(model).from_bytes(srsly.msgpack_dumps(message))
     with pytest.raises(ValueError, match=r"\[HS050\].*no source"):
         weights_of(HigherOrderTagger(SparseLinear(["bias"]))).from_bytes(data)

@@ -19,7 +19,7 @@ labels apart. The states of a token are those that some permitted labelling reac
 merging equal ones: with no configuration around there is one for each label, and the walk is
 Viterbi's.
 
-Their number can grow exponentially in the configurations that overlap, hence `max_states`. It is
+Their number can grow exponentially in the configurations that overlap, hence a limit. It is
 small where features are sparse; `ConfigurationLattice.n_states` tells.
 
 Checked against enumeration in tests/decoders/patterns/test_configurations.py.

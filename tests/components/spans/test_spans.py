@@ -127,16 +127,6 @@ def test_constraints_and_spans():
         assert [scored.labels for scored in best] == [["O", tag, "O", tag]]
 
 
-def test_limit_of_states():
-    nlp = blank("log_likelihood", model={**tagger_model(patterns=SPANS), "max_states": 7})
-    nlp.initialize(lambda: examples_of(nlp))
-    assert tags_of(nlp, "dogs run") == [LABELS[0]] * 2
-    with pytest.raises(ValueError, match=r"\[HS038\].*limit of 7"):
-        train(nlp, 1)
-    with pytest.raises(ValueError, match=r"\[HS056\].*got 0"):
-        blank(model={**tagger_model(), "max_states": 0})
-
-
 def test_label_that_nobody_has():
     nlp = blank(**skip_settings(SKIP_PAIRS))
     with pytest.raises(ValueError, match=r"\[HS034\] Rule \"same_word_pairs\": the label \"L\" is unknown"):
