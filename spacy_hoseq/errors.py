@@ -139,7 +139,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "program, or the config was changed after the training; copy the model with its config again, or train it."
     )
     HS065 = '"{label}" is no label of the attribute "{attribute}". Those of spaCy are: {known}.'
-    HS066 = 'The extension "{attribute}" holds the value {value} of type {type}; labels must be strings, or empty.'
+    HS066 = 'The extension "{attribute}" holds the value {value}; labels must be strings, or empty.'
     HS067 = 'The setting `update_rule` is {value}, which is none. Give one such as "spacy_hoseq.adagrad.v1".'
     HS068 = (
         'The pipeline {path} has no component "{name}", so its weights cannot be taken from there. Give a directory '
@@ -233,8 +233,8 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS101 = "`grad_factor` must be 0 or a positive number, got {grad_factor}."
     HS102 = (
-        'The component "{name}" listens to "{upstream}", but {problem}. Give a `hoseq_tagger` that comes before '
-        "it, by its name in the pipeline."
+        'The component "{name}" listens to "{upstream}", which is no `hoseq_tagger` that comes before it (before it '
+        "come: {there}). Give one by its name in the pipeline."
     )
     HS103 = (
         'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), or a decoder of its own, '

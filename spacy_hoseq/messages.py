@@ -30,9 +30,6 @@ class Warnings(metaclass=WithCodes):
         "and gold labels in the dev part, so the best model of a training is chosen without looking at it. Give one of "
         "them a weight above 0, and a dev part that has these labels."
     )
-    HW005 = (
-        'The component "{name}" does not rehearse: nothing is learnt. Leave it out, or train it on the old texts, too.'
-    )
     HW006 = (
         'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
         "beside it are not used. Leave them out."

@@ -36,7 +36,7 @@ from thinc.api import Model
 from wasabi import msg
 
 from spacy_hoseq.chunks import read_chunks
-from spacy_hoseq.components.spans.expected import probable_chunks
+from spacy_hoseq.components.expected_spans import probable_chunks
 from spacy_hoseq.recipes import recipe
 
 NAME = "hoseq_chunker"

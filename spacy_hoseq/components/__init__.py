@@ -15,15 +15,14 @@ from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .base import SequenceComponent
-    from .bidirectional_tagger import HoseqBidirectionalTagger
+    from .bidirectional_tagger import GREEDY, HoseqBidirectionalTagger
     from .chunker import HoseqChunker
+    from .expected_spans import probable_chunks
     from .extensions import DECISIONS, MARGINALS
     from .lemmatizer import HoseqLemmatizer
     from .listening import listeners_in
     from .morphologizer import HoseqMorphologizer
     from .reading import LabelsAlone, Reading
-    from .spans.expected import probable_chunks
-    from .strategies import GREEDY
     from .structured import StructuredComponent
     from .tagger import HoseqTagger
     from .targets.chunk_tags import FoundChunks
@@ -34,7 +33,7 @@ HOMES = {
     "COLUMNS": "targets.places",
     "DECISIONS": "extensions",
     "FoundChunks": "targets.chunk_tags",
-    "GREEDY": "strategies",
+    "GREEDY": "bidirectional_tagger",
     "HoseqBidirectionalTagger": "bidirectional_tagger",
     "HoseqChunker": "chunker",
     "HoseqLemmatizer": "lemmatizer",
@@ -49,7 +48,7 @@ HOMES = {
     "Target": "targets.target",
     "known_labels": "targets.target",
     "listeners_in": "listening",
-    "probable_chunks": "spans.expected",
+    "probable_chunks": "expected_spans",
     "target_at": "targets.places",
 }
 __all__ = sorted(HOMES)

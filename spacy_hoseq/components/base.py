@@ -28,7 +28,7 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.lookups import Lookups, Table
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples
+from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -44,12 +44,11 @@ from .initialization import (
     cite_tables,
     earlier_components,
     known_tags_in,
-    read_examples,
 )
 from .reading import Reading, TagDictionary
 from .saving import SavedComponent, tables_of
 from .targets.target import LabelTable, Target, known_labels, word_examples
-from .targets.token_labels import negative_in
+from .targets.token_labels import names_of
 
 ABOVE = ("explain", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
@@ -242,36 +241,19 @@ class SequenceComponent(SavedComponent):
                 vocab.strings.add(label)
             lend_tables(self._tables or self.vocab.lookups, vocab.lookups, tables_of(self.model))
 
-    def rehearse(
-        self,
-        examples: Iterable[Example],
-        *,
-        sgd: Optional[Optimizer] = None,
-        losses: Optional[Dict[str, float]] = None,
-        **config: object,
-    ) -> Dict[str, float]:
-        """Nothing: components of spaCy that keep an earlier model learn to agree with it. WARNS
-        [HW005]."""
-        warnings.warn(Warnings.HW005.format(name=self.name), stacklevel=2)
-        return {} if losses is None else losses
-
     def score(self, examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
         """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if
         none of it counts in training: it has no weight, or there are no gold labels."""
         scores: Dict[str, object] = super().score(examples, **settings)
         self._n_evaluated = self._n_updates
-        weights = self._score_weights or {}
+        weights = {name: w for name, w in (self._score_weights or {}).items() if w is not None}
         self._score_weights = None
         found = [name for name, value in scores.items() if value is not None]
         if weights and scores and not any(map(weights.get, found)):
-            pairs = ", ".join(
-                f"{score} = {weight}" for score, weight in weights.items() if weight is not None
-            )
-            names = ", ".join(score for score in scores if not score.endswith("_per_type"))
-            warnings.warn(
-                Warnings.HW004.format(name=self.name, scores=names, weights=pairs or "none"),
-                stacklevel=2,
-            )
+            names = ", ".join(name for name in scores if not name.endswith("_per_type"))
+            pairs = ", ".join(f"{name} = {weight}" for name, weight in weights.items())
+            message = Warnings.HW004.format(name=self.name, scores=names, weights=pairs)
+            warnings.warn(message, stacklevel=2)
         return scores
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
@@ -282,10 +264,8 @@ class SequenceComponent(SavedComponent):
         super().to_disk(path, exclude=exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
-            warnings.warn(
-                Warnings.HW008.format(name=self.name, n_unseen=n_unseen, n_updates=self._n_updates),
-                stacklevel=2,
-            )
+            numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
+            warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -344,9 +324,8 @@ class SequenceComponent(SavedComponent):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        examples, _ = word_examples(
-            read_examples(get_examples, f"{type(self).__name__}.initialize")
-        )
+        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
+        examples, _ = word_examples(list(get_examples()))
         self._tables = None
         if weights_from is not None:
             self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
@@ -356,15 +335,13 @@ class SequenceComponent(SavedComponent):
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:
-            raise ValueError(
-                Errors.HS069.format(
-                    name=self.name,
-                    looked=self.target.where,
-                    there=", ".join(self.target.others_in(examples)) or "nothing",
-                )
-            )
+            there = ", ".join(self.target.others_in(examples)) or "nothing"
+            looked = self.target.where
+            raise ValueError(Errors.HS069.format(name=self.name, looked=looked, there=there))
         if "tag_dictionary" in self.cfg:
-            self._set_dictionary(tag_dictionary or {})
+            self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
+            self._labels_changed()
+            TagDictionary(self.cfg["tag_dictionary"], self.labels)  # impossible ones are refused now
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
         if TABLE in tables_of(self.model):
@@ -377,20 +354,16 @@ class SequenceComponent(SavedComponent):
             cite_tables(nlp, tables_of(self.model))
         self._define(examples, nlp)
 
-    def _set_dictionary(self, entries: Dict[str, List[str]]) -> None:
-        """RAISES ValueError [HS063] now, not at the first text."""
-        self.cfg["tag_dictionary"] = dict(entries)
-        self._labels_changed()
-        TagDictionary(self.cfg["tag_dictionary"], self.labels)
-
     def _warn_of_negative(self, examples: List[Example]) -> None:
         """WARNS [HW010]: labels that are only said not to be there."""
-        negative = ", ".join(negative_in(examples, self.target)[:FEW])
+        prefix = self.target.neg_prefix
+        annotated = ((self.target.read(eg.reference), eg.reference) for eg in examples)
+        names = names_of(annotated, "") if prefix else []
+        negative = [name for name in names if name.startswith(prefix)]
         if negative:
-            prefix = self.target.neg_prefix
-            warnings.warn(
-                Warnings.HW010.format(name=self.name, labels=negative, prefix=prefix), stacklevel=3
-            )
+            labels = ", ".join(negative[:FEW])
+            message = Warnings.HW010.format(name=self.name, labels=labels, prefix=prefix)
+            warnings.warn(message, stacklevel=3)
 
     def _count_known_tags(self, examples: List[Example]) -> None:
         """A table that was given, or that an earlier component has made, stays."""
@@ -418,9 +391,8 @@ class SequenceComponent(SavedComponent):
         """RAISES ValueError [HS042]: the weights have run away. largest: of the scores in an
         update."""
         if MOST < largest < np.inf:  # what is not finite has its own messages
-            raise ValueError(
-                Errors.HS042.format(name=self.name, largest=largest, limit=MOST, rate=learn_rate)
-            )
+            numbers = {"largest": largest, "limit": MOST, "rate": learn_rate}
+            raise ValueError(Errors.HS042.format(name=self.name, **numbers))
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
         """All labels in the gold annotation."""

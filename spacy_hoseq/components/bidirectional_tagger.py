@@ -6,7 +6,7 @@ order, or from which sides, the tokens of a sentence are labelled (Tsuruoka & Ts
 go to a token attribute, or, read as chunks, to a span group.
 """
 
-from pathlib import Path
+from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple
 
 import numpy as np
@@ -16,8 +16,11 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config
 
-from ..arrays import Ints, Mask
+from ..arrays import Floats, Ints, Labels, Mask
+from ..decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
+from ..decoders.bidirectional.easiest_first import EasiestPath, decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import contexts_of, known_slots
+from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
 from ..layers.local.learner import TrainingBatch
@@ -27,7 +30,6 @@ from .base import SequenceComponent, inspection, register_factory
 from .extensions import write_decisions
 from .initialization import after_earlier_components, batches, seed_of
 from .reading import LabelsAlone, Reading, allowed_labels
-from .strategies import GREEDY, DecidedReading, check_strategy, decided, nothing_decided
 from .targets.chunk_tags import ChunkTags
 from .targets.target import Target, known_labels, word_examples
 from .targets.token_labels import TokenLabels
@@ -43,6 +45,7 @@ train_for = null
 @misc = "spacy_hoseq.templates.v1"
 name = "bidirectional_pos"
 """
+GREEDY = ("easiest_first", "easiest_last")  # strategies that decide token by token
 LEARN_RATE = 0.3  # size of the first step of each weight (AdaGrad)
 SPANS_KEY = "chunks"
 NEG_PREFIX = "!"  # "!NN" in the gold annotation means "any label but NN", and counts as unknown
@@ -63,7 +66,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     save_decisions (bool): keep the order of decisions on the Doc (`doc._.hoseq_decisions`).
     scorer (Callable): the function that scores; None = no score.
 
-    RAISES ValueError [HS027, HS040, HS062, HS081, HS092, HS096]: impossible settings.
+    RAISES ValueError [HS040, HS062, HS081, HS092, HS096]: impossible settings.
     """
 
     prune = 0.01  # labels less probable than this share of the best one are left out
@@ -84,7 +87,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
         save_decisions: bool = False,
         scorer: Optional[Callable] = None,
     ) -> None:
-        check_strategy(strategy, scorer_of(model).order, self.prune, with_order=save_decisions)
+        classifiers_of(strategy, scorer_of(model).order, self.prune)
+        if save_decisions and strategy not in GREEDY:
+            raise ValueError(Errors.HS096.format(strategy=strategy))
         target: Target = TokenLabels(attribute, NEG_PREFIX)
         if representation is not None:
             target = ChunkTags(SPANS_KEY, representation)
@@ -137,10 +142,12 @@ class HoseqBidirectionalTagger(SequenceComponent):
         `inspection.explain`."""
         return inspection("explain")(self, doc, i, against)
 
-    def permitted(self, docs: WordDocs) -> Optional[Mask]:
-        """What the tag dictionary permits at all words of docs, whatever is set on them (N, L);
-        None = everything."""
-        return allowed_labels(docs, self._label_table, self._dictionary, None)
+    def permitted(
+        self, docs: WordDocs, preset: Optional[TokenLabels] = None
+    ) -> Optional[Mask]:
+        """What the tag dictionary permits at all words of docs (N, L); None = everything. preset:
+        where labels that are set on them constrain them, too."""
+        return allowed_labels(docs, self._label_table, self._dictionary, preset)
 
     def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> Tuple[float, None]:
         """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what
@@ -162,23 +169,24 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self._check_size(loss / len(gold), LEARN_RATE)
         return loss
 
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> DecidedReading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> "DecidedReading":
         return DecidedReading(docs, self.target, self.tags, self._decided(docs, preset=preset))
 
     def _decided(self, docs: WordDocs, *, preset: bool) -> LabelsAlone:
-        if not any(map(len, docs)):
-            return nothing_decided(self.cfg["strategy"], self.name)
-        target = self.target if preset and not self.cfg["overwrite"] else None
-        kept = target if isinstance(target, TokenLabels) else None
-        return decided(
-            self.model.predict(docs),
-            docs,
-            self.cfg["strategy"],
-            scorer_of(self.model).order,
-            prune=self.prune,
-            allowed=allowed_labels(docs, self._label_table, self._dictionary, kept),
-            name=self.name,
-        )
+        strategy = self.cfg["strategy"]
+        path = EasiestPath(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.intp))
+        if any(map(len, docs)):
+            is_kept = preset and not self.cfg["overwrite"] and isinstance(self.target, TokenLabels)
+            allowed = self.permitted(docs, self.target if is_kept else None)
+            local = self.model.predict(docs), sequence_lengths(docs), scorer_of(self.model).order
+            if strategy not in GREEDY:
+                path = decode_decompositions(*local, strategy, prune=self.prune, allowed=allowed)
+            else:
+                path = decode_easiest_first(*local, allowed=allowed, hardest=strategy == GREEDY[1])
+        if strategy in GREEDY:
+            return Decisions(path, hardest=strategy == GREEDY[1], name=self.name)
+        reason = f'the strategy "{strategy}" has no probability of each label'
+        return LabelsAlone(path.labels, self.name, reason)
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
         if not self.cfg["save_decisions"]:
@@ -227,10 +235,36 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def _meaning(self) -> Dict[str, object]:
         return {**super()._meaning(), "representation": self.cfg["representation"]}
 
-    def _read_model(self, data: bytes, folder: Optional[Path]) -> None:
-        super()._read_model(data, folder)
-        if not shim_of(self.model).is_of(self.labels):
-            raise ValueError("the weights are of other labels, or of these in another order")
+
+class Decisions(LabelsAlone):
+    """What a greedy strategy decided, token by token.
+
+    best (N,): labels by id. probabilities (N,): how probable each was when it was decided, given
+    the neighbours that were decided before.
+    """
+
+    def __init__(self, path: EasiestPath, *, hardest: bool, name: str) -> None:
+        super().__init__(path.labels, name, "labels are decided one by one")
+        self.path = path
+        self.hardest = hardest
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        return np.exp(self.path.log_probabilities)
+
+    @cached_property
+    def order(self) -> Labels:
+        """When each word was decided (N,), 1 = first of its sentence."""
+        return decision_order(self.path, hardest=self.hardest)
+
+
+class DecidedReading(Reading):
+    """What a bidirectional tagger made of some Docs. posterior: `Decisions`, or of strategies
+    that are not greedy `LabelsAlone`."""
+
+    def confidences(self) -> Floats:
+        """As `Reading` has it: the probability of each decision, when it was made."""
+        return self.posterior.probabilities
 
 
 make_hoseq_bidirectional_tagger = register_factory(

@@ -24,9 +24,9 @@ from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from ..words import on_original
 from .base import inspection, register_factory
+from .expected_spans import check_span_threshold, expected_chunks
 from .extensions import write_marginals
 from .reading import Reading
-from .spans.expected import check_span_threshold, expected_chunks
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
 from .targets.entities import preset_mask

@@ -3,7 +3,6 @@
 from collections import Counter
 from typing import (
     Any,
-    Callable,
     Dict,
     Iterable,
     Iterator,
@@ -17,7 +16,6 @@ from typing import (
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_get_examples
 
 from ..arrays import Ints
 from ..features.attributes import SOURCES
@@ -27,17 +25,6 @@ from ..words import original_of
 
 Item = TypeVar("Item")
 BATCH = 1000  # docs whose features are counted together
-
-
-def read_examples(get_examples: Callable[[], Iterable[Example]], method: str) -> List[Example]:
-    """All training examples. RAISES as spaCy's `validate_get_examples`, which would read all of
-    them once more."""
-    if not callable(get_examples):
-        validate_get_examples(get_examples, method)
-    given = get_examples()
-    examples = list(given or ())
-    validate_get_examples(lambda: examples or given, method)
-    return examples
 
 
 def known_tags_in(

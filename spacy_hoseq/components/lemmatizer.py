@@ -1,7 +1,7 @@
 """`hoseq_lemmatizer`: the lemma of every token, as spaCy's `trainable_lemmatizer` reads and writes
 it.
 
-A tagger whose labels are edit scripts (lemmas/scripts.py), of which only those that fit a word are
+A tagger whose labels are edit scripts (lemma_scripts.py), of which only those that fit a word are
 candidates.
 """
 
@@ -10,22 +10,23 @@ from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
+from spacy.attrs import IDS, ORTH
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config
+from thinc.api import Config, Model
 
 from ..arrays import Labels, Mask
 from ..decoders.problem import Potentials, PotentialsGradient
-from ..features.sequences import WordDocs
+from ..features.keys import row_keys
+from ..features.sequences import WordDocs, words_of
+from ..layers.emissions.sparse_linear import SparseScorer
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
+from ..layers.weights.shim import weights_of
 from .base import register_factory
-from .initialization import read_examples
-from .lemmas.candidates import Candidates
-from .lemmas.scripts import script_named, script_of
-from .lemmas.tokens import KnownTokens
+from .lemma_scripts import Candidates, script_named, script_of
 from .reading import LabelsAlone, Reading, together
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
@@ -50,6 +51,8 @@ name = "lemmas"
 # if the training text needs more scripts, the rarest are left out: they take time, and fit few
 # new words
 MOST_LABELS = 1500
+MOST_TOKENS = 200_000  # whose labels are remembered
+ANALYSIS = {"pos", "tag", "morph"}  # what their features may look at, beside the form
 
 
 class HoseqLemmatizer(HoseqTagger):
@@ -97,7 +100,8 @@ class HoseqLemmatizer(HoseqTagger):
         tag_dictionary: the same, as scripts.
         """
         entries = {form: set(scripts) for form, scripts in (tag_dictionary or {}).items()}
-        examples = read_examples(get_examples, f"{type(self).__name__}.initialize")
+        validate_get_examples(get_examples, "HoseqLemmatizer.initialize")
+        examples = list(get_examples())
         for form, lemmas in (lexicon or {}).items():
             entries.setdefault(form, set()).update(
                 script_of(form, lemma).label for lemma in lemmas if lemma
@@ -174,26 +178,69 @@ class HoseqLemmatizer(HoseqTagger):
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
         is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
-        is_plain = labels_alone and any(map(len, docs))
-        if is_preset or not is_plain or not KnownTokens.serve(self.model):
+        is_plain = labels_alone and not is_preset and any(map(len, docs))
+        if not is_plain or not KnownTokens.serve(self.model):
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
         labels = self._known_tokens.labels(self.model, docs, self._best_of)
         alone = LabelsAlone(labels, self.name, "labels alone were asked for")
         return Reading(docs, self.target, self.tags, alone)
 
-    def _read_together(self, docs: WordDocs, *, preset: bool) -> Reading:
-        """The labels of tokens are remembered, so that their scores need not be."""
-        reading = super()._read_together(docs, preset=preset)
-        if KnownTokens.serve(self.model):
-            scorer_of(self.model.layers[0]).forget_scores()
-        return reading
-
     def _best_of(self, docs: WordDocs) -> Labels:
-        return super()._read(docs, preset=False, labels_alone=True).best
+        best = super()._read(docs, preset=False, labels_alone=True).best
+        scorer_of(self.model.layers[0]).forget_scores()  # labels are remembered
+        return best
 
     @cached_property
-    def _known_tokens(self) -> KnownTokens:
+    def _known_tokens(self) -> "KnownTokens":
         return KnownTokens()
+
+
+class KnownTokens:
+    """Labels of forms with analyses, under one state of the weights.
+
+    If no feature looks beyond a word and its analysis, and no label at its neighbours, the label of
+    a token follows from these. Texts repeat them, so each is decoded once.
+    """
+
+    def __init__(self) -> None:
+        self._weights: Any = None
+        self._labels: Dict[int, int] = {}
+
+    @staticmethod
+    def serve(model: Model) -> bool:
+        """Whether the labels of a model follow from form and analysis."""
+        head = scorer_of(model)
+        if len(model.layers) != 1 or head.source is not None or head.structure.label_pairs:
+            return False
+        emissions = head.emissions
+        is_sparse = isinstance(emissions, SparseScorer) and not emissions.reach
+        return is_sparse and {*_analysis_of(model)} <= ANALYSIS
+
+    def labels(self, model: Model, docs: WordDocs, decode: Callable[[WordDocs], Labels]) -> Labels:
+        """Label ids of all tokens (N,). decode: finds those of tokens that are not known."""
+        # the same object until they change
+        weights = weights_of(model.layers[0]).used_rows("table")
+        if weights is not self._weights or len(self._labels) > MOST_TOKENS:
+            self._labels = {}
+            self._weights = weights
+        known = self._labels
+        columns = [ORTH, *(IDS[name.upper()] for name in _analysis_of(model))]
+        tokens = np.concatenate([doc.to_array(columns).reshape(-1, len(columns)) for doc in docs])
+        keys: List[int] = row_keys(list(tokens.T)).tolist()
+        new = {key: i for i, key in enumerate(keys) if key not in known}
+        if new:
+            types = tokens[list(new.values())]
+            vocab = docs[0].vocab
+            words = [vocab.strings[orth] for orth in types[:, 0].tolist()]
+            doc = Doc(vocab, words=words, sent_starts=[True] * len(words))
+            doc.from_array(columns[1:], np.ascontiguousarray(types[:, 1:]))  # type: ignore[arg-type]
+            known.update(zip(new, decode(words_of([doc])).tolist(), strict=True))
+        return np.array([known[key] for key in keys], np.int32)
+
+
+def _analysis_of(model: Model) -> Sequence[str]:
+    emissions: SparseScorer = scorer_of(model.layers[0])
+    return emissions.features.extractor.contextual
 
 
 make_hoseq_lemmatizer = register_factory(

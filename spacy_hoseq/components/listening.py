@@ -1,6 +1,7 @@
 """Components that listen to a tagger, and what they hear of it when it predicts."""
 
 import warnings
+from itertools import takewhile
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from spacy.language import Language
@@ -89,19 +90,13 @@ class ComponentTexts:
 def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:
     """The component of this name before another. RAISES ValueError [HS102]."""
     # frozen ones are disabled while spaCy initializes
-    pipes = list(nlp.components) if nlp is not None else []
-    names = [other for other, _ in pipes]
-    places = [i for i, (_, pipe) in enumerate(pipes) if pipe is component]
-    problem = ""
-    if name not in names:
-        problem = f"the pipeline has no such component ({', '.join(names) or 'it is empty'})"
-    elif places and names.index(name) > places[0]:
-        problem = "that one comes later in the pipeline"
-    elif not hasattr(dict(pipes)[name], "gold_labels"):
-        problem = "that one has no exact marginals to hand over"
-    if problem:
-        raise ValueError(Errors.HS102.format(name=component.name, upstream=name, problem=problem))
-    return dict(pipes)[name]
+    pipes = () if nlp is None else nlp.components
+    earlier = dict(takewhile(lambda named: named[1] is not component, pipes))
+    tagger = earlier.get(name)
+    if not hasattr(tagger, "hand_again"):
+        there = ", ".join(earlier) or "none"
+        raise ValueError(Errors.HS102.format(name=component.name, upstream=name, there=there))
+    return tagger
 
 
 def warn_uncalibrated(component: Any, reader: str) -> None:
@@ -116,7 +111,7 @@ def _labelled(
     tagger: Any, listener: MarginalListener, examples: Sequence[Example], nlp: Optional[Language]
 ) -> Iterator[Tuple[List[Doc], UpstreamLabels]]:
     docs = [eg.predicted for eg in examples]
-    gold = tagger.gold_labels(examples)
+    gold = tagger.gold_ids(examples)
     if (gold >= 0).any():
         values = label_values(tagger.labels)
         start = 0

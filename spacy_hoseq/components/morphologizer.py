@@ -18,7 +18,7 @@ from thinc.api import Config
 from ..arrays import Floats32, Mask
 from ..layers.structured import TaggerModel
 from .base import register_factory
-from .morphology.labels import (
+from .morphology_labels import (
     FeatureTable,
     analysis_of,
     costs_of,
@@ -157,7 +157,7 @@ class HoseqMorphologizer(HoseqTagger):
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         settings = {name: bool(self.cfg[name]) for name in ("overwrite", "extend")}
-        self.target.write_all(docs, reading.label_ids, self._label_table, **settings)
+        self.target.write(docs, reading.label_ids, self._label_table, **settings)
 
     def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
         allowed = super()._permitted(docs, preset=False)

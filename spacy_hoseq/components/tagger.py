@@ -203,11 +203,6 @@ class HoseqTagger(StructuredComponent):
             self.read(docs, preset=False, labels_alone=self._writes_labels_alone)
         )
 
-    def gold_labels(self, examples: Sequence[Example]) -> Labels:
-        """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a
-        listener."""
-        return self.gold_ids(examples)
-
     def _named(self, rows: Labels, words: WordDocs) -> List[List[str]]:
         """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of
         its words."""

@@ -83,7 +83,7 @@ def test_extension_that_holds_no_string(label):
     nlp = fit(blank(attribute=label), label_examples)
     doc = doc_of(nlp, "a b")
     doc[1]._.test_label = 3
-    with pytest.raises(ValueError, match=r"\[HS066\] The extension \"_.test_label\" holds the value 3 of type int"):
+    with pytest.raises(ValueError, match=r"\[HS066\] The extension \"_.test_label\" holds the value 3;"):
         tagger_of(nlp)(doc)
 
 

@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.lemmas.scripts import script_of
+from spacy_hoseq.components.lemma_scripts import script_of
 from spacy_hoseq.layers.tuning import Tuning
 
 from . import lemma_helpers as tiny

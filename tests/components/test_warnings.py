@@ -24,7 +24,7 @@ def initialized(nlp, examples):
 @pytest.mark.parametrize("setting, looked", [({}, r'doc.spans\["np"\];'), ({"annotate_ents": True}, "and doc.ents;")])
 def test_chunker_without_gold_spans(setting, looked):
     nlp = chunks.blank(spans_key="np", **setting)
-    there = r'have: doc.spans\["chunks"\] \(11 spans\)\.'
+    there = r'have: doc.spans\["chunks"\]\.'
     with pytest.raises(
         ValueError, match=rf'\[HS069\] .* "hoseq_chunker": looked in doc.spans\["np"\].*{there}'
     ) as error:
@@ -42,7 +42,7 @@ def test_chunker_whose_gold_spans_are_entities():
         found[2].reference.spans["chunks"] = []
         return found
 
-    there = r'doc.ents \(5 spans\), doc.spans\["chunks"\] \(0 spans\), doc.spans\["other"\] \(11 spans\)'
+    there = r'doc.spans\["chunks"\], doc.spans\["other"\], doc.ents'
     with pytest.raises(ValueError, match=rf"\[HS069\].*{there}"):
         initialized(nlp, examples)
 
@@ -194,18 +194,6 @@ def test_what_is_given_beside_weights(beside, tmp_path):
 
 
 # What spaCy offers
-
-
-@pytest.mark.parametrize("helpers", [tags, chunks, bidirectional])
-def test_rehearsal(helpers):
-    nlp = helpers.trained(n_updates=1)
-    (name, component), before = nlp.pipeline[0], nlp.to_bytes()
-    with pytest.warns(UserWarning, match=rf'\[HW005\] The component "{name}" does not rehearse'):
-        assert component.rehearse(helpers.examples_of(nlp), losses={}) == {}
-    nlp.resume_training()
-    with pytest.warns(UserWarning, match="HW005"):
-        assert nlp.rehearse(helpers.examples_of(nlp)) == {}
-    assert nlp.to_bytes() == before
 
 
 def test_what_a_chunker_requires():

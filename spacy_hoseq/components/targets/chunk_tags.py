@@ -1,6 +1,5 @@
 """Chunks on Docs: spans of a group, or entities, as one tag a token, and back."""
 
-from collections import Counter
 from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -66,19 +65,10 @@ class ChunkTags(Target):
         return names_of(((self.read(eg.reference), eg.reference) for eg in examples), "")
 
     def others_in(self, examples: Sequence[Example]) -> List[str]:
-        """Span groups and entities, with how many spans they have."""
-        counts: Counter[str] = Counter()
-        for example in examples:
-            counts.update(
-                {
-                    f'doc.spans["{key}"]': len(group)
-                    for key, group in example.reference.spans.items()
-                }
-            )
-            counts.update(
-                {"doc.ents": len(example.reference.ents)} if example.reference.ents else {}
-            )
-        return [f"{place} ({n} spans)" for place, n in sorted(counts.items())]
+        """Span groups and entities that are annotated."""
+        keys = {key for example in examples for key in example.reference.spans}
+        ents = ["doc.ents"] if any(example.reference.ents for example in examples) else []
+        return [*(f'doc.spans["{key}"]' for key in sorted(keys)), *ents]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold tags of all predicted tokens (N,) as string-store ids; 0 where nothing is known:
@@ -181,19 +171,16 @@ class ChunkTags(Target):
         starts = sentence_starts(doc)
         before = 0
         for span in sorted(spans, key=lambda span: (span.start, span.end)):
-            problem = ""
-            if span.start < before:
-                problem = "overlaps with the one before"
-            elif not span.label_:
-                problem = "has no label"
-            elif starts[span.start + 1 : span.end].any():
-                problem = "crosses the end of a sentence (annotated_corpus.v1 leaves such spans out)"
-            if problem:
-                where = f"{span.text!r} ({span.label_}, tokens {span.start} to {span.end} of {doc.text[:40]!r})"
-                raise ValueError(
-                    Errors.HS083.format(key=self.spans_key, span=where, problem=problem)
-                )
+            problems = {
+                "overlaps with the one before": span.start < before,
+                "has no label": not span.label_,
+                "crosses the end of a sentence": starts[span.start + 1 : span.end].any(),
+            }
             before = span.end
+            for problem in filter(problems.get, problems):
+                where = f"{span.text!r} ({span.label_}, tokens {span.start} to {span.end} of {doc.text[:40]!r})"
+                message = Errors.HS083.format(key=self.spans_key, span=where, problem=problem)
+                raise ValueError(message)
 
     def _values(self, doc: Doc, spans: Sequence[Span]) -> Keys:
         """Tags of spans that do not overlap, as string-store ids."""

@@ -11,29 +11,25 @@ from spacy.training import Example
 from ...arrays import Keys, Labels, Mask
 from ...features.keys import row_keys
 from ...features.sequences import by_doc
-from ..lemmas.scripts import script_named, script_of
+from ..lemma_scripts import script_named, script_of
 from .target import LabelTable
 from .token_labels import TokenLabels
 
 
 class LemmaLabels(TokenLabels):
-    """Labels that are scripts (lemmas/scripts.py), of the lemmas of words."""
+    """Labels that are scripts (lemma_scripts.py), of the lemmas of words."""
 
     attribute = "lemma"
+    places = ("lemma",)
+    neg_prefix = ""
+    space = ""
 
     def __init__(self) -> None:
-        self.places = ("lemma",)
-        self.neg_prefix = ""
-        self.space = ""
+        pass
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS065]: it is no script."""
         script_named(label)
-
-    def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """As `TokenLabels` has them. A predicted token that is not a word of the reference has
-        none."""
-        return np.concatenate([self._aligned(eg) for eg in examples])
 
     def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:
         """As `Target` has it. New text has lemmas that no known script makes: nothing is warned
@@ -54,11 +50,7 @@ class LemmaLabels(TokenLabels):
             strings.add(script_of(strings[orth], strings[lemma]).label) if lemma else 0
             for orth, lemma in rows.tolist()
         ]
-        return (
-            np.array(values, np.uint64)[row_of.reshape(-1)]
-            if len(pairs)
-            else np.zeros(0, np.uint64)
-        )
+        return np.array(values, np.uint64)[row_of.reshape(-1)]
 
     def write(
         self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
@@ -68,6 +60,7 @@ class LemmaLabels(TokenLabels):
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
         before = [doc.to_array([ORTH, LEMMA]).reshape(-1, 2) for doc in docs]
         orths = np.concatenate([np.zeros(0, np.uint64), *(columns[:, 0] for columns in before)])
+        # words repeat: each pair of form and script is written out once
         keys = row_keys([orths, flat.astype(np.uint64)])
         _, first, pair_of = np.unique(keys, return_index=True, return_inverse=True)
         strings = docs[0].vocab.strings if docs else StringStore()
@@ -84,17 +77,15 @@ class LemmaLabels(TokenLabels):
         token.lemma_ = script_named(label).lemma(token.text)
 
     def _aligned(self, example: Example) -> Keys:
-        predicted = example.predicted
-        reference = example.reference
-        gold = self.read(reference)
-        words = predicted.to_array(ORTH)
-        words_of_reference = reference.to_array(ORTH)
+        """A predicted token that is not a word of the reference has no lemma."""
+        gold = self.read(example.reference)
+        words = example.predicted.to_array([ORTH])
+        words_of_reference = example.reference.to_array([ORTH])
         if np.array_equal(words, words_of_reference):
             return gold
-        values = np.zeros(len(predicted), np.uint64)
-        alignment = example.alignment.x2y
+        values = np.zeros(len(words), np.uint64)
         for i, word in enumerate(words.tolist()):
-            places: List[int] = np.asarray(alignment[i], np.intp).reshape(-1).tolist()
+            places: List[int] = np.asarray(example.alignment.x2y[i], np.intp).reshape(-1).tolist()
             if len(places) == 1 and words_of_reference[places[0]] == word:
                 values[i] = gold[places[0]]
         return values

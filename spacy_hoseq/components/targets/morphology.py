@@ -12,15 +12,14 @@ from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.strings import StringStore
 from spacy.tokens import Doc, Token
-from spacy.training import Example
 
 from ...arrays import Keys, Labels, Mask
 from ...features.sequences import by_doc
-from ..morphology.labels import analysis_of, features_of, label_of
+from ..morphology_labels import analysis_of, features_of, label_of
 from .target import LabelTable
-from .token_labels import SPACE, TokenLabels, gold_of_same_tokens
+from .token_labels import SPACE, TokenLabels
 
-WORDS_AND_ALL = [attrs.ORTH, attrs.POS, attrs.MORPH, attrs.TAG]
+ALL_COLUMNS = [attrs.POS, attrs.MORPH, attrs.TAG]
 POS, MORPH, TAG = range(3)  # columns of what is read and written
 WHOLE = ("POS", "TAG")  # features of labels that are no features of a word
 
@@ -35,19 +34,18 @@ class Written(NamedTuple):
 
 
 class MorphologyLabels(TokenLabels):
-    """Labels made of a part of speech and features, as in morphology/labels.py.
+    """Labels made of a part of speech and features, as in morphology_labels.py.
 
     with_tag (bool): the tag belongs to the label, too.
     """
 
     attribute = "morph"
+    neg_prefix = ""
 
     def __init__(self, with_tag: bool = False) -> None:
         self.places = ("morph", "pos", "tag") if with_tag else ("morph", "pos")
-        self.neg_prefix = ""
         self.space = label_of(SPACE["pos"], "", SPACE["tag"] if with_tag else "")
-        self.with_tag = with_tag
-        self._columns = WORDS_AND_ALL[1 : 4 if with_tag else 3]
+        self._columns = ALL_COLUMNS[: 3 if with_tag else 2]
         self._written: Optional[Written] = None
 
     def __getstate__(self) -> Dict[str, object]:
@@ -59,21 +57,18 @@ class MorphologyLabels(TokenLabels):
         speech."""
         analysis_of(label)
 
-    def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """As `TokenLabels` has them."""
-        gold = gold_of_same_tokens(examples, self._columns)
-        if gold is None or len({eg.reference.vocab for eg in examples}) > 1:
-            return np.concatenate([self._aligned(eg) for eg in examples])
-        return _values(gold, examples[0].reference.vocab.strings)
-
     def is_set(self, doc: Doc) -> bool:
         """Whether a token may have a part of speech or features."""
         return any(doc.has_annotation(column) for column in self._columns)
 
     def read(self, doc: Doc) -> Keys:
-        """The labels of a Doc (len(doc),); 0 where neither part of speech nor features are set."""
-        columns = cast(Keys, doc.to_array(self._columns).reshape(-1, len(self._columns)))
-        return _values(columns, doc.vocab.strings)
+        """The labels of a Doc (len(doc),) as string-store ids; 0 where neither part of speech nor
+        features are set."""
+        rows, row_of = np.unique(self._seen(doc), axis=0, return_inverse=True)
+        strings = doc.vocab.strings
+        names = [label_of(*_texts(row, strings)) if row.any() else "" for row in rows]
+        ids = np.array([strings.add(name) if name else 0 for name in names], np.uint64)
+        return cast(Keys, ids[row_of.reshape(-1)])
 
     def preset(self, docs: Sequence[Doc], labels: Sequence[str], *, extend: bool) -> Optional[Mask]:
         """Labels that fit what is set on the tokens: the same part of speech (and tag); the same
@@ -81,9 +76,7 @@ class MorphologyLabels(TokenLabels):
         constrained. RETURNS (N, L), or None."""
         if not any(map(self.is_set, docs)):
             return None
-        columns = np.concatenate(
-            [doc.to_array(self._columns).reshape(-1, len(self._columns)) for doc in docs]
-        )
+        columns = np.concatenate([self._seen(doc) for doc in docs])
         rows, row_of = np.unique(columns, axis=0, return_inverse=True)
         features = _features_of(tuple(labels))
         strings = docs[0].vocab.strings
@@ -92,29 +85,22 @@ class MorphologyLabels(TokenLabels):
         return cast(Mask, masks[row_of.reshape(-1)])
 
     def write(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
-    ) -> None:
-        """As `write_all`, without extending features."""
-        self.write_all(docs, labels, table, overwrite=overwrite, extend=False)
-
-    def write_all(
         self,
         docs: Sequence[Doc],
         labels: Sequence[Labels],
         table: LabelTable,
         *,
         overwrite: bool,
-        extend: bool,
+        extend: bool = False,
     ) -> None:
         """Set part of speech and features (and tag). overwrite (bool): what is set already is
         replaced. extend (bool): features that are set already stay, those of the label are added;
         those of another value are replaced if `overwrite`."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
-        values = np.zeros((0, 3), np.uint64)
         for doc, ids in zip(docs, by_doc(flat, docs), strict=True):
             values = self._values_of(table, doc).take(ids, axis=0, mode="wrap")
             if (extend or not overwrite) and self.is_set(doc):
-                before = doc.to_array(WORDS_AND_ALL[1:]).reshape(-1, 3)
+                before = doc.to_array(ALL_COLUMNS).reshape(-1, 3)
                 merged = np.where(before != 0, before, values)
                 if extend:
                     pairs = zip(before[:, MORPH].tolist(), values[:, MORPH].tolist(), strict=True)
@@ -123,6 +109,9 @@ class MorphologyLabels(TokenLabels):
                     merged[:, [POS, TAG]] = values[:, [POS, TAG]]
                 values = merged
             doc.from_array(self._columns, np.ascontiguousarray(values[:, : len(self._columns)]))  # type: ignore[arg-type]
+
+    def _seen(self, doc: Doc) -> NDArray[np.uint64]:
+        return cast(Keys, doc.to_array(self._columns).reshape(-1, len(self._columns)))
 
     def _put(self, token: Token, label: str) -> None:
         analysis = analysis_of(label)
@@ -156,27 +145,16 @@ def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
     return int(doc.vocab.morphology.add({**first, **last}))
 
 
-def _values(columns: NDArray[np.uint64], strings: StringStore) -> Keys:
-    """Labels of rows of POS, MORPH (and TAG) as string-store ids; 0 where all of them are. columns
-    (n, 2 or 3)."""
-    rows, row_of = np.unique(columns, axis=0, return_inverse=True)
-    names = [label_of(*_texts(row, strings)) if row.any() else "" for row in rows]
-    ids = np.array([strings.add(name) if name else 0 for name in names], np.uint64)
-    return cast(Keys, ids[row_of.reshape(-1)])
-
-
 def _texts(row: NDArray[np.uint64], strings: StringStore) -> Tuple[str, ...]:
     return tuple(strings[key] if key else "" for key in row.tolist())
 
 
 @lru_cache(maxsize=16)
 def _features_of(labels: Tuple[str, ...]) -> List[Dict[str, str]]:
+    every = map(features_of, labels)
     return [
-        {
-            name: unquote(value) if name == "TAG" else value
-            for name, value in features_of(label).items()
-        }
-        for label in labels
+        {name: unquote(value) if name == "TAG" else value for name, value in of_label.items()}
+        for of_label in every
     ]
 
 
@@ -185,18 +163,13 @@ def _fitting(features: List[Dict[str, str]], texts: Sequence[str], extend: bool)
     label has constrains nothing."""
     pos, morph, *tag = texts
     before = Morphology.feats_to_dict(morph)
-    fitting = [not pos or of_label.get("POS") == pos for of_label in features]
-    same_tag = [[of_label.get("TAG")] == tag for of_label in features]
-    if any(same_tag):
-        fitting = [fits and same for fits, same in zip(fitting, same_tag, strict=True)]
-    if extend or not morph:
-        for name, value in before.items():
-            fitting = [
-                fits and of_label.get(name, value) == value
-                for fits, of_label in zip(fitting, features, strict=True)
-            ]
-        return fitting
-    return [
-        fits and before == {name: of_label[name] for name in of_label if name not in WHOLE}
-        for fits, of_label in zip(fitting, features, strict=True)
-    ]
+    knows_tag = any([of_label.get("TAG")] == tag for of_label in features)
+
+    def fits(of_label: Dict[str, str]) -> bool:
+        if pos and of_label.get("POS") != pos or knows_tag and [of_label.get("TAG")] != tag:
+            return False
+        if extend or not morph:
+            return all(of_label.get(name, value) == value for name, value in before.items())
+        return before == {name: of_label[name] for name in of_label if name not in WHOLE}
+
+    return list(map(fits, features))

@@ -106,20 +106,16 @@ class Target(Protocol):
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError: no label that can stand there."""
-        ...
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
-        ...
 
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """What else the gold annotation has of this kind, in words."""
-        ...
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is
         known."""
-        ...
 
     def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:
         """What the annotation permits at the predicted tokens (N, L): everything where nothing is
@@ -135,19 +131,16 @@ class Target(Protocol):
 
     def items(self, doc: Doc) -> Items:
         """The labels that stand on a Doc, white space left out; "" = a token without a label."""
-        ...
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
         """Put other labels into the tokens first <= i < end of an annotated Doc. Spans that reach
         into them go."""
-        ...
 
     def write(
         self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
     ) -> None:
         """Set the labels of each Doc (len(doc),): ids in the table, -1 at white space. What is set
         already stays, unless `overwrite`."""
-        ...
 
 
 def _in_words(place: str) -> str:

@@ -3,7 +3,6 @@
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.attrs import ORTH, POS, SENT_START, TAG
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
@@ -21,6 +20,7 @@ STARTS = "S"  # labels of "sent_start": whether a sentence starts at the token
 GOES_ON = "I"
 STARTED = np.uint64(1)  # what SENT_START is there (1 and -1)
 GOING_ON = np.uint64(0xFFFFFFFFFFFFFFFF)
+CLOSED = {"pos": [*filter(None, PARTS_OF_SPEECH)], "sent_start": [STARTS, GOES_ON]}  # all labels
 SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
 
 
@@ -34,11 +34,11 @@ class TokenLabels(Target):
     """
 
     representation: Optional[str] = None
+    extension = ""
 
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
-        if attribute not in ATTRIBUTES and not (
-            attribute.startswith("_.") and attribute[2:].isidentifier()
-        ):
+        self.extension = attribute[2:] if attribute.startswith("_.") else ""
+        if attribute not in ATTRIBUTES and not self.extension.isidentifier():
             raise ValueError(Errors.HS062.format(attribute=attribute))
         self.attribute = attribute
         self.places: Tuple[str, ...] = (attribute,)
@@ -55,17 +55,12 @@ class TokenLabels(Target):
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list, and so are starts
         of sentences."""
-        known = {"pos": [*PARTS_OF_SPEECH], "sent_start": [STARTS, GOES_ON]}.get(
-            self.attribute, [label]
-        )
+        known = CLOSED.get(self.attribute, [label])
         if label not in known:
-            raise ValueError(
-                Errors.HS065.format(
-                    label=label,
-                    attribute=self.attribute,
-                    known=", ".join(filter(None, known)),
-                )
+            message = Errors.HS065.format(
+                label=label, attribute=self.attribute, known=", ".join(known)
             )
+            raise ValueError(message)
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
@@ -77,52 +72,38 @@ class TokenLabels(Target):
         """Attributes of tokens that are annotated."""
         return [
             f"token.{name}"
-            for name in ATTRIBUTES
-            if any(TokenLabels(name).is_set(eg.reference) for eg in examples)
+            for name, columns in ATTRIBUTES.items()
+            if any(eg.reference.has_annotation(columns[0]) for eg in examples)
         ]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold labels of all predicted tokens (N,); 0 where missing, or where a token does not
         align to one label."""
-        columns = ATTRIBUTES.get(self.attribute)
-        gold = gold_of_same_tokens(examples, columns) if columns else None
-        if gold is None:
-            return np.concatenate([self._aligned(eg) for eg in examples])
-        values: Keys = np.ascontiguousarray(gold[:, 0])
-        return (
-            self._names(values, examples[0].reference) if self.attribute == "sent_start" else values
-        )
+        return np.concatenate([self._aligned(eg) for eg in examples])
 
     def is_set(self, doc: Doc) -> bool:
         """Whether any token may have a label: a look at the Doc that costs less than reading its
         labels."""
-        return self.attribute not in ATTRIBUTES or bool(
-            doc.has_annotation(ATTRIBUTES[self.attribute][0])
-        )
+        return bool(self.extension or doc.has_annotation(ATTRIBUTES[self.attribute][0]))
 
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),). RAISES ValueError [HS066]: an extension holds something
         else."""
-        if self.attribute == "sent_start":
-            return self._names(np.asarray(doc.to_array(SENT_START), np.uint64), doc)
-        if self.attribute in ATTRIBUTES:
-            return np.asarray(doc.to_array(ATTRIBUTES[self.attribute]), np.uint64)
-        texts = [getattr(token._, self.attribute[2:]) or "" for token in tokens_of(doc)]
-        for text in texts:
-            if not isinstance(text, str):
-                raise ValueError(
-                    Errors.HS066.format(
-                        attribute=self.attribute, value=repr(text), type=type(text).__name__
-                    )
-                )
+        if not self.extension:
+            values = np.asarray(doc.to_array(ATTRIBUTES[self.attribute]), np.uint64)
+            return self._named(values, doc) if self.attribute == "sent_start" else values
+        texts = [getattr(token._, self.extension) or "" for token in tokens_of(doc)]
+        strange = [text for text in texts if not isinstance(text, str)]
+        if strange:
+            value = repr(strange[0])
+            raise ValueError(Errors.HS066.format(attribute=self.attribute, value=value))
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
     def labels_set(self, doc: Doc) -> Keys:
         """As `read`, without the default of an extension: nobody has set that."""
-        name = self.attribute[2:]
-        if not self.attribute.startswith("_.") or Token.get_extension(name)[2] is not None:
+        if not self.extension or Token.get_extension(self.extension)[2] is not None:
             return self.read(doc)  # (what an extension computes has no default)
-        is_written = [("._.", name, token.idx, None) in doc.user_data for token in doc]
+        is_written = [("._.", self.extension, token.idx, None) in doc.user_data for token in doc]
         return np.where(np.array(is_written, bool), self.read(doc), np.uint64(0))
 
     def items(self, doc: Doc) -> Items:
@@ -152,28 +133,28 @@ class TokenLabels(Target):
                 values = np.where(stays, preset, values)
             self._set(doc, values)
 
-    def _names(self, starts: Keys, doc: Doc) -> Keys:
+    def _named(self, starts: Keys, doc: Doc) -> Keys:
         """The labels of SENT_START (n,)."""
         strings = doc.vocab.strings
         named = [np.uint64(strings.add(STARTS)), np.uint64(strings.add(GOES_ON))]
         return np.select([starts == STARTED, starts == GOING_ON], named, np.uint64(0))
 
     def _set(self, doc: Doc, values: Keys) -> None:
+        if self.extension:
+            for token, value in zip(doc, values.tolist(), strict=True):
+                self._put(token, doc.vocab.strings[value] if value else "")
+            return
         if self.attribute == "sent_start":
             starts = values == doc.vocab.strings.as_int(STARTS)
             # white space before the first word is of its sentence, too
             starts[np.flatnonzero(values)[:1]] = False
             starts[:1] = True
             values = np.where(starts, STARTED, GOING_ON)
-        if self.attribute in ATTRIBUTES:
-            doc.from_array(ATTRIBUTES[self.attribute], values[:, None])  # type: ignore[arg-type]
-            return
-        for token, value in zip(doc, values.tolist(), strict=True):
-            setattr(token._, self.attribute[2:], doc.vocab.strings[value] if value else "")
+        doc.from_array(ATTRIBUTES[self.attribute], values[:, None])  # type: ignore[arg-type]
 
     def _put(self, token: Token, label: str) -> None:
-        if self.attribute.startswith("_."):
-            setattr(token._, self.attribute[2:], label)
+        if self.extension:
+            setattr(token._, self.extension, label)
         elif self.attribute == "sent_start":
             token.is_sent_start = label == STARTS
         else:
@@ -181,43 +162,27 @@ class TokenLabels(Target):
 
     def _aligned(self, example: Example) -> Keys:
         predicted = example.predicted
-        reference = example.reference
+        gold = self.read(example.reference)
+        if np.array_equal(predicted.to_array([ORTH]), example.reference.to_array([ORTH])):
+            return gold
         if self.attribute == "sent_start":
             starts = {True: STARTED, False: GOING_ON, None: np.uint64(0)}
             aligned = [starts[start] for start in example.get_aligned_sent_starts()]
-            return self._names(np.array(aligned, np.uint64), reference)
-        gold = self.read(reference)
-        if len(predicted) == len(reference) and np.array_equal(
-            predicted.to_array("ORTH"), reference.to_array("ORTH")
-        ):
-            return gold
-        alignment = example.alignment.x2y
+            return self._named(np.array(aligned, np.uint64), example.reference)
         values = np.zeros(len(predicted), np.uint64)
         for i in range(len(predicted)):
-            labels = gold[np.asarray(alignment[i], np.intp).reshape(-1)]
+            labels = gold[np.asarray(example.alignment.x2y[i], np.intp).reshape(-1)]
             if len(labels) and (labels == labels[0]).all():
                 values[i] = labels[0]
         return values
 
     def _register(self) -> None:
-        if self.attribute.startswith("_."):
-            if not Token.has_extension(self.attribute[2:]):
-                Token.set_extension(self.attribute[2:], default="")
-            _, method, getter, setter = Token.get_extension(self.attribute[2:])
+        if self.extension:
+            if not Token.has_extension(self.extension):
+                Token.set_extension(self.extension, default="")
+            _, method, getter, setter = Token.get_extension(self.extension)
             if method or (getter and not setter):
                 raise ValueError(Errors.HS062.format(attribute=self.attribute))
-
-
-def gold_of_same_tokens(
-    examples: Sequence[Example], columns: Sequence[int]
-) -> Optional[NDArray[np.uint64]]:
-    """Attributes of all reference tokens (N, C); None: some predicted tokens are others."""
-    if any(len(eg.predicted) != len(eg.reference) for eg in examples):
-        return None
-    names = [ORTH, *columns]
-    gold = np.concatenate([eg.reference.to_array(names) for eg in examples])
-    orths = np.concatenate([eg.predicted.to_array(ORTH) for eg in examples])
-    return gold[:, 1:] if np.array_equal(gold[:, 0], orths) else None
 
 
 def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str]:
@@ -228,13 +193,3 @@ def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str
         for value in set(values.tolist())
     }
     return sorted(names - {""})
-
-
-def negative_in(examples: Iterable[Example], target: Any) -> List[str]:
-    """Gold annotation that says which label is wrong ("!NN"), sorted. target: with the prefix of
-    such annotation."""
-    prefix = target.neg_prefix
-    if not prefix:
-        return []
-    annotated = ((target.read(eg.reference), eg.reference) for eg in examples)
-    return [name for name in names_of(annotated, "") if name.startswith(prefix)]

@@ -20,16 +20,21 @@ shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell
 """
 
 from functools import lru_cache
-from typing import Callable, Dict, NamedTuple, Optional, Set, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import unquote
 
-from ...errors import Errors
+import numpy as np
+from spacy.tokens import Doc
+
+from ..arrays import Mask
+from ..errors import Errors
+from ..features.sequences import words_and_lengths
 
 SHARED = "*"
-SIGNS = {"%": "%25", "*": "%2A", ">": "%3E"}  # what has a meaning in labels, as addresses have it
+SIGNS = str.maketrans({"%": "%25", "*": "%2A", ">": "%3E"})  # what has a meaning in labels, as addresses have it
 KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
 LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
-
+MOST_WORDS = 100_000  # whose candidates are remembered
 
 CASES: Dict[str, Callable[[str], str]] = {
     "lower": str.lower,
@@ -53,11 +58,11 @@ class Script(NamedTuple):
     @property
     def label(self) -> str:
         """The script as a string."""
-        before = _escaped(self.prefix_cut)
-        after = _escaped(self.prefix)
+        before = self.prefix_cut.translate(SIGNS)
+        after = self.prefix.translate(SIGNS)
         if not self.is_whole:
-            before += SHARED + _escaped(self.suffix_cut)
-            after += SHARED + _escaped(self.suffix)
+            before += SHARED + self.suffix_cut.translate(SIGNS)
+            after += SHARED + self.suffix.translate(SIGNS)
         return f"{self.case} {before}>{after}"
 
     def applied(self, form: str) -> Optional[str]:
@@ -82,38 +87,25 @@ class Script(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def script_of(form: str, lemma: str) -> Script:
-    """The shortest script that makes this lemma of this form."""
-    shortest = Script("keep", form, lemma, is_whole=True)
-    bases: Set[str] = set()
-    least = 0
-    for case, changed in CASES.items():
-        base = changed(form)
-        if base in bases:
-            continue
-        script, cost = _between(case, base, lemma)
-        if not bases or cost < least:
-            shortest = script
-            least = cost
-        if not least:
-            break
-        bases.add(base)
-    return shortest
+    """The shortest script that makes this lemma of this form, of several the one of the first
+    case."""
+    scripts = [_between(case, changed(form), lemma) for case, changed in CASES.items()]
+    return min(scripts, key=lambda script: sum(map(len, script[1:5])))
 
 
-def _between(case: str, base: str, lemma: str) -> Tuple[Script, int]:
-    """The script that makes a lemma of a form in this case, and how many characters it replaces."""
-    longer = max(len(base), len(lemma))
+def _between(case: str, base: str, lemma: str) -> Script:
+    """The script that makes a lemma of a form in this case."""
     if base == lemma and lemma:
-        return Script(case, "", ""), 0
+        return Script(case, "", "")
     size, start, start_of_lemma = longest_common(base, lemma)
-    if LEAST_SHARED * size <= longer:
-        return Script(case, base, lemma, is_whole=True), len(base) + len(lemma)
+    if LEAST_SHARED * size <= max(len(base), len(lemma)):
+        return Script(case, base, lemma, is_whole=True)
     end = start + size
     end_of_lemma = start_of_lemma + size
-    script = Script(case, base[:start], lemma[:start_of_lemma], base[end:], lemma[end_of_lemma:])
-    return script, len(base) + len(lemma) - 2 * size
+    return Script(case, base[:start], lemma[:start_of_lemma], base[end:], lemma[end_of_lemma:])
 
 
+@lru_cache(maxsize=16)  # of the other cases of a form
 def longest_common(first: str, second: str) -> Tuple[int, int, int]:
     """The longest string in both, the leftmost of several: its length, and where it begins in
     each."""
@@ -150,5 +142,44 @@ def script_named(label: str) -> Script:
     )
 
 
-def _escaped(text: str) -> str:
-    return "".join(SIGNS.get(sign, sign) for sign in text)
+class Candidates:
+    """Labels that fit words. labels: all scripts, by id.
+
+    A word that no script fits can have any; it is its own lemma then.
+    """
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self.scripts: List[Script] = [script_named(label) for label in labels]
+        # ids by case and form; by case and ending, then length of the beginning, and beginning
+        self._of_whole: Dict[Tuple[str, str], List[int]] = {}
+        self._of_ends: Dict[Tuple[str, str], Dict[int, Dict[str, List[int]]]] = {}
+        for label_id, (case, prefix, _, suffix, _, is_whole) in enumerate(self.scripts):
+            if is_whole:
+                self._of_whole.setdefault((case, prefix), []).append(label_id)
+            else:
+                of_ending = self._of_ends.setdefault((case, suffix), {})
+                of_length = of_ending.setdefault(len(prefix), {})
+                of_length.setdefault(prefix, []).append(label_id)
+        self._longest = max((len(script.suffix_cut) for script in self.scripts), default=0)
+        self._known = lru_cache(MOST_WORDS)(self._fitting)
+
+    def allowed(self, docs: Sequence[Doc]) -> Mask:
+        """RETURNS (N, L) bool: of all tokens of the docs."""
+        orths, _ = words_and_lengths(docs)
+        types, type_of = np.unique(orths, return_inverse=True)
+        masks = np.zeros((len(types), len(self.scripts)), bool)
+        for mask, orth in zip(masks, types.tolist(), strict=True):
+            mask[self._known(docs[0].vocab.strings[orth])] = True
+        masks[~masks.any(axis=1)] = True
+        return masks[type_of]
+
+    def _fitting(self, form: str) -> List[int]:
+        ids: List[int] = []
+        for case, changed in CASES.items():
+            base = changed(form)
+            ids += self._of_whole.get((case, base), ())
+            for start in range(max(0, len(base) - self._longest), len(base) + 1):
+                for length, beginnings in self._of_ends.get((case, base[start:]), {}).items():
+                    if length < start:  # something stays
+                        ids += beginnings.get(base[:length], ())
+        return ids

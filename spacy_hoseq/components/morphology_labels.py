@@ -25,12 +25,13 @@ import numpy as np
 from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 
-from ...arrays import Floats, Floats32, Mask
-from ...errors import Errors
+from ..arrays import Floats, Floats32, Mask
+from ..errors import Errors
 
 POS = "POS"
 TAG = "TAG"
-SIGNS = {"%": "%25", "|": "%7C", "=": "%3D", ",": "%2C"}
+SIGNS = str.maketrans({"%": "%25", "|": "%7C", "=": "%3D", ",": "%2C"})
+MOST_CHANGES = 3  # that count in the cost of a wrong label
 KINDS = "Feature=Value|...|POS=NOUN, where POS is one of " + ", ".join(
     filter(None, PARTS_OF_SPEECH)
 )
@@ -51,7 +52,7 @@ def label_of(pos: str, morph: str, tag: str = "") -> str:
     if pos:
         features[POS] = pos
     if tag:
-        features[TAG] = "".join(SIGNS.get(sign, sign) for sign in tag)
+        features[TAG] = tag.translate(SIGNS)
     return Morphology.dict_to_feats(features) or Morphology.EMPTY_MORPH
 
 
@@ -103,14 +104,11 @@ class FeatureTable:
         return result
 
 
-MOST = 3
-
-
 def costs_of(labels: Sequence[str]) -> Floats32:
     """RETURNS (L, L) float32, [right, wrong]."""
     has = FeatureTable(labels).has.astype(np.float32)  # (V, L)
     sizes = has.sum(axis=0)
     differences = (sizes[:, None] + sizes) / 2 - has.T @ has  # exact: halves of small integers
-    costs: Floats32 = (1 + np.minimum(differences, MOST)) / 2
+    costs: Floats32 = (1 + np.minimum(differences, MOST_CHANGES)) / 2
     costs[differences == 0] = 0
     return costs

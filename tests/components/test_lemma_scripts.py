@@ -1,10 +1,19 @@
 """Edit scripts: what is made of a form is the lemma that the script is of, whatever the characters are."""
 
+import numpy as np
 import pytest
+import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
+from spacy.tokens import Doc
 
-from spacy_hoseq.components.lemmas.scripts import Script, longest_common, script_named, script_of
+from spacy_hoseq.components.lemma_scripts import (
+    Candidates,
+    Script,
+    longest_common,
+    script_named,
+    script_of,
+)
 
 SCRIPTS = [
     ("ponies", "pony", "lower *ies>*y"),
@@ -75,3 +84,28 @@ def test_fits():
 def test_no_scripts(label):
     with pytest.raises(ValueError, match="HS065"):
         script_named(label)
+
+
+VOCAB = spacy.blank("xx").vocab
+word_lists = st.lists(st.text(alphabet="abAB", min_size=1, max_size=5), min_size=1, max_size=8)
+
+
+@given(forms=word_lists, lemmas=word_lists, others=word_lists)
+def test_are_all_that_fit(forms, lemmas, others):
+    labels = sorted({script_of(form, lemma).label for form, lemma in zip(forms, lemmas, strict=False)})
+    doc = Doc(VOCAB, words=[*forms, *others])
+    for form, allowed in zip(doc, Candidates(labels).allowed([doc]), strict=True):
+        fitting = [script_named(label).applied(form.text) is not None for label in labels]
+        assert allowed.tolist() == (fitting if any(fitting) else [True] * len(labels))
+
+
+def test_mask():
+    candidates = Candidates(["lower *s>*", "lower went>go"])
+    doc = Doc(VOCAB, words=["cats", "went", "x", "cats"])
+    assert np.array_equal(candidates.allowed([doc]), [[1, 0], [0, 1], [1, 1], [1, 0]])
+    assert candidates.scripts[0].lemma("x") == "x", "no script fits: the word is its own lemma"
+
+
+def test_no_words():
+    assert Candidates(["lower *s>*"]).allowed([]).shape == (0, 1)
+    assert Candidates(["lower *s>*"]).allowed([Doc(VOCAB)]).shape == (0, 1)

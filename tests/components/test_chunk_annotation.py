@@ -11,7 +11,7 @@ from spacy_hoseq.chunks import LETTERS, tag_names
 from spacy_hoseq.components.targets.chunk_tags import ChunkTags
 from spacy_hoseq.components.targets.target import LabelTable
 
-from ..bidirectional_helpers import (
+from .bidirectional_helpers import (
     CHUNKED,
     NAME,
     STRATEGIES,
@@ -25,7 +25,7 @@ from ..bidirectional_helpers import (
     tagger_of,
     train,
 )
-from ..helpers import reloaded
+from .helpers import reloaded
 
 NLP = blank()
 REPRESENTATIONS = sorted(LETTERS)
@@ -143,7 +143,7 @@ def test_docs_without_the_span_group_teach_nothing():
     before = tagger_of(nlp).model.to_bytes()
     raw = [Example(chunked_doc(nlp, text), chunked_doc(nlp, text, chunks, key="other")) for text, chunks in CHUNKED]
     assert nlp.update(raw, losses={}) == {NAME: 0.0} and tagger_of(nlp).model.to_bytes() == before
-    with pytest.raises(ValueError, match=r"\[HS069\].*have: doc.spans\[\"other\"\] \(9 spans\)"):
+    with pytest.raises(ValueError, match=r"\[HS069\].*have: doc.spans\[\"other\"\]"):
         blank(representation="iob2").initialize(lambda: raw)
     outside = [Example(chunked_doc(nlp, text), chunked_doc(nlp, text, [])) for text, _ in CHUNKED]
     for _ in range(20):

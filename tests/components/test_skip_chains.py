@@ -9,8 +9,8 @@ import spacy
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.layers.weights.shim import weights_of
 
-from ..decoding import SKIP_CORPUS, SKIP_PAIRS, SKIP_RULE, SPANS, skip_settings
-from ..helpers import (
+from .decoding import SKIP_CORPUS, SKIP_PAIRS, SKIP_RULE, SPANS, skip_settings
+from .helpers import (
     LABELS,
     blank,
     doc_of,

@@ -5,10 +5,10 @@ import pytest
 from spacy.cli.find_threshold import find_threshold
 from spacy.tokens import DocBin
 
-from spacy_hoseq.components.spans.expected import best_chunks, probable_chunks
+from spacy_hoseq.components.expected_spans import best_chunks, probable_chunks
 
-from ...decoders.answers.posteriors import posterior_of
-from ..chunker_helpers import (
+from ..decoders.answers.posteriors import posterior_of
+from .chunker_helpers import (
     NAME,
     TEXTS,
     Enumerated,

@@ -13,19 +13,29 @@ Chunks that can count are found by growing: the probability that a chunk begins 
 gone on so far only falls. So there are at most 1 / threshold of them at a token. The best set is a
 walk over their ends.
 
-Checked against enumeration in tests/components/spans/test_expected.py.
+Checked against enumeration in tests/components/test_expected_spans.py.
 """
 
-from bisect import bisect_right
+from collections import defaultdict
 from functools import lru_cache
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    DefaultDict,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask, distinct
-from ...chunks import LETTERS, Chunks, grammar
-from ...decoders.answers import Posterior
-from ...errors import Errors
+from ..arrays import Floats, Ints, Mask, distinct
+from ..chunks import LETTERS, Chunks, grammar
+from ..decoders.answers import Posterior
+from ..errors import Errors
 
 Chunk = Tuple[int, int, str, float]  # first word, words, type, probability
 MOST = 0.999  # that a first tag needs, however probable a chunk has to be
@@ -105,47 +115,41 @@ def probable_chunks(
         size += 1
 
 
-def best_chunks(chunks: Sequence[Chunk], n_words: int, threshold: float) -> List[Chunk]:
+def best_chunks(chunks: Iterable[Chunk], n_words: int, threshold: float) -> List[Chunk]:
     """Those that do not overlap and whose probabilities, less the threshold each, have the largest
-    sum; in order.
-
-    Time O(C log C)."""
-    ordered = sorted(chunks, key=lambda chunk: chunk[0] + chunk[1])
-    ends: List[int] = [0]  # where sums change
-    best: List[float] = [0.0]  # of the chunks up to there
-    back: List[Optional[Chunk]] = [None]
-    for chunk in ordered:
-        first, size, _, p = chunk
-        value = best[bisect_right(ends, first) - 1] + p - threshold
-        if value <= best[-1]:
-            continue
-        if ends[-1] < first + size:
-            ends.append(first + size)
-            best.append(value)
-            back.append(chunk)
-        else:
-            best[-1] = value
-            back[-1] = chunk
+    sum; in order."""
+    ending_at: DefaultDict[int, List[Chunk]] = defaultdict(list)
+    for chunk in chunks:
+        ending_at[chunk[0] + chunk[1]].append(chunk)
+    best = [0.0]  # of the words before each place
+    last: List[Optional[Chunk]] = [None]  # of the best ones, where it ends here
+    for end in range(1, n_words + 1):
+        best.append(best[-1])
+        last.append(None)
+        for chunk in ending_at.get(end, ()):
+            value = best[chunk[0]] + chunk[3] - threshold
+            if value > best[end]:
+                best[end] = value
+                last[end] = chunk
     chosen: List[Chunk] = []
     end = n_words
-    while True:
-        chunk_here = back[bisect_right(ends, end) - 1]
-        if chunk_here is None:
-            return chosen[::-1]
-        chosen.append(chunk_here)
-        end = chunk_here[0]
+    while end:
+        chunk_here = last[end]
+        if chunk_here is not None:
+            chosen.append(chunk_here)
+        end = end - 1 if chunk_here is None else chunk_here[0]
+    return chosen[::-1]
 
 
 def expected_chunks(
     posterior: Posterior, tags: Sequence[str], representation: str, threshold: float
 ) -> Tuple[Chunks, Floats]:
     """The best set of a batch, and the probability of each of its chunks."""
-    candidates = list(probable_chunks(posterior, tags, representation, threshold))
+    candidates = probable_chunks(posterior, tags, representation, threshold)
     chosen = best_chunks(candidates, int(np.sum(posterior.lengths)), threshold)
-    first, sizes = (np.array([chunk[i] for chunk in chosen], np.intp) for i in (0, 1))
-    return Chunks(first, first + sizes, [chunk[2] for chunk in chosen]), np.array(
-        [chunk[3] for chunk in chosen], float
-    )
+    first, sizes, types, p = zip(*chosen, strict=True) if chosen else ((), (), (), ())
+    start = np.array(first, np.intp)
+    return Chunks(start, start + np.array(sizes, np.intp), list(types)), np.array(p, float)
 
 
 def check_span_threshold(threshold: Optional[float]) -> Optional[float]:

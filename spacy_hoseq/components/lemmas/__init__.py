@@ -1,1 +1,0 @@
-"""Labels that turn words into lemmas."""

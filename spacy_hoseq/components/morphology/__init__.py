@@ -1,1 +1,0 @@
-"""Labels of morphology: a part of speech with features."""

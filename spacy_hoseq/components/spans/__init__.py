@@ -1,1 +1,0 @@
-"""Chunks that a chunker reads: of the best labelling, or right in expectation."""
