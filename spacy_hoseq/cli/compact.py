@@ -1,7 +1,5 @@
 """`python -m spacy hoseq compact`: a smaller model of the same accuracy."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
@@ -22,17 +20,6 @@ from ..pipelines import load_from, run_code
 from .app import hoseq_cli, then
 from .files import FORCE
 
-N_LOADS = 3
-LOAD = """
-import sys, time
-import spacy
-from spacy.cli._util import import_code
-import_code(sys.argv[2] or None)
-start = time.process_time()
-spacy.load(sys.argv[1])
-print(time.process_time() - start)
-"""
-LOADING = "loading, CPU s"
 Row = Tuple[str, str, str]
 
 
@@ -56,9 +43,6 @@ def compact_cli(
         False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"
     ),
     force: bool = FORCE,
-    timings: bool = typer.Option(
-        True, "--timings/--no-timings", help="Measure the time of loading"
-    ),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
     ),
@@ -74,14 +58,14 @@ def compact_cli(
     check_output(output, overwrite=force)
     nlp = load_from(model)
     examples = dev_examples(nlp, dev)
-    before = sizes(model, timings, code)
+    before = sizes(model)
     msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
     with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
         result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
     save_compact(nlp, output, overwrite=force, keep_strings=keep_strings)
     saved = load_from(output)
     after = measured(saved, dev_examples(saved, dev), list(result.before))
-    rows = table_rows(result._replace(after=after), before, sizes(output, timings, code))
+    rows = table_rows(result._replace(after=after), before, sizes(output))
     print(table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r")))
     if not within(after, {name: score - tolerance for name, score in result.before.items()}):
         msg.fail(f"What was written to {output} does not keep the metrics", exits=1)
@@ -89,9 +73,8 @@ def compact_cli(
     then(f"python -m spacy evaluate {output} TEST.spacy")
 
 
-def table_rows(result: Compaction, before: Dict[str, float], after: Dict[str, float]) -> List[Row]:
-    """Metrics, features and weights of components, sizes of the directory's parts, time of
-    loading."""
+def table_rows(result: Compaction, before: Dict[str, int], after: Dict[str, int]) -> List[Row]:
+    """Metrics, features and weights of components, sizes of the directory's parts."""
     rows = [
         (name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()
     ]
@@ -100,26 +83,14 @@ def table_rows(result: Compaction, before: Dict[str, float], after: Dict[str, fl
             old = getattr(change.before, name)
             rows.append((f"{change.name}: {name}", f"{old:,}", f"{getattr(change.after, name):,}"))
     for name, old in before.items():
-        scale, digits = (1.0, 2) if name == LOADING else (1e6, 3)
-        rows.append(
-            (name, f"{old / scale:.{digits}f}", f"{after.get(name, 0.0) / scale:.{digits}f}")
-        )
+        rows.append((name, f"{old / 1e6:.3f}", f"{after.get(name, 0) / 1e6:.3f}"))
     return rows
 
 
-def sizes(folder: Path, timings: bool, code: Optional[Path]) -> Dict[str, float]:
-    """Bytes of each part of a model directory, and of all; processor time of loading, after the
-    import of spaCy (the least of some processes)."""
+def sizes(folder: Path) -> Dict[str, int]:
+    """Bytes of each part of a model directory, and of all."""
     parts = {f"{path.name}, MB": bytes_of(path) for path in sorted(folder.iterdir())}
-    result: Dict[str, float] = {**parts, "all, MB": sum(parts.values())}
-    if timings:
-        command = [sys.executable, "-c", LOAD, str(folder), str(code or "")]
-        runs = [
-            subprocess.run(command, capture_output=True, text=True, check=True)
-            for _ in range(N_LOADS)
-        ]
-        result[LOADING] = min(float(run.stdout.split()[-1]) for run in runs)
-    return result
+    return {**parts, "all, MB": sum(parts.values())}
 
 
 def bytes_of(path: Path) -> int:

@@ -15,7 +15,7 @@ from wasabi import msg, table
 
 from ..components import SequenceComponent
 from ..errors import Errors, Warnings
-from ..pipelines import load_found
+from ..pipelines import load_found, run_code
 from ..reporting.text import Cell, Sentence, notes_of, sentences_of, text_page
 from .app import hoseq_cli, then
 from .files import FORCE, check_free, write_text
@@ -42,6 +42,9 @@ def tag_cli(
     output: Optional[Path] = typer.Option(
         None, "--output", "-o", help="Write the page here, without opening it"
     ),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     force: bool = FORCE,
     # fmt: on
 ) -> None:
@@ -54,6 +57,7 @@ def tag_cli(
         raise typer.BadParameter("expected a pipeline and a text in quotes, or a text alone.")
     model, text = [*DEFAULTS[: len(DEFAULTS) - len(given)], *given]
     check_free(output, force)
+    run_code(code)
     nlp = pipeline_of(model)
     docs = nlp.pipe(texts_of(text))
     if html or output:
@@ -103,17 +107,16 @@ def texts_of(text: str) -> Iterator[str]:
     is_path = text != "-" and isfile(text)
     if text.endswith(ENDINGS) and " " not in text and not is_path:
         print(Warnings.HW012.format(text=text), file=sys.stderr)
-    given: Iterable[str] = sys.stdin if text == "-" else [text]
+    if not is_path and text != "-":
+        yield text
+        return
     try:
-        with Path(text).open(encoding="utf8") if is_path else nullcontext(given) as lines:
-            yield from blocks(lines)
+        with Path(text).open("rb") if is_path else nullcontext(sys.stdin.buffer) as lines:
+            yield from blocks(line.decode("utf8") for line in lines)
     except UnicodeDecodeError as error:
-        raise ValueError(
-            Errors.HS172.format(
-                actual=f"{text}, with the byte 0x{error.object[error.start]:02X}",
-                expected="text in utf-8",
-            )
-        ) from error
+        source = "standard input" if text == "-" else text
+        actual = f"{source}, with the byte 0x{error.object[error.start]:02X}"
+        raise ValueError(Errors.HS172.format(actual=actual, expected="text in utf-8")) from error
 
 
 def blocks(lines: Iterable[str]) -> Iterator[str]:

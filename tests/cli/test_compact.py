@@ -21,9 +21,8 @@ def folder(tmp_path_factory):
     return path
 
 
-def run(*arguments, timings=False):
-    settings = [] if timings else ["--no-timings"]
-    result = CliRunner().invoke(app, ["hoseq", "compact", *map(str, arguments), *settings])
+def run(*arguments):
+    result = CliRunner().invoke(app, ["hoseq", "compact", *map(str, arguments)])
     return result.exit_code, " ".join(result.output.split())
 
 
@@ -38,16 +37,6 @@ def test_report(folder, tmp_path):
     files = ([p for p in path.rglob("*") if p.is_file()] for path in (folder / "model", tmp_path / "new"))
     sizes = [sum(p.stat().st_size for p in some) for some in files]
     assert "all, MB {:.3f} {:.3f} ".format(*(size / 1e6 for size in sizes)) in output and sizes[1] < sizes[0]
-    assert "loading" not in output
-
-
-@pytest.mark.long
-def test_loading_is_timed_in_processes_of_their_own(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(compact, "N_LOADS", 1)
-    code = tmp_path / "code.py"
-    code.write_text("import spacy\nspacy.tokens.Token.set_extension('of_code', default=1)\n")
-    found = compact.sizes(folder / "model", True, code)
-    assert 0.001 < found["loading, CPU s"] < 20 and not spacy.tokens.Token.has_extension("of_code")
 
 
 def test_the_input_is_replaced_only_when_asked_for(tmp_path, folder):

@@ -71,7 +71,33 @@ def test_names_of_files_that_are_none(tmp_path):
     (tmp_path / "text.bin").write_bytes(b"a text\n\xff\n")
     result = tagged(str(tmp_path / "text.bin"))
     output = " ".join(result.output.split())
-    assert result.exit_code == 1 and "[HS172]" in output and "with the byte 0xFF. Expected text in utf-8" in output
+    assert (
+        result.exit_code == 1
+        and "[HS172]" in output
+        and "with the byte 0xFF. Expected text in utf-8" in output
+    )
+
+
+def test_standard_input_that_is_no_text():
+    result = tagged("-", input=b"caf\xe9 noir\n")
+    output = " ".join(result.output.split())
+    assert result.exit_code == 1 and "[HS172]" in output and "standard input, with the byte 0xE9" in output
+
+
+def test_a_pipeline_with_code_of_its_own(tmp_path):
+    code = tmp_path / "code.py"
+    code.write_text(
+        "import spacy\n@spacy.language.Language.component('of_code')\ndef same(doc):\n    return doc\n"
+    )
+    nlp = spacy.blank("en")
+    nlp.to_disk(tmp_path / "model")
+    config = (tmp_path / "model" / "config.cfg").read_text()
+    config = config.replace("pipeline = []", 'pipeline = ["of_code"]').replace(
+        "[components]", '[components]\n\n[components.of_code]\nfactory = "of_code"'
+    )
+    (tmp_path / "model" / "config.cfg").write_text(config)
+    assert "--code" in " ".join(tagged(str(tmp_path / "model"), TEXT).output.split())
+    assert tagged(str(tmp_path / "model"), TEXT, "--code", str(code)).exit_code == 0
 
 
 def test_folders(tmp_path):
@@ -85,11 +111,11 @@ def test_folders(tmp_path):
 def test_other_pipelines(tmp_path):
     nlp = spacy.blank("xx")
     nlp.to_disk(tmp_path / "blank")
-    assert tagged(TEXT, "--model", str(tmp_path / "blank")).exit_code == 0
+    assert tagged(str(tmp_path / "blank"), TEXT).exit_code == 0
 
 
 def test_unknown_pipeline():
-    result = tagged(TEXT, "--model", "xx_nothing")
+    result = tagged("xx_nothing", TEXT)
     assert result.exit_code == 1
     assert "HS130" in result.output and '"en"' in result.output
 
@@ -112,7 +138,18 @@ def test_the_group_shows_what_it_can_do():
 
 @pytest.mark.long
 def test_package(tmp_path):
-    command = [sys.executable, "-m", "spacy", "hoseq", "package", "en", "-o", str(tmp_path), "--build", "none"]
+    command = [
+        sys.executable,
+        "-m",
+        "spacy",
+        "hoseq",
+        "package",
+        "en",
+        "-o",
+        str(tmp_path),
+        "--build",
+        "none",
+    ]
     (tmp_path / "another.whl").touch()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)  # (spaCy leaves files open)
     assert done.returncode == 0, done.stderr
@@ -133,7 +170,9 @@ def test_a_package_of_a_folder(tmp_path):
     nlp.to_disk(tmp_path / "model-best")
     arguments = ["package", str(tmp_path / "model-best"), "-o", str(tmp_path / "made"), "-b", "none"]
     result = run.invoke(hoseq_cli, arguments)
-    assert result.exit_code == 0 and (tmp_path / "made" / "de_mine-2.1" / "meta.json").is_file(), result.output
+    assert result.exit_code == 0 and (tmp_path / "made" / "de_mine-2.1" / "meta.json").is_file(), (
+        result.output
+    )
     assert "[HS115]" in run.invoke(hoseq_cli, arguments).output
     assert run.invoke(hoseq_cli, [*arguments, "--force"]).exit_code == 0
 

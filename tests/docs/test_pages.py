@@ -306,7 +306,7 @@ def test_all_that_is_registered_and_all_codes_are_on_some_page():
 
 def test_every_registered_name_says_what_it_is():
     rows = made_tables().names()
-    assert len(rows) > 35 and [row for row in rows if len(row[2]) < 15] == []
+    assert len(rows) > 20 and [row for row in rows if len(row[2]) < 15] == []
 
 
 def test_links():
