@@ -27,10 +27,8 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..arrays import Floats, Ints, Keys
-from ..decoders import path_score
 from ..errors import Errors
-from ..inspection import Certainty, Reading, certainties
-from ..inspection.reading import knows_sums, own_components, stages
+from ..inspection.reading import Certain, Decisions, certain_reading, own_components, stages
 from .judgement import same_tokens
 
 Measure = Literal["entropy", "margin", "confidence"]
@@ -65,72 +63,51 @@ def doubts_of(
         raise ValueError(Errors.HS154.format(measure=by, known=", ".join(MEASURES)))
     wanted = own_components(nlp, names)
     docs = list(docs)
-    words = [np.asarray(doc.to_array("ORTH"), np.uint64) for doc in docs]
-    total = [Doubts(0.0, orths, np.zeros(len(orths)), np.zeros(len(orths))) for orths in words]
-    left = set(wanted)
+    total = []
+    for doc in docs:
+        words = np.asarray(doc.to_array("ORTH"), np.uint64)
+        total.append(Doubts(0.0, words, np.zeros(len(doc)), np.zeros(len(doc))))
     for name, pipe, given in stages(nlp, [doc.copy() for doc in docs]):
         if name in wanted:
             same_tokens(name, given, docs)
-            quick = knows_sums(pipe) and by != "margin"
-            parts = _by_sums(pipe, given, by) if quick else _by_certainty(pipe, given, by)
-            total = [_added(so_far, *part) for so_far, part in zip(total, parts, strict=True)]
-            left.remove(name)
-        if not left:
+            parts = (part for batch in minibatch(given, BATCH) for part in _parts(pipe, batch, by))
+            total = [_added(*pair) for pair in zip(total, parts, strict=True)]
+        if name == list(wanted)[-1]:
             break
     return total
 
 
-def _by_sums(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
-    """Entropies and best labellings alone, which cost a third of what all there is to know does."""
-    for batch in minibatch(docs, BATCH):
-        reading = Reading(pipe, batch)
-        of_sentence = reading.sentence_entropies
-        if by == "confidence":
-            score = path_score(reading.potentials, reading.best)
-            of_sentence = np.maximum(reading.posterior.log_z - score, 0.0)
-        doc_of = reading.text_of[reading.ends - 1]
-        sums = np.bincount(doc_of, of_sentence, minlength=len(batch))
-        shares = reading.of_tokens(_shares(reading))
-        unsure = reading.of_tokens(1.0 - reading.confidences())
-        yield from zip(sums.tolist(), shares, unsure, strict=True)
+def _parts(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
+    """Of each Doc of a batch, by one component."""
+    reading = certain_reading(pipe, docs)
+    text_of = reading.text_of[reading.ends - 1]
+    if by == "margin":
+        begins = reading.ends - reading.lengths
+        least = np.full(len(docs), MOST_NATS)
+        if len(begins):
+            np.minimum.at(least, text_of, np.minimum.reduceat(reading.margins, begins))
+        of_text = np.exp(-least)
+    else:
+        of_sentence = reading.sentence_entropies if by == "entropy" else -reading.log_p
+        of_text = np.bincount(text_of, of_sentence, minlength=len(docs))
+    shares = reading.of_tokens(_shares(reading))
+    unsure = reading.of_tokens(1.0 - reading.confidences())
+    yield from zip(of_text.tolist(), shares, unsure, strict=True)
 
 
-def _shares(reading: Reading) -> Floats:
+def _shares(reading: Certain) -> Floats:
     """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a chain;
     with label patterns in the proportions of H(y_t | x)."""
-    if reading.potentials.is_chain:
+    if isinstance(reading, Decisions) or reading.potentials.is_chain:
         return reading.conditional_entropies
     sums = np.bincount(reading.sentence_of, reading.entropies, minlength=len(reading.ends))
     factors = reading.sentence_entropies / np.where(sums > 0, sums, 1.0)
     return np.asarray(reading.entropies * factors[reading.sentence_of])
 
 
-def _by_certainty(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
-    for certainty in certainties(pipe, docs):
-        h = certainty.conditional_entropies
-        if by == "entropy":
-            of_text = float(h.sum())
-        elif by == "confidence":
-            of_text = -float(sum(sentence.log_probability for sentence in certainty.sentences))
-        else:
-            of_text = float(np.exp(-_margin(certainty)))
-        labelled = np.array([bool(label) for label in certainty.labels], bool)
-        yield of_text, h, np.where(labelled, 1.0 - certainty.probabilities, 0.0)
-
-
-def _margin(certainty: Certainty) -> float:
-    """Of the least decided sentence to its second best labelling; of decisions, which have none, of
-    the least certain one."""
-    margins = [sentence.margin for sentence in certainty.sentences]
-    if np.isnan(margins).any():
-        pairs = zip(certainty.margins.tolist(), certainty.labels, strict=True)
-        margins = [margin for margin, label in pairs if label]
-    return min(margins, default=MOST_NATS)
-
-
-def _added(so_far: Doubts, of_text: float, h: Floats, unsure: Floats) -> Doubts:
-    shares = h / h.sum() if h.sum() > 0 else np.zeros(len(h))
-    of_words = so_far.of_words + of_text * shares
+def _added(so_far: Doubts, part: Part) -> Doubts:
+    of_text, h, unsure = part
+    of_words = so_far.of_words + of_text * h / (h.sum() or 1.0)
     doubtful = np.maximum(so_far.doubtful, unsure)
     return Doubts(so_far.of_text + of_text, so_far.words, of_words, doubtful)
 
@@ -172,10 +149,7 @@ def select(
 def _by_word(doubts: Doubts) -> "tuple[List[int], Floats]":
     """The different words of a text, and what they are doubtful together."""
     words, of = np.unique(doubts.words, return_inverse=True)
-    sums: Floats = np.zeros(len(words)) + np.bincount(
-        of.reshape(-1), doubts.of_words, minlength=len(words)
-    )
-    return words.tolist(), sums
+    return words.tolist(), np.bincount(of.reshape(-1), doubts.of_words, minlength=len(words))
 
 
 def doubtful_tokens(doubts: Doubts, threshold: float) -> Ints:

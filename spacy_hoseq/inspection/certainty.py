@@ -22,9 +22,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
-from ..arrays import Floats, Labels
+from ..arrays import Floats
 from ..components import SequenceComponent
-from .reading import Decisions, Reading, ReadTexts, own_component
+from .reading import Certain, Reading, ReadTexts, certain_reading
 from .spans import SpanCertainty, chunk_probabilities
 
 BATCH = 128  # docs that are read together
@@ -43,8 +43,8 @@ class TokenCertainty(NamedTuple):
 
 class SentenceCertainty(NamedTuple):
     """first, end: tokens first <= i < end. log_probability: of its labels. entropy: of all labels
-    together, NaN where there is no distribution of labellings. margin: score of its labels less
-    that of the best other labelling, inf if there is none."""
+    together. margin: score of its labels less that of the best other labelling, inf if there is
+    none. Of decisions: the sum of their entropies, the smallest of their margins."""
 
     first: int
     end: int
@@ -76,7 +76,7 @@ def certainties(pipe: object, docs: Iterable[Doc]) -> Iterator[Certainty]:
     RAISES ValueError [HS140]: a component of another kind; [HS142]: a strategy without decisions.
     """
     for batch in minibatch(docs, BATCH):
-        yield from _certainties(_read(pipe, batch))
+        yield from _certainties(certain_reading(pipe, batch))
 
 
 def how_sure(
@@ -89,7 +89,7 @@ def how_sure(
     chosen = [name for name, pipe in own if pipe.knows != "labels"] if names is None else names
     for batch in minibatch(docs, BATCH):
         for name in chosen:
-            reading = _read(nlp.get_pipe(name), batch)
+            reading = certain_reading(nlp.get_pipe(name), batch)
             spans = _found_spans(reading)
             for doc, one, of_spans in zip(batch, _certainties(reading), spans, strict=True):
                 data = one._asdict()
@@ -107,57 +107,19 @@ def register() -> None:
             kind.set_extension(NAME, getter=getter)
 
 
-def token_margins(scores: Floats, labels: Labels) -> Floats:
-    """The score of each label less the largest one beside it, inf if there is none. scores (N, L),
-    labels (N,) -> (N,)."""
-    here = np.arange(len(labels)), labels
-    others = scores.copy()
-    others[here] = -np.inf
-    return np.asarray(scores[here] - others.max(axis=1, initial=-np.inf))
-
-
-def _read(pipe: Any, docs: Sequence[Doc]) -> ReadTexts:
-    is_sum = own_component(pipe).knows == "sums"
-    return Reading(pipe, docs) if is_sum else Decisions(pipe, docs)
-
-
-def _certainties(reading: Any) -> Iterator[Certainty]:
-    is_sum = isinstance(reading, Reading)
-    columns, rows = _by_sums(reading) if is_sum else _by_decisions(reading)
+def _certainties(reading: Certain) -> Iterator[Certainty]:
     names = [*reading.labels, ""]
-    sentences: List[List[SentenceCertainty]] = [[] for _ in reading.texts]
-    for end, size, row in zip(reading.ends.tolist(), reading.lengths.tolist(), rows, strict=True):
-        bounds = reading.tokens(end - size, end)
-        sentences[reading.text_of[end - 1]].append(SentenceCertainty(*bounds, *row))
-    parts = zip(*(reading.of_tokens(column) for column in columns), strict=True)
-    for ids, of_doc, of_sentences in zip(reading.label_ids, parts, sentences, strict=True):
-        labels = [names[y] for y in ids.tolist()]
-        yield Certainty._make([labels, *of_doc, of_sentences])
-
-
-# four columns (N,), and a row of three for each sentence
-Columns = Tuple[Tuple[Floats, Floats, Floats, Floats], List[List[float]]]
-
-
-def _by_sums(reading: Reading) -> Columns:
-    margins = token_margins(reading.best_with, reading.best)
     begins = reading.ends - reading.lengths
-    second = np.minimum.reduceat(margins, begins) if len(begins) else np.zeros(0)
-    conditional = reading.conditional_entropies
-    entropies = np.bincount(reading.sentence_of, conditional, minlength=len(begins))
-    log_p = np.minimum(reading.best_scores - reading.posterior.log_z, 0.0)
-    columns = reading.confidences(), reading.entropies, margins, conditional
-    return columns, np.stack([log_p, entropies, second], axis=1).tolist()
-
-
-def _by_decisions(reading: Decisions) -> Columns:
-    log_p = reading.log_probabilities
-    p = np.exp(log_p)
-    entropies = np.maximum(-(p * np.where(p > 0, log_p, 0.0)).sum(axis=1), 0.0)
-    chosen = log_p[np.arange(len(log_p)), reading.best]
-    together = np.bincount(reading.sentence_of, chosen, minlength=len(reading.ends))
-    columns = np.exp(chosen), entropies, token_margins(log_p, reading.best), entropies
-    return columns, [[x, float("nan"), float("nan")] for x in together.tolist()]
+    margins = np.minimum.reduceat(reading.margins, begins) if len(begins) else np.zeros(0)
+    rows = np.stack([reading.log_p, reading.sentence_entropies, margins], axis=1).tolist()
+    sentences: List[List[SentenceCertainty]] = [[] for _ in reading.texts]
+    for first, end, row in zip(begins.tolist(), reading.ends.tolist(), rows, strict=True):
+        bounds = reading.tokens(first, end)
+        sentences[reading.text_of[first]].append(SentenceCertainty(*bounds, *row))
+    columns = (reading.confidences(), reading.entropies, reading.margins)
+    parts = map(reading.of_tokens, (*columns, reading.conditional_entropies))
+    for ids, *of_doc, of_sentences in zip(reading.label_ids, *parts, sentences, strict=True):
+        yield Certainty._make([[names[y] for y in ids.tolist()], *of_doc, of_sentences])
 
 
 def _found_spans(reading: ReadTexts) -> List[List[List[object]]]:

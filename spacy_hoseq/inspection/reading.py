@@ -3,7 +3,7 @@ stands."""
 
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -22,6 +22,7 @@ from ..layers.named_features import Feature
 from ..layers.scorer import scorer_of
 from ..words import Words
 
+LEAST = -1e300  # in place of log 0, times 0
 MOST_TOKENS = 20_000  # of sentences that are decoded together
 
 
@@ -155,6 +156,16 @@ class Reading(ReadTexts):
         return path_score(self.potentials, self.best)
 
     @cached_property
+    def log_p(self) -> Floats:
+        """log p(y* | x) of the labels of each sentence (S,)."""
+        return np.asarray(np.minimum(self.best_scores - self.posterior.log_z, 0.0))
+
+    @cached_property
+    def margins(self) -> Floats:
+        """The best score less that of the best labelling with another label at the word (N,)."""
+        return margins_of(self.best_with, self.best)
+
+    @cached_property
     def entropies(self) -> Floats:
         """H(y_t | x) of each word in nats (N,)."""
         return np.asarray(self.posterior.entropies())
@@ -233,6 +244,53 @@ class Decisions(ReadTexts):
         words = np.arange(len(self.best))
         scores = self.pipe.model.predict(self.docs)(words, self.visible, words, self.contexts)
         return log_probabilities(scores, words, self.pipe.permitted(self.docs))
+
+    def confidences(self) -> Floats:
+        """How probable each label was when it was decided (N,)."""
+        return np.exp(self.log_probabilities[np.arange(len(self.best)), self.best])
+
+    @cached_property
+    def log_p(self) -> Floats:
+        """log p of all decisions of each sentence (S,)."""
+        return np.bincount(self.sentence_of, np.log(self.confidences()), len(self.ends))
+
+    @cached_property
+    def margins(self) -> Floats:
+        """log p of each label less that of the best other one (N,)."""
+        return margins_of(self.log_probabilities, self.best)
+
+    @cached_property
+    def entropies(self) -> Floats:
+        """Of each decision in nats (N,)."""
+        log_p = self.log_probabilities
+        return np.asarray(-(np.exp(log_p) * np.maximum(log_p, LEAST)).sum(axis=1) + 0.0)
+
+    @property
+    def conditional_entropies(self) -> Floats:
+        return self.entropies
+
+    @cached_property
+    def sentence_entropies(self) -> Floats:
+        """The sum of the entropies of its decisions (S,)."""
+        return np.bincount(self.sentence_of, self.entropies, len(self.ends))
+
+
+Certain = Union[Reading, Decisions]  # knows how sure it is of its labels
+
+
+def certain_reading(pipe: Any, texts: Sequence[Doc]) -> Certain:
+    """RAISES ValueError [HS140]: a component of another package; [HS142]: one that knows nothing of
+    its labels."""
+    return (Reading if own_component(pipe).knows == "sums" else Decisions)(pipe, texts)
+
+
+def margins_of(scores: Floats, labels: Labels) -> Floats:
+    """The score of each label less the largest one beside it, inf if there is none. scores (N, L),
+    labels (N,) -> (N,)."""
+    here = np.arange(len(labels)), labels
+    others = scores.copy()
+    others[here] = -np.inf
+    return np.asarray(scores[here] - others.max(axis=1, initial=-np.inf))
 
 
 def reading_of(pipe: SequenceComponent, texts: Sequence[Doc]) -> ReadTexts:

@@ -133,7 +133,8 @@ def test_decisions_of_a_bidirectional_tagger(easiest_first):
     assert found.labels == expected["labels"]
     assert found.probabilities == pytest.approx(expected["probabilities"])
     assert found.sentences[0].log_probability == pytest.approx(np.log(expected["probabilities"].astype(float)).sum())
-    assert np.isnan(found.sentences[0].entropy)
+    (sentence,) = found.sentences
+    assert sentence.entropy == pytest.approx(found.entropies.sum()) and sentence.margin == found.margins.min()
     assert ((found.entropies > 0) & (found.margins > 0)).all()
 
 
