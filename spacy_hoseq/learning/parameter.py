@@ -191,16 +191,19 @@ class Parameter:
 
     def _rounded(self) -> UsedRows:
         rows = np.flatnonzero(self._used)
+        kept = []
+        n_kept = 0
+        # (rows that stay zero take no memory)
         table = np.zeros((len(rows) + 1, *self.shape[1:]), self.values.dtype)
-        is_used = np.ones(len(rows) + 1, bool)
         for first in range(0, len(rows), BLOCK_ROWS):
             some = rows[first : first + BLOCK_ROWS]
             block = self.average(some) if self._is_averaged else self.values[some]
             flat = self._factor * block.reshape(-1)
             cells = np.flatnonzero(flat != 0)  # (converting numbers takes longer than all else)
             flat[cells] = to_storage(flat[cells])
-            table[first : first + len(some)] = flat.reshape(block.shape)
-            is_used[first : first + len(some)] = are_used(table[first : first + len(some)])
-        if is_used.all():
-            return UsedRows(self.shape, rows, table)
-        return UsedRows(self.shape, rows[is_used[:-1]], table[is_used])
+            block = flat.reshape(block.shape)
+            used = are_used(block)
+            kept.append(some[used])
+            table[n_kept : n_kept + len(kept[-1])] = block[used]
+            n_kept += len(kept[-1])
+        return UsedRows(self.shape, np.concatenate([rows[:0], *kept]), table[: n_kept + 1])

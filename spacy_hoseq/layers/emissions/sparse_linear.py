@@ -24,7 +24,6 @@ from ..named_features import Feature, Names, names_fired
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..text_rows import TextRows
 from ..weights.shim import Term, WeightsShim, add_rows, sum_rows
-from ..weights.storage import keys_problem
 from .type_scores import TypeScores
 
 ROW_BYTES = 4  # int32
@@ -116,6 +115,11 @@ class Features:
 
         return self._used.of((known, weights), make)
 
+    def forget_finished(self) -> None:
+        """What is made of finished weights, since of many labels it is as large as they are."""
+        self._used.forget()
+        self.type_scores.clear()
+
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
         """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words
         and sentence starts: all that lexical features see."""
@@ -156,6 +160,7 @@ class SparseScorer(Scorer):
         features = self.features
         if not is_train or not any(map(len, docs)):
             return _predicted(features, self._used(), docs)
+        features.forget_finished()
         table = shim.values("table", is_train=True)
         nothing = features.index(shim.extra).n_rows
         rows, lengths = features.training_rows(shim.extra, docs)
@@ -319,14 +324,7 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
 
 
 def _problem(shim: WeightsShim) -> str:
-    """What is wrong with loaded weights: the features must be those of the table's rows."""
-    keys = shim.extra.get("keys")
-    rows = shim.extra.get("hash_rows") if keys is None else len(keys)
-    if keys is not None and (problem := keys_problem(keys)):
-        return problem
-    if "table" not in shim.parameters:
-        return ""
-    used = shim.used_rows("table")
-    if used.shape[:-1] != (rows + 1,) or rows in used.rows[-1:]:
-        return f"a table of shape {used.shape} does not fit {rows} features"
-    return ""
+    """What is wrong with loaded weights: the table has a row for each feature, and one for none."""
+    rows = len(shim.extra["keys"]) if "keys" in shim.extra else shim.extra.get("hash_rows", 0)
+    shape = shim.parameters["table"].shape if "table" in shim.parameters else (rows + 1,)
+    return "" if shape[0] == rows + 1 else f"a table of shape {shape} does not fit {rows} features"

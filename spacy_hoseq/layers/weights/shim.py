@@ -100,7 +100,6 @@ class WeightsShim(LayerShim):
         self._rule: Optional[UpdateRule] = None
         self.rng = np.random.default_rng(0)
         self._pending: Dict[str, List[Gradient]] = {}
-        self._has_update = False
 
     def configure(self, rule: UpdateRule, *, seed: int) -> None:
         """How to learn from now on. seed (int): of the feature dropout."""
@@ -128,24 +127,20 @@ class WeightsShim(LayerShim):
 
     def add_gradient(self, name: str, gradient: Gradient) -> None:
         """Keep a gradient for the next `finish_update`."""
-        self._has_update = True
+        gradients = self._pending.setdefault(name, [])
         if len(gradient[0]):
-            self._pending.setdefault(name, []).append(gradient)
+            gradients.append(gradient)
 
     def finish_update(self, optimizer: object) -> None:
         """Apply what `add_gradient` has collected, by the layer's own rule. `optimizer` is not
         used."""
-        if not self._has_update:
+        if not self._pending:
             return
         if self._rule is None:
             raise ValueError(Errors.HS055.format(name=self.name))
         for name, parameter in self.parameters.items():
             parameter.update(self._rule, self._pending.get(name, []))
-        self._forget_gradients()
-
-    def _forget_gradients(self) -> None:
         self._pending = {}
-        self._has_update = False
 
     def feature_weights(self) -> List[UsedRows]:
         """The table of features, if the layer has one (the last row stands for no feature)."""
@@ -154,7 +149,7 @@ class WeightsShim(LayerShim):
     def set_feature_weights(self, tables: Sequence[UsedRows]) -> None:
         for table in tables:
             self.set(Parameter("table", table, resumed=True))
-        self._forget_gradients()
+        self._pending = {}
 
     def drop_features(self) -> None:
         """Forget features whose weights are zero, shorten the keys of the others, and bring them in
@@ -186,7 +181,7 @@ class WeightsShim(LayerShim):
     def __getstate__(self) -> Dict[str, Any]:
         """Of a copy, or of one in another process: weights that were loaded as in files, those that
         learn whole."""
-        if self._has_update or not all(each.is_as_read for each in self.parameters.values()):
+        if self._pending or not all(each.is_as_read for each in self.parameters.values()):
             return self.__dict__
         return {**self.__dict__, "parameters": self.to_bytes(), "extra": {}}
 
@@ -202,7 +197,7 @@ class WeightsShim(LayerShim):
             for name, used in saved.tables.items()
         }
         self.extra = saved.extra
-        self._forget_gradients()
+        self._pending = {}
         return "" if self._problem is None else self._problem(self)
 
 

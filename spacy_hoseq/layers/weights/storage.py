@@ -106,15 +106,17 @@ def pack_table(used: UsedRows) -> Dict[str, Any]:
     distance from the one before. values (n,); or distinct, and values as places in it.
     """
     flat = used.values.reshape(len(used.rows), int(np.prod(used.shape[1:])))
-    n_used = np.count_nonzero(flat, axis=0)
+    row, column = np.nonzero(flat)
+    n_used = np.bincount(column)
     order = np.argsort(-n_used, kind="stable")[: np.count_nonzero(n_used)]
-    ordered = flat[:, order]
-    row, place = np.nonzero(ordered)
-    cells = used.rows.take(row) * len(order) + place
+    place = np.zeros(len(n_used), np.intp)
+    place[order] = np.arange(len(order))
+    cells = used.rows.take(row) * len(order) + place.take(column)
+    ascending = np.argsort(cells, kind="stable")
     parts = {
         "order": _shortest(order),
-        "cells": _shortest(np.diff(cells, prepend=0)),
-        **_numbered(to_storage(ordered[row, place])),
+        "cells": _shortest(np.diff(cells.take(ascending), prepend=0)),
+        **_numbered(to_storage(flat[row, column].take(ascending))),
     }
     double = used.table.dtype == np.float64
     packed = {name: pack_array(part) for name, part in parts.items()}

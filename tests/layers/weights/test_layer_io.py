@@ -92,7 +92,6 @@ def keys_of(model):
 UNFIT = {
     "fewer keys": lambda keys: {"keys": keys[:-3]},
     "more keys": lambda keys: {"keys": np.concatenate([keys, keys + np.uint64(1)])},
-    "keys of floats": lambda keys: {"keys": keys.astype(np.float32)},
     "keys of text": lambda keys: {"keys": "abc"},
     "no rows": lambda keys: {"hash_rows": 0},
     "too many rows": lambda keys: {"hash_rows": 10**6},
