@@ -7,8 +7,7 @@ lattice, and everything that links them is found for all tokens of the batch at 
 of the trie:
 
     parent(c)   the cell of the node without its last label, one token earlier
-    fail(c)     the cell of the longest proper suffix at the same token: fail(u y) is the longest v y with v on the
-                failure chain of u, and v's extension by y was looked up when v's own cell was extended
+    fail(c)     the cell of the longest proper suffix at the same token, whose labels are candidates, too
 
 Then one pass in time order computes own(c) and V(c), a second one backwards reads off the labels.
 Checked label by label against `decode_nonnegative` and against enumeration in
@@ -23,22 +22,6 @@ from ...arrays import AnyInts, Floats, Ints
 from ..problem import Fired, Layout, Paths, PatternTrie, Weights, make_layout, ranges
 from .bounds import Candidates
 from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
-
-
-class PatternCells(NamedTuple):
-    """All cells, level by level (single labels first), within a level in packed token order.
-
-    token (C,): packed token. node (C,): of the trie. parent, fail (C,): cells, -1 for single
-        labels.
-    single (C,): the cell of the last label alone. levels: slice of the cells of each depth.
-    """
-
-    token: Ints
-    node: Ints
-    parent: Ints
-    fail: Ints
-    single: Ints
-    levels: List[slice]
 
 
 def decode_sparse(
@@ -60,92 +43,75 @@ def decode_sparse(
     cells = _make_cells(packed, before, trie)
     edges = edges_between(packed, before, trans)
     label = trie.label[cells.node]
-    gain = np.empty(len(cells.node))  # (C,)
-    singles = cells.levels[0]
-    deep = slice(cells.levels[0].stop, len(cells.node))
-    gain[singles] = packed.scores
-    gain[deep] = packed.scores[cells.single[deep]]
-    gain[deep] += (
-        trans[label[cells.parent[deep]], label[deep]] + _psi(cells, weights, fired, layout)[deep]
-    )
+    gain = packed.scores[cells.single]  # (C,)
+    deep = slice(len(packed.labels), len(gain))
+    gain[deep] += trans[label[cells.parent[deep]], label[deep]]
+    gain[deep] += _psi(cells, weights, fired, layout)[deep]
     own, v, via = _forward(cells, gain, edges, layout)
     previous = _before(cells, own, v, via, gain, edges)
     return read_back(packed.first, v, label, previous, layout)
 
 
+class PatternCells(NamedTuple):
+    """All cells, level by level (single labels first), within a level in packed token order.
+
+    token (C,): packed token. node (C,): of the trie. parent, fail (C,): cells; those of single
+        labels count for nothing.
+    single (C,): the cell of the last label alone. levels: slice of the cells of each depth.
+    """
+
+    token: Ints
+    node: Ints
+    parent: Ints
+    fail: Ints
+    single: Ints
+    levels: List[slice]
+
+    def at(self, token: Ints, node: Ints, n_nodes: int) -> Ints:
+        """The cells of nodes of two or more labels at tokens, -1 where there are none. RETURNS
+        (n,)."""
+        n_singles = self.levels[0].stop
+        keys = np.append(self.token[n_singles:] * n_nodes + self.node[n_singles:], -1)
+        order = np.argsort(keys)
+        wanted = token * n_nodes + node
+        at = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+        return np.where(keys[at] == wanted, n_singles + at, -1)
+
+
 def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> PatternCells:
-    token = packed.tokens
-    node = packed.labels
-    singles = packed.first
     after = np.full(len(before), -1, np.intp)
     after[before[before >= 0]] = np.flatnonzero(before >= 0)
+    n_singles = len(packed.labels)
+    token = packed.tokens
+    node = packed.labels
+    levels = [slice(0, n_singles)]
     tokens = [token]
     nodes = [node]
-    alone = [np.arange(len(token))]
-    parents = [np.full(len(token), -1, np.intp)]
-    fails = [np.full(len(token), -1, np.intp)]
-    levels = [slice(0, len(token))]
-    # cell that (cell, candidate of the next token) leads to, -1 if it is no node
-    extension = np.zeros(0, np.intp)
-    first_extension = np.zeros(0, np.intp)
-    fail_of = fails[0]
-    for _ in range(1, trie.max_length):
-        level = levels[-1]
-        cell = np.arange(level.start, level.stop)
-        following = after[tokens[-1]]  # (cells of the level,)
-        counts = np.where(following >= 0, singles[following + 1] - singles[following], 0)
-        source = np.repeat(cell, counts)
-        ends = np.cumsum(counts)
-        target = ranges(singles[following], counts)  # single cells
-        child = trie.child(np.repeat(nodes[-1], counts), node[target])
+    parents = [np.full(n_singles, -1)]
+    singles = [np.arange(n_singles)]
+    while len(levels) < trie.max_length and len(node):
+        # each cell of the last level by each candidate of the next token
+        following = after[token]
+        counts = np.where(following >= 0, packed.counts[following], 0)
+        source = np.repeat(np.arange(len(node)), counts)
+        single = ranges(packed.first[following], counts)
+        child = trie.child(node[source], packed.labels[single])
         exists = np.flatnonzero(child >= 0)
-        first = level.stop
-        levels.append(slice(first, first + len(exists)))
-        links = np.full(len(source), -1, np.intp)
-        links[exists] = first + np.arange(len(exists))
-        first_extension = np.concatenate([first_extension, len(extension) + ends - counts])
-        extension = np.concatenate([extension, links])
-        tokens.append(token[target[exists]])
-        alone.append(target[exists])
-        nodes.append(child[exists])
-        parents.append(source[exists])
-        rank = target[exists] - singles[tokens[-1]]  # which candidate of its token was added
-        fails.append(
-            _find_fails(source[exists], rank, target[exists], fail_of, extension, first_extension)
-        )
-        fail_of = np.concatenate([fail_of, fails[-1]])
-        if not len(exists):
-            break
+        parents.append(levels[-1].start + source[exists])
+        singles.append(single[exists])
+        token = packed.tokens[single[exists]]
+        node = child[exists]
+        tokens.append(token)
+        nodes.append(node)
+        levels.append(slice(levels[-1].stop, levels[-1].stop + len(node)))
+    token = np.concatenate(tokens)
+    node = np.concatenate(nodes)
     parent = np.concatenate(parents)
-    return PatternCells(
-        np.concatenate(tokens),
-        np.concatenate(nodes),
-        parent,
-        fail_of,
-        np.concatenate(alone),
-        levels,
-    )
-
-
-def _find_fails(
-    parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension: Ints, first_extension: Ints
-) -> Ints:
-    """Failure cells of new cells: along the failure chain of the parent, the first cell that has
-    the same extension."""
-    result: Ints = single.copy()  # at the end of the chain: the single label
-    open_ = np.arange(len(parent))
-    at = parent
-    while len(open_):
-        at = fail_of[at]
-        going_on = at >= 0
-        open_ = open_[going_on]
-        at = at[going_on]
-        extended = extension[first_extension[at] + rank[open_]]
-        hit = extended >= 0
-        result[open_[hit]] = extended[hit]
-        open_ = open_[~hit]
-        at = at[~hit]
-    return result
+    single = np.concatenate(singles)
+    cells = PatternCells(token, node, parent, single.copy(), single, levels)
+    longer = np.flatnonzero(trie.fail[node] >= trie.n_labels)  # others fail to their last label
+    cells.fail[longer] = cells.at(token[longer], trie.fail[node[longer]], len(trie))
+    return cells
 
 
 def _psi(cells: PatternCells, weights: Weights, fired: Optional[Fired], layout: Layout) -> Floats:
@@ -153,25 +119,12 @@ def _psi(cells: PatternCells, weights: Weights, fired: Optional[Fired], layout: 
     psi = weights.psi[cells.node]
     if fired is None or not len(fired.tokens):
         return psi
-    extra = _fired_at(cells, fired, weights.trie, layout)
+    # patterns without a cell cannot match
+    at = cells.at(layout.place[fired.tokens], fired.nodes, len(weights.trie))
+    extra = np.bincount(at[at >= 0], fired.weights[at >= 0], minlength=len(psi))
     for level in cells.levels[1:]:
         extra[level] += extra[cells.fail[level]]
     return np.asarray(psi + extra)
-
-
-def _fired_at(cells: PatternCells, fired: Fired, trie: PatternTrie, layout: Layout) -> Floats:
-    """Weight that fired patterns give to exactly their own cell; patterns without a cell cannot
-    match. RETURNS (C,)."""
-    keys = cells.token * len(trie) + cells.node
-    order = np.argsort(keys)
-    place = np.empty(len(layout.tokens), np.intp)
-    place[layout.tokens] = np.arange(len(layout.tokens))
-    wanted = place[fired.tokens] * len(trie) + fired.nodes
-    at = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
-    present = keys[at] == wanted
-    return np.asarray(
-        np.bincount(at[present], weights=fired.weights[present], minlength=len(keys)), np.float64
-    )
 
 
 def _forward(
