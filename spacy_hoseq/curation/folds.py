@@ -87,20 +87,17 @@ def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
 
 
 def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:
-    """The part of each Doc (D,), 0 to n_folds - 1: at random, of about the same numbers of tokens.
+    """The part of each Doc (D,), 0 to n_folds - 1: at random, of about the same numbers of texts.
     RAISES ValueError [HS150]."""
     texts: Dict[bytes, List[int]] = {}
     for i, doc in enumerate(docs):
         texts.setdefault(doc.to_array(["ORTH"]).tobytes(), []).append(i)
     if not 2 <= n_folds <= len(texts):
         raise ValueError(Errors.HS150.format(n=n_folds, texts=len(texts)))
-    groups = list(texts.values())
     parts = np.zeros(len(docs), np.intp)
-    sizes = np.zeros(n_folds)
-    for i in np.random.default_rng(seed).permutation(len(groups)).tolist():
-        smallest = int(sizes.argmin())
-        parts[groups[i]] = smallest
-        sizes[smallest] += sum(len(docs[j]) for j in groups[i]) or 1
+    order = np.random.default_rng(seed).permutation(len(texts))
+    for place, numbers in zip(order.tolist(), texts.values(), strict=True):
+        parts[numbers] = place % n_folds
     return parts
 
 

@@ -15,7 +15,7 @@ for them as well. Checked against the definition, and by coverage, in
 tests/inspection/test_conformal.py.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Literal, Optional, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -40,20 +40,7 @@ ROUNDING = 1e-9  # of probabilities, which are sums in another order
 MOST = 1000  # labellings of a set
 
 
-class SpanSet(NamedTuple):
-    """Chunks (first, end, label), tokens first <= i < end, with their probabilities, most probable
-    first."""
-
-    spans: List[Tuple[int, int, str]]
-    probabilities: List[float]
-
-
-class LabellingSet(NamedTuple):
-    """Labellings of a sentence, best first; complete (bool): all that belong to the set, of which
-    MOST are listed."""
-
-    labellings: List[List[str]]
-    complete: bool
+Chunk = Tuple[int, int, str]  # tokens first <= i < end, and the label
 
 
 class Conformal:
@@ -126,34 +113,33 @@ class Conformal:
                 pairs = zip(order, sizes.tolist(), strict=True)
                 yield [[reading.labels[y] for y in row[:n]] for row, n in pairs]
 
-    def chunks(self, docs: Iterable[Doc], alpha: float) -> Iterator[SpanSet]:
-        """Of each Doc, chunks that hold a right one with probability 1 - alpha."""
+    def chunks(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[Tuple[Chunk, float]]]:
+        """Of each Doc, chunks that hold a right one with probability 1 - alpha, with their
+        probabilities, most probable first."""
         limit = self.threshold(alpha, "chunks")
         for batch in minibatch(docs, BATCH):
             reading = Reading(self._pipe, list(batch))
-            of_docs: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
+            of_docs: List[List[Tuple[Chunk, float]]] = [[] for _ in reading.texts]
             representation = str(reading.target.representation)
+            least = 1 - limit - ROUNDING
             for place, size, label, p in probable_chunks(
-                reading.posterior, reading.labels, representation, 1 - limit - ROUNDING, LONGEST
+                reading.posterior, reading.labels, representation, least, LONGEST
             ):
-                span = (*reading.tokens(place, place + size), label)
-                of_docs[reading.text_of[place]].append((p, span))
-            for rows in of_docs:
-                rows.sort(key=lambda row: (-row[0], row[1]))
-                yield SpanSet([span for _, span in rows], [p for p, _ in rows])
+                chunk = (*reading.tokens(place, place + size), label)
+                of_docs[reading.text_of[place]].append((chunk, p))
+            yield from (sorted(rows, key=lambda row: (-row[1], row[0])) for rows in of_docs)
 
-    def labellings(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[LabellingSet]]:
+    def labellings(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[List[List[str]]]]:
         """Of each Doc, for each sentence, labellings that hold the right one with probability 1 -
-        alpha."""
+        alpha, best first; MOST of them at most."""
         limit = self.threshold(alpha, "labellings")
         for doc in docs:
             reading = Reading(self._pipe, [doc])
             sets = []
             for part in reading.potentials.one_by_one() if len(reading.best) else ():
                 best = k_best(part.potentials, MOST)
-                n = int((best.scores >= best.scores[0] - limit).sum())
-                rows = [[reading.labels[y] for y in row] for row in best.labels[:n].tolist()]
-                sets.append(LabellingSet(rows, n < MOST))
+                rows = best.labels[best.scores >= best.scores[0] - limit].tolist()
+                sets.append([[reading.labels[y] for y in row] for row in rows])
             yield sets
 
 

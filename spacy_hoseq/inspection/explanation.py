@@ -129,18 +129,18 @@ def explanations(
     """Of each word of a Doc, or of each chunk that was found; tokens: of these, or of the chunks
     that have one of them. pipe: of the pipeline that has annotated the Doc. reasons (bool): False =
     without terms, and what they compare. RAISES ValueError [HS141, HS142, HS146] as `explain`."""
+    words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
     if own_component(pipe).knows != "sums":
-        return _of_decisions(Decisions(pipe, [doc]), _words(doc, tokens), against, reasons=reasons)
+        return _of_decisions(Decisions(pipe, [doc]), words, against, reasons=reasons)
     reading = Reading(pipe, [doc])
     if not reading.target.of_spans:
-        words = [reading.word(0, token) for token in _words(doc, tokens)]
-        return of_words(reading, words, against, reasons=reasons)
-    asked = None if tokens is None else set(tokens)
+        places = [reading.word(0, token) for token in words]
+        return of_words(reading, places, against, reasons=reasons)
     chunks = [
-        chunk
-        for chunk in reading.items(0)
-        if chunk[2] in reading.pipe.labels  # (others can have been written by another component)
-        and (asked is None or asked & set(range(*chunk[:2])))
+        (start, end, label)
+        for start, end, label in reading.items(0)
+        if label in reading.pipe.labels  # (others can have been written by another component)
+        and not set(words).isdisjoint(range(start, end))
     ]
     return of_chunks(reading, chunks, against, reasons=reasons)
 
@@ -292,10 +292,6 @@ def _of_decisions(
         yield one
 
 
-def _words(doc: Doc, tokens: Optional[Iterable[int]]) -> List[int]:
-    return [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
-
-
 def _required(one: Explanation) -> Explanation:
     """RAISES ValueError [HS146]: there is nothing to compare with."""
     if not one.against:
@@ -437,11 +433,10 @@ def _structure(
     """What transitions, patterns and configurations add to the difference. What only y' has is said
     to be so."""
     totals: Dict[Tuple[str, str, int], float] = {}
-    own = {(kind, name, place) for kind, name, place, _ in _pieces(one, labels, others, names)}
+    own = {piece[:3] for piece in _pieces(one, labels, others, names)}
     for sign, pair in ((1.0, (labels, others)), (-1.0, (others, labels))):
-        for kind, name, place, value in _pieces(one, *pair, names):
-            key = kind, name, place
-            totals[key] = totals.get(key, 0.0) + sign * value
+        for piece in _pieces(one, *pair, names):
+            totals[piece[:3]] = totals.get(piece[:3], 0.0) + sign * piece[3]
     return [
         (kind, name if (kind, name, place) in own else f"{name} {OTHERWISE}", place, value)
         for (kind, name, place), value in totals.items()

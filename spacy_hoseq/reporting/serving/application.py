@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 from spacy.language import Language
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -39,14 +40,6 @@ EXPECTED = '{"text": "...", "component": a name or null, "tokens": numbers or nu
 END = object()
 
 
-class Refused(ValueError):
-    """status (int): of the answer."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 def application(
     nlp: Language,
     names: Optional[Sequence[str]] = None,
@@ -63,7 +56,10 @@ def application(
     request, and in which its text has to arrive. hosts: names of this server beside its
     addresses."""
     known = explained(nlp, names)
-    values: Dict[str, Any] = {"notes": notes_of(nlp), "title": f"{nlp.meta['lang']}_{nlp.meta['name']}"}
+    values: Dict[str, Any] = {
+        "notes": notes_of(nlp),
+        "title": f"{nlp.meta['lang']}_{nlp.meta['name']}",
+    }
     values |= {"most": max_length, "of_lang": nlp.meta["lang"], "reasons": [], "opens": True}
     queue = Queue(max_seconds)
 
@@ -75,7 +71,7 @@ def application(
         try:
             return await asyncio.wait_for(body_of(request, max_length), max_seconds)
         except asyncio.TimeoutError as error:
-            raise Refused(Errors.HS181.format(seconds=max_seconds), 408) from error
+            raise HTTPException(408, Errors.HS181.format(seconds=max_seconds)) from error
 
     def tagged(text: str) -> Iterator[object]:
         check_length(len(text), max_length)
@@ -95,15 +91,14 @@ def application(
             tokens = list(dict.fromkeys(words))
             if len(tokens) * len(seen) > max_words:
                 message = Errors.HS182.format(n=len(tokens) * len(seen), most=max_words)
-                raise Refused(message, 413)
+                raise HTTPException(413, message)
             yield [shown(token.text) for token in doc]
             for given, one in decisions(nlp, doc, seen, tokens):
                 yield as_data(one, given)
 
-    async def empty(request: Request) -> Response:
-        return page([])
-
     async def typed(request: Request) -> Response:
+        if request.method != "POST":
+            return page([])
         form = parse_qs((await body(request)).decode("utf8", "replace"), max_num_fields=4)
         text = form.get("text", [""])[0].replace("\r\n", "\n")
         return page(await queue.all_of(tagged(text), request), text)
@@ -111,25 +106,28 @@ def application(
     async def explain(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             message = Errors.HS172.format(actual="another type", expected="application/json")
-            raise Refused(message, 415)
+            raise HTTPException(415, message)
         words, *found = await queue.all_of(reasons(read_json(await body(request))), request)
         return JSONResponse({"words": words, "decisions": found})
 
     async def refused(request: Request, error: Exception) -> Response:
-        message = str(error).encode("utf8", "replace").decode("utf8")
-        status = error.status if isinstance(error, Refused) else 400
+        message = f"{getattr(error, 'detail', error)}".encode("utf8", "replace").decode("utf8")
+        status = getattr(error, "status_code", 400)
         if request.url.path == "/explain":
             return JSONResponse({"error": message}, status)
         return page([], problem=message, status=status)
 
     routes = [
-        Route("/", empty, methods=["GET"]),
-        Route("/", typed, methods=["POST"]),
+        Route("/", typed, methods=["GET", "POST"]),
         Route("/explain", explain, methods=["POST"]),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]
     middleware = [Middleware(Guard, hosts=hosts)]
-    return Starlette(routes=routes, middleware=middleware, exception_handlers={ValueError: refused})
+    return Starlette(
+        routes=routes,
+        middleware=middleware,
+        exception_handlers={ValueError: refused, HTTPException: refused},
+    )
 
 
 class Queue:
@@ -143,13 +141,13 @@ class Queue:
         self._moved = asyncio.Condition()
 
     async def all_of(self, pieces: Iterator[Any], request: Request) -> List[Any]:
-        """What an iterator gives, when it is the request's turn. RAISES Refused [HS180]: the work
+        """What an iterator gives, when it is the request's turn. RAISES HTTPException [HS180]: the work
         takes too long; [HS184]: the queue does; with the status GONE: nobody waits for it; what the
         iterator raises."""
         gone = [one for one in self._line[1:] if await one.is_disconnected()]
         self._line = self._line[:1] + [one for one in self._line[1:] if one not in gone]
         if len(self._line) >= PLACES:
-            raise Refused(Errors.HS184.format(n=len(self._line)), 503)
+            raise HTTPException(503, Errors.HS184.format(n=len(self._line)))
         self._line.append(request)
         try:
             async with self._moved:
@@ -157,7 +155,7 @@ class Queue:
                 await asyncio.wait_for(turn, WAIT)
             return await self._worked(pieces, request)
         except asyncio.TimeoutError as error:
-            raise Refused(Errors.HS184.format(n=len(self._line)), 503) from error
+            raise HTTPException(503, Errors.HS184.format(n=len(self._line))) from error
         finally:
             self._line = [one for one in self._line if one is not request]
             async with self._moved:
@@ -173,20 +171,20 @@ class Queue:
                     return items
                 items.append(piece)
                 if monotonic() - start > self._seconds:
-                    raise Refused(Errors.HS180.format(seconds=self._seconds), 503)
-            raise Refused("", GONE)
+                    raise HTTPException(503, Errors.HS180.format(seconds=self._seconds))
+            raise HTTPException(GONE)
         finally:
             pieces.close()  # type: ignore[attr-defined]  # its Docs belong to a memory zone
 
 
 def check_length(n: int, most: int) -> None:
-    """RAISES Refused [HS149]."""
+    """RAISES HTTPException [HS149]."""
     if n > most:
-        raise Refused(Errors.HS149.format(n=n, most=most), 413)
+        raise HTTPException(413, Errors.HS149.format(n=n, most=most))
 
 
 async def body_of(request: Request, max_length: int) -> bytes:
-    """RAISES Refused [HS149]: more bytes than the longest text can be."""
+    """RAISES HTTPException [HS149]: more bytes than the longest text can be."""
     body = bytearray()
     async for part in request.stream():
         body.extend(part)
