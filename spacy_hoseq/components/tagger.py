@@ -30,7 +30,6 @@ from ..layers.listening.listener import (
 )
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
-from ..layers.tuning import TUNING, Tuning
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
@@ -70,7 +69,7 @@ class HoseqTagger(StructuredComponent):
     """
 
     target: TokenLabels
-    tuning: Tuning = TUNING
+    label_cells = 8_000_000  # scores of labels, tokens x labels, that are decoded at once
 
     def __init__(
         self,
@@ -233,7 +232,7 @@ class HoseqTagger(StructuredComponent):
     def _parts(self, docs: WordDocs) -> List[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text
         around a sentence does not matter, a long Doc is cut between sentences."""
-        most = max(1, self.tuning.label_cells // len(self._label_table.labels))
+        most = max(1, self.label_cells // len(self._label_table.labels))
         if sum(map(len, docs)) <= most:
             return [docs]
         if scorer_of(self.model).sees_sentences_alone:

@@ -5,8 +5,6 @@ import spacy
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from spacy_hoseq.layers.tuning import TUNING
-
 from .helpers import (
     CORPUS,
     blank,
@@ -217,7 +215,7 @@ def test_extension_that_reads_the_whole_doc():
         tags = "D N V . N V . N V R . D A N .".split()
         doc = Doc(nlp.vocab, words=["x"] * 15, sent_starts=[i in (0, 4, 7, 11) for i in range(15)])
         doc.user_data["hints"] = dict(enumerate(tags))
-        tagger_of(nlp).tuning = TUNING._replace(label_cells=2 * len(tagger_of(nlp).labels))
+        tagger_of(nlp).label_cells = 2 * len(tagger_of(nlp).labels)
         assert [token.tag_ for token in tagger_of(nlp)(doc)] == tags
     finally:
         Token.remove_extension(name)

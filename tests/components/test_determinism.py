@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from spacy.util import fix_random_seed
 
-from spacy_hoseq.layers.tuning import Tuning
+from spacy_hoseq.layers.emissions import sparse_linear
 
 from .helpers import (
     CORPUS,
@@ -47,9 +47,9 @@ def test_order_of_documents_does_not_matter_for_one_batch():
             assert np.allclose(parameter.values, other.shims[0].parameters[name].values, atol=1e-5)
 
 
-def test_cache_of_training_texts_does_not_matter():
+def test_cache_of_training_texts_does_not_matter(monkeypatch):
+    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", 0)
     nlp = blank("all patterns")
-    tagger_of(nlp).model.layers[0].attrs["features"].tuning = Tuning(cache_bytes=0)
     train(nlp, 4, drop=0.3, optimizer=nlp.initialize(lambda: examples_of(nlp)))
     assert model_bytes(nlp) == model_bytes(trained("all patterns", 4, drop=0.3))
 

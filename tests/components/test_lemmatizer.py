@@ -7,7 +7,6 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_hoseq.components.lemma_scripts import script_of
-from spacy_hoseq.layers.tuning import Tuning
 
 from . import lemma_helpers as tiny
 from .lemma_helpers import NAME
@@ -71,16 +70,13 @@ def test_tokens_seen_before_change_nothing(nlp):
 
 
 @pytest.mark.parametrize("label_cells", [1, 200])
-def test_many_new_tokens_are_decoded_some_at_a_time(nlp, label_cells):
+def test_many_new_tokens_are_decoded_some_at_a_time(monkeypatch, nlp, label_cells):
     pipe = nlp.get_pipe(NAME)
     docs = [tiny.analyzed(nlp, line) for line in tiny.CORPUS]
     expected = np.concatenate(pipe.predict(docs).label_ids)
     again = nlp.from_bytes(nlp.to_bytes()).get_pipe(NAME)
-    again.tuning = Tuning(label_cells=label_cells)
-    try:
-        assert np.array_equal(np.concatenate(again.predict(docs).label_ids), expected)
-    finally:
-        again.tuning = Tuning()
+    monkeypatch.setattr(again, "label_cells", label_cells)
+    assert np.array_equal(np.concatenate(again.predict(docs).label_ids), expected)
 
 
 def test_more_training_is_seen():

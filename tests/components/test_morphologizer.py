@@ -18,7 +18,6 @@ from spacy_hoseq.components.morphology_labels import analysis_of, costs_of, labe
 from spacy_hoseq.features.sequences import words_of
 from spacy_hoseq.inspection.explanation import explain
 from spacy_hoseq.inspection.weights import inspected
-from spacy_hoseq.layers.tuning import Tuning
 
 from . import morphology_helpers as tiny
 from .morphology_helpers import NAME
@@ -324,7 +323,7 @@ def test_a_long_doc_is_decoded_some_sentences_at_a_time(label_cells, with_space)
     doc = Doc(nlp.vocab, words=words, sent_starts=starts)
     pipe = nlp.get_pipe(NAME)
     whole = pipe.read([doc]).best
-    pipe.tuning = Tuning(label_cells=label_cells)
+    pipe.label_cells = label_cells
     assert np.array_equal(pipe.read([doc]).best, whole)
     lengths = [len(part) for docs in pipe._parts(words_of([doc])) for part in docs]
     assert sum(lengths) == len(whole) and (len(lengths) > 1) == (label_cells < 200)
@@ -336,7 +335,7 @@ def test_docs_are_decoded_some_at_a_time(label_cells):
     texts = [["urbs"], [], ["magna", "urbs", "ardet", "."], ["magnae", " ", "urbes"], ["urbem"], []]
     docs = words_of([Doc(nlp.vocab, words=text) for text in texts])
     pipe = nlp.get_pipe(NAME)
-    pipe.tuning = Tuning(label_cells=label_cells)
+    pipe.label_cells = label_cells
     reading = pipe.read(docs, labels_alone=True)
     assert np.array_equal(reading.best, pipe.read(docs).best)
     assert len(reading.best) == sum(map(len, docs))
