@@ -1,7 +1,7 @@
 """What a trained pipeline can say of its decisions: how sure it is, why, and what its weights are.
 
 reading     texts as one component sees them: what is decoded, p(y | x), the best labelling with each label
-certainty   entropies, margins, probabilities of tokens and sentences, also on `doc._`;  spans: of chunks
+certainty   entropies, margins, probabilities of tokens and sentences and chunks, also on `doc._`
 explanation why a label, a chunk or a decision, and not what comes next
 calibration one temperature, at which probabilities are calibrated;  measures: whether they are
 conformal   sets that hold the right answer with a promised probability
@@ -19,7 +19,7 @@ HOMES = {
     "Reading": "reading",
     "Reliability": "measures",
     "SentenceCertainty": "certainty",
-    "SpanCertainty": "spans",
+    "SpanCertainty": "certainty",
     "Term": "explanation",
     "TokenCertainty": "certainty",
     "calibratable": "calibration",
@@ -32,7 +32,7 @@ HOMES = {
     "prediction_sets": "conformal",
     "quality": "measures",
     "reliability": "measures",
-    "span_certainties": "spans",
+    "span_certainties": "certainty",
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)

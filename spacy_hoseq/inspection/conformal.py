@@ -27,9 +27,8 @@ from ..chunks import TagTable
 from ..components import StructuredComponent, probable_chunks
 from ..decoders import best_labels, k_best, path_score
 from ..errors import Errors
-from .certainty import BATCH
+from .certainty import BATCH, type_probabilities
 from .reading import Reading
-from .spans import type_probabilities
 
 Kind = Literal["labels", "chunks", "labellings"]
 KINDS: Tuple[Kind, ...] = ("labels", "chunks", "labellings")

@@ -37,8 +37,8 @@ from ..features.keys import LABEL
 from ..layers.local.classifiers import shim_of
 from ..layers.named_features import Feature, Names
 from ..layers.scorer import scorer_of
+from .certainty import chunk_probabilities, type_probabilities
 from .reading import Decisions, Reading, ReadTexts, own_component, own_components, stages, sums_of
-from .spans import chunk_probabilities, type_probabilities
 
 OTHERWISE = "(otherwise)"  # of what the other labelling has
 ROUNDING = 1e-4  # of scores in single precision, and of how large they are

@@ -26,13 +26,17 @@ from typing import (
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup, Token
+from wasabi import table
 
 from ..components import COLUMNS, DECISIONS, MARGINALS, target_at
+from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
 from .pages import rendered, uncalibrated
 from .sentence import shown
 
 ENTITIES = "ents"
+REASONS = 12  # rows in the terminal
+WIDEST = 80  # characters of a column
 HEIGHT = 420  # pixels of a page in a notebook
 SPAN = struct.Struct(">QQQllll")  # id, KB id, label, tokens, characters: as spaCy saves a span
 PLACES = {column: place for place, column in COLUMNS.items()}
@@ -131,6 +135,34 @@ def reasons_of(nlp: Language, doc: Doc, seen: Mapping[str, Doc]) -> Iterator[Dic
         rough = ", not calibrated" if one.component in notes else ""
         tokens = list(range(shown_at.start, shown_at.end))
         yield {**as_data(one, given), "tokens": tokens, "rough": rough}
+
+
+def explanation_text(one: Explanation, doc: Doc, *, calibrated: bool = True) -> str:
+    """RETURNS (str): what was decided, how probable the alternatives are, and what the decision is
+    the sum of. calibrated (bool): whether these probabilities are."""
+    said = " ".join(shown(token.text) for token in doc[one.first : one.end])
+    places = f"{one.first}-{one.end - 1}" if one.end - one.first > 1 else f"{one.first}"
+    turn = f" (turn {one.turn})" if one.turn else ""
+    alternatives = ", ".join(f"{label} {p:.3f}" for label, p in one.alternatives)
+    lines = [
+        f"{one.component}, {places}: {said}{turn}",
+        f"  {alternatives}{'' if calibrated else ' (not calibrated)'}",
+    ]
+    if not one.against:
+        return "\n".join([*lines, "  no other label is permitted here"])
+    lines.append(
+        f"  {one.label}, not {one.against}: ahead by {one.difference:.3f}, which is the sum of"
+    )
+    rows = [
+        (f"{term.value:+.3f}", term.kind, term.name, shown(doc[term.token].text))
+        for term in one.terms[:REASONS]
+    ]
+    rest = one.terms[REASONS:]
+    if rest:
+        rows.append((f"{sum(term.value for term in rest):+.3f}", f"{len(rest)} more", "", ""))
+    header = ("value", "", "what", "at")
+    text = table(rows, header=header, aligns=("r", "l", "l", "l"), max_col=WIDEST)
+    return "\n".join([*lines, *(f"    {line}".rstrip() for line in text.strip("\n").splitlines())])
 
 
 def notes_of(nlp: Language) -> Dict[str, str]:

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.inspection import explain, explanations, span_certainties
 from spacy_hoseq.inspection.explanation import annotated, as_data, decisions, explained
-from spacy_hoseq.reporting.explanation import explanation_text
-from spacy_hoseq.reporting.text import render
+from spacy_hoseq.reporting.text import explanation_text, render
 
 from ..components import bidirectional_helpers, chunker_helpers
 from ..components.helpers import doc_of

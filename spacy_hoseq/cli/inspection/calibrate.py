@@ -27,7 +27,9 @@ ROWS = {
 @hoseq_cli.command("calibrate", failed="Nothing written")
 def calibrate_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
+    model: str = typer.Argument(
+        ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
+    ),
     dev: Path = typer.Argument(
         ..., help="Corpus (.spacy) of other text than in training", exists=True
     ),

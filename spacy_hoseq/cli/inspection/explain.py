@@ -14,9 +14,8 @@ from ...errors import Errors
 from ...inspection import Explanation, explanations
 from ...inspection.explanation import annotated, as_data, decisions, explained
 from ...pipelines import run_code
-from ...reporting.explanation import explanation_text
 from ...reporting.pages import uncalibrated
-from ...reporting.text import notes_of, reasons_of, text_page
+from ...reporting.text import explanation_text, notes_of, reasons_of, text_page
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, write_text
 from ..progress import progress

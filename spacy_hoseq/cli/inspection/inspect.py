@@ -2,17 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import List, Optional, Union
+from typing import Optional
 
 import srsly
 import typer
-from spacy.language import Language
-from spacy.tokens import Doc
 from wasabi import msg
 
 from ...inspection.weights import NAMES, Table, inspected, names_in
 from ...pipelines import found_at, run_code
-from ...readers.annotated import read_docs, spacy_files
+from ...readers.annotated import annotated_corpus
 from ...reporting.inspection import inspection_page, inspection_text
 from ..app import hoseq_cli, then
 from ..files import FORCE, check_free, write_text
@@ -50,7 +48,8 @@ def inspect_cli(
     check_free(output, force)
     run_code(code)
     nlp = pipeline_of(model)
-    docs = [] if corpus is None else read_by(nlp, corpus, limit)
+    examples = [] if corpus is None else annotated_corpus(corpus, [], limit)(nlp)
+    docs = list(progress(nlp.pipe(eg.predicted for eg in examples)))
     names = names_beside(model)
     components = inspected(nlp, docs, top=n, names=names)
     merged: Table = {}
@@ -76,23 +75,7 @@ def inspect_cli(
         msg.good(f"{sum(map(len, merged.values())):,} names: {Path(found_at(model)) / NAMES}")
 
 
-def read_by(nlp: Language, corpus: Path, limit: int) -> List[Doc]:
-    """The first texts of a corpus, annotated."""
-    plain = (bare(doc) for doc in read_docs(spacy_files(corpus), nlp.vocab, limit))
-    return list(progress(nlp.pipe(plain)))
-
-
 def names_beside(model: str) -> Table:
     """Names that were kept beside a model, if there are any."""
     path = Path(found_at(model)) / NAMES
     return srsly.read_json(path) if path.is_file() else {}
-
-
-def bare(doc: Doc) -> Doc:
-    """The words of a text, with its sentences where they are known."""
-    known = doc.has_annotation("SENT_START")
-    starts: Optional[List[Union[bool, int, None]]] = (
-        [token.is_sent_start for token in doc] if known else None
-    )
-    spaces = [bool(token.whitespace_) for token in doc]
-    return Doc(doc.vocab, words=[token.text for token in doc], spaces=spaces, sent_starts=starts)

@@ -24,7 +24,9 @@ from ..files import FORCE, TRAININGS, check_free, write_text
 )
 def report_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh, af, cy"),
+    model: str = typer.Argument(
+        ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
+    ),
     data: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False),
     against: Optional[str] = typer.Option(

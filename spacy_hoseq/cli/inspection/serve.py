@@ -16,7 +16,9 @@ from ..tag import pipeline_of
 @hoseq_cli.command("serve", failed="Nothing served")
 def serve_cli(
     # fmt: off
-    model: str = typer.Argument("en", help="Directory or package of a trained pipeline, or en, zh, af, cy"),
+    model: str = typer.Argument(
+        "en", help="Directory or package of a trained pipeline, or en, zh, af, cy"
+    ),
     host: str = typer.Option(
         "127.0.0.1", "--host", help="Address or name to listen on; 0.0.0.0: all, for everybody"
     ),
