@@ -20,7 +20,7 @@ merging equal ones: with no configuration around there is one for each label, an
 Viterbi's.
 
 Their number can grow exponentially in the configurations that overlap, hence a limit. It is
-small where features are sparse; `ConfigurationLattice.n_states` tells.
+small where features are sparse.
 
 Checked against enumeration in tests/decoders/patterns/test_configurations.py.
 """
@@ -34,7 +34,6 @@ from ...errors import Errors
 from ..problem import (
     TUNING,
     Layout,
-    NoPath,
     Paths,
     Potentials,
     Selection,
@@ -43,7 +42,7 @@ from ..problem import (
     no_configurations,
     parts_of,
 )
-from .lattice import NO_ARCS, Arcs, Lattice, Step, best_paths
+from .lattice import NO_ARCS, Arcs, Lattice, Step, decode_lattices
 from .longest_match import LongestMatch
 
 
@@ -55,17 +54,7 @@ def decode_any_sign(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths
 
     Time O(U L) a token for U nodes of the trie, memory O(U) a token, in blocks as in `viterbi`.
     """
-    labels = np.zeros(len(potentials.scores), np.int32)
-    scores = np.zeros(len(potentials.lengths))
-    for lattice, part in lattices_of(potentials.check(), tuning):
-        layout = lattice.layout
-        blocks = list(layout.blocks(len(lattice.trie), tuning.history_cells))
-        packed, by_rank = best_paths(lattice, blocks)
-        labels[part.tokens[layout.tokens]] = packed
-        scores[part.sequences[layout.order]] = by_rank
-    if len(scores) and scores.min() == -np.inf:
-        raise NoPath(int(scores.argmin()))
-    return Paths(labels, scores)
+    return decode_lattices(potentials, lattices_of(potentials.check(), tuning), tuning)
 
 
 def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Tuple[Lattice, Selection]]:
@@ -101,8 +90,7 @@ def lattice_of(potentials: Potentials) -> Lattice:
 class ConfigurationLattice(LongestMatch):
     """Lattice of one sequence: label patterns of any sign and configurations.
 
-    n_states (T,): states of each token. RAISES ValueError [HS038]: more than `max_states` states
-        at a token.
+    RAISES ValueError [HS038]: more than `max_states` states at a token.
     """
 
     def __init__(self, potentials: Potentials, layout: Layout) -> None:
@@ -115,7 +103,6 @@ class ConfigurationLattice(LongestMatch):
         self._completed: List[Tuple[Ints, Mask]] = []
         self._nodes: List[Ints] = []
         self._steps = self._build(potentials)
-        self.n_states = np.array([len(step.label) for step in self._steps], np.intp)
 
     def step(self, t: int) -> Step:
         return self._steps[t]
@@ -153,20 +140,23 @@ class ConfigurationLattice(LongestMatch):
 
     def _check_number(self, t: int, states: "_States") -> None:
         limit = self._configurations.max_states
-        n = len(states.node)
-        if n > limit:
-            n_open = len(states.open)
-            raise ValueError(Errors.HS038.format(n=n, limit=limit, token=t, open=n_open))
+        if len(states.node) > limit:
+            n = {"n": len(states.node), "open": len(states.open)}
+            raise ValueError(Errors.HS038.format(**n, limit=limit, token=t))
 
-    def _arcs_into(self, t: int, states: "_States", potentials: Potentials) -> "_Reached":
-        """Each label that is allowed at a token, after each state of the token before."""
+    def _arcs_into(
+        self, t: int, states: "_States", potentials: Potentials
+    ) -> Tuple[Ints, Ints, Ints, Mask, Floats]:
+        """Each label that is allowed at a token, after each state of the token before. RETURNS the
+        state before, the label, its longest match (E,), configurations matched before it (E, m),
+        and scores of label pairs (E,)."""
         trie = self.trie
         allowed = potentials.allowed
         labels = np.arange(trie.n_labels) if allowed is None else np.flatnonzero(allowed[t])
         n = len(labels)
         if t == 0:
             live = np.zeros((n, 0), bool)
-            return _Reached(np.zeros(n, np.intp), labels, labels, live, np.zeros(n))
+            return np.zeros(n, np.intp), labels, labels, live, np.zeros(n)
         source = np.repeat(np.arange(len(states.node)), n)
         label = np.tile(labels, len(states.node))
         before = states.node[source]
@@ -175,7 +165,7 @@ class ConfigurationLattice(LongestMatch):
         if potentials.edge_scores is not None:
             scores = scores + potentials.edge_scores[t][pairs]
         node = trie.after[before, label].astype(np.intp)
-        return _Reached(source, label, node, states.live[source], scores)
+        return source, label, node, states.live[source], scores
 
     def _extend(self, t: int, label: Ints, live: Mask, open_: Ints) -> Tuple[Mask, Ints]:
         """Configurations after one more label: those that were matched so far and go on, and those
@@ -187,18 +177,6 @@ class ConfigurationLattice(LongestMatch):
             self._starts[open_] + t - self._configurations.first[open_]
         ]
         return live & self._configurations.sets[slot][:, label].T, open_
-
-
-class _Reached(NamedTuple):
-    """Ways from the states of a token to labels of the next one (E,): the state before, the label,
-    its longest match. live (E, m): configurations matched before it. scores (E,): of label
-    pairs."""
-
-    source: Ints
-    label: Ints
-    node: Ints
-    live: Mask
-    scores: Floats
 
 
 class _States(NamedTuple):

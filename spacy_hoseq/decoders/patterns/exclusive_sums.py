@@ -28,12 +28,10 @@ def is_small(potentials: Potentials) -> bool:
     """Rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are added up
     less than 4 T times."""
     weights = potentials.weights
-    fired = potentials.fired
-    configurations = potentials.configurations
+    numbers = potentials.numbers
     reach = largest(potentials.scores.real) + largest(weights.psi) + finite_range(weights.trans)
-    reach += 0.0 if fired is None else np.abs(fired.weights).sum()
-    reach += 0.0 if configurations is None else np.abs(configurations.weights).sum()
-    reach += 0.0 if potentials.edge_scores is None else largest(potentials.edge_scores)
+    reach += np.abs(numbers.fired_weights).sum() + np.abs(numbers.configuration_weights).sum()
+    reach += 0.0 if numbers.edge_scores is None else largest(numbers.edge_scores)
     n_tokens = float(potentials.lengths.max(initial=0))
     return bool(8 * EPSILON * n_tokens * n_tokens * reach < TOLERANCE)
 
@@ -44,14 +42,12 @@ class _Counts:
     def __init__(self, lattice: Lattice, potentials: Potentials) -> None:
         n_labels = lattice.trie.n_labels
         n_tokens = len(potentials.scores)
-        configurations = potentials.configurations
+        n_configurations = len(potentials.numbers.configuration_weights)
         dtype = np.result_type(potentials.scores, np.float64)
         self._lattice = lattice
         self._longest = np.zeros((len(lattice.trie), n_tokens), dtype)  # packed
         self._pairs = np.zeros(n_labels * n_labels, dtype)
-        self._configurations = np.zeros(
-            0 if configurations is None else len(configurations.first), dtype
-        )
+        self._configurations = np.zeros(n_configurations, dtype)
         has_edges = potentials.edge_scores is not None
         self._edges = np.zeros((n_labels * n_labels, n_tokens if has_edges else 0), dtype)
 

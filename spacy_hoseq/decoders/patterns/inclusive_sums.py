@@ -29,7 +29,7 @@ Checked against enumeration and finite differences in
 tests/decoders/patterns/test_inclusive_sums.py.
 """
 
-from typing import Any, List, NamedTuple, Optional, Type
+from typing import List, NamedTuple, Optional, Type
 
 import numpy as np
 
@@ -225,8 +225,12 @@ class PatternWalk(InclusiveWalk):
         self.by_parent = Groups(trie.parent[self.deep])
         self.by_label = Groups(trie.label)
         self.psi = potentials.weights.psi
-        self.fired = potentials.fired
+        nothing = np.zeros(0, np.intp)
+        self.fired = potentials.fired or Fired(nothing, nothing, np.zeros(0))
         self.extra = expand_fired(self.fired, trie, layout)
+        steps, self.columns = layout.steps_of(layout.place[self.fired.tokens])
+        self.by_step = np.argsort(steps, kind="stable")
+        self.bounds = np.searchsorted(steps[self.by_step], np.arange(len(layout.offset)))
 
     def _grown(self, t: int, n: int) -> Floats:
         """e^psi of all nodes, (U, n) or (U, 1)."""
@@ -267,7 +271,7 @@ class PatternWalk(InclusiveWalk):
         trans = np.zeros((n_labels, n_labels), dtype)
         at_node = np.zeros(len(trie), dtype)
         matched = np.zeros(len(trie), dtype)
-        fired = _FiredCounts(self.fired, self.layout, dtype)
+        fired = np.zeros(len(self.fired.tokens), dtype)
         adjoint = np.zeros((len(trie), 0), dtype)
         for t in range(len(forward) - 1, -1, -1):
             _, w, scale = forward[t]
@@ -286,7 +290,9 @@ class PatternWalk(InclusiveWalk):
             longest *= grown
             matched += longest.sum(axis=1)
             if t in self.extra:
-                fired.add(t, trie.matched(longest))
+                here = self.by_step[self.bounds[t] : self.bounds[t + 1]]
+                node = self.fired.nodes[here]
+                fired[here] = trie.matched(longest)[node, self.columns[here]]
             product = w * d_w  # (U, n)
             here = self.layout.step(t)
             marginals[self.by_label.keys, here] = self.by_label.added(product)
@@ -303,22 +309,4 @@ class PatternWalk(InclusiveWalk):
             adjoint[self.by_parent.keys] += self.by_parent.added(gained)
         trans *= self.trans_weights
         trans += binned(self.pairs, at_node[self.deep], trans.size).reshape(trans.shape)
-        return self._counts(marginals, trans, matched, fired.counts)
-
-
-class _FiredCounts:
-    """How often each fired entry is matched. counts (M,)."""
-
-    def __init__(self, fired: Optional[Fired], layout: Layout, dtype: "np.dtype[Any]") -> None:
-        tokens = np.zeros(0, np.intp) if fired is None else fired.tokens
-        self._nodes = tokens if fired is None else fired.nodes
-        self.counts = np.zeros(len(tokens), dtype)
-        packed = layout.place[tokens]
-        self._order = np.argsort(packed, kind="stable")
-        self._bounds = np.searchsorted(packed[self._order], layout.offset)
-        _, self._columns = layout.steps_of(packed)
-
-    def add(self, t: int, matched: Floats) -> None:
-        """matched (U, n): of step t."""
-        here = self._order[self._bounds[t] : self._bounds[t + 1]]
-        self.counts[here] = matched[self._nodes[here], self._columns[here]]
+        return self._counts(marginals, trans, matched, fired)

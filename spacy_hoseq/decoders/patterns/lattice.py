@@ -11,12 +11,22 @@ Because states are exclusive the weights may have any sign.
 """
 
 from functools import cached_property
-from typing import List, NamedTuple, Optional, Protocol, Sequence, Tuple
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ...arrays import Floats, Ints, Labels, Mask
-from ..problem import Groups, KBest, Layout, NoPath, PatternTrie
+from ..problem import (
+    Groups,
+    KBest,
+    Layout,
+    NoPath,
+    Paths,
+    PatternTrie,
+    Potentials,
+    Selection,
+    Tuning,
+)
 
 
 class Arcs:
@@ -55,29 +65,9 @@ class Step(NamedTuple):
 NO_ARCS = Arcs(np.zeros(0, np.intp), np.zeros(1, np.intp))
 
 
-class Trellis(Protocol):
-    """What `best_paths` walks over. Columns are sequences, in the order of the layout. n_final: the
-    best path ends in one of so many first states; None = in any."""
-
-    layout: Layout
-    n_final: Optional[int]
-
-    def labels(self, t: int) -> Ints:
-        """Of each state. RETURNS (S,)."""
-        ...
-
-    def forward(self, t: int, before: Optional[Floats]) -> Floats:
-        """V_t: the best score of a path to each state. before: V_{t-1}. RETURNS (S, n)."""
-        ...
-
-    def back(self, t: int, states: Ints, v: Floats, before: Floats) -> Ints:
-        """The states before some states on their best paths; column i belongs to states[i]. v:
-        V_t. before: V_{t-1}."""
-        ...
-
-
 class Lattice:
-    """trie: states are the longest match in it, and more."""
+    """trie: states are the longest match in it, and more. layout: of the sequences, which are the
+    columns. n_final: best paths end in one of so many first states; None = in any."""
 
     trie: PatternTrie
     layout: Layout
@@ -96,9 +86,11 @@ class Lattice:
         return np.zeros(0, np.intp), np.zeros((0, 0), bool)
 
     def labels(self, t: int) -> Ints:
+        """Of each state. RETURNS (S,)."""
         return self.step(t).label
 
     def forward(self, t: int, before: Optional[Floats]) -> Floats:
+        """V_t: the best score of a path to each state. before: V_{t-1}. RETURNS (S, n)."""
         step = self.step(t)
         if before is None:
             return step.gain
@@ -106,6 +98,8 @@ class Lattice:
         return np.maximum.reduceat(paths, step.arcs.first[:-1], axis=0) + step.gain
 
     def back(self, t: int, states: Ints, v: Floats, before: Floats) -> Ints:
+        """The states before some states on their best paths; column i belongs to states[i]. v:
+        V_t. before: V_{t-1}."""
         step = self.step(t)
         source = step.arcs.source
         first = step.arcs.first
@@ -121,43 +115,60 @@ class Lattice:
         return result
 
 
-def best_paths(trellis: Trellis, blocks: Sequence[Tuple[int, int]]) -> Tuple[Labels, Floats]:
+def decode_lattices(
+    potentials: Potentials, lattices: Iterable[Tuple[Lattice, Selection]], tuning: Tuning
+) -> Paths:
+    """The best label sequences of a batch, of which each lattice has a part. RAISES NoPath."""
+    labels = np.zeros(len(potentials.scores), np.int32)
+    scores = np.zeros(len(potentials.lengths))
+    for lattice, part in lattices:
+        layout = lattice.layout
+        blocks = list(layout.blocks(len(lattice.trie), tuning.history_cells))
+        packed, by_rank = best_paths(lattice, blocks)
+        labels[part.tokens[layout.tokens]] = packed
+        scores[part.sequences[layout.order]] = by_rank
+    if len(scores) and scores.min() == -np.inf:
+        raise NoPath(int(scores.argmin()))
+    return Paths(labels, scores)
+
+
+def best_paths(lattice: Lattice, blocks: Sequence[Tuple[int, int]]) -> Tuple[Labels, Floats]:
     """The path of highest score of each column. Ties: the lowest state. RETURNS labels (N,),
     packed as in `Layout`, and scores (n,), -inf where there is no path.
 
     blocks: ranges of steps. The scores of one are kept for the way back, those of the others are
     found once more. Time O(E) a token.
     """
-    layout = trellis.layout
+    layout = lattice.layout
     labels = np.zeros(len(layout.tokens), np.int32)
     scores = np.zeros(len(layout.lengths))
     entries: List[Optional[Floats]] = [None]  # V before each block
     for block in blocks[:-1]:
-        entries.append(_forward(trellis, block, entries[-1])[-1])
+        entries.append(_forward(lattice, block, entries[-1])[-1])
     states = np.zeros(0, np.intp)  # at t + 1
     later = np.zeros((0, 0))  # V at t + 1
     for block, entry in zip(reversed(blocks), reversed(entries), strict=False):
-        history = _forward(trellis, block, entry)
+        history = _forward(lattice, block, entry)
         for t in range(block[1] - 1, block[0] - 1, -1):
             v = history[t - block[0]]
             n_on = len(states)
             if n_on:
-                states = trellis.back(t + 1, states, later, v)
+                states = lattice.back(t + 1, states, later, v)
             if n_on < v.shape[1]:  # sequences whose last token is t
-                ended = v[: trellis.n_final, n_on:].argmax(axis=0)
+                ended = v[: lattice.n_final, n_on:].argmax(axis=0)
                 scores[n_on : v.shape[1]] = v[ended, np.arange(n_on, v.shape[1])]
                 states = np.concatenate([states, ended])
-            labels[layout.step(t)] = trellis.labels(t)[states]
+            labels[layout.step(t)] = lattice.labels(t)[states]
             later = v
     return labels, scores
 
 
-def _forward(trellis: Trellis, block: Tuple[int, int], entry: Optional[Floats]) -> List[Floats]:
+def _forward(lattice: Lattice, block: Tuple[int, int], entry: Optional[Floats]) -> List[Floats]:
     """V_t of each step of a block. entry: V of the step before."""
     history = []
     v = entry
     for t in range(*block):
-        v = trellis.forward(t, v)
+        v = lattice.forward(t, v)
         history.append(v)
     return history
 

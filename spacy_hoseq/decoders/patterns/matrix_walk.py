@@ -50,10 +50,7 @@ class InnerNodes:
     def __init__(self, trie: PatternTrie) -> None:
         n_labels = trie.n_labels
         self.n_labels = n_labels
-        is_inner = np.zeros(len(trie), bool)
-        is_inner[:n_labels] = True
-        is_inner[trie.parent[n_labels:]] = True
-        inner = np.flatnonzero(is_inner)
+        inner = np.union1d(np.arange(n_labels), trie.parent[n_labels:])
         self.nodes: Ints = inner[np.argsort(trie.label[inner], kind="stable")]
         self.labels: Ints = trie.label[self.nodes]
         self.depth: Ints = trie.depth[self.nodes]

@@ -27,8 +27,6 @@ from ...arrays import Floats, Ints
 from ..chain import Arrivals
 from ..problem import (
     TUNING,
-    Layout,
-    NoPath,
     Paths,
     PatternTrie,
     Potentials,
@@ -38,7 +36,7 @@ from ..problem import (
     make_layout,
     packed_scores,
 )
-from .lattice import best_paths
+from .lattice import Lattice, decode_lattices
 
 
 def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
@@ -56,30 +54,23 @@ def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Pa
     "Decoding Algorithm"; messages and failure links after Takhanov & Kolmogorov (2013), whose
     subtraction max does not need.
     """
-    n_nodes = len(potentials.weights.trie)
-    labels = np.zeros(len(potentials.scores), np.int32)
-    scores = np.zeros(len(potentials.lengths))
-    columns = max(tuning.min_columns, tuning.column_cells // n_nodes)
-    for part in potentials.parts(columns, tuning.history_cells):
-        layout = make_layout(part.potentials.lengths, len(part.tokens))
-        blocks = list(layout.blocks(n_nodes, tuning.history_cells))
-        packed, by_rank = best_paths(_Messages(part.potentials, layout, tuning), blocks)
-        labels[part.tokens[layout.tokens]] = packed
-        scores[part.sequences[layout.order]] = by_rank
-    if len(scores) and scores.min() == -np.inf:
-        raise NoPath(int(scores.argmin()))
-    return Paths(labels, scores)
+    columns = max(tuning.min_columns, tuning.column_cells // len(potentials.weights.trie))
+    parts = potentials.parts(columns, tuning.history_cells)
+    lattices = ((_Messages(part.potentials, tuning), part) for part in parts)
+    return decode_lattices(potentials, lattices, tuning)
 
 
-class _Messages:
-    """V_t (U, n) of each step, rows in the trie's preorder. A state is a row: any that is in line
-    with the best labelling."""
+class _Messages(Lattice):
+    """States are rows: nodes in the trie's preorder. They are not exclusive; a path has any of those
+    that it may be in."""
 
-    def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
+    def __init__(self, potentials: Potentials, tuning: Tuning) -> None:
         weights = potentials.weights
+        layout = make_layout(potentials.lengths, len(potentials.scores))
+        self.trie = weights.trie
         self.layout = layout
         self._n_labels = weights.n_labels
-        self.n_final: Optional[int] = weights.n_labels
+        self.n_final = weights.n_labels
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._trans = weights.precise_trans
         self._arrivals = Arrivals(self._trans, tuning)
