@@ -173,10 +173,11 @@ def given_the_others(
 
 def reach(potentials: Potentials) -> int:
     """How many neighbouring labels a feature looks at, at most."""
-    longest = max(2, potentials.weights.trie.max_length if potentials.weights.has_patterns else 0)
-    if potentials.configurations is not None:
-        longest = max(longest, int(potentials.configurations.sizes.max(initial=0)))
-    return longest
+    weights = potentials.weights
+    configurations = potentials.configurations
+    of_patterns = weights.trie.max_length if weights.has_patterns else 2
+    sizes = [] if configurations is None else configurations.sizes.tolist()
+    return max([2, of_patterns, *sizes])
 
 
 def _log(p: Floats) -> Floats:

@@ -481,9 +481,8 @@ def _pieces(
 
 
 def _set(ids: Ints, names: Sequence[str]) -> str:
-    if len(ids) == len(names):
-        return "*"
-    return names[ids[0]] if len(ids) == 1 else "{" + ",".join(names[y] for y in ids[:6]) + "}"
+    known = ",".join(names[y] for y in ids[:6])
+    return "*" if len(ids) == len(names) else known if len(ids) == 1 else f"{{{known}}}"
 
 
 def _fired(decisions: Decisions, word: int) -> List[Feature]:

@@ -18,11 +18,11 @@ from typing import (
     NamedTuple,
     Optional,
     Sequence,
-    Set,
     Tuple,
     Union,
 )
 
+import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup, Token
@@ -269,10 +269,12 @@ def _cells(spans: List[Stretch], n: int) -> List[Cell]:
 def _extensions(doc: Doc) -> List[str]:
     """Extensions of tokens that hold strings on this Doc: their keys are ("._.", name, start,
     None)."""
-    names: Set[str] = set()
-    for key, value in doc.user_data.items():
-        if isinstance(value, str) and isinstance(key, tuple) and key[0] == "._.":
-            names |= {key[1]} if key[2] is not None and key[3] is None else set()
+    names = {
+        key[1]
+        for key, value in doc.user_data.items()
+        if isinstance(value, str) and isinstance(key, tuple) and key[0] == "._."
+        if key[2] is not None and key[3] is None
+    }
     return sorted(name for name in names if Token.has_extension(name))
 
 
@@ -282,20 +284,14 @@ def _probabilities(
     """Of the labels of a layer, by the first component that knows all of them, and has kept
     probabilities of these tokens."""
     if name in PLACES:  # what is shown may be made of the label
-        labels = [""] * len(doc)
-        for i, _, label in target_at(PLACES[name]).items(doc):
-            labels[i] = label
-    there = {label for label, token in zip(labels, doc, strict=True) if not token.is_space}
+        of_tokens = {i: label for i, _, label in target_at(PLACES[name]).items(doc)}
+        labels = [of_tokens.get(i, "") for i in range(len(doc))]
+    there = {label for label, token in zip(labels, doc, strict=True) if not token.is_space} - {""}
     for one in kept:
         p = one["probabilities"]
-        if there - {""} <= set(one["labels"]) and len(p) == len(doc):
-            if p.ndim == 1:  # of decisions
-                return [float(x) if label else None for x, label in zip(p, labels, strict=True)]
-            column = {label: i for i, label in enumerate(one["labels"])}
-            rows = zip(labels, p, strict=True)
-            known = [label in column and row.any() for label, row in zip(labels, p, strict=True)]
-            return [
-                float(row[column[label]]) if is_known else None
-                for (label, row), is_known in zip(rows, known, strict=True)
-            ]
+        if there <= set(one["labels"]) and len(p) == len(doc):
+            if p.ndim > 1:  # of all labels, not of decisions
+                column = {label: i for i, label in enumerate(one["labels"])}
+                p = p[np.arange(len(p)), [column.get(label, 0) for label in labels]]
+            return [float(x) if label else None for x, label in zip(p, labels, strict=True)]
     return [None] * len(doc)

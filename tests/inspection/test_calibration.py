@@ -235,9 +235,3 @@ def test_command(folder, tmp_path):
     assert picture.count('class="risk"') == 2 and "nan" not in picture
     code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new")
     assert code == 1 and "[HS113]" in output
-
-
-def test_bins_are_of_equal_width():
-    from spacy_hoseq.inspection.measures import reliability
-
-    assert reliability([0.06, 0.14, 1.0], [1, 0, 1], 10).counts.tolist() == [1, 1, 0, 0, 0, 0, 0, 0, 0, 1]

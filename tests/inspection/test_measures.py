@@ -41,20 +41,11 @@ def test_worked_out_by_hand():
     assert found.error == pytest.approx((0.2 + 0.2) / 4)
 
 
-def test_lists_of_whole_numbers_as_read_from_json():
-    assert reliability([1, 0, 0.5], [1, 0, 1]).error == pytest.approx(0.5 / 3)
-
-
 @pytest.mark.parametrize("p, number", [(0.0, 0), (1.0, 14), (1 + 1e-12, 14), (0.0666, 0), (0.0667, 1), (1e-300, 0)])
 def test_bin_of_a_probability(p, number):
     found = reliability([p], [True])
     assert np.flatnonzero(found.counts).tolist() == [number] and len(found.counts) == 15
     assert found.error == pytest.approx(abs(1 - p)) and found.observed[number] == 1
-
-
-def test_perfect_and_always_wrong():
-    assert reliability([1.0, 0.0, 1.0], [True, False, True]).error == 0
-    assert reliability([1.0, 0.0, 1.0], [False, True, False]).error == 1
 
 
 def test_no_predictions():

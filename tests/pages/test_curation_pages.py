@@ -51,8 +51,7 @@ def test_a_finding_has_the_reasons_of_the_model(browse):
     assert {one.component for one in made if one.why} == {"hoseq_tagger", "hoseq_chunker"}
     for one in made:
         if one.why is not None:
-            why = one.why.why
-            assert sum(term.value for term in why.terms) == pytest.approx(why.difference, abs=1e-3)
+            assert sum(term.value for term in one.why.terms) == pytest.approx(one.why.difference, abs=1e-3)
     driver = browse(findings_page([eg.reference for eg in examples], made))
     for row in rows(driver)[:3]:
         row.find_element("css selector", "button").click()

@@ -15,7 +15,7 @@ def test_words_open_inside_the_frame(browse):
     doc = nlp(Doc(nlp.vocab, words=["the", "old", "cat"]))
     driver = browse(f"<!DOCTYPE html><title>Notebook</title>{render(doc, nlp)._repr_html_()}")
     driver.switch_to.frame(driver.find_element("css selector", "iframe"))
-    driver.find_elements("css selector", "button.cell")[0].click()
+    driver.find_elements("css selector", "button.word")[0].click()
     (panel,) = driver.find_elements("css selector", ".panel")
     assert "What it could be" in panel.text
     driver.switch_to.default_content()
