@@ -5,16 +5,15 @@ for whole arrays at once; a key that was not seen has no row. `HashedIndex` need
 data: any key has a row, and two keys may share one (for corpora that are streamed). All return
 `n_rows` for "no feature": the table keeps a row of zeros there.
 
-`GrowingTable` holds the rows, too: they are worked out when they are first asked for, and kept from
-batch to batch. Whatever is remembered of words is such a table: attributes of word types, rules
-that they pass, their scores, their features with labels. A row is the same whether it is kept or
-made anew, so a table may be dropped at any time, and results do not depend on what was asked before.
+`GrowingTable` holds rows that are worked out when they are first asked for, and kept from batch to
+batch: what a word type is worth under some weights. A row is the same whether it is kept or made
+anew, so a table may be dropped at any time, and results do not depend on what was asked before.
 Checked in tests/features/test_index.py and tests/features/test_growing_table.py.
 """
 
 from functools import partial
 from threading import Lock
-from typing import Any, Callable, Dict, List, Literal, Optional, Protocol, Tuple
+from typing import Any, Callable, List, Literal, Optional, Protocol, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,25 +44,22 @@ class ExactIndex:
     A slot is CROWDED if a key that belongs there lies further on; only from such a slot does a
     search go on.
 
-    keys (F,) uint64: distinct, none of them 0; key i has row i.
+    keys (F,) uint64: distinct, none of them 0; key i has row first + i.
     bits (int): the lowest bits, which are all that is compared (`bits_of`).
     """
 
-    def __init__(self, keys: Keys, bits: int = KEY_BITS) -> None:
+    def __init__(self, keys: Keys, bits: int = KEY_BITS, first: int = 0) -> None:
         self._compared = lowest_bits(bits)
         self._make_room(len(keys))
-        self.n_rows = self._n_keys = 0
+        self.n_rows = first
+        self._n_keys = 0
         self.add(keys)
 
-    def add(self, keys: Keys, rows: Optional[Rows] = None) -> None:
-        """More keys, none of them known, and their rows; None = the next ones."""
-        rows = (
-            np.arange(self.n_rows, self.n_rows + len(keys), dtype=np.int32)
-            if rows is None
-            else rows
-        )
+    def add(self, keys: Keys) -> None:
+        """More keys, none of them known, which have the next rows."""
+        rows = np.arange(self.n_rows, self.n_rows + len(keys), dtype=np.int32)
+        self.n_rows += len(keys)
         self._n_keys += len(keys)
-        self.n_rows = max(self.n_rows, int(rows.max(initial=-1)) + 1)
         if 4 * self._n_keys > len(self._slot_keys):
             used = np.flatnonzero(self._slot_keys)
             keys = np.concatenate([self._slot_keys[used], keys])
@@ -119,26 +115,6 @@ class ExactIndex:
             home = home[left]
             slots = (slots[left] + 1) & int(self._mask)
             self._crowded[home] = True
-
-
-class DenseIndex:
-    """Rows for whole numbers from 0: a table of all numbers up to the largest. `n_rows` or more =
-    no row."""
-
-    def __init__(self) -> None:
-        self.n_rows = 0
-        self._row_of = np.full(1, NO_ROW)  # the last one stands for all larger numbers
-
-    def add(self, keys: AnyInts, rows: Rows) -> None:
-        """More keys, and their rows."""
-        n_more = int(keys.max(initial=0)) + 2 - len(self._row_of)
-        if n_more > 0:
-            more = np.full(max(n_more, len(self._row_of)), NO_ROW)
-            self._row_of = np.concatenate([self._row_of, more])
-        self._row_of[keys] = rows
-
-    def lookup(self, keys: AnyInts) -> Rows:
-        return self._row_of.take(keys, mode="clip")
 
 
 class HashedIndex:
@@ -221,44 +197,29 @@ def _summed(
     return keys[starts], np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
 
 
-Table = NDArray[Any]
-
-FEW_ASKED = 256  # keys
-MOST_OF_FEW = 100_000  # keys of a dictionary
-
-
 class GrowingTable:
-    """One row for each key. It only grows: who uses it begins another one when it is full, or made
-    from other things.
+    """One row for each whole number from 0, of which none may be much above the others. It only grows:
+    who uses it begins another one when it is full, or made from other things.
 
     made_from: objects that rows depend on and that never change.
-    first (n, ...): rows that are there before any key. All others have their shape and type.
+    first (n, ...): rows that are there before any number. All others have their shape and type.
     n_rows (int): all that there are, the first ones among them.
-    hashed (bool): keys are any uint64 but 0; else whole numbers from 0, of which none may be much
-        above the others.
-    merged_zeros (bool): keys whose rows are zero share the first row, which is zero.
+    merged_zeros (bool): numbers whose rows are zero share the first row, which is zero.
 
     Several threads may ask at once. A copy, or one in another process, begins empty and belongs to
     nothing.
     """
 
     def __init__(
-        self,
-        made_from: Tuple[Any, ...],
-        first: Table,
-        *,
-        hashed: bool = False,
-        merged_zeros: bool = False,
+        self, made_from: Tuple[Any, ...], first: NDArray[Any], *, merged_zeros: bool = False
     ) -> None:
         self.made_from = made_from
         self.first = first
-        self._hashed = hashed
-        self._merged_zeros = merged_zeros
-        self._lock = Lock()
-        self._few: Dict[int, int] = {}  # rows of keys that were asked for a few at a time
-        self._index: Any = ExactIndex(np.zeros(0, np.uint64)) if hashed else DenseIndex()
         self.table = first  # all rows, and room for more
-        self.n_rows = self._index.n_rows = len(first)
+        self.n_rows = len(first)
+        self._merged_zeros = merged_zeros
+        self._row_of = np.full(1, NO_ROW)  # the last one stands for all larger numbers
+        self._lock = Lock()
 
     def __len__(self) -> int:
         """Rows, without the first ones."""
@@ -268,59 +229,38 @@ class GrowingTable:
         """Whether to go on with it: made from these very objects, and not above `most` rows."""
         return len(self) <= most and are_same(made_from, self.made_from)
 
-    def of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Tuple[Rows, Table]:
-        """make: the rows of some keys, each once, ascending. RETURNS the row of each key, as `keys`
-        in shape; and the rows, of which there are more than that."""
+    def of(
+        self, numbers: AnyInts, make: Callable[[Any], NDArray[Any]]
+    ) -> Tuple[Rows, NDArray[Any]]:
+        """make: the rows of some numbers, each once, ascending. RETURNS the row of each number, as
+        `numbers` in shape; and the rows, of which there are more than that."""
         with self._lock:
-            rows = (
-                self._rows_of_few(keys, make)
-                if self._hashed and keys.size <= FEW_ASKED
-                else self._rows_of(keys, make)
-            )
+            rows: Rows = self._row_of.take(numbers, mode="clip")
+            if rows.max(initial=0) == NO_ROW:
+                new = distinct(numbers[rows == NO_ROW])
+                self._add(new, make(new))
+                rows = self._row_of.take(numbers)
             return rows, self.table
 
-    def _rows_of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
-        rows: Rows = self._index.lookup(keys)
-        if rows.max(initial=-1) >= self.n_rows:
-            is_new = rows >= self.n_rows
-            new = distinct(keys[is_new])
-            rows[is_new] = self._add(new, make(new)).take(np.searchsorted(new, keys[is_new]))
-        return rows
-
-    def _rows_of_few(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
-        """By a dictionary: to find a few keys in the index takes as long as to find a thousand."""
-        known = self._few
-        names = keys.reshape(-1).tolist()
-        new = sorted({name for name in names if name not in known})
-        if new:
-            if len(known) > MOST_OF_FEW:
-                self._few = known = {}
-                new = sorted(set(names))
-            known.update(
-                zip(new, self._rows_of(np.array(new, keys.dtype), make).tolist(), strict=True)
-            )
-        return np.array([known[name] for name in names], np.int32).reshape(keys.shape)
-
-    def _add(self, keys: AnyInts, fresh: Table) -> Rows:
-        """RETURNS the row of each."""
+    def _add(self, numbers: AnyInts, fresh: NDArray[Any]) -> None:
         first = self.n_rows
         rows = np.arange(first, first + len(fresh), dtype=np.int32)
         if self._merged_zeros:
             is_used = fresh.any(axis=1)
             rows = np.where(is_used, first - 1 + np.cumsum(is_used), 0).astype(np.int32)
             fresh = fresh[is_used]
-        last = first + len(fresh)
-        if last > len(self.table):  # by doubling; others may still read the old array
-            grown = np.empty((max(2 * first, last), *fresh.shape[1:]), self.first.dtype)
+        self.n_rows = first + len(fresh)
+        # by doubling; others may still read the old arrays
+        if self.n_rows > len(self.table):
+            grown = np.empty((max(2 * first, self.n_rows), *fresh.shape[1:]), self.first.dtype)
             grown[:first] = self.table[:first]
             self.table = grown
-        self.table[first:last] = fresh
-        self._index.add(keys, rows)
-        self.n_rows = self._index.n_rows = last
-        return rows
+        self.table[first : self.n_rows] = fresh
+        n_more = int(numbers[-1]) + 2 - len(self._row_of)
+        if n_more > 0:
+            more = np.full(max(n_more, len(self._row_of)), NO_ROW)
+            self._row_of = np.concatenate([self._row_of, more])
+        self._row_of[numbers] = rows
 
     def __reduce__(self) -> Any:
-        return partial(GrowingTable, hashed=self._hashed, merged_zeros=self._merged_zeros), (
-            (),
-            self.first,
-        )
+        return partial(GrowingTable, merged_zeros=self._merged_zeros), ((), self.first)

@@ -9,10 +9,10 @@ import numpy as np
 from spacy.lookups import Lookups
 from spacy.vocab import Vocab
 
-from ..arrays import Ints, Keys, Rows
+from ..arrays import Ints, Keys, Rows, distinct
 from ..kept import Kept
 from .attributes import Attribute, as_keys
-from .index import GrowingTable
+from .index import ExactIndex
 from .keys import AFTER, BEFORE
 
 # rows that stand for what is before and after a sentence
@@ -21,6 +21,7 @@ TYPE_AFTER = 1
 N_OUTSIDE = 2
 # all are forgotten beyond this many, so that a stream of any length runs in bounded memory
 MAX_WORD_TYPES = 200_000
+FEW = 256  # words: to find them in the index takes as long as to find a thousand
 _ONE = np.uint64(1)
 
 Key = Tuple[Any, ...]  # of an attribute: its function, and the number that it is given
@@ -76,15 +77,16 @@ class Lexicon:
 
     def _begin(self, tables: Dict[str, Any]) -> None:
         self._tables = tables
-        # the `orth` of each type
-        self._words = GrowingTable((), np.zeros((N_OUTSIDE, 1), np.uint64), hashed=True)
+        self._index = ExactIndex(np.zeros(0, np.uint64), first=N_OUTSIDE)
+        self._orths: List[int] = []  # of each type
+        self._type_of: Dict[int, int] = {}
         self._table = np.zeros((0, N_OUTSIDE), np.uint64)
         self._n_types: Dict[Key, int] = {}  # of each row of the table: types that have values
         self._served: Dict[WordAttributes, Tuple[int, Ints]] = {}  # types, and rows of the table
 
     def __len__(self) -> int:
         """Word types that are known."""
-        return len(self._words)
+        return len(self._type_of)
 
     def clear(self) -> None:
         with self._lock:
@@ -97,33 +99,50 @@ class Lexicon:
                 table = vocab.lookups.get_table(name, None)
                 if self._tables.setdefault(name, table) is not table:
                     self._begin({name: table})  # values were made of another one
-            if self._words.n_rows > N_OUTSIDE + asked.most_types:
+            if len(self) > asked.most_types:
                 self._begin(self._tables)
-            # 0, the empty word, is no key
-            types, words = self._words.of(orths + _ONE, lambda keys: (keys - _ONE)[:, None])
-            n_types = self._words.n_rows
+            types = self._types_of(orths)
             served = self._served.get(asked)
-            if served is None or served[0] < n_types:
-                served = n_types, self._filled(vocab, asked, words[:n_types, 0])
+            if served is None or served[0] < len(self):
+                served = len(self), self._filled(vocab, asked)
                 self._served[asked] = served
-            return ValuesOf(types, self._table, served[1], self._words)
+            return ValuesOf(types, self._table, served[1], self._index)
 
-    def _filled(self, vocab: Vocab, asked: WordAttributes, orths: Keys) -> Ints:
-        """See to the values of all types. orths (W,): of these. RETURNS rows of the attributes."""
+    def _types_of(self, orths: Keys) -> Rows:
+        """Of new words, too."""
+        if len(orths) <= FEW:
+            types = [self._type_of.get(orth, 0) for orth in orths.tolist()]
+            if 0 not in types:
+                return np.array(types, np.int32)
+        # 0, the empty word, is no key
+        keys = orths + _ONE
+        found = self._index.lookup(keys)
+        new = distinct(orths[found == self._index.n_rows])
+        if len(new):
+            first = self._index.n_rows
+            self._index.add(new + _ONE)
+            self._orths += new.tolist()
+            self._type_of.update(zip(new.tolist(), range(first, self._index.n_rows), strict=True))
+            found = self._index.lookup(keys)
+        return found
+
+    def _filled(self, vocab: Vocab, asked: WordAttributes) -> Ints:
+        """See to the values of all types. RETURNS rows of the attributes."""
+        n_types = self._index.n_rows
         for key in asked.by_key:
             self._n_types.setdefault(key, N_OUTSIDE)
-        self._make_room(len(self._n_types), len(orths))
+        self._make_room(len(self._n_types), n_types)
         row_of = {key: row for row, key in enumerate(self._n_types)}
-        first = min((self._n_types[key] for key in asked.by_key), default=len(orths))
-        lexemes = [vocab[orth] for orth in orths[first:].tolist()]
+        first = min((self._n_types[key] for key in asked.by_key), default=n_types)
+        lexemes = [vocab[orth] for orth in self._orths[first - N_OUTSIDE :]]
         texts = [lexeme.text for lexeme in lexemes]
         for key, (function, kind, _, _) in asked.by_key.items():
             start = self._n_types[key]
             words: List[Any] = (texts if kind in ("text", "texts") else lexemes)[start - first :]
             if words:
                 values = function(words) if kind in ("texts", "lexemes") else map(function, words)
-                self._table[row_of[key], start : len(orths)] = as_keys([*values])
-                self._n_types[key] = len(orths)
+                self._table[row_of[key], start:n_types] = as_keys([*values])
+                self._n_types[key] = n_types
         return np.array([row_of[key] for key in asked.by_key], np.intp)
 
     def _make_room(self, n_attributes: int, n_types: int) -> None:

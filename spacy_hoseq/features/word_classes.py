@@ -162,7 +162,9 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     table, column = places[number - 1]
     names = table["columns"]
     texts = tuple([word.text for word in words])
-    return [names[column][i] for i in _numbers_of(texts, table["rows"], len(names))[column].tolist()]
+    return [
+        names[column][i] for i in _numbers_of(texts, table["rows"], len(names))[column].tolist()
+    ]
 
 
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other

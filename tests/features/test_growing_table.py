@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from spacy_hoseq.features.index import FEW, MOST_OF_FEW, GrowingTable
+from spacy_hoseq.features.index import GrowingTable
 
 NOTHING = np.zeros((0, 2), np.int64)
 
@@ -29,35 +29,15 @@ def batches(seed=0, least=1, n=30):
     return [rng.integers(least, least + 4 * (i + 1), size=rng.integers(0, 12)) for i in range(n)]
 
 
-@pytest.mark.parametrize("hashed", [False, True])
 @pytest.mark.parametrize("n_first", [0, 1, 3])
-def test_rows_of_keys(hashed, n_first):
+def test_rows_of_keys(n_first):
     first = -np.ones((n_first, 2), np.int64)
-    table, seen = GrowingTable((), first, hashed=hashed), set()
+    table, seen = GrowingTable((), first), set()
     for keys in batches():
-        assert np.array_equal(asked(table, keys.astype(np.uint64) if hashed else keys), rows_of(keys))
+        assert np.array_equal(asked(table, keys), rows_of(keys))
         seen |= set(keys.tolist())
         assert len(table) == len(seen)
     assert np.array_equal(table.table[:n_first], first), "they stay"
-
-
-def test_keys_of_any_size_and_shape():
-    table = GrowingTable((), NOTHING, hashed=True)
-    keys = np.array([[2**64 - 1, 5], [2**63, 5]], np.uint64)
-    rows, kept = table.of(keys, lambda new: np.stack([new, new], axis=1).view(np.int64))
-    assert kept[rows].view(np.uint64)[..., 0].tolist() == keys.tolist() and len(table) == 3
-
-
-def test_few_keys_and_many_have_the_same_rows():
-    """A few are found by a dictionary, which forgets, all others in the index."""
-    table, keys = GrowingTable((), NOTHING, hashed=True), np.arange(1, MOST_OF_FEW + 2 * FEW, dtype=np.uint64)
-    rows, _ = table.of(keys[:1_000], rows_of)
-    for part in np.split(keys, range(FEW, len(keys), FEW)):
-        assert np.array_equal(asked(table, part), rows_of(part))
-    assert len(table._few) < MOST_OF_FEW
-    for some in (keys[:1_000], keys[:7]):
-        assert np.array_equal(table.of(some, rows_of)[0], rows[: len(some)]), "those that they had"
-    assert len(table) == len(keys)
 
 
 def test_each_row_is_made_once():
@@ -101,14 +81,13 @@ def test_arrays_that_were_given_out_stay():
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
-@pytest.mark.parametrize("hashed", [False, True])
-def test_copies_begin_empty(copied, hashed):
-    table = GrowingTable((threading.Lock(),), np.ones((1, 2), np.int64), hashed=hashed)
-    table.of(np.arange(1, 5, dtype=np.uint64), rows_of)
+def test_copies_begin_empty(copied):
+    table = GrowingTable((threading.Lock(),), np.ones((1, 2), np.int64))
+    table.of(np.arange(1, 5), rows_of)
     other = copied(table)
     assert not len(other) and not other.serves(table.made_from, 9) and other.serves((), 9)
     assert other.table.tolist() == [[1, 1]]
-    keys = np.arange(2, 30, dtype=np.uint64)
+    keys = np.arange(2, 30)
     assert np.array_equal(asked(other, keys), rows_of(keys)) and len(table) == 4
 
 

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Dict
 
 FULL_WIDTH = ord("０") - ord("0")
-WIDE = "".join(chr(ord(first) + i) for first, n in zip("０Ａａ", (10, 26, 26), strict=True) for i in range(n))
+WIDE = "".join(
+    chr(ord(first) + i) for first, n in zip("０Ａａ", (10, 26, 26), strict=True) for i in range(n)
+)
 IN_NUMBERS = re.compile("(?<=[０-９])[，．：／](?=[０-９])")
+
 
 @lru_cache(maxsize=1)
 def simplified_characters() -> Dict[int, int]:
