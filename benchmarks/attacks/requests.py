@@ -13,8 +13,7 @@ import threading
 import time
 from collections import Counter
 
-from spacy_hoseq.reporting.serving.application import application
-from spacy_hoseq.reporting.serving.server import listening
+from spacy_hoseq.reporting.serving import application, listening
 from tests.components import chunker_helpers
 
 MOST = 300  # characters of a text

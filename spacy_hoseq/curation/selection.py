@@ -149,7 +149,8 @@ def select(
 def _by_word(doubts: Doubts) -> "tuple[List[int], Floats]":
     """The different words of a text, and what they are doubtful together."""
     words, of = np.unique(doubts.words, return_inverse=True)
-    return words.tolist(), np.bincount(of.reshape(-1), doubts.of_words, minlength=len(words))
+    sums = np.bincount(of.reshape(-1), doubts.of_words, minlength=len(words))
+    return words.tolist(), np.asarray(sums, float)
 
 
 def doubtful_tokens(doubts: Doubts, threshold: float) -> Ints:

@@ -252,7 +252,8 @@ class Decisions(ReadTexts):
     @cached_property
     def log_p(self) -> Floats:
         """log p of all decisions of each sentence (S,)."""
-        return np.bincount(self.sentence_of, np.log(self.confidences()), len(self.ends))
+        log_p = np.log(self.confidences())
+        return np.asarray(np.bincount(self.sentence_of, log_p, len(self.ends)), float)
 
     @cached_property
     def margins(self) -> Floats:
@@ -272,7 +273,7 @@ class Decisions(ReadTexts):
     @cached_property
     def sentence_entropies(self) -> Floats:
         """The sum of the entropies of its decisions (S,)."""
-        return np.bincount(self.sentence_of, self.entropies, len(self.ends))
+        return np.asarray(np.bincount(self.sentence_of, self.entropies, len(self.ends)), float)
 
 
 Certain = Union[Reading, Decisions]  # knows how sure it is of its labels

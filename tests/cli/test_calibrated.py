@@ -95,7 +95,7 @@ def test_served(model):
     pytest.importorskip("httpx", reason="httpx is not installed, which the client of Starlette needs")
     testclient = pytest.importorskip("starlette.testclient", reason="starlette is not installed")
     from spacy_hoseq.cli.tag import pipeline_of
-    from spacy_hoseq.reporting.serving.application import application
+    from spacy_hoseq.reporting.serving import application
 
     client = testclient.TestClient(application(pipeline_of(str(model))), base_url="http://127.0.0.1")
     page = client.post("/", data={"text": TEXT}).text

@@ -395,7 +395,7 @@ def test_serve(kind, nlp):
     pytest.importorskip("starlette")
     from starlette.testclient import TestClient
 
-    from spacy_hoseq.reporting.serving.application import application
+    from spacy_hoseq.reporting.serving import application
 
     code = CANNOT.get((kind.column, "serve"))
     if code is not None:

@@ -23,11 +23,14 @@ from spacy_hoseq.inspection.explanation import as_data
 from ..components import chunker_helpers
 
 pytest.importorskip("uvicorn", reason='pip install "spacy-hoseq[ui]"')
-from spacy_hoseq.reporting.serving import application as served  # noqa: E402
-from spacy_hoseq.reporting.serving import server as serving  # noqa: E402
-from spacy_hoseq.reporting.serving.application import application  # noqa: E402
-from spacy_hoseq.reporting.serving.guard import Guard, is_this_server  # noqa: E402
-from spacy_hoseq.reporting.serving.server import listening, names_of_server  # noqa: E402
+from spacy_hoseq.reporting import serving  # noqa: E402
+from spacy_hoseq.reporting.serving import (  # noqa: E402
+    Guard,
+    application,
+    is_this_server,
+    listening,
+    names_of_server,
+)
 
 MOST = 60
 TEXT = "the old <script>alert(1)</script> cat"
@@ -204,7 +207,7 @@ class Slow:
 @pytest.fixture
 def slow(monkeypatch):
     slow = Slow(0.02)
-    monkeypatch.setattr(served, "decisions", slow)
+    monkeypatch.setattr(serving, "decisions", slow)
     return slow
 
 
@@ -258,7 +261,7 @@ def test_work_stops_when_the_client_is_gone(nlp, slow):
 
 def test_clients_that_are_gone_have_no_place_in_the_queue(nlp, slow, monkeypatch):
     """They are dropped before work begins for them; whoever is there is answered, or told that the queue is full."""
-    monkeypatch.setattr(served, "PLACES", 4)
+    monkeypatch.setattr(serving, "PLACES", 4)
     running = Running(nlp, max_seconds=60)
     idle = [socket.create_connection(running.listener.getsockname()) for _ in range(50)]
     first = posted(running)

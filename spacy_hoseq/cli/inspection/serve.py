@@ -49,23 +49,22 @@ def serve_cli(
     """
     run_code(code)
     try:
-        from ...reporting.serving import server
-        from ...reporting.serving.application import application
+        from ...reporting.serving import application, listening, names_of_server, server_of
     except ImportError as error:
         raise ValueError(
             Errors.HS170.format(package=error.name, install='"spacy-hoseq[ui]"')
         ) from error
-    with server.listening(host, port) as listener:
+    with listening(host, port) as listener:
         app = application(
             pipeline_of(model),
             component or None,
             max_length=max_length,
             max_words=max_words,
             max_seconds=max_seconds,
-            hosts=[*server.names_of_server(host), *(name or ())],
+            hosts=[*names_of_server(host), *(name or ())],
         )
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         msg.good(address, "Ctrl+C ends it.")
         then("look at this page in a browser")
         with suppress(KeyboardInterrupt):
-            server.serve(app, listener)
+            server_of(app).run(sockets=[listener])

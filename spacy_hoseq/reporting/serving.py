@@ -1,34 +1,43 @@
-"""What the server answers: the page of a text with a field to type into, and its reasons as JSON.
+"""A page for text that one types, from a small server (`python -m spacy hoseq serve`; extra `ui`).
 
     GET /           the page
     POST /          the page of a text, of a form
     POST /explain   {"text", "component", "tokens"}: {"words", "decisions"}, as `hoseq explain --json` has them
 
-Who may ask stands in guard.py. A pipeline works for one request at a time; the others stand in a
-queue.
+A pipeline works for one request at a time; the others stand in a queue. Only requests that name this
+server are answered, from no page but its own: a page of another site can make its name mean this
+machine (DNS rebinding) and would then read what is typed here. So `Host` has to be an address that
+the server listens on, `localhost` if that is this machine, or a name that it was given, with the
+port; and `Origin`, which browsers send with what comes from a page, the same with the scheme.
 """
 
 import asyncio
 import json
+import re
+import socket
+from ipaddress import ip_address
 from time import monotonic
-from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple
 from urllib.parse import parse_qs
 
+import h11
+import uvicorn
 from spacy.language import Language
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ...errors import Errors
-from ...inspection.explanation import annotated, as_data, decisions, explained
-from ..pages import rendered
-from ..sentence import shown
-from ..text import notes_of, sentences_of
-from .guard import Guard
+from ..errors import Errors
+from ..inspection.explanation import annotated, as_data, decisions, explained
+from .pages import rendered
+from .sentence import shown
+from .text import notes_of, sentences_of
 
 BYTES = 12  # of a request: for each character, %XX for each of four bytes; and beside the text
 MORE = 4096
@@ -38,6 +47,16 @@ GONE = 499  # nobody reads the answer
 KINDS = {"text": (str,), "component": (str, type(None)), "tokens": (list, type(None))}
 EXPECTED = '{"text": "...", "component": a name or null, "tokens": numbers or null}'
 END = object()
+IDLE = 5  # seconds without a request; one has twice as long to say what it is for
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",  # with "no-referrer" a form would come from the origin "null"
+    "X-Content-Type-Options": "nosniff",
+}
+PORTS = {"http": 80, "https": 443}  # that a browser leaves out
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::([0-9]{1,5}))?")
 
 
 def application(
@@ -55,17 +74,16 @@ def application(
     text. max_words: for how many words one request may have reasons. max_seconds: of work for a
     request, and in which its text has to arrive. hosts: names of this server beside its
     addresses."""
+    # long: the answers share the pipeline, its queue and the limits
     known = explained(nlp, names)
-    values: Dict[str, Any] = {
-        "notes": notes_of(nlp),
-        "title": f"{nlp.meta['lang']}_{nlp.meta['name']}",
-    }
-    values |= {"most": max_length, "of_lang": nlp.meta["lang"], "reasons": [], "opens": True}
+    lang = nlp.meta["lang"]
+    about = {"title": f"{lang}_{nlp.meta['name']}", "of_lang": lang, "most": max_length}
+    values = {**about, "notes": notes_of(nlp), "reasons": [], "opens": True}
     queue = Queue(max_seconds)
 
     def page(texts: object, text: str = "", problem: str = "", status: int = 200) -> Response:
-        shown_now = {"texts": texts, "text": text, "problem": problem, **values}
-        return HTMLResponse(rendered("serving/typed.html.jinja", **shown_now), status)
+        form = {"texts": texts, "text": text, "problem": problem}
+        return HTMLResponse(rendered("typed.html.jinja", **form, **values), status)
 
     async def body(request: Request) -> bytes:
         try:
@@ -208,3 +226,122 @@ def read_json(body: bytes) -> Dict[str, Any]:
     if not fits or any(type(token) is not int for token in asked["tokens"] or ()):
         raise ValueError(Errors.HS172.format(actual=said, expected=EXPECTED))
     return asked
+
+
+class Guard:
+    """ASGI middleware: refuses requests that do not mean this server, and adds headers to all
+    answers.
+
+    hosts: names of the server beside its addresses, as "name" (with the port it listens on) or
+        "name:port".
+    """
+
+    def __init__(self, app: Any, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        stranger = self._stranger(scope)
+        refusal = PlainTextResponse(Errors.HS148.format(host=stranger), 403)
+        await (self._app if stranger is None else refusal)(scope, receive, send_with_headers)
+
+    def _stranger(self, scope: Any) -> Optional[str]:
+        """Who the request is for or from, if it may not be answered."""
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        origins = headers.getlist("origin")
+        scheme = scope["scheme"]
+        if len(hosts) != 1 or not is_this_server(hosts[0], self._hosts, scope["server"], scheme):
+            return ", ".join(hosts)
+        return next(
+            (origin for origin in origins if origin.lower() != f"{scheme}://{hosts[0].lower()}"),
+            None,
+        )
+
+
+def is_this_server(
+    host: str, names: Collection[str], server: Tuple[str, int], scheme: str = "http"
+) -> bool:
+    """Whether a `Host` header is exactly an address and port of this connection, or one of these
+    names.
+
+    server: address and port at which the connection has arrived."""
+    parts = _HOST.fullmatch(host)
+    if parts is None:
+        return False
+    name = parts[1].lower()
+    port = int(parts[2] or PORTS[scheme])
+    if f"{name}:{port}" in names:
+        return True
+    return port == server[1] and (
+        name in names or _address(name.strip("[]")) == _address(server[0])
+    )
+
+
+def _address(name: str) -> Any:
+    """None: it is a name."""
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens. port (int): 0 = any that is free. RAISES ValueError [HS157]: it cannot
+    be had."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ValueError(Errors.HS157.format(host=host, port=port, problem=error)) from error
+
+
+def names_of_server(host: str) -> Tuple[str, ...]:
+    """By which requests may name it, beside its addresses: `localhost` if it listens there, the
+    name that it listens on, and, if it listens on all addresses, that of the machine."""
+    address = _address(host)
+    if address is None:
+        return (host,)
+    if address.is_unspecified:
+        return ("localhost", socket.gethostname())
+    return ("localhost",) if address.is_loopback else ()
+
+
+class Connection(H11Protocol):
+    """Is closed if no whole head of a request arrives in time, however slowly its bytes go on."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._seen = self.scope
+        self._timer = self.loop.call_later(IDLE, self._look)
+
+    def connection_lost(self, exc: Optional[Exception]) -> None:
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        if self.conn.their_state is h11.IDLE and self.scope is self._seen:
+            self.transport.close()
+        self._seen = self.scope
+        self._timer = self.loop.call_later(IDLE, self._look)
+
+
+def server_of(app: Starlette) -> uvicorn.Server:
+    """Not running yet."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        http=Connection,
+        timeout_keep_alive=IDLE,
+    )
+    return uvicorn.Server(config)
