@@ -117,7 +117,7 @@ class FeatureExtractor:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
         it does not fire."""
         columns = self.columns(docs)
-        return self.keys_at(columns, columns.positions)
+        return self.keys_between(columns, 0, columns.n_tokens)
 
     def columns(self, docs: Sequence[Doc]) -> Columns:
         """Attribute values of all tokens, from which keys are made block by block."""
@@ -138,12 +138,7 @@ class FeatureExtractor:
     ) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K,
         n) uint64."""
-        return self.keys_at(columns, columns.positions[start:stop], templates)
-
-    def keys_at(
-        self, columns: Columns, places: Ints, templates: Optional[List[int]] = None
-    ) -> Keys:
-        """The same at some of `Columns.positions`."""
+        places = columns.positions[start:stop]
         maker = self._maker(range(len(self.templates)) if templates is None else templates)
         if not len(places):
             return np.zeros((len(maker.keys), 0), np.uint64)

@@ -82,17 +82,13 @@ def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
         if isinstance(docs, WordDocs)
         else [doc.to_array(WORDS_AND_STARTS) for doc in docs]
     )
-    starts = [np.zeros(0, np.uint64), *(columns[:, 1] for columns in seen)]
-    return [columns.tobytes() for columns in seen], _lengths(np.concatenate(starts), docs)
+    return [columns.tobytes() for columns in seen], sequence_lengths(docs)
 
 
 def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
     """Lengths of the sequences of all docs, in order; empty docs have none. RETURNS (S,) int32, all
     >= 1."""
-    if isinstance(docs, WordDocs):
-        return docs.words_and_lengths[1]
-    boundaries: List[NDArray[Any]] = [doc.to_array(SENT_START) for doc in docs]
-    return _lengths(np.concatenate([np.zeros(0, np.uint64), *boundaries]), docs)
+    return words_and_lengths(docs)[1]
 
 
 def sentence_starts(doc: Doc) -> Mask:

@@ -14,13 +14,14 @@ would be known, by the text itself: so a text can have words of its own (`OWN_WO
 tests/features/test_known_words.py.
 """
 
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Dict, Sequence
 
 import numpy as np
 from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
 from ...arrays import Ints, Keys, Mask
+from ...kept import Kept
 from ..attributes import OF_DOCS, TABLES_OF_DOCS
 from ..index import ExactIndex
 from ..keys import mix
@@ -102,11 +103,7 @@ def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
     table = docs[0].vocab.lookups.get_table(TABLE, None)
     if table is None:
         return {name: np.ones(sum(map(len, docs)), np.uint64) for name in ATTRIBUTES}
-    words = next((words for of, words in _recent if of is table), None)
-    if words is None:
-        words = KnownWords(table)
-        _recent[:] = [(table, words), *_recent[:3]]
-    return words.matches(docs)
+    return _latest.of((table,), lambda: KnownWords(table)).matches(docs)
 
 
 def gap_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
@@ -114,7 +111,7 @@ def gap_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
     return {GAP: np.concatenate([doc.to_array([SPACY]).reshape(-1) for doc in docs]) + np.uint64(1)}
 
 
-_recent: List[Tuple[Any, KnownWords]] = []  # words of the latest tables
+_latest: Kept[KnownWords] = Kept()
 for _name in ATTRIBUTES:
     OF_DOCS[_name] = known_word_values
     TABLES_OF_DOCS[_name] = TABLE
