@@ -1,7 +1,7 @@
 """Are probabilities right? Numbers that say so, of predictions with a probability each, and of
 whole distributions."""
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,28 +78,13 @@ def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
 
 def quality_of(confidence: Floats, right: Mask) -> Quality:
     """Of predictions with a probability each, and whether they are right; brier, log_loss: NaN."""
+    n = len(right)
     masses = reliability(confidence, right, equal_mass=True)
     ece = reliability(confidence, right).error
-    risks = risk_coverage(confidence, right)
-    area = float(risks.sum() / max(1, len(risks)))
-    nan = float("nan")
-    curve = curve_of(confidence, right)
-    return Quality(len(right), ece, masses.error, nan, nan, area, masses, curve)
-
-
-def curve_of(confidence: Floats, right: Mask) -> List[Tuple[float, float]]:
-    """As of `Quality`; nothing of no predictions."""
-    if not len(confidence):
-        return []
-    at = np.arange(1, POINTS + 1) / POINTS
-    return list(zip(at.tolist(), risk_coverage(confidence, right, at).tolist(), strict=True))
-
-
-def risk_coverage(confidence: Floats, right: Mask, at: Optional[Floats] = None) -> Floats:
-    """The share of errors among the n surest predictions, n = 1..N (N,); at: only at these shares
-    of all, 0 to 1."""
     order = np.argsort(-confidence, kind="stable")
-    risks = np.cumsum(~right[order]) / np.arange(1, len(order) + 1)
-    if at is None:
-        return np.asarray(risks)
-    return np.asarray(risks[np.maximum(np.ceil(at * len(order)).astype(int), 1) - 1])
+    risks = np.cumsum(~right[order]) / np.arange(1, n + 1)
+    at = np.arange(1, POINTS + 1) / POINTS
+    points = risks[np.maximum(np.ceil(at * n).astype(int), 1) - 1] if n else at[:0]
+    curve = list(zip(at.tolist(), points.tolist(), strict=False))
+    area = float(risks.sum() / max(1, n))
+    return Quality(n, ece, masses.error, np.nan, np.nan, area, masses, curve)

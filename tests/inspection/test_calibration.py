@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.inspection import Reading, calibrate, quality, reliability
 from spacy_hoseq.inspection.calibration import annotated_before, calibratable
-from spacy_hoseq.inspection.measures import risk_coverage
 
 from ..components import chunker_helpers
 from ..components.helpers import FREQUENT, tagger_model
@@ -194,10 +193,9 @@ def test_measures_worked_out_by_hand():
     assert found.log_loss == pytest.approx(-np.log([0.9, 0.4, 0.8]).mean())
     assert found.ece == pytest.approx((0.1 + 0.6 + 0.2) / 3)
     assert found.area == pytest.approx((0 + 0 + 1 / 3) / 3)
-    assert risk_coverage(np.array([0.9, 0.6, 0.8]), np.array([True, False, True]), np.array([0.5, 1.0])).tolist() == [
-        0,
-        pytest.approx(1 / 3),
-    ]
+    assert [found.curve[i] for i in (15, 16, 32, 33, 49)] == [
+        (0.32, 0), (0.34, 0), (0.66, 0), (0.68, pytest.approx(1 / 3)), (1.0, pytest.approx(1 / 3)),
+    ]  # fmt: skip
     two = reliability([0.1, 0.2, 0.3, 0.9], [False, True, False, True], 2, equal_mass=True)
     assert two.counts.tolist() == [2, 2] and two.expected == pytest.approx([0.15, 0.6])
     assert two.error == pytest.approx((0.35 + 0.1) / 2)

@@ -215,11 +215,8 @@ def test_command(tmp_path):
     )
     assert code == 0 and "accuracy" in output and "Left out" not in output, output
     saved = srsly.read_json(tmp_path / "r" / "report.json")
-    assert saved["docs"] == 5 and saved["layers"][0]["comparison"]["tokens"] == {
-        "gained": 0,
-        "lost": 0,
-        "p": 1.0,
-    }
+    assert saved["docs"] == 5
+    assert saved["layers"][0]["comparison"]["tokens"] == {"gained": 0, "lost": 0, "p": 1.0}
     assert (tmp_path / "r" / "report.md").exists() and (tmp_path / "r" / "report.html").exists()
     assert saved["bytes"] > 1000 and saved["tokens_per_second"] > 0
     DocBin().to_disk(tmp_path / "empty.spacy")
@@ -243,21 +240,16 @@ def test_learning_curve(tmp_path):
     docs = [doc_of(nlp.vocab, text) for text in sentences()[:40]]
     config = config_of("crf", QUICK)
     points = learning_curve(config, docs[:30], docs[30:], tmp_path)
-    assert [point.docs for point in points] == [4, 8, 15, 30]
-    scores = [point.scores["hoseq_tagger"].value for point in points]
+    assert [point["docs"] for point in points] == [4, 8, 15, 30]
+    scores = [point["scores"]["hoseq_tagger"].value for point in points]
     assert scores[0] < scores[-1] > 0.9
 
 
 def test_texts_whose_tokens_the_reader_would_change(tmp_path):
     nlp = helpers.ready("log_likelihood")
-    doc = Doc(
-        nlp.vocab, words=["can", "not", "run"], spaces=[False, True, False], tags=["V", "R", "V"]
-    )
+    words, tags = ["can", "not", "run"], ["V", "R", "V"]
+    doc = Doc(nlp.vocab, words=words, spaces=[False, True, False], tags=tags)
     DocBin(docs=[doc]).to_disk(tmp_path / "data.spacy")
     (example,) = examples_in(nlp, tmp_path / "data.spacy")
-    assert isinstance(example, Example) and [t.text for t in example.predicted] == [
-        "can",
-        "not",
-        "run",
-    ]
+    assert isinstance(example, Example) and [t.text for t in example.predicted] == words
     assert not example.predicted.has_annotation("TAG")
