@@ -20,10 +20,9 @@ from .bidirectional_helpers import (
     ready,
     tagger_of,
     tags_of,
-    train,
     trained,
 )
-from .helpers import CORPUS, LABELS, doc_of, examples_of, gold, random_docs, reloaded
+from .helpers import doc_of, gold, random_docs
 
 CHAIN = [("a x", "A B"), ("b x", "B A"), ("a x x x", "A B A B"), ("b x x", "B A B"), ("x x b", "B A B"),
          ("x x x a", "B A B A")]  # fmt: skip
@@ -47,57 +46,7 @@ def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
             assert found == expected.split()
 
 
-def test_preset_tags_and_overwrite():
-    nlp = ready()
-    assert tags_of(nlp, "the cat", tags="R R") == ["R", "R"]
-    assert [labels.tolist() for labels in tagger_of(nlp).predict([doc_of(nlp, "the cat", "R R")]).label_ids] == [[4, 4]]
-    docs = [doc_of(nlp, LONG[0]), doc_of(nlp, "the cat", "R R"), with_gaps(nlp, LONG[0], "_ _ ODD _ _ _ _")]
-    tags = LONG[1].split()
-    assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe(docs)] == [tags, ["R", "R"], "D A ODD V D N .".split()]
-    over = trained(overwrite=True)
-    doc = tagger_of(over)(with_gaps(over, LONG[0], "V _ V _ ODD _ ."))
-    assert [t.tag_ for t in doc] == tags
-
-
 DICTIONARY = {"cat": ["V"], "zebra": ["R", "A"], "sees": ["UNKNOWN", "D"]}
-
-
-def with_dictionary(entries, **config):
-    nlp = blank(**config)
-    tagger_of(nlp).initialize(lambda: examples_of(nlp), tag_dictionary=entries)
-    train(nlp)
-    return nlp
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("strategy", ["easiest_first", "left_to_right", "full_bidirectional"])
-def test_words_of_the_dictionary_get_their_tags_only(strategy):
-    nlp = with_dictionary(DICTIONARY, strategy=strategy)
-    for pipeline in (nlp, reloaded(nlp)):
-        assert tags_of(pipeline, "a cat sees")[1:] == ["V", "D"]
-        assert all(tag in ("R", "A") for tag in tags_of(pipeline, "zebra zebra the zebra .")[::3])
-    assert tags_of(nlp, CORPUS[2][0]) == CORPUS[2][1].split(), "other words are free"
-
-
-@pytest.mark.long
-def test_preset_tags_go_before_the_dictionary():
-    nlp = with_dictionary(DICTIONARY)
-    assert tags_of(nlp, "a cat", tags="D A") == ["D", "A"]
-    assert tags_of(with_dictionary(DICTIONARY, overwrite=True), "a cat", tags="D A")[1] == "V"
-    nlp.initialize(lambda: examples_of(nlp))
-    train(nlp)
-    assert tags_of(nlp, "a cat") == ["D", "N"], "a dictionary is forgotten"
-    for labels in (["UNKNOWN"], []):
-        with pytest.raises(ValueError, match=r"\[HS063\].*\"cat\""):
-            with_dictionary({"dog": ["N"], "cat": labels})
-
-
-def test_dictionary_of_a_config():
-    nlp = blank()
-    nlp.config["initialize"]["components"][NAME] = {"tag_dictionary": {"cat": ["V"]}}
-    nlp.initialize(lambda: examples_of(nlp))
-    train(nlp)
-    assert tags_of(nlp, "the cat")[1] == "V"
 
 
 @pytest.mark.long
@@ -127,25 +76,6 @@ def test_labels_are_those_of_the_decoder(strategy, order):
     assert np.concatenate(found.label_ids).tolist() == expected.tolist() and set(expected.tolist()) == set(range(6))
     assert [len(labels) for labels in found.label_ids] == [len(doc) for doc in docs]
     assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_labels_do_not_depend_on_the_batch(strategy):
-    nlp = ready(2, strategy)
-    n = len(random_docs(nlp, 40))
-
-    def labels_of(order, batch_size):
-        docs = random_docs(nlp, 40)
-        found = list(tagger_of(nlp).pipe((docs[i] for i in order), batch_size=batch_size))
-        assert all(a is docs[i] for a, i in zip(found, order, strict=True))
-        return [[token.tag_ for token in doc] for doc in docs]
-
-    expected = [[token.tag_ for token in tagger_of(nlp)(doc)] for doc in random_docs(nlp, 40)]
-    assert {tag for tags in expected for tag in tags} == set(LABELS)
-    for batch_size in (3, 1000):
-        assert labels_of(range(n), batch_size) == expected
-    assert labels_of(np.random.default_rng(0).permutation(n).tolist(), 13) == expected
 
 
 def test_pruning():
@@ -200,20 +130,6 @@ def test_decisions_of_chunks():
     doc = tagger_of(nlp)(doc_of(nlp, "dogs run ."))
     assert sorted(doc._.hoseq_decisions[NAME]["order"].tolist()) == [1, 2, 3]
     assert chunks_on(doc) == [(0, 1, "NP"), (1, 2, "VP")]
-
-
-def test_nothing_to_label():
-    nlp = ready()
-    assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe([Doc(nlp.vocab), Doc(nlp.vocab)])] == [[], []]
-    assert [labels.tolist() for labels in tagger_of(nlp).predict([Doc(nlp.vocab)]).label_ids] == [[]]
-    assert tagger_of(nlp).predict([]).label_ids == []
-    assert set(tags_of(nlp, "unseen")) < set(LABELS)
-
-
-def test_whitespace():
-    nlp = ready()
-    doc = Doc(nlp.vocab, words=["\n", "the", " ", "cat", "\n\n"])
-    assert [t.tag_ for t in tagger_of(nlp)(doc)] == ["_SP", "D", "_SP", "N", "_SP"]
 
 
 def test_strategies_that_were_not_trained():

@@ -1,8 +1,6 @@
 """Saving and loading of `hoseq_bidirectional_tagger`, settings changed in loading, damaged files."""
 
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -21,25 +19,13 @@ from .bidirectional_helpers import (
     ready,
     tagger_of,
     tags_of,
-    train,
     trained,
 )
-from .helpers import CORPUS, LABELS, doc_of, examples_of, gold, random_docs, reloaded
+from .helpers import LABELS, examples_of, gold, random_docs, reloaded
 
 
 def all_tags(nlp):
     return [[token.tag_ for token in doc] for doc in tagger_of(nlp).pipe(random_docs(nlp, 40))]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_pipeline_from_bytes(strategy, order):
-    nlp = ready(order, strategy)
-    fresh = reloaded(nlp)
-    assert all_tags(fresh) == all_tags(nlp)
-    assert tagger_of(fresh).to_bytes(exclude=["vocab"]) == tagger_of(nlp).to_bytes(exclude=["vocab"])
-    assert tagger_of(fresh).cfg == tagger_of(nlp).cfg
 
 
 def test_what_prediction_needs_is_made_when_weights_are_loaded():
@@ -51,76 +37,12 @@ def test_what_prediction_needs_is_made_when_weights_are_loaded():
     assert shim._stacked is stacked and features._index.latest is indexes, "and not once more"
 
 
-@pytest.mark.long
-def test_scores_of_the_loaded_model_are_equal():
-    nlp = ready()
-    docs = [doc_of(nlp, text) for text, _ in CORPUS]
-    at = np.arange(sum(map(len, docs)))
-    contexts = np.random.default_rng(0).integers(0, len(LABELS), (len(at), 4))
-    scores = [
-        tagger_of(one).model.predict(docs)(at, np.full(len(at), visible), at, contexts)
-        for visible in range(16)
-        for one in (nlp, reloaded(nlp))
-    ]
-    for ours, theirs in zip(scores[::2], scores[1::2], strict=True):
-        assert np.array_equal(ours, theirs) and ours.any()
-
-
-def test_pipeline_from_disk(tmp_path):
-    nlp = ready()
-    nlp.to_disk(tmp_path / "first")
-    fresh = spacy.load(tmp_path / "first")
-    assert all_tags(fresh) == all_tags(nlp) and fresh.config == nlp.config
-    fresh.to_disk(tmp_path / "second")
-    assert {"model", "cfg"} == {p.name for p in (tmp_path / "first" / NAME).iterdir()}
-    for name in ("model", "cfg"):
-        assert (tmp_path / "second" / NAME / name).read_bytes() == (tmp_path / "first" / NAME / name).read_bytes()
-
-
 SCRIPT = """
 import sys
 import spacy
 nlp = spacy.load(sys.argv[1])
 print(" ".join(token._.saved_label for token in nlp("the old dog sees a cat .")))
 """
-
-
-@pytest.mark.long
-def test_new_process(tmp_path):
-    nlp = blank(attribute="_.saved_label")
-    examples = examples_of(nlp)
-    for eg in examples:
-        for token in eg.reference:
-            token._.saved_label = token.tag_
-    nlp.initialize(lambda: examples)
-    for _ in range(15):
-        nlp.update(examples)
-    nlp.to_disk(tmp_path / "saved")
-    spacy.tokens.Token.remove_extension("saved_label")
-    command = [sys.executable, "-W", "error", "-c", SCRIPT, str(tmp_path / "saved")]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert result.stderr == "" and result.stdout.split() == gold()[0]
-
-
-def test_component_into_a_fresh_vocabulary(tmp_path):
-    nlp = blank()
-    assert LABELS[3] not in spacy.blank("xx").vocab.strings
-    tagger_of(nlp).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
-    assert all(label in nlp.vocab.strings for label in LABELS)
-    assert predicted(nlp) == gold() and tagger_of(nlp).labels == tagger_of(nlp).label_data == LABELS
-    tagger_of(ready()).to_disk(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"cfg", "vocab", "model"}
-    other = blank()
-    tagger_of(other).from_disk(tmp_path, exclude=["vocab"])
-    assert predicted(other) == gold()
-
-
-@pytest.mark.parametrize("part", ["cfg", "model", "vocab"])
-def test_excluded_parts(part, tmp_path):
-    tagger = tagger_of(ready())
-    assert set(srsly.msgpack_loads(tagger.to_bytes(exclude=[part]))) == {"cfg", "vocab", "model"} - {part}
-    tagger.to_disk(tmp_path, exclude=[part])
-    assert {path.name for path in tmp_path.iterdir()} == {"cfg", "vocab", "model"} - {part}
 
 
 @pytest.mark.long
@@ -152,24 +74,6 @@ def test_loading_into_a_component_in_use():
     assert predicted(nlp) == gold()
 
 
-@pytest.mark.long
-def test_training_of_a_loaded_model_goes_on():
-    nlp = reloaded(trained(5))
-    new = [*CORPUS, ("fish swim .", "N V ."), ("the old fish swims .", "D A N V .")]
-    train(nlp, 30, lambda nlp: examples_of(nlp, CORPUS), nlp.resume_training())
-    assert predicted(nlp) == gold()
-    train(nlp, 30, lambda nlp: examples_of(nlp, new))
-    assert predicted(nlp, CORPUS) == gold() and tagger_of(nlp).labels == LABELS
-
-
-def test_empty_pipe_can_be_saved():
-    fresh = blank()
-    tagger_of(fresh).from_bytes(tagger_of(blank()).to_bytes())
-    assert tagger_of(fresh).labels == ()
-    with pytest.raises(ValueError, match="E143"):
-        tags_of(fresh, "a")
-
-
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("saved") / "pipeline"
@@ -187,23 +91,6 @@ def assert_refused(path, problem=""):
         spacy.load(path)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("part", ["cfg", "model"])
-def test_damaged_files(damaged, part):
-    path = damaged / NAME / part
-    data = path.read_bytes()
-    for share in (0, 0.01, 0.3, 0.7, 0.99):
-        path.write_bytes(data[: int(len(data) * share)])
-        assert_refused(damaged)
-    for other in (b"hello", b"\x80\x02}q\x00.", b"[1, 2]", b"null", b"PK\x03\x04", bytes(1000)):
-        path.write_bytes(other)
-        assert_refused(damaged)
-    path.unlink()
-    assert_refused(damaged)
-    path.write_bytes(data)
-    assert predicted(spacy.load(damaged)) == gold()
-
-
 CFG = {
     "labels of numbers": {"labels": [1, 2, 3, 4, 5, 6]},
     "labels missing": {"labels": None},
@@ -216,14 +103,6 @@ CFG = {
     "list for dictionary": {"tag_dictionary": ["the"]},
     "dictionary of unknown labels": {"tag_dictionary": {"the": ["UNKNOWN"]}},
 }
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("change", CFG.values(), ids=CFG)
-def test_labels_that_cannot_be(damaged, change):
-    path = damaged / NAME / "cfg"
-    srsly.write_json(path, {**srsly.read_json(path), **change})
-    assert_refused(damaged)
 
 
 @pytest.mark.parametrize("change", [{"strategy": "nonsense"}, {"representation": "iob3"}, {"new": 1}])

@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 import spacy
-from spacy.cli import app
 from spacy.cli.evaluate import evaluate
 from spacy.cli.train import train as train_command
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from spacy.training.initialize import init_nlp
 from spacy.util import Config
-from typer.testing import CliRunner
 
 from .bidirectional_helpers import (
     CHUNKED,
@@ -23,7 +20,7 @@ from .bidirectional_helpers import (
     local,
     tagger_of,
 )
-from .helpers import CORPUS, LABELS, doc_of, examples_of, gold, reloaded
+from .helpers import CORPUS, LABELS, doc_of, gold, reloaded
 
 CONFIG = f"""
 [nlp]
@@ -123,39 +120,6 @@ def test_training_of_tags(tagged, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:.*HW008")  # a few updates without an evaluation
-def test_training_is_reproducible(tagged, tmp_path):
-    found = []
-    for n_process in (1, 1, 2):
-        changes = {f"components.{NAME}.n_process": n_process, "training.dropout": 0.3, "training.max_epochs": 2}
-        folder = tmp_path / str(len(found))
-        folder.mkdir()
-        run_training(config_of(tagged, changes), folder)
-        found.append((folder / "model-last" / NAME / "model").read_bytes())
-    assert found[0] == found[1] == found[2]
-
-
-def test_commands(tagged, tmp_path):
-    config_of(tagged).to_disk(tmp_path / "config.cfg")
-
-    def run(*command):
-        result = CliRunner().invoke(app, [str(part) for part in command])
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    run("init", "fill-config", tmp_path / "config.cfg", tmp_path / "filled.cfg")
-    filled = spacy.util.load_config(tmp_path / "filled.cfg")["components"][NAME]
-    assert (filled["strategy"], filled["model"]["order"]) == ("easiest_first", 2)
-    assert "Config is valid" in run("debug", "config", tmp_path / "filled.cfg")
-    run("init", "labels", tmp_path / "filled.cfg", tmp_path / "labels")
-    labels = {"@readers": "spacy.read_labels.v1", "path": str(tmp_path / "labels" / f"{NAME}.json")}
-    again = spacy.util.load_config(tmp_path / "filled.cfg")
-    again["initialize"]["components"][NAME] = {"labels": labels}
-    assert tagger_of(init_nlp(again)).labels == LABELS
-
-
-@pytest.mark.long
 def test_training_of_chunks(tmp_path):
     nlp = spacy.blank("xx")
     path = corpus_file(tmp_path / "chunks.spacy", [chunked_doc(nlp, *pair) for pair in CHUNKED])
@@ -250,12 +214,6 @@ def test_tags_in_updates_by_hand():
         nlp.update(examples(), sgd=optimizer, annotates=["tests_hoseq_lookup_tagger"])
     for text, tags in [*TAGGED, *UNSEEN]:
         assert chunks_on(nlp(text)) == noun_phrases(tags) == chunks_on(reloaded(nlp)(text))
-
-
-def test_extension_that_is_not_registered():
-    nlp = blank(model=local(["_.never_registered[0]"]))
-    with pytest.raises(ValueError, match=r"\[HS014\].*never_registered"):
-        nlp.initialize(lambda: examples_of(nlp))
 
 
 def test_tagger_and_chunker_in_one_pipeline():

@@ -13,7 +13,6 @@ from spacy_hoseq.components.targets.target import LabelTable
 
 from .bidirectional_helpers import (
     CHUNKED,
-    NAME,
     STRATEGIES,
     blank,
     chunked_doc,
@@ -90,73 +89,6 @@ MISALIGNED = [
 ]
 
 
-@pytest.mark.parametrize("predicted, reference, chunks, expected", MISALIGNED)
-def test_gold_on_other_tokens(predicted, reference, chunks, expected):
-    assert gold_tags(predicted, reference, chunks) == expected.replace("_", "").split(" ")
-
-
-def test_gold_on_other_tokens_is_learnt():
-    def examples(nlp):
-        pairs = [
-            ("theold dog sees", "the old dog sees", [(0, 3, "NP"), (3, 4, "VP")]),
-            ("acat", "a cat", [(1, 2, "NP")]),
-        ]
-        return [Example(chunked_doc(nlp, p), chunked_doc(nlp, r, chunks)) for p, r, chunks in pairs]
-
-    nlp = chunker(examples=examples)
-    assert tagger_of(nlp).labels == ("B-NP", "B-VP", "I-NP", "O")
-    assert chunks_of(nlp, "theold dog sees") == [(0, 2, "NP"), (2, 3, "VP")]
-
-
-@pytest.mark.parametrize(
-    "spans, problem",
-    [
-        ([(0, 2, "A"), (1, 3, "A")], r"\"chunks\"\] overlaps"),
-        ([(0, 2, "A"), (1, 2, "B")], "'b' .B, tokens 1 to 2 of 'a b c d.*overlaps"),
-        ([(2, 3, "A"), (2, 3, "B")], "overlaps"),
-        ([(0, 1, "A"), (1, 2, "")], "has no label"),
-        ([(1, 3, "A")], "crosses the end of a sentence"),
-        ([(0, 4, "A")], "crosses the end of a sentence"),
-    ],
-)
-def test_spans_that_are_no_chunks(spans, problem):
-    nlp = blank(representation="bilou")
-    reference = chunked_doc(nlp, "a b c d", spans, sent_starts=[1, 0, 1, 0])
-    for predicted in ("a b c d", "ab c d"):
-        examples = [Example(chunked_doc(nlp, predicted), reference)]
-        with pytest.raises(ValueError, match=rf"(?s)\[HS083\].*{problem}"):
-            nlp.initialize(lambda examples=examples: examples)
-        with pytest.raises(ValueError, match=rf"(?s)\[HS083\].*{problem}"):
-            ChunkTags("chunks", "iob2").gold_values(examples)
-
-
-def test_chunks_may_meet_at_the_end_of_a_sentence():
-    nlp = blank()
-    reference = chunked_doc(nlp, "a b c d", [(0, 2, "A"), (2, 4, "A")], sent_starts=[1, 0, 1, 0])
-    assert tags_in(ChunkTags("chunks", "ioe1"), Example(chunked_doc(nlp, "a b c d"), reference)) == [
-        "I-A", "E-A", "I-A", "I-A",
-    ]  # fmt: skip
-
-
-def test_docs_without_the_span_group_teach_nothing():
-    nlp = chunker(n_updates=2)
-    before = tagger_of(nlp).model.to_bytes()
-    raw = [Example(chunked_doc(nlp, text), chunked_doc(nlp, text, chunks, key="other")) for text, chunks in CHUNKED]
-    assert nlp.update(raw, losses={}) == {NAME: 0.0} and tagger_of(nlp).model.to_bytes() == before
-    with pytest.raises(ValueError, match=r"\[HS069\].*have: doc.spans\[\"other\"\]"):
-        blank(representation="iob2").initialize(lambda: raw)
-    outside = [Example(chunked_doc(nlp, text), chunked_doc(nlp, text, [])) for text, _ in CHUNKED]
-    for _ in range(20):
-        nlp.update(outside)
-    assert [chunks_of(nlp, text) for text, _ in CHUNKED] == [[]] * 4
-
-
-def test_unknown_chunks_count_as_missing():
-    nlp = chunker(n_updates=2)
-    with pytest.warns(UserWarning, match=r"\[HW001\] 3 tokens .*\(B-PP, I-PP, I-VP\)"):
-        nlp.update(chunked_examples(nlp, [("a b c d", [(0, 2, "PP"), (2, 4, "VP")])]))
-
-
 def test_a_type_like_a_negative_annotation():
     nlp = chunker(examples=lambda nlp: chunked_examples(nlp, [("a b c", [(0, 2, "!A")]), ("c", [])]))
     assert tagger_of(nlp).labels == ("B-!A", "I-!A", "O") and chunks_of(nlp, "c a b") == [(1, 3, "!A")]
@@ -206,17 +138,6 @@ def test_no_chunk_crosses_the_end_of_a_sentence():
     assert chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])[:2] == [(0, 2, "NP"), (2, 5, "NP")]
 
 
-def test_existing_span_groups():
-    nlp = chunker()
-    text, chunks = CHUNKED[0]
-    for before in ([], [(0, 7, "ODD")]):
-        assert chunks_on(tagger_of(nlp)(chunked_doc(nlp, text, before))) == before
-    doc = tagger_of(nlp)(chunked_doc(nlp, text, [(0, 7, "ODD")], key="other"))
-    assert chunks_on(doc) == chunks and chunks_on(doc, "other") == [(0, 7, "ODD")]
-    over = chunker(overwrite=True)
-    assert chunks_on(tagger_of(over)(chunked_doc(over, text, [(0, 7, "ODD")]))) == chunks
-
-
 def test_preset_tags_do_not_matter_for_chunks():
     nlp = chunker(attribute="tag")
     text, chunks = CHUNKED[0]
@@ -229,13 +150,6 @@ def test_tag_dictionary_of_chunks():
     tagger_of(nlp).initialize(lambda: chunked_examples(nlp), tag_dictionary={"dogs": ["O"], "well": ["B-VP"]})
     train(nlp, 100, chunked_examples)
     assert chunks_of(nlp, "dogs run .") == [(1, 2, "VP")] and (1, 2, "VP") in chunks_of(nlp, "oh well .")
-
-
-def test_chunks_of_two_processes():
-    nlp = chunker()
-    texts = [text for text, _ in CHUNKED] * 4
-    docs = list(nlp.pipe(texts, n_process=2, batch_size=3))
-    assert [chunks_on(doc) for doc in docs] == [chunks for _, chunks in CHUNKED] * 4
 
 
 def test_whole_sentences_as_chunks_and_one_type_of_tag():

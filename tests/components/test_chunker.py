@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc, Span
 
-from spacy_hoseq.features.lexicon import lexicon_of
-
 from .chunker_helpers import (
     CORPUS,
     NAME,
@@ -16,9 +14,7 @@ from .chunker_helpers import (
     TYPES,
     Enumerated,
     all_chunkings,
-    blank,
     chunker_of,
-    chunks_of,
     doc_of,
     examples_of,
     gold,
@@ -29,7 +25,6 @@ from .chunker_helpers import (
     scores_on,
     tags_by_hand,
     through,
-    train,
     trained,
 )
 from .helpers import ADDITIVE, reloaded
@@ -66,13 +61,6 @@ def test_tags_that_are_given_are_features():
     for text, tags, chunks in CORPUS:
         assert on(nlp(doc_of(nlp, text, tags=tags))) == chunks
     assert on(nlp(doc_of(nlp, "my lazy fish saw a bird .", tags="D A N V D N ."))) == CORPUS[0][2]
-
-
-def test_loss_falls():
-    for settings in OBJECTIVES.values():
-        nlp = trained(n_updates=0, **settings)
-        losses = [train(nlp, 1)[NAME] for _ in range(15)]
-        assert losses[-1] < 0.2 * max(losses) and min(losses) >= 0
 
 
 def test_loss_is_that_of_the_definition():
@@ -188,83 +176,12 @@ def test_other_types(representation, types):
     assert scores_on(chunker_of(nlp)(doc)) == pytest.approx([expected.probability(c) for c in on(doc)], abs=1e-6)
 
 
-def test_groups_that_are_set_already():
-    nlp = ready()
-    text, _, chunks = CORPUS[0]
-    for before in ([], [(0, 7, "ODD")]):
-        doc = chunker_of(nlp)(doc_of(nlp, text, before))
-        assert on(doc) == before and "scores" not in doc.spans["chunks"].attrs
-    doc = chunker_of(nlp)(doc_of(nlp, text, [(0, 7, "ODD")], key="other"))
-    assert on(doc) == chunks and on(doc, "other") == [(0, 7, "ODD")]
-    over = trained(overwrite=True)
-    doc = chunker_of(over)(doc_of(over, text, [(0, 7, "ODD")]))
-    assert on(doc) == chunks and len(scores_on(doc)) == 3
-    assert not doc.ents and doc.spans["chunks"].name == "chunks"
-
-
 def test_another_key():
     nlp = trained(examples=lambda nlp: examples_of(nlp, key="phrases"), spans_key="phrases")
     for text, _, chunks in CORPUS:
         doc = nlp(text)
         assert on(doc, "phrases") == chunks and list(doc.spans) == ["phrases"]
     assert nlp.evaluate(examples_of(nlp, key="phrases"))["spans_phrases_f"] == 1.0
-
-
-def test_predicting_changes_nothing():
-    nlp = ready()
-    doc = doc_of(nlp, TEXTS[0])
-    reading = chunker_of(nlp).predict([doc])
-    (found,) = reading.chunks
-    assert not doc.spans
-    chunker_of(nlp).set_annotations(doc, reading)
-    assert on(doc) == CORPUS[0][2] and scores_on(doc) == found.probabilities.tolist()
-
-
-@pytest.mark.parametrize("save_marginals", [False, True])
-def test_docs_without_tokens(save_marginals):
-    nlp = trained(save_marginals=save_marginals)
-    width = len(chunker_of(nlp).tags)
-    for texts in ([""], ["", ""], ["", "dogs", "", "\n", "dogs run ."]):
-        docs = list(nlp.pipe(texts))
-        assert [len(on(doc)) for doc in docs] == [len(scores_on(doc)) for doc in docs]
-        for doc in docs:
-            if not len(doc):
-                assert on(doc) == []
-            if save_marginals:
-                assert doc._.hoseq_marginals[NAME]["probabilities"].shape == (len(doc), width)
-    assert on(nlp("dogs")) == [(0, 1, "NP")]
-    assert list(nlp.pipe([])) == []
-
-
-def test_whitespace_tokens():
-    nlp = random_chunker(seed=1)
-    assert on(chunker_of(nlp)(Doc(nlp.vocab, words=["\n"]))) == []
-    for words in ([" ", "dogs"], ["dogs", "\n\n", "run"]):
-        doc = Doc(nlp.vocab, words=words)
-        chosen, *_ = Enumerated(nlp, doc_of(nlp, " ".join(words))).best()[0]  # without white space
-        places = [i for i, word in enumerate(words) if not word.isspace()]
-        assert on(chunker_of(nlp)(doc)) == [(places[a], places[b - 1] + 1, name) for a, b, name in chosen]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("batch_size", [1, 3, 100])
-def test_batches_and_order_do_not_matter(batch_size):
-    nlp = random_chunker("patterns", 4, save_marginals=True)
-    docs = random_docs(nlp, 30)
-    alone = [chunker_of(nlp)(doc.copy()) for doc in docs]
-    order = np.random.default_rng(0).permutation(len(docs)).tolist()
-    together = chunker_of(nlp).pipe([docs[i].copy() for i in order], batch_size=batch_size)
-    for i, doc in zip(order, together, strict=True):
-        assert on(doc) == on(alone[i])
-        assert scores_on(doc) == pytest.approx(scores_on(alone[i]), abs=1e-6)
-        ours, theirs = (d._.hoseq_marginals[NAME]["probabilities"] for d in (doc, alone[i]))
-        assert ours == pytest.approx(theirs, abs=1e-6)
-
-
-def test_same_seed_same_bytes():
-    one, two, other = (trained("patterns", 4, drop=0.4, seed=seed) for seed in (1, 1, 2))
-    weights = [chunker_of(nlp).model.to_bytes() for nlp in (one, two, other)]
-    assert weights[0] == weights[1] != weights[2]
 
 
 def test_scores_survive_on_the_doc():
@@ -282,28 +199,6 @@ def test_spans_that_are_added_have_no_score():
     before = scores_on(doc)
     doc.spans["chunks"].append(Span(doc, 6, 7, "NP"))
     assert len(on(doc)) == 4 and scores_on(doc) == before
-
-
-def test_memory_zone():
-    nlp = reloaded(ready("patterns"))
-    texts = ["the brontosaurus sees .", *TEXTS]
-    with nlp.memory_zone():
-        inside = [on(doc) for doc in nlp.pipe(texts)]
-    assert "brontosaurus" not in nlp.vocab.strings and "NP" in nlp.vocab.strings
-    assert inside == [on(doc) for doc in nlp.pipe(texts)] and inside[1:] == gold()
-    with nlp.memory_zone():
-        nlp("some words that vanish")
-        assert len(lexicon_of(nlp.vocab))
-    assert not len(lexicon_of(nlp.vocab))
-
-
-def test_training_within_a_memory_zone():
-    nlp = blank()
-    optimizer = nlp.initialize(lambda: examples_of(nlp))
-    for _ in range(15):
-        with nlp.memory_zone():
-            train(nlp, 1, optimizer=optimizer)
-    assert [chunks_of(nlp, text) for text in TEXTS] == gold()
 
 
 def test_tags_written_by_hand():

@@ -12,7 +12,6 @@ from .chunker_helpers import (
     NAME,
     REPRESENTATIONS,
     TEXTS,
-    TYPES,
     Enumerated,
     blank,
     chunker_of,
@@ -135,19 +134,6 @@ def test_gold_beside_white_space():
     assert loss_of(nlp, Example(pieces(nlp, "ab| |cd"), pieces(nlp, "ab|cd", chunks))) == pytest.approx(
         expected.loss, rel=1e-4, abs=1e-5
     )
-
-
-def test_gold_on_other_tokens_is_learnt():
-    def examples(nlp):
-        pairs = [
-            ("theold dog sees", "the old dog sees", [(0, 3, "NP"), (3, 4, "VP")]),
-            ("acat", "a cat", [(1, 2, "NP")]),
-        ]
-        return [Example(doc_of(nlp, p), doc_of(nlp, r, chunks)) for p, r, chunks in pairs]
-
-    nlp = trained(examples=examples)
-    assert chunker_of(nlp).labels == TYPES
-    assert chunks_of(nlp, "theold dog sees") == [(0, 2, "NP"), (2, 3, "VP")]
 
 
 @pytest.mark.parametrize(

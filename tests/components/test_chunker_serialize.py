@@ -1,14 +1,10 @@
 """Saving and loading of `hoseq_chunker`; damaged files; weights of another pipeline (`weights_from`)."""
 
-import pickle
 import shutil
 
 import pytest
 import spacy
 import srsly
-from spacy.vocab import Vocab
-
-from spacy_hoseq.components.chunker import HoseqChunker
 
 from .chunker_helpers import (
     CORPUS,
@@ -19,89 +15,15 @@ from .chunker_helpers import (
     TYPES,
     blank,
     chunker_of,
-    doc_of,
     examples_of,
     gold,
-    on,
-    random_docs,
     ready,
-    scores_on,
     through,
     train,
-    trained,
 )
 from .helpers import ADDITIVE, reloaded
 
 MODELS = ["words", "patterns", *KINDS]
-
-
-def everything(nlp):
-    """Chunks and scores of many docs (the same words in every vocabulary)."""
-    return [(on(doc), scores_on(doc)) for doc in nlp.pipe(random_docs(nlp, 40))]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("model", MODELS)
-def test_pipeline_from_bytes(model):
-    nlp = ready(model)
-    fresh = reloaded(nlp)
-    assert everything(fresh) == everything(nlp)
-    for name in nlp.pipe_names:
-        ours, theirs = nlp.get_pipe(name), fresh.get_pipe(name)
-        assert theirs.to_bytes(exclude=["vocab"]) == ours.to_bytes(exclude=["vocab"]) and theirs.cfg == ours.cfg
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_pipeline_from_disk(model, tmp_path):
-    nlp = ready(model)
-    nlp.to_disk(tmp_path / "first")
-    fresh = spacy.load(tmp_path / "first")
-    assert everything(fresh) == everything(nlp) and fresh.config == nlp.config
-    fresh.to_disk(tmp_path / "second")
-    assert {"model", "cfg"} == {p.name for p in (tmp_path / "first" / NAME).iterdir()}
-    for path in (p.relative_to(tmp_path / "first") for p in (tmp_path / "first").rglob("*") if p.is_file()):
-        if path.name != "strings.json":  # a set of strings
-            assert (tmp_path / "second" / path).read_bytes() == (tmp_path / "first" / path).read_bytes(), path
-
-
-def test_component_into_a_fresh_vocabulary(tmp_path):
-    data = chunker_of(ready()).to_bytes(exclude=["vocab"])
-    nlp = blank()
-    assert "NP" not in nlp.vocab.strings
-    chunker_of(nlp).from_bytes(data)
-    assert all(label in nlp.vocab.strings for label in TYPES)
-    assert through(nlp) == through(ready()) and chunker_of(nlp).label_data == TYPES
-    chunker_of(ready()).to_disk(tmp_path, exclude=["vocab"])
-    other = blank()
-    chunker_of(other).from_disk(tmp_path, exclude=["vocab"])
-    assert through(other) == through(ready())
-
-
-@pytest.mark.parametrize("part", ["cfg", "model", "vocab"])
-def test_excluded_parts(part, tmp_path):
-    chunker = chunker_of(ready())
-    assert set(srsly.msgpack_loads(chunker.to_bytes(exclude=[part]))) == {"cfg", "vocab", "model"} - {part}
-    chunker.to_disk(tmp_path, exclude=[part])
-    assert {path.name for path in tmp_path.iterdir()} == {"cfg", "vocab", "model"} - {part}
-
-
-def test_model_that_is_excluded_in_loading():
-    nlp = blank()
-    nlp.initialize(lambda: examples_of(nlp))
-    before = chunker_of(nlp).model.to_bytes()
-    chunker_of(nlp).from_bytes(chunker_of(ready()).to_bytes(), exclude=["model"])
-    assert chunker_of(nlp).model.to_bytes() == before and chunker_of(nlp).labels == TYPES
-
-
-def test_settings_are_those_of_the_config(tmp_path):
-    ready().to_disk(tmp_path)
-    settings = {"spans_key": "mine", "overwrite": True, "save_marginals": True, "annotate_ents": True}
-    nlp = spacy.load(tmp_path, config={"components": {NAME: settings}})
-    doc = nlp(TEXTS[0])
-    assert list(doc.spans) == ["mine"] and on(doc, "mine") == gold()[0] and len(doc.ents) == 3
-    assert list(doc._.hoseq_marginals) == [NAME]
-    assert {key: chunker_of(nlp).cfg[key] for key in settings} == settings
-    assert reloaded(nlp).get_pipe(NAME).cfg == chunker_of(nlp).cfg
 
 
 def test_another_representation_is_refused(tmp_path):
@@ -128,26 +50,6 @@ def damaged(saved, tmp_path):
 def assert_refused(path, problem=""):
     with pytest.raises(ValueError, match=rf"(?s)\[HS064\] The component \"hoseq_chunker\" cannot be read.*{problem}"):
         spacy.load(path)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", ["cfg", "model"])
-@pytest.mark.parametrize("share", [None, 0, 0.3, 0.99])
-def test_missing_or_truncated_file(damaged, part, share):
-    path = damaged / NAME / part
-    data = path.read_bytes()
-    path.unlink()
-    if share is not None:
-        path.write_bytes(data[: int(len(data) * share)])
-    assert_refused(damaged)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", ["cfg", "model"])
-@pytest.mark.parametrize("data", [b"hello", b"[1, 2]", b"null", bytes(1000)])
-def test_file_of_another_program(damaged, part, data):
-    (damaged / NAME / part).write_bytes(data)
-    assert_refused(damaged)
 
 
 def test_missing_folder_and_model_of_a_tagger(damaged):
@@ -214,44 +116,3 @@ def test_weights_of_another_model(component, tmp_path):
     else:  # a chunker's weights for a tagger: as many columns as there are tags, not labels
         with pytest.raises(ValueError, match=r"\[HS064\]"):
             nlp.initialize(lambda: examples_of(nlp))
-
-
-@pytest.mark.parametrize("model", ["words", "patterns"])
-def test_pickling_of_the_component(model):
-    nlp = ready(model)
-    restored = pickle.loads(pickle.dumps(chunker_of(nlp)))
-    assert isinstance(restored, HoseqChunker) and isinstance(restored.vocab, Vocab)
-    for text, _, chunks in CORPUS:
-        assert on(restored(spacy.tokens.Doc(restored.vocab, words=text.split()))) == chunks
-    assert restored.model.to_bytes() == chunker_of(nlp).model.to_bytes() and restored.cfg == chunker_of(nlp).cfg
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("model", ["words", "joint"])
-def test_pickled_pipeline_learns_on_as_the_original(model):
-    nlp = trained(model, 3, drop=0.3)
-    restored = pickle.loads(pickle.dumps(nlp))
-    for one in (nlp, restored):
-        train(one, 3, drop=0.3)
-    for name in nlp.pipe_names:
-        assert restored.get_pipe(name).model.to_bytes() == nlp.get_pipe(name).model.to_bytes()
-
-
-@pytest.mark.long
-def test_saving_does_not_disturb_training():
-    plain, saved = trained("joint", 0), trained("joint", 0)
-    for _ in range(4):
-        train(plain, 1)
-        train(saved, 1)
-        saved.to_bytes()
-        through(saved)
-    assert through(plain) == through(saved)
-    assert plain.get_pipe(TAGGER).model.to_bytes() == saved.get_pipe(TAGGER).model.to_bytes()
-
-
-def test_empty_pipe_can_be_saved():
-    fresh = blank()
-    chunker_of(fresh).from_bytes(chunker_of(blank()).to_bytes())
-    assert chunker_of(fresh).labels == ()
-    with pytest.raises(ValueError, match="E143"):
-        chunker_of(fresh)(doc_of(fresh, "a"))

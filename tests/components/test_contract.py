@@ -1,190 +1,441 @@
-"""What every tool may ask of a component: where its labels stand, and what it made of some Docs."""
+"""The contract of a component: what holds for each kind, whatever it writes. A new one is an entry of `KINDS`.
 
+What only one of them does is tested in a file of its own; what commands make of them, in test_tools.py.
+"""
+
+import copy
+import json
 import pickle
+import shutil
+import subprocess
+import sys
+from typing import Dict
 
 import numpy as np
 import pytest
-from spacy.tokens import Doc, Token
+import spacy
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
-from spacy_hoseq.components import Target, target_at
+from .kinds import EACH, LANG, blank, examples_of, kept, labels_of, said, texts
+from .test_tools import CANNOT
 
-from . import bidirectional_helpers as bidirectional
-from . import chunker_helpers as chunks
-from . import helpers as tags
-from . import lemma_helpers as lemmas
-from . import morphology_helpers as morphology
-
-TEXT = "the old \n dog sees a cat ."
-WORDS = [0, 1, 3, 4, 5, 6, 7]  # tokens that are no white space
+long = pytest.mark.long
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.parametrize("kind", EACH)]
+WHITE = "The \n old  ferry still runs \t twice a day.\n\nNobody knows who pays for it."
+NEW = {"morph": "Case=Foo|POS=X", "lemma": "keep *zz>*"}  # labels that training does not have
 
 
-def text_doc(nlp):
-    return Doc(nlp.vocab, words=TEXT.split(" "))
+def keeping(model, kind) -> Language:
+    """The pipeline, whose component keeps probabilities."""
+    nlp = spacy.load(model)
+    if kind.keeps:
+        nlp.get_pipe(kind.name).cfg[kind.keeps] = True
+    return nlp
 
 
-def component_of(kind):
-    """A trained component of each kind, with the pipeline that it is in."""
-    if kind == "chunker":
-        nlp = chunks.ready()
-        return nlp, chunks.chunker_of(nlp)
-    if kind == "entities":
-        nlp = chunks.random_chunker("patterns", 2, annotate_ents=True)
-        return nlp, chunks.chunker_of(nlp)
-    if kind == "morphologizer":
-        nlp = morphology.trained(2)
-        return nlp, nlp.get_pipe(morphology.NAME)
-    if kind == "lemmatizer":
-        nlp = lemmas.trained(3)
-        return nlp, nlp.get_pipe(lemmas.NAME)
-    if kind == "tagger":
-        nlp = tags.ready("log_likelihood")
-        return nlp, tags.tagger_of(nlp)
-    nlp = bidirectional.chunker() if kind == "chunks" else bidirectional.ready(2, kind)
-    return nlp, bidirectional.tagger_of(nlp)
+def learning(kind, corpus, n=8, **settings):
+    """An initialized pipeline, its optimizer, and examples."""
+    nlp = blank(kind, **settings)
+    examples = examples_of(nlp, corpus.folder, "train")[:n]
+    return nlp, nlp.initialize(lambda: examples), examples
 
 
-EXACT = ["tagger", "morphologizer", "lemmatizer", "chunker", "entities"]
-GREEDY = ["easiest_first", "easiest_last", "chunks"]
-OTHERS = ["left_to_right", "right_to_left", "dependency_network", "full_bidirectional"]
-PLACES = {
-    "tagger": ("tag",),
-    "morphologizer": ("morph", "pos"),
-    "lemmatizer": ("lemma",),
-    "chunker": ("spans.chunks",),
-    "entities": ("spans.chunks", "ents"),
-    "chunks": ("spans.chunks",),
-}
+def weights(nlp, kind):
+    return nlp.get_pipe(kind.name).to_bytes(exclude=["vocab"])
 
 
-@pytest.mark.parametrize("kind", EXACT + GREEDY + OTHERS)
-def test_target(kind):
-    nlp, component = component_of(kind)
-    target = component.target
-    places = PLACES.get(kind, ("tag",))
-    assert target.places == places and target.place == places[0]
-    assert target.of_spans == (places[0] == "spans.chunks") == (component.continues is not None or kind == "chunks")
-    assert not target.finds_sentences
-    doc = component(text_doc(nlp))
-    items = target.items(doc)
-    same = target_at(target.place)
-    assert Target in type(same).__mro__ and same.items(doc) == items
-    if target.of_spans:
-        assert all(first < end and label for first, end, label in items)
-    else:
-        assert [first for first, _, _ in items] == WORDS and all(label for *_, label in items)
+def without_gold(nlp, examples):
+    return [Example(eg.predicted, Doc(nlp.vocab, words=[t.text for t in eg.reference])) for eg in examples]
 
 
-@pytest.mark.parametrize("kind", EXACT + GREEDY + OTHERS)
-def test_reading_is_what_is_written(kind):
-    nlp, component = component_of(kind)
-    docs = [text_doc(nlp), Doc(nlp.vocab), Doc(nlp.vocab, words=["dogs", "run"])]
+# Training
+
+
+def test_train(kind, nlp, gold):
+    name, least = kind.score
+    scores = nlp.evaluate(gold)
+    assert scores[name] > least
+    (pipe,) = (pipe for _, pipe in nlp.pipeline)
+    assert pipe.labels and pipe.label_data
+
+
+def test_labels(kind, nlp, corpus):
+    """They are strings that can be written, are added before the weights, and are saved for `init labels`."""
+    pipe = nlp.get_pipe(kind.name)
+    first = pipe.labels[0]
+    if kind.place != "sent_start":  # which has no others
+        with pytest.raises(ValueError, match="E922"):
+            pipe.add_label(NEW.get(kind.place, "Z"))
+    fresh = blank(kind).get_pipe(kind.name)
+    for label, code in ((3, "E187"), *([("", "HS057")] if kind.place != "morph" else [])):
+        with pytest.raises(ValueError, match=code):
+            fresh.add_label(label)
+    assert [fresh.add_label(first), fresh.add_label(first)] == [1, 0] and fresh.labels == (first,)
+    examples = examples_of(nlp, corpus.folder, "train")
+    again = blank(kind).get_pipe(kind.name)
+    again.initialize(lambda: examples, labels=pipe.label_data)
+    assert again.labels == pipe.labels
+
+
+def test_without_labels(kind, corpus):
+    nlp = blank(kind)
+    pipe = nlp.get_pipe(kind.name)
+    with pytest.raises(ValueError, match="E143"):
+        nlp("some text")
+    examples = without_gold(nlp, examples_of(nlp, corpus.folder)[:2])
+    if kind.place != "sent_start":  # the first word of a Doc begins a sentence
+        with pytest.raises(ValueError, match=r"\[HS069\]"):
+            pipe.initialize(lambda: examples, nlp=nlp)
+    for get_examples in (None, lambda: [], lambda: [nlp.make_doc("a")]):
+        with pytest.raises((TypeError, ValueError), match="E9"):
+            pipe.initialize(get_examples, nlp=nlp)
+    with pytest.raises(ValueError, match="E143"):
+        pipe.update([Example(nlp.make_doc("a"), nlp.make_doc("a"))])
+
+
+def test_initialization(kind, corpus):
+    """Twice is once, and leaves the examples as they are."""
+    nlp, _, examples = learning(kind, corpus)
+    before = [(eg.predicted.to_bytes(), eg.reference.to_bytes()) for eg in examples]
+    first = weights(nlp, kind)
+    nlp.initialize(lambda: examples)
+    assert weights(nlp, kind) == first
+    assert [(eg.predicted.to_bytes(), eg.reference.to_bytes()) for eg in examples] == before
+
+
+def test_learning(kind, corpus):
+    """Losses fall, and are the same with the same seed; texts in one batch may be empty or without gold."""
+    states = []
+    for seed in (0, 0, 1):
+        nlp = blank(kind)
+        nlp.config["training"]["seed"] = seed
+        examples = examples_of(nlp, corpus.folder, "train")[:6]
+        optimizer = nlp.initialize(lambda examples=examples: examples)
+        losses = [nlp.update(examples, sgd=optimizer, drop=0.3, losses={})[kind.name] for _ in range(6)]
+        assert min(losses) >= 0 and losses[-1] < max(losses[:2])
+        states.append(weights(nlp, kind))
+    assert states[0] == states[1] != states[2]
+    empty = Example(Doc(nlp.vocab), Doc(nlp.vocab))
+    unknown = without_gold(nlp, examples[:1])
+    total = {kind.name: 1.0}
+    assert nlp.update([empty], losses=total)[kind.name] == 1.0
+    if kind.place != "sent_start":
+        assert nlp.update(unknown, sgd=None, losses={})[kind.name] == pytest.approx(0, abs=1e-6)
+    nlp.update([empty, *examples[:2], *unknown], sgd=optimizer, losses=total)
+    assert total[kind.name] > 1.0
+    with pytest.raises(TypeError, match="E978"):
+        nlp.get_pipe(kind.name).update([nlp.make_doc("a")])
+
+
+def test_parts_of_a_batch(kind, corpus):
+    """Gradients wait for `finish_update`."""
+    (whole, _, examples), (parts, _, others) = learning(kind, corpus, 4), learning(kind, corpus, 4)
+    pipe = parts.get_pipe(kind.name)
+    before = weights(parts, kind)
+    for batch in (others[:1], others[1:]):
+        pipe.update(batch)
+    assert weights(parts, kind) == before
+    pipe.finish_update(None)
+    whole.get_pipe(kind.name).update(examples, sgd=whole.create_optimizer())
+    losses = [nlp.get_pipe(kind.name).update(of)[kind.name] for nlp, of in ((whole, examples), (parts, others))]
+    assert losses[0] == pytest.approx(losses[1], rel=0.02, abs=0.05)
+
+
+def test_training_goes_on(kind, corpus, tmp_path):
+    """Saving and predicting do not disturb it; a copy goes on as the original; a loaded component goes on."""
+    nlp, optimizer, examples = learning(kind, corpus)
+    other, of_other, same = learning(kind, corpus)
+    for batch, of_same in ((examples[:4], same[:4]), (examples[4:], same[4:])):
+        nlp.update(batch, sgd=optimizer, drop=0.2)
+        other.update(of_same, sgd=of_other, drop=0.2)
+        other.to_bytes()
+        other(examples[0].reference.text)
+    assert weights(nlp, kind) == weights(other, kind)
+    copied = pickle.loads(pickle.dumps(nlp))
+    for each in (nlp, copied):
+        each.update(examples_of(each, corpus.folder, "train")[:8], drop=0.2)
+    assert weights(nlp, kind) == weights(copied, kind) or kind.factory == "hoseq_bidirectional_tagger"
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    before = weights(loaded, kind)
+    loaded.update(examples_of(loaded, corpus.folder, "train")[:8], sgd=loaded.resume_training())
+    assert weights(loaded, kind) != before
+
+
+# Prediction
+
+
+def test_batches(kind, model, gold):
+    """Labels do not depend on the batch, on the order, and on what was read before; weights stay."""
+    nlp = keeping(model, kind)
+    before = weights(nlp, kind)
+    expected = said(nlp, gold, kind)
+    for size in (1, 3, 1000):
+        docs = list(nlp.pipe(["", *texts(gold), ""], batch_size=size))
+        assert [labels_of(doc, kind) for doc in docs[1:-1]] == expected
+        assert len(docs[0]) == len(docs[-1]) == 0
+    order = np.random.default_rng(0).permutation(len(gold)).tolist()
+    shuffled = list(nlp.pipe([texts(gold)[i] for i in order], batch_size=2))
+    assert [labels_of(doc, kind) for doc in shuffled] == [expected[i] for i in order]
+    assert [labels_of(nlp(text), kind) for text in texts(gold)] == expected
+    assert weights(nlp, kind) == before
+
+
+def test_docs_are_read_only(kind, nlp, gold):
+    pipe = nlp.get_pipe(kind.name)
+    docs = [nlp.make_doc(text) for text in texts(gold)]
     before = [doc.to_bytes() for doc in docs]
-    reading = component.read(docs)
-    assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
-    assert reading.target is component.target and reading.labels == component.tags
-    assert len(reading.best) == sum(map(len, reading.docs)) == 9
-    assert [ids.tolist() for ids in reading.label_ids] == [
-        [*reading.best[:2], -1, *reading.best[2:7]],
-        [],
-        reading.best[7:].tolist(),
+    pipe.predict(docs)
+    assert [doc.to_bytes() for doc in docs] == before
+
+
+def test_white_space(kind, nlp):
+    """Words have the labels that they have in a text with single spaces."""
+    plain = [token.text for token in nlp.make_doc(WHITE) if not token.is_space]
+    docs = [nlp.get_pipe(kind.name)(doc) for doc in (nlp.make_doc(WHITE), Doc(nlp.vocab, words=plain))]
+    target = nlp.get_pipe(kind.name).target
+    items = [
+        [(doc[first:end].text.split(), label) for first, end, label in target.items(doc)] for doc in docs
     ]
-    component.set_annotations(docs, reading)
-    again = [text_doc(nlp), Doc(nlp.vocab), Doc(nlp.vocab, words=["dogs", "run"])]
-    expected = [component.target.items(doc) for doc in component.pipe(again)]
-    assert [component.target.items(doc) for doc in docs] == expected
+    assert items[0] == items[1]
 
 
-@pytest.mark.parametrize("kind", EXACT)
-def test_confidences_are_marginals(kind):
-    nlp, component = component_of(kind)
-    reading = component.read([text_doc(nlp)])
-    nodes = reading.posterior.nodes
-    assert nodes.sum(axis=1) == pytest.approx(np.ones(7), abs=1e-6)
-    assert reading.confidences() == pytest.approx(nodes[np.arange(7), reading.best], abs=1e-6)
-    (rows,) = reading.marginals()
-    assert rows.shape == (8, len(component.tags)) and not rows[2].any()
+def test_what_is_set_stays(kind, nlp, gold):
+    """Unless `overwrite`: labels of other words are kept where they are."""
+    if kind.place == "sent_start":
+        pytest.skip("they cut the text (test_sentence_starts.py)")
+    pipe = nlp.get_pipe(kind.name)
+    doc = nlp.make_doc(texts(gold)[0])
+    expected = pipe(doc.copy())
+    items = pipe.target.items(expected)
+    if kind.place.startswith("spans."):
+        doc.spans[kind.place.partition(".")[2]] = []
+    others = [label for *_, label in items[::-1]]
+    pipe.target.put(doc, 0, len(doc), [(a, b, other) for (a, b, _), other in zip(items, others, strict=True)])
+    # several scripts make the same lemma
+    seen = (lambda doc: labels_of(doc, kind)) if kind.place == "lemma" else pipe.target.items
+    assert seen(doc) != seen(expected)
+    pipe.cfg["overwrite"] = False
+    assert seen(pipe(doc.copy())) == seen(doc)
+    pipe.cfg["overwrite"] = True
+    assert seen(pipe(doc.copy())) == seen(expected)
 
 
-@pytest.mark.parametrize("kind", GREEDY)
-def test_confidences_are_those_of_decisions(kind):
-    nlp, component = component_of(kind)
-    component.cfg["save_decisions"] = True
-    reading = component.predict([text_doc(nlp)])
-    (doc,) = component.pipe([text_doc(nlp)])
-    component.cfg["save_decisions"] = False
-    kept = doc._.hoseq_decisions[component.name]
-    assert reading.confidences() == pytest.approx(kept["probabilities"][WORDS], abs=1e-6)
-    assert ((reading.confidences() > 0) & (reading.confidences() <= 1)).all()
-    with pytest.raises(ValueError, match=r"\[HS105\].*has no `nodes`: labels are decided one by one"):
-        reading.marginals()
-    assert pickle.loads(pickle.dumps(reading.posterior)).best.tolist() == reading.best.tolist()
+def test_memory_zones(kind, nlp, gold):
+    """Words that are met in a zone are forgotten, labels are not."""
+    odd = [f"{text} Brontosaurus zz{i}" for i, text in enumerate(texts(gold))]
+    with nlp.memory_zone():
+        inside = [labels_of(doc, kind) for doc in nlp.pipe(odd)]
+    assert "Brontosaurus" not in nlp.vocab.strings
+    assert [labels_of(doc, kind) for doc in nlp.pipe(odd)] == inside
+    with nlp.memory_zone():
+        assert [labels_of(doc, kind) for doc in nlp.pipe(odd)] == inside
 
 
-@pytest.mark.parametrize("kind", OTHERS)
-def test_no_confidences(kind):
-    nlp, component = component_of(kind)
-    for docs in ([text_doc(nlp)], [Doc(nlp.vocab)]):
-        with pytest.raises(ValueError, match=rf'\[HS105\].*has no `probabilities`: the strategy "{kind}"'):
-            component.predict(docs).confidences()
+def test_gold_of_other_tokens(kind, nlp, gold):
+    """What does not align to one label is not known."""
+    pipe = nlp.get_pipe(kind.name)
+    reference = gold[0].reference
+    joined = "".join(token.text for token in reference[:2])
+    words = [joined, *(token.text for token in reference[2:])]
+    predicted = Doc(nlp.vocab, words=words, spaces=[True] * len(words))
+    permitted = pipe.gold([Example(predicted, reference)])
+    assert permitted.shape == (len(words), len(pipe.tags)) and permitted.any(axis=1).all()
+    same = pipe.gold([Example(Doc(nlp.vocab, words=[t.text for t in reference]), reference)])
+    assert (permitted[3:] == same[4:]).all(axis=1).mean() > 0.9
 
 
-@pytest.mark.parametrize("kind", EXACT + GREEDY)
-def test_labels_that_are_put_are_gold(kind):
-    """`put` on an empty Doc, item by item, gives what `items` reads and `gold` permits."""
-    nlp, component = component_of(kind)
-    doc = component(text_doc(nlp))
-    items = component.target.items(doc)
-    copied = text_doc(nlp)
-    if component.target.of_spans:
-        copied.spans["chunks"] = []
-    for first, end, label in items:
-        component.target.put(copied, first, end, [(first, end, label)])
-    assert component.target.items(copied) == items
-    permitted = component.gold([Example(text_doc(nlp), copied)])
-    best = component.read([text_doc(nlp)]).best
-    assert permitted.sum(axis=1).tolist() == [1] * 7 and permitted[np.arange(7), best].all()
+# Pipelines
 
 
-def test_read_without_what_is_set():
-    nlp, component = component_of("tagger")
-    other = Doc(nlp.vocab, words=["the", "cat"], tags=["R", "R"])
-    assert component.read([other]).best.tolist() == [tags.LABELS.index("R")] * 2
-    free = component.read([other], preset=False)
-    assert free.best.tolist() == component.read([Doc(nlp.vocab, words=["the", "cat"])]).best.tolist()
+def test_disabled_and_replaced(kind, nlp, gold):
+    expected = said(nlp, gold, kind)
+    with nlp.select_pipes(disable=[kind.name]):
+        assert not any(doc.has_annotation("TAG") for doc in nlp.pipe(texts(gold)))
+    assert said(nlp, gold, kind) == expected
+    nlp.replace_pipe(kind.name, kind.factory, config=kind.config)
+    with pytest.raises(ValueError, match="E143"):
+        nlp("some text")
 
 
-def test_put_corrects():
-    nlp = tags.blank()
-    doc = Doc(nlp.vocab, words=["a", "b", "c"], tags=["A", "B", "C"])
-    target_at("tag").put(doc, 1, 2, [(1, 2, "X")])
-    target_at("pos").put(doc, 0, 1, [(0, 1, "NOUN")])
-    target_at("sent_start").put(doc, 1, 2, [(1, 2, "S")])
-    target_at("_.contract_label").put(doc, 2, 3, [(2, 3, "Y")])
-    assert [token.tag_ for token in doc] == ["A", "X", "C"] and doc[0].pos_ == "NOUN" and doc[1].is_sent_start
-    assert doc[2]._.contract_label == "Y"
-    target_at("morph").put(doc, 0, 1, [(0, 1, "Case=Gen|POS=VERB")])
-    assert (doc[0].pos_, str(doc[0].morph)) == ("VERB", "Case=Gen") and doc[0].tag_ == "A"
-    target_at("morph").put(doc, 0, 1, [(0, 1, "POS=VERB|TAG=V")])
-    assert str(doc[0].morph) == "" and doc[0].tag_ == "V"
-    Token.remove_extension("contract_label")
+def test_error_handler(kind, nlp, monkeypatch):
+    pipe = nlp.get_pipe(kind.name)
+    predict, failed = pipe.predict, []
+
+    def fragile(docs):
+        if any(doc.text.startswith("bad") for doc in docs):
+            raise ValueError("on purpose")
+        return predict(docs)
+
+    monkeypatch.setattr(pipe, "predict", fragile)
+    pipe.set_error_handler(lambda name, proc, docs, error: failed.append((name, len(docs), str(error))))
+    docs = list(pipe.pipe(map(nlp.make_doc, ["good words", "bad words", "other words"]), batch_size=1))
+    assert len(docs) == 2 and failed == [(kind.name, 1, "on purpose")]
 
 
-def test_put_entities():
-    """Into entities alone where there is no span group; what is not annotated stays so."""
-    nlp = tags.blank()
-    doc = Doc(nlp.vocab, words=list("abcdef"), ents=["B-X", "I-X", "O", "B-Y", "", "B-X"])
-    doc.set_ents([], missing=[doc[4:5]], default="unmodified")
-    target_at("ents").put(doc, 1, 3, [(2, 3, "Z")])
-    assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == [(2, 3, "Z"), (3, 4, "Y"), (5, 6, "X")]
-    assert [token.ent_iob_ for token in doc] == ["O", "O", "B", "B", "", "B"]
-    assert target_at("spans.names").items(doc) == target_at("ents").items(doc)
-    doc.spans["names"] = [doc[0:2]]
-    target_at("spans.names").put(doc, 0, 1, [(0, 1, "W")])
-    assert target_at("spans.names").items(doc) == [(0, 1, "W")]
-    assert [(ent.start, ent.label_) for ent in doc.ents] == [(0, "W"), (2, "Z"), (3, "Y"), (5, "X")]
+def test_texts_with_contexts(kind, nlp, gold):
+    pairs = [(text, i) for i, text in enumerate(texts(gold))]
+    found = list(nlp.pipe(pairs, as_tuples=True))
+    assert [i for _, i in found] == list(range(len(gold)))
+    assert [labels_of(doc, kind) for doc, _ in found] == said(nlp, gold, kind)
 
 
-def test_unknown_place():
-    with pytest.raises(ValueError, match=r"\[HS062\]"):
-        target_at("shape")
+# Saving
+
+
+def test_parts_that_are_saved(kind, nlp, gold, tmp_path):
+    pipe = nlp.get_pipe(kind.name)
+    assert pipe.to_bytes() == pipe.to_bytes()
+    for part in ("cfg", "model", "vocab"):
+        assert {*srsly.msgpack_loads(pipe.to_bytes(exclude=[part]))} == {"cfg", "vocab", "model"} - {part}
+        pipe.to_disk(tmp_path / part, exclude=[part])
+        assert {path.name for path in (tmp_path / part).iterdir()} == {"cfg", "vocab", "model"} - {part}
+    pipe.to_disk(tmp_path / "all")
+    fresh = blank(kind)
+    fresh.get_pipe(kind.name).from_disk(tmp_path / "all")
+    assert said(fresh, gold, kind) == said(nlp, gold, kind)
+    empty = blank(kind).get_pipe(kind.name)
+    assert blank(kind).get_pipe(kind.name).from_bytes(empty.to_bytes()).labels == ()
+
+
+def test_settings_are_those_of_the_config(kind, model):
+    """Labels are read, settings are not; impossible ones are refused."""
+    for value in (False, True):
+        changed = spacy.load(model, config={f"components.{kind.name}.overwrite": value})
+        assert changed.get_pipe(kind.name).cfg["overwrite"] is value
+    with pytest.raises(ValueError):
+        blank(kind, nonsense=1)
+    text = blank(kind).config.interpolate().to_str()
+    config = spacy.util.Config().from_str(text)
+    assert spacy.util.load_model_from_config(config, auto_fill=False, validate=True).config.to_str() == text
+
+
+@pytest.mark.parametrize("part", ["cfg", "model"])
+def test_damage(kind, model, gold, tmp_path, part):
+    """A file that is missing, truncated, changed or of another program is refused."""
+    folder = shutil.copytree(model, tmp_path / "model")
+    path = folder / kind.name / part
+    data = path.read_bytes()
+    at = len(data) // 2
+    if part == "cfg":
+        label = srsly.json_dumps(srsly.read_json(path)["labels"][-1])
+        at = data.index(label[1:-1].encode())
+    changed = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+    for damaged in (b"", data[: len(data) // 3], data[:-1], changed, b"[1, 2]", None):
+        path.unlink() if damaged is None else path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"\[HS06[45]\]|HS080"):
+            spacy.load(folder)
+    path.write_bytes(data)
+    spacy.load(folder)
+
+
+def test_bytes_and_disk(kind, nlp, gold, tmp_path):
+    expected = said(nlp, gold, kind)
+    assert any(map(any, expected))
+    other = blank(kind).from_bytes(nlp.to_bytes())
+    assert said(other, gold, kind) == expected
+    nlp.to_disk(tmp_path / "saved")
+    assert said(spacy.load(tmp_path / "saved"), gold, kind) == expected
+
+
+def test_pickle_and_copy(kind, nlp, gold):
+    expected = said(nlp, gold, kind)
+    assert said(pickle.loads(pickle.dumps(nlp)), gold, kind) == expected
+    component = copy.deepcopy(nlp.get_pipe(kind.name))
+    docs = [component(nlp.make_doc(text)) for text in texts(gold)]
+    assert [labels_of(doc, kind) for doc in docs] == expected
+
+
+def test_source_and_rename(kind, nlp, gold):
+    expected = said(nlp, gold, kind)
+    other = spacy.blank(LANG)
+    other.add_pipe(kind.name, source=nlp)
+    other.rename_pipe(kind.name, "renamed")
+    assert said(other, gold, kind) == expected
+    assert other.get_pipe("renamed").name == "renamed"
+    assert said(spacy.blank(LANG).from_config(other.config).from_bytes(other.to_bytes()), gold, kind) == expected
+
+
+def test_two_in_one_pipeline(kind, corpus, nlp):
+    """Both learn, each under its name."""
+    two = blank(kind)
+    two.add_pipe(kind.factory, "second", config=kind.config)
+    examples = examples_of(two, corpus.folder, "train")[:6]
+    two.initialize(lambda: examples)
+    losses: Dict[str, float] = {}
+    for _ in range(3):
+        two.update(examples, losses=losses)
+    assert losses[kind.name] > 0 and losses["second"] > 0
+    assert any(labels_of(two(examples[0].reference.text), kind))
+
+
+def test_probabilities_on_docs(kind, model, nlp, gold):
+    """On: one for each token, or for each label of each token. Off: nothing is kept."""
+    assert all(kept(doc, kind) is None for doc in nlp.pipe(texts(gold)))
+    code = CANNOT.get((kind.column, "marginals"))
+    if code is not None:
+        with pytest.raises(ValueError, match=rf"\[{code}\]"):
+            blank(kind, save_decisions=True)
+        return
+    for doc in keeping(model, kind).pipe(texts(gold)):
+        found = kept(doc, kind)
+        p = found["probabilities"]
+        assert len(p) == len(doc) and (p >= 0).all() and (p <= 1 + 1e-6).all()
+        if p.ndim == 2:
+            assert p.shape[1] == len(found["labels"]) and p.sum(axis=1) == pytest.approx(1, abs=1e-4)
+        assert (p.reshape(len(doc), -1).max(axis=1) > 0).all()
+
+
+def test_spans_have_probabilities(kind, nlp, gold):
+    if not kind.place.startswith("spans."):
+        pytest.skip("labels of tokens")
+    for doc in nlp.pipe(texts(gold)):
+        group = doc.spans[kind.place.partition(".")[2]]
+        assert len(group.attrs["scores"]) == len(group)
+        assert all(0 < p <= 1 + 1e-6 for p in group.attrs["scores"])
+
+
+@long
+def test_two_processes(kind, model, gold):
+    nlp = keeping(model, kind)
+    single = list(nlp.pipe(texts(gold)))
+    both = list(nlp.pipe(texts(gold), n_process=2, batch_size=3))
+    assert [labels_of(doc, kind) for doc in both] == [labels_of(doc, kind) for doc in single]
+    if kind.keeps:
+        ours, theirs = kept(both[0], kind), kept(single[0], kind)
+        assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=1e-6)
+
+
+FRESH = """
+import json, sys
+import spacy, spacy_hoseq
+from spacy.tokens import DocBin
+for line in sys.stdin:
+    path, name, extension = json.loads(line)
+    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
+    found = [len(doc._.get(extension)[name]["probabilities"]) if extension else len(doc) for doc in docs]
+    print(json.dumps(found), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    """A process that only reads Docs."""
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen([sys.executable, "-c", FRESH], text=True, **pipes) as process:
+        yield process
+
+
+@long
+def test_docs_in_a_fresh_process(kind, model, gold, tmp_path, fresh):
+    docs = list(keeping(model, kind).pipe(texts(gold)))
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "docs.spacy")
+    print(json.dumps([str(tmp_path / "docs.spacy"), kind.name, kind.under]), file=fresh.stdin, flush=True)
+    answer = fresh.stdout.readline()
+    assert answer, fresh.stderr.read()[-800:]
+    assert json.loads(answer) == [len(doc) for doc in docs]
+
+

@@ -13,7 +13,6 @@ from ..stored import bytes_of, message_of, reseal
 from .helpers import (
     LABELS,
     blank,
-    examples_of,
     gold,
     predicted,
     ready,
@@ -40,48 +39,6 @@ def damaged(saved, tmp_path):
 def assert_refused(path, problem=""):
     with pytest.raises(ValueError, match=rf"(?s)\[HS064\] The component \"hoseq_tagger\" cannot be read.*{problem}"):
         spacy.load(path)
-
-
-def test_undamaged(saved):
-    assert predicted(spacy.load(saved)) == gold()
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_missing_file(damaged, part):
-    (damaged / "hoseq_tagger" / part).unlink()
-    assert_refused(damaged)
-
-
-def test_missing_folder(damaged):
-    shutil.rmtree(damaged / "hoseq_tagger")
-    assert_refused(damaged)
-
-
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.7, 0.99])
-def test_truncated_file(damaged, part, share):
-    path = damaged / "hoseq_tagger" / part
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * share)])
-    assert_refused(damaged)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("data", [b"hello", b"\x80\x02}q\x00.", b"[1, 2]", b"null", b"PK\x03\x04", bytes(1000)])
-def test_file_of_another_program(damaged, part, data):
-    (damaged / "hoseq_tagger" / part).write_bytes(data)
-    assert_refused(damaged)
-
-
-def test_model_of_another_component(damaged):
-    nlp = blank()
-    other = nlp.add_pipe("tagger")
-    other.add_label("X")
-    nlp.get_pipe("hoseq_tagger").add_label("X")
-    nlp.initialize()
-    other.to_disk(damaged / "hoseq_tagger", exclude=["vocab"])
-    assert_refused(damaged)
 
 
 @pytest.mark.parametrize("corpus", [[("a b", "X Y")], [("a b c d e f g h", "A B C D E F G H")]])
@@ -112,14 +69,6 @@ def test_settings_that_cannot_be(damaged, change):
     srsly.write_json(path, {**srsly.read_json(path), **change})
     with pytest.raises(ValueError, match="HS06[0-9]"):
         predicted(spacy.load(damaged))
-
-
-@pytest.mark.parametrize("change", [{"attribute": "dep"}, {"attribute": 3}, {"overwrite": "x"}, {"unknown": 1}])
-def test_settings_that_are_not_read(damaged, change):
-    """Settings are those of the config; what the file says of them changes nothing."""
-    path = damaged / "hoseq_tagger" / "cfg"
-    srsly.write_json(path, {**srsly.read_json(path), **change})
-    assert predicted(spacy.load(damaged)) == gold()
 
 
 def with_weights(path, change):
@@ -182,11 +131,3 @@ def test_config_of_another_architecture():
     other = blank(model=tagger_model({"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": network}))
     with pytest.raises(ValueError, match="HS064"):
         tagger_of(other).from_bytes(data)
-
-
-@pytest.mark.parametrize("data", [b"", b"hello", b"\xc1"])
-def test_bytes_of_another_program(data):
-    nlp = blank()
-    nlp.initialize(lambda: examples_of(nlp))
-    with pytest.raises(ValueError, match=r"\[HS064\].*from bytes"):
-        tagger_of(nlp).from_bytes(data)

@@ -10,7 +10,6 @@ from spacy_hoseq.components.targets.target import LabelTable, permitted_labels
 from spacy_hoseq.components.targets.token_labels import TokenLabels
 
 from .helpers import (
-    LABELS,
     VARIANTS,
     blank,
     doc_of,
@@ -146,18 +145,6 @@ def test_unknown_labels_of_another_vocabulary():
         nlp.update([*examples_of(nlp), Example(doc_of(nlp, "the cat"), reference)])
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_docs_without_gold_teach_nothing(variant):
-    nlp = trained(variant, 2)
-    raw = [node.shims[0].parameters for node in tagger_of(nlp).model.walk()]
-    before = [p.values.copy() for parameters in raw for p in parameters.values()]
-    examples = [Example.from_dict(doc_of(nlp, "the cat runs"), {})] * 2
-    losses = nlp.update(examples, losses={}, sgd=nlp.create_optimizer())
-    assert losses == {"hoseq_tagger": pytest.approx(0, abs=1e-9)}
-    after = [p.values for parameters in raw for p in parameters.values()]
-    assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(before, after, strict=True))
-
-
 PARTIAL = [
     ("the cat sleeps .", "D N _ ."),
     ("a dog runs here", "_ N V _"),
@@ -208,23 +195,6 @@ def test_no_label_left_by_the_annotation(variant):
     nlp.initialize(lambda: examples_of(nlp, [("a b", "X X")]))
     with pytest.raises(ValueError, match=r"\[HS022\].*at token 1"):
         train(nlp, 1, [("a b", "X !X")])
-
-
-@pytest.mark.parametrize("variant", ["max_margin", "log_likelihood", "frequent"])
-def test_gold_on_other_tokens_is_learnt(variant):
-    nlp = blank(variant)
-
-    def examples():
-        predicted = [doc_of(nlp, "thecat runs"), doc_of(nlp, "a dog s leeps")]
-        reference = [doc_of(nlp, "the cat runs", "D N V"), doc_of(nlp, "a dog sleeps", "D N V")]
-        return [Example(p, r) for p, r in zip(predicted, reference, strict=True)]
-
-    optimizer = nlp.initialize(examples)
-    for _ in range(15):
-        nlp.update(examples(), sgd=optimizer, losses={})
-    assert tags_of(nlp, "thecat runs")[1] == "V"
-    assert tags_of(nlp, "a dog s leeps") == ["D", "N", "V", "V"]
-    assert set(tagger_of(nlp).labels) == {"D", "N", "V"} < set(LABELS)
 
 
 def test_a_warning_names_five_unknown_labels_and_counts_the_others():

@@ -7,56 +7,12 @@ from spacy_hoseq.features.lexicon import lexicon_of
 
 from . import morphology_helpers as tiny
 from .helpers import (
-    ALL_PATTERNS,
-    CORPUS,
     FREQUENT,
-    LABELS,
     blank,
     examples_of,
-    gold,
-    predicted,
-    reloaded,
     tagger_model,
-    train,
     trained,
 )
-
-
-def test_memory_zone():
-    nlp = reloaded(trained(model=tagger_model(patterns=ALL_PATTERNS)))
-    texts = ["the zebra runs home .", "the old brontosaurus", *[text for text, _ in CORPUS]]
-    with nlp.memory_zone():
-        inside = [[t.tag_ for t in doc] for doc in nlp.pipe(texts)]
-    assert "brontosaurus" not in nlp.vocab.strings
-    outside = [[t.tag_ for t in doc] for doc in nlp.pipe(texts)]
-    with nlp.memory_zone():
-        again = [[t.tag_ for t in doc] for doc in nlp.pipe(texts)]
-    assert inside == outside == again
-    assert outside[2:] == gold()
-    assert all(label in nlp.vocab.strings for label in LABELS)
-
-
-def test_words_of_a_memory_zone_are_forgotten():
-    nlp = trained()
-    lexicon = lexicon_of(nlp.vocab)
-    with nlp.memory_zone():
-        nlp("some words that vanish")
-        assert len(lexicon)
-    assert not len(lexicon)
-    with pytest.raises(RuntimeError, match="on purpose"):
-        with nlp.memory_zone():
-            nlp("some words that vanish")
-            raise RuntimeError("on purpose")
-    assert not len(lexicon), "also after an error"
-
-
-def test_training_within_a_memory_zone():
-    nlp = blank(model=tagger_model(patterns=ALL_PATTERNS))
-    optimizer = nlp.initialize(lambda: examples_of(nlp))
-    for _ in range(10):
-        with nlp.memory_zone():
-            train(nlp, 1, optimizer=optimizer)
-    assert predicted(nlp) == gold()
 
 
 def test_rules_forget_the_words_of_a_zone():

@@ -86,19 +86,6 @@ def saved(trained, tmp_path_factory):
     return files, said(trained)
 
 
-@pytest.fixture(scope="module")
-def other_training():
-    """Of the same configs, with other labels: as many, for the same words."""
-    tagged = [(text, gold.replace("N", "X")) for text, gold in tags.CORPUS]
-    renamed = [[(*at, name.replace("V", "X")) for *at, name in spans] for _, _, spans in chunks.CORPUS]
-    chunked = [(text, gold, spans) for (text, gold, _), spans in zip(chunks.CORPUS, renamed, strict=True)]
-    nlps = {
-        "hoseq_tagger": tags.trained("frequent", corpus=tagged, n_updates=3),
-        "hoseq_chunker": chunks.trained("joint", 3, lambda nlp: chunks.examples_of(nlp, chunked)),
-    }
-    return {name: nlp.get_pipe(name) for name, nlp in nlps.items()}
-
-
 class Loader:
     """Loads files into a component that knows nothing of those before."""
 
@@ -276,49 +263,3 @@ def test_what_was_changed_is_refused_or_says_the_same(loader, saved, request):
         if part == "model" and data != own["model"]:
             assert now is None, change.__name__
     assert refused > n / 2
-
-
-@each
-def test_every_change_of_labels_is_refused(loader, saved):
-    files, _ = saved
-    own, rng, n = files[loader.name], np.random.default_rng(5), 0
-    for _ in range(60):
-        data = labels(own["cfg"], rng)
-        if json.loads(data)["labels"] != json.loads(own["cfg"])["labels"]:
-            assert loader.says({**own, "cfg": data}) is None
-            n += 1
-    assert n > 40
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("loader", NAMES[:3], indirect=True)
-@pytest.mark.parametrize("entries", [{}, {"the": ["N"]}, {"the": ["D"], "unseen": ["N", "A"]}])
-def test_another_tag_dictionary_is_refused(loader, saved, entries):
-    own = saved[0][loader.name]
-    cfg = json.loads(own["cfg"])
-    assert cfg["tag_dictionary"] != entries
-    assert loader.says({**own, "cfg": json.dumps({**cfg, "tag_dictionary": entries}).encode()}) is None
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("loader", ["hoseq_tagger", "hoseq_chunker"], indirect=True)
-def test_parts_of_two_trainings(loader, saved, other_training, tmp_path):
-    """As many labels, and weights of the same shape."""
-    own = saved[0][loader.name]
-    other_training[loader.name].to_disk(tmp_path / "other", exclude=["vocab"])
-    other = {part: (tmp_path / "other" / part).read_bytes() for part in ("cfg", "model")}
-    assert loader.says({"cfg": own["cfg"], "model": other["model"]}) is None
-    assert loader.says({"cfg": other["cfg"], "model": own["model"]}) is None
-
-
-@pytest.mark.long
-@each
-def test_settings_in_the_file_change_nothing(loader, saved):
-    """They are those of the config, which may override what was saved: all but what the model is tied to."""
-    files, then = saved
-    own = files[loader.name]
-    cfg = json.loads(own["cfg"])
-    tied = ("labels", "tag_dictionary", "digest")
-    cfg.update({name: "nonsense" for name in cfg if name not in tied}, unknown=1)
-    now = loader.says({**own, "cfg": json.dumps(cfg).encode()})
-    assert json.loads(json.dumps(now)) == json.loads(json.dumps(then[loader.pipeline]))

@@ -124,19 +124,6 @@ def state(nlp):
     return found
 
 
-def test_same_seed_and_data_give_the_same_bytes():
-    first, second = (tagger_of(fitted("sum", 5)).model.to_bytes() for _ in range(2))
-    assert first == second
-
-
-def test_initialization_twice():
-    nlp = fitted("sum", 5)
-    optimizer = nlp.initialize(lambda: examples_of(nlp))
-    optimizer.learn_rate = 0.01
-    train(nlp, 60, optimizer=optimizer)
-    assert tagged(nlp) == gold()
-
-
 def test_network_follows_the_optimizer_and_the_table_does_not():
     nlp = fitted("sum", 0)
     before = state(nlp)
@@ -182,17 +169,6 @@ def test_frozen_upstream():
         nlp.update(examples_of(nlp), sgd=nlp.create_optimizer(), losses={}, exclude=["tok2vec"], annotates=["tok2vec"])
     assert nlp.get_pipe("tok2vec").model.to_bytes() == before
     assert tagged(nlp) == gold()
-
-
-@pytest.mark.parametrize("kind", EMISSIONS)
-def test_docs_without_tokens(kind):
-    nlp = fitted(kind, 0)
-    docs = [nlp.make_doc(text) for text in ("", "a cat", "")]
-    alone = [token.tag_ for token in nlp("a cat")]
-    assert [[t.tag_ for t in doc] for doc in nlp.pipe(docs)] == [[], alone, []] and "" not in alone
-    empty = examples_of(nlp, [("", ""), ("a cat", "D N"), ("", "")])
-    assert nlp.update(empty, losses={})["hoseq_tagger"] > 0
-    assert nlp.update(empty[:1], losses={})["hoseq_tagger"] == 0
 
 
 def test_copy_of_the_model():

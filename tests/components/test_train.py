@@ -99,31 +99,6 @@ def test_training_without_a_frequent_transition(configs, corpus, tmp_path):
     assert {tag for tags in tagged(nlp) for tag in tags} <= set(LABELS)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", NAMES)
-def test_training_is_reproducible(name, configs, corpus, tmp_path):
-    changes = {"training.max_epochs": 2, "training.dropout": 0.3}
-    for run_name in ("first", "second"):
-        train_command(configs(name), tmp_path / run_name, overrides=overrides(corpus, name, **changes))
-    parts = [tmp_path / run_name / "model-last" / "hoseq_tagger" / "model" for run_name in ("first", "second")]
-    assert parts[0].read_bytes() == parts[1].read_bytes()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", NAMES)
-def test_filling_changes_nothing(name, configs, tmp_path):
-    filled_path = tmp_path / "filled.cfg"
-    run("init", "fill-config", configs(name), filled_path)
-    own = spacy.util.load_config(configs(name))
-    filled = spacy.util.load_config(filled_path)
-    assert filled["components"] == own["components"], "every setting of the component is written out"
-    for section in ("paths", "system", "nlp", "corpora", "training", "initialize"):
-        for key, value in own[section].items():
-            assert contains(filled[section][key], value), (section, key)
-    run("init", "fill-config", filled_path, tmp_path / "again.cfg")
-    assert (tmp_path / "again.cfg").read_text() == filled_path.read_text()
-
-
 def contains(filled, own):
     if isinstance(own, dict) and isinstance(filled, dict):
         return all(key in filled and contains(filled[key], value) for key, value in own.items())
@@ -134,29 +109,6 @@ def contains(filled, own):
 def test_labels_of_a_config(name, configs, corpus, tmp_path):
     run("init", "labels", configs(name), tmp_path, *arguments(corpus))
     assert srsly.read_json(tmp_path / "hoseq_tagger.json") == list(LABELS)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_debugging_of_a_config(name, configs, corpus):
-    printed = run("debug", "config", configs(name), "--show-variables", "--show-functions", *arguments(corpus))
-    assert "spacy_hoseq.HigherOrderTagger.v1" in printed and "Config is valid" in printed
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", NAMES)
-def test_debugging_of_the_model(name, configs, corpus, tmp_path):
-    run("init", "fill-config", configs(name), tmp_path / "filled.cfg")
-    steps = ["-P0", "-P1", "-P2", "-P3"]
-    printed = run("debug", "model", tmp_path / "filled.cfg", "hoseq_tagger", *steps, *arguments(corpus))
-    assert "Successfully ended analysis - model looks good" in printed
-
-
-def test_new_config_from_the_command_line(tmp_path):
-    run("init", "config", tmp_path / "new.cfg", "--pipeline", "hoseq_tagger", "--lang", "en")
-    config = spacy.util.load_config(tmp_path / "new.cfg")
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger")
-    assert config["components"]["hoseq_tagger"] == nlp.get_pipe_config("hoseq_tagger")
 
 
 @spacy.registry.callbacks("tests_hoseq.interrupt.v1")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from spacy.training import Example
 from thinc.api import Adam, ConfigValidationError
 
 from spacy_hoseq.components.tagger import HoseqTagger
@@ -15,7 +14,6 @@ from .helpers import (
     RULES,
     VARIANTS,
     blank,
-    doc_of,
     examples_of,
     gold,
     predicted,
@@ -50,11 +48,6 @@ def test_learns_with_every_source_of_patterns(patterns, objective):
     assert weights.min() >= 0 and weights.max() > 0
 
 
-@pytest.mark.parametrize("drop", [0.2, 0.5])
-def test_learns_with_feature_dropout(drop):
-    assert predicted(trained(n_updates=30, drop=drop)) == gold()
-
-
 @pytest.mark.parametrize("average", [True, False, "late"])
 def test_learns_with_and_without_averaging(average):
     nlp = trained(n_updates=5, average=average)
@@ -81,39 +74,8 @@ def same(first, second):
     return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_nothing_to_learn_from(variant):
-    nlp = trained(variant, 2)
-    before = state(nlp)
-    empty = [Example.from_dict(doc_of(nlp, ""), {})] * 2
-    for examples in ([], empty):
-        losses = {}
-        assert tagger_of(nlp).update(examples, losses=losses, sgd=nlp.create_optimizer()) is losses
-        assert losses == {"hoseq_tagger": 0.0}
-        assert nlp.update(examples, losses={}) == ({"hoseq_tagger": 0.0} if examples else {})
-    assert same(before, state(nlp))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_empty_docs_among_others(variant):
-    with_empty = [CORPUS_EMPTY, *[(text, tags) for text, tags in SMALL], CORPUS_EMPTY]
-    first, second = trained(variant, 3, corpus=SMALL), trained(variant, 3, corpus=with_empty)
-    assert same(state(first), state(second))
-
-
 SMALL = [("the cat runs", "D N V"), ("a dog", "D N")]
 CORPUS_EMPTY = ("", "")
-
-
-def test_losses_add_up_under_the_name():
-    nlp = blank()
-    nlp.initialize(lambda: examples_of(nlp))
-    losses = {"hoseq_tagger": 5.0, "other": 1.0}
-    tagger_of(nlp).update(examples_of(nlp), losses=losses)
-    single = tagger_of(nlp).update(examples_of(nlp))
-    assert losses == {"hoseq_tagger": 5.0 + single["hoseq_tagger"], "other": 1.0}
-    assert single["hoseq_tagger"] == 28, "zero weights: each of the 28 tokens loses the margin"
 
 
 @pytest.mark.parametrize("sgd", [None, False])
@@ -126,32 +88,11 @@ def test_weights_change_with_an_optimizer_only(sgd):
     assert not same(before, state(nlp))
 
 
-def test_accumulated_batches_are_one_update():
-    whole, parts = trained(n_updates=0), trained(n_updates=0)
-    examples = examples_of(whole)
-    tagger_of(whole).update(examples, sgd=whole.create_optimizer())
-    examples = examples_of(parts)
-    for batch in (examples[:2], examples[2:]):
-        tagger_of(parts).update(batch)
-    tagger_of(parts).finish_update(None)
-    for a, b in zip(state(whole), state(parts), strict=True):
-        assert a == pytest.approx(b, abs=1e-6)
-
-
 def test_settings_of_the_optimizer_do_not_matter():
     first, second = trained(n_updates=0), trained(n_updates=0)
     train(first, 3, optimizer=Adam(0.001))
     train(second, 3, optimizer=Adam(10.0, L2=0.5, use_averages=True))
     assert same(state(first), state(second))
-
-
-def test_update_takes_examples():
-    nlp = trained(n_updates=0)
-    for wrong in ([doc_of(nlp, "a b")], [examples_of(nlp)[0], "text"], None):
-        with pytest.raises(TypeError):
-            tagger_of(nlp).update(wrong)
-    with pytest.raises(TypeError):
-        tagger_of(nlp).get_loss([doc_of(nlp, "a b")], None)
 
 
 def test_loss_without_an_update():

@@ -4,7 +4,7 @@ import re
 
 from ..docs.pages import PAGES
 from .kinds import KINDS
-from .test_components import CANNOT
+from .test_tools import CANNOT
 
 NAMES = {"save_marginals": "marginals", "serve": "explain", "save_decisions": "marginals"}
 PAGE = "docs/reference/components.md"

@@ -7,6 +7,7 @@ and features are made from the tags by a small table: they need not be right, on
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span, SpanGroup, Token
@@ -209,3 +210,17 @@ def kept(doc: Doc, kind: Kind) -> Optional[Dict[str, Any]]:
     """The probabilities that the component has left on a Doc."""
     found: Any = doc._.get(kind.under) if kind.under and Doc.has_extension(kind.under) else None
     return (found or {}).get(kind.name)
+
+
+def texts(gold: List[Example]) -> List[str]:
+    return [eg.reference.text for eg in gold]
+
+
+def said(nlp: Language, gold: List[Example], kind: Kind) -> List[Any]:
+    """What the component writes on the Docs of the gold texts."""
+    return [labels_of(doc, kind) for doc in nlp.pipe(texts(gold))]
+
+
+EACH = [
+    pytest.param(kind, id=kind.name, marks=[pytest.mark.long] if kind.name in SLOW else []) for kind in KINDS
+]

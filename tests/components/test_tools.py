@@ -1,45 +1,30 @@
-"""The contract: every trainable component, and everything a user can do with it.
+"""Every trainable component, and every command.
 
 What a component cannot do is a coded message that says so: `CANNOT`, which docs/reference/components.md repeats. A new
 component is one entry of `KINDS` (kinds.py). Each is trained once.
 """
 
-import copy
 import json
-import pickle
-import subprocess
-import sys
-from io import StringIO
-from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, Tuple
 
 import pytest
 import spacy
 import srsly
 from spacy.cli._util import app
 from spacy.cli.package import package
-from spacy.language import Language
 from spacy.tokens import DocBin
-from spacy.training import Example
-from spacy.training.initialize import init_nlp
-from spacy.training.loop import train
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 
 from .kinds import (
+    EACH,
     GREEDY,
-    KINDS,
     LANG,
     NOT_GREEDY,
-    SLOW,
     Kind,
-    blank,
-    config_of,
-    examples_of,
-    kept,
     labels_of,
-    write_corpus,
+    said,
 )
 
 TEXT = "The old ferry still runs twice a day. Nobody knows who pays for it."
@@ -53,54 +38,7 @@ CANNOT: Dict[Tuple[str, str], str] = {  # (row of the table in the docs, what is
     **{(column, "apply --fields prob"): "HS183" for column in (NOT_GREEDY, "hoseq_chunker")},
 }
 long = pytest.mark.long
-EACH = [pytest.param(kind, id=kind.name, marks=[long] if kind.name in SLOW else []) for kind in KINDS]
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.parametrize("kind", EACH)]
-
-
-class Corpus(NamedTuple):
-    """folder: of train.spacy and dev.spacy."""
-
-    folder: Path
-    models: Dict[str, Path]
-
-
-@pytest.fixture(scope="session")
-def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("contract")
-    write_corpus(folder)
-    return Corpus(folder, {})
-
-
-@pytest.fixture
-def model(corpus, kind) -> Path:
-    """The folder of a trained pipeline of this component."""
-    if kind.name not in corpus.models:
-        folder = corpus.folder / kind.name
-        folder.mkdir(exist_ok=True)
-        config = config_of(kind, corpus.folder)
-        config.to_disk(folder / "config.cfg")
-        train(init_nlp(config), folder, stdout=StringIO(), stderr=StringIO())
-        corpus.models[kind.name] = folder / "model-best"
-    return corpus.models[kind.name]
-
-
-@pytest.fixture
-def nlp(model) -> Language:
-    return spacy.load(model)
-
-
-@pytest.fixture
-def gold(corpus, nlp) -> List[Example]:
-    return examples_of(nlp, corpus.folder)
-
-
-def texts(gold):
-    return [eg.reference.text for eg in gold]
-
-
-def said(nlp, gold, kind) -> List[Any]:
-    """What the component writes on the Docs of the gold texts."""
-    return [labels_of(doc, kind) for doc in nlp.pipe(texts(gold))]
 
 
 def labels_alone(nlp, gold, kind) -> List[Any]:
@@ -108,14 +46,6 @@ def labels_alone(nlp, gold, kind) -> List[Any]:
     cfg = nlp.get_pipe(kind.name).cfg
     cfg.update({"span_threshold": None} if "span_threshold" in cfg else {})
     return said(nlp, gold, kind)
-
-
-def keeping(model, kind) -> Language:
-    """The pipeline, whose component keeps probabilities."""
-    nlp = spacy.load(model)
-    if kind.keeps:
-        nlp.get_pipe(kind.name).cfg[kind.keeps] = True
-    return nlp
 
 
 def hoseq(kind: Kind, ability: str, *arguments: Any) -> str:
@@ -131,126 +61,11 @@ def hoseq(kind: Kind, ability: str, *arguments: Any) -> str:
     return printed
 
 
-def test_train(kind, nlp, gold):
-    name, least = kind.score
-    scores = nlp.evaluate(gold)
-    assert scores[name] > least
-    (pipe,) = (pipe for _, pipe in nlp.pipeline)
-    assert pipe.labels and pipe.label_data
-
-
 @long
 def test_debug_data(kind, corpus, model):
     result = CliRunner().invoke(app, ["debug", "data", str(model / "config.cfg"), "--no-format", "--ignore-warnings"])
     assert result.exit_code in (0, 1) and "Pipeline can be initialized" in result.output, result.output
     assert "Traceback" not in result.output
-
-
-def test_bytes_and_disk(kind, nlp, gold, tmp_path):
-    expected = said(nlp, gold, kind)
-    assert any(map(any, expected))
-    other = blank(kind).from_bytes(nlp.to_bytes())
-    assert said(other, gold, kind) == expected
-    nlp.to_disk(tmp_path / "saved")
-    assert said(spacy.load(tmp_path / "saved"), gold, kind) == expected
-
-
-def test_pickle_and_copy(kind, nlp, gold):
-    expected = said(nlp, gold, kind)
-    assert said(pickle.loads(pickle.dumps(nlp)), gold, kind) == expected
-    component = copy.deepcopy(nlp.get_pipe(kind.name))
-    docs = [component(nlp.make_doc(text)) for text in texts(gold)]
-    assert [labels_of(doc, kind) for doc in docs] == expected
-
-
-def test_source_and_rename(kind, nlp, gold):
-    expected = said(nlp, gold, kind)
-    other = spacy.blank(LANG)
-    other.add_pipe(kind.name, source=nlp)
-    other.rename_pipe(kind.name, "renamed")
-    assert said(other, gold, kind) == expected
-    assert other.get_pipe("renamed").name == "renamed"
-    assert said(spacy.blank(LANG).from_config(other.config).from_bytes(other.to_bytes()), gold, kind) == expected
-
-
-def test_two_in_one_pipeline(kind, corpus, nlp):
-    """Both learn, each under its name."""
-    two = blank(kind)
-    two.add_pipe(kind.factory, "second", config=kind.config)
-    examples = examples_of(two, corpus.folder, "train")[:6]
-    two.initialize(lambda: examples)
-    losses: Dict[str, float] = {}
-    for _ in range(3):
-        two.update(examples, losses=losses)
-    assert losses[kind.name] > 0 and losses["second"] > 0
-    assert any(labels_of(two(examples[0].reference.text), kind))
-
-
-def test_probabilities_on_docs(kind, model, nlp, gold):
-    """On: one for each token, or for each label of each token. Off: nothing is kept."""
-    assert all(kept(doc, kind) is None for doc in nlp.pipe(texts(gold)))
-    code = CANNOT.get((kind.column, "marginals"))
-    if code is not None:
-        with pytest.raises(ValueError, match=rf"\[{code}\]"):
-            blank(kind, save_decisions=True)
-        return
-    for doc in keeping(model, kind).pipe(texts(gold)):
-        found = kept(doc, kind)
-        p = found["probabilities"]
-        assert len(p) == len(doc) and (p >= 0).all() and (p <= 1 + 1e-6).all()
-        if p.ndim == 2:
-            assert p.shape[1] == len(found["labels"]) and p.sum(axis=1) == pytest.approx(1, abs=1e-4)
-        assert (p.reshape(len(doc), -1).max(axis=1) > 0).all()
-
-
-def test_spans_have_probabilities(kind, nlp, gold):
-    if not kind.place.startswith("spans."):
-        pytest.skip("labels of tokens")
-    for doc in nlp.pipe(texts(gold)):
-        group = doc.spans[kind.place.partition(".")[2]]
-        assert len(group.attrs["scores"]) == len(group)
-        assert all(0 < p <= 1 + 1e-6 for p in group.attrs["scores"])
-
-
-@long
-def test_two_processes(kind, model, gold):
-    nlp = keeping(model, kind)
-    single = list(nlp.pipe(texts(gold)))
-    both = list(nlp.pipe(texts(gold), n_process=2, batch_size=3))
-    assert [labels_of(doc, kind) for doc in both] == [labels_of(doc, kind) for doc in single]
-    if kind.keeps:
-        ours, theirs = kept(both[0], kind), kept(single[0], kind)
-        assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=1e-6)
-
-
-FRESH = """
-import json, sys
-import spacy, spacy_hoseq
-from spacy.tokens import DocBin
-for line in sys.stdin:
-    path, name, extension = json.loads(line)
-    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
-    found = [len(doc._.get(extension)[name]["probabilities"]) if extension else len(doc) for doc in docs]
-    print(json.dumps(found), flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def fresh():
-    """A process that only reads Docs."""
-    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
-    with subprocess.Popen([sys.executable, "-c", FRESH], text=True, **pipes) as process:
-        yield process
-
-
-@long
-def test_docs_in_a_fresh_process(kind, model, gold, tmp_path, fresh):
-    docs = list(keeping(model, kind).pipe(texts(gold)))
-    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "docs.spacy")
-    print(json.dumps([str(tmp_path / "docs.spacy"), kind.name, kind.under]), file=fresh.stdin, flush=True)
-    answer = fresh.stdout.readline()
-    assert answer, fresh.stderr.read()[-800:]
-    assert json.loads(answer) == [len(doc) for doc in docs]
 
 
 def test_tag(kind, model, tmp_path):
