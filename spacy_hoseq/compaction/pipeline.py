@@ -126,27 +126,17 @@ def guarded_metrics(
     model, and those that the components of this package name; of these, the ones that the corpus
     gives. RAISES ValueError [HS110]."""
     known = sorted(name for name, score in scores.items() if isinstance(score, float))
-    if names:
-        missing = [name for name in names if name not in known]
-        if missing:
-            raise ValueError(
-                Errors.HS110.format(missing=", ".join(missing), known=", ".join(known))
-            )
-        return list(names)
     weights: Dict[str, Optional[float]] = {}
     for name, pipe in nlp.pipeline:
         if is_compactible(pipe):
             weights.update(nlp.get_pipe_meta(name).default_score_weights or {})
     weights.update(nlp.config.get("training", {}).get("score_weights", {}))
-    wanted = [name for name, weight in weights.items() if weight]
-    guarded = sorted(set(wanted) & set(known))
-    if not guarded:
-        raise ValueError(
-            Errors.HS110.format(
-                missing=", ".join(wanted) or "none is wanted", known=", ".join(known)
-            )
-        )
-    return guarded
+    wanted = [*names] if names else sorted(name for name, weight in weights.items() if weight)
+    missing = [name for name in wanted if name not in known]
+    if len(missing) == len(wanted) or (names and missing):
+        said = ", ".join(missing) or "none is wanted"
+        raise ValueError(Errors.HS110.format(missing=said, known=", ".join(known)))
+    return [name for name in wanted if name in known]
 
 
 def dev_examples(nlp: Language, path: Path) -> List[Example]:

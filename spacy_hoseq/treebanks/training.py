@@ -74,24 +74,14 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
         _remove(config, LEMMATIZER, ["lemma_acc"])
     if not {"POS", "MORPH"} & layers:
         _remove(config, MORPHOLOGIZER, ["pos_acc", "morph_acc", "tag_acc"])
-    if lexicons.clusters or lexicons.forms:
-        table = {
-            "path": lexicons.clusters and str(lexicons.clusters.resolve()),
-            "lexicon": lexicons.forms and str(lexicons.forms.resolve()),
-        }
-        config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", **table}
-        n_classes = sum(path is not None for path in (lexicons.clusters, lexicons.forms))
-        templates = {
-            "@misc": "spacy_hoseq.templates.v1",
-            "name": "morphology",
-            "classes": n_classes,
-        }
-        components[MORPHOLOGIZER]["model"]["emissions"]["templates"] = templates
-    if lexicons.lemmas and LEMMATIZER in components:
-        lexicon = {
-            "@misc": "spacy_hoseq.lemma_lexicon.v1",
-            "path": lexicons.lemmas and str(lexicons.lemmas.resolve()),
-        }
+    paths = {kind: path and str(path.resolve()) for kind, path in lexicons._asdict().items()}
+    known = {"path": paths["clusters"], "lexicon": paths["forms"]}
+    if any(known.values()):
+        config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", **known}
+        n_classes = sum(path is not None for path in known.values())
+        components[MORPHOLOGIZER]["model"]["emissions"]["templates"]["classes"] = n_classes
+    if paths["lemmas"] and LEMMATIZER in components:
+        lexicon = {"@misc": "spacy_hoseq.lemma_lexicon.v1", "path": paths["lemmas"]}
         config["initialize"]["components"][LEMMATIZER] = {"lexicon": lexicon}
     return config
 
