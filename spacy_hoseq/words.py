@@ -6,10 +6,12 @@ the Doc. Checked in tests/components/test_white_space.py against texts that were
 """
 
 import re
+import struct
 from operator import attrgetter
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
+import srsly
 from numpy.typing import NDArray
 from spacy.attrs import (
     DEP,
@@ -34,6 +36,7 @@ from spacy.tokens import Doc, Span, SpanGroup, Token
 from .arrays import Ints, Keys, Mask
 
 ANNOTATION = [SENT_START, ENT_IOB, TAG, POS, MORPH, LEMMA, NORM, DEP, ENT_TYPE, ENT_ID, ENT_KB_ID]
+SPAN = struct.Struct(">QQQllll")  # id, KB id, label, tokens, characters: as spaCy saves a span
 BEGINS = 3  # values of ENT_IOB
 INSIDE = 1
 BREAKS = re.compile(r"\r\n|[\n\r\u2028\u2029]")
@@ -74,6 +77,30 @@ def tokens_of(doc: Doc) -> List[Token]:
     """The words, as tokens of the Doc that they come from: extensions may compute their values of all
     that is there."""
     return [doc.original[i] for i in doc.places.tolist()] if isinstance(doc, Words) else list(doc)
+
+
+def spans_of(group: SpanGroup) -> List[Span]:
+    """The spans of a group where their characters stand now: components may have merged or split
+    tokens since they were found, which spaCy does not tell a group."""
+    doc = group.doc
+    try:
+        spans = list(group)
+        if all(map(_is_in_place, spans)):
+            return spans
+    except IndexError:  # there are fewer tokens
+        pass
+    found = []
+    for packed in srsly.msgpack_loads(group.to_bytes())["spans"]:
+        span_id, kb_id, label, _, _, start, end = SPAN.unpack(packed)
+        names = {"label": label, "kb_id": kb_id, "span_id": span_id}
+        found.append(doc.char_span(start, end, alignment_mode="expand", **names))
+    return found
+
+
+def _is_in_place(span: Span) -> bool:
+    last = span.doc[span.end - 1]
+    first = span.doc[span.start]
+    return span.start_char == first.idx and span.end_char == last.idx + len(last)
 
 
 def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], List[int]]:
@@ -133,7 +160,7 @@ def without(doc: Doc, spaces: Mask) -> Words:
             words.from_array([ANNOTATION[a] for a in there.tolist()], cast(Any, values[:, there]))
         words.user_data.update(_user_data(doc, words))
     for key, group in doc.spans.items():
-        words.spans[key] = SpanGroup(words, name=key, spans=_spans(group, words))
+        words.spans[key] = SpanGroup(words, name=key, spans=_spans(spans_of(group), words))
     return words
 
 

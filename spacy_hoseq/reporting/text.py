@@ -6,7 +6,6 @@ layer: labels of tokens (tags, parts of speech, features, extensions), and spans
 `doc.spans`, `doc.ents`).
 """
 
-import struct
 from html import escape
 from typing import (
     Any,
@@ -23,7 +22,6 @@ from typing import (
 )
 
 import numpy as np
-import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup, Token
 from wasabi import table
@@ -31,6 +29,7 @@ from wasabi import table
 from ..components import COLUMNS, DECISIONS, MARGINALS, target_at
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
+from ..words import spans_of
 from .pages import rendered, uncalibrated
 from .sentence import shown
 
@@ -38,7 +37,6 @@ ENTITIES = "ents"
 REASONS = 12  # rows in the terminal
 WIDEST = 80  # characters of a column
 HEIGHT = 420  # pixels of a page in a notebook
-SPAN = struct.Struct(">QQQllll")  # id, KB id, label, tokens, characters: as spaCy saves a span
 PLACES = {column: place for place, column in COLUMNS.items()}
 Probability = Optional[float]  # None = not known
 Layer = List[Tuple[str, Probability]]  # a label for each token, "" = none
@@ -221,7 +219,7 @@ def label_layers(doc: Doc) -> Dict[str, Layer]:
 def span_layers(doc: Doc) -> List[Tuple[str, List[Stretch]]]:
     """Entities and span groups, in rows of spans that do not overlap. Of entities that are a group,
     too, the group is not repeated: it has probabilities."""
-    groups = {key: stretches(doc, group) for key, group in doc.spans.items()}
+    groups = {key: stretches(group) for key, group in doc.spans.items()}
     entities: List[Stretch] = [(span.start, span.end, span.label_, None) for span in doc.ents]
     bounds = {span[:3] for span in entities}
     same = [key for key, spans in groups.items() if bounds and bounds <= {s[:3] for s in spans}]
@@ -231,19 +229,13 @@ def span_layers(doc: Doc) -> List[Tuple[str, List[Stretch]]]:
     return [(name, row) for name, spans in named.items() for row in _rows(spans)]
 
 
-def stretches(doc: Doc, group: SpanGroup) -> List[Stretch]:
-    """The spans of a group with their scores, in order. They are found by their characters: later
-    components can have merged or split the tokens."""
-    saved = srsly.msgpack_loads(group.to_bytes())["spans"]
+def stretches(group: SpanGroup) -> List[Stretch]:
+    """The spans of a group with their scores, in order."""
+    spans = spans_of(group)
     scores = group.attrs.get("scores")
-    known = scores if scores is not None and len(scores) == len(saved) else [None] * len(saved)
-    found: List[Stretch] = []
-    for packed, p in zip(saved, known, strict=True):
-        *_, label, first, end, start_char, end_char = SPAN.unpack(packed)
-        span = doc.char_span(start_char, end_char, alignment_mode="expand")
-        bounds = (first, end) if span is None else (span.start, span.end)
-        found.append((*bounds, doc.vocab.strings[label], None if p is None else float(p)))
-    return sorted(found, key=lambda one: one[:3])
+    p = [None] * len(spans) if scores is None or len(scores) != len(spans) else map(float, scores)
+    pairs = zip(spans, p, strict=True)
+    return sorted([(s.start, s.end, s.label_, x) for s, x in pairs], key=lambda one: one[:3])
 
 
 def _rows(spans: List[Stretch]) -> List[List[Stretch]]:

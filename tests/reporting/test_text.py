@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span, SpanGroup, Token
 from spacy_hoseq.cli.tag import text_table
 from spacy_hoseq.components import target_at
 from spacy_hoseq.components.extensions import write_decisions, write_marginals
-from spacy_hoseq.reporting.text import notes_of, sentences_of, text_page
+from spacy_hoseq.reporting.text import notes_of, sentences_of, stretches, text_page
 
 from ..components import chunker_helpers, helpers
 
@@ -111,3 +111,25 @@ def test_a_page_says_that_probabilities_are_not_calibrated():
 def test_notes_are_of_what_is_shown(chunks):
     nlp = chunker_helpers.trained("marginals", 2) if chunks else helpers.ready("max_margin")
     assert len(notes_of(nlp)) == sum(not pipe.is_calibrated for _, pipe in nlp.pipeline)
+
+
+@pytest.mark.parametrize("how", ["merged", "split", "as many as before"])
+def test_spans_are_found_by_their_characters(how):
+    """Tokens that were merged or split since move no span to other words."""
+    doc = Doc(NLP.vocab, words=["New", "York", "saw", " ", "the", "olddog"], tags=["N"] * 6)
+    bounds = [(0, 2, "NP"), (2, 3, "VP"), (4, 6, "NP")]
+    spans = [Span(doc, *each) for each in bounds]
+    doc.spans["chunks"] = SpanGroup(doc, name="chunks", spans=spans, attrs={"scores": [0.9, 0.8, 0.7]})
+    texts = [span.text for span in spans]
+    with doc.retokenize() as retokenizer:
+        if how != "split":
+            retokenizer.merge(doc[0:2])
+        if how != "merged":
+            retokenizer.split(doc[5], ["old", "dog"], heads=[(doc[5], 0), (doc[5], 0)])
+    found = stretches(doc.spans["chunks"])
+    assert [(doc[first:end].text, label, p) for first, end, label, p in found] == [
+        (text, label, p) for text, (*_, label), p in zip(texts, bounds, [0.9, 0.8, 0.7], strict=True)
+    ]
+    assert target_at("spans.chunks").items(doc) == [one[:3] for one in found]
+    (sentence,) = sentences_of(doc)
+    assert [word.spans[0].label for word in sentence.words if word.spans[0].begins] == ["NP", "VP", "NP"]

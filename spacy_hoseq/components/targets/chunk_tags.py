@@ -10,7 +10,7 @@ from ...arrays import Floats32, Keys, Labels, Mask
 from ...chunks import Chunks, TagTable, check_representation, grammar, write_chunks
 from ...errors import Errors
 from ...features.sequences import sentence_starts
-from ...words import on_original, without
+from ...words import on_original, spans_of, without
 from .entities import gold_entity_values, put_entities, write_entities
 from .target import ENTS, SPANS, Items, LabelTable, Target
 from .token_labels import names_of
@@ -146,7 +146,7 @@ class ChunkTags(Target):
     def _spans(self, doc: Doc) -> List[Span]:
         """The chunks on a Doc: those of the group; without it, its entities if they count."""
         if self.spans_key in doc.spans:
-            return list(doc.spans[self.spans_key])
+            return spans_of(doc.spans[self.spans_key])
         return list(doc.ents) if self.with_entities else []
 
     def _aligned(self, example: Example) -> Keys:
