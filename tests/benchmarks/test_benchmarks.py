@@ -372,10 +372,7 @@ def test_learners_of_patterns(benchmarks):
         nlp = spacy.util.load_model_from_config(config, auto_fill=True)
         components.append(nlp.config["components"]["hoseq_tagger"])
     paper, ours = components
-    assert [(each["objective"], each["average"]) for each in components] == [
-        ("perceptron", True),
-        ("max_margin", "late"),
-    ]
+    assert [each["objective"] for each in components] == ["perceptron", "max_margin"]
     assert "length[0]" in paper["model"]["emissions"]["templates"]
     assert ours["model"]["emissions"]["templates"]["name"] == "chinese_pos"
     assert paper["model"]["patterns"] == ours["model"]["patterns"]

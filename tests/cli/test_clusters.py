@@ -82,7 +82,7 @@ def test_a_table_is_not_clustered(text, tmp_path):
 
 
 def test_no_word_is_frequent(text, tmp_path):
-    result = run(text, "-o", tmp_path / "clusters.tsv", "-c", 100)
+    result = run(text, "-o", tmp_path / "clusters.tsv", "--min-count", 100)
     assert result.exit_code == 1 and "HS119" in result.output
     assert not (tmp_path / "clusters.tsv").exists()
     text.write_bytes(b"caf\xe9 caf\xe9 caf\xe9\n")
