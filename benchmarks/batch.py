@@ -28,11 +28,9 @@ from wasabi import msg
 
 import spacy_hoseq
 from spacy_hoseq.batch import Annotator
-from spacy_hoseq.batch.engines import here
-from spacy_hoseq.batch.engines import processes as several
-from spacy_hoseq.batch.parts import parts_of
-from spacy_hoseq.batch.source import InputOptions
-from spacy_hoseq.batch.work import Work
+from spacy_hoseq.batch.inputs import InputOptions
+from spacy_hoseq.batch.parts import Work, parts_of
+from spacy_hoseq.batch.processes import in_processes
 
 from .machine import THREADS, description, used_bytes
 from .page import show, write_table
@@ -90,15 +88,14 @@ def speed(n_texts: int, _: int) -> Measured:
 
 
 def processes(n_texts: int, _: int) -> Measured:
-    """Parts that are done, by one process and by two; the second begins when the first has worked for some seconds."""
+    """Parts that are done, by one process and by two."""
     with tempfile.TemporaryDirectory() as folder:
         file = lines(Path(folder) / "texts.jsonl", texts_of(n_texts))
         work = Work(Annotator("en"), "parquet")
 
         def done(n: int) -> int:
             parts = parts_of([file], InputOptions(), PART)
-            results = here(work, parts) if n == 1 else several(work, parts, n)
-            return sum(result.tokens for result in results)
+            return sum(result.tokens for result in in_processes(work, parts, n))
 
         tokens = done(1)
         return in_turn({"one process": lambda: done(1), "two processes": lambda: done(2)}, tokens, "tokens/s", 3)

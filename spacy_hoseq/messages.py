@@ -59,34 +59,35 @@ class JobErrors:
         "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
     )
     HS160 = (
-        "There is no pipeline in {source}: {problem}. Give a directory, a package, en, zh, af, cy, or the bytes of "
-        "`nlp.to_bytes()`."
+        "There is no pipeline in {source}: {problem}. Give a directory, a package, or en, zh, af, cy."
     )
     HS161 = 'There is nothing named "{name}" here. Known: {known}.'
     HS162 = 'The column "{name}" {problem}. Name the columns of texts and ids (`text`, `id`; id = None: there is none).'
-    HS163 = (
-        "The pipeline {source} is another one here than where the job began, or the versions of spaCy or spacy_hoseq "
-        "differ. Install the same everywhere, or send the pipeline with the job (`Annotator.with_bytes`)."
-    )
     HS164 = "There is no text in this row: it is null."
     HS165 = "There is no input at {path}: {problem}. Give files, folders, globs in quotes, or - for standard input."
     HS166 = "The input {path} is inside the output {output}. Give another output."
-    HS167 = "The output {path} {problem}. Give another one, or --force to delete what an earlier run wrote there."
-    HS168 = "Another run is writing to {path} ({owner}). Wait for it, or give another output."
+    HS167 = (
+        "The output {path} {problem}. Give another one, or --force to delete what an earlier run wrote there (and "
+        "nothing else)."
+    )
+    HS168 = "Another run is writing to {path}. Wait for it, or give another output."
     HS169 = "Writing to {path} failed: {problem}. What is written is complete; the same command goes on."
     HS170 = "{package} is not installed. Install it (pip install {install})."
-    HS171 = "The shard {shard} is none. Expected i/n, with 1 <= i <= n: 2/4 is the second of four."
+    HS171 = (
+        'The span {text!r} of {group} does not begin and end with words: a component has merged or split these since. '
+        "Let that component come before those that find spans, or write places in the text (parquet, jsonl, no --flat)."
+    )
     HS172 = "This cannot be read: {actual}. Expected {expected}."
     HS173 = 'The id "{id}" is that of an earlier row, too (or, once in many billions of rows, looks the same).'
     HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
     HS175 = "A component of the pipeline has dropped the text, and gives no reason."
     HS176 = "Memory ran out at this text of {length:,} characters. Give it in smaller texts, or with fewer processes."
     HS177 = (
-        "An earlier version has written to {path} (its manifest has format {format}; this version goes on with format "
-        "{known} only). Its parts can be read as before. Give another output, or --force to annotate everything anew."
+        "{value!r} cannot be written as {format} so that it is read back: it has a tab, a line break, a space at an "
+        "end, or a meaning of the format. Take another --format: parquet, jsonl, spacy."
     )
     HS178 = (
-        "The input is not what it was when {path} was written: {problem}. Give the same input, or another output, or "
-        "--force to annotate everything anew."
+        "The input is not what was read when {path} was written: {problem}. What is written cannot be vouched for. "
+        "Give the same input, or another output, or --force to annotate everything anew."
     )
     HS179 = "The format {format} has no columns, so rows cannot be tokens (--flat). Take csv, tsv, parquet or jsonl."

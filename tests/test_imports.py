@@ -64,9 +64,8 @@ PERMITTED = {
     },
     "scorers": {"numpy", "spacy", "words", "errors"},
     "batch": {
-        "numpy", "spacy", "thinc.api", "srsly", "pyarrow", "ray",
-        "components",
-        "readers.files", "readers.sentences", "pipelines", "arrays", "errors", "lazy_names",
+        "numpy", "spacy", "srsly", "pyarrow",
+        "components", "readers", "pipelines", "arrays", "errors", "lazy_names",
         "__version__",
     },
 }  # fmt: skip

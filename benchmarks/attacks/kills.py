@@ -1,11 +1,10 @@
 """Kills `hoseq apply` again and again, and compares what comes out with a run that nobody disturbed.
 
-    python -m benchmarks.attacks kills [--kills 60] [--texts 400] [--seed 0] [--output kills.json]
+    python -m benchmarks.attacks kills [--kills 40] [--texts 400] [--seed 0] [--output kills.json]
 
-Each round is a job of its own: one run, or several shards in one folder, with one or two processes. Parent, workers or
-the process that starts them are killed (SIGKILL) at a random moment, while they begin, annotate or go on; then the same
-command is given again. In the end all parts, errors and the list of parts must have the bytes of the undisturbed job,
-and no process may be left. Prints a table of what was killed, and fails if a byte differs.
+Each round is a job of its own, with one or two processes. Parent or workers are killed (SIGKILL) at a random moment,
+while they begin, annotate or go on; then the same command is given again. In the end all files must have the bytes of
+the undisturbed job, and no process may be left. Prints a table of what was killed, and fails if a byte differs.
 """
 
 import json
@@ -27,16 +26,15 @@ WORDS = "they tag it at once nothing is missing the old ferry still runs twice a
 CODE = """
 import time
 from spacy.language import Language
-from spacy_hoseq.batch import engines
+from spacy_hoseq.batch import parts
 
-engines.START = 0.0  # processes begin behind the first part
+parts.LEAST = 1
 
 @Language.component("slow")
 def slow(doc):
     time.sleep(0.004)
     return doc
 """
-LOCKS = ".lock"
 PATIENCE = 120.0  # seconds for a run
 
 
@@ -60,42 +58,17 @@ def pipeline_in(folder: Path) -> Path:
     return folder / "model"
 
 
-def command_of(folder: Path, output: Path, shard: str, n_process: int) -> List[str]:
-    options = ["-o", output, "-f", "jsonl", "--part-size", "10", "--code", folder / "code.py", "--shard", shard]
+def command_of(folder: Path, output: Path, n_process: int) -> List[str]:
+    options = ["-o", output, "-f", "jsonl", "--part-size", "10", "--code", folder / "code.py", "-j", n_process]
     command = [sys.executable, "-m", "spacy", "hoseq", "apply", folder / "model", folder / "in.jsonl"]
-    return [str(word) for word in [*command, *options, "-j", n_process]]
+    return [str(word) for word in [*command, *options]]
 
 
 def children_of(pid: int) -> List[int]:
-    """All processes below one, the nearest first."""
     try:
-        nearest = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
-    return [*nearest, *(below for child in nearest for below in children_of(child))]
-
-
-def parent_of(pid: int) -> int:
-    """Of a process that has ended: 0."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
-
-
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
-
-
-def kind_of(pid: int, parent: int) -> str:
-    if pid == parent:
-        return "parent"
-    if parent_of(pid) != parent:
-        return "worker"
-    return "starter" if "forkserver" in command_line(pid) else "tracker"
 
 
 def is_running(pid: int) -> bool:
@@ -106,7 +79,7 @@ def is_running(pid: int) -> bool:
 
 
 def bytes_of(output: Path) -> Dict[str, bytes]:
-    files = (path for path in sorted(output.rglob("*")) if path.is_file() and not path.name.startswith(LOCKS))
+    files = (path for path in sorted(output.rglob("*")) if path.is_file())
     return {path.relative_to(output).as_posix(): path.read_bytes() for path in files}
 
 
@@ -131,9 +104,8 @@ def disturbed(command: List[str], output: Path, chance: random.Random) -> str:
     before = n_parts_in(output)
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_a_moment(run, output, chance)
-    below = [pid for pid in children_of(run.pid) if kind_of(pid, run.pid) != "tracker"]
+    below = children_of(run.pid)
     victim = chance.choice([run.pid, *below])
-    kind = kind_of(victim, run.pid)
     if run.poll() is not None:
         return ""
     moment = "beginning" if n_parts_in(output) <= before else "annotating"
@@ -144,34 +116,25 @@ def disturbed(command: List[str], output: Path, chance: random.Random) -> str:
         time.sleep(0.05)
     if any(map(is_running, below)):
         raise SystemExit(f"processes are left behind: {[pid for pid in below if is_running(pid)]}")
+    kind = "parent" if victim == run.pid else "worker"
     return f"{kind}, {moment}{' of a resumed run' if before else ''}"
 
 
-def attack(folder: Path, shards: List[str], n_process: int, most: int, chance: random.Random) -> "Counter[str]":
+def attack(folder: Path, n_process: int, most: int, chance: random.Random) -> "Counter[str]":
     """A job that is killed up to so many times and then finished. RETURNS what was killed."""
     output = folder / "out"
-    killed: Counter[str] = Counter()
-    pending = list(shards)
-    tries = 0
-    while pending:
-        shard = chance.choice(pending)
-        command = command_of(folder, output, shard, n_process)
-        if tries < most:
-            tries += 1
-            what = disturbed(command, output, chance)
-            killed.update([what] if what else [])
-            continue
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
-        ending = "" if shard == "1/1" else f"-{shard.replace('/', '-of-')}"
-        state = json.loads((output / f"manifest{ending}.json").read_text())["state"]
-        if state != "finished":
-            raise SystemExit(f"shard {shard} is {state}")
-        pending.remove(shard)
+    command = command_of(folder, output, n_process)
+    killed = Counter(disturbed(command, output, chance) for _ in range(most))
+    killed.pop("", None)
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+    state = json.loads((output / "manifest.json").read_text())["state"]
+    if state != "finished":
+        raise SystemExit(f"the job is {state}")
     return killed
 
 
 def main(
-    kills: int = typer.Option(60, help="How many"),
+    kills: int = typer.Option(40, help="How many"),
     texts: int = typer.Option(400, help="Of each job"),
     seed: int = typer.Option(0, help="Of moments and victims"),
     output: Optional[Path] = typer.Option(None, help="JSON: what was killed"),
@@ -184,18 +147,14 @@ def main(
         folder = Path(name)
         pipeline_in(folder)
         (folder / "in.jsonl").write_text("\n".join(texts_of(texts, chance)) + "\n")
-        undisturbed: Dict[int, Dict[str, bytes]] = {}
+        attack(folder, 1, 0, chance)
+        undisturbed = bytes_of(folder / "out")
+        shutil.rmtree(folder / "out")
         while sum(killed.values()) < kills:
-            n_shards = chance.choice([1, 1, 3])
-            shards = [f"{i}/{n_shards}" for i in range(1, n_shards + 1)]
-            if n_shards not in undisturbed:
-                attack(folder, shards, 1, 0, chance)
-                undisturbed[n_shards] = bytes_of(folder / "out")
-                shutil.rmtree(folder / "out")
             most = min(chance.randint(4, 9), kills - sum(killed.values()))
-            killed += attack(folder, shards, chance.choice([1, 2, 2]), most, chance)
+            killed += attack(folder, chance.choice([1, 2, 2]), most, chance)
             n_jobs += 1
-            n_different += bytes_of(folder / "out") != undisturbed[n_shards]
+            n_different += bytes_of(folder / "out") != undisturbed
             shutil.rmtree(folder / "out")
             counts = f"{sum(killed.values())} kills, {n_jobs} jobs, {n_different} with other bytes"
             print(f"{counts}: {dict(sorted(killed.items()))}", flush=True)
@@ -206,4 +165,3 @@ def main(
         output.write_text(json.dumps(result, indent=2) + "\n")
     if n_different:
         raise SystemExit(f"{n_different} of {n_jobs} jobs have other bytes than the undisturbed one")
-

@@ -1,8 +1,8 @@
 """A pipeline as a map from Arrow batches to Arrow batches.
 
-It is small and can be pickled, so every engine that moves Arrow can run it: what travels is the
-name of the pipeline, or its bytes; each process loads it once. What comes out does not depend on
-how rows were cut into batches (tests/batch/test_annotator.py).
+It can be pickled, so every engine that moves Arrow can run it: the files of the pipeline travel with
+it, and each process loads them once. What comes out does not depend on how rows were cut into
+batches.
 """
 
 import hashlib
@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import (
     Any,
     Callable,
-    Collection,
-    Dict,
     Iterable,
     Iterator,
     List,
+    NamedTuple,
     Optional,
     Sequence,
     Union,
@@ -24,18 +23,29 @@ from typing import (
 
 import pyarrow as pa
 import spacy
+import srsly
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
 from .. import __version__
 from ..errors import Errors
-from .columns import Annotated, columns_of
-from .pipeline import ZONE_TOKENS, Loaded, Source, digest_of, load_pipeline, meta_of, once, packed
-from .schema import DEFAULT, check_outputs, schema_of
+from .columns import (
+    BOUNDS,
+    ROW_FIELDS,
+    SPAN,
+    TOKEN_FIELDS,
+    Annotated,
+    row_columns,
+    token_columns,
+    token_type,
+)
+from .pipeline import Loaded, files_of, load_pipeline, once, without_gc
 
+DEFAULT = ("word", "tag", "pos", "sentences", "spans")
+KEY = b"spacy_hoseq"  # of the metadata
 CHARACTERS = 500_000  # of the texts that go through the pipeline at a time: some 100,000 tokens
 ROW = 50  # characters that a row counts for beside its text
-Given = Union[str, Doc, None]
+Given = Union[str, bytes, None]  # a text; a Doc as `doc.to_bytes()`; null
+Make = Callable[[Annotated, slice], Any]
 
 
 class Annotator:
@@ -44,109 +54,83 @@ class Annotator:
         annotate = Annotator("en")
         annotate(pa.table({"id": [1], "text": ["They tag it."]}))
 
-    pipeline: directory or package of any pipeline of spaCy, "en" or "zh", or what `nlp.to_bytes()`
-        gives.
+    pipeline: directory or package of any pipeline of spaCy, or "en", "zh", "af", "cy".
     text, id (str): columns of what comes in; id = None: there is none. outputs: of what comes out,
-        beside `id` and
-    `error`: "text", "sentences", "spans", and fields of tokens beside `start` and `end`
-    (schema.py). "prob", how probable the tag of a token is, takes the pipeline longer than the tag.
-    offsets: "characters" or "bytes" (UTF-8).
+        beside `id` and `error`: "text", "sentences", "spans", and fields of tokens beside `start`
+        and `end`: "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", and "prob", how
+        probable the tag of a token is, which takes the pipeline longer than the tag.
+    flat (bool): a row for each token, not for each text: `columns.token_columns`.
     exclude: components not to load. max_length (int): `nlp.max_length`. code: a Python file that
         the pipeline needs.
-
     optional: outputs that are null where the pipeline has no such thing: "prob". Others are refused.
+
     fingerprint (str): of pipeline, settings and versions; what has the same fingerprint gives the
-        same columns.
+        same columns. about: model, version and fingerprint, in the metadata of the schema.
     RAISES ValueError [HS160]: no such pipeline; [HS161]: no such output. When it is first called
         [HS183]: no component has probabilities of tokens.
     """
 
     def __init__(
         self,
-        pipeline: Union[Source, Path],
+        pipeline: Union[str, Path],
         text: str = "text",
         id: Optional[str] = "id",
         outputs: Sequence[str] = DEFAULT,
         *,
-        optional: Collection[str] = (),
-        offsets: str = "characters",
+        flat: bool = False,
+        optional: Sequence[str] = (),
         exclude: Iterable[str] = (),
         max_length: Optional[int] = None,
         code: Union[str, Path, None] = None,
-        characters: int = CHARACTERS,
-        zone_tokens: int = ZONE_TOKENS,
     ) -> None:
-        check_outputs(outputs, offsets)
-        self.pipeline: Union[str, bytes] = (
-            pipeline if isinstance(pipeline, bytes) else str(pipeline)
-        )
+        known = (*TOKEN_FIELDS, *ROW_FIELDS)
+        for name in outputs:
+            if name not in known:
+                raise ValueError(Errors.HS161.format(name=name, known=", ".join(known)))
         self.text = text
         self.id = id
         self.outputs = tuple(outputs)
+        self.flat = flat
         self.optional = tuple(optional)
-        self.offsets = offsets
         self.exclude = tuple(sorted(exclude))
         self.max_length = max_length
-        self.code = None if code is None else str(code)
-        self._characters = characters
-        self._zone_tokens = zone_tokens  # of speed and memory only
-        self._meta = meta_of(self.pipeline)
-        self.fingerprint = self._fingerprint(digest_of(self.pipeline))
-
-    @property
-    def about(self) -> Dict[str, Any]:
-        """What the schema says of where the columns come from: model, its version and labels,
-        fingerprint."""
-        meta = self._meta
-        return {
+        self._code = None if code is None else Path(code).read_text(encoding="utf8")
+        self.pipeline = str(pipeline)
+        self._files = files_of(self.pipeline)
+        meta = srsly.json_loads(self._files["meta.json"])
+        versions = {"spacy": spacy.__version__, "spacy_hoseq": __version__}
+        settings = [text, id, self.outputs, flat, self.exclude, max_length, self._code, versions]
+        digests = {name: hashlib.sha256(data).hexdigest() for name, data in self._files.items()}
+        known_by = json.dumps([settings, digests]).encode()
+        self.fingerprint = hashlib.sha256(known_by).hexdigest()[:32]
+        self.about = {
             "model": f"{meta.get('lang', '')}_{meta.get('name', '')}",
             "version": meta.get("version", ""),
             "fingerprint": self.fingerprint,
-            "labels": {
-                name: labels
-                for name, labels in meta.get("labels", {}).items()
-                if name not in self.exclude
-            },
-            "offsets": self.offsets,
-            "spacy": spacy.__version__,
-            "spacy_hoseq": __version__,
+            **versions,
         }
 
-    @property
-    def loaded(self) -> Loaded:
-        """The pipeline, which is loaded once in each process."""
-        return once(self.fingerprint + str(self._zone_tokens), self._load)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """Of what comes out, if ids are strings; the column of ids has the type it came with."""
-        return schema_of(self.outputs, None if self.id is None else pa.string(), self.about)
-
-    def __call__(self, data: Any) -> object:
+    def __call__(self, data: Any) -> Any:
         """Rows with what the pipeline finds, in the same order. A row that fails has `error`, and
-        null elsewhere.
+        null elsewhere; with `flat`, it has no rows.
 
         data (RecordBatch or Table): at least the columns `text` and `id`. RETURNS: the same kind.
-        RAISES ValueError [HS162]: a column is missing or of another type; [HS163]: this process has
-        another pipeline.
+        RAISES ValueError [HS162]: a column is missing or of another type.
         """
-        texts = self._column(data, self.text)
+        texts = data.column(self._index(data, self.text))
+        kind = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
+        if kind not in (pa.string(), pa.large_string(), pa.string_view()):
+            problem = f"has the type {texts.type}, not string"
+            raise ValueError(Errors.HS162.format(name=self.text, problem=problem))
         ids = None if self.id is None else data.column(self._index(data, self.id))
-        if not _is_text(texts.type):
-            raise ValueError(
-                Errors.HS162.format(
-                    name=self.text, problem=f"has the type {texts.type}, not string"
-                )
-            )
-        strings = texts.cast(pa.string())
-        columns = [self.columns(rows) for rows in self.annotate(lambda _: strings.to_pylist())]
-        parts = [pa.table(part) for part in columns]
-        schema = schema_of(self.outputs, None if ids is None else ids.type, self.about)
-        whole = pa.concat_tables(parts) if parts else schema.empty_table()
-        given = {"id": ids, "text": strings}
-        table = pa.table(
-            [whole[n] if n in whole.column_names else given[n] for n in schema.names], schema=schema
-        )
+        texts = texts.cast(pa.string())
+
+        def make(rows: Annotated, here: slice) -> pa.Table:
+            return self.table(rows, None if ids is None else ids[here], texts[here])
+
+        tables = [piece.made for piece in self.annotate(texts.to_pylist(), make)]
+        schema = self.schema_of(None if ids is None else ids.type)
+        table = pa.concat_tables(tables) if tables else schema.empty_table()
         if isinstance(data, pa.Table):
             return table
         batches = table.combine_chunks().to_batches()
@@ -156,69 +140,69 @@ class Annotator:
         """Batch by batch, as `mapInArrow` of Spark asks for it."""
         return map(self, batches)
 
-    def annotate(
-        self, rows: Callable[[Vocab], Iterable[Given]], *, on_docs: bool = False
-    ) -> Iterator[Annotated]:
-        """Docs of texts, or of Docs without annotation, in pieces of about so many characters.
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Of what comes out, if ids are strings; the column of ids has the type it came with."""
+        return self.schema_of(None if self.id is None else pa.string())
 
-        rows: given the vocabulary of the pipeline. on_docs: write to the Docs all that the pipeline
-        finds; chunks, too, which are columns without. Docs are to be used before the next piece is
-        asked for.
-        """
+    @property
+    def loaded(self) -> Loaded:
+        """The pipeline, which is loaded once in each process."""
+        return once(self.fingerprint, self._load)
+
+    def annotate(self, rows: Sequence[Given], make: Make) -> Iterator["Piece"]:
+        """All rows in their order, in pieces of about so many characters. make: what is made of
+        the Docs of some rows; if it fails, these rows have failed."""
         loaded = self.loaded
         with loaded.lock:
-            for piece in _pieces(rows(loaded.nlp.vocab), self._characters):
-                result = annotated(loaded, piece, on_docs=on_docs)
-                yield result
-                n_tokens = sum(len(doc) for doc in result.docs if doc is not None)
-                del result, piece
-                loaded.remember(n_tokens)
+            for here in _pieces(rows):
+                with without_gc():
+                    pieces = _annotated(loaded, rows, here, make)
+                yield from pieces
+                loaded.remember(sum(piece.n_tokens for piece in pieces))
 
-    def columns(self, rows: Annotated) -> Dict[str, pa.Array]:
-        """tokens, sentences, spans and error of the rows, as far as they are asked for."""
-        return columns_of(rows, self.outputs, self.offsets)
+    def table(self, rows: Annotated, ids: Any, texts: Any) -> pa.Table:
+        """What comes out for these rows. ids: None if there are none."""
+        schema = self.schema_of(None if ids is None else ids.type)
+        if self.flat:
+            columns, of_row = token_columns(rows, self.outputs)
+            columns["id"] = None if ids is None else ids.take(pa.array(of_row))
+        else:
+            columns = row_columns(rows, self.outputs)
+            columns |= {"id": ids, "text": texts}
+        return pa.table([columns[name] for name in schema.names], schema=schema)
 
-    def with_bytes(self) -> "Annotator":
-        """The same, with the pipeline as bytes: for processes on machines that do not have its
-        files."""
-        copy: Annotator = object.__new__(Annotator)
-        copy.__dict__.update(self.__dict__)
-        if not isinstance(self.pipeline, bytes):
-            copy.pipeline = packed(self.pipeline)
-        return copy
-
-    def _fingerprint(self, pipeline: str) -> str:
-        code = (
-            None if self.code is None else hashlib.sha256(Path(self.code).read_bytes()).hexdigest()
-        )
-        settings = [
-            self.text,
-            self.id,
-            self.outputs,
-            self.offsets,
-            self.exclude,
-            self.max_length,
-            code,
-        ]
-        parts = [pipeline, settings, spacy.__version__, __version__]
-        return hashlib.sha256(json.dumps(parts).encode("utf8")).hexdigest()[:32]
+    def schema_of(self, id_type: Optional[pa.DataType]) -> pa.Schema:
+        """id_type: of the column of ids, None without."""
+        tokens = token_type(self.outputs)
+        lists = {"sentences": pa.list_(pa.struct(BOUNDS)), "spans": pa.list_(SPAN)}
+        fields = [] if id_type is None else [("id", id_type)]
+        if self.flat:
+            fields += [("sentence", pa.int32())] if "sentences" in self.outputs else []
+            fields += [
+                ("token", pa.int32()),
+                *((f.name, f.type) for f in tokens if f.name != "prob"),
+            ]
+            layers = ["tag"] if "prob" in self.outputs else []
+            for layer in layers + (["chunk", "entity"] if "spans" in self.outputs else []):
+                fields += [] if layer == "tag" else [(layer, pa.string())]
+                fields.append((f"{layer}_prob", pa.float32()))
+        else:
+            fields += [("text", pa.string())] if "text" in self.outputs else []
+            fields.append(("tokens", pa.list_(tokens)))
+            fields += [(name, kind) for name, kind in lists.items() if name in self.outputs]
+            fields.append(("error", pa.string()))
+        about = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
+        return pa.schema(fields, metadata={KEY: about.encode("utf8")})
 
     def _load(self) -> Loaded:
-        if (
-            not isinstance(self.pipeline, bytes)
-            and self._fingerprint(digest_of(self.pipeline)) != self.fingerprint
-        ):
-            raise ValueError(Errors.HS163.format(source=self.pipeline))
-        nlp = load_pipeline(self.pipeline, self.exclude, self.code)
-        loaded = Loaded(nlp, self._zone_tokens, "prob" in self.outputs)
+        nlp = load_pipeline(self.pipeline, self._files, self.exclude, self._code)
+        loaded = Loaded(nlp, "prob" in self.outputs)
         if loaded.tagger is None and "prob" in {*self.outputs} - {*self.optional}:
             raise ValueError(Errors.HS183.format(components=", ".join(nlp.pipe_names) or "none"))
         if self.max_length is not None:
-            loaded.nlp.max_length = self.max_length
+            nlp.max_length = self.max_length
         return loaded
-
-    def _column(self, data: Any, name: str) -> Any:
-        return data.column(self._index(data, name))
 
     def _index(self, data: Any, name: str) -> int:
         index: int = data.schema.get_field_index(name)
@@ -228,53 +212,61 @@ class Annotator:
         return index
 
 
-def annotated(loaded: Loaded, rows: List[Given], *, on_docs: bool) -> Annotated:
-    """All at once, or if that fails, those that can be, one by one. on_docs: chunks are written to
-    the Docs, too."""
-    there = [row for row in rows if row is not None]
+class Piece(NamedTuple):
+    """Rows that are done. errors: why a row failed, else None."""
+
+    errors: List[Optional[str]]
+    n_tokens: int
+    made: Any
+
+
+def _annotated(loaded: Loaded, rows: Sequence[Given], here: slice, make: Make) -> List[Piece]:
+    """All at once; if that fails, each half, down to the rows that fail."""
+    given = rows[here]
     try:
-        result = loaded.annotated(there, on_docs)
+        result = _docs(loaded, given)
+        return [_piece(result, here, make)]
     except Exception as error:  # whatever a component of any package raises
-        if len(rows) == 1:
-            return Annotated([None], [_problem(error, there)], [None], [None])
-        parts = [annotated(loaded, [row], on_docs=on_docs) for row in rows]
-        return Annotated(*(sum(lists, []) for lists in zip(*parts, strict=True)))
-    places = iter(range(len(there)))
-    at = [None if row is None else next(places) for row in rows]
+        if len(given) == 1:
+            return [_piece(Annotated([None], [_problem(error, given[0])], [None]), here, make)]
+    middle = here.start + len(given) // 2
+    halves = (slice(here.start, middle), slice(middle, here.stop))
+    return [piece for half in halves for piece in _annotated(loaded, rows, half, make)]
+
+
+def _docs(loaded: Loaded, rows: Sequence[Given]) -> Annotated:
+    vocab = loaded.nlp.vocab
+    there = [Doc(vocab).from_bytes(row) if isinstance(row, bytes) else row for row in rows]
+    result = loaded.annotated([row for row in there if row is not None])
+    docs, probabilities = iter(result.docs), iter(result.probabilities)
     return Annotated(
-        [None if i is None else result.docs[i] for i in at],
-        [Errors.HS164 if i is None else None for i in at],
-        [None if i is None else result.chunks[i] for i in at],
-        [None if i is None else result.probabilities[i] for i in at],
+        [None if row is None else next(docs) for row in rows],
+        [Errors.HS164 if row is None else None for row in rows],
+        [None if row is None else next(probabilities) for row in rows],
     )
 
 
-def _problem(error: Exception, there: List[Union[str, Doc]]) -> str:
-    """What a row says that a component failed on. there: the row, unless it is null."""
-    if isinstance(error, MemoryError) and there:
-        return Errors.HS176.format(length=len(getattr(there[0], "text", there[0])))
-    return f"{type(error).__name__}: {error}"
+def _piece(rows: Annotated, here: slice, make: Make) -> Piece:
+    n_tokens = sum(len(doc) for doc in rows.docs if doc is not None)
+    return Piece(rows.errors, n_tokens, make(rows, here))
 
 
-def _pieces(rows: Iterable[Given], characters: int) -> Iterator[List[Given]]:
-    piece: List[Given] = []
-    room = characters
-    for row in rows:
-        size = ROW + (0 if row is None else len(row.text if isinstance(row, Doc) else row))
-        if piece and size > room:
-            yield piece
-            piece = []
-            room = characters
-        piece.append(row)
-        room -= size
-    if piece:
-        yield piece
+def _problem(error: Exception, row: Given) -> str:
+    """What a row says that a component failed on."""
+    if isinstance(error, MemoryError):
+        return Errors.HS176.format(length=len(row or ""))
+    return str(error) if str(error).startswith("[HS") else f"{type(error).__name__}: {error}"
 
 
-def _is_text(kind: Any) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return any(
-        test(kind)
-        for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    )
+def _pieces(rows: Sequence[Given]) -> Iterator[slice]:
+    first = 0
+    size = 0
+    for i, row in enumerate(rows):
+        more = ROW + len(row or "")
+        if size and size + more > CHARACTERS:
+            yield slice(first, i)
+            first = i
+            size = 0
+        size += more
+    if size:
+        yield slice(first, len(rows))

@@ -1,140 +1,362 @@
-"""Docs as columns of Arrow, made from arrays: what a row costs beyond the pipeline is a few NumPy
-calls, not a Python object for each token."""
+"""Docs as columns of Arrow: a row for each Doc, or a row for each token.
 
-from itertools import chain
-from operator import itemgetter
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+Columns are made from arrays of all tokens, end to end. Spans are read by their characters, so they
+are right where a component has merged or split tokens since.
+"""
+
+from operator import attrgetter
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import srsly
 from numpy.typing import NDArray
-from spacy.attrs import ENT_IOB, ENT_TYPE, HEAD, IDX, LENGTH, SENT_START
+from spacy.attrs import (
+    DEP,
+    ENT_IOB,
+    ENT_TYPE,
+    HEAD,
+    IDX,
+    LEMMA,
+    LENGTH,
+    MORPH,
+    NORM,
+    ORTH,
+    POS,
+    SENT_START,
+    TAG,
+)
 from spacy.strings import StringStore
 from spacy.tokens import Doc, SpanGroup
 
 from ..arrays import Floats32, Ints, Keys, Mask
-from ..components import FoundChunks
-from .schema import SENTENCE, SPAN, STRINGS, TOKEN_FIELDS, token_type
+from ..errors import Errors
 
+STRINGS = {
+    "word": ORTH,
+    "norm": NORM,
+    "tag": TAG,
+    "pos": POS,
+    "morph": MORPH,
+    "lemma": LEMMA,
+    "dep": DEP,
+}
+TOKEN_FIELDS = (*STRINGS, "head", "prob")
+ROW_FIELDS = ("text", "sentences", "spans")
 ENTITIES = "ents"  # the group of `doc.ents` among the spans
-
-
-Group = Tuple[str, List[int], List[int], List[int], NDArray[np.float32]]
 NO_FEATURES = StringStore()["_"]  # as spaCy has it
-
-
-class Chunks(NamedTuple):
-    """What a chunker has found in a Doc and has not written there. key (str): of `doc.spans`."""
-
-    key: str
-    found: FoundChunks
+BEGINS = 3  # a value of ENT_IOB
+INSIDE = 1
+BOUNDS = [pa.field("start", pa.int32()), pa.field("end", pa.int32())]
+SPAN = pa.struct(
+    [
+        *BOUNDS,
+        pa.field("label", pa.string()),
+        pa.field("prob", pa.float32()),
+        pa.field("group", pa.string()),
+    ]
+)
+TYPES = {"head": pa.int32(), "prob": pa.float32()}
+_bounds = attrgetter("start_char", "end_char", "label")
 
 
 class Annotated(NamedTuple):
-    """Some rows. docs: None where there is none. errors: why, else None. chunks: those that are not
-    on the Docs. probabilities (len(doc),): of the tags, NaN where there is none; None if nothing is
-    known of them."""
+    """Some rows. docs: None where there is none. errors: why, else None. probabilities (len(doc),):
+    of the labels of tokens, NaN where there is none; None if nothing is known of them."""
 
     docs: List[Optional[Doc]]
     errors: List[Optional[str]]
-    chunks: List[Optional[Chunks]]
     probabilities: List[Optional[Floats32]]
 
 
-class _Tokens(NamedTuple):
-    """All tokens of all Docs, end to end. values (N, A): of `attributes`. cuts (D + 1,): where each
-    Doc begins.
-    start, end (N,): where each token is in its text."""
+class Spans(NamedTuple):
+    """Spans of some Docs, in the order of Docs, names of groups, and places (S,). doc: the number
+    of the Doc. start, end: in its text. label: in the string store. prob: NaN = not known. group:
+    the number of the name in `names`."""
 
-    values: NDArray[np.uint64]
-    attributes: List[int]
-    cuts: Ints
+    doc: Ints
     start: NDArray[np.int32]
     end: NDArray[np.int32]
+    label: Keys
+    prob: Floats32
+    group: NDArray[np.int32]
+    names: List[str]
+
+    def rows(self, chosen: Any) -> "Spans":
+        """Those of a mask, or in an order."""
+        return Spans(*(values[chosen] for values in self[:-1]), self.names)
+
+
+class Tokens:
+    """All tokens of some Docs, end to end (N,). attributes: that are read. cuts (D + 1,): where each
+    Doc begins. start, end: where each token is in its text."""
+
+    def __init__(self, docs: Sequence[Doc], attributes: Sequence[int]) -> None:
+        self.docs = docs
+        self._attributes = list(dict.fromkeys([IDX, LENGTH, *attributes]))
+        none = np.zeros((0, len(self._attributes)), np.uint64)
+        self._values = np.concatenate([none, *(doc.to_array(self._attributes) for doc in docs)])
+        self.cuts: Ints = np.cumsum([0, *map(len, docs)])
+        self.start = self.of(IDX).astype(np.int32)
+        self.end = self.start + self.of(LENGTH).astype(np.int32)
+        self.doc: Ints = np.repeat(np.arange(len(docs)), np.diff(self.cuts))
 
     def of(self, attribute: int) -> Keys:
-        return self.values[:, self.attributes.index(attribute)]
+        return self._values[:, self._attributes.index(attribute)]
+
+    def first_from(self, doc: Ints, place: NDArray[np.int32]) -> Ints:
+        """The number of the first token that begins at or after a place of a Doc, or behind."""
+        size = 1 + max(int(self.end.max(initial=0)), int(place.max(initial=0)))
+        return np.searchsorted(self.doc * size + self.start, doc * size + place)
 
 
-class _Read(NamedTuple):
-    """What columns are made of: the Docs that are there, and their tokens."""
-
-    docs: List[Doc]
-    chunks: List[Optional[Chunks]]
-    probabilities: List[Optional[Floats32]]
-    tokens: _Tokens
-    strings: StringStore
-
-
-def columns_of(rows: Annotated, outputs: Sequence[str], offsets: str) -> Dict[str, pa.Array]:
-    """tokens, sentences, spans and error of the rows; null where there is no Doc.
-
-    outputs, offsets: as `Annotator` has them.
-    """
-    there = [i for i, doc in enumerate(rows.docs) if doc is not None]
-    docs = [doc for doc in rows.docs if doc is not None]
+def row_columns(rows: Annotated, outputs: Sequence[str]) -> Dict[str, pa.Array]:
+    """tokens, sentences, spans and error of the rows, as lists; null where there is no Doc.
+    outputs: as `Annotator` has them."""
+    tokens = tokens_of(rows, outputs)
     absent = np.array([doc is None for doc in rows.docs], bool)
-    asked = [STRINGS[name] for name in TOKEN_FIELDS if name in outputs and name in STRINGS]
-    read = _Read(
-        docs,
-        [rows.chunks[i] for i in there],
-        [rows.probabilities[i] for i in there],
-        _read(docs, asked, offsets),
-        docs[0].vocab.strings if docs else StringStore(),
-    )
-    columns = {"tokens": _lists(read.tokens.cuts, _token_values(read, outputs), absent)}
+    fields = token_fields(tokens, rows, outputs)
+    values = pa.StructArray.from_arrays(list(fields.values()), fields=list(token_type(outputs)))
+    columns = {"tokens": _lists(tokens.cuts, values, absent)}
     if "sentences" in outputs:
-        columns["sentences"] = _sentences(read, absent)
+        columns["sentences"] = _sentences(tokens, absent)
     if "spans" in outputs:
-        columns["spans"] = _spans(read, absent)
+        columns["spans"] = _span_lists(tokens, absent)
     columns["error"] = pa.array(rows.errors, pa.string())
     return columns
 
 
-def _token_values(rows: _Read, outputs: Sequence[str]) -> pa.Array:
-    fields: List[pa.Array] = [pa.array(rows.tokens.start), pa.array(rows.tokens.end)]
+def token_columns(rows: Annotated, outputs: Sequence[str]) -> Tuple[Dict[str, pa.Array], Ints]:
+    """A row for each token: sentence and token (numbers from 0 within the text), start, end, fields,
+    and chunk and entity as tags (B-NP, I-NP, O) with probabilities. RETURNS the columns, and the
+    number of the row that each token is of.
+
+    If a text has spans in several groups, the first are its chunks; a group with the spans of
+    `doc.ents` is none. RAISES ValueError [HS171]: a span does not begin and end with tokens.
+    """
+    tokens = tokens_of(rows, outputs)
+    there = np.array([i for i, doc in enumerate(rows.docs) if doc is not None], np.intp)
+    columns: Dict[str, pa.Array] = {}
+    first = tokens.cuts[:-1][tokens.doc]
+    if "sentences" in outputs:
+        count = np.cumsum(_begins(tokens)) if len(tokens.doc) else tokens.doc
+        number = (count - count[first]).astype(np.int32)
+        columns["sentence"] = pa.array(number, mask=~_with_sentences(tokens)[tokens.doc])
+    columns["token"] = pa.array((np.arange(len(tokens.doc)) - first).astype(np.int32))
+    fields = token_fields(tokens, rows, outputs)
+    columns.update(fields)
+    if "prob" in fields:
+        columns["tag_prob"] = columns.pop("prob")
+    if "spans" in outputs:
+        spans = spans_of(tokens)
+        check_spans(tokens, spans)
+        is_entity = spans.group == len(spans.names) - 1
+        columns.update(_tags(tokens, spans.rows(_chunks(spans, is_entity)), "chunk"))
+        columns.update(_tags(tokens, spans.rows(is_entity), "entity"))
+    return columns, there[tokens.doc]
+
+
+def token_type(outputs: Sequence[str]) -> pa.DataType:
+    """start, end, and the fields asked for, in the order of TOKEN_FIELDS."""
+    names = [name for name in TOKEN_FIELDS if name in outputs]
+    return pa.struct([*BOUNDS, *(pa.field(name, TYPES.get(name, pa.string())) for name in names)])
+
+
+def tokens_of(rows: Annotated, outputs: Sequence[str]) -> Tokens:
+    """The tokens, with all attributes that the outputs are made of."""
+    asked = [STRINGS[name] for name in outputs if name in STRINGS]
+    asked += [HEAD] if "head" in outputs else []
+    asked += [SENT_START] if "sentences" in outputs else []
+    asked += [ENT_IOB, ENT_TYPE] if "spans" in outputs else []
+    return Tokens([doc for doc in rows.docs if doc is not None], asked)
+
+
+def token_fields(tokens: Tokens, rows: Annotated, outputs: Sequence[str]) -> Dict[str, pa.Array]:
+    """start, end and the fields of all tokens (N,)."""
+    fields: Dict[str, pa.Array] = {"start": pa.array(tokens.start), "end": pa.array(tokens.end)}
     for name in (name for name in TOKEN_FIELDS if name in outputs):
         if name == "head":
-            fields.append(pa.array(_heads(rows.tokens)))
+            number = np.arange(len(tokens.doc)) - tokens.cuts[:-1][tokens.doc]
+            fields[name] = pa.array((number + tokens.of(HEAD).astype(np.int64)).astype(np.int32))
         elif name == "prob":
-            fields.append(_probabilities(rows))
+            fields[name] = _probabilities(rows)
         else:
-            values = rows.tokens.of(STRINGS[name])
+            values = tokens.of(STRINGS[name])
             if name == "morph":
                 values = np.where(values == NO_FEATURES, np.uint64(0), values)
-            fields.append(_named(values, rows.strings))
-    return pa.StructArray.from_arrays(fields, fields=list(token_type(outputs)))
+            fields[name] = _named(values, tokens)
+    return fields
 
 
-def _read(docs: Sequence[Doc], asked: Sequence[int], offsets: str) -> _Tokens:
-    attributes = list(dict.fromkeys([IDX, LENGTH, SENT_START, ENT_IOB, ENT_TYPE, HEAD, *asked]))
-    values = np.concatenate(
-        [np.zeros((0, len(attributes)), np.uint64), *(doc.to_array(attributes) for doc in docs)]
+def spans_of(tokens: Tokens) -> Spans:
+    """Spans of all groups of the Docs, and entities; not those that are empty."""
+    found: List[Tuple[int, int, int]] = []
+    scores: List[Floats32] = [np.zeros(0, np.float32)]
+    groups: List[Tuple[int, str, int]] = []  # number of the Doc, name, number of spans
+    for number, doc in enumerate(tokens.docs):
+        for name, group in sorted(doc.spans.items()) if doc.spans else ():
+            bounds = _group_bounds(group)
+            found += bounds
+            scores.append(_scores(group, len(bounds)))
+            groups.append((number, name, len(bounds)))
+    names = [*sorted({name for _, name, _ in groups}), ENTITIES]
+    sizes = [size for *_, size in groups]
+    start, end, label = zip(*found, strict=True) if found else ((), (), ())
+    of_groups = Spans(
+        np.repeat(np.array([number for number, *_ in groups], np.intp), sizes),
+        np.array(start, np.int32),
+        np.array(end, np.int32),
+        np.array(label, np.uint64),
+        np.concatenate(scores),
+        np.repeat(np.array([names.index(name) for _, name, _ in groups], np.int32), sizes),
+        names,
     )
-    cuts = np.cumsum([0, *map(len, docs)])
-    start = values[:, 0].astype(np.int32)
-    end = start + values[:, 1].astype(np.int32)
-    if offsets == "bytes":
-        for doc, first, last in zip(docs, cuts, cuts[1:], strict=False):
-            if not doc.text.isascii():
-                before = _bytes_before(doc.text)
-                start[first:last] = before[start[first:last]]
-                end[first:last] = before[end[first:last]]
-    return _Tokens(values, attributes, cuts, start, end)
+    entities = _entities(tokens, of_groups)
+    both = Spans(*map(np.concatenate, zip(of_groups[:-1], entities[:-1], strict=True)), names)
+    both = both.rows(both.end > both.start)
+    return both.rows(np.argsort(both.doc, kind="stable"))
 
 
-def _bytes_before(text: str) -> NDArray[np.int32]:
-    """Bytes of UTF-8 before each character, and before the end (n + 1,)."""
-    codes = np.frombuffer(text.encode("utf-32-le"), "<u4")
-    sizes = 1 + (codes > 0x7F).astype(np.int32) + (codes > 0x7FF) + (codes > 0xFFFF)
-    return np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes, dtype=np.int32)])
+def check_spans(tokens: Tokens, spans: Spans) -> None:
+    """RAISES ValueError [HS171]: a span does not begin and end with tokens: they were merged or
+    split since."""
+    last = tokens.first_from(spans.doc, spans.end) - 1
+    first = tokens.first_from(spans.doc, spans.start)
+    inside = np.minimum(first, len(tokens.start) - 1)
+    is_bad = (tokens.start[inside] != spans.start) | (tokens.end[last] != spans.end)
+    for i in np.flatnonzero(is_bad)[:1]:
+        text = tokens.docs[spans.doc[i]].text[spans.start[i] : spans.end[i]]
+        group = spans.names[spans.group[i]]
+        raise ValueError(Errors.HS171.format(text=text, group=group))
 
 
-def _named(hashes: Keys, strings: StringStore) -> pa.Array:
+def _group_bounds(group: SpanGroup) -> List[Tuple[int, int, int]]:
+    """(start, end, label) of its spans, by characters."""
+    try:
+        return list(map(_bounds, group))
+    except IndexError:  # spaCy finds no tokens there any more, but has the characters
+        spans = srsly.msgpack_loads(group.to_bytes())["spans"]
+        kind = np.dtype(
+            [("ids", ">u8", 2), ("label", ">u8"), ("tokens", ">i4", 2), ("at", ">i4", 2)]
+        )
+        return [
+            (*row["at"].tolist(), int(row["label"])) for row in np.frombuffer(b"".join(spans), kind)
+        ]
+
+
+def _scores(group: SpanGroup, n: int) -> Floats32:
+    """One for each span, as span categorizers and our chunkers leave them; else none."""
+    scores = group.attrs.get("scores")
+    if scores is None or len(scores) != n:
+        return np.full(n, np.nan, np.float32)
+    return np.asarray(scores, np.float32)
+
+
+def _entities(tokens: Tokens, known: Spans) -> Spans:
+    """Those of `doc.ents`. known: spans among which a component that finds entities writes them,
+    too: the same ones have the same probability."""
+    types = tokens.of(ENT_TYPE)
+    is_first = np.append(_first_of_docs(tokens), True)
+    begins = np.flatnonzero((tokens.of(ENT_IOB) == BEGINS) & (types > 0))
+    stops = np.flatnonzero((np.append(tokens.of(ENT_IOB), 0) != INSIDE) | is_first)
+    last = stops[np.searchsorted(stops, begins, side="right")] - 1
+    doc, start, end = tokens.doc[begins], tokens.start[begins], tokens.end[last]
+    # all places of all texts in a row, so that one number tells where a span begins
+    size = 1 + max(int(tokens.end.max(initial=0)), int(known.end.max(initial=0)))
+    nearby = known.rows(np.isin(known.doc * size + known.start, doc * size + start))
+    columns = zip(nearby.doc, nearby.start, nearby.end, nearby.label, strict=True)
+    prob_of = dict(zip(columns, nearby.prob, strict=True))
+    keys = zip(doc, start, end, types[begins], strict=True)
+    prob = np.array([prob_of.get(key, np.nan) for key in keys], np.float32)
+    group = np.full(len(begins), len(known.names) - 1, np.int32)
+    return Spans(doc, start, end, types[begins], prob, group, known.names)
+
+
+def _chunks(spans: Spans, is_entity: Mask) -> Mask:
+    """The spans of each Doc's first group that has others than its entities."""
+    columns = list(zip(spans.doc, spans.start, spans.end, spans.label, strict=True))
+    entities = {columns[i] for i in np.flatnonzero(is_entity)}
+    first: Dict[int, int] = {}
+    for key, group in zip(columns, spans.group, strict=True):
+        if key not in entities:
+            first.setdefault(key[0], group)
+    chosen = [first.get(doc) == group for doc, group in zip(spans.doc, spans.group, strict=True)]
+    return np.array(chosen, bool) & ~is_entity
+
+
+def _tags(tokens: Tokens, spans: Spans, name: str) -> Dict[str, pa.Array]:
+    """Each token's tag, and the probability of its span."""
+    first = tokens.first_from(spans.doc, spans.start)
+    sizes = tokens.first_from(spans.doc, spans.end) - first
+    span_of = np.full(len(tokens.doc), -1, np.intp)
+    is_first = np.zeros(len(tokens.doc), bool)
+    at = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    span_of[at] = np.repeat(np.arange(len(sizes)), sizes)
+    is_first[at] = at == np.repeat(first, sizes)
+    none = pa.array(span_of < 0)
+    labels = _named(np.append(spans.label, np.uint64(0))[span_of], tokens).fill_null("")
+    prefix = pa.array(["I-", "B-"]).take(pa.array(is_first.astype(np.int32)))
+    tags = pc.binary_join_element_wise(prefix, labels, "")
+    p = np.append(spans.prob, np.float32(np.nan))[span_of]
+    return {
+        name: pc.if_else(none, "O", tags),
+        f"{name}_prob": pa.array(p, mask=np.isnan(p)),
+    }
+
+
+def _first_of_docs(tokens: Tokens) -> Mask:
+    first = np.zeros(len(tokens.doc), bool)
+    first[tokens.cuts[:-1][np.diff(tokens.cuts) > 0]] = True
+    return first
+
+
+def _begins(tokens: Tokens) -> Mask:
+    """Tokens at which a sentence begins."""
+    return (tokens.of(SENT_START) == 1) | _first_of_docs(tokens)
+
+
+def _with_sentences(tokens: Tokens) -> Mask:
+    """Docs in which sentences were set."""
+    known = [len(doc) < 2 or doc.has_annotation("SENT_START") for doc in tokens.docs]
+    return np.array(known, bool)
+
+
+def _sentences(tokens: Tokens, absent: Mask) -> pa.Array:
+    """Where sentences lie; null for Docs in which none were set."""
+    known = _with_sentences(tokens)
+    first = np.flatnonzero(_begins(tokens))
+    last = np.append(first[1:], len(tokens.doc)) - 1 if len(first) else first
+    is_known = known[tokens.doc[first]]
+    first, last = first[is_known], last[is_known]
+    doc = tokens.doc[first]
+    bounds = [pa.array(tokens.start[first]), pa.array(tokens.end[last])]
+    values = pa.StructArray.from_arrays(bounds, fields=BOUNDS)
+    unset = absent.copy()
+    unset[~absent] = ~known
+    cuts = np.searchsorted(doc, np.append(np.flatnonzero(known), len(known)))
+    return _lists(cuts, values, unset)
+
+
+def _span_lists(tokens: Tokens, absent: Mask) -> pa.Array:
+    spans = spans_of(tokens)
+    arrays = [
+        pa.array(spans.start),
+        pa.array(spans.end),
+        _named(spans.label, tokens),
+        pa.array(spans.prob, mask=np.isnan(spans.prob)),
+        pa.array(spans.names, pa.string()).take(pa.array(spans.group)),
+    ]
+    cuts = np.searchsorted(spans.doc, np.arange(len(tokens.docs) + 1))
+    return _lists(cuts, pa.StructArray.from_arrays(arrays, fields=list(SPAN)), absent)
+
+
+def _named(hashes: Keys, tokens: Tokens) -> pa.Array:
     """The strings (N,); null where none is set."""
-    types, type_of = np.unique(hashes, return_inverse=True)
-    names = [strings[int(key)] if key else None for key in types.tolist()]
-    return pa.array(names, pa.string()).take(pa.array(type_of.astype(np.int32)))
+    strings = tokens.docs[0].vocab.strings if tokens.docs else StringStore()
+    encoded = pa.array(hashes).dictionary_encode()
+    names = [strings[key] if key else None for key in encoded.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(encoded.indices)
 
 
 def _lists(cuts: Ints, values: pa.Array, absent: Mask) -> pa.Array:
@@ -145,127 +367,11 @@ def _lists(cuts: Ints, values: pa.Array, absent: Mask) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=pa.array(absent))
 
 
-def _heads(tokens: _Tokens) -> NDArray[np.int32]:
-    """The head of each token, as its number in the Doc."""
-    numbers = np.arange(len(tokens.values)) - np.repeat(tokens.cuts[:-1], np.diff(tokens.cuts))
-    return (numbers + tokens.of(HEAD).astype(np.int64)).astype(np.int32)
-
-
-def _sentences(rows: _Read, absent: Mask) -> pa.Array:
-    """Where sentences lie; null for Docs in which none were set."""
-    tokens = rows.tokens
-    marks = tokens.of(SENT_START)
-    n_tokens = np.diff(tokens.cuts)
-    begins = marks == 1
-    begins[tokens.cuts[:-1][n_tokens > 0]] = True
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:], len(begins)) - 1 if len(first) else first
-    bounds = [pa.array(tokens.start[first]), pa.array(tokens.end[last])]
-    values = pa.StructArray.from_arrays(bounds, fields=list(SENTENCE))
-    cuts = np.searchsorted(first, tokens.cuts)
-    known = np.array([len(doc) < 2 or doc.has_annotation("SENT_START") for doc in rows.docs], bool)
-    unset = absent.copy()
-    unset[~absent] = ~known
-    kept = pa.array(np.repeat(known, np.diff(cuts)))
-    return _lists(
-        np.concatenate([[0], np.cumsum(np.diff(cuts)[known])]), values.filter(kept), unset
-    )
-
-
-def _spans(rows: _Read, absent: Mask) -> pa.Array:
-    """Spans of all groups in the order of their names, then entities; not those that are empty."""
-    tokens = rows.tokens
-    strings = rows.strings
-    of_docs = [
-        _groups(doc, chunks, strings) for doc, chunks in zip(rows.docs, rows.chunks, strict=True)
+def _probabilities(rows: Annotated) -> pa.Array:
+    """How probable the label of each token is (N,); null where no component says so."""
+    pairs = [
+        (doc, p) for doc, p in zip(rows.docs, rows.probabilities, strict=True) if doc is not None
     ]
-    kinds = _cut(tokens, ENT_IOB)
-    types = _cut(tokens, ENT_TYPE)
-    for spans, kind, type_ in zip(of_docs, kinds, types, strict=True):
-        if type_.any():
-            spans.append((ENTITIES, *_entities(kind, type_, _by_bounds(spans))))
-    groups = [(i, *group) for i, spans in enumerate(of_docs) for group in spans]
-    sizes = [len(first) for _, _, first, _, _, _ in groups]
-    names = sorted({name for _, name, *_ in groups})
-    of_doc = np.repeat(np.array([number for number, *_ in groups], np.intp), sizes)
-    of_name = np.repeat(np.array([names.index(name) for _, name, *_ in groups], np.int32), sizes)
-    first, end = (
-        np.fromiter(chain.from_iterable(map(itemgetter(i), groups)), np.intp) for i in (2, 3)
-    )
-    labels = np.fromiter(chain.from_iterable(map(itemgetter(4), groups)), np.uint64)
-    p = np.concatenate([np.zeros(0, np.float32), *map(itemgetter(5), groups)])
-    there = np.flatnonzero(end > first)
-    shift = tokens.cuts[of_doc[there]]
-    arrays = [
-        pa.array(tokens.start[first[there] + shift]),
-        pa.array(tokens.end[end[there] + shift - 1]),
-        _named(labels[there], strings),
-        pa.array(p[there], mask=np.isnan(p[there])),
-        pa.array(names, pa.string()).take(pa.array(of_name[there])),
-    ]
-    cuts = np.searchsorted(of_doc[there], np.arange(len(rows.docs) + 1))
-    return _lists(cuts, pa.StructArray.from_arrays(arrays, fields=list(SPAN)), absent)
-
-
-def _groups(doc: Doc, chunks: Optional[Chunks], strings: StringStore) -> List[Group]:
-    """Name, first and last token, label and probability of the spans in each group of a Doc, in the
-    order of names."""
-    groups: List[Group] = []
-    if chunks is not None:
-        spans = chunks.found
-        labels = [strings.as_int(name) for name in spans.types]
-        p = (
-            np.full(len(labels), np.nan, np.float32)
-            if spans.probabilities is None
-            else spans.probabilities
-        )
-        groups.append((chunks.key, spans.first, spans.end, labels, p))
-    for name, group in doc.spans.items() if doc.spans else ():
-        bounds = [(span.start, span.end, span.label) for span in group]
-        first, end, labels = map(list, zip(*bounds, strict=True)) if bounds else ([], [], [])
-        groups.append((name, first, end, labels, _scores(group)))
-    return sorted(groups, key=itemgetter(0)) if len(groups) > 1 else groups
-
-
-def _scores(group: SpanGroup) -> NDArray[np.float32]:
-    """One for each span, as span categorizers and our chunkers leave them; else none."""
-    scores = group.attrs.get("scores")
-    if scores is None or len(scores) != len(group):
-        return np.full(len(group), np.nan, np.float32)
-    return np.asarray(scores, np.float32)
-
-
-def _by_bounds(groups: Iterable[Any]) -> Dict[Tuple[int, int, int], float]:
-    """(first, end, label) of the spans of some groups -> how probable they are."""
-    known: Dict[Tuple[int, int, int], float] = {}
-    for _, first, end, labels, p in groups:
-        known.update(zip(zip(first, end, labels, strict=True), p.tolist(), strict=True))
-    return known
-
-
-def _entities(
-    kinds: Keys, types: Keys, known: Dict[Tuple[int, int, int], float]
-) -> Tuple[List[int], List[int], List[int], NDArray[np.float32]]:
-    """(first, end, label, probability) of `doc.ents`. known: the probabilities of spans, among
-    which a component that finds entities writes them, too."""
-    begins = np.flatnonzero((kinds == 3) & (types > 0))
-    stops = np.flatnonzero(np.append(kinds, 0) != 1)  # where no entity goes on
-    ends = stops[np.searchsorted(stops, begins, side="right")]
-    spans = list(zip(begins.tolist(), ends.tolist(), types[begins].tolist(), strict=True))
-    p = np.array([known.get(span, np.nan) for span in spans], np.float32)
-    return begins.tolist(), ends.tolist(), types[begins].tolist(), p
-
-
-def _probabilities(rows: _Read) -> pa.Array:
-    """How probable the tag of each token is (N,); null where no component says so."""
-    parts = [
-        np.full(len(doc), np.nan, np.float32) if p is None else p
-        for doc, p in zip(rows.docs, rows.probabilities, strict=True)
-    ]
+    parts = [np.full(len(doc), np.nan, np.float32) if p is None else p for doc, p in pairs]
     p = np.concatenate([np.zeros(0, np.float32), *parts])
     return pa.array(p, mask=np.isnan(p))
-
-
-def _cut(tokens: _Tokens, attribute: int) -> List[Keys]:
-    """The values of each Doc."""
-    return np.split(tokens.of(attribute), tokens.cuts[1:-1]) if len(tokens.cuts) > 1 else []

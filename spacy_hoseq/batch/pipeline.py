@@ -1,55 +1,43 @@
-"""A pipeline that travels: named by a path, a name or its bytes, and loaded once in each process
-that needs it."""
+"""A pipeline that travels as its files, and is loaded once in each process."""
 
 import atexit
-import hashlib
-import io
-import json
+import gc
 import tempfile
-import zipfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, Callable, Collection, Dict, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 import srsly
+from spacy.attrs import IDX, LENGTH
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import get_package_path, is_package, load_model_from_config
-from thinc.api import Config
 
 from ..arrays import Floats32
 from ..components import SequenceComponent
 from ..errors import Errors
-from ..pipelines import found_at, load_found, load_from, run_code
-from .columns import Annotated, Chunks
+from ..pipelines import found_at, load_from, run_code
+from ..pipelines.loading import folder_of
+from .columns import Annotated
 
-Source = Union[str, Path, bytes]
-SPANS = "spans."  # how the place of a group of spans begins
 # after which a process forgets the words that it has met since (`nlp.memory_zone`)
 ZONE_TOKENS = 1_000_000
-META = "meta.json"
-CONFIG = "config.cfg"
-PYTHON = "__pycache__"
-PACKED = b"PK\x03\x04"  # how a zip begins
 
 
 class Loaded:
     """A pipeline of this process. One thread at a time may use it. with_probabilities (bool): of
-    the tags, too."""
+    the labels of tokens, too."""
 
-    def __init__(self, nlp: Language, zone_tokens: int, with_probabilities: bool = False) -> None:
+    def __init__(self, nlp: Language, with_probabilities: bool = False) -> None:
         self.nlp = nlp
         self.lock = RLock()
         self.tagger = _tagger_of(nlp) if with_probabilities else None
-        self._chunker = _chunker_of(nlp)
         self._zone = ExitStack()
-        self._zone_tokens = zone_tokens
-        self._room = zone_tokens
+        self._room = ZONE_TOKENS
         atexit.register(self._zone.close)  # before the modules are gone that it needs
-        if self.tagger is not None and "save_marginals" in self.tagger.cfg:
-            self.tagger.cfg["save_marginals"] = True  # so that `predict` asks for probabilities
+        if self.tagger is not None:
+            self.tagger.keep_probabilities()
 
     def probable(self, outputs: Collection[str]) -> List[str]:
         """Names of the components whose probabilities are among these outputs."""
@@ -57,30 +45,25 @@ class Loaded:
         of_spans = [pipe.name for pipe in ours if pipe.target.of_spans and "spans" in outputs]
         return of_spans if self.tagger is None else [self.tagger.name, *of_spans]
 
-    def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> Annotated:
-        """What the pipeline finds. on_docs (bool): all is to be on the Docs. Otherwise chunks of a
-        chunker that is the last component are not: spans of spaCy are objects, and to make and read
-        them takes as long as to find chunks.
+    def annotated(self, rows: Sequence[Union[str, Doc]]) -> Annotated:
+        """What the pipeline finds, as `nlp.pipe` does.
 
         RAISES Exception: whatever a component raises; ValueError [HS175]: one has dropped a Doc.
         """
-        names = list(self.nlp.pipe_names)
-        chunker = None if on_docs else self._chunker
-        if chunker is not None:
-            names.pop()
+        names = self.nlp.pipe_names
         probabilities: List[Optional[Floats32]] = [None] * len(rows)
-        if self.tagger is not None and self.tagger.name in names:
+        if self.tagger is None or not rows:
+            docs = self._through(rows, names)
+        else:
             place = names.index(self.tagger.name)
             docs = self._through(rows, names[:place])
             reading = self.tagger.predict(docs)
             self.tagger.set_annotations(docs, reading)
-            probabilities = list(
-                reading.of_tokens(reading.confidences().astype(np.float32), np.nan)
-            )
+            found = reading.of_tokens(reading.confidences().astype(np.float32), np.nan)
+            places = [doc.to_array([IDX, LENGTH]) for doc in docs]
             docs = self._through(docs, names[place + 1 :])
-        else:
-            docs = self._through(rows, names)
-        return Annotated([*docs], [None] * len(docs), self._chunks(chunker, docs), probabilities)
+            probabilities = list(map(_on_tokens, docs, places, found))
+        return Annotated([*docs], [None] * len(docs), probabilities)
 
     def _through(self, rows: Sequence[Union[str, Doc]], names: Sequence[str]) -> List[Doc]:
         """The Docs behind these components."""
@@ -90,25 +73,11 @@ class Loaded:
             raise ValueError(Errors.HS175)
         return docs
 
-    def _chunks(
-        self, chunker: Optional[SequenceComponent], docs: List[Doc]
-    ) -> List[Optional[Chunks]]:
-        """What the chunker finds, which is not written to the Docs unless they have chunks
-        already."""
-        if chunker is None or not docs:
-            return [None] * len(docs)
-        reading: Any = chunker.predict(docs)
-        key = chunker.target.place.removeprefix(SPANS)
-        if any(key in doc.spans for doc in docs):
-            chunker.set_annotations(docs, reading)
-            return [None] * len(docs)
-        return [Chunks(key, chunks) for chunks in reading.chunks]
-
     def remember(self, n_tokens: int) -> None:
         """The words of so many tokens more, or forget all: no Doc made before may be in use any
         more.
 
-        The words of the first `zone_tokens` stay for good, those of later ones until there are as
+        The words of the first ZONE_TOKENS stay for good, those of later ones until there are as
         many again: within a zone the tokenizer of spaCy keeps nothing of a word, which makes it
         three times as slow for new ones.
         """
@@ -116,7 +85,16 @@ class Loaded:
         if self._room <= 0:
             self._zone.close()
             self._zone.enter_context(self.nlp.memory_zone())
-            self._room = self._zone_tokens
+            self._room = ZONE_TOKENS
+
+
+def _on_tokens(doc: Doc, places: Any, found: Floats32) -> Floats32:
+    """Probabilities of tokens that are still there; NaN for those that were merged or split."""
+    now = doc.to_array([IDX, LENGTH])
+    if np.array_equal(now, places):
+        return found
+    by_place = dict(zip(map(tuple, places.tolist()), found.tolist(), strict=True))
+    return np.array([by_place.get(tuple(place), np.nan) for place in now.tolist()], np.float32)
 
 
 def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
@@ -132,12 +110,16 @@ def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
     return others[-1] if others else None
 
 
-def _chunker_of(nlp: Language) -> Optional[SequenceComponent]:
-    """The last component, if it finds spans that are no entities."""
-    last = nlp.pipeline[-1][1] if nlp.pipeline else None
-    if not isinstance(last, SequenceComponent) or not last.target.of_spans:
-        return None
-    return None if "ents" in last.target.places else last
+@contextmanager
+def without_gc() -> Iterator[None]:
+    """No search for cycles while a batch runs: it would look at all its tokens again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 _LOADED: Dict[str, Loaded] = {}  # of this process, by what tells them apart
@@ -152,89 +134,33 @@ def once(key: str, load: Callable[[], Loaded]) -> Loaded:
         return _LOADED[key]
 
 
-def load_pipeline(source: Source, exclude: "tuple[str, ...]", code: Optional[str]) -> Language:
-    """source: a folder, a package, "en", "zh", or what `nlp.to_bytes()` gives. RAISES ValueError
-    [HS160]."""
-    run_code(code)
-    if not isinstance(source, bytes):
-        return load_found(str(source), exclude=exclude)
-    if source.startswith(PACKED):
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(io.BytesIO(source)) as files:
-            files.extractall(folder)
-            return load_from(Path(folder), exclude=exclude)
-    config = Config().from_bytes(_entries(source)[CONFIG])
-    return load_model_from_config(config, exclude=exclude, auto_fill=True).from_bytes(
-        source, exclude=exclude
-    )
-
-
-def packed(source: Union[str, Path]) -> bytes:
-    """The files of a pipeline. Not `nlp.to_bytes()`, with which some components of spaCy do not
-    come back whole (an EntityRuler loses its phrases)."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as files:
-        folder = _data_folder(source)
-        for path in _files(folder):
-            files.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
-    return data.getvalue()
-
-
-def digest_of(source: Source) -> str:
-    """SHA-256 of all that the pipeline consists of: its bytes, or the names and bytes of its
-    files."""
-    if isinstance(source, bytes):
-        return hashlib.sha256(source).hexdigest()
-    total = hashlib.sha256()
-    for path in _files(_folder(source)):
-        total.update(
-            json.dumps([path.relative_to(_folder(source)).as_posix(), path.stat().st_size]).encode(
-                "utf8"
-            )
-        )
-        total.update(path.read_bytes())
-    return total.hexdigest()
-
-
-def meta_of(source: Source) -> Dict[str, Any]:
-    """The pipeline's meta.json, without loading it. RAISES ValueError [HS160]: it has none."""
-    if isinstance(source, bytes):
-        return dict(srsly.json_loads(_entries(source)[META]))
+def files_of(name: str) -> Dict[str, bytes]:
+    """The files of a pipeline: of a folder, a package, or "en", "zh", "af", "cy". RAISES ValueError
+    [HS160]: there is none."""
     try:
-        return dict(srsly.read_json(_folder(source) / META))
-    except (OSError, TypeError, ValueError) as error:
-        raise ValueError(
-            Errors.HS160.format(source=source, problem=f"{META} cannot be read ({error})")
-        ) from error
+        folder = folder_of(found_at(name))
+        paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
+        files = {path: full.read_bytes() for path, full in paths.items() if full.is_file()}
+        data = {path.as_posix(): files[path] for path in files if "__pycache__" not in path.parts}
+        srsly.json_loads(data["meta.json"])
+    except (KeyError, OSError, ValueError) as error:
+        raise ValueError(Errors.HS160.format(source=name, problem=error)) from error
+    return data
 
 
-def _entries(data: bytes) -> Dict[str, Any]:
-    try:
-        if data.startswith(PACKED):
-            with zipfile.ZipFile(io.BytesIO(data)) as files:
-                return {name: files.read(name) for name in (META, CONFIG)}
-        entries = srsly.msgpack_loads(data)
-        return {name: entries[name] for name in (META, CONFIG)}
-    except Exception as error:  # msgpack has no base of its own
-        raise ValueError(
-            Errors.HS160.format(
-                source="bytes",
-                problem=f"{len(data)} bytes that `nlp.to_bytes()` did not make ({error!r})",
-            )
-        ) from error
-
-
-def _folder(source: Union[str, Path]) -> Path:
-    place = found_at(str(source))
-    return get_package_path(str(place)) if is_package(str(place)) else Path(place)
-
-
-def _data_folder(source: Union[str, Path]) -> Path:
-    """Of a package, the folder within it that `spacy.load` reads."""
-    folder = _folder(source)
-    inner = sorted(path.parent for path in folder.glob(f"*/{CONFIG}"))
-    return inner[0] if inner and not (folder / CONFIG).is_file() else folder
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return (path for path in files if PYTHON not in path.parts)
+def load_pipeline(
+    name: str, files: Dict[str, bytes], exclude: Sequence[str], code: Optional[str]
+) -> Language:
+    """name (str): for messages. code (str): of a Python file that the pipeline needs."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, data in files.items():
+            path = Path(folder, file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        if code is not None:
+            Path(folder, "code.py").write_text(code, encoding="utf8")
+            run_code(Path(folder, "code.py"))
+        try:
+            return load_from(folder, exclude=exclude)
+        except ValueError as error:
+            raise ValueError(str(error).replace(folder, name)) from error

@@ -1,5 +1,6 @@
 """The map from batches to batches, against Docs read one token at a time."""
 
+import gc
 import json
 import pickle
 import shutil
@@ -9,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import spacy
+from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -18,9 +20,8 @@ from .helpers import TEXTS, english, picky_pipeline
 
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 
-from spacy_hoseq.batch import Annotator  # noqa: E402
-from spacy_hoseq.batch.columns import Annotated, columns_of  # noqa: E402
-from spacy_hoseq.batch.pipeline import Loaded, digest_of  # noqa: E402
+from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
+from spacy_hoseq.batch.columns import Annotated, row_columns  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
@@ -69,18 +70,6 @@ def test_columns_say_what_the_docs_say(annotate):
     assert result["id"].to_pylist() == [f"t{i}" for i in range(len(TEXTS))] and not any(result["error"].to_pylist())
     assert len(result["spans"][0]) >= 3 and len(result["sentences"][0]) == 2
     assert result.schema.equals(annotate.schema, check_metadata=True)
-
-
-def test_offsets_in_bytes():
-    outputs = ["text", "word", "tag", "pos", "sentences", "spans"]
-    result = Annotator("en", offsets="bytes", outputs=outputs)(table(TEXTS))
-    for row, doc in zip(result.to_pylist(), english().pipe(TEXTS), strict=True):
-        data = doc.text.encode("utf8")
-        assert (row["tokens"], row["sentences"], row["spans"]) == expected(
-            doc, lambda i, doc=doc: len(doc.text[:i].encode())
-        )
-        assert [data[t["start"] : t["end"]].decode() for t in row["tokens"]] == [t.text for t in doc]
-        assert row["text"] == doc.text
 
 
 def test_all_fields_of_tokens():
@@ -153,7 +142,7 @@ def test_any_pipeline_of_spacy(tmp_path):
     with pytest.raises(ValueError, match=r"\[HS183\].*\(entity_ruler\)"):
         Annotator(tmp_path / "model", outputs=ALL)(table(["The old ferry"]))
     by_path = Annotator(tmp_path / "model", outputs=ALL, optional=["prob"])
-    for annotate in (by_path, by_path.with_bytes()):
+    for annotate in (by_path, pickle.loads(pickle.dumps(by_path))):
         row = annotate(table(["The old ferry, each day"])).to_pylist()[0]
         assert [(s["start"], s["end"], s["label"], s["group"], s["prob"]) for s in row["spans"]] == [
             (4, 13, "X", "ents", None),
@@ -162,13 +151,6 @@ def test_any_pipeline_of_spacy(tmp_path):
         assert row["sentences"] is None and {t["tag"] for t in row["tokens"]} == {t["prob"] for t in row["tokens"]} == {
             None
         }
-
-
-def test_what_to_bytes_of_spacy_gives():
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("sentencizer")
-    (row,) = Annotator(nlp.to_bytes())(table(["One. Two."])).to_pylist()
-    assert row["sentences"] == [{"start": 0, "end": 4}, {"start": 5, "end": 9}]
 
 
 def test_parses_and_groups_of_spans():
@@ -181,7 +163,7 @@ def test_parses_and_groups_of_spans():
         token.head, token.dep_, token.lemma_ = docs[2][head], "d", f"l{head}"
         token.set_morph("Number=Sing")
     outputs = ["head", "dep", "lemma", "morph", "spans", "sentences"]
-    columns = columns_of(Annotated(docs, [None] * 3, [None] * 3, [None] * 3), outputs, "bytes")
+    columns = row_columns(Annotated(docs, [None] * 3, [None] * 3), outputs)
     of_first, of_empty, of_last = columns["spans"].to_pylist()
     assert [(s["start"], s["end"], s["label"], s["group"]) for s in of_first] == [
         (4, 5, None, "a"),
@@ -189,24 +171,11 @@ def test_parses_and_groups_of_spans():
         (2, 5, "Z", "z"),
     ]
     assert of_empty == []
-    assert [(s["start"], s["end"], s["label"]) for s in of_last] == [(0, 4, "E"), (5, 6, "E")]
+    assert [(s["start"], s["end"], s["label"]) for s in of_last] == [(0, 3, "E"), (4, 5, "E")]
     assert [(t["head"], t["dep"], t["lemma"], t["morph"]) for t in columns["tokens"][2].as_py()] == [
         (1, "d", "l1", "Number=Sing")
     ] * 3
     assert [len(s or ()) for s in columns["sentences"].to_pylist()] == [0, 0, 1]
-
-
-def test_it_does_not_matter_how_rows_are_cut(annotate):
-    texts = TEXTS * 3
-    whole = annotate(table(texts)).combine_chunks()
-    small = Annotator("en", characters=60, zone_tokens=20)
-    assert small.fingerprint == annotate.fingerprint
-    assert small(table(texts)).combine_chunks().equals(whole)
-    for size in (1, 4, 7):
-        batches = list(small.stream(table(texts).to_batches(max_chunksize=size)))
-        assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
-        assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
-        assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
 
 
 def test_ids_texts_and_batches_of_other_types(annotate):
@@ -236,18 +205,6 @@ def test_columns_that_are_missing_or_of_another_type(annotate):
         annotate(pa.table([["a"], ["b"], ["c"]], names=["id", "text", "text"]))
 
 
-def test_outputs_and_pipelines_that_do_not_exist(tmp_path):
-    with pytest.raises(ValueError, match='HS161.*"tags".*Known: word'):
-        Annotator("en", outputs=["tags"])
-    with pytest.raises(ValueError, match="HS161.*bytes"):
-        Annotator("en", offsets="words")
-    (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / "meta.json").write_text("{", encoding="utf8")
-    for source in ("nowhere", tmp_path, tmp_path / "damaged", b"no pipeline"):
-        with pytest.raises(ValueError, match="HS160"):
-            Annotator(source)
-
-
 def test_a_row_that_fails_does_not_fail_its_batch(tmp_path):
     picky = picky_pipeline(tmp_path)
     annotate = Annotator(picky, code=tmp_path / "code.py", max_length=100)
@@ -259,123 +216,114 @@ def test_a_row_that_fails_does_not_fail_its_batch(tmp_path):
     assert [len(row["tokens"]) for row in (result[0], result[4])] == [1, 1] and result[4]["error"] is None
 
 
-def test_a_text_that_a_component_drops_is_told():
-    nlp = spacy.blank("xx")
-    nlp.pipe = lambda rows, **_: (nlp.make_doc(row) for row in rows if "drop" not in row)
-    from spacy_hoseq.batch.annotator import annotated
-
-    rows = annotated(Loaded(nlp, 10), ["a", "drop", "b"], on_docs=False)
-    assert [doc and doc.text for doc in rows.docs] == ["a", None, "b"] and "HS175" in rows.errors[1]
-
-
-@pytest.mark.long
-def test_it_travels_by_name_path_and_bytes(tmp_path, annotate):
-    shutil.copytree(spacy_hoseq.pipelines.embedded_path("en"), tmp_path / "model")
-    by_path = Annotator(tmp_path / "model")
-    carried = by_path.with_bytes()
-    assert by_path.fingerprint == annotate.fingerprint == carried.fingerprint and carried.schema == by_path.schema
-    assert len(pickle.dumps(annotate)) < 100_000  # labels
-    assert 1024**2 < len(pickle.dumps(carried)) < 6 * 1024**2
-    for one in (by_path, carried):
-        command = [sys.executable, "-W", "error::RuntimeWarning", "-c", IN_ANOTHER_PROCESS]
-        done = subprocess.run(command, input=pickle.dumps(one), capture_output=True, check=True)
-        assert done.stdout.decode().strip() == "['PRP', 'VBP', 'PRP', '.']" and not done.stderr
-    travelled = pickle.dumps(by_path)
-    (tmp_path / "model" / "hoseq_lemmatizer" / "cfg").write_bytes(b"another")
-    other = pickle.loads(travelled)
-    other._zone_tokens = 17  # as in a process that has not loaded it
-    with pytest.raises(ValueError, match="HS163"):
-        other(table(["x"]))
-    assert Annotator(tmp_path / "model").fingerprint != annotate.fingerprint
-
-
-def test_chinese_as_bytes():
-    texts = ["他们马上标注。什么都不缺。", "好"]
-    by_name = Annotator("zh", outputs=["word", "tag"])
-    assert by_name.with_bytes()(table(texts)).equals(by_name(table(texts)))
-    assert "".join(token["word"] for token in by_name(table(texts))["tokens"][0].as_py()) == texts[0]
-
-
 def test_the_schema_names_the_model(annotate):
     about = json.loads(annotate.schema.metadata[b"spacy_hoseq"])
     assert about["model"] == "en_hoseq_sm" and about["version"] == "1.0.0"
-    assert about["fingerprint"] == annotate.fingerprint and "NNPS" in about["labels"]["hoseq_tagger"]
+    assert about["fingerprint"] == annotate.fingerprint
     assert annotate(table(["x"])).schema.metadata == annotate.schema.metadata
     fast = Annotator("en", exclude=["hoseq_chunker", "hoseq_entities"])
-    assert fast.fingerprint != annotate.fingerprint and "hoseq_chunker" not in fast.about["labels"]
+    assert fast.fingerprint != annotate.fingerprint
     assert fast(table(TEXTS))["spans"].to_pylist() == [[]] * len(TEXTS)
 
 
-def test_words_are_forgotten_after_those_of_the_beginning():
+def test_outputs_and_pipelines_that_do_not_exist(tmp_path):
+    with pytest.raises(ValueError, match='HS161.*"tags".*Known: word'):
+        Annotator("en", outputs=["tags"])
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "meta.json").write_text("{", encoding="utf8")
+    for source in ("nowhere", tmp_path, tmp_path / "damaged"):
+        with pytest.raises(ValueError, match="HS160"):
+            Annotator(source)
+
+
+def test_it_does_not_matter_how_rows_are_cut(annotate, monkeypatch):
+    texts = TEXTS * 3
+    whole = annotate(table(texts)).combine_chunks()
+    for size in (1, 4, 7):
+        batches = list(annotate.stream(table(texts).to_batches(max_chunksize=size)))
+        assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
+        assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
+        assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
+    monkeypatch.setattr(annotator, "CHARACTERS", 60)
+    monkeypatch.setattr(pipeline, "ZONE_TOKENS", 20)
+    assert Annotator("en", exclude=["none"])(table(texts)).combine_chunks().equals(whole.replace_schema_metadata())
+
+
+@pytest.mark.long
+def test_it_travels_with_its_files(tmp_path):
+    """A process that has none of them gives the same."""
+    shutil.copytree(spacy_hoseq.pipelines.embedded_path("en"), tmp_path / "model")
+    annotate = Annotator(tmp_path / "model")
+    travelled = pickle.dumps(annotate)
+    (tmp_path / "model" / "vocab" / "strings.json").write_text("[]")
+    assert Annotator(tmp_path / "model").fingerprint != annotate.fingerprint
+    shutil.rmtree(tmp_path / "model")
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", IN_ANOTHER_PROCESS]
+    done = subprocess.run(command, input=travelled, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "['PRP', 'VBP', 'PRP', '.']" and not done.stderr
+
+
+def test_a_pipeline_that_cannot_be_loaded_is_named(tmp_path):
+    shutil.copytree(spacy_hoseq.pipelines.embedded_path("en"), tmp_path / "model")
+    (tmp_path / "model" / "vocab" / "strings.json").write_text("[")
+    with pytest.raises(ValueError, match=f"HS133.*{tmp_path}/model"):
+        Annotator(tmp_path / "model")(table(["x"]))
+
+
+def test_a_text_that_a_component_drops_is_told(tmp_path):
+    (tmp_path / "code.py").write_text(
+        "import spacy\n"
+        "class Drops:\n"
+        "    def __call__(self, doc): return doc\n"
+        "    def pipe(self, docs, batch_size=None): return (doc for doc in docs if 'drop' not in doc.text)\n"
+        "@spacy.Language.factory('drops')\n"
+        "def drops(nlp, name): return Drops()\n"
+    )
+    spacy.blank("xx").to_disk(tmp_path / "model")
+    path = tmp_path / "model" / "config.cfg"
+    text = path.read_text().replace("pipeline = []", 'pipeline = ["drops"]')
+    path.write_text(text.replace("[components]", '[components]\n\n[components.drops]\nfactory = "drops"'))
+    rows = Annotator(tmp_path / "model", code=tmp_path / "code.py")(table(["a", "drop", "b"])).to_pylist()
+    assert [row["tokens"] is None for row in rows] == [False, True, False] and "HS175" in rows[1]["error"]
+
+
+def test_words_are_forgotten_after_those_of_the_beginning(monkeypatch):
+    monkeypatch.setattr(pipeline, "ZONE_TOKENS", 6)
     nlp = spacy.blank("xx")
-    loaded = Loaded(nlp, 6)
+    loaded = pipeline.Loaded(nlp)
     known = []
     for i in range(8):
-        loaded.annotated([f"new{i}a new{i}b"], False)
+        loaded.annotated([f"new{i}a new{i}b"])
         known.append([f"new{n}a" in nlp.vocab.strings for n in range(i + 1)])
         loaded.remember(2)
     assert known[2] == [1, 1, 1] and known[5] == [1] * 6 and known[7] == [1, 1, 1, 0, 0, 0, 1, 1]
 
 
-def test_chunks_that_do_not_become_spans_are_the_same():
-    annotate = Annotator("en", exclude=["hoseq_entities"])
-
-    def columns(on_docs):
-        parts = annotate.annotate(lambda _: TEXTS, on_docs=on_docs)
-        return [(annotate.columns(rows), [len(doc.spans) for doc in rows.docs]) for rows in parts]
-
-    (with_arrays, no_spans), (with_spans, spans) = columns(False)[0], columns(True)[0]
-    assert with_arrays == with_spans and spans == [1] * len(TEXTS) and no_spans == [0] * len(TEXTS)
-    nlp = english(exclude=["hoseq_entities"])
-    preset = nlp("They tag it.")
-    preset.spans["chunks"] = [Span(preset, 1, 2, "MINE")]
-    rows = Loaded(nlp, 10).annotated([preset], False)
-    assert rows.chunks == [None] and [span.label_ for span in rows.docs[0].spans["chunks"]] == ["MINE"]
+@pytest.mark.parametrize("is_on", [True, False])
+def test_garbage_is_collected_again_afterwards(annotate, is_on):
+    (gc.enable if is_on else gc.disable)()
+    try:
+        annotate(table(["It works."]))
+        assert gc.isenabled() == is_on
+    finally:
+        gc.enable()
 
 
-def test_weights_may_be_read_only():
-    from spacy_hoseq.layers.weights.shim import WeightsShim
-
-    annotate = Annotator("en", zone_tokens=11)
-    before = annotate(table(TEXTS))
-    from spacy_hoseq.batch import pipeline
-
-    nlp = pipeline._LOADED[f"{annotate.fingerprint}11"].nlp
-    arrays = 0
-    for _, pipe in nlp.pipeline:
-        for node in pipe.model.walk():
-            for shim in node.shims:
-                if isinstance(shim, WeightsShim):
-                    for parameter in shim.parameters.values():
-                        for value in vars(parameter).values():
-                            if hasattr(value, "flags"):
-                                value.flags.writeable, arrays = False, arrays + 1
-    assert arrays >= 4
-    assert annotate(table(TEXTS)).equals(before)
+@Language.component("tests_hoseq_seen")
+def seen(doc):
+    doc.user_data["seen"] = [token.tag_ for token in doc]
+    return doc
 
 
-def test_a_component_may_fail_in_the_chunker(monkeypatch):
-    nlp = english(exclude=["hoseq_entities"])
-    chunker = nlp.get_pipe("hoseq_chunker")
-    predict = chunker.predict
-
-    def failing(docs):
-        if any("stop" in doc.text for doc in docs):
-            raise IndexError("too much")
-        return predict(docs)
-
-    monkeypatch.setattr(chunker, "predict", failing)
-    from spacy_hoseq.batch.annotator import annotated
-
-    rows = annotated(Loaded(nlp, 100), ["They tag.", "stop", "It works."], on_docs=False)
-    assert rows.errors == [None, "IndexError: too much", None]
-    assert [bool(chunks) for chunks in rows.chunks] == [True, False, True]
-
-
-def test_the_fingerprint_reads_files_to_their_end(tmp_path):
-    spacy.blank("xx").to_disk(tmp_path / "model")
-    large = tmp_path / "model" / "vocab" / "large.bin"
-    large.write_bytes(bytes(1 << 17))
-    before = digest_of(tmp_path / "model")
-    large.write_bytes(bytes((1 << 17) - 1) + b"\x01")
-    assert digest_of(tmp_path / "model") != before
+def test_components_of_others_between_ours_and_disabled_ones(tmp_path, annotate):
+    """As `nlp.pipe` does."""
+    nlp = english()
+    nlp.add_pipe("tests_hoseq_seen", after="hoseq_tagger")
+    nlp.add_pipe("merge_noun_chunks", name="unused")
+    nlp.disable_pipe("unused")
+    nlp.to_disk(tmp_path / "model")
+    result = Annotator(tmp_path / "model", outputs=["word", "tag", "pos", "sentences", "spans", "prob"])(table(TEXTS))
+    plain = annotate(table(TEXTS))
+    assert result["spans"].equals(plain["spans"]) and result["sentences"].equals(plain["sentences"])
+    for row, expected in zip(result["tokens"].to_pylist(), plain["tokens"].to_pylist(), strict=True):
+        assert [{k: v for k, v in token.items() if k != "prob"} for token in row] == expected

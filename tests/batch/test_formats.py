@@ -1,12 +1,15 @@
-"""What parts become, against Docs of the pipeline."""
+"""What parts become, against Docs of the pipeline, and read back."""
 
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 import spacy
-from spacy.tokens import DocBin, Span
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training.converters import conllu_to_docs
 
 from spacy_hoseq.readers.sentences import Problem
@@ -16,12 +19,11 @@ from .helpers import TEXTS, english
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from spacy_hoseq.batch import Annotator, writing  # noqa: E402
-from spacy_hoseq.batch.flat import flat  # noqa: E402
-from spacy_hoseq.batch.parts import InputPart  # noqa: E402
-from spacy_hoseq.batch.schema import SPAN  # noqa: E402
-from spacy_hoseq.batch.work import Work  # noqa: E402
-from spacy_hoseq.batch.writing.jsonl import json_lines_bytes  # noqa: E402
+from spacy_hoseq.batch import Annotator  # noqa: E402
+from spacy_hoseq.batch.columns import Annotated  # noqa: E402
+from spacy_hoseq.batch.conll import conll, conllu  # noqa: E402
+from spacy_hoseq.batch.formats import json_lines_bytes  # noqa: E402
+from spacy_hoseq.batch.parts import Part, Work  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
@@ -34,13 +36,18 @@ def annotate():
 
 
 @pytest.fixture(scope="module")
+def flat():
+    return Annotator("en", outputs=OUTPUTS, flat=True)
+
+
+@pytest.fixture(scope="module")
 def docs():
     return list(english().pipe(TEXTS))
 
 
 def done(annotate, form, texts=TEXTS, problems=()):
     ids = IDS if texts is TEXTS else [f"t{i}" for i in range(len(texts))]
-    return Work(annotate, form)(InputPart(3, ids, texts, None, list(problems), 77))
+    return Work(annotate, form)(Part(3, ids, texts, list(problems), 77))
 
 
 def test_parquet_is_what_the_annotator_gives(annotate, docs):
@@ -90,15 +97,15 @@ def test_docs_come_back_whole(annotate, docs):
 
 def test_columns(annotate, docs):
     text = done(annotate, "conll").data.decode()
-    assert text.startswith("-DOCSTART- -X- O\n\nThey PRP B-NP\ntag VBP B-VP\n")
+    assert text.startswith("-DOCSTART- -X- -X- O\n\nThey\tPRP\tB-NP\tO\ntag\tVBP\tB-VP\tO\n")
     assert text.count("-DOCSTART-") == len(TEXTS)
-    sentences = [block.splitlines() for block in text.split("\n\n") if not block.startswith("-DOCSTART-") and block]
+    blocks = [block for block in text.split("\n\n") if not block.startswith("-DOCSTART-") and block]
     expected = [[t for t in sentence if not t.is_space] for doc in docs for sentence in doc.sents]
-    assert [[line.split()[:2] for line in lines] for lines in sentences] == [
+    assert [[line.split("\t")[:2] for line in block.splitlines()] for block in blocks] == [
         [[t.text, t.tag_] for t in sentence] for sentence in filter(None, expected)
     ]
-    n_chunks = sum(len(doc.spans["chunks"]) for doc in docs)
-    assert text.count(" B-") == n_chunks
+    spans = [span for doc in docs for span in (*doc.spans["chunks"], *doc.ents)]
+    assert text.count("\tB-") == len(spans)
 
 
 def test_conllu_is_read_by_spacy(annotate, docs):
@@ -108,37 +115,30 @@ def test_conllu_is_read_by_spacy(annotate, docs):
     assert [[(t.text, t.tag_, t.pos_) for t in doc] for doc in found] == [
         [(t.text, t.tag_, t.pos_) for t in sentence] for sentence in filter(None, expected)
     ]
-    morph = "Case=Nom|Number=Plur|Person=3|PronType=Prs"
-    first = f"1\tThey\tthey\tPRON\tPRP\t{morph}\t_\t_\t_\t_\n"
+    first = "1\tThey\tthey\tPRON\tPRP\tCase=Nom|Number=Plur|Person=3|PronType=Prs\t_\t_\t_\tChunk=B-NP\n"
     assert data.startswith(f"# newdoc id = t 0\n# text = They tag it at once.\n{first}")
-    assert "once\tonce\tADV\tRB\t" in data and "\tSpaceAfter=No" in data and data.endswith("\n\n")
+    assert "SpaceAfter=No" in data and "SpacesAfter=\\n\\n" in data and data.endswith("\n\n")
 
 
 def test_heads_in_conllu():
-    nlp = spacy.blank("xx")
-    doc = nlp("dogs  bark")
-    words = [doc[0], doc[2]]
-    for token in words:
+    doc = spacy.blank("xx")("dogs  bark")
+    for token in (doc[0], doc[2]):
         token.head, token.dep_ = doc[2], "dep" if token.i == 0 else "ROOT"
-    from spacy_hoseq.batch.writing.conllu import conllu_lines
-
-    lines = conllu_lines("x", doc)
+    lines = conllu(Annotated([doc], [None], [None]), ["x"]).splitlines()
     assert [line.split("\t")[:1] + line.split("\t")[6:8] for line in lines if "\t" in line] == [
         ["1", "2", "dep"],
         ["2", "0", "ROOT"],
     ]
 
 
-def test_docs_of_a_file_keep_their_tokens(annotate, tmp_path):
+def test_docs_of_a_file_keep_their_tokens(annotate):
     nlp = spacy.blank("xx")
-    given = [spacy.tokens.Doc(nlp.vocab, words=["They", "tag", "it", "."]), nlp.make_doc("Two words")]
-    part = InputPart(0, [], [], (tmp_path / "a.spacy", DocBin(docs=given).to_bytes()), [], 0)
-    table = pq.read_table(io.BytesIO(Work(annotate, "parquet")(part).data)).to_pylist()
-    assert [row["id"] for row in table] == [f"{(tmp_path / 'a.spacy').as_posix()}:{i}" for i in (1, 2)]
-    assert [row["text"] for row in table] == ["They tag it . ", "Two words"]
+    given = [Doc(nlp.vocab, words=["They", "tag", "it", "."]), nlp.make_doc("Two words")]
+    texts = [*(doc.to_bytes() for doc in given), b"no Doc"]
+    table = pq.read_table(io.BytesIO(done(annotate, "parquet", texts).data)).to_pylist()
+    assert [row["text"] for row in table] == ["They tag it . ", "Two words", None]
     assert [token["tag"] for token in table[0]["tokens"]] == ["PRP", "VBP", "PRP", "."]
-    result = Work(annotate, "spacy")(part._replace(docs=(tmp_path / "a.spacy", b"no docs")))
-    assert result.rows == 0 and result.errors[0]["id"].endswith("a.spacy:1")
+    assert [bool(row["error"]) for row in table] == [False, False, True]
 
 
 def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
@@ -153,10 +153,16 @@ def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
     assert [doc.text for doc in DocBin().from_bytes(data).get_docs(spacy.blank("xx").vocab)] == ["one", "two"]
 
 
-@pytest.mark.parametrize("form", ["parquet", "jsonl", "spacy", "conll", "conllu"])
-def test_bytes_do_not_depend_on_how_texts_are_cut(annotate, form):
-    small = Annotator("en", outputs=OUTPUTS, characters=60, zone_tokens=20)
-    assert done(small, form, TEXTS * 2).data == done(annotate, form, TEXTS * 2).data
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "spacy", "conll", "conllu", "csv"])
+def test_bytes_do_not_depend_on_how_texts_are_cut(annotate, flat, form, monkeypatch):
+    one = flat if form == "csv" else annotate
+    whole = done(one, form, TEXTS * 2).data
+    monkeypatch.setattr("spacy_hoseq.batch.annotator.CHARACTERS", 60)
+    monkeypatch.setattr("spacy_hoseq.batch.pipeline.ZONE_TOKENS", 20)
+    assert done(one, form, TEXTS * 2).data == whole
+
+
+# A row for each token
 
 
 def flat_rows(doc, name):
@@ -179,95 +185,198 @@ def flat_rows(doc, name):
         }  # fmt: skip
 
 
-def flat_part(annotate, form, texts=TEXTS):
-    part = InputPart(0, [f"t {i}" for i in range(len(texts))], texts, None, [], 0)
-    return Work(annotate, form, flat=True)(part).data
-
-
-def test_a_row_for_each_token(annotate, docs):
-    table = pq.read_table(io.BytesIO(flat_part(annotate, "parquet")))
+def test_a_row_for_each_token(flat, docs):
+    table = pq.read_table(io.BytesIO(done(flat, "parquet").data))
     expected = [row for name, doc in zip(IDS, docs, strict=True) for row in flat_rows(doc, name)]
-    assert table.to_pylist() == expected
+    assert table.to_pylist() == expected and table.schema.equals(flat.schema)
     assert {row["chunk"][:2] for row in expected} == {"O", "B-", "I-"}
     assert {row["sentence"] for row in expected} == {0, 1}
-    lines = [json.loads(line) for line in flat_part(annotate, "jsonl").decode().splitlines()]
+    lines = [json.loads(line) for line in done(flat, "jsonl").data.decode().splitlines()]
     assert [line["token"] for line in lines] == [row["token"] for row in expected]
-    assert flat_part(annotate, "parquet", [None, ""]) and flat_part(annotate, "jsonl", [None, ""]) == b""
+    assert done(flat, "parquet", [None, ""]).data and done(flat, "jsonl", [None, ""]).data == b""
     assert json.loads(table.schema.metadata[b"spacy_hoseq"])["model"] == "en_hoseq_sm"
 
 
 @pytest.mark.parametrize("form, delimiter", [("csv", ","), ("tsv", "\t")])
-def test_tables_as_text(annotate, docs, form, delimiter):
-    with_words = Annotator("en", outputs=["word", "tag", "sentences", "spans", "prob"])
-    text = flat_part(with_words, form, [*TEXTS, 'a "b", c\td\ne']).decode()
+def test_tables_as_text(form, delimiter):
+    with_words = Annotator("en", outputs=["word", "tag", "sentences", "spans", "prob"], flat=True)
+    text = done(with_words, form, [*TEXTS, 'a "b", c\td\ne']).data.decode()
     header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     assert header[:7] == ["id", "sentence", "token", "start", "end", "word", "tag"] and header[7] == "tag_prob"
     words = [token.text for doc in english().pipe([*TEXTS, 'a "b", c\td\ne']) for token in doc]
     assert [row[5] for row in rows] == words
     assert all(0 < float(row[7]) <= 1 for row in rows if row[5].strip())
-    assert flat_part(with_words, form, []).decode().count("\n") == 1
+    assert done(with_words, form, []).data.decode().count("\n") == 1
 
 
-def test_entities_and_texts_without_sentences_in_flat_tables(tmp_path):
+def model_of(tmp_path, add):
     nlp = spacy.blank("xx")
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "old ferry"}])
+    add(nlp)
     nlp.to_disk(tmp_path / "model")
-    data = flat_part(Annotator(tmp_path / "model"), "parquet", ["The old ferry", "", "ferry"])
-    table = pq.read_table(io.BytesIO(data))
+    return tmp_path / "model"
+
+
+def ferries(nlp):
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "old ferry"}])
+
+
+def test_entities_and_texts_without_sentences(tmp_path):
+    annotate = Annotator(model_of(tmp_path, ferries), flat=True)
+    table = annotate(pa.table({"id": [1, 2, 3], "text": ["The old ferry", "", "ferry"]}))
     assert table["entity"].to_pylist() == ["O", "B-X", "I-X", "O"] and set(table["chunk"].to_pylist()) == {"O"}
     assert table["sentence"].to_pylist() == [None, None, None, 0] and table["token"].to_pylist() == [0, 1, 2, 0]
+    assert table["id"].to_pylist() == [1, 1, 1, 3]
 
 
-def test_groups_of_each_text_are_its_own():
-    kind = pa.list_(SPAN)
-    spans = [
-        [{"start": 0, "end": 1, "label": "A", "prob": 0.5, "group": "b"}],
-        [
-            {"start": 0, "end": 1, "label": "B", "prob": None, "group": "a"},
-            {"start": 2, "end": 3, "label": "C", "prob": 1.0, "group": "b"},
-            {"start": 2, "end": 3, "label": "E", "prob": None, "group": "ents"},
-        ],
-        None,
-    ]
-    words = [[{"start": 0, "end": 1}, {"start": 2, "end": 3}]] * 2 + [None]
-    bounds = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())]))
-    table = flat(pa.table({"tokens": pa.array(words, bounds), "spans": pa.array(spans, kind)}))
-    assert table["chunk"].to_pylist() == ["B-A", "O", "B-B", "O"]
-    assert table["chunk_prob"].to_pylist() == [0.5, None, None, None]
-    assert table["entity"].to_pylist() == ["O", "O", "O", "B-E"]
-
-
-def test_spans_that_are_entities_are_no_chunks(tmp_path):
-    """A component that finds entities writes them to a group, too; a text without chunks has none."""
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "old ferry"}])
+def test_groups_of_spans(tmp_path):
+    """A group of the entities is none of chunks; each text's chunks are its first other group."""
 
     @spacy.Language.component("tests_hoseq_copies")
     def copies(doc):
         doc.spans["entities"] = list(doc.ents)
         doc.spans["chunks"] = [Span(doc, 0, 1, "NP")] if doc[0].text == "The" else []
+        doc.spans["others"] = [Span(doc, 0, 2, "Z")]
         return doc
 
-    nlp.add_pipe("tests_hoseq_copies")
+    def add(nlp):
+        ferries(nlp)
+        nlp.add_pipe("tests_hoseq_copies")
+
+    annotate = Annotator(model_of(tmp_path, add), outputs=["word", "spans"], flat=True)
+    table = annotate(pa.table({"id": ["a", "b"], "text": ["The old ferry", "a ferry"]}))
+    assert table["entity"].to_pylist() == ["O", "B-X", "I-X", "O", "O"]
+    assert table["chunk"].to_pylist() == ["B-NP", "O", "O", "B-Z", "I-Z"]
+
+
+# Tokens that were merged or split behind the component that found spans
+
+
+def merged(nlp):
+    @spacy.Language.component("tests_hoseq_chunks")
+    def chunks(doc):
+        doc.spans["chunks"] = [Span(doc, i, i + 1, f"C{i}") for i in range(len(doc))]
+        doc.spans["wide"] = [Span(doc, 0, 3, "W"), Span(doc, 3, len(doc), "V")] if len(doc) > 3 else []
+        return doc
+
+    @spacy.Language.component("tests_hoseq_splits")
+    def splits(doc):
+        with doc.retokenize() as retokenizer:
+            for token in doc:
+                if token.text == "cannot":
+                    retokenizer.split(token, ["can", "not"], heads=[(token, 1), token])
+        return doc
+
+    nlp.add_pipe("tests_hoseq_chunks")
+    ferries(nlp)
+    nlp.add_pipe("merge_entities")
+    nlp.add_pipe("tests_hoseq_splits")
+
+
+def test_spans_are_found_by_their_characters(tmp_path):
+    annotate = Annotator(model_of(tmp_path, merged), outputs=["word", "spans"])
+    text = "The old ferry cannot swim"
+    (row,) = annotate(pa.table({"id": [1], "text": [text]})).to_pylist()
+    assert [token["word"] for token in row["tokens"]] == ["The", "old ferry", "can", "not", "swim"]
+    found = [(text[span["start"] : span["end"]], span["label"], span["group"]) for span in row["spans"]]
+    assert found == [
+        *((word, f"C{i}", "chunks") for i, word in enumerate(text.split())),
+        ("The old ferry", "W", "wide"),
+        ("cannot swim", "V", "wide"),
+        ("old ferry", "X", "ents"),
+    ]
+
+
+@pytest.mark.parametrize("form", ["conll", "conllu", "spacy", "csv"])
+def test_spans_at_no_words_are_an_error_of_their_own(tmp_path, form):
+    annotate = Annotator(model_of(tmp_path, merged), outputs=["word", "spans"], flat=form == "csv")
+    result = done(annotate, form, ["It cannot swim", "The old ferry sinks", "Old it is"])
+    assert [error["id"] for error in result.errors] == ["t1"] and "[HS171]" in result.errors[0]["error"]
+    assert "'old' of chunks" in result.errors[0]["error"]
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(result.data.decode(), newline="")))
+        assert [row["word"] for row in rows] == "It can not swim Old it is".split()
+        assert [row["chunk"] for row in rows] == "B-C0 B-C1 I-C1 B-C2 B-C0 B-C1 B-C2".split()
+
+
+def test_probabilities_of_tokens_that_were_merged(tmp_path):
+    nlp = spacy.load("en") if spacy.util.is_package("en") else english()
+    nlp.add_pipe("merge_entities")
     nlp.to_disk(tmp_path / "model")
-    annotate = Annotator(tmp_path / "model", outputs=["word", "spans"])
-    table = flat(annotate(pa.table({"id": ["a", "b"], "text": ["The old ferry", "old ferry"]})))
-    assert table["entity"].to_pylist() == ["O", "B-X", "I-X", "B-X", "I-X"]
-    assert table["chunk"].to_pylist() == ["B-NP", "O", "O", "O", "O"]
+    annotate = Annotator(tmp_path / "model", outputs=["word", "prob"])
+    plain = Annotator("en", outputs=["word", "prob"])
+    data = pa.table({"id": [1], "text": ["Mary lives in New York today."]})
+    found = {token["word"]: token["prob"] for token in annotate(data).to_pylist()[0]["tokens"]}
+    expected = {token["word"]: token["prob"] for token in plain(data).to_pylist()[0]["tokens"]}
+    assert found.pop("New York") is None
+    assert found == {word: expected[word] for word in found} and len(found) == 5
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv"])
-def test_flat_bytes_do_not_depend_on_how_texts_are_cut(annotate, form):
-    small = Annotator("en", outputs=OUTPUTS, characters=60, zone_tokens=20)
-    assert flat_part(small, form, TEXTS * 2) == flat_part(annotate, form, TEXTS * 2)
+# Out and in
+
+CHARACTERS = st.characters(exclude_categories=["Cs"])
+NASTY = st.sampled_from([*" \t\n\r_-#|=\\\u00a0\ufeff\0BOé😀"])
+STRINGS = st.text(st.one_of(CHARACTERS, NASTY), min_size=1, max_size=4)
 
 
-def test_an_output_format_is_one_file(annotate, tmp_path, monkeypatch):
-    """A file in the room is found by its name, and nothing else has to name it."""
-    (tmp_path / "shout.py").write_text(
-        "from spacy_hoseq.batch.output import OutputFormat\n"
-        "FORMAT = OutputFormat(table=lambda table: b'HEY' * len(table))\n"
-    )
-    monkeypatch.setattr(writing, "__path__", [*writing.__path__, str(tmp_path)])
-    assert "shout" in writing.output_formats()
-    assert done(annotate, "shout").data == b"HEY" * len(TEXTS)
+@st.composite
+def any_docs(draw):
+    """Docs of any words, spaces, tags, lemmas, sentences, chunks and entities."""
+    words = draw(st.lists(STRINGS, min_size=1, max_size=6))
+    n = len(words)
+    spaces = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    labels = st.one_of(st.just(""), STRINGS)
+    tags = [draw(labels) for _ in words]
+    lemmas = [draw(labels) for _ in words]
+    starts = [True, *(draw(st.booleans()) for _ in words[1:])]
+    doc = Doc(spacy.blank("xx").vocab, words=words, spaces=spaces, tags=tags, lemmas=lemmas, sent_starts=starts)
+    bounds = [0, *sorted(draw(st.sets(st.integers(1, n), max_size=3))), n]
+    sentence = [sum(starts[: i + 1]) for i in range(n)]
+    for key in ("chunks", "ents"):
+        spans = [
+            Span(doc, a, b, draw(STRINGS))
+            for a, b in zip(bounds, bounds[1:], strict=False)
+            if a < b and sentence[a] == sentence[b - 1] and draw(st.booleans())
+        ]
+        if key == "chunks":
+            doc.spans["chunks"] = spans
+        else:
+            doc.set_ents(spans, default="outside")
+    return doc
+
+
+def content(doc):
+    """What stands on the words of a Doc."""
+    words = [token for token in doc if not token.is_space]
+    spans = []
+    for group in (doc.spans["chunks"] if "chunks" in doc.spans else [], doc.ents):
+        texts = [([t.text for t in span if not t.is_space], span.label_) for span in group]
+        spans.append([(text, label) for text, label in texts if text])
+    return [(t.text, t.tag_) for t in words], spans
+
+
+@settings(max_examples=300, deadline=None)
+@given(any_docs())
+@pytest.mark.parametrize("form", ["conll", "conllu"])
+def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
+    """Or they are refused."""
+    write = {"conll": conll, "conllu": conllu}[form]
+    try:
+        text = write(Annotated([doc], [None], [None]), ["name"])
+    except ValueError as error:
+        assert str(error).startswith(("[HS171]", "[HS177]"))
+        return
+    path = tmp_path_factory.mktemp("docs") / f"a.{form}"
+    path.write_text(text, encoding="utf8", newline="")
+    tags = [(word, tag or "_") for word, tag in content(doc)[0]]
+    if form == "conllu":
+        tags = content(doc)[0]
+    assert [pair for sentence in sentences_in(path) for pair in zip(sentence.words, sentence.tags, strict=True)] == tags
+
+
+def sentences_in(path: Path):
+    from spacy_hoseq.readers.formats.columns import Columns, read_columns
+    from spacy_hoseq.readers.formats.conllu import read_conllu
+
+    if path.suffix == ".conllu":
+        return read_conllu(path, ["utf-8"])
+    return read_columns(path, ["utf-8"], Columns(1, 2, 4))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
+import spacy  # noqa: E402
+from spacy.tokens import Doc, DocBin  # noqa: E402
 
-from spacy_hoseq.batch import inputs, reading  # noqa: E402
-from spacy_hoseq.batch.inputs import input_files, rows_of  # noqa: E402
-from spacy_hoseq.batch.parts import SeenIds, parts_of, rows_of_part  # noqa: E402
-from spacy_hoseq.batch.source import STANDARD, InputOptions, Row, Source  # noqa: E402
+from spacy_hoseq.batch.inputs import STANDARD, InputOptions, Row, Source, input_files, rows_of  # noqa: E402
+from spacy_hoseq.batch.parts import LEAST, Part, SeenIds, parts_of  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 PLAIN = InputOptions()
@@ -37,7 +37,7 @@ def test_text_files_have_a_text_in_each_line_or_are_one(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("Zoë.\r\n\n two \nthree".encode())
     assert texts(path) == [("a.txt:1", "Zoë."), ("a.txt:3", " two "), ("a.txt:4", "three")]
-    assert texts(path, InputOptions(whole=True)) == [("a.txt", "Zoë.\n\n two \nthree")]
+    assert texts(path, InputOptions(whole=True)) == [("a.txt", "Zoë.\r\n\n two \nthree")]
     path.write_bytes(b"good\nb\xffd\nlast")
     assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")] and problems(path) == [(2, "the byte 0xFF")]
     assert not texts(path, InputOptions(whole=True)) and len(problems(path, InputOptions(whole=True))) == 1
@@ -53,9 +53,6 @@ def test_packed_files(tmp_path):
     for name in ("a.jsonl.gz", "a.jsonl.zst"):
         path = tmp_path / name
         assert [text for _, text in texts(path)] == ["one", "two"] * 500
-        source = Source(path)
-        list(rows_of(source, PLAIN))
-        assert source.position == source.size == path.stat().st_size
         path.write_bytes(path.read_bytes()[:-7])
         assert len(problems(path)) == 1, "truncated"
     assert len(input_files([str(tmp_path)], None)) == 2
@@ -79,8 +76,8 @@ def test_tables_of_text(tmp_path):
     assert [actual for _, actual in problems(path)] == ["1 cells"]
     assert problems(path, InputOptions("body")) == [(1, "columns id, text")]
     (tmp_path / "b.tsv").write_bytes(b"n\ttext\n1\tone\n\xff\t\n2\ttwo\n")
-    assert [text for _, text in texts(tmp_path / "b.tsv", InputOptions(id="n"))] == ["one", "two"]
-    assert problems(tmp_path / "b.tsv") == [(3, "the byte 0xFF")]
+    assert [text for _, text in texts(tmp_path / "b.tsv", InputOptions(id="n"))] == ["one", "", "two"]
+    assert texts(tmp_path / "b.tsv")[1] == ("b.tsv:3", "")
     path.write_text('text\n"a"b\nlast\n"never ends')
     assert [text for _, text in texts(path)] == ["last"] and len(problems(path)) == 2
 
@@ -89,15 +86,31 @@ STRAY = b'id,text\n1,good\n2,"stray\n3,fine\n4,"quoted\ntwice"\n5,last\n'
 
 
 def test_a_row_is_whole_or_a_problem(tmp_path):
-    """A bad byte or NUL in a cell of several lines: nothing is cut out of the row, and nothing else is lost."""
+    """A bad byte in a cell of several lines: nothing is cut out of the row, and nothing else is lost."""
     path = tmp_path / "a.csv"
-    names = {b"\xff": "the byte 0xFF", b"\0": "the character U+0000", b"\xef\xbb\xbf": "the character U+FEFF"}
-    for bad, told in names.items():
-        path.write_bytes(b'id,text\n1,"a\nb' + bad + b'c\nd"\n2,"e\nf"\n3,g' + bad + b"\n4,h\n")
-        assert texts(path) == [("2", "e\nf"), ("4", "h")]
-        assert problems(path) == [(3, told), (7, told)]
-    path.write_bytes(b'id,text\n1,"a\n2,\xff"\n')
-    assert texts(path) == [] and problems(path) == [(3, "the byte 0xFF")]
+    path.write_bytes(b'id,text\n1,"a\nb\xffc\nd"\n2,"e\nf"\n3,g\xff\n4,h\n')
+    assert texts(path) == [("2", "e\nf"), ("4", "h")]
+    assert [line for line, _ in problems(path)] == [2, 7]
+
+
+def test_cells_are_what_csv_gives(tmp_path):
+    """A lone carriage return, and both together, within quotes: offsets are those of this text."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'id,text\r\n1,"a\rb"\r\n2,"c\r\nd"\r\n3,e\r\n')
+    with path.open(newline="") as file:
+        expected = [(row["id"], row["text"]) for row in csv.DictReader(file)]
+    assert texts(path) == expected == [("1", "a\rb"), ("2", "c\r\nd"), ("3", "e")]
+
+
+@pytest.mark.parametrize("name", ["IN.TXT.GZ", "in.Txt.gz"])
+def test_endings_in_capitals(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(b"a text\n"))
+    assert texts(tmp_path / name) == [(f"{name}:1", "a text")]
+
+
+def test_an_ending_inside_of_a_name_means_nothing(tmp_path):
+    (tmp_path / "my.tsv.csv").write_text("id,text\nx,a\tb\n")
+    assert texts(tmp_path / "my.tsv.csv") == [("x", "a\tb")]
 
 
 def test_a_stray_quote_does_not_swallow_what_follows(tmp_path):
@@ -110,23 +123,22 @@ def test_a_stray_quote_does_not_swallow_what_follows(tmp_path):
     long = "\n".join(map(str, range(900)))
     path.write_text(f'id,text\n1,"{long}"\n')
     assert texts(path) == [("1", long)]
-    assert problems(path, InputOptions(quoted_lines=900)) == []
-    assert len(problems(path, InputOptions(quoted_lines=899))) > 0
     path.write_bytes(gzip.compress(STRAY)[:-9])
     assert [line for line, _ in problems(path)] != []
 
 
-@given(st.lists(st.text('ab,"\n\t é', max_size=6), max_size=6), st.sampled_from([".csv", ".tsv"]))
+@given(st.lists(st.text('ab,"\r\n\t é', max_size=6), max_size=6), st.sampled_from([".csv", ".tsv"]))
 def test_tables_that_are_well_formed_come_back(tmp_path_factory, cells, ending):
     path = tmp_path_factory.mktemp("tables") / f"a{ending}"
     with path.open("w", newline="") as file:
-        writer = csv.writer(file, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
+        delimiter = "," if ending == ".csv" else "\t"
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerows([["id", "text"], *([str(i), cell] for i, cell in enumerate(cells))])
     assert texts(path) == [(str(i), cell) for i, cell in enumerate(cells)]
 
 
 def test_ids_arrive_as_they_were(tmp_path):
-    written = ["12345678901234567890123456789", "1.10", "1e400", '["a", 1, [2.50]]', '{"k": null}', "true", '"x y"']
+    written = ["12345678901234567890123456789", "1.5", '["a", 1, [2.5]]', '{"k": null}', "true", '"x y"']
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f'{{"text": "t", "id": {value}}}\n' for value in written))
     assert [name for name, _ in texts(path)] == [*written[:-1], "x y"] and not problems(path)
@@ -134,42 +146,71 @@ def test_ids_arrive_as_they_were(tmp_path):
     assert [line for line, _ in problems(path)] == [1, 2] and texts(path) == [("a.jsonl:3", "t")]
     table = pa.table({"id": [["a", "b"], None], "text": ["t", "t"]})
     pq.write_table(table, tmp_path / "a.parquet")
-    assert texts(tmp_path / "a.parquet") == [('["a", "b"]', "t"), ("a.parquet:2", "t")]
+    assert texts(tmp_path / "a.parquet") == [("['a', 'b']", "t"), ("a.parquet:2", "t")]
     big = pa.array([2**63 - 1, -(2**63)])
     pq.write_table(pa.table({"id": big, "text": ["t", "t"]}), tmp_path / "b.parquet")
     assert [name for name, _ in texts(tmp_path / "b.parquet")] == [str(2**63 - 1), str(-(2**63))]
-
-
-def test_an_input_format_is_one_file(tmp_path, monkeypatch):
-    """A file in the room is found by its name, and nothing else has to name it."""
-    room = tmp_path / "room"
-    room.mkdir()
-    (room / "shouted.py").write_text(
-        "from spacy_hoseq.batch.source import InputFormat\n"
-        "def read(source, reading):\n"
-        "    for line in source.lines():\n"
-        "        yield source.row(line.number, line.text.upper(), None)\n"
-        "FORMAT = InputFormat(['.shout'], read)\n"
-    )
-    monkeypatch.setattr(reading, "__path__", [*reading.__path__, str(room)])
-    formats = reading.input_formats()
-    assert set(formats) - set(inputs.FORMATS) == {".shout"}
-    monkeypatch.setattr(inputs, "FORMATS", formats)
-    (tmp_path / "a.shout.gz").write_bytes(gzip.compress(b"hey\n"))
-    assert texts(tmp_path / "a.shout.gz") == [("a.shout.gz:1", "HEY")]
 
 
 def test_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": [5, 6, None], "text": ["a", None, "c"], "more": [0, 0, 0]}), path)
     assert texts(path) == [("5", "a"), ("6", None), ("a.parquet:3", "c")]
-    assert problems(path, InputOptions("body")) == [(1, "columns id, text, more")]
-    assert problems(path, InputOptions("more")) == [(1, "a column of int64")]
+    assert problems(path, InputOptions("body")) == [(0, "columns id, text, more")]
+    assert problems(path, InputOptions("more")) == [(0, "a column of int64")]
     pq.write_table(pa.table({"text": pa.array(["a", "a"]).dictionary_encode()}), tmp_path / "b.parquet")
     assert texts(tmp_path / "b.parquet") == [("b.parquet:1", "a"), ("b.parquet:2", "a")]
     for size in (0, 30, path.stat().st_size - 3):
         path.write_bytes(path.read_bytes()[:size])
         assert len(problems(path)) == 1 and not texts(path)
+
+
+STRINGS = [pa.string(), pa.large_string(), pa.string_view()]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_string_of_parquet_that_is_no_utf_8(tmp_path, kind):
+    data = pa.array([b"one", b"t\xffo", None, b"three"], pa.binary()).cast(pa.large_binary())
+    bad = pa.Array.from_buffers(pa.large_string(), 4, data.buffers()).cast(kind, safe=False)
+    pq.write_table(pa.table({"id": ["a", "b", "c", "d"], "text": bad}), tmp_path / "a.parquet")
+    assert texts(tmp_path / "a.parquet") == [("a", "one"), ("c", None), ("d", "three")]
+    assert [line for line, _ in problems(tmp_path / "a.parquet")] == [2]
+
+
+def test_columns_of_any_type(tmp_path):
+    path = tmp_path / "a.parquet"
+    for kind in STRINGS:
+        pq.write_table(pa.table({"id": pa.array([1], pa.timestamp("ns")), "text": pa.array(["a"], kind)}), path)
+        assert texts(path) == [("1970-01-01 00:00:00.000000001", "a")]
+    pq.write_table(pa.table([["x"], ["y"], ["a"]], names=["id", "id", "text"]), path)
+    assert not texts(path) and problems(path) == [(0, "columns id, id, text")]
+
+
+def test_a_name_that_is_no_utf_8(tmp_path):
+    try:
+        (tmp_path / "b\udcff.txt").write_text("text")
+    except OSError:
+        pytest.skip("this disk has no such names")
+    (tmp_path / "c.txt").write_text("fine\n")
+    files = input_files([str(tmp_path)], None)
+    found = list(parts_of(files, PLAIN, 10))
+    assert [part.texts for part in found] == [["fine"]]
+    assert [str(problem.path)[-9:] for problem in found[0].problems] == ["b\\xff.txt"] and found[0].digest
+
+
+def test_docs_and_treebanks(tmp_path):
+    nlp = spacy.blank("xx")
+    given = [Doc(nlp.vocab, words=["They", "tag"], tags=["P", "V"]), nlp("two words")]
+    DocBin(docs=given).to_disk(tmp_path / "a.spacy")
+    read = [Doc(nlp.vocab).from_bytes(row.text) for row in rows(tmp_path / "a.spacy")]
+    expected = [[("They", "P"), ("tag", "V")], [("two", ""), ("words", "")]]
+    assert [[(t.text, t.tag_) for t in doc] for doc in read] == expected
+    (tmp_path / "b.spacy").write_bytes(b"no docs")
+    assert len(problems(tmp_path / "b.spacy")) == 1
+    line = "1\tDogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\t_\n\n"
+    (tmp_path / "c.conllu").write_text(line * 2)
+    read = [Doc(nlp.vocab).from_bytes(row.text) for row in rows(tmp_path / "c.conllu")]
+    assert [[(t.text, t.lemma_) for t in doc] for doc in read] == [[("Dogs", "dog"), (".", ".")]] * 2
 
 
 def test_standard_input(monkeypatch):
@@ -201,28 +242,39 @@ def test_files_folders_and_globs_in_order(tmp_path):
         names("empty")
 
 
-def test_parts_end_where_the_input_says(tmp_path):
-    lines, docs, last = tmp_path / "a.jsonl", tmp_path / "b.spacy", tmp_path / "c.txt"
+def test_parts_end_where_the_input_says(tmp_path, monkeypatch):
+    lines, last = tmp_path / "a.jsonl", tmp_path / "c.txt"
     srsly.write_jsonl(lines, [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)] + [{}])
-    docs.write_bytes(b"docs")
     last.write_text("one\ntwo\n")
-    parts = list(parts_of([lines, docs, last], PLAIN, 2, characters=20))
-    assert [part.texts for part in parts] == [["one", "two"], ["x" * 30], ["y" * 9, "z" * 9], [], ["one", "two"]]
-    assert [part.docs for part in parts] == [None, None, None, (docs, b"docs"), None]
-    assert [(part.number, len(part.problems)) for part in parts] == [(0, 0), (1, 0), (2, 1), (3, 0), (4, 0)]
-    total = sum(path.stat().st_size for path in (lines, docs, last))
+    monkeypatch.setattr("spacy_hoseq.batch.parts.LEAST", 120)
+    parts = list(parts_of([lines, last], PLAIN, 2))
+    assert [part.texts for part in parts] == [["one", "two"], ["x" * 30], ["y" * 9, "z" * 9], ["one", "two"]]
+    assert [(part.number, len(part.problems)) for part in parts] == [(0, 0), (1, 0), (2, 1), (3, 0)]
+    total = sum(path.stat().st_size for path in (lines, last))
     assert parts[-1].position == total and [p.position for p in parts] == sorted(p.position for p in parts)
     assert [part.texts for part in parts_of([], PLAIN, 2)] == [[]], "a job without texts is a job"
 
 
 def test_the_first_parts_are_small(tmp_path):
-    """So that two thousand texts are work for several processes, however many there are."""
+    """So that there is soon one for each process; and none is a large share of the whole."""
     path = tmp_path / "a.txt"
-    path.write_text("".join(f"{i}\n" for i in range(10_000)))
+    path.write_text("".join(f"{i:0100}\n" for i in range(10_000)))
     sizes = [len(part.texts) for part in parts_of([path], PLAIN, 1000)]
-    assert sizes == [250] * 8 + [500] * 8 + [1000] * 4
+    assert sizes[:20] == [LEAST // 150] * 20 and max(sizes) < 320 and sum(sizes) == 10_000
     assert [len(part.texts) for part in parts_of([path], PLAIN, 100)] == [100] * 100
-    assert rows_of_part(10**6) > 10**6
+
+
+def test_digests_tell_where_texts_end():
+    def digest(ids, texts, problems=()):
+        return Part(0, ids, texts, list(problems), 0).digest
+
+    problem = Problem(STANDARD, 1, "x", "y")
+    digests = {
+        digest(["a", "b"], ["c", "d"]), digest(["a", "b"], ["cb", "d"]), digest(["a", "b"], ["c", None]),
+        digest(["a"], ["c"]), digest(["a", "b"], ["c", ""]), digest(["ab"], ["c"]), digest([], []),
+        digest(["a"], ["c"], [problem]), digest(["a"], [b"c"]),
+    }  # fmt: skip
+    assert len(digests) == 9
 
 
 def test_ids_that_were_there_before(tmp_path):

@@ -36,9 +36,16 @@ def test_killed_runs(attack, tmp_path):
     chance = random.Random(1)
     kills.pipeline_in(tmp_path)
     (tmp_path / "in.jsonl").write_text("\n".join(kills.texts_of(100, chance)) + "\n")
-    killed = kills.attack(tmp_path, ["1/1"], 1, 2, chance)
+    killed = kills.attack(tmp_path, 1, 2, chance)
     assert sum(killed.values()) <= 2
     assert kills.n_parts_in(tmp_path / "out") > 5
+
+
+@pytest.mark.long
+def test_input_that_cannot_be_trusted(attack):
+    pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+    rows = attack("inputs").attack()
+    assert len(rows) > 20 and not [row for row in rows if row[1]]
 
 
 @pytest.mark.skipif(not (ROOT / "spacy_hoseq").exists(), reason="installed without its source tree")

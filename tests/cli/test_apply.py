@@ -17,20 +17,20 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.cli.progress import Progress
 
 from ..batch.helpers import TEXTS, english, picky_pipeline
 
 pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
+from spacy_hoseq.batch.formats import FORMATS  # noqa: E402
+from spacy_hoseq.batch.parts import Done  # noqa: E402
+from spacy_hoseq.cli import apply  # noqa: E402
+
 pytestmark = pytest.mark.usefixtures("loaded_once")
 SLOW = """
 import os, resource, signal, time
 from spacy.language import Language
-from spacy_hoseq.batch import engines
-
-engines.START = 0.0  # processes begin behind the first part, however short the work is
 
 @Language.component("picky")
 def picky(doc):
@@ -60,7 +60,7 @@ def start(*arguments, **environment):
 
 
 def files(folder):
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".lock"))
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
@@ -123,7 +123,6 @@ def test_what_is_refused(tmp_path):
         (("en", tmp_path / "none.txt", "-o", out), "HS165"),
         (("en", tmp_path, "-o", tmp_path), "HS166"),
         (("en", path, "-o", out, "--fields", "tags"), "HS161"),
-        (("en", path, "-o", out, "--shard", "3/2"), "HS171"),
         (("en", path, "-o", "-", "-f", "parquet"), "HS174"),
     ]:
         code, output = run(*arguments)
@@ -137,34 +136,6 @@ def test_code_that_does_not_run(text, tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
     code, output = run("en", path, "-o", tmp_path / "out", "--code", tmp_path / "code.py")
     assert code == 1 and "[HS172]" in output and "code.py" in output
-
-
-def test_pyarrow_or_ray_that_are_not_installed(tmp_path, monkeypatch):
-    path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
-    monkeypatch.setitem(sys.modules, "ray", None)
-    code, output = run("en", path, "-o", tmp_path / "out", "--engine", "ray")
-    assert code == 1 and "HS170" in output and "spacy-hoseq[ray]" in output
-    for name in list(sys.modules):
-        if name.startswith(("pyarrow", "spacy_hoseq.batch")):
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    code, output = run("en", path, "-o", tmp_path / "out2")
-    assert code == 1 and "HS170" in output and "spacy-hoseq[arrow]" in output
-
-
-def test_progress_without_a_terminal():
-    stream = io.StringIO()
-    with Progress(200_000_000, 50_000_000, stream, interval=0.0) as progress:
-        progress.update(100_000_000, 10, 1000)
-        progress.update(125_000_000, 10, 1000)
-    first, second = stream.getvalue().splitlines()
-    assert first.startswith("100.0 of 200.0 MB (50%), 10 texts, 1,000 tokens, ") and first.endswith(" min left")
-    assert second.startswith("125.0 of 200.0 MB (62%), 20 texts, 2,000 tokens, ")
-    assert progress.line(75 * 60).endswith("75 min left"), "as long as for what was read in this run"
-    with Progress(0, 0, stream, interval=1000.0) as progress:
-        progress.update(5, 1, 2)
-    assert len(stream.getvalue().splitlines()) == 2
-    assert progress.line(2.0) == "1 texts, 2 tokens, 0 texts/s, 1 tokens/s"
 
 
 @pytest.mark.long
@@ -182,33 +153,6 @@ def test_a_text_that_needs_more_memory_than_there_is(slow, tmp_path, monkeypatch
     assert [row["tokens"] is None for row in rows].count(False) == 8 and len(rows) == 9
 
 
-def test_progress_in_a_terminal():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    stream = Terminal()
-    with Progress(100, 0, stream) as progress:
-        progress.update(50, 1, 2)
-        progress._bar.refresh()
-    assert "50%" in stream.getvalue() and "texts/s" in stream.getvalue() and "tokens/s" in stream.getvalue()
-
-
-def test_lines_come_soon_and_then_ever_more_rarely(monkeypatch):
-    now = 0.0
-    stream = io.StringIO()
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    with Progress(10**9, 0, stream) as progress:
-        said = []
-        for second in range(400):
-            now = float(second)
-            before = len(stream.getvalue())
-            progress.update(second, 20, 300)
-            said += [second] if len(stream.getvalue()) > before else []
-    assert said == [5, 15, 35, 75, 135, 195, 255, 315, 375]
-    assert "120 texts, 1,800 tokens, 24 texts/s, 360 tokens/s" in stream.getvalue().splitlines()[0]
-
-
 def test_a_table_of_tokens(tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS)
     code, output = run("en", path, "-o", tmp_path / "out", "--flat", "-f", "csv")
@@ -224,31 +168,6 @@ def test_a_table_of_tokens(tmp_path):
     assert code == 1 and "HS179" in output
     code, output = run("en", path, "-o", tmp_path / "out2", "-f", "xml")
     assert code == 2 and "parquet" in output and "csv" in output and not (tmp_path / "out2").exists()
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_two_thousand_texts_are_work_for_two_processes(tmp_path, slow):
-    texts_file(tmp_path / "in.jsonl", ["a text"] * 2000)
-    model, path, *options = slow[:6]
-    assert options[2:] == ["-j", 2]
-    (tmp_path / "code.py").write_text(SLOW.replace("time.sleep(0.1)", "pass"))
-    log = tmp_path / "workers"
-    process = start(model, path, *options, "--code", tmp_path / "code.py", WORKERS=str(log))
-    _, err = process.communicate(timeout=90)
-    assert process.returncode == 0, err
-    assert len(workers_of(log) - {process.pid}) == 2
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_no_process_is_started_for_little_work(tmp_path, slow):
-    log = tmp_path / "workers"
-    (tmp_path / "code.py").write_text(SLOW.replace("engines.START = 0.0", "engines.START = 60.0"))
-    process = start(*slow, WORKERS=str(log))
-    _, err = process.communicate(timeout=90)
-    assert process.returncode == 0, err
-    assert workers_of(log) == {process.pid}
 
 
 @pytest.mark.long
@@ -312,8 +231,8 @@ def test_workers_end_with_the_run_and_it_can_be_gone_on_with(slow, tmp_path, nam
     assert name == "SIGKILL" or b"goes on where this one stopped" in err
     state = json.loads((tmp_path / "out" / "manifest.json").read_text())
     names = {path.name for path in (tmp_path / "out" / "parts").iterdir()}
-    assert state["state"] == "unfinished" and {f"{i:06}.jsonl" for i in range(state["parts"])} <= names
-    assert name == "SIGKILL" or not any("writing" in name for name in names)
+    n_parts = len((tmp_path / "out" / "parts.jsonl").read_text().splitlines())
+    assert state["state"] == "unfinished" and {f"{i:06}.jsonl" for i in range(n_parts - 1)} <= names
     if name == "SIGTERM":
         again = start(*slow, WORKERS=str(log))
         assert again.wait(90) == 0
@@ -330,36 +249,40 @@ def test_a_process_that_dies(slow, tmp_path, monkeypatch):
     out, err = process.communicate(timeout=90)
     assert process.returncode == 1 and b"HS114" in err and b"smaller parts" in err
     state = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert state["state"] == "unfinished" and state["parts"] <= 4
+    n_parts = len((tmp_path / "out" / "parts.jsonl").read_text().splitlines())
+    assert state["state"] == "unfinished" and n_parts <= 4
 
 
-def children_of(pid):
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+def test_pyarrow_that_is_not_installed(tmp_path, monkeypatch):
+    path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
+    for name in list(sys.modules):
+        if name.startswith(("pyarrow", "spacy_hoseq.batch")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, output = run("en", path, "-o", tmp_path / "out2")
+    assert code == 1 and "HS170" in output and "spacy-hoseq[arrow]" in output
 
 
-def command_of(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
+def test_progress_in_a_terminal(tmp_path, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    class Job:
+        size = 100
+        output = tmp_path
+
+        def to_folder(self, n_process, force, tell):
+            for position in (30, 50):
+                time.sleep(0.1)
+                tell(Done(0, b"", 1, 2, [], position, ""))
+            return {"parts": 2}
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr("spacy_hoseq.cli.apply.IN_TERMINAL", 0.01)
+    assert apply.run(Job(), 1, False) == {"parts": 2}
+    assert "50%" in sys.stderr.getvalue() and "/100" in sys.stderr.getvalue()
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.long
-@pytest.mark.parametrize("is_begun", [False, True])
-def test_the_process_that_starts_the_others_is_killed(slow, tmp_path, is_begun):
-    process = start(*slow, WORKERS=str(tmp_path / "workers"))
-    until = time.monotonic() + 90
-    starters = []
-    while not starters and process.poll() is None and time.monotonic() < until:
-        starters = [child for child in children_of(process.pid) if b"forkserver" in command_of(child)]
-        time.sleep(0.001)
-    while is_begun and time.monotonic() < until and not (tmp_path / "out" / "parts" / "000001.jsonl").exists():
-        time.sleep(0.02)
-    os.kill(starters[0], signal.SIGKILL)
-    _, err = process.communicate(timeout=90)
-    assert process.returncode == 1 and b"HS114" in err and b"Aborted" not in err
-    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["state"] == "unfinished"
+def test_all_formats_are_named():
+    assert set(apply.FORMATS) == set(FORMATS) and set(apply.FLAT) == {n for n, f in FORMATS.items() if f.is_flat}

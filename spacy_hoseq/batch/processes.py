@@ -1,0 +1,77 @@
+"""Who does the parts: this process, or several of this machine."""
+
+import gc
+import os
+import signal
+import sys
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
+from multiprocessing import active_children, get_all_start_methods, get_context, parent_process
+from threading import Thread
+from typing import Deque, Iterable, Iterator, List
+
+from ..errors import Errors
+from .parts import Done, Part, Work
+
+AHEAD = 3  # parts for each process that are read before they are wanted
+
+_WORK: List[Work] = []  # of a process that works for another one
+
+
+def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
+    """Results in the order of the parts. The pipeline is loaded once: the others are copies of this
+    process, and end when it does, in whatever way. RAISES ValueError [HS114]: one has ended."""
+    _ = work.annotator.loaded
+    gc.collect()
+    gc.freeze()  # what is loaded stays
+    first = list(islice(parts, 2))
+    try:
+        if n > 1 and len(first) > 1:
+            yield from _shared(work, chain(first, parts), n)
+        else:
+            yield from map(work, chain(first, parts))
+    finally:
+        gc.unfreeze()
+
+
+def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
+    others = active_children()
+    can_fork = "fork" in get_all_start_methods() and sys.platform != "darwin"
+    context = get_context("fork" if can_fork else "spawn")
+    waiting: Deque[Future[Done]] = deque()
+    pool = ProcessPoolExecutor(n, context, initializer=_begin, initargs=(work,))
+    try:
+        for part in parts:
+            waiting.append(pool.submit(_do, part))
+            if len(waiting) >= n * AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise ValueError(Errors.HS114.format(problem=error)) from error
+    finally:
+        if waiting:
+            for process in set(active_children()).difference(others):
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(work: Work) -> None:
+    # a terminal sends it to all; whoever waits for us says when to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    Thread(target=_end_with_parent, daemon=True).start()
+    _WORK.append(work)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _do(part: Part) -> Done:
+    return _WORK[-1](part)

@@ -1,0 +1,346 @@
+"""Folders of jobs: how they are begun, interrupted, gone on with, refused."""
+
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+
+pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+
+from spacy_hoseq.batch import Annotator  # noqa: E402
+from spacy_hoseq.batch.inputs import InputOptions  # noqa: E402
+from spacy_hoseq.batch.job import Job  # noqa: E402
+
+N = 23
+IGNORED = lambda done: None  # noqa: E731
+
+
+@pytest.fixture(scope="module")
+def annotator(tmp_path_factory):
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("sentencizer")
+    nlp.to_disk(tmp_path_factory.mktemp("pipeline") / "model")
+    return Annotator(tmp_path_factory.getbasetemp() / "pipeline0" / "model", outputs=["text", "sentences"])
+
+
+@pytest.fixture
+def job(annotator, tmp_path):
+    """Of 10 parts, with a line that cannot be read in every third."""
+    lines = [json.dumps({"text": f"Text {i}. More of it."}) if i % 6 else "{" for i in range(N)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+
+    def make(output, size=2, form="jsonl", inputs=("in.jsonl",)):
+        paths = [str(tmp_path / name) for name in inputs]
+        return Job(annotator, paths, output, form, InputOptions(), size)
+
+    return make
+
+
+def run(job, force=False, tell=IGNORED, n_process=1):
+    return job.to_folder(n_process, force, tell)
+
+
+def files(path):
+    """Bytes of all files."""
+    paths = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in paths}
+
+
+def stopping(after):
+    def stop(done, left=[after]):  # noqa: B006 (counts)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def stopped(job, after=3):
+    with pytest.raises(KeyboardInterrupt):
+        run(job, tell=stopping(after))
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_a_job_is_gone_on_with_where_it_stopped(job, tmp_path, n_process):
+    whole = run(job(tmp_path / "whole"))
+    assert [whole[key] for key in ("state", "rows", "errors", "parts")] == ["finished", N - 4, 4, 10]
+    for after in (1, 4, 9):
+        stopped(job(tmp_path / "out"), after)
+        assert json.loads((tmp_path / "out" / "manifest.json").read_text())["state"] == "unfinished"
+        told = []
+        run(job(tmp_path / "out"), tell=lambda done, told=told: told.append(done.number), n_process=n_process)
+        assert told == list(range(after, 10)) and files(tmp_path / "out") == files(tmp_path / "whole")
+        shutil.rmtree(tmp_path / "out")
+    before = files(tmp_path / "whole")
+    run(job(tmp_path / "whole"), tell=lambda done: pytest.fail("nothing is left to do"))
+    assert files(tmp_path / "whole") == before
+    errors = list(srsly.read_jsonl(tmp_path / "whole" / "errors.jsonl"))
+    assert [error["id"].rpartition(":")[2] for error in errors] == ["1", "7", "13", "19"]
+    rows = [row for path in sorted((tmp_path / "whole" / "parts").iterdir()) for row in srsly.read_jsonl(path)]
+    assert [row["text"] for row in rows] == [f"Text {i}. More of it." for i in range(N) if i % 6]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork, for many runs in a short time")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.long
+def test_twenty_kills(job, tmp_path):
+    """At any moment of any part; in the end as if nothing had been."""
+    run(job(tmp_path / "whole"))
+    chance, killed = random.Random(0), 0
+    while killed < 20:
+        child = os.fork()
+        if not child:
+            try:
+                run(job(tmp_path / "out"), tell=lambda done: time.sleep(0.01))
+            finally:
+                os._exit(0)
+        time.sleep(chance.uniform(0.002, 0.05))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        killed += 1
+        manifest = tmp_path / "out" / "manifest.json"
+        if manifest.exists() and json.loads(manifest.read_text())["state"] == "finished":
+            shutil.rmtree(tmp_path / "out")
+    run(job(tmp_path / "out"))
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("room", range(1, 14))
+def test_a_full_disk_loses_nothing(job, tmp_path, monkeypatch, room):
+    """Whichever write fails."""
+    out, left, sync = tmp_path / "out", [room], os.fsync
+    run(job(tmp_path / "whole"))
+
+    def full(number):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device")
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ValueError, match="HS169.*No space left"):
+        run(job(out))
+    monkeypatch.undo()
+    run(job(out))
+    assert files(out) == files(tmp_path / "whole")
+
+
+def test_a_line_that_is_torn(job, tmp_path):
+    run(job(tmp_path / "whole"))
+    stopped(job(tmp_path / "out"))
+    log = tmp_path / "out" / "parts.jsonl"
+    log.write_bytes(log.read_bytes() + b'{"file": "0000')
+    errors = tmp_path / "out" / "errors.jsonl"
+    errors.write_bytes(errors.read_bytes()[:-5])
+    (tmp_path / "out" / "parts" / "000003.jsonl.writing").write_bytes(b"half")
+    run(job(tmp_path / "out"))
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+def test_another_job_is_refused(job, tmp_path):
+    out = tmp_path / "out"
+    run(job(out))
+    before = files(out)
+    for other in (job(out, size=3), job(out, form="conllu")):
+        with pytest.raises(ValueError, match="HS167.*holds another job"):
+            run(other)
+    assert files(out) == before
+    run(job(out, form="conllu"), force=True)
+    assert {"parts/000000.conllu", "manifest.json"} <= set(files(out)) and "parts/000000.jsonl" not in files(out)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "parts/notes.txt", "parts/000001.txt", "parts/000009.jsonl.writing"])
+@pytest.mark.parametrize("force", [False, True])
+def test_other_files_are_refused_and_stay(job, tmp_path, name, force):
+    stopped(job(tmp_path / "out"))
+    (tmp_path / "out" / name).write_text("mine")
+    before = files(tmp_path / "out")
+    with pytest.raises(ValueError, match=r"HS167.*files that no run has written"):
+        run(job(tmp_path / "out"), force=force)
+    assert files(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("name", ["errors.jsonl", "parts/000000.jsonl", "parts.jsonl", "manifest.json"])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_in_which_no_run_has_written(job, tmp_path, name, force):
+    """It has files of these names: they stay, with --force, too."""
+    (tmp_path / "out" / "parts").mkdir(parents=True)
+    (tmp_path / "out" / name).write_text("mine\n")
+    with pytest.raises(ValueError, match="HS167"):
+        run(job(tmp_path / "out"), force=force)
+    assert files(tmp_path / "out")[name] == b"mine\n"
+
+
+DAMAGES = {
+    "a part at equal size": ("parts/000001.jsonl", lambda data: data.replace(b"Text 3", b"Text 4"), "another 000001"),
+    "a part that is lost": ("parts/000001.jsonl", None, "lost 000001"),
+    "a part that grew": ("parts/000001.jsonl", lambda data: data + b"\n", "another 000001"),
+    "errors": ("errors.jsonl", lambda data: data.replace(b"HS172", b"HS173"), "another errors"),
+    "more errors": ("errors.jsonl", lambda data: data + b"{}\n", "another errors"),
+    "no manifest": ("manifest.json", None, "no manifest"),
+    "null": ("manifest.json", lambda data: b"null", "manifest.json that no run"),
+    "torn": ("manifest.json", lambda data: data[:50], "manifest.json that no run"),
+    "a number": ("manifest.json", lambda data: data.replace(b'"parts": 10', b'"parts": "2"'), "another manifest"),
+    "no list of parts": ("parts.jsonl", None, "that no run has written"),
+    "another line": ("parts.jsonl", lambda data: b"null\n" + data, "another line 1"),
+    "a count that is text": ("parts.jsonl", lambda data: data.replace(b'"rows": 2', b'"rows": "2"'), "another line"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_what_was_changed_since_is_noticed(job, tmp_path, name, is_finished):
+    file, change, told = DAMAGES[name]
+    if is_finished:
+        run(job(tmp_path / "out"))
+    else:
+        stopped(job(tmp_path / "out"), 4)
+    path = tmp_path / "out" / file
+    if change is None:
+        path.unlink()
+    else:
+        data = change(path.read_bytes())
+        if data == path.read_bytes():
+            pytest.skip("there is no such thing in it")
+        path.write_bytes(data)
+    before = files(tmp_path / "out")
+    with pytest.raises(ValueError, match=f"HS167.*({told})"):
+        run(job(tmp_path / "out"))
+    assert {name: data for name, data in files(tmp_path / "out").items() if data} == before
+
+
+def test_run_that_came_to_nothing_is_no_other_job(job, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(job(tmp_path / "out", size=3), tell=stopping(1))
+    for name in ("parts/000000.jsonl", "errors.jsonl"):
+        (tmp_path / "out" / name).unlink()
+    (tmp_path / "out" / "parts.jsonl").write_bytes(b"")
+    assert run(job(tmp_path / "out"))["state"] == "finished"
+
+
+def test_two_runs_at_once(job, tmp_path):
+    pytest.importorskip("fcntl", reason="on Windows nobody is told")
+    lock = "fcntl.lockf(file, fcntl.LOCK_EX)"
+    code = f"import fcntl, sys; file = open(sys.argv[1], 'ab'); {lock}; print(1, flush=True); input()"
+    stopped(job(tmp_path / "out"))
+    command = [sys.executable, "-c", code, str(tmp_path / "out" / "parts.jsonl")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        for force in (False, True):
+            with pytest.raises(ValueError, match="HS168"):
+                run(job(tmp_path / "out"), force=force)
+        other.communicate(b"\n")
+    assert run(job(tmp_path / "out"))["state"] == "finished"
+
+
+def test_a_folder_that_cannot_be_written(job, tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", Path("/proc/nothing/here")):
+        with pytest.raises(ValueError, match="HS169"):
+            run(job(path))
+
+
+def test_formats_that_are_no_tables_or_no_stream(job, tmp_path, annotator):
+    flat = Annotator(annotator.pipeline, flat=True)
+    for form in ("spacy", "conll", "conllu"):
+        with pytest.raises(ValueError, match=f"HS179.*{form}"):
+            Job(flat, [str(tmp_path / "in.jsonl")], None if form != "spacy" else tmp_path, form, InputOptions(), 2)
+    for form in ("parquet", "csv", "spacy"):
+        with pytest.raises(ValueError, match=f"HS174.*--format {form}"):
+            job(None, form=form)
+
+
+# What was read, and what is there
+
+
+def test_another_text_from_standard_input_is_not_already_done(annotator, tmp_path, monkeypatch):
+    def standard_input(text):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return Job(annotator, ["-"], tmp_path / "out", "jsonl", InputOptions(), 2)
+
+    run(standard_input("one\ntwo\nthree\n"))
+    before = files(tmp_path / "out")
+    for other in ("other\ntwo\nthree\n", "one\ntwo\n", ""):
+        with pytest.raises(ValueError, match="HS178"):
+            run(standard_input(other))
+        assert files(tmp_path / "out") == before
+    assert run(standard_input("one\ntwo\nthree\n"))["state"] == "finished"
+    for other in ("one\ntwo\nthree\nfour\n", "one\ntwo\nthree\n4\n5\n"):
+        with pytest.raises(ValueError, match="HS178"):
+            run(standard_input(other))
+    assert files(tmp_path / "out") == before
+    assert run(standard_input("other\n"), force=True)["rows"] == 1
+
+
+CHANGES = {
+    "cut in the middle of a line": lambda data: data[: len(data) * 2 // 3],
+    "cut at a line": lambda data: data[: data.rindex(b"\n")],
+    "appended to": lambda data: data + b'\n{"text": "more"}',
+    "edited at the same size": lambda data: data.replace(b"Text 4.", b"Text x."),
+    "edited at the end": lambda data: data.replace(b"Text 22.", b"Text xx."),
+    "an error that is mended": lambda data: b'{"text": "mended"}' + data[1:],
+    "emptied": lambda data: b"",
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_input_that_changes_while_it_is_read(job, tmp_path, name, n_process):
+    """A run that cannot vouch for its input says so, and is not finished."""
+    path, out = tmp_path / "in.jsonl", tmp_path / "out"
+    changed = CHANGES[name](path.read_bytes())
+
+    def tell(done):
+        if done.number == 5:
+            path.write_bytes(changed)
+
+    with pytest.raises(ValueError, match="HS178"):
+        run(job(out), tell=tell, n_process=n_process)
+    assert json.loads((out / "manifest.json").read_text())["state"] == "unfinished"
+    if name != "appended to":  # which may just have been read
+        with pytest.raises(ValueError, match="HS178"):
+            run(job(out))
+    run(job(out), force=True)
+    run(job(tmp_path / "whole"))
+    assert files(out) == files(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_input_that_changes_between_runs(job, tmp_path, name, is_finished):
+    """If it is in what was read: otherwise the run goes on with what is there now."""
+    path, out = tmp_path / "in.jsonl", tmp_path / "out"
+    if is_finished:
+        run(job(out))
+    else:
+        stopped(job(out), 9)
+    path.write_bytes(CHANGES[name](path.read_bytes()))
+    if is_finished or name not in ("appended to", "edited at the end", "cut at a line"):
+        with pytest.raises(ValueError, match="HS178"):
+            run(job(out))
+        return
+    run(job(out))
+    run(job(tmp_path / "whole"))
+    assert files(out) == files(tmp_path / "whole")
+
+
+def test_a_stream_of_input_that_changes(job, tmp_path):
+    stream = io.BytesIO()
+
+    def tell(done):
+        (tmp_path / "in.jsonl").write_text("{}")
+
+    with pytest.raises(ValueError, match="HS178"):
+        job(None).to_stream(stream, 1, tell)
+    state = job(None).to_stream(io.BytesIO(), 1, IGNORED)
+    assert (state["rows"], state["errors"]) == (0, 1) and stream.getvalue()
