@@ -58,11 +58,11 @@ class JobErrors:
         "A process that annotates texts has ended: {problem}. It may have run out of memory; take smaller parts "
         "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
     )
-    HS160 = (
-        "There is no pipeline in {source}: {problem}. Give a directory, a package, or en, zh, af, cy."
-    )
     HS161 = 'There is nothing named "{name}" here. Known: {known}.'
     HS162 = 'The column "{name}" {problem}. Name the columns of texts and ids (`text`, `id`; id = None: there is none).'
+    HS163 = (
+        "There is no pipeline in {source}: {problem}. Give a directory, a package, or en, zh, af, cy."
+    )
     HS164 = "There is no text in this row: it is null."
     HS165 = "There is no input at {path}: {problem}. Give files, folders, globs in quotes, or - for standard input."
     HS166 = "The input {path} is inside the output {output}. Give another output."

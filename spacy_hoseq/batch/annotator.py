@@ -66,7 +66,7 @@ class Annotator:
 
     fingerprint (str): of pipeline, settings and versions; what has the same fingerprint gives the
         same columns. about: model, version and fingerprint, in the metadata of the schema.
-    RAISES ValueError [HS160]: no such pipeline; [HS161]: no such output. When it is first called
+    RAISES ValueError [HS163]: no such pipeline; [HS161]: no such output. When it is first called
         [HS183]: no component has probabilities of tokens.
     """
 
@@ -94,13 +94,14 @@ class Annotator:
         self.optional = tuple(optional)
         self.exclude = tuple(sorted(exclude))
         self.max_length = max_length
-        self._code = None if code is None else Path(code).read_text(encoding="utf8")
+        self._code = None if code is None else str(code)
         self.pipeline = str(pipeline)
         self._files = files_of(self.pipeline)
         meta = srsly.json_loads(self._files["meta.json"])
         versions = {"spacy": spacy.__version__, "spacy_hoseq": __version__}
-        settings = [text, id, self.outputs, flat, self.exclude, max_length, self._code, versions]
-        digests = {name: hashlib.sha256(data).hexdigest() for name, data in self._files.items()}
+        settings = [text, id, self.outputs, flat, self.exclude, max_length, versions]
+        read = {**self._files, "code": Path(code).read_bytes() if code else b""}
+        digests = {name: hashlib.sha256(data).hexdigest() for name, data in read.items()}
         known_by = json.dumps([settings, digests]).encode()
         self.fingerprint = hashlib.sha256(known_by).hexdigest()[:32]
         self.about = {
@@ -238,7 +239,8 @@ def _docs(loaded: Loaded, rows: Sequence[Given]) -> Annotated:
     vocab = loaded.nlp.vocab
     there = [Doc(vocab).from_bytes(row) if isinstance(row, bytes) else row for row in rows]
     result = loaded.annotated([row for row in there if row is not None])
-    docs, probabilities = iter(result.docs), iter(result.probabilities)
+    docs = iter(result.docs)
+    probabilities = iter(result.probabilities)
     return Annotated(
         [None if row is None else next(docs) for row in rows],
         [Errors.HS164 if row is None else None for row in rows],

@@ -44,6 +44,7 @@ STRINGS = {
 }
 TOKEN_FIELDS = (*STRINGS, "head", "prob")
 ROW_FIELDS = ("text", "sentences", "spans")
+CHUNKS = "chunks"  # the group of a chunker
 ENTITIES = "ents"  # the group of `doc.ents` among the spans
 NO_FEATURES = StringStore()["_"]  # as spaCy has it
 BEGINS = 3  # a value of ENT_IOB
@@ -132,8 +133,9 @@ def token_columns(rows: Annotated, outputs: Sequence[str]) -> Tuple[Dict[str, pa
     and chunk and entity as tags (B-NP, I-NP, O) with probabilities. RETURNS the columns, and the
     number of the row that each token is of.
 
-    If a text has spans in several groups, the first are its chunks; a group with the spans of
-    `doc.ents` is none. RAISES ValueError [HS171]: a span does not begin and end with tokens.
+    If a text has spans in several groups, the first are its chunks; another group than "chunks"
+    with the spans of `doc.ents` is none. RAISES ValueError [HS171]: a span does not begin and end
+    with tokens.
     """
     tokens = tokens_of(rows, outputs)
     there = np.array([i for i, doc in enumerate(rows.docs) if doc is not None], np.intp)
@@ -261,7 +263,9 @@ def _entities(tokens: Tokens, known: Spans) -> Spans:
     begins = np.flatnonzero((tokens.of(ENT_IOB) == BEGINS) & (types > 0))
     stops = np.flatnonzero((np.append(tokens.of(ENT_IOB), 0) != INSIDE) | is_first)
     last = stops[np.searchsorted(stops, begins, side="right")] - 1
-    doc, start, end = tokens.doc[begins], tokens.start[begins], tokens.end[last]
+    doc = tokens.doc[begins]
+    start = tokens.start[begins]
+    end = tokens.end[last]
     # all places of all texts in a row, so that one number tells where a span begins
     size = 1 + max(int(tokens.end.max(initial=0)), int(known.end.max(initial=0)))
     nearby = known.rows(np.isin(known.doc * size + known.start, doc * size + start))
@@ -279,7 +283,7 @@ def _chunks(spans: Spans, is_entity: Mask) -> Mask:
     entities = {columns[i] for i in np.flatnonzero(is_entity)}
     first: Dict[int, int] = {}
     for key, group in zip(columns, spans.group, strict=True):
-        if key not in entities:
+        if key not in entities or spans.names[group] == CHUNKS:
             first.setdefault(key[0], group)
     chosen = [first.get(doc) == group for doc, group in zip(spans.doc, spans.group, strict=True)]
     return np.array(chosen, bool) & ~is_entity
@@ -328,9 +332,8 @@ def _sentences(tokens: Tokens, absent: Mask) -> pa.Array:
     first = np.flatnonzero(_begins(tokens))
     last = np.append(first[1:], len(tokens.doc)) - 1 if len(first) else first
     is_known = known[tokens.doc[first]]
-    first, last = first[is_known], last[is_known]
-    doc = tokens.doc[first]
-    bounds = [pa.array(tokens.start[first]), pa.array(tokens.end[last])]
+    doc = tokens.doc[first][is_known]
+    bounds = [pa.array(tokens.start[first[is_known]]), pa.array(tokens.end[last[is_known]])]
     values = pa.StructArray.from_arrays(bounds, fields=BOUNDS)
     unset = absent.copy()
     unset[~absent] = ~known

@@ -32,7 +32,7 @@ from ..errors import Errors
 from ..readers.docs import sentences_to_doc
 from ..readers.files import find_files, read_lines
 from ..readers.formats.conllu import read_conllu
-from ..readers.sentences import Problem
+from ..readers.sentences import Problem, Settings
 
 STANDARD = Path("-")  # standard input
 PACKED = (".gz", ".zst")
@@ -311,7 +311,7 @@ def read_docs(source: Source, options: InputOptions) -> Items:
 def read_treebank(source: Source, options: InputOptions) -> Items:
     """A row for each sentence of CoNLL-U, with all that is annotated there."""
     vocab = Vocab()
-    for number, item in enumerate(read_conllu(source.path, ["utf-8"]), 1):
+    for number, item in enumerate(read_conllu(source.path, Settings()), 1):
         if isinstance(item, Problem):
             yield item
         else:

@@ -90,40 +90,66 @@ class Work:
 
 def parts_of(files: Iterable[Path], options: InputOptions, size: int) -> Iterator[Part]:
     """size (int): rows of a part at most."""
-    seen = SeenIds()
-    number = total = before = 0
-    rows: List[Row] = []
-    problems: List[Problem] = []
-    room = LEAST
-    path = Path()
-
-    def finished(position: int) -> Part:
-        nonlocal number, rows, problems
-        own = [row.id for row in rows if row.own]
-        for i in seen.repeated(own):
-            problems.append(Problem(path, 0, Errors.HS173.format(id=own[i]), "an id of its own"))
-        part = Part(
-            number, [row.id for row in rows], [row.text for row in rows], problems, position
-        )
-        number, rows, problems = number + 1, [], []
-        return part
-
+    part = _Filling(size)
+    before = 0
     for path in files:
         source = Source(path)
         for item in rows_of(source, options):
-            if isinstance(item, Problem):
-                problems.append(item)
-                continue
-            weight = ROW + len(item.text or "")
-            if rows and (len(rows) >= size or weight > room):
-                yield finished(before + source.position)
-                room = min(max(LEAST, total // SHARE), MOST)
-            rows.append(item)
-            room -= weight
-            total += weight
+            if isinstance(item, Row) and not part.has_room(item):
+                yield part.finished(before + source.position)
+            part.add(item)
         before += path.stat().st_size if path.is_file() else 0
-    if rows or problems or not number:
-        yield finished(before)
+    if not part.is_empty or not part.number:
+        yield part.finished(before)
+
+
+class _Filling:
+    """The part that is being filled."""
+
+    def __init__(self, size: int) -> None:
+        self.number = 0
+        self._size = size
+        self._seen = SeenIds()
+        self._total = 0  # characters of all parts
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows: List[Row] = []
+        self._problems: List[Problem] = []
+        self._room = min(max(LEAST, self._total // SHARE), MOST)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._rows and not self._problems
+
+    def has_room(self, row: Row) -> bool:
+        n_rows = len(self._rows)
+        return n_rows == 0 or (n_rows < self._size and _weight(row) <= self._room)
+
+    def add(self, item: Union[Row, Problem]) -> None:
+        if isinstance(item, Problem):
+            self._problems.append(item)
+            return
+        self._rows.append(item)
+        self._room -= _weight(item)
+        self._total += _weight(item)
+
+    def finished(self, position: int) -> Part:
+        """The part as it is; the next one is begun."""
+        own = [row.id for row in self._rows if row.own]
+        for i in self._seen.repeated(own):
+            message = Errors.HS173.format(id=own[i])
+            self._problems.append(Problem(Path(own[i]), 0, message, "an id of its own"))
+        ids = [row.id for row in self._rows]
+        texts = [row.text for row in self._rows]
+        part = Part(self.number, ids, texts, self._problems, position)
+        self.number += 1
+        self._begin()
+        return part
+
+
+def _weight(row: Row) -> int:
+    return ROW + len(row.text or "")
 
 
 class SeenIds:

@@ -136,7 +136,7 @@ def once(key: str, load: Callable[[], Loaded]) -> Loaded:
 
 def files_of(name: str) -> Dict[str, bytes]:
     """The files of a pipeline: of a folder, a package, or "en", "zh", "af", "cy". RAISES ValueError
-    [HS160]: there is none."""
+    [HS163]: there is none."""
     try:
         folder = folder_of(found_at(name))
         paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
@@ -144,22 +144,20 @@ def files_of(name: str) -> Dict[str, bytes]:
         data = {path.as_posix(): files[path] for path in files if "__pycache__" not in path.parts}
         srsly.json_loads(data["meta.json"])
     except (KeyError, OSError, ValueError) as error:
-        raise ValueError(Errors.HS160.format(source=name, problem=error)) from error
+        raise ValueError(Errors.HS163.format(source=name, problem=error)) from error
     return data
 
 
 def load_pipeline(
     name: str, files: Dict[str, bytes], exclude: Sequence[str], code: Optional[str]
 ) -> Language:
-    """name (str): for messages. code (str): of a Python file that the pipeline needs."""
+    """name (str): for messages. code (str): a Python file that the pipeline needs."""
+    run_code(code)
     with tempfile.TemporaryDirectory() as folder:
         for file, data in files.items():
             path = Path(folder, file)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        if code is not None:
-            Path(folder, "code.py").write_text(code, encoding="utf8")
-            run_code(Path(folder, "code.py"))
         try:
             return load_from(folder, exclude=exclude)
         except ValueError as error:

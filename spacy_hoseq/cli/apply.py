@@ -118,12 +118,17 @@ def apply_cli(
     }
     try:
         with signals():
-            job = job_of(model, settings, inputs, output, form, (text_key, id_key, whole), part_size)
+            job = job_of(
+                model, settings, inputs, output, form, (text_key, id_key, whole), part_size
+            )
             state = run(job, n_process if n_process > 0 else os.cpu_count() or 1, force)
     except (ValueError, OSError) as error:  # standard output is for rows
         print(f"Stopped: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
-    finish(job, output, form, state)
+    report(job, output, state)
+    if output != STANDARD:
+        msg.good(output)
+        then(f"read {output}/parts: {READ.get(form, f'files of {form}')}")
 
 
 @contextmanager
@@ -180,8 +185,8 @@ def tell(bar: Any, is_stream: bool, done: "Done") -> None:
         print(json.dumps(error, ensure_ascii=False), file=sys.stderr)
 
 
-def finish(job: "Job", output: str, form: str, state: Any) -> None:
-    """What there is to say in the end. Exits with 1 if there are errors."""
+def report(job: "Job", output: str, state: Any) -> None:
+    """Counts and notes. Exits with 1 if there are errors."""
     loaded = job.annotator.loaded
     for note in uncalibrated(loaded.nlp, loaded.probable(job.annotator.outputs)).values():
         print(note, file=sys.stderr)
@@ -192,6 +197,3 @@ def finish(job: "Job", output: str, form: str, state: Any) -> None:
         place = "above" if output == STANDARD else f"{output}/errors.jsonl"
         print(f"{state['errors']:,} errors: {place}", file=sys.stderr)
         raise typer.Exit(1)
-    if output != STANDARD:
-        msg.good(output)
-        then(f"read {output}/parts: {READ.get(form, f'files of {form}')}")

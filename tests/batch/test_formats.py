@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 import spacy
@@ -24,6 +23,10 @@ from spacy_hoseq.batch.columns import Annotated  # noqa: E402
 from spacy_hoseq.batch.conll import conll, conllu  # noqa: E402
 from spacy_hoseq.batch.formats import json_lines_bytes  # noqa: E402
 from spacy_hoseq.batch.parts import Part, Work  # noqa: E402
+from spacy_hoseq.readers.docs import sentences_to_doc  # noqa: E402
+from spacy_hoseq.readers.formats.columns import read_columns  # noqa: E402
+from spacy_hoseq.readers.formats.conllu import read_conllu  # noqa: E402
+from spacy_hoseq.readers.sentences import Columns, Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
@@ -359,7 +362,7 @@ def content(doc):
 @pytest.mark.parametrize("form", ["conll", "conllu"])
 def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
     """Or they are refused."""
-    write = {"conll": conll, "conllu": conllu}[form]
+    write, read = {"conll": (conll, read_columns), "conllu": (conllu, read_conllu)}[form]
     try:
         text = write(Annotated([doc], [None], [None]), ["name"])
     except ValueError as error:
@@ -367,16 +370,16 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
         return
     path = tmp_path_factory.mktemp("docs") / f"a.{form}"
     path.write_text(text, encoding="utf8", newline="")
-    tags = [(word, tag or "_") for word, tag in content(doc)[0]]
-    if form == "conllu":
-        tags = content(doc)[0]
-    assert [pair for sentence in sentences_in(path) for pair in zip(sentence.words, sentence.tags, strict=True)] == tags
-
-
-def sentences_in(path: Path):
-    from spacy_hoseq.readers.formats.columns import Columns, read_columns
-    from spacy_hoseq.readers.formats.conllu import read_conllu
-
-    if path.suffix == ".conllu":
-        return read_conllu(path, ["utf-8"])
-    return read_columns(path, ["utf-8"], Columns(1, 2, 4))
+    sentences = list(read(path, Settings(columns=Columns(1, 2, 3, 4))))
+    if not text.strip() or not any(not token.is_space for token in doc):
+        return
+    found = sentences_to_doc(spacy.blank("xx").vocab, sentences, "")
+    words, spans = content(doc)
+    if form == "conll":
+        words = [(word, tag or "_") for word, tag in words]
+    else:
+        assert found.text == doc.text
+        assert [t.lemma_ for t in found if not t.is_space] == [
+            t.lemma_ or "_" * (t.text == "_") for t in doc if not t.is_space
+        ]
+    assert content(found) == (words, spans)
