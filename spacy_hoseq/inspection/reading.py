@@ -151,14 +151,10 @@ class Reading(ReadTexts):
         return np.asarray(scores + (sums[self.sentence_of] - largest)[:, None])
 
     @cached_property
-    def best_scores(self) -> Floats:
-        """The score of the labels of each sentence (S,)."""
-        return path_score(self.potentials, self.best)
-
-    @cached_property
     def log_p(self) -> Floats:
         """log p(y* | x) of the labels of each sentence (S,)."""
-        return np.asarray(np.minimum(self.best_scores - self.posterior.log_z, 0.0))
+        score = path_score(self.potentials, self.best)
+        return np.asarray(np.minimum(score - self.posterior.log_z, 0.0))
 
     @cached_property
     def margins(self) -> Floats:

@@ -174,7 +174,7 @@ def _uncertain(judgement: Judgement) -> List[Data]:
     if not len(reading.ends):
         return []
     entropies = reading.sentence_entropies
-    p = np.exp(np.minimum(reading.best_scores - reading.posterior.log_z, 0.0))
+    p = np.exp(reading.log_p)
     rows = []
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
         here = slice(int(reading.ends[s] - reading.lengths[s]), int(reading.ends[s]))

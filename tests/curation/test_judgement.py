@@ -10,6 +10,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_hoseq.curation.judgement import given_the_others, judge, judged
+from spacy_hoseq.curation.selection import doubts_of
+from spacy_hoseq.reporting.evaluation import evaluated
 
 from .. import oracle
 from ..components import chunker_helpers, helpers
@@ -140,12 +142,18 @@ def test_tokens_that_a_component_merges(first):
     pipeline.add_pipe("test_merge_first_two", first=first or None)
     examples = helpers.examples_of(nlp)
     if first:
-        with pytest.raises(ValueError, match=r"\[HS160\].*before .hoseq_tagger. merges"):
-            list(judged(pipeline, examples))
+        for tool in (judged, evaluated, lambda nlp, some: doubts_of(nlp, [eg.predicted for eg in some])):
+            with pytest.raises(ValueError, match=r"\[HS160\].*before .hoseq_tagger. merges"):
+                list(tool(pipeline, examples))
     else:
         (one,), (expected,) = judged(pipeline, examples), judged(nlp, examples)
         assert one.p.tolist() == expected.p.tolist()
         assert one.reading.text(1) == expected.reading.text(1)
+        docs = [eg.predicted for eg in examples]
+        pairs = zip(doubts_of(pipeline, docs), doubts_of(nlp, docs), strict=True)
+        assert all(a.of_words.tolist() == b.of_words.tolist() for a, b in pairs)
+        (layer,), (plain,) = evaluated(pipeline, examples), evaluated(nlp, examples)
+        assert layer["right"] == plain["right"] and layer["calibration"] == plain["calibration"]
 
 
 def test_white_space_is_no_word():
