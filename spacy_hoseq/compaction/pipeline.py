@@ -18,7 +18,7 @@ Metrics = Dict[str, float]
 
 
 class ComponentChange(NamedTuple):
-    """Of one component. pruning: what was done to its weights; None = nothing that the metric would
+    """Change of one component. pruning: what was done to its weights; None = nothing that the metric would
     permit."""
 
     name: str
@@ -104,7 +104,7 @@ def _compact(
 
 
 def is_compactible(pipe: object) -> bool:
-    """Whether a component has weights of features."""
+    """True if a component has weights of features."""
     return (
         hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
     )

@@ -1,5 +1,4 @@
-"""What a template may look at, and how its value becomes a uint64 (0 = the attribute has no value
-here).
+"""Attributes that templates read, and their values as uint64 (0 = no value here).
 
 Lexical attributes depend on the word alone. They are functions, registered under their names
 (`word_attributes.py`, `known_tags.py`, files of users), and computed once per word type
@@ -60,7 +59,7 @@ class Attribute(NamedTuple):
     table: Optional[str] = None
 
     def value(self, lexeme: Any) -> Any:
-        """Of one word. lexeme: spaCy's."""
+        """Value of one word. lexeme: spaCy's."""
         word = lexeme.text if self.word in ("text", "texts") else lexeme
         return (
             self.function([word])[0] if self.word in ("texts", "lexemes") else self.function(word)
@@ -123,8 +122,8 @@ def _file_of(function: Any) -> Any:
 
 
 def lexical_attribute(name: str) -> Optional[Attribute]:
-    """What `name` stands for, with its number if it has one ("suffix3"), or None if it is no
-    lexical attribute."""
+    """The lexical attribute of a name, with its number if it has one ("suffix3"); None = there is
+    none."""
     stem = name.rstrip("0123456789")
     if stem == name:
         return ATTRIBUTES.get(name)
@@ -142,7 +141,7 @@ def numbers_of(name: str) -> Optional[range]:
 
 
 def numbered_names() -> List[str]:
-    """Those that take a number, sorted."""
+    """Names that take a number, sorted."""
     return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
 
 
@@ -174,7 +173,8 @@ def check_attribute(name: str) -> None:
 
 
 def values_of_docs(docs: Sequence[Doc], names: Sequence[str]) -> Dict[str, Keys]:
-    """As `token_values`, of all tokens of some Docs, at least one. RETURNS (N,) uint64 by name."""
+    """Values of non-lexical attributes at all tokens of some Docs, at least one. RETURNS (N,) uint64
+    by name. RAISES as `token_values`."""
     values: Dict[str, Keys] = {}
     for name in names:
         if name in OF_DOCS and name not in values:

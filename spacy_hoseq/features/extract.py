@@ -56,7 +56,7 @@ class Columns(NamedTuple):
 
 
 class Maker(NamedTuple):
-    """What makes keys of some templates, and where it finds the values of their parts: of words, then
+    """Keys of some templates, and where the values of their parts stand: those of words, then those
     of the Doc. words, docs (P, 1): number of the attribute of each part. offsets, doc_offsets (P, 1)."""
 
     keys: KeyFolds
@@ -103,8 +103,7 @@ class FeatureExtractor:
 
     @property
     def is_lexical(self) -> bool:
-        """Whether the features depend on the words and sentence boundaries alone (then they may be
-        cached)."""
+        """True if features depend on words and sentence boundaries alone (then they may be cached)."""
         return not self.contextual
 
     @property

@@ -30,7 +30,7 @@ WINDOW = np.arange(
 
 
 class Index(Protocol):
-    """What the weight table needs to know of an index."""
+    """Rows of a weight table by key."""
 
     n_rows: int
 
@@ -226,7 +226,7 @@ class GrowingTable:
         return self.n_rows - len(self.first)
 
     def serves(self, made_from: Tuple[Any, ...], most: int) -> bool:
-        """Whether to go on with it: made from these very objects, and not above `most` rows."""
+        """True if it was made from these very objects, and has at most `most` rows."""
         return len(self) <= most and are_same(made_from, self.made_from)
 
     def of(

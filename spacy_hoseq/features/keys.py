@@ -83,8 +83,8 @@ def row_keys(columns: Sequence[Keys]) -> Keys:
 
 
 class KeyFolds:
-    """How to make the keys of several templates at once: a text of a few words takes a few calls,
-    however many they are. They are made together, as long as what is made stays in the processor's
+    """Keys of several templates at once: a text of a few words takes a few calls, however many they
+    are. They are made together, as long as what is made stays in the processor's
     cache.
 
     seeds: of each key. parts: of each, the rows of values that are folded in, in this order; at
@@ -178,8 +178,8 @@ def label_keys(template: LabelTemplate, words: Keys, labels: Sequence[Keys]) -> 
 
 
 def label_values(labels: Sequence[str]) -> Keys:
-    """What stands for each label in a key; then for the places before (id L) and after (id L + 1)
-    the sequence.
+    """Values of labels in keys; then those of the places before (id L) and after (id L + 1) the
+    sequence.
 
     A label is written with the attribute, so that one called "<s>" is not taken for the place
     before.

@@ -78,7 +78,7 @@ def numbered(
 
 @register_attribute("known_tag", numbers=range(MAX_TAGS), word="lexeme", table=TABLE)
 def known_tag(number: int, word: Any) -> bool:
-    """Whether the word was seen with the tag of this number; not so if there is no table. RAISES
+    """True if the word was seen with the tag of this number; False without a table. RAISES
     ValueError [HS009]: it was seen with a tag that no template can ask for."""
     lookups = word.vocab.lookups
     numbers = lookups.get_table(TABLE).get(word.orth, ()) if lookups.has_table(TABLE) else ()
@@ -89,7 +89,7 @@ def known_tag(number: int, word: Any) -> bool:
 
 @register_attribute("known_tags", word="lexemes", table=TABLE)
 def all_known_tags(words: Sequence[Any]) -> List[str]:
-    """Of each word the numbers of all its tags, or else of those of its lower-case form; "" if
+    """Numbers of all tags of each word, or else of those of its lower-case form; "" if
     neither is in the table. RAISES ValueError [HS007]: there is no table."""
     lookups = words[0].vocab.lookups
     if not lookups.has_table(TABLE):

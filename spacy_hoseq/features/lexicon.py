@@ -52,7 +52,7 @@ class WordAttributes:
         self._lexicon: Kept[Lexicon] = Kept()
 
     def of(self, vocab: Vocab, orths: Keys) -> ValuesOf:
-        """Of words orths (N,) uint64 of this vocabulary."""
+        """Values of words orths (N,) uint64 of this vocabulary."""
         lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
         return lexicon.of(vocab, self, orths)
 
@@ -93,7 +93,7 @@ class Lexicon:
             self._begin({})
 
     def of(self, vocab: Vocab, asked: WordAttributes, orths: Keys) -> ValuesOf:
-        """Of words orths (N,) uint64 of this vocabulary."""
+        """Values of words orths (N,) uint64 of this vocabulary."""
         with self._lock:
             for name in asked.tables:
                 table = vocab.lookups.get_table(name, None)
@@ -109,7 +109,7 @@ class Lexicon:
             return ValuesOf(types, self._table, served[1], self._index)
 
     def _types_of(self, orths: Keys) -> Rows:
-        """Of new words, too."""
+        """Word types (N,); new words get the next ones."""
         if len(orths) <= FEW:
             types = [self._type_of.get(orth, 0) for orth in orths.tolist()]
             if 0 not in types:
@@ -127,7 +127,7 @@ class Lexicon:
         return found
 
     def _filled(self, vocab: Vocab, asked: WordAttributes) -> Ints:
-        """See to the values of all types. RETURNS rows of the attributes."""
+        """Compute the values that are missing. RETURNS rows of the attributes."""
         n_types = self._index.n_rows
         for key in asked.by_key:
             self._n_types.setdefault(key, N_OUTSIDE)

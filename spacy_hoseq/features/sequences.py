@@ -74,9 +74,8 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
 
 
 def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
-    """What tells each text from others, its words and sentence starts, and the sequences, with one
-    look at each Doc.
-    RETURNS the names, (S,) int32 as `sequence_lengths`."""
+    """Words and sentence starts of each text as bytes, and the lengths of the sequences.
+    RETURNS a list, (S,) int32 as `sequence_lengths`."""
     seen = (
         docs.seen
         if isinstance(docs, WordDocs)
@@ -111,7 +110,7 @@ def pieces_of(doc: Doc, most: int) -> List[Doc]:
 
 
 def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
-    """What belongs to each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three
+    """Parts of an array, one for each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three
     times as long.)"""
     if len(docs) == 1:
         return [array]
@@ -120,7 +119,7 @@ def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
 
 
 def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> List[NDArray[Any]]:
-    """As `by_doc`, for all tokens of each original: `absent` at white space."""
+    """Parts of an array for all tokens of each original: `absent` at white space."""
     parts = zip(by_doc(array, docs), docs, strict=True)
     return [doc.on_tokens(part, absent) if isinstance(doc, Words) else part for part, doc in parts]
 

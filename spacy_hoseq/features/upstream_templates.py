@@ -33,18 +33,18 @@ class UpstreamTemplates(NamedTuple):
     labels: List[LabelTemplate]
 
     def parts(self, template: LabelTemplate) -> Tuple[Part, ...]:
-        """Of a template: those about words first."""
+        """Parts of a template: those about words first."""
         of_words = self.words[template.word].parts if template.word >= 0 else ()
         return (*of_words, *(Part(UPSTREAM, offset) for offset in template.offsets))
 
     @property
     def margin(self) -> int:
-        """How far they look."""
+        """Largest distance of a label that a template reads."""
         return max(abs(offset) for template in self.labels for offset in template.offsets)
 
     @property
     def places(self) -> List[Place]:
-        """Of each template."""
+        """Place of each template."""
         offsets = [template.offsets for template in self.labels]
         return [Place(of[0], tuple(offset - of[0] for offset in of)) for of in offsets]
 

@@ -126,7 +126,7 @@ def simplified_suffix(length: int, words: Sequence[str]) -> List[str]:
 
 @register_attribute("repeated_char")
 def repeated_char(word: str) -> str:
-    """How a word repeats characters: 高高兴兴 -> "AABB", 试试 -> "AA"; no value if it repeats none."""
+    """Pattern of repeated characters: 高高兴兴 -> "AABB", 试试 -> "AA"; no value if it repeats none."""
     if not 2 <= len(word) <= 6:
         return ""
     letters = {c: chr(ord("A") + i) for i, c in enumerate(dict.fromkeys(word))}

@@ -1,4 +1,4 @@
-"""How often words follow each other in Docs."""
+"""Counts of pairs of words in Docs."""
 
 from typing import Iterable, List
 

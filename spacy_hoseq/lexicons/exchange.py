@@ -28,7 +28,7 @@ Progress = Callable[
 
 
 class Bigrams(NamedTuple):
-    """How often words follow each other. words: those that are to have a class, the most frequent
+    """Counts of pairs of words. words: those that are to have a class, the most frequent
     first; their numbers are their places. Two more numbers, len(words) and the next: what is beyond
     the ends of a sentence, and all other words; these two have classes of their own. first, second
     (P,) intp: pairs, in order. counts (P,) intp."""
@@ -40,7 +40,7 @@ class Bigrams(NamedTuple):
 
 
 class _Neighbours(NamedTuple):
-    """Of a word, other than itself: classes before it (A,) and after it (B,), and how often each
+    """Neighbours of a word, other than itself: classes before it (A,) and after it (B,), and how often each
     stands there; the word itself before itself; how often it stands in the text."""
 
     before: Ints
@@ -91,7 +91,7 @@ class ClassBigrams:
         return float(self._g[self._pairs[0]].sum() - 2.0 * self._g[self._of_class].sum())
 
     def gains(self, word: int) -> Floats:
-        """How much larger F is with the word in each class. RETURNS (C,) float64, 0 for its own."""
+        """Gain of F with the word in each class. RETURNS (C,) float64, 0 for its own."""
         neighbours = self._neighbours(word)
         self._add(neighbours, self._all[word], -1)
         gains = self._gains(neighbours)

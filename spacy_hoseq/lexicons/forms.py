@@ -1,4 +1,4 @@
-"""What a word can be, by a list of forms and by the training text: its tags, its lemmas.
+"""Tags and lemmas that words can have, by a list of forms and by the training text.
 
 [initialize.components.hoseq_tagger.tag_dictionary]
 @misc = "spacy_hoseq.tag_lexicon.v1"

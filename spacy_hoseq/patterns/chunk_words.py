@@ -150,8 +150,8 @@ class ChunkWords:
         return np.tile(last, len(self.tests)), np.concatenate(rules)
 
     def _seen(self, words: List[str]) -> Tuple[Ints, Ints, Ints, Ints, Ints]:
-        """Of each token (n,): classes of the longest listed words that begin with it, end with it, end
-        before it, begin after it; the first token of the one that ends with it."""
+        """Classes of the longest listed words that begin with each token, end with it, end before it,
+        begin after it; and the first token of the one that ends with it. All (n,)."""
         text = "".join(words)
         bounds = np.cumsum([0, *map(len, words)])
         starts = bounds[:-1]
@@ -176,7 +176,7 @@ def _check_class(entry: Any) -> None:
 
 
 def _listed(classes: List[Dict[str, Any]], where: str) -> ListedWords:
-    """Of "ends" and "before" the words are written backwards. RAISES ValueError [HS034]: a word of two
+    """The words of a list; those of "ends" and "before" are written backwards. RAISES ValueError [HS034]: a word of two
     classes."""
     lists = [entry["words"] for entry in classes if entry["where"] == where]
     step = -1 if where in ("ends", "before") else 1

@@ -90,7 +90,7 @@ class RulePatterns:
         return len(self.rules)
 
     def digest(self) -> str:
-        """Of what the rules match and what they say of labels, in their order."""
+        """SHA-256 of what rules match and say of labels, in their order."""
         meant = {"tokens", "labels", *SETTLED}
         said = [{**SETTLED, **{key: rule[key] for key in meant & set(rule)}} for rule in self.rules]
         return sha256(json.dumps(said, sort_keys=True, default=repr).encode("ascii")).hexdigest()
@@ -166,7 +166,7 @@ def _operators(tokens: List[Dict[str, Any]]) -> List[Any]:
 
 
 def _is_contiguous(rule: Rule) -> bool:
-    """Whether the rule is written out as label patterns."""
+    """True if the rule is written out as label patterns."""
     n_sequences = math.prod(len(_names(label)) for label in rule["labels"])
     return (
         not _operators(rule["tokens"]) and ANY not in rule["labels"] and n_sequences <= MAX_EXPANDED
@@ -231,7 +231,7 @@ def check_rule(rule: Any) -> None:
 
 
 def _problems(rule: Any) -> Iterator[Tuple[bool, str]]:
-    """What can be wrong, and whether it is; each is asked if nothing before it is wrong."""
+    """Conditions that are wrong, with their messages; each is read if none before it holds."""
     others = ", ".join(f'"{key}"' for key in sorted(POSSIBLE - NEEDED))
     is_rule = isinstance(rule, dict) and NEEDED <= set(rule) <= POSSIBLE
     yield not is_rule, f'a rule has the keys "name", "tokens", "labels" and, if wanted, {others}'

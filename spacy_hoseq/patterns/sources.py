@@ -1,4 +1,4 @@
-"""What a source of higher-order features provides, and several sources as one.
+"""Definitions of higher-order features, where they fire, and several sources as one.
 
 A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu,
 "Problem Definition"). The test is either "everywhere" or a numbered rule that fires at tokens of a
@@ -241,12 +241,12 @@ class PatternSources:
             asked(source, "see", docs)
 
     def forget_words(self) -> None:
-        """Of those sources that remember words."""
+        """For those sources that remember words."""
         for source in self.sources:
             asked(source, "forget_words")
 
     def digest(self) -> List[Any]:
-        """Of those sources that have rules."""
+        """Digests of those sources that have rules."""
         return [asked(source, "digest") for source in self.sources]
 
 
@@ -281,7 +281,7 @@ def check_source(source: Any) -> None:
 def check_features(
     features: PatternFeatures, labels: Sequence[str], sequences: List[NDArray[np.int32]]
 ) -> None:
-    """What a source has defined, before weights are made for it.
+    """Check what a source has defined, before weights are made for it.
 
     RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label;
         [HS037]: a pattern given twice for one rule, or longer than every training sequence, so that

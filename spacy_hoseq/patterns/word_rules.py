@@ -36,7 +36,7 @@ Description = Dict[str, Any]
 
 
 def looks_at_words(tokens: List[Description]) -> bool:
-    """Whether a rule tests nothing but words, one for each description."""
+    """True if a rule tests nothing but words, one for each description."""
     return all(key.lower() in TESTS for token in tokens for key in token)
 
 

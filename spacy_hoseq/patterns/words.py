@@ -99,13 +99,13 @@ def _counted(rows: Ints) -> Tuple[Ints, Ints, Floats]:
 
 
 def _how_often(rows: Ints) -> Floats:
-    """Of each row, how often it is there."""
+    """Count of each row among all rows."""
     _, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return counts[inverse.reshape(-1)].astype(np.float64)
 
 
 def _places(lengths: AnyInts) -> Ints:
-    """Of each token in its sequence, from 0."""
+    """Place of each token in its sequence, from 0."""
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 

@@ -3,4 +3,12 @@ any."""
 
 from .loading import embedded_names, embedded_path, found_at, load, load_found, load_from, run_code
 
-__all__ = ["embedded_names", "embedded_path", "found_at", "load", "load_found", "load_from", "run_code"]
+__all__ = [
+    "embedded_names",
+    "embedded_path",
+    "found_at",
+    "load",
+    "load_found",
+    "load_from",
+    "run_code",
+]

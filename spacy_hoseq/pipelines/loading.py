@@ -46,13 +46,13 @@ def load(name: Union[str, Path], **settings: object) -> Language:
 
 
 def load_found(name: Union[str, Path], **settings: object) -> Language:
-    """As the command line does: a folder comes before a pipeline of the package of the same
-    name."""
+    """A trained pipeline, as the command line loads it: a folder comes before a pipeline of the
+    package of the same name."""
     return load_from(found_at(str(name)), **settings)
 
 
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
-    """Of a folder or a package. RAISES ValueError as `load`."""
+    """The pipeline of a folder or a package. RAISES ValueError as `load`."""
     folder = folder_of(place)
     try:
         return spacy.load(place, **settings)
@@ -83,7 +83,7 @@ def embedded_path(name: str) -> Path:
 
 
 def found_at(name: str) -> Union[str, Path]:
-    """What `spacy.load` is to be given for a name: the folder of the embedded pipeline, unless the
+    """The argument of `spacy.load` for a name: the folder of the embedded pipeline, unless the
     name is that of a folder or of an installed package."""
     is_elsewhere = Path(name).exists() or is_package(name)
     is_embedded = not {name, f"{name}{END}"}.isdisjoint(embedded_names())
@@ -112,7 +112,7 @@ def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseExceptio
 
 
 def _readers(folder: Path) -> Iterator[Tuple[str, Callable[[], object]]]:
-    """What reads each part; later ones are asked for if those before can be read."""
+    """Readers of all parts; later ones are asked for if those before can be read."""
 
     def blank() -> Language:
         return load_model_from_config(load_config(folder / "config.cfg"), auto_fill=True)
@@ -148,4 +148,6 @@ def run_code(path: Union[str, Path, None]) -> None:
             import_file("python_code", path)
     except Exception as error:
         expected = "Python code that runs, in a file with the ending .py"
-        raise ValueError(Errors.HS172.format(actual=f"{path}: {error!r}", expected=expected)) from error
+        raise ValueError(
+            Errors.HS172.format(actual=f"{path}: {error!r}", expected=expected)
+        ) from error

@@ -67,7 +67,7 @@ ADDRESSES = {"CC BY-SA 4.0": ", https://creativecommons.org/licenses/by-sa/4.0/"
 def meta_of(
     treebank: Treebank, name: str, scores: Dict[str, Any], lexicons: Lexicons
 ) -> Dict[str, Any]:
-    """What the pipeline says of itself."""
+    """Meta of the pipeline."""
     sources = [
         {
             "name": treebank.name,
@@ -106,7 +106,7 @@ def meta_of(
 
 
 def licence_of(treebank: Treebank, meta: Dict[str, Any]) -> str:
-    """What stands beside the weights."""
+    """Text of the file LICENSE."""
     source = meta["sources"][0]
     return LICENCE.format(
         pipeline=f"{treebank.lang}_{meta['name']}",

@@ -89,7 +89,7 @@ def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
 
 
 def layers_of(docs: List[Doc]) -> List[str]:
-    """What of "TAG", "POS", "MORPH" and "LEMMA" the Docs have."""
+    """Those of "TAG", "POS", "MORPH" and "LEMMA" that the Docs have."""
     return [
         name
         for name, attribute in LAYERS.items()

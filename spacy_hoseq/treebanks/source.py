@@ -1,4 +1,4 @@
-"""What a folder of a treebank has: files of its parts, language, licence."""
+"""Contents of a folder of a treebank: files of its parts, language, licence."""
 
 import io
 import re

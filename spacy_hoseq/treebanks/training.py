@@ -52,7 +52,7 @@ TOLERANCE = 0.001  # of each accuracy, for a smaller model
 
 
 class Lexicons(NamedTuple):
-    """What is known beforehand. clusters: words with their clusters. forms: with tags. lemmas: with
+    """Files of words that are given. clusters: words with their clusters. forms: with tags. lemmas: with
     lemmas."""
 
     clusters: Optional[Path] = None
@@ -103,7 +103,7 @@ def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Pat
 
 
 def rules_suffice(work: Path, lang: str) -> bool:
-    """Whether spaCy's rules for the language cut the texts of the development part into words at
+    """True if spaCy's rules for the language cut the texts of the development part into words at
     least as well as the trained tokenizer does. They do not if they need a package that is not
     there, as those of Japanese, Korean, Thai and Vietnamese."""
     try:

@@ -107,7 +107,7 @@ def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
 
 
 def gap_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
-    """What follows each token: 1 the next one, 2 white space."""
+    """1 where the next token follows, 2 where white space does."""
     return {GAP: np.concatenate([doc.to_array([SPACY]).reshape(-1) for doc in docs]) + np.uint64(1)}
 
 
