@@ -27,14 +27,12 @@ from tqdm import tqdm
 from wasabi import msg, table
 
 from spacy_hoseq.decoders.answers import posterior
-from spacy_hoseq.decoders.answers.choose import remaining_labels
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.patterns import decode_any_sign
+from spacy_hoseq.decoders.patterns import decode_any_sign, decode_nonnegative
 from spacy_hoseq.decoders.problem import TUNING
 from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 from spacy_hoseq.decoders.problem.trie import PatternTrie
-from spacy_hoseq.decoders.pruning import Remaining
 
 from .page import write_table
 
@@ -250,7 +248,9 @@ def fresh(potentials: Potentials) -> Potentials:
 
 def unpruned(potentials: Potentials) -> object:
     """The labels, without exact pruning."""
-    return remaining_labels(Remaining(potentials, None, potentials.weights.has_patterns, TUNING))
+    if potentials.weights.has_patterns:
+        return decode_nonnegative(potentials, tuning=TUNING)
+    return viterbi(potentials.scores, potentials.trans, potentials.lengths, allowed=potentials.allowed)
 
 
 def medians(runs: List[Callable[[], object]], n_tokens: int) -> List[float]:

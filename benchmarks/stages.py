@@ -17,7 +17,7 @@ from spacy.tokens import Doc, DocBin
 from wasabi import table
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
+from spacy_hoseq.decoders.pruning.candidates import candidate_labels
 from spacy_hoseq.decoders.pruning.limits import Limits
 from spacy_hoseq.layers import scorer_of
 
@@ -62,12 +62,9 @@ def stages(model: Path, text: Path) -> Column:
     emissions = pipe.model.layers[0]
     extractor = scorer_of(emissions).features.extractor
     potentials = pipe.model.predict(docs)
-    scores, weights, lengths = potentials[:3]
+    scores, weights = potentials[:2]
     limits = weights.prepared(Limits)
     first = candidate_labels(scores, limits)
-    second = beside_decided(first, limits, lengths)
-    if weights.has_patterns:
-        second = refine(second, limits, lengths)
     guesses = pipe.predict(docs)
 
     def untagged() -> List[Doc]:
@@ -84,9 +81,8 @@ def stages(model: Path, text: Path) -> Column:
     }
     counted = {
         "label patterns": str(int((weights.node_weights > 0).sum())),
-        "candidates a token, first bound": f"{len(first.labels) / n:.2f}",
-        "candidates a token, later rounds": f"{len(second.labels) / n:.2f}",
-        "tokens left open": f"{np.mean(second.counts > 1):.1%}",
+        "candidates a token": f"{len(first.labels) / n:.2f}",
+        "tokens left open": f"{np.mean(first.counts > 1):.1%}",
     }
     return Column(n, timed, counted)
 

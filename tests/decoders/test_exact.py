@@ -22,7 +22,7 @@ from ..strategies import cases
 from .answers.posteriors import assert_enumerated, posterior_of
 from .patterns.test_configurations import assert_best
 
-DECODERS = ["_best_of_each", "pruned_checked", "decode_any_sign"]
+DECODERS = ["_best_of_each", "pruned_labels", "decode_any_sign"]
 WALKS = ["inclusive_sums", "exclusive"]
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
@@ -102,22 +102,22 @@ def called(function, case, module, names):
 
 @pytest.mark.parametrize("change, decoder, walks", [
     ({"trans": np.zeros((2, 2))}, ["_best_of_each"], []),
-    ({}, ["pruned_checked"], []),
-    ({"patterns": (((0, 1), 1.0),)}, ["pruned_checked"], ["inclusive_sums"]),
+    ({}, ["pruned_labels"], []),
+    ({"patterns": (((0, 1), 1.0),)}, ["pruned_labels"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["decode_any_sign"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)},
-     ["pruned_checked", "decode_any_sign"], ["inclusive_sums"]),
+     ["pruned_labels", "decode_any_sign"], ["inclusive_sums"]),
     ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["decode_any_sign"], ["inclusive_sums"]),
-    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_checked"], ["inclusive_sums"]),
+    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_labels"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), -16.0),)}, ["decode_any_sign"], ["exclusive"]),
-    ({"patterns": (((0, 1), 300.0),)}, ["pruned_checked"], ["exclusive"]),
+    ({"patterns": (((0, 1), 300.0),)}, ["pruned_labels"], ["exclusive"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
-     ["pruned_checked"], ["inclusive_sums"]),
+     ["pruned_labels"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]]), "scores": VANISHING},
-     ["pruned_checked"], ["inclusive_sums", "exclusive"]),
+     ["pruned_labels"], ["inclusive_sums", "exclusive"]),
     ({"configurations": (SPAN,)},
-     ["pruned_checked", "decode_any_sign"], ["inclusive_sums", "exclusive"]),
-    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_checked"], ["inclusive_sums", "exclusive"]),
+     ["pruned_labels", "decode_any_sign"], ["inclusive_sums", "exclusive"]),
+    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_labels"], ["inclusive_sums", "exclusive"]),
     ({"lengths": np.array([5]), "patterns": (((0, 1), 1.0),), "configurations": (SPAN,)},
      ["decode_any_sign"], ["exclusive"]),
 ])  # fmt: skip

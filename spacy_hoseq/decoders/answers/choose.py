@@ -7,9 +7,9 @@ import numpy as np
 
 from ...arrays import Ints, Labels
 from ..chain import Arrivals, chain_posterior, edge_viterbi, viterbi
-from ..patterns import decode_any_sign, decode_nonnegative
+from ..patterns import decode_any_sign
 from ..problem import TUNING, Posterior, Potentials, Profile, Tuning
-from ..pruning import Remaining, decode_sparse, pruned_checked, sparse_viterbi
+from ..pruning import pruned_labels
 from .pattern_posterior import PatternPosterior
 
 MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
@@ -44,23 +44,10 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
     """
     potentials.check()
     if Profile.of(potentials).is_chain:
-        chain = chain_posterior(potentials, potentials.lengths)
+        chain = chain_posterior(potentials)
         if chain is not None:  # else scaled probabilities would lose digits, or there is no path
             return chain
     return PatternPosterior(potentials, tuning=tuning)
-
-
-def remaining_labels(remaining: Remaining) -> Labels:
-    """The labels of what exact pruning leaves. RAISES ValueError [HS023]."""
-    potentials, candidates, has_patterns, tuning = remaining
-    weights = potentials.weights
-    if candidates is not None and not has_patterns:
-        return sparse_viterbi(candidates, weights.precise_trans, potentials.lengths).labels
-    if candidates is not None and remaining.has_few_candidates:
-        return decode_sparse(candidates, weights, potentials.fired, potentials.lengths).labels
-    if has_patterns:
-        return decode_nonnegative(remaining.dense, tuning=tuning).labels
-    return _viterbi(potentials, tuning)
 
 
 def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
@@ -73,7 +60,7 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
         # beside forbidden transitions a change of one label alone is hardly ever permitted
         if profile.is_chain and not profile.has_fired and weights.permitted < MANY_PERMITTED:
             return _viterbi(potentials, tuning)
-        return pruned_checked(potentials, tuning, remaining_labels)
+        return pruned_labels(potentials, tuning)
     if profile.is_chain:
         return edge_viterbi(potentials).labels
     return decode_any_sign(potentials, tuning=tuning).labels

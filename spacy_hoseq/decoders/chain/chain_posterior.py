@@ -33,48 +33,44 @@ from ..problem import (
     ranges,
 )
 from .forward_backward import (
+    ChainWeights,
     ScaledPrefixes,
     moved_on,
     packed_emissions,
     scaled_prefixes,
     scaled_suffixes,
-    turned,
 )
 
 
 def chain_posterior(
-    potentials: Potentials,
-    lengths: AnyInts,
-    tokens: Optional[Ints] = None,
-    most: Optional[float] = None,
+    potentials: Potentials, most: Optional[float] = None
 ) -> "Optional[ChainPosterior]":
-    """Of a checked batch, or of some of its tokens (n,) with the lengths of the sequences that
-    these make up. most (float): of the batch, as in `scaled_prefixes`. RETURNS None if scaled
+    """Of a checked batch. most (float): how far its scores are from 0. RETURNS None if scaled
     probabilities would lose digits, or if a sequence has no path."""
-    scores = potentials.scores
-    edge_scores = None
-    layout = rows = make_layout(lengths, len(scores) if tokens is None else len(tokens))
-    if tokens is not None:
-        rows = layout._replace(tokens=tokens.take(layout.tokens))
-    if potentials.edge_scores is not None:
-        edge_scores = packed_edge_scores(potentials.edge_scores, rows)
-    emissions = packed_emissions(scores, potentials.allowed, rows)
+    scores, weights, lengths = potentials[:3]
+    layout = make_layout(lengths, len(scores))
+    emissions = packed_emissions(scores, potentials.allowed, layout)
+    if potentials.edge_scores is None:
+        of = weights.prepared(ChainWeights.of)
+    else:
+        both = packed_edge_scores(potentials.edge_scores, layout) + weights.precise_trans
+        of = ChainWeights.of_scores(both, permit_all=weights.permit_all)
     most = largest(scores) if most is None else most
-    prefixes = scaled_prefixes(emissions, potentials.trans, layout, most, edge_scores)
-    return None if prefixes is None else ChainPosterior(prefixes, layout)
+    prefixes = scaled_prefixes(emissions, of, weights.trans, layout, most)
+    return None if prefixes is None else ChainPosterior(prefixes, of, layout)
 
 
 class ChainPosterior(Posterior):
     """Forward-backward over a batch, kept for the way back."""
 
-    def __init__(self, prefixes: ScaledPrefixes, layout: Layout) -> None:
+    def __init__(self, prefixes: ScaledPrefixes, of: ChainWeights, layout: Layout) -> None:
         self._layout = layout
-        self._e = prefixes.e  # (N, L)
-        self.weights = prefixes.weights  # w (L, L), or (N, L, L) packed; the largest 1
-        self._alpha = prefixes.alpha
-        self._beta, self._nodes = scaled_suffixes(prefixes, layout)
+        self._e, self._alpha, log_z = prefixes  # (N, L)
+        self.weights = of.weights  # w (L, L), or (N, L, L) packed; the largest 1
+        self._back = of.back
+        self._beta, self._nodes = scaled_suffixes(prefixes, of, layout)
         self._log_z: Floats = np.empty(len(layout.lengths))
-        self._log_z[layout.order] = prefixes.log_z
+        self._log_z[layout.order] = log_z
         self._place = np.empty(len(layout.tokens), np.intp)
         self._place[layout.tokens] = np.arange(len(layout.tokens))
 
@@ -207,7 +203,7 @@ class ChainPosterior(Posterior):
             into, out_of, d_weights = self._arc_costs(arcs, d_arcs, message)
         forward = alpha * node  # A, B
         backward = out_of
-        back = turned(weights)
+        back = self._back
         for t in range(1, len(layout.size_at_t)):
             here = layout.step(t)
             forward[here] += e[here] * (

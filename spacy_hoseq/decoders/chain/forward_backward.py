@@ -17,13 +17,14 @@ a rule, scores need no shift, and scaling waits for several steps (`_way_of_smal
 Checked against enumeration in tests/decoders/chain/test_forward_backward.py.
 """
 
-from typing import NamedTuple, Optional, Tuple
+from itertools import pairwise
+from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, Floats, Mask
-from ..problem import Layout
+from ..problem import Layout, Weights
 
 # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
 MAX_RANGE = 300.0
@@ -41,12 +42,10 @@ ROOM = 200.0
 
 
 class ScaledPrefixes(NamedTuple):
-    """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha.
-    weights (L, L), or (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha
+    """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha. alpha
     (N, L): last rows of sequences sum to 1, others to anything. log_z (S,) by rank."""
 
     e: Floats
-    weights: Floats
     alpha: Floats
     log_z: Floats
 
@@ -59,6 +58,31 @@ def packed_emissions(scores: AnyFloats, allowed: Optional[Mask], layout: Layout)
     return emissions
 
 
+class ChainWeights(NamedTuple):
+    """Of transitions, and perhaps scores of pairs of labels at each token. weights: e^trans, the
+    largest 1; log_largest: what they were divided by. back: the later label first. spread: by how
+    much those differ that are not forbidden. permit_all: none is forbidden."""
+
+    weights: Floats
+    log_largest: float
+    back: Floats
+    spread: float
+    permit_all: bool
+
+    @classmethod
+    def of(cls, weights: Weights) -> "ChainWeights":
+        """`weights.prepared(ChainWeights.of)`."""
+        return cls.of_scores(weights.precise_trans, permit_all=weights.permit_all)
+
+    @classmethod
+    def of_scores(cls, trans: Floats, *, permit_all: bool) -> "ChainWeights":
+        """trans (L, L) or (N, L, L)."""
+        top = float(trans.max(initial=-np.inf))
+        top = top if np.isfinite(top) else 0.0
+        weights: Floats = np.exp(trans - top)
+        return cls(weights, top, turned(weights), finite_range(trans), permit_all)
+
+
 def finite_range(trans: AnyFloats) -> float:
     """By how much the transitions that are not forbidden differ."""
     finite = np.isfinite(trans)
@@ -68,72 +92,71 @@ def finite_range(trans: AnyFloats) -> float:
 
 def scaled_prefixes(
     emissions: AnyFloats,
+    of: ChainWeights,
     trans: AnyFloats,
     layout: Layout,
     most: float,
-    edge_scores: Optional[Floats] = None,
 ) -> Optional[ScaledPrefixes]:
-    """most (float): no finite emission is further from 0. edge_scores (N, L, L): packed, on top of
-    trans. RETURNS None if digits would be lost, or if a sequence has no path."""
-    both = trans if edge_scores is None else trans.astype(np.float64) + edge_scores
-    spread = finite_range(both)
-    if spread >= MAX_RANGE:
+    """most (float): no finite emission is further from 0. RETURNS None if digits would be lost, or
+    if a sequence has no path."""
+    if of.spread >= MAX_RANGE:
         return None
-    top = float(both.max(initial=-np.inf))
-    top = top if np.isfinite(top) else 0.0
-    weights = np.subtract(both, top, dtype=np.float64)
-    np.exp(weights, out=weights)
-    opened = bool((trans > -np.inf).all())
-    change = most + spread + np.log(max(1, len(trans)))
-    if edge_scores is None and change <= SMALL:
+    change = most + of.spread + np.log(max(1, len(trans)))
+    if of.weights.ndim == 2 and change <= SMALL:
         n_steps = int(ROOM / max(change, 1.0))
-        prefixes = _way_of_small_scores(emissions, weights, layout, top, n_steps, opened=opened)
+        prefixes = _way_of_small_scores(emissions, of, layout, n_steps)
         if prefixes is not None:
             return prefixes
     precise: Floats = emissions.astype(np.float64, copy=False)
-    prefixes = _way_forward(precise, weights, layout, top, opened=opened)
+    prefixes = _way_forward(precise, of, layout)
     reached = (
-        None if prefixes is not None or opened else reached_labels(precise > -np.inf, trans, layout)
+        None
+        if prefixes is not None or of.permit_all
+        else reached_labels(precise > -np.inf, trans, layout)
     )
     if reached is not None:  # labels that no prefix can end with may have had the highest scores
-        prefixes = _way_forward(
-            np.where(reached, precise, -np.inf), weights, layout, top, opened=False
-        )
+        prefixes = _way_forward(np.where(reached, precise, -np.inf), of, layout)
     return prefixes
 
 
+def by_step(packed: Floats, layout: Layout) -> List[Floats]:
+    """The rows of each step: views (n, L), of one sequence (L,). packed (N, L)."""
+    if len(layout.order) == 1:
+        return list(packed)
+    offset = layout.offset.tolist()
+    return [packed[start:end] for start, end in pairwise(offset)]
+
+
 def _way_of_small_scores(
-    emissions: AnyFloats, weights: Floats, layout: Layout, top: float, n_steps: int, *, opened: bool
+    emissions: AnyFloats, of: ChainWeights, layout: Layout, n_steps: int
 ) -> Optional[ScaledPrefixes]:
     """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than
     e^SMALL in a step, unless a label that has nearly all of it cannot go on. RETURNS None if digits
     may be lost, or if a sequence has no path; only where transitions are forbidden."""
     e: Floats = np.exp(emissions, dtype=np.float64)
-    alpha = np.empty_like(e)
+    alpha = e.copy()
     ones = np.ones(e.shape[1])
-    log_z: Floats = np.multiply(top, layout.lengths[layout.order] - 1.0)
-    sizes = layout.size_at_t.tolist()
-    offset = layout.offset.tolist()
-    for t, n in enumerate(sizes):
-        here = slice(offset[t], offset[t] + n)
-        if t == 0:
-            alpha[here] = e[here]
-        else:
-            multiply(alpha[offset[t - 1] : offset[t - 1] + n], weights, alpha[here])
-            alpha[here] *= e[here]
+    log_z: Floats = np.multiply(of.log_largest, layout.lengths[layout.order] - 1.0)
+    before = alpha[:0]
+    for t, (here, of_tokens) in enumerate(
+        zip(by_step(alpha, layout), by_step(e, layout), strict=True)
+    ):
+        if t > 0:
+            multiply(before[: len(here)], of.weights, here)
+            here *= of_tokens
         if t % n_steps == n_steps - 1:
-            scale = np.maximum(alpha[here] @ ones, NORMAL)
-            log_z[:n] += np.log(scale)
-            inverse = 1.0 / scale[:, None]
-            alpha[here] *= inverse
-            e[here] *= inverse
+            scale = np.maximum(here.sum(axis=-1, keepdims=True), NORMAL)
+            log_z[: len(scale)] += np.log(scale.reshape(-1))
+            here /= scale
+            of_tokens /= scale
+        before = here
     ends = ends_of(layout)
     total = alpha.take(ends, axis=0) @ ones
-    if not opened and not (_kept(alpha, e, ones) and total.min(initial=1.0) >= NORMAL):
+    if not of.permit_all and not (_kept(alpha, e, ones) and total.min(initial=1.0) >= NORMAL):
         return None
     alpha[ends] /= total[:, None]
     e[ends] /= total[:, None]
-    return ScaledPrefixes(e, weights, alpha, log_z + np.log(total))
+    return ScaledPrefixes(e, alpha, log_z + np.log(total))
 
 
 def _kept(alpha: Floats, e: Floats, ones: Floats) -> bool:
@@ -155,37 +178,34 @@ def ends_of(layout: Layout) -> NDArray[np.int64]:
     return layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
 
 
-def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats]:
+def scaled_suffixes(
+    prefixes: ScaledPrefixes, of: ChainWeights, layout: Layout
+) -> Tuple[Floats, Floats]:
     """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L)
     each, packed."""
-    e, weights, alpha = prefixes[:3]
-    beta = np.empty_like(e)
-    nodes = np.empty_like(e)
-    back = turned(weights)
-    buffer = np.empty_like(e[: layout.size_at_t.max(initial=0)])
-    ends = ends_of(layout)
-    beta[ends] = 1.0
-    nodes[ends] = alpha.take(ends, axis=0)
-    sizes = layout.size_at_t.tolist()
-    offset = layout.offset.tolist()
-    for t in range(len(sizes) - 1, 0, -1):
-        here = slice(offset[t], offset[t + 1])
-        before = slice(offset[t - 1], offset[t - 1] + sizes[t])
-        message = np.multiply(e[here], beta[here], out=buffer[: sizes[t]])
-        if weights.ndim == 2:
-            multiply(message, back, beta[before])
+    e, alpha, _ = prefixes
+    beta = np.ones_like(e)
+    nodes = alpha.copy()
+    after = np.zeros(0)
+    rows = [by_step(packed, layout) for packed in (e, alpha, beta, nodes)]
+    steps = list(zip(*rows, strict=True))
+    for t in range(len(steps) - 1, 0, -1):
+        of_tokens, _, after, _ = steps[t]
+        _, of_prefixes, here, p = steps[t - 1]
+        n = len(after)
+        message = of_tokens * after
+        if of.weights.ndim == 2:
+            multiply(message, of.back, here[:n])
         else:
-            beta[before] = moved_on(message, back, here)
+            here[:n] = moved_on(message, of.back, layout.step(t))
         # as long as they are in the processor's cache
-        np.multiply(alpha[before], beta[before], out=nodes[before])
+        np.multiply(of_prefixes[:n], here[:n], out=p[:n])
     return beta, nodes
 
 
-def _way_forward(
-    emissions: Floats, weights: Floats, layout: Layout, top: float, *, opened: bool
-) -> Optional[ScaledPrefixes]:
-    """opened (bool): no transition is forbidden. Else a label can be reached where its sum over the
-    labels before is above 0, as long as no share was below LEAST until then."""
+def _way_forward(emissions: Floats, of: ChainWeights, layout: Layout) -> Optional[ScaledPrefixes]:
+    """Scaled at every step. Where some transitions are forbidden, a label can be reached if its sum
+    over the labels before is above 0, as long as no share was below LEAST until then."""
     shift = highest(emissions)[:, None]
     if not np.isfinite(shift).all():
         return None
@@ -193,46 +213,43 @@ def _way_forward(
     np.exp(potentials, out=potentials)
     alpha = np.empty_like(potentials)
     scale = np.empty(len(potentials))
-    inverse = np.empty((len(potentials), 1))
-    reached = None if opened else emissions > -np.inf
-    ones = np.ones(emissions.shape[1])
+    reached = None if of.permit_all else emissions > -np.inf
     before = alpha[:0]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for t in range(len(layout.size_at_t)):
             here = layout.step(t)
             current = potentials[here]  # (n, L)
             if t > 0:
-                moved = moved_on(before[: len(current)], weights, here)
+                moved = moved_on(before[: len(current)], of.weights, here)
                 if reached is not None:
                     reached[here] &= moved > 0
                 current = np.multiply(moved, current, out=moved)
-            np.matmul(current, ones, out=scale[here])
-            # a product costs a third of a quotient
-            np.divide(1.0, scale[here, None], out=inverse[here])
-            before = np.multiply(current, inverse[here], out=alpha[here])
+            current.sum(axis=1, out=scale[here])
+            before = np.divide(current, scale[here, None], out=alpha[here])
+        potentials /= scale[:, None]
     kept = scale.min(initial=1.0) >= NORMAL  # not where there is no path, and then no number
     if not kept or (reached is not None and _lost(alpha, scale, reached)):
         return None
     if reached is not None:
         potentials *= reached  # else suffixes of labels that no prefix ends with could overflow
-    potentials *= inverse
-    log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (
-        layout.lengths[layout.order] - 1
-    )
-    return ScaledPrefixes(potentials, weights, alpha, log_z)
+    log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout)
+    log_z += of.log_largest * (layout.lengths[layout.order] - 1)
+    return ScaledPrefixes(potentials, alpha, log_z)
 
 
 def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
     """sum_a before[n, a] weights[a, b] for the tokens of a step, packed. RETURNS (n, L)."""
     if weights.ndim == 2:
         return multiply(before, weights, np.empty(before.shape))
-    return np.asarray((before[:, None, :] @ weights[here])[:, 0])
+    return np.asarray((before.reshape(-1, 1, weights.shape[1]) @ weights[here])[:, 0])
 
 
 def multiply(left: Floats, right: Floats, product: Floats) -> Floats:
-    """left (n, K) @ right (K, L), written to product. In blocks of rows, so that one thread does
-    it, unless there are many labels."""
-    n_rows = max(LEAST_ROWS, ONE_THREAD // max(1, right.size))
+    """left (n, K), or one row, @ right (K, L), written to product. In blocks of rows, so that one
+    thread does it, unless there are many labels."""
+    if left.size * right.shape[1] <= ONE_THREAD or left.ndim == 1:
+        return np.dot(left, right, out=product)
+    n_rows = max(LEAST_ROWS, ONE_THREAD // right.size)
     for start in range(0, len(left), n_rows):
         stop = start + n_rows
         np.matmul(left[start:stop], right, out=product[start:stop])

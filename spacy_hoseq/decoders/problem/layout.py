@@ -81,7 +81,8 @@ def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
     """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to
     `n_tokens`."""
     sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
-    if sizes.min(initial=1) < 1 or sizes.sum() != n_tokens:
+    listed = sizes.tolist()
+    if min(listed, default=1) < 1 or sum(listed) != n_tokens:
         raise ValueError(Errors.HS025.format(expected=n_tokens, got=sizes.tolist()[:10]))
     return sizes
 
@@ -89,6 +90,9 @@ def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
 def make_layout(lengths: AnyInts, n_tokens: int) -> Layout:
     """RAISES ValueError [HS025] as `check_lengths`."""
     sizes = check_lengths(lengths, n_tokens)
+    if len(sizes) == 1:
+        tokens = np.arange(n_tokens + 1)
+        return Layout(sizes, tokens[:1], np.ones(n_tokens, np.int64), tokens, tokens[:-1])
     order = np.argsort(-sizes, kind="stable")
     n_steps = int(sizes.max(initial=0))
     size_at_t = len(sizes) - np.searchsorted(np.sort(sizes), np.arange(n_steps), side="right")
@@ -211,7 +215,9 @@ def packed_edge_scores(edge_scores: AnyFloats, layout: Layout) -> Floats:
 def ranges(first: AnyInts, sizes: AnyInts) -> Ints:
     """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,)
     intp."""
-    return np.asarray(np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes))
+    ends = sizes.cumsum()
+    total = int(ends[-1]) if len(ends) else 0
+    return np.asarray(np.arange(total) + (first - (ends - sizes)).repeat(sizes), np.intp)
 
 
 def binned(keys: Ints, values: Floats, n: int) -> Floats:

@@ -1,24 +1,24 @@
-"""Exact pruning: labels that cannot be on a best path are dropped (`bounds.py`), and what is left
-decomposes into independent windows.
+"""Exact pruning: labels that cannot be on a best path are dropped (`candidates.py`), and what is
+left decomposes into independent windows.
 
-A token with one label left is decided. Tokens that are open influence each other only through
-patterns or transitions that cover both, so a sequence decomposes into independent windows around
-runs of open tokens, with `reach` decided tokens of context on both sides (1 for a chain, max_length
-- 1 with patterns that fire everywhere). A pattern that fires at a position matters there only if
-all its labels are left and one of its tokens is open; all its tokens then belong to one window.
-Each window is decoded as a sequence of its own, and without patterns if it has none: by which
-algorithm `answers/choose.py` says, which is handed in.
+A token with one candidate is decided. Tokens that are open influence each other only through
+patterns or transitions that cover both, so a sequence decomposes into windows around runs of open
+tokens, with decided tokens of context on both sides (1 for a chain, max_length - 1 with patterns
+that fire everywhere). A pattern that fires at a position matters there only if all its labels are
+candidates and one of its tokens is open; all its tokens then belong to one window. Each window is
+decoded as a sequence of its own: over pairs of candidates if they are few, else over all labels.
 
 Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
 """
 
-from typing import Callable, Iterator, NamedTuple, Optional, Tuple, cast
+from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from ...arrays import AnyInts, Ints, Labels, Mask
+from ..chain import Arrivals, viterbi
+from ..patterns import decode_nonnegative
 from ..problem import (
-    TUNING,
     Fired,
     NoPath,
     Potentials,
@@ -28,8 +28,19 @@ from ..problem import (
     matching,
     ranges,
 )
-from .bounds import Candidates, beside_decided, candidate_labels, dense_cost, fired_loss_of, refine
+from .candidates import Candidates, candidate_labels, fired_loss_of
 from .limits import Limits
+from .sparse import decode_sparse
+from .sparse_viterbi import sparse_viterbi
+
+# time of a pair of candidates, and of one with patterns, over that of a transition
+PAIR_COST = 32
+SPARSE_COST = 64
+# the same of a node in the decoder of all labels, and of the calls that a step of a chain takes,
+# which the sequences of a batch share
+NODE_COST = 8
+STEP_COST = 4_000
+MOST_NODES = 4_000  # of a large trie few nodes are cells of the sparse decoder
 
 
 class Windows(NamedTuple):
@@ -39,48 +50,18 @@ class Windows(NamedTuple):
     tokens: Ints
     lengths: Ints
 
-
-class Remaining(NamedTuple):
-    """Sequences, or windows of some, with the labels that are left.
-
-    candidates: these labels, None = all. potentials: their scores, unless there are candidates.
-    has_patterns: whether any pattern matters there.
-    """
-
-    potentials: Potentials
-    candidates: Optional[Candidates]
-    has_patterns: bool
-    tuning: Tuning
-
     @property
-    def left(self) -> Candidates:
-        """The candidates, where there are some."""
-        return cast(Candidates, self.candidates)
+    def starts(self) -> Ints:
+        return np.cumsum(self.lengths) - self.lengths
 
-    @property
-    def has_few_candidates(self) -> bool:
-        """Whether it pays to decode by pairs of them, with patterns."""
-        if self.candidates is None:
-            return False
-        counts = self.candidates.counts
-        _, weights, lengths = self.potentials[:3]
-        return bool(is_few(counts, lengths, weights, self.tuning, self.tuning.sparse_cost).all())
-
-    @property
-    def dense(self) -> Potentials:
-        """With the scores of all labels, and the candidates as `allowed`."""
-        if self.candidates is None:
-            return self.potentials
-        scores, allowed = self.candidates.dense(self.potentials.weights.n_labels)
-        return self.potentials._replace(scores=scores, allowed=allowed)
+    def chosen(self, which: Ints) -> "Windows":
+        sizes = self.lengths[which]
+        return Windows(self.tokens[ranges(self.starts[which], sizes)], sizes)
 
 
-Decode = Callable[[Remaining], Labels]  # by the algorithm that the table chooses
-
-
-def pruned_checked(potentials: Potentials, tuning: Tuning, decode: Decode) -> Labels:
+def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
     """The labels y* = argmax_y score(x, y) (N,) of a chain, or with patterns whose weights are not
-    negative, for less work than over all labels. potentials: checked. decode: what is left.
+    negative, for less work than over all labels. potentials: checked.
 
     RAISES ValueError [HS023]. Where two labellings have exactly the same score, the chosen one may
     differ from the unpruned decoder's with patterns (never without); it does not depend on the rest
@@ -89,218 +70,153 @@ def pruned_checked(potentials: Potentials, tuning: Tuning, decode: Decode) -> La
     Time O(N L) plus that of the limits, which are kept with the weights, and of the decoder on the
     windows that stay open.
     """
-    scores = potentials.scores
-    sizes = potentials.lengths.astype(np.intp, copy=False)
+    scores, weights, lengths = potentials[:3]
     if not len(scores):
         return np.zeros(0, np.int32)
-    limits = potentials.weights.prepared(Limits)
-    fired = potentials.fired
-    if fired is not None:
-        first = fired.tokens - potentials.weights.trie.depth[fired.nodes] + 1
-        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)  # of the sequence of each token
-        may_fire = (fired.weights > 0) & (first >= starts[fired.tokens])
-        potentials = potentials._replace(fired=fired.where(may_fire))
-    fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)
+    fired = _within_sequences(potentials)
     candidates = candidate_labels(
-        scores, limits, allowed=potentials.allowed, fired_loss=fired_loss, tuning=tuning
+        scores,
+        weights.prepared(Limits),
+        allowed=potentials.allowed,
+        fired_loss=fired_loss_of(fired, weights, scores.shape),
     )
-    candidates = beside_decided(candidates, limits, sizes)
-    potentials = _possible(potentials, candidates)
-    few = is_few(candidates.counts, sizes, potentials.weights, tuning)  # (S,)
-    pairs = _pairs(candidates.counts, sizes)
-    if few.all() and pairs.sum() < tuning.pair_cells:
-        return _decode_open(candidates, limits, potentials, tuning, decode)
-    # what the candidates say need not be copied
-    bare = potentials._replace(scores=scores[:, :0], allowed=None)
-    labels = np.zeros(len(scores), np.int32)
-    for sequences in _parts(np.flatnonzero(few), pairs, tuning.pair_cells):
-        part = bare.select(sequences)
-        with part.numbered() as some:
-            labels[part.tokens] = _decode_open(
-                candidates.of(part.tokens), limits, some, tuning, decode
-            )
-    many = np.flatnonzero(~few)
-    if len(many):
-        part = potentials.select(many)
-        with part.numbered() as some:
-            labels[part.tokens] = decode(Remaining(some, None, some.weights.has_patterns, tuning))
-    return labels
-
-
-def _possible(potentials: Potentials, candidates: Candidates) -> Potentials:
-    """Without the fired patterns that need a label which is no candidate."""
-    if potentials.fired is None or not len(potentials.fired.tokens):
-        return potentials
-    n_labels = potentials.weights.n_labels
-    is_candidate = np.zeros(len(candidates.counts) * n_labels, bool)
-    is_candidate[candidates.tokens * n_labels + candidates.labels] = True
-    matched = matching(
-        potentials.fired,
-        potentials.weights.trie,
-        np.repeat(np.arange(len(potentials.lengths)), potentials.lengths),
-        lambda token, label: is_candidate.take(token * n_labels + label),
-    )
-    return potentials._replace(fired=potentials.fired.where(matched))
-
-
-def _pairs(counts: Ints, lengths: AnyInts) -> Ints:
-    """Pairs of candidates at neighbouring tokens of each sequence. counts (N,): candidates. RETURNS
-    (S,)."""
-    pairs = np.zeros(len(counts), np.intp)
-    pairs[1:] = counts[1:] * counts[:-1]
-    starts = np.cumsum(lengths) - lengths
-    pairs[starts] = 0  # none across sequences
-    return np.asarray(np.add.reduceat(pairs, starts), np.intp)
-
-
-def is_few(
-    counts: Ints,
-    lengths: AnyInts,
-    weights: Weights,
-    tuning: Tuning = TUNING,
-    pair_cost: Optional[int] = None,
-) -> Mask:
-    """Sequences for which it pays to look at pairs of candidates only: a property of the sequence,
-    not of the batch.
-
-    counts (N,): candidates. pair_cost: of looking at one, instead of the tuning's. RETURNS (S,).
-    """
-    pair_cost = tuning.pair_cost if pair_cost is None else pair_cost
-    return np.asarray(
-        _pairs(counts, lengths) * pair_cost <= lengths * dense_cost(weights, tuning), bool
-    )
-
-
-def _parts(sequences: Ints, pairs: Ints, max_pairs: int) -> Iterator[Ints]:
-    """These sequences, in parts of about so many pairs."""
-    before = np.cumsum(pairs[sequences]) - pairs[sequences]
-    parts = np.split(sequences, np.flatnonzero(np.diff(before // max_pairs)) + 1)
-    yield from (part for part in parts if len(part))
-
-
-def _decode_open(
-    candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning, decode: Decode
-) -> Labels:
-    """Sequences with few candidates: fewer still by the later tests, then window by window.
-    potentials: their features and lengths, without their scores."""
-    weights = potentials.weights
-    lengths = potentials.lengths.astype(np.intp, copy=False)
-    deciding: Optional[Potentials] = None
-    if weights.has_patterns:  # the windows of a chain are decoded in less time than this takes
-        candidates = refine(candidates, limits, lengths, tuning=tuning)
-        potentials = _possible(potentials, candidates)
-        deciding = _deciding(potentials, candidates.counts > 1)
-    labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
+    labels = candidates.labels.take(candidates.first[:-1]).astype(np.int32)
     is_open = candidates.counts > 1
-    reach = 1
-    if deciding is not None:
-        is_open = is_open | _covered(deciding, len(labels))
-        reach = weights.trie.max_length - 1 if weights.node_weights.any() else 1
-    windows = open_windows(is_open, lengths, max(1, reach))
-    for with_patterns, some in _alike(windows, candidates.counts, deciding, tuning):
-        fired = None if with_patterns is None else _fired_in(with_patterns.fired, some)
-        window = Potentials(potentials.scores[:0], weights, some.lengths, fired)
+    context = 1
+    if weights.has_patterns:
+        fired = _deciding(fired, weights, candidates, lengths)
+        is_open |= _covered(fired, weights, len(labels))
+        context = max(1, weights.trie.max_length - 1 if weights.node_weights.any() else 1)
+    windows = open_windows(is_open, lengths, context)
+    for some, is_few, matters in _alike(windows, candidates.counts, weights, fired, tuning):
+        left = Potentials(scores[:0], weights, some.lengths, _fired_in(fired, some) if matters else None)
         try:
-            labels[some.tokens] = decode(
-                Remaining(window, candidates.of(some.tokens), with_patterns is not None, tuning)
-            )
+            labels[some.tokens] = _decode(candidates.of(some.tokens), left, is_few, matters, tuning)
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
     # what is decided may be impossible, where nothing else is possible, either
-    if not limits.are_finite:
-        check_possible(labels, limits.trans, lengths)
+    if not weights.permit_all:
+        check_possible(labels, weights.trans, lengths)
     return labels
 
 
-def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
-    """Windows around runs of open tokens: runs at most `reach` apart share one, and all get `reach`
-    tokens of context.
+def _decode(
+    candidates: Candidates, left: Potentials, is_few: bool, with_patterns: bool, tuning: Tuning
+) -> Labels:
+    """Windows, as sequences. left: all of them but their scores. RAISES NoPath."""
+    weights = left.weights
+    if is_few and with_patterns:
+        return decode_sparse(candidates, weights, left.fired, left.lengths).labels
+    if is_few:
+        return sparse_viterbi(candidates, weights.precise_trans, left.lengths).labels
+    scores, allowed = candidates.dense(weights.n_labels)
+    if with_patterns:
+        return decode_nonnegative(left._replace(scores=scores, allowed=allowed), tuning=tuning).labels
+    arrivals = weights.prepared(Arrivals.of)
+    return viterbi(scores, weights.trans, left.lengths, allowed=allowed, arrivals=arrivals).labels
+
+
+def _within_sequences(potentials: Potentials) -> Optional[Fired]:
+    """The fired patterns that have a weight and do not begin before their sequence."""
+    fired = potentials.fired
+    if fired is None:
+        return None
+    sizes = potentials.lengths
+    first = fired.tokens - potentials.weights.trie.depth[fired.nodes] + 1
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)  # of the sequence of each token
+    return fired.where((fired.weights > 0) & (first >= starts[fired.tokens]))
+
+
+def _deciding(
+    fired: Optional[Fired], weights: Weights, candidates: Candidates, lengths: AnyInts
+) -> Optional[Fired]:
+    """The fired patterns all of whose labels are candidates, and which have an open token."""
+    if fired is None:
+        return None
+    n_labels = weights.n_labels
+    is_candidate = np.zeros(len(candidates.counts) * n_labels, bool)
+    is_candidate[candidates.tokens * n_labels + candidates.labels] = True
+    fired = fired.where(
+        matching(
+            fired,
+            weights.trie,
+            np.repeat(np.arange(len(lengths)), lengths),
+            lambda token, label: is_candidate.take(token * n_labels + label),
+        )
+    )
+    n_open = np.concatenate([[0], np.cumsum(candidates.counts > 1)])
+    first = fired.tokens - weights.trie.depth[fired.nodes] + 1
+    return fired.where(n_open[fired.tokens + 1] > n_open[first])
+
+
+def _covered(fired: Optional[Fired], weights: Weights, n_tokens: int) -> Mask:
+    """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as
+    open. (N,)"""
+    if fired is None:
+        return np.zeros(n_tokens, bool)
+    first = fired.tokens - weights.trie.depth[fired.nodes] + 1
+    begun = np.bincount(first, minlength=n_tokens + 1)
+    ended = np.bincount(fired.tokens + 1, minlength=n_tokens + 1)
+    return np.asarray(np.cumsum(begun - ended)[:-1] > 0)
+
+
+def open_windows(is_open: Mask, lengths: AnyInts, context: int) -> Windows:
+    """Windows around runs of open tokens: runs at most `context` apart share one, and all get
+    `context` tokens more on both sides.
 
     is_open (N,) bool, lengths (S,). Windows never cross a sequence boundary.
     """
     at = np.flatnonzero(is_open)
     if not len(at):
         return Windows(np.zeros(0, np.intp), np.zeros(0, np.intp))
-    lengths = lengths.astype(np.intp)
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
-    starts = np.cumsum(lengths) - lengths
-    breaks = (np.diff(at) > reach) | (np.diff(sequence[at]) > 0)
-    first = at[np.append(True, breaks)]
-    last = at[np.append(breaks, True)]
-    begin = np.maximum(first - reach, starts[sequence[first]])
-    end = np.minimum(last + reach, starts[sequence[last]] + lengths[sequence[last]] - 1) + 1
-    sizes = end - begin
-    return Windows(ranges(begin, sizes), sizes)
-
-
-def _deciding(potentials: Potentials, is_open: Mask) -> Optional[Potentials]:
-    """With the patterns that what is open depends on: not those that fire where every token is
-    decided. None if there are no such."""
-    weights = potentials.weights
-    fired = potentials.fired
-    if fired is not None:
-        n_open = np.concatenate([[0], np.cumsum(is_open)])
-        first = fired.tokens - weights.trie.depth[fired.nodes] + 1
-        fired = fired.where(n_open[fired.tokens + 1] > n_open[first])
-    if weights.node_weights.any() or (fired is not None and len(fired.tokens)):
-        return potentials._replace(fired=fired)
-    return None
-
-
-def _covered(potentials: Potentials, n_tokens: int) -> Mask:
-    """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as
-    open. (N,)"""
-    fired = potentials.fired
-    if fired is None:
-        return np.zeros(n_tokens, bool)
-    first = fired.tokens - potentials.weights.trie.depth[fired.nodes] + 1
-    begun = np.bincount(first, minlength=n_tokens + 1)
-    ended = np.bincount(fired.tokens + 1, minlength=n_tokens + 1)
-    return np.asarray(np.cumsum(begun - ended)[:-1] > 0)
+    ends = np.cumsum(lengths)
+    sequence = np.searchsorted(ends, at, side="right")
+    breaks = np.flatnonzero((np.diff(at) > context) | (np.diff(sequence) > 0))
+    first = np.concatenate([[0], breaks + 1])
+    last = np.append(breaks, len(at) - 1)
+    starts = (ends - lengths)[sequence[first]]
+    begin = np.maximum(at[first] - context, starts)
+    end = np.minimum(at[last] + context + 1, ends[sequence[last]])
+    return Windows(ranges(begin, end - begin), end - begin)
 
 
 def _alike(
-    windows: Windows, counts: Ints, potentials: Optional[Potentials], tuning: Tuning
-) -> Iterator[Tuple[Optional[Potentials], Windows]]:
-    """Windows without patterns; of the others, those with few candidates apart from those with
-    many. counts (N,): candidates. potentials: with the patterns that matter, if any do."""
+    windows: Windows, counts: Ints, weights: Weights, fired: Optional[Fired], tuning: Tuning
+) -> Iterator[Tuple[Windows, bool, bool]]:
+    """Windows that are decoded together, whether their candidates are few, and whether patterns
+    matter there: properties of a window, not of the batch. counts (N,): candidates."""
     if not len(windows.lengths):
         return
-    chain = np.ones(len(windows.lengths), bool)
-    if potentials is None:
-        yield from ((None, part) for part in _in_parts(windows, chain, tuning.window_tokens))
-        return
-    if potentials.fired is None or potentials.weights.node_weights.any():
-        chain[:] = False
-    else:
+    matter = np.full(len(windows.lengths), weights.has_patterns and bool(weights.node_weights.any()))
+    if fired is not None:
         fires = np.zeros(len(counts), bool)
-        fires[potentials.fired.tokens] = True
-        starts = np.cumsum(windows.lengths) - windows.lengths
-        chain = ~np.logical_or.reduceat(fires[windows.tokens], starts)
-    few = is_few(
-        counts[windows.tokens], windows.lengths, potentials.weights, tuning, tuning.sparse_cost
-    )
-    for of_windows, chosen in (
-        (None, chain),
-        (potentials, few & ~chain),
-        (potentials, ~few & ~chain),
-    ):
-        yield from ((of_windows, part) for part in _in_parts(windows, chosen, tuning.window_tokens))
-
-
-def _in_parts(windows: Windows, chosen: Mask, max_tokens: int) -> Iterator[Windows]:
-    """The chosen windows, in parts of about so many tokens. chosen (W,)."""
-    tokens = windows.tokens[np.repeat(chosen, windows.lengths)]
-    lengths = windows.lengths[chosen]
-    if not len(lengths):
+        fires[fired.tokens] = True
+        matter |= np.logical_or.reduceat(fires[windows.tokens], windows.starts)
+    pairs = _pairs(counts[windows.tokens], windows)
+    n_squared = weights.n_labels**2
+    dense = np.where(matter, n_squared + NODE_COST * min(len(weights.trie), MOST_NODES), n_squared + STEP_COST)
+    cost = np.where(matter, SPARSE_COST, PAIR_COST)
+    few = (pairs * cost <= windows.lengths * dense) & (pairs <= tuning.pair_cells)
+    if few.all() and not matter.any() and pairs.sum() <= tuning.pair_cells:
+        yield windows, True, False
         return
-    ends = np.cumsum(lengths)
-    breaks = np.flatnonzero(np.diff(ends // max_tokens)) + 1
-    for sizes, some in zip(
-        np.split(lengths, breaks), np.split(tokens, ends[breaks - 1]), strict=True
-    ):
-        yield Windows(some, sizes)
+    cells = np.where(few, pairs, windows.lengths * weights.n_labels)
+    for is_few in (True, False):
+        for with_patterns in (True, False):
+            which = np.flatnonzero((few == is_few) & (matter == with_patterns))
+            part = np.cumsum(cells[which]) // tuning.pair_cells
+            for some in np.split(which, np.flatnonzero(np.diff(part)) + 1):
+                if len(some):
+                    yield windows.chosen(some), is_few, with_patterns
+
+
+def _pairs(counts: Ints, windows: Windows) -> Ints:
+    """Pairs of candidates at neighbouring tokens of each window. counts (M,). RETURNS (W,)."""
+    pairs = np.zeros(len(counts), np.intp)
+    pairs[1:] = counts[1:] * counts[:-1]
+    pairs[windows.starts] = 0
+    return np.asarray(np.add.reduceat(pairs, windows.starts), np.intp)
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints
 from ..problem import Fired, Layout, Paths, PatternTrie, Weights, make_layout, ranges
-from .bounds import Candidates
+from .candidates import Candidates
 from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import AnyFloats, AnyInts, Floats, Ints
 from ..chain import unpack_paths
 from ..problem import Layout, Paths, make_layout, ranges
-from .bounds import Candidates, first_best
+from .candidates import Candidates, first_best
 
 
 class Edges(NamedTuple):
@@ -32,45 +32,49 @@ def sparse_viterbi(candidates: Candidates, trans: AnyFloats, lengths: AnyInts) -
     RAISES ValueError [HS023]. Time and memory O(sum_t c_t c_{t-1}) for c_t candidates at t.
     """
     layout = make_layout(lengths, len(candidates.first) - 1)
-    packed = candidates.of(layout.tokens)
+    packed = candidates if len(layout.order) == 1 else candidates.of(layout.tokens)
+    first = packed.first
     edges = edges_between(packed, tokens_before(layout), trans)
     v = packed.scores.copy()
     arrived = edges.trans.copy()
-    bounds = packed.first[layout.offset]  # first cell of each step
+    bounds = first.take(layout.offset).tolist()  # first cell of each step
+    arcs = edges.first.take(bounds).tolist()
     for t in range(1, len(layout.size_at_t)):
-        a = bounds[t]
-        b = bounds[t + 1]
-        e = edges.first[a]
-        f = edges.first[b]
-        arrived[e:f] += v.take(edges.source[e:f])
-        v[a:b] += np.maximum.reduceat(arrived[e:f], edges.first[a:b] - e)
+        here = slice(bounds[t], bounds[t + 1])
+        arriving = arrived[arcs[t] : arcs[t + 1]]
+        arriving += v.take(edges.source[arcs[t] : arcs[t + 1]])
+        v[here] += np.maximum.reduceat(arriving, edges.first[here] - arcs[t])
     # the cell that each was reached from; of several that of the lowest label
     before = np.full(len(v), -1, np.intp)
     # cells from here on are not at the start of a sequence
-    later = int(bounds[min(1, len(bounds) - 1)])
-    if later < len(v):
-        before[later:] = edges.source[first_best(arrived, edges.first[later:])]
-    return read_back(packed.first, v, packed.labels, before, layout)
+    if len(bounds) > 1 and bounds[1] < len(v):
+        later = bounds[1]
+        before[later:] = edges.source.take(first_best(arrived, edges.first[later:]))
+    return read_back(first, v, packed.labels, before, layout)
 
 
 def tokens_before(layout: Layout) -> Ints:
     """Packed token before each packed token, -1 at the start of a sequence. RETURNS (N,)."""
-    before = np.full(len(layout.tokens), -1, np.intp)
-    for t in range(1, len(layout.size_at_t)):
-        here = layout.step(t)
-        before[here] = np.arange(layout.offset[t - 1], layout.offset[t - 1] + layout.size_at_t[t])
+    n_first = len(layout.order)
+    before = np.arange(len(layout.tokens))
+    before[:n_first] = -1
+    before[n_first:] -= layout.size_at_t[:-1].repeat(layout.size_at_t[1:])
     return before
 
 
 def edges_between(packed: Candidates, before: Ints, trans: AnyFloats) -> Edges:
     """packed: candidates by packed token. before (N,): as `tokens_before`."""
-    previous = before[packed.tokens]
-    counts = np.where(previous >= 0, packed.counts[previous], 0)
-    source = ranges(packed.first[previous], counts)
-    move = np.repeat(packed.labels, counts)
+    counts_here = packed.counts
+    n_before = counts_here.take(before)
+    n_before[before < 0] = 0
+    counts = n_before.repeat(counts_here)
+    source = ranges(packed.first.take(before).repeat(counts_here), counts)
+    move = packed.labels.repeat(counts)
     move += (packed.labels * len(trans)).take(source)
     arcs: Floats = trans.reshape(-1).take(move).astype(np.float64, copy=False)
-    return Edges(source, arcs, np.concatenate([[0], np.cumsum(counts)]))
+    first = np.zeros(len(counts) + 1, np.intp)
+    np.cumsum(counts, out=first[1:])
+    return Edges(source, arcs, first)
 
 
 def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout) -> Paths:
@@ -83,10 +87,12 @@ def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout)
     at_end = first_best(v[: first[-1]], first)  # (N,) if a sequence ended here
     cells = np.empty(len(layout.tokens), np.intp)
     cell = cells[:0]
-    for t in range(len(layout.size_at_t) - 1, -1, -1):
-        here = layout.step(t)
-        cell = np.concatenate([before.take(cell), at_end[here.start + len(cell) : here.stop]])
-        cells[here] = cell
+    offset = layout.offset.tolist()
+    for t in range(len(offset) - 2, -1, -1):
+        here = cells[offset[t] : offset[t + 1]]
+        before.take(cell, out=here[: len(cell)], mode="clip")
+        here[len(cell) :] = at_end[offset[t] + len(cell) : offset[t + 1]]
+        cell = here
     # last token of each rank
     ends = layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
     return unpack_paths(label[cells].astype(np.int32), v[at_end[ends]], layout)

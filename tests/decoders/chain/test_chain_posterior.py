@@ -26,7 +26,7 @@ from .test_forward_backward import only_way_on
 
 def posterior(scores, trans, lengths, allowed=None):
     """In scaled probabilities, which do not fail here."""
-    found = chain_posterior(Potentials(scores, Weights(trans), lengths, allowed=allowed), lengths)
+    found = chain_posterior(Potentials(scores, Weights(trans), lengths, allowed=allowed))
     assert isinstance(found, ChainPosterior)
     return found
 
@@ -238,7 +238,7 @@ def test_errors():
     Case(np.zeros((3, 2)), np.full((2, 2), -np.inf), np.array([1, 2])),
 ])  # fmt: skip
 def test_no_result_where_digits_are_lost_or_there_is_no_path(case):
-    assert chain_posterior(case.potentials(), case.lengths) is None
+    assert chain_posterior(case.potentials()) is None
 
 
 def test_arguments_are_not_changed():

@@ -38,7 +38,7 @@ def posterior(case, walk=None):
         trie = PatternTrie([], case.n_labels)
         return pattern_posterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
     most = 2 * module.SMALL if walk == "every_step" else None  # scores need no shift if they are smaller
-    found = chain_posterior(potentials, case.lengths, most=most)
+    found = chain_posterior(potentials, most=most)
     assert isinstance(found, ChainPosterior)
     return found
 

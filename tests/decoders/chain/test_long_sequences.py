@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.answers import choose
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.pruning import pruned
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ...cases import Case
@@ -49,7 +49,7 @@ def test_crowded_chain(monkeypatch):
         decoded.extend(lengths.tolist())
         return sparse_viterbi(candidates, trans, lengths)
 
-    monkeypatch.setattr(choose, "sparse_viterbi", watched)
+    monkeypatch.setattr(pruned, "sparse_viterbi", watched)
     scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
     labels = decode_exact(Case(scores, trans, np.array([n_tokens])).potentials()).labels
     assert labels.tolist() == viterbi(scores, trans, np.array([n_tokens])).labels.tolist()
@@ -62,7 +62,7 @@ def test_parts_of_windows():
     scores, trans = rng.normal(0, 8, (3000, 10)).astype("f4"), rng.normal(0, 1, (10, 10))
     case = Case(scores, trans, np.array([3000]), (((0, 1, 2), 1.0), ((3, 3), 2.0)))
     expected = decode_exact(case.potentials()).labels
-    labels = decode_exact(case.potentials(), tuning=Tuning(window_tokens=50, bound_candidates=70)).labels
+    labels = decode_exact(case.potentials(), tuning=Tuning(pair_cells=70)).labels
     assert labels.tolist() == expected.tolist()
 
 

@@ -6,12 +6,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.answers import choose
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.tuning import Tuning
-from spacy_hoseq.decoders.pruning import limits as limits_module
 from spacy_hoseq.decoders.pruning import pruned as pruning
-from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
+from spacy_hoseq.decoders.pruning.candidates import candidate_labels
 from spacy_hoseq.decoders.pruning.limits import Limits
 
 from ...cases import Case
@@ -98,10 +96,8 @@ def test_few_candidates_are_left_of_450():
     case = fine_case(0, 450, lengths=[30] * 20)
     potentials = case.potentials()
     limits = potentials.weights.prepared(Limits)
-    first = candidate_labels(case.scores, limits)
-    second = refine(beside_decided(first, limits, case.lengths), limits, case.lengths)
-    assert len(first.labels) < 12 * len(case.scores) and len(second.labels) < 1.7 * len(case.scores)
-    with mock.patch.object(choose, "viterbi", None):
+    assert len(candidate_labels(case.scores, limits).labels) < 12 * len(case.scores)
+    with mock.patch.object(pruning, "viterbi", None):
         decode_exact(potentials)
 
 
@@ -109,14 +105,12 @@ def test_limits_are_made_for_the_best_scoring_labels_and_once():
     """Also with other scores, of other sequences; a batch of few tokens needs few rows, whatever L is."""
     case = fine_case(0, 300)
     potentials = case.potentials()
-    with mock.patch.object(limits_module, "most_lost", wraps=limits_module.most_lost) as made:
-        decode_exact(potentials)
-        rows = np.concatenate([call.args[2] for call in made.call_args_list[::2]])
-        assert sorted(rows.tolist()) == np.unique(case.scores.argmax(axis=1)).tolist()
-        made.reset_mock()
+    decode_exact(potentials)
+    known = potentials.weights.prepared(Limits)._known.copy()
+    assert np.flatnonzero(known).tolist() == np.unique(case.scores.argmax(axis=1)).tolist()
+    with mock.patch.object(Limits, "_make_rows", None):
         decode_exact(potentials)
         decode_exact(case.take([1, 2]).potentials()._replace(weights=potentials.weights))
-        assert not made.called
 
 
 @pytest.mark.parametrize("n_patterns", [0, 30])
@@ -126,10 +120,6 @@ def test_parts_of_a_batch_with_many_pairs(n_patterns):
     for pairs in (1, 40, 200):
         tuning = Tuning(pair_cells=pairs)
         assert_same(decode(case, tuning) if n_patterns else decode_chain(case, tuning), expected)
-    parts = list(pruning._parts(np.array([0, 2, 3, 5]), np.array([5, 99, 4, 2, 0, 9]), 1_000_000))
-    assert [part.tolist() for part in parts] == [[0, 2, 3, 5]]
-    parts = list(pruning._parts(np.array([0, 2, 3, 5]), np.array([5, 99, 4, 2, 0, 9]), 6))
-    assert [part.tolist() for part in parts] == [[0, 2], [3, 5]]
 
 
 def test_input_that_overflows_single_precision():

@@ -4,7 +4,6 @@ import gc
 import itertools
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials
 from spacy_hoseq.decoders.problem.potentials import Weights
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
-from spacy_hoseq.decoders.pruning import limits as module
 from spacy_hoseq.decoders.pruning.limits import Limits
 
 from ...cases import Case
@@ -66,7 +63,7 @@ def plain_everywhere(trans, after, before):
 
 
 def table_of(limits):
-    return limits.everywhere(np.arange(len(limits.trans)))
+    return limits.of(np.arange(len(limits.trans)))
 
 
 def assert_just_above(got, exact):
@@ -76,12 +73,11 @@ def assert_just_above(got, exact):
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("cells", [0, 20, 200_000])
-def test_limits_are_their_formulas(seed, cells):
+def test_limits_are_their_formulas(seed):
     trans, patterns = random_features(seed)
     given_trans = trans.copy()
     case = Case(np.zeros((1, len(trans))), trans, np.array([1]), patterns)
-    got = Limits(case.weights(), tuning=Tuning(limit_cells=cells))
+    got = Limits(case.weights())
     everywhere = table_of(got)
     after, before = plain_tables(trans, patterns)
     np.testing.assert_array_equal(got.trans, given_trans)
@@ -89,26 +85,6 @@ def test_limits_are_their_formulas(seed, cells):
     np.testing.assert_allclose(got.before, before, rtol=1e-12)
     assert_just_above(everywhere, plain_everywhere(trans, after, before))
     assert trans.tolist() == given_trans.tolist()
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("ranks", [1, 2, 5])
-def test_limits_by_ranks_are_not_below_the_formulas(seed, ranks):
-    """And they are the formulas where most pairs weigh nothing, or all neighbours are ranked."""
-    rng, n = np.random.default_rng(seed), 8
-    trans = np.round(rng.normal(size=(n, n)), 1) * (rng.random((n, n)) < (1.0 if seed % 2 else 0.15))
-    got = table_of(Limits(Weights(trans), tuning=Tuning(ranked_labels=1, limit_ranks=ranks)))
-    exact = plain_everywhere(trans, trans, trans)
-    assert (got >= exact).all()
-    if seed % 2 == 0 and ranks == 5:
-        assert_just_above(got, exact)
-    highest = np.max(trans, 0) - np.min(trans, 0)[:, None], np.max(trans, 1) - np.min(trans, 1)[:, None]
-    assert (got <= sum(np.maximum(0, side) for side in highest) + 1e-4).all()
-    every = table_of(Limits(Weights(trans), tuning=Tuning(ranked_labels=1, limit_ranks=n)))
-    assert_just_above(every, exact)
-    trans[2, 5] = -np.inf
-    forbidden = table_of(Limits(Weights(trans), tuning=Tuning(ranked_labels=1, limit_ranks=ranks)))
-    assert_just_above(forbidden, plain_everywhere(trans, trans, trans))
 
 
 def test_limits_of_a_chain():
@@ -165,12 +141,12 @@ def test_limits_of_any_size_are_not_below_the_formula(size):
 def test_rows_are_made_once_and_only_those_asked_for():
     trans = np.random.default_rng(0).normal(size=(9, 9))
     whole = table_of(Limits(Weights(trans)))
-    limits = Limits(Weights(trans))
-    with mock.patch.object(module, "most_lost", wraps=module.most_lost) as made:
-        for labels in ([4, 1, 4], [1, 4], [8, 0, 1]):
-            assert limits.everywhere(np.array(labels)).tolist() == whole[labels].tolist()
-    asked = [call.args[2].tolist() for call in made.call_args_list]
-    assert asked == [[1, 4], [1, 4], [0, 8], [0, 8]], "one call for each side"
+    limits, made = Limits(Weights(trans)), []
+    make_rows = limits._make_rows
+    limits._make_rows = lambda labels: (made.append(labels.tolist()), make_rows(labels))
+    for labels in ([4, 1, 4], [1, 4], [8, 0, 1]):
+        assert limits.of(np.array(labels)).tolist() == whole[labels].tolist()
+    assert made == [[1, 4], [0, 8]]
 
 
 def test_threads_may_fill_the_same_limits():
@@ -180,7 +156,7 @@ def test_threads_may_fill_the_same_limits():
         limits = Limits(Weights(trans))
         asked = [np.random.default_rng([seed, i]).integers(0, 60, 8) for i in range(40)]
         with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(limits.everywhere, asked))
+            found = list(pool.map(limits.of, asked))
         for labels, rows in zip(asked, found, strict=True):
             assert rows.tolist() == whole[labels].tolist()
 
@@ -196,21 +172,18 @@ def test_limits_that_follow_others_are_not_too_low(seed, size):
     rng, n = np.random.default_rng(seed), 6
     weights = Weights(rng.normal(size=(n, n)))
     first = weights.prepared(Limits)
-    first.everywhere(np.array([0, 3]))
+    first.of(np.array([0, 3]))
     for _ in range(5):
         weights = Weights(changed(weights.trans, rng, size)).follow(weights)
         limits, trans = weights.prepared(Limits), weights.trans
         before = np.maximum((trans[:, None, :] - trans[:, :, None]).max(axis=0), 0)  # [j, k]
         after = np.maximum((trans[None, :, :] - trans[:, None, :]).max(axis=2), 0)
         rows = np.arange(n)
-        assert (limits.everywhere(rows) >= before + after).all()
-        assert (limits.of_side(rows.repeat(n), np.tile(rows, n), -1) >= before.ravel()).all()
-        assert (limits.of_side(rows.repeat(n), np.tile(rows, n), 1) >= after.ravel()).all()
-        assert (limits.terms(-1) >= before).all() and (limits.terms(1) >= after).all()
+        assert (limits.of(rows) >= before + after).all()
     if size != 0.1:
         assert (limits._start is first) == (size == 0.01)
     if size == 10.0:
-        assert limits.everywhere(rows) == pytest.approx(before + after, abs=0.01)
+        assert limits.of(rows) == pytest.approx(before + after, abs=0.01)
 
 
 @pytest.mark.parametrize("n_tokens", [40, 400])
@@ -223,7 +196,7 @@ def test_decoding_with_weights_that_follow_others(n_tokens):
         scores = 2 * rng.normal(size=(n_tokens, n)).astype(np.float32)
         potentials = Potentials(scores, weights, lengths)
         expected = viterbi(scores, weights.trans, lengths).labels
-        assert np.array_equal(decode_exact(potentials, tuning=TUNING._replace(short_tokens=100)).labels, expected)
+        assert np.array_equal(decode_exact(potentials).labels, expected)
 
 
 def test_forbidden_transitions_and_patterns_follow_nothing():

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import choose
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.potentials import Weights
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows
 
-from ...cases import Case, with_a_trie
+from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases, peaked_case
 from ..chain.test_viterbi import decode_viterbi
@@ -23,32 +21,30 @@ from ..patterns.test_nonnegative import decode_with_patterns
 
 
 def decode(case, tuning=TUNING):
-    """As part of a large batch."""
-    potentials = case.potentials()
-    return decode_exact(potentials, tuning=tuning._replace(short_tokens=0))
+    """Also where all windows, or none, count as having few candidates: the same scores, of a chain the same labels."""
+    paths = decode_exact(case.potentials(), tuning=tuning)
+    for cost in (0, 10**9):
+        with mock.patch.multiple(pruning, PAIR_COST=cost, SPARSE_COST=cost):
+            others = decode_exact(case.potentials(), tuning=tuning)
+        assert others.scores == pytest.approx(paths.scores, rel=1e-9, abs=1e-9)
+        assert case.patterns or case.fired or others.labels.tolist() == paths.labels.tolist()
+    return paths
 
 
 def decode_chain(case, tuning=TUNING):
     return decode(case.without_patterns(), tuning)
 
 
-def both_ways(case, tuning):
-    """Of a short text by plain Python, too, where that may be."""
-    result = decode(case, tuning)
-    assert decode_exact(case.potentials(), tuning=tuning).labels.tolist() == result.labels.tolist()
-    return result
-
-
 class TestPrunedChain(DecoderContract):
     takes_patterns = False
 
     def decode(self, case, tuning=TUNING):
-        return both_ways(case.without_patterns(), tuning)
+        return decode(case.without_patterns(), tuning)
 
 
 class TestPruned(DecoderContract):
     def decode(self, case, tuning=TUNING):
-        return both_ways(case, tuning)
+        return decode(case, tuning)
 
 
 def assert_same(got, expected):
@@ -64,11 +60,10 @@ def unpruned(case, decoder):
         assume(False)  # no permitted labelling; the contract has a test for it
 
 
-@given(case=cases(max_labels=7, max_tokens=40, max_sequences=4), step_cost=st.sampled_from([0, 350, 4000]))
-def test_chain_is_viterbi(case, step_cost):
-    """With sequences of few labels that are decoded as they are, and without."""
+@given(case=cases(max_labels=7, max_tokens=40, max_sequences=4))
+def test_chain_is_viterbi(case):
     expected = unpruned(case, decode_viterbi)
-    assert_same(decode_chain(case, Tuning(step_cost=step_cost)), expected)
+    assert_same(decode_chain(case), expected)
 
 
 @given(case=cases(max_labels=7, max_tokens=40, max_sequences=4))
@@ -98,52 +93,6 @@ def test_bound_counts_patterns_that_need_the_label():
     for pattern in ({"fired": ((2, (1, 1, 1), 10.0),)}, {"patterns": (((1, 1, 1), 10.0),)}):
         paths = decode(replace(case, **pattern))
         assert paths.labels.tolist() == [1, 1, 1] and paths.scores.tolist() == [10]
-
-
-def work_of(decoder, case):
-    """(result, how many tokens and how many labels at them are left for the decoders of windows)."""
-    seen = []
-
-    def counting(name, original):
-        def wrapper(candidates, *args):
-            seen.append((len(candidates.counts), len(candidates.labels)))
-            return original(candidates, *args)
-
-        return mock.patch.object(choose, name, wrapper)
-
-    with counting("sparse_viterbi", choose.sparse_viterbi), counting("decode_sparse", choose.decode_sparse):
-        with mock.patch.object(choose, "viterbi", None), mock.patch.object(choose, "decode_nonnegative", None):
-            result = decoder(case)
-    return result, sum(tokens for tokens, _ in seen), sum(labels for _, labels in seen)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_peaked_scores_leave_little_to_decode(seed):
-    """800 tokens, 12 labels, one label in twelve far ahead at most tokens: see `peaked_case`."""
-    case = peaked_case(np.random.default_rng(seed), [30, 1, 25, 44] * 8, 12, 0).without_patterns()
-    result, n_tokens, n_labels = work_of(decode_chain, case)
-    assert_same(result, decode_viterbi(case))
-    assert 0 < n_tokens < 0.1 * len(case.scores)
-    assert n_labels < 1.5 * n_tokens  # of 12 labels
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_peaked_scores_leave_little_to_decode_with_patterns(seed):
-    """The same with 40 patterns everywhere and 80 at positions."""
-    case = peaked_case(np.random.default_rng(seed), [30, 1, 25, 44] * 8, 12, 40)
-    result, n_tokens, n_labels = work_of(decode, case)
-    assert_same(result, decode_with_patterns(case))
-    assert 0 < n_tokens < 0.3 * len(case.scores)
-    assert n_labels < 1.3 * n_tokens
-
-
-def test_sure_tokens_leave_nothing_to_decode():
-    rng = np.random.default_rng(0)
-    best = rng.integers(0, 5, 50)
-    case = Case(50.0 * np.eye(5)[best], rng.normal(size=(5, 5)), np.array([20, 30]), (((0, 1, 2), 1.5),))
-    result, n_tokens, _ = work_of(decode, case)
-    assert n_tokens == 0 and result.labels.tolist() == best.tolist()
-    assert_same(result, decode_with_patterns(case))
 
 
 def naive_windows(is_open, lengths, reach):
@@ -178,10 +127,9 @@ def test_windows_are_their_definition(sequences, reach):
 def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     """Also where one window among others is dense: few and many candidates take different decoders."""
     case = replace(case, trans=np.nan_to_num(case.trans, neginf=-2.0))
-    cost = data.draw(st.sampled_from([0, 5, 20, 10**9]))
-    tuning = Tuning(sparse_cost=cost)
-    batch = decode(case, tuning)
-    parts = [decode(case.take([i]), tuning) for i in range(len(case.lengths))]
+    with mock.patch.object(pruning, "SPARSE_COST", data.draw(st.sampled_from([0, 5, 20, 10**9]))):
+        batch = decode_exact(case.potentials())
+        parts = [decode_exact(case.take([i]).potentials()) for i in range(len(case.lengths))]
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
     np.testing.assert_array_equal(batch.scores, [part.scores[0] for part in parts])
     np.testing.assert_array_equal(batch.scores, decode_with_patterns(case).scores)
@@ -192,10 +140,8 @@ def test_a_pattern_longer_than_its_sequence_changes_nothing_before_it():
     scores, trans = np.array([[0.0, -1.0], [3.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), np.array([[-1.0, 0.0], [0.0, -2.0]])
     fired = ((3, (1, 0, 0, 1), 4.0), (3, (1, 0, 0), 1.0), (3, (1, 1, 1, 1), 3.0))
     case = Case(scores=scores, trans=trans, lengths=np.array([3, 1]), fired=fired)
-    for short in (0, TUNING.short_tokens):
-        tuning = TUNING._replace(short_tokens=short)
-        both, alone = (decode_exact(some.potentials(), tuning=tuning) for some in (case, case.take([0])))
-        assert both.labels.tolist()[:3] == alone.labels.tolist()
+    both, alone = (decode_exact(some.potentials()) for some in (case, case.take([0])))
+    assert both.labels.tolist()[:3] == alone.labels.tolist()
 
 
 def mixed_case(seed, n_patterns, *, rounded=False):
@@ -209,40 +155,16 @@ def mixed_case(seed, n_patterns, *, rounded=False):
     return replace(case, scores=np.round(scores) if rounded else scores)
 
 
-def routed(case, decode_case):
-    """(result, sequences with few candidates, sequences with many): lengths, which tell them apart. Chains of few
-    labels are decoded as they are if a step is not dear."""
-    few, many = [], []
-
-    def in_windows(candidates, limits, potentials, *args):
-        few.extend(potentials.lengths.tolist())
-        return decode_open(candidates, limits, potentials, *args)
-
-    def as_they_are(remaining):
-        many.extend(remaining.potentials.lengths.tolist() if remaining.candidates is None else [])
-        return remaining_labels(remaining)
-
-    decode_open, remaining_labels = pruning._decode_open, choose.remaining_labels
-    with mock.patch.object(pruning, "_decode_open", in_windows):
-        with mock.patch.object(choose, "remaining_labels", as_they_are):
-            result = decode_case(case, Tuning(step_cost=100))
-    return result, few, many
-
-
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("n_patterns", [0, 30])
 def test_few_and_many_candidates_in_one_batch(seed, n_patterns):
     case = mixed_case(seed, n_patterns)
-    if not n_patterns:
-        case = case.without_patterns()
-    decode_case, expected = (decode, decode_with_patterns) if n_patterns else (decode_chain, decode_viterbi)
-    result, few, many = routed(case, decode_case)
-    assert few == [20, 1, 15] and many == [12, 30, 7]
-    assert_same(result, expected(case))
-    alone = [routed(single, decode_case) for single in case.singles()]
-    assert [open_ for _, open_, _ in alone] == [[20], [], [1], [], [], [15]], "whatever the rest of the batch"
-    assert result.labels.tolist() == np.concatenate([paths.labels for paths, _, _ in alone]).tolist()
-    assert result.scores.tolist() == [paths.scores[0] for paths, _, _ in alone]
+    case = case if n_patterns else case.without_patterns()
+    result = decode(case)
+    assert_same(result, decode_with_patterns(case) if n_patterns else decode_viterbi(case))
+    alone = [decode(single) for single in case.singles()]
+    assert result.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
+    assert result.scores.tolist() == [paths.scores[0] for paths in alone]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -250,8 +172,7 @@ def test_ties_among_few_and_many_candidates_do_not_depend_on_the_batch(seed):
     case = mixed_case(seed, 30, rounded=True)
     case = replace(case, trans=np.round(case.trans), patterns=tuple((p, 1.0) for p, _ in case.patterns))
     case = replace(case, fired=tuple((token, p, 1.0) for token, p, _ in case.fired))
-    result, few, many = routed(case, decode)
-    assert few and many
+    result = decode(case)
     assert result.labels.tolist() == np.concatenate([decode(single).labels for single in case.singles()]).tolist()
     assert result.scores.tolist() == decode_with_patterns(case).scores.tolist()
 
@@ -269,25 +190,4 @@ def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
     case.trans[0, 0] = -np.inf
     case = replace(case, allowed=allowed)
     with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
-        (decode if n_patterns else decode_chain)(case, Tuning(step_cost=100))
-
-
-def plain_is_few(counts, n_labels, rest, cost):
-    """One sequence: pairs of candidates beside each other cost 32 each to compare, with patterns 64 to decode;
-    the decoder of all labels L^2 + 8 U a token, without patterns L^2 + 4,000."""
-    pairs = sum(a * b for a, b in zip(counts[:-1], counts[1:], strict=True))
-    return cost * pairs <= len(counts) * (n_labels**2 + rest)
-
-
-@given(case=cases(min_labels=3, max_sequences=5), seed=st.integers(0, 10**6))
-def test_what_few_candidates_are(case, seed):
-    counts = np.random.default_rng(seed).integers(1, 9, len(case.scores))
-    weights, lengths, tuning = with_a_trie(case).weights, case.lengths, Tuning()
-    chain = pruning.is_few(counts, lengths, Weights(case.trans), tuning)
-    first = pruning.is_few(counts, lengths, weights, tuning)
-    second = pruning.is_few(counts, lengths, weights, tuning, tuning.sparse_cost)
-    nodes = 8 * min(4000, len(weights.trie))
-    settings = (chain, 4000, 32), (first, nodes, 32), (second, nodes, 64)
-    for got, rest, cost in settings:
-        parts = np.split(counts, case.starts[1:])
-        assert got.tolist() == [plain_is_few(part.tolist(), case.n_labels, rest, cost) for part in parts]
+        (decode if n_patterns else decode_chain)(case)

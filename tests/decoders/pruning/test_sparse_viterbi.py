@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.pruning.bounds import Candidates
+from spacy_hoseq.decoders.pruning.candidates import Candidates
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ...cases import Case
@@ -20,7 +20,7 @@ def every_candidate(case):
     mask = np.ones(case.scores.shape, bool) if case.allowed is None else case.allowed
     tokens, labels = np.nonzero(mask)
     first = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
-    return Candidates(first, labels, case.scores[tokens, labels].astype(np.float64), np.zeros(len(labels)))
+    return Candidates(first, labels, case.scores[tokens, labels].astype(np.float64))
 
 
 def decode(case):
