@@ -164,11 +164,10 @@ class KeyCounter:
         """keys of any shape. counts: of each, or of each of their columns; None = 1."""
         seen = keys != ABSENT
         if counts is None:
-            self._waiting.append(np.unique(keys[seen], return_counts=True))
+            summed = np.unique(keys[seen], return_counts=True)
         else:
-            self._waiting.append(
-                _summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen], "quicksort")
-            )
+            summed = _summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen], "quicksort")
+        self._waiting.append(summed)
         if sum(len(waiting) for waiting, _ in self._waiting) > len(self._keys):
             self._merge()
 

@@ -147,19 +147,20 @@ class SplitTemplates(NamedTuple):
     labels: List[LabelTemplate]
 
 
-def split_templates(templates: Sequence[Template]) -> SplitTemplates:
-    """RAISES ValueError [HS018]: a template looks at the token's own label."""
+def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> SplitTemplates:
+    """Templates, by whether they look at labels. RAISES ValueError [HS018]: one looks at the token's
+    own label."""
     plain = []
     labels = []
     words: Dict[Template, int] = {}
     for template in templates:
-        offsets = tuple(part.offset for part in template.parts if part.attribute == LABEL)
+        offsets = tuple(part.offset for part in template.parts if part.attribute == attribute)
         if not offsets:
             plain.append(template)
             continue
-        if 0 in offsets:
+        if attribute == LABEL and 0 in offsets:
             raise ValueError(Errors.HS018.format(template=template))
-        rest = Template(tuple(part for part in template.parts if part.attribute != LABEL))
+        rest = Template(tuple(part for part in template.parts if part.attribute != attribute))
         word = words.setdefault(rest, len(words)) if rest.parts else -1
         labels.append(LabelTemplate(np.uint64(get_string_id(str(template))), word, offsets))
     return SplitTemplates(plain, list(words), labels)

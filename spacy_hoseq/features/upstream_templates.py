@@ -6,13 +6,10 @@ string of labels) that is probable there makes a feature, and its probability is
 value.
 """
 
-from typing import Dict, List, NamedTuple, Sequence, Tuple
-
-import numpy as np
-from spacy.strings import get_string_id
+from typing import List, NamedTuple, Sequence, Tuple
 
 from ..errors import Errors
-from .keys import LabelTemplate
+from .keys import LabelTemplate, split_templates
 from .templates import Part, Template
 
 UPSTREAM = "upstream"
@@ -57,15 +54,10 @@ class UpstreamTemplates(NamedTuple):
 def split_upstream(templates: Sequence[Template]) -> UpstreamTemplates:
     """RAISES ValueError [HS019]: a template without a label of the earlier component, or with one
     place twice."""
-    labels = []
-    words: Dict[Template, int] = {}
     for template in templates:
-        offsets = tuple(
-            sorted(part.offset for part in template.parts if part.attribute == UPSTREAM)
-        )
+        offsets = [part.offset for part in template.parts if part.attribute == UPSTREAM]
         if not offsets or len(set(offsets)) < len(offsets):
             raise ValueError(Errors.HS019.format(template=template))
-        rest = Template(tuple(part for part in template.parts if part.attribute != UPSTREAM))
-        word = words.setdefault(rest, len(words)) if rest.parts else -1
-        labels.append(LabelTemplate(np.uint64(get_string_id(str(template))), word, offsets))
-    return UpstreamTemplates(list(words), labels)
+    _, words, labels = split_templates(templates, UPSTREAM)
+    in_order = [label._replace(offsets=tuple(sorted(label.offsets))) for label in labels]
+    return UpstreamTemplates(words, in_order)

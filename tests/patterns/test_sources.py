@@ -54,42 +54,6 @@ def assert_same_configurations(first, second):
         assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
 
 
-def test_several_sources_are_numbered_one_after_the_other():
-    sources = PatternSources(FrequentTransitions(3, 1), RulePatterns(RULES), Own(), RulePatterns(RULES[::-1]))
-    features = sources.define(LABELS, SEQUENCES)
-    assert features.patterns == [
-        (0, 1, 0), (1, 0, 1), (0, 1, 0, 1),  # frequent
-        (0, 0), (0, 1), (0, 1), (1, 1),  # rules x, y
-        (0, 0), (1, 1),  # own
-        (0, 1), (1, 1), (0, 0), (0, 1),  # rules y, x
-    ]  # fmt: skip
-    assert features.weight_of.tolist() == [0, 1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 9]
-    assert features.rule_of.tolist() == [-1, -1, -1, 0, 0, 1, 1, -1, -1, 2, 2, 3, 3]
-    assert features.n_weights == 10
-    assert sources.n_rules == 4
-
-
-def test_several_sources_fire_together():
-    doc = Doc(spacy.blank("xx").vocab, words=["x", "y", "z"])
-    sources = PatternSources(FrequentTransitions(), RulePatterns(RULES), RulePatterns(RULES[::-1]))
-    tokens, rules, sizes, slots = sources.fire([doc, doc])
-    assert sizes.tolist() == [0] * 8 and slots.tolist() == []
-    assert sorted(zip(tokens.tolist(), rules.tolist(), strict=True)) == [
-        (1, 0), (1, 3), (2, 1), (2, 2), (4, 0), (4, 3), (5, 1), (5, 2),
-    ]  # fmt: skip
-
-
-def test_sources_within_sources():
-    inner = PatternSources(RulePatterns(RULES[:1]), FrequentTransitions(2, 1))
-    nested = PatternSources(Own(), inner, RulePatterns(RULES[1:]))
-    flat = PatternSources(Own(), RulePatterns(RULES[:1]), FrequentTransitions(2, 1), RulePatterns(RULES[1:]))
-    assert_same(nested.define(LABELS, SEQUENCES), flat.define(LABELS, SEQUENCES))
-    doc = Doc(spacy.blank("xx").vocab, words=["x", "y", "z"])
-    found, expected = nested.fire([doc]), flat.fire([doc])
-    assert [part.tolist() for part in found] == [part.tolist() for part in expected]
-    assert len(found.tokens) == 2
-
-
 def test_one_source_alone_changes_nothing():
     source = RulePatterns(RULES)
     assert_same(PatternSources(source).define(LABELS, SEQUENCES), source.define(LABELS, SEQUENCES))
