@@ -5,7 +5,7 @@ import pytest
 import spacy
 from thinc.api import Model, fix_random_seed
 
-from spacy_hoseq.layers.emissions.word_vectors import MIX, predict_vectors
+from spacy_hoseq.layers.emissions.neural import MIX, predict_vectors
 
 from ..helpers import VOCAB, Doc, doc_of
 
