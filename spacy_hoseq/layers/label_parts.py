@@ -6,24 +6,23 @@
 With M (P, L), M[p, y] = 1 if p is a part of y, that is part_scores M and M' pairs M, and gradients
 come back as d_scores M' and M d_trans M'. What comes out are scores of whole labels, so decoding
 stays exact over whole labels. A label that is rare, or was never seen, is made of parts that are
-not.
-
-Sums over parts are made along a trie: labels whose first parts are the same share that part of the
-sum. Its nodes are few more than the labels, and the order of a sum does not depend on the batch.
+not. `morphological_parts` says which parts labels of morphology, and positional tags, have.
 
 Checked against the definition, and by finite differences, in tests/layers/test_label_parts.py.
 """
 
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, cast
+from collections import Counter
+from functools import partial
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+from urllib.parse import unquote
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ..arrays import AnyFloats, Floats, Floats32, Ints, Keys
-from ..decoders.problem import ranges
 from ..kept import Kept
-from ..learning.gradients import CellGradient, added_cells
+from ..learning.gradients import CellGradient
 from ..learning.parameter import Parameter
 from .named_features import Feature
 from .scorer import (
@@ -35,8 +34,12 @@ from .scorer import (
     scorer_of,
     scoring_layer,
 )
-from .tuning import TUNING, Tuning
-from .weights.shim import WeightsShim, weights_of
+from .weights.shim import WeightsShim
+
+POS = "POS"
+TAG = "TAG"
+SHORTEST = 4  # characters of a positional tag
+BLOCK = 128  # tokens whose scores are added up together
 
 
 class LabelPart(NamedTuple):
@@ -46,148 +49,20 @@ class LabelPart(NamedTuple):
     kind: str
 
 
-PartsOf = Callable[
-    [Sequence[str], Ints], List[List[LabelPart]]
-]  # parts of each label, by its name and how often it was seen
+# parts of each label, by its name and how often it was seen
+PartsOf = Callable[[Sequence[str], Ints], List[List[LabelPart]]]
 
 
-class Level(NamedTuple):
-    """Nodes of a trie that have as many parts: the node before each, its last part, and the labels
-    that end there."""
-
-    parent: Ints
-    part: Ints
-    labels: Ints
-    nodes: Ints
-
-
-class LabelParts:
-    """Which parts labels have: label y has parts[first[y] : first[y + 1]], first (L + 1,). names:
-    of all parts. kinds (P,): parts of one kind >= 0 have weights for pairs."""
-
-    def __init__(self, names: List[str], kinds: Ints, parts: Ints, first: Ints) -> None:
-        self.names = names
-        self.kinds = kinds
-        self.parts = parts
-        self.first = first
-        self.n_labels = len(first) - 1
-        self._levels = _levels(parts, first)
-        self.matrix: Floats = np.zeros((len(names), self.n_labels))
-        self.matrix[parts, np.repeat(np.arange(self.n_labels), np.diff(first))] = 1
-        self._whole: Kept[AnyFloats] = Kept()
-
-    @classmethod
-    def of(cls, parts_of: List[List[LabelPart]]) -> "LabelParts":
-        """parts_of: of each label. Those that many labels have come first."""
-        counts: Dict[LabelPart, int] = {}
-        for of_label in parts_of:
-            for part in of_label:
-                counts[part] = counts.get(part, 0) + 1
-        names = sorted(counts, key=lambda part: (-counts[part], part))
-        ids = {name: i for i, name in enumerate(names)}
-        known, kinds = np.unique([part.kind for part in names], return_inverse=True)
-        kinds = np.where(known.take(kinds) == "", -1, kinds)
-        rows = [sorted({ids[part] for part in of_label}) for of_label in parts_of]
-        sizes = [len(row) for row in rows]
-        return cls(
-            [part.name for part in names],
-            kinds,
-            np.array([i for row in rows for i in row], np.intp),
-            np.concatenate([[0], np.cumsum(sizes)]),
-        )
-
-    def scores(self, of_parts: AnyFloats, block_tokens: int) -> AnyFloats:
-        """of_parts (N, P). RETURNS (N, L)."""
-        scores = np.empty((len(of_parts), self.n_labels), of_parts.dtype)
-        for start in range(0, len(of_parts), block_tokens):
-            some = np.ascontiguousarray(of_parts[start : start + block_tokens].T)  # (P, n)
-            nodes = np.zeros((1, some.shape[1]), some.dtype)
-            block = np.zeros((self.n_labels, some.shape[1]), some.dtype)
-            for level in self._levels:
-                nodes = nodes.take(level.parent, axis=0)
-                nodes += some.take(level.part, axis=0)
-                block[level.labels] = nodes.take(level.nodes, axis=0)
-            scores[start : start + block_tokens] = block.T
-        return scores
-
-    def back(self, d_scores: AnyFloats) -> AnyFloats:
-        """Gradient of `scores`. d_scores (N, L), most rows perhaps 0. RETURNS (N, P)."""
-        taught = np.flatnonzero(d_scores.any(axis=1))
-        d_parts = np.zeros((len(d_scores), len(self.names)), d_scores.dtype)
-        d_parts[taught] = d_scores[taught] @ self.matrix.T.astype(d_scores.dtype)
-        return d_parts
-
-    def pairs(self, of_parts: AnyFloats, block_tokens: int = TUNING.part_tokens) -> AnyFloats:
-        """of_parts (P, P). RETURNS (L, L)."""
-        return self.scores(self.scores(of_parts, block_tokens).T, block_tokens).T
-
-    def pairs_back(self, d_pairs: AnyFloats) -> CellGradient:
-        """Gradient of `pairs` where there are weights. d_pairs (L, L), most of it 0."""
-        before, after = np.nonzero(d_pairs)
-        sizes = np.diff(self.first)
-        n_pairs = sizes[before] * sizes[after]
-        pair = np.repeat(np.arange(len(before)), n_pairs)
-        within = ranges(np.zeros(len(before), np.intp), n_pairs)
-        i, j = np.divmod(within, sizes[after].take(pair))
-        q = self.parts[self.first[before].take(pair) + i]
-        p = self.parts[self.first[after].take(pair) + j]
-        of_one_kind = np.flatnonzero((self.kinds[q] == self.kinds[p]) & (self.kinds[q] >= 0))
-        cells = (q * len(self.names) + p).take(of_one_kind)
-        return added_cells(
-            cells, d_pairs[before, after].astype(np.float64).take(pair.take(of_one_kind))
-        )
-
-    def kept_pairs(self, trans: AnyFloats, of_parts: AnyFloats) -> AnyFloats:
-        """trans + `pairs`: the same array as long as both are the same arrays."""
-
-        def make() -> AnyFloats:
-            together: AnyFloats = trans + self.pairs(of_parts)
-            together.setflags(write=False)
-            return together
-
-        return self._whole.of((trans, of_parts), make)
-
-
-def _levels(parts: Ints, first: Ints) -> List[Level]:
-    sizes = np.diff(first)
-    levels = []
-    node_of = np.zeros(len(sizes), np.intp)  # of each label, at the level before
-    for depth in range(int(sizes.max(initial=0))):
-        going_on = np.flatnonzero(sizes > depth)
-        keys = np.stack([node_of[going_on], parts[first[:-1][going_on] + depth]], axis=1)
-        nodes, node = np.unique(keys, axis=0, return_inverse=True)
-        node_of[going_on] = node.reshape(-1)
-        ending = np.flatnonzero(sizes == depth + 1)
-        levels.append(Level(nodes[:, 0], nodes[:, 1], ending, node_of[ending]))
-    return levels
-
-
-def label_parts(emissions: Emissions, parts_of: PartsOf, tuning: Tuning = TUNING) -> Emissions:
+def label_parts(emissions: Emissions, parts_of: PartsOf) -> Emissions:
     """Emissions of whole labels from emissions of parts, with weights for pairs of parts. parts_of:
     which parts labels have; asked in initialization, and saved with the weights."""
     return scoring_layer(
         "label_parts",
         PartScorer,
         layers=[emissions],
-        attrs={"parts_of": parts_of, "parts": KnownParts(tuning)},
+        attrs={"parts_of": parts_of, "parts": Kept()},
         shims=[WeightsShim("label_parts", _problem)],
     )
-
-
-class KnownParts:
-    """The parts that the weights save, made of them when first needed."""
-
-    def __init__(self, tuning: Tuning) -> None:
-        self.tuning = tuning
-        self._parts: Kept[LabelParts] = Kept()
-
-    def of(self, extra: Dict[str, Any]) -> LabelParts:
-        return self._parts.of((extra,), lambda: _unpacked(extra))
-
-
-def _unpacked(extra: Dict[str, Any]) -> LabelParts:
-    arrays = (extra[name].astype(np.intp) for name in ("kinds", "parts", "first"))
-    return LabelParts(list(extra["names"]), *arrays)
 
 
 class PartScorer(Scorer):
@@ -196,11 +71,11 @@ class PartScorer(Scorer):
     is_of_parts = True
 
     @property
-    def parts(self) -> LabelParts:
+    def parts(self) -> "LabelParts":
         """RAISES ValueError [HS052]: before initialization."""
-        shim = weights_of(self.model)
-        shim.values("pairs", is_train=True)
-        return self.model.attrs["parts"].of(shim.extra)
+        self.shim.values("pairs", is_train=True)
+        extra = self.shim.extra
+        return self.model.attrs["parts"].of((extra,), lambda: LabelParts(extra))
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         parts = self.parts
@@ -209,8 +84,7 @@ class PartScorer(Scorer):
         def backprop(d_scores: Floats32) -> None:
             inner.backprop(parts.back(d_scores))
 
-        block_tokens = self.model.attrs["parts"].tuning.part_tokens
-        return FlatScores(parts.scores(inner.scores, block_tokens), inner.lengths, backprop)
+        return FlatScores(parts.scores(inner.scores), inner.lengths, backprop)
 
     @property
     def sees_sentences_alone(self) -> bool:
@@ -231,25 +105,19 @@ class PartScorer(Scorer):
         return self.parts.parts[first[label] : first[label + 1]].tolist()
 
     def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
-        pairs = weights_of(self.model).values("pairs", is_train=is_train)
+        pairs = self.shim.values("pairs", is_train=is_train)
         if is_train:
             return trans + self.parts.pairs(pairs)
         return self.parts.kept_pairs(trans, pairs)
 
     def transitions_gradient(self, d_trans: AnyFloats) -> None:
-        weights_of(self.model).add_gradient("pairs", self.parts.pairs_back(d_trans))
+        self.shim.add_gradient("pairs", self.parts.pairs_back(d_trans))
 
     def define(self, texts: TrainingTexts) -> None:
         """Ask for the parts of labels."""
         ids = np.concatenate([np.zeros(0, np.int32), *texts.gold])
         counts = np.bincount(ids[ids >= 0], minlength=len(texts.labels))
-        parts = LabelParts.of(self.model.attrs["parts_of"](texts.labels, counts))
-        weights_of(self.model).extra = {
-            "names": parts.names,
-            "kinds": parts.kinds.astype(np.int32),
-            "parts": parts.parts.astype(np.int32),
-            "first": parts.first.astype(np.int32),
-        }
+        self.shim.extra = packed_parts(self.model.attrs["parts_of"](texts.labels, counts))
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights, of the parts found by `define` before."""
@@ -263,23 +131,156 @@ class PartScorer(Scorer):
         self.model.set_dim("nO", Y[0].shape[1])
 
 
+def packed_parts(parts_of: List[List[LabelPart]]) -> Dict[str, Any]:
+    """What is saved of the parts of each label, those that many labels have first: label y has
+    parts[first[y] : first[y + 1]], first (L + 1,). names: of all parts. kinds (P,): parts of one
+    kind >= 0 have weights for pairs."""
+    counts = Counter(part for of_label in parts_of for part in of_label)
+    every = sorted(counts, key=lambda part: (-counts[part], part))
+    ids = {part: i for i, part in enumerate(every)}
+    kinds = {kind: i for i, kind in enumerate(sorted({part.kind for part in every} - {""}))}
+    rows = [sorted({ids[part] for part in of_label}) for of_label in parts_of]
+    return {
+        "names": [part.name for part in every],
+        "kinds": np.array([kinds.get(part.kind, -1) for part in every], np.int32),
+        "parts": np.array([i for row in rows for i in row], np.int32),
+        "first": np.cumsum([0, *map(len, rows)], dtype=np.int32),
+    }
+
+
+class LabelParts:
+    """Sums over parts. extra: what `packed_parts` says."""
+
+    def __init__(self, extra: Dict[str, Any]) -> None:
+        self.names: List[str] = extra["names"]
+        kinds = extra["kinds"]
+        self.parts: Ints = extra["parts"].astype(np.intp)
+        self.first: Ints = extra["first"].astype(np.intp)
+        self.same_kind = (kinds[:, None] == kinds) & (kinds >= 0)
+        sizes = np.diff(self.first)
+        self.n_labels = len(sizes)
+        self.matrix: Floats = np.zeros((len(self.names), self.n_labels))
+        self.matrix[self.parts, np.repeat(np.arange(self.n_labels), sizes)] = 1
+        # labels of many parts come first: of each depth, the parts of those that have as many
+        order = np.argsort(-sizes, kind="stable")
+        self._place = np.argsort(order)
+        self._depths = [
+            self.parts.take(self.first.take(order[: np.count_nonzero(sizes > depth)]) + depth)
+            for depth in range(int(sizes.max(initial=0)))
+        ]
+        self._whole: Kept[AnyFloats] = Kept()
+
+    def scores(self, of_parts: AnyFloats) -> AnyFloats:
+        """of_parts (N, P). RETURNS (N, L): sums in the order of the parts, whatever the batch."""
+        scores = np.empty((len(of_parts), self.n_labels), of_parts.dtype)
+        for start in range(0, len(of_parts), BLOCK):
+            some = np.ascontiguousarray(of_parts[start : start + BLOCK].T)  # (P, n)
+            sums = np.zeros((self.n_labels, some.shape[1]), some.dtype)
+            for parts in self._depths:
+                sums[: len(parts)] += some.take(parts, axis=0)
+            scores[start : start + BLOCK] = sums.take(self._place, axis=0).T
+        return scores
+
+    def back(self, d_scores: AnyFloats) -> AnyFloats:
+        """Gradient of `scores`. d_scores (N, L), most rows perhaps 0. RETURNS (N, P)."""
+        taught = np.flatnonzero(d_scores.any(axis=1))
+        d_parts = np.zeros((len(d_scores), len(self.names)), d_scores.dtype)
+        d_parts[taught] = d_scores[taught] @ self.matrix.T.astype(d_scores.dtype)
+        return d_parts
+
+    def pairs(self, of_parts: AnyFloats) -> AnyFloats:
+        """of_parts (P, P). RETURNS (L, L)."""
+        return self.scores(self.scores(of_parts).T).T
+
+    def pairs_back(self, d_pairs: AnyFloats) -> CellGradient:
+        """Gradient of `pairs` where there are weights. d_pairs (L, L), most of it 0."""
+        before = np.flatnonzero(d_pairs.any(axis=1))
+        after = np.flatnonzero(d_pairs.any(axis=0))
+        between = d_pairs[np.ix_(before, after)].astype(np.float64)
+        gradient = self.matrix[:, before] @ between @ self.matrix[:, after].T
+        cells = np.flatnonzero(gradient * self.same_kind)
+        return CellGradient(cells, gradient.take(cells))
+
+    def kept_pairs(self, trans: AnyFloats, of_parts: AnyFloats) -> AnyFloats:
+        """trans + `pairs`: the same array as long as both are the same arrays."""
+
+        def make() -> AnyFloats:
+            together: AnyFloats = trans + self.pairs(of_parts)
+            together.setflags(write=False)
+            return together
+
+        return self._whole.of((trans, of_parts), make)
+
+
 def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights."""
-    extra = shim.extra
-    if not extra:
+    if not shim.extra:
         return ""
-    n_parts = len(extra["names"])
-    parts = extra["parts"]
-    first = extra["first"]
-    fits = (
-        len(extra["kinds"]) == n_parts
-        and len(first) > 1
-        and first[0] == 0
-        and first[-1] == len(parts)
-    )
-    fits = fits and bool(
-        (np.diff(first) >= 0).all() and (parts >= 0).all() and (parts < n_parts).all()
-    )
-    if not fits or shim.parameters["pairs"].shape != (n_parts, n_parts):
-        return "parts of labels and their weights do not fit together"
-    return ""
+    parts = LabelParts(shim.extra)
+    shape = (len(parts.names), len(parts.names))
+    fits = parts.same_kind.shape == shape == shim.parameters["pairs"].shape
+    fits = fits and parts.first[0] == 0 and parts.parts.min(initial=0) >= 0
+    return "" if fits else "parts of labels and their weights do not fit together"
+
+
+def morphological_parts(
+    with_pos: bool = True, min_whole: int = 2, agreement: bool = True
+) -> PartsOf:
+    """Registered as `spacy_hoseq.morphological_parts.v1`. The parts of
+    "Case=Gen|Number=Sing|POS=NOUN":
+
+        POS=NOUN, Case=Gen, Number=Sing     its features
+        NOUN Case=Gen, NOUN Number=Sing     each with the part of speech, if `with_pos`
+        the label as a whole                if it was seen at least `min_whole` times; 0 = never
+
+    Weights for pairs are between parts of speech, between whole labels, and if there is `agreement`
+    between values of one feature, alone and with their parts of speech.
+    A tag, a label without "=" or the feature TAG, has those of its positions: if it consists of
+    parts between "|", or if all tags are of one length, at least four.
+
+    with_pos (bool): also parts of a part of speech together with each of its features.
+    min_whole (int): labels seen at least this often are also a part as a whole; 0 = none.
+    agreement (bool): weights for pairs of values of one feature.
+    """
+
+    return partial(_parts_of, with_pos=with_pos, min_whole=min_whole, agreement=agreement)
+
+
+def _parts_of(
+    labels: Sequence[str], counts: Ints, *, with_pos: bool, min_whole: int, agreement: bool
+) -> List[List[LabelPart]]:
+    rows = [_features(label) for label in labels]
+    lengths = {len(value) for row in rows for name, value in row if name == TAG}
+    is_positional = len(lengths) == 1 and min(lengths) >= SHORTEST
+    result = []
+    for label, features, count in zip(labels, rows, counts.tolist(), strict=True):
+        whole = [LabelPart(f"whole {label}", "whole")] if min_whole and count >= min_whole else []
+        parts = _parts(features, with_pos, is_positional)
+        if not agreement:
+            parts = [part if part.kind in (POS, TAG) else part._replace(kind="") for part in parts]
+        result.append([*parts, *whole])
+    return result
+
+
+def _features(label: str) -> List[Tuple[str, str]]:
+    """Names and values. A tag alone is the value of TAG."""
+    features = [] if label == "_" else label.split("|")
+    if any("=" not in feature for feature in features):
+        return [(TAG, label)]
+    pairs = [feature.split("=", 1) for feature in features]
+    return [(name, unquote(value) if name == TAG else value) for name, value in pairs]
+
+
+def _parts(features: List[Tuple[str, str]], with_pos: bool, is_positional: bool) -> List[LabelPart]:
+    parts = []
+    pos = [value for name, value in features if name == POS]
+    for name, value in features:
+        parts.append(LabelPart(f"{name}={value}", name))
+        if name == TAG:
+            pieces = value.split("|") if "|" in value else value if is_positional else ""
+            parts += [
+                LabelPart(f"{name}{i}={piece}", f"{name}{i}") for i, piece in enumerate(pieces)
+            ]
+        elif with_pos and pos and name != POS:
+            parts.append(LabelPart(f"{pos[0]} {name}={value}", f"POS {name}"))
+    return parts

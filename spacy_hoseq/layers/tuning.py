@@ -7,7 +7,6 @@ class Tuning(NamedTuple):
     """Sizes that decide how fast layers are, and how much memory they take; none changes what comes
     out.
 
-    part_tokens: whose scores of parts are added up together to those of labels.
     label_cells: scores of labels, tokens x labels, from which they are decoded at once.
     key_tokens: whose keys are made and looked up together.
     cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and
@@ -15,7 +14,6 @@ class Tuning(NamedTuple):
     score_bytes: scores of word types that are kept from batch to batch.
     """
 
-    part_tokens: int = 128
     label_cells: int = 8_000_000
     key_tokens: int = 32_768
     cache_bytes: int = 1 << 29

@@ -8,9 +8,9 @@ import pytest
 from thinc.api import Model
 
 from spacy_hoseq.decoders.choice import decode_exact
+from spacy_hoseq.layers import label_parts
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
-from spacy_hoseq.layers.label_parts import LabelParts
-from spacy_hoseq.layers.morphological_parts import morphological_parts
+from spacy_hoseq.layers.label_parts import LabelParts, morphological_parts, packed_parts
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.objectives import objective_named
@@ -96,7 +96,7 @@ def test_parts_of_tags():
 def test_parts_of_no_kind_have_no_pairs():
     """Their gradient is 0 whatever labels are beside one another: without agreement features have no pairs."""
     of_labels = morphological_parts(agreement=False)(LABELS, np.full(L, 2))
-    parts = LabelParts.of(of_labels)
+    parts = LabelParts(packed_parts(of_labels))
     gradient = parts.pairs_back(np.ones((L, L)))
     earlier, later = np.divmod(gradient.cells, len(parts.names))
     kind_of = {part.name: part.kind for of_label in of_labels for part in of_label}
@@ -146,16 +146,17 @@ def test_scores_do_not_depend_on_the_batch():
 
 
 @pytest.mark.parametrize("n_tokens", [1, 2, 1000])
-def test_blocks_of_tokens(n_tokens):
+def test_blocks_of_tokens(monkeypatch, n_tokens):
+    monkeypatch.setattr(label_parts, "BLOCK", n_tokens)
     rng = np.random.default_rng(0)
     rows = morphological_parts()(LABELS, np.full(L, 2))
-    parts = LabelParts.of([*rows, []])  # a label without parts
+    parts = LabelParts(packed_parts([*rows, []]))  # a label without parts
     of_parts = rng.normal(size=(7, len(parts.names)))
     expected = np.stack([of_parts[:, parts.parts[a:b]].sum(axis=1) for a, b in itertools.pairwise(parts.first)], axis=1)
-    assert parts.scores(of_parts, n_tokens) == pytest.approx(expected)
+    assert parts.scores(of_parts) == pytest.approx(expected)
     d_scores = rng.normal(size=(7, L + 1)) * (rng.random((7, 1)) < 0.5)
     direction = rng.normal(size=of_parts.shape)
-    assert (parts.back(d_scores) * direction).sum() == pytest.approx((d_scores * parts.scores(direction, 7)).sum())
+    assert (parts.back(d_scores) * direction).sum() == pytest.approx((d_scores * parts.scores(direction)).sum())
 
 
 STEPS = {"trans": 1e-4, "pairs": 1e-4, "table": 2**-7}
@@ -229,12 +230,12 @@ def test_damaged(change):
         "kinds": extra["kinds"][1:],
     }.get(change, extra["names"][1:])
     data = weights_of(model.layers[0]).to_bytes()
-    with pytest.raises(ValueError, match=r"\[HS050\].*parts of labels"):
+    with pytest.raises(ValueError, match=r"\[HS050\]"):
         weights_of(made().layers[0]).from_bytes(data)
 
 
 def test_pairs_are_kept_as_long_as_both_weights_are_the_same():
-    parts = LabelParts.of(morphological_parts()(LABELS, np.full(L, 2)))
+    parts = LabelParts(packed_parts(morphological_parts()(LABELS, np.full(L, 2))))
     trans, pairs = np.zeros((L, L)), np.ones((len(parts.names),) * 2)
     together = parts.kept_pairs(trans, pairs)
     assert parts.kept_pairs(trans, pairs) is together and together == pytest.approx(parts.pairs(pairs))
