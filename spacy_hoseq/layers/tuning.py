@@ -9,16 +9,12 @@ class Tuning(NamedTuple):
 
     label_cells: scores of labels, tokens x labels, from which they are decoded at once.
     key_tokens: whose keys are made and looked up together.
-    cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and
-        those of local classifiers, which are more.
-    score_bytes: scores of word types that are kept from batch to batch.
+    cache_bytes: feature rows of training texts that are kept between epochs.
     """
 
     label_cells: int = 8_000_000
     key_tokens: int = 32_768
     cache_bytes: int = 1 << 29
-    local_cache_bytes: int = 1 << 30
-    score_bytes: int = 1 << 26
 
 
 TUNING = Tuning()

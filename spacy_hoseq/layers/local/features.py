@@ -17,12 +17,9 @@ from ...decoders.bidirectional.local import OFFSETS
 from ...features.extract import FeatureExtractor
 from ...features.index import ExactIndex, KeyCounter
 from ...features.keys import ABSENT, LABEL, LabelTemplate, label_keys, mix, split_templates
-from ...features.sequences import by_doc, sentence_starts
 from ...features.templates import Part, parse_templates
 from ...kept import Kept
 from ..named_features import names_fired
-from ..text_rows import TextRows
-from ..tuning import TUNING, Tuning
 
 
 class LocalFeatures:
@@ -34,8 +31,7 @@ class LocalFeatures:
     template looks at. groups: label templates that are looked up together.
     """
 
-    def __init__(self, templates: List[str], order: int, tuning: Tuning = TUNING) -> None:
-        self.tuning = tuning
+    def __init__(self, templates: List[str], order: int) -> None:
         parsed = parse_templates(templates)
         self.names = [str(template) for template in parsed]
         split = split_templates(parsed)
@@ -49,7 +45,6 @@ class LocalFeatures:
         self.masks = [sum(1 << slot for slot in set(slots)) for slots in self._slots]
         self.groups = label_groups(self._labels, self._slots)
         self._index: Kept[ExactIndex] = Kept()
-        self._text_rows: Kept[TextRows] = Kept()
 
     def names_fired(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         """What features of words are called that fire in some docs; keys: those that are asked
@@ -95,30 +90,8 @@ class LocalFeatures:
         self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]
     ) -> Rows:
         """Numbers of the features at all tokens (K, N), by template, those about words first;
-        contexts (N, 2k): gold labels in the slots, -1 = not known.
-
-        Texts with the same words, sentences, annotation (if read) and gold labels come from the
-        cache.
-        """
-        parts = by_doc(contexts, docs)
-
-        def make(numbers: List[int]) -> List[Rows]:
-            some = np.concatenate([parts[i] for i in numbers])
-            return [self.index(keys).lookup(self._keys([docs[i] for i in numbers], some, values))]
-
-        names = [self._name(doc, part) for doc, part in zip(docs, parts, strict=True)]
-        text_rows = self._text_rows.of((keys,), lambda: TextRows(self.tuning.local_cache_bytes))
-        (rows,) = text_rows.of(names, [len(doc) for doc in docs], make)
-        return rows
-
-    def _name(self, doc: Doc, contexts: Ints) -> bytes:
-        seen = [
-            doc.to_array(["ORTH"]),
-            sentence_starts(doc),
-            contexts,
-            *self.extractor.contextual_values(doc),
-        ]
-        return b"".join(array.tobytes() for array in seen)
+        contexts (N, 2k): gold labels in the slots, -1 = not known."""
+        return self.index(keys).lookup(self._keys(docs, contexts, values))
 
     def _keys(self, docs: Sequence[Doc], contexts: Ints, values: Keys) -> Keys:
         """Of each template, 0 where a label that it looks at is not known. RETURNS (K, N)."""

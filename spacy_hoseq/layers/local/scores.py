@@ -21,6 +21,8 @@ from ...kept import Kept
 from ...learning.used_rows import UsedRows
 from .features import LocalFeatures
 
+SCORE_BYTES = 1 << 26  # of word types that are kept from batch to batch
+
 
 class StackedWeights(NamedTuple):
     """All classifiers in one table, without rows of zeros, so that tokens that ask different ones
@@ -83,7 +85,7 @@ class TypeScores:
             return self._added_up(new, columns, index, weights)
 
         known = self._known.of(made_from, begin)
-        if not known.serves((), self._features.tuning.score_bytes // (4 * n_labels)):
+        if not known.serves((), SCORE_BYTES // (4 * n_labels)):
             self._known.forget()
             known = self._known.of(made_from, begin)
         return known.of(codes, make)
@@ -133,13 +135,8 @@ class BatchScores:
         self.n_tokens = columns.n_tokens
         self._codes = types.codes(columns, len(weights.rows))
         of_more = [k for k in extractor.of_more if k < features.n_plain]
-        blocks = [
-            extractor.keys_between(
-                columns, start, start + features.tuning.key_tokens, [*of_more, *features.word_parts]
-            )
-            for start in range(0, max(1, columns.n_tokens), features.tuning.key_tokens)
-        ]
-        keys_there = np.concatenate(blocks, axis=1)
+        asked = [*of_more, *features.word_parts]
+        keys_there = extractor.keys_at(columns, columns.positions, asked)
         self._rows = self._index.lookup(keys_there[: len(of_more)])
         self._words = keys_there[len(of_more) :]
 

@@ -6,10 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_keys, label_values
 from spacy_hoseq.layers.local.features import LocalFeatures
-from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import doc_of
 from .models import LABELS, TEMPLATES, Problem, Text, feature, plain_templates, random_docs, ready
@@ -105,88 +103,7 @@ def test_min_count_in_one_of_the_versions(min_count):
             assert [name in wanted for name in names] == (found < len(wanted)).tolist()
 
 
-@pytest.mark.parametrize("n_bytes", [0, 4000, 10**9])
-def test_rows_from_the_cache_are_fresh_rows(n_bytes):
-    rng = np.random.default_rng(3)
-    docs = random_docs(rng)
-    gold = [rng.integers(-1, 3, len(doc)) for doc in docs]
-    texts = [
-        Text([docs[i] for i in chosen], np.concatenate([gold[i] for i in chosen]), 2)
-        for chosen in ([1, 2, 3], [3, 1], [0, 4, 2, 5, 2], [4, 4], [6, 5, 4, 3, 2, 1, 0], [0, 1])
-    ]
-    features, keys = counted(texts[4:])
-    features.tuning = Tuning(local_cache_bytes=n_bytes)
-    for text in texts:
-        assert rows_of(features, keys, text) == rows_of(LocalFeatures(TEMPLATES, 2), keys, text)
-
-
-@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, 1), (0, 3)])
-def test_cache_is_used_within_its_bounds(monkeypatch, n_bytes, n_extracted):
-    text, calls, extract = ready(2).text, [], FeatureExtractor.keys
-    features, keys = counted([text])
-    features.tuning = Tuning(local_cache_bytes=n_bytes)
-    monkeypatch.setattr(FeatureExtractor, "keys", lambda self, docs: calls.append(docs) or extract(self, docs))
-    for _ in range(3):
-        rows_of(features, keys, text)
-    assert len(calls) == n_extracted
-
-
-def test_cache_is_full_at_some_time(monkeypatch):
-    """Room for one text and a half: the second is extracted each time."""
-    texts = [Text([doc_of(words)], [0, 1, 2, 0], 2) for words in ("cat Dog dog a", "a dog Dog cat")]
-    features, keys = counted(texts)
-    size = sum(part.nbytes for part in features.training_rows(texts[0].docs, texts[0].contexts, VALUES, keys))
-    calls, extract = [], FeatureExtractor.keys
-    monkeypatch.setattr(
-        FeatureExtractor,
-        "keys",
-        lambda self, docs: calls.append(docs[0][0].text) or extract(self, docs),
-    )
-    features, keys = counted(texts)
-    features.tuning = Tuning(local_cache_bytes=size * 3 // 2)
-    calls.clear()
-    for text in texts * 3:
-        rows_of(features, keys, text)
-    assert calls == ["cat", "a", "a", "a"]
-
-
-def one_after_the_other(texts, templates):
-    """Rows of texts with the same words, each compared with fresh ones. RETURNS whether they differ."""
-    features, keys = counted(texts, templates=templates)
-    found = [rows_of(features, keys, text) for text in texts]
-    assert found == [rows_of(LocalFeatures(templates, 2), keys, text) for text in texts]
-    assert rows_of(features, keys, texts[0]) == found[0]
-    return found[0] != found[1]
-
-
-def test_cache_knows_gold_labels():
-    doc = doc_of("a b c d")
-    texts = [Text([doc], gold, 2) for gold in ([0, 1, 2, 0], [0, 1, 2, 1], [0, 1, -1, 0])]
-    assert one_after_the_other(texts, ["orth[0]", "label[1]", "label[-2]"])
-
-
-def test_cache_knows_sentence_starts():
-    texts = [
-        Text([doc_of("a b c d", sent_starts=starts)], [0, 1, 2, 0], 2)
-        for starts in ([1, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0])
-    ]
-    assert one_after_the_other(texts, ["orth[-1]", "label[-1]"])
-    for text in texts:  # known by the sentence starts alone
-        text.contexts[:] = 1
-    assert one_after_the_other(texts, ["orth[-1]", "label[-1]"])
-
-
-@pytest.mark.parametrize("templates", [["tag[0]", "label[-1]"], ["orth[0]", "label[-1]+tag[1]"]])
-def test_cache_knows_annotation(templates):
-    texts = [Text([doc_of("a b c", tags=tags.split())], [0, 1, 2], 2) for tags in ("X Y X", "X X Y")]
-    assert one_after_the_other(texts, templates)
-    features, keys = counted(texts, templates=templates)
-    before = rows_of(features, keys, texts[0])
-    texts[0].docs[0][1].tag_, texts[0].docs[0][2].tag_ = "X", "Y"
-    assert rows_of(features, keys, texts[0]) == rows_of(features, keys, texts[1]) != before
-
-
-def test_cache_is_that_of_the_features_in_use():
+def test_rows_are_of_the_keys_in_use():
     text = ready(2).text
     features, keys = counted([text])
     first = rows_of(features, keys, text)
@@ -227,9 +144,7 @@ def test_only_label_templates_and_only_words():
 def test_pickled_and_forgetful_features_give_the_same_rows():
     text = ready(2).text
     features, keys = counted([text])
-    size = len(pickle.dumps(features))
     expected = rows_of(features, keys, text)
-    assert len(pickle.dumps(features)) == size, "without the cache"
     features.extractor.forget_words()
     assert rows_of(features, keys, text) == expected
     assert rows_of(pickle.loads(pickle.dumps(features)), keys, text) == expected

@@ -6,9 +6,9 @@ import threading
 import numpy as np
 import pytest
 
+from spacy_hoseq.layers.local import scores as local_scores
 from spacy_hoseq.layers.local.classifiers import shim_of
 from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import VOCAB, Doc, doc_of
 from .models import OFFSETS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
@@ -213,10 +213,10 @@ def test_other_weights_and_forgotten_words():
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_bytes", [0, 4 * L * 7, 4 * L * 40])
-def test_bounded_memory(n_bytes):
+def test_bounded_memory(monkeypatch, n_bytes):
     """Scores are forgotten when they are too many, but never those that are asked for just now."""
     docs, model = texts(), wordy()
-    model.attrs["features"].tuning = Tuning(score_bytes=n_bytes)
+    monkeypatch.setattr(local_scores, "SCORE_BYTES", n_bytes)
     scores = model.predict(docs)
     for seed in range(30):
         queries = asked(model, docs, seed, n=1 + seed % 5)
