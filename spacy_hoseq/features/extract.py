@@ -14,7 +14,6 @@ from .attributes import (
     TABLES_OF_DOCS,
     check_attribute,
     lexical_attribute,
-    token_values,
     values_of_docs,
 )
 from .index import Index
@@ -171,10 +170,6 @@ class FeatureExtractor:
             places = (words, offsets[0], docs, offsets[1])
             self._makers[chosen] = Maker(keys, *(np.array([p], np.intp).T for p in places))
         return self._makers[chosen]
-
-    def contextual_values(self, doc: Doc) -> List[Keys]:
-        """Values of the attributes that are not lexical, as the Doc has them now."""
-        return [token_values(doc, name) for name in self.contextual]
 
     def forget_words(self) -> None:
         """Drop all cached word types (at the end of a memory zone)."""

@@ -5,7 +5,7 @@ Emission layers give one score per label and token (`SparseLinear`, `Tok2VecLine
 `MarginalLinear`, a sum of two, or one of your own), `HigherOrderTagger` makes potentials of them,
 `LocalClassifiers` are for bidirectional inference. `Scorer` is what the package asks of a layer
 beside thinc's interface, `scoring_layer` makes a layer of one. `weights_of` finds what a layer has
-learnt; `Tuning` says how work is cut.
+learnt.
 """
 
 from ..lazy_names import lazy_names
@@ -22,7 +22,6 @@ HOMES = {
     "SumEmissions": "scorer",
     "TaggerModel": "structured",
     "Tok2VecLinear": "emissions.neural",
-    "Tuning": "tuning",
     "WeightsShim": "weights.shim",
     "make_marginal_listener": "listening.listener",
     "scorer_of": "scorer",

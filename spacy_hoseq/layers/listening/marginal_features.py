@@ -20,10 +20,10 @@ from ...features.sequences import sequence_lengths
 from ...features.templates import parse_templates
 from ...features.upstream_templates import Place, split_upstream
 from ...kept import Kept
-from ..tuning import TUNING, Tuning
 from .listener import UpstreamLabels
 
 Shape = Tuple[int, ...]
+BLOCK = 2_048  # tokens that are worked on together: what is made stays in the processor's cache
 
 
 class HeardBatch(NamedTuple):
@@ -79,8 +79,7 @@ class Seen(NamedTuple):
 class MarginalFeatures:
     """Extracts features, and holds the index that belongs to the weights in use."""
 
-    def __init__(self, templates: List[str], tuning: Tuning = TUNING) -> None:
-        self.tuning = tuning
+    def __init__(self, templates: List[str]) -> None:
         parsed = parse_templates(templates)
         self.names = sorted(map(str, parsed))
         self.templates = split_upstream(parsed)
@@ -183,8 +182,8 @@ class MarginalFeatures:
         offsets = np.array(self._offsets, np.intp)[:, None]
 
         def blocks() -> Iterator[Rows]:
-            for start in range(0, len(labels), self.tuning.key_tokens):
-                some = slice(start, start + self.tuning.key_tokens)
+            for start in range(0, len(labels), BLOCK):
+                some = slice(start, start + BLOCK)
                 around = padded.take(positions[some] + offsets)
                 parts = np.concatenate([words[:, some], around]) if len(words) else around
                 yield index.lookup(self._folds.keys(parts))

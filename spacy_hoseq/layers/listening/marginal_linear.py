@@ -26,11 +26,9 @@ from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, 
 from ..weights.shim import WeightsShim, sum_rows
 from ..weights.storage import keys_problem
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
-from .marginal_features import Fired, MarginalFeatures
+from .marginal_features import BLOCK, Fired, MarginalFeatures
 
-# what is worked on together stays in the processor's cache: rows of the table, and tokens
-ADDED_ROWS = 4_096
-BLOCK = 2_048
+ADDED_ROWS = 4_096  # of the table that are gathered together
 
 
 def MarginalLinear(

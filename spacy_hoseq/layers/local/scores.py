@@ -136,7 +136,7 @@ class BatchScores:
         self._codes = types.codes(columns, len(weights.rows))
         of_more = [k for k in extractor.of_more if k < features.n_plain]
         asked = [*of_more, *features.word_parts]
-        keys_there = extractor.keys_at(columns, columns.positions, asked)
+        keys_there = extractor.keys_between(columns, 0, columns.n_tokens, asked)
         self._rows = self._index.lookup(keys_there[: len(of_more)])
         self._words = keys_there[len(of_more) :]
 

@@ -15,7 +15,7 @@ from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.listening import marginal_linear
+from spacy_hoseq.layers.listening import marginal_features, marginal_linear
 from spacy_hoseq.layers.listening.listener import (
     UpstreamLabels,
     make_marginal_listener,
@@ -25,7 +25,6 @@ from spacy_hoseq.layers.listening.listener import (
 )
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
@@ -178,7 +177,7 @@ def test_blocks_of_tokens_and_rows(monkeypatch, kind):
     predicted = np.concatenate(model.predict(docs))
     monkeypatch.setattr(marginal_linear, "BLOCK", 2)
     monkeypatch.setattr(marginal_linear, "ADDED_ROWS", 1)
-    model.attrs["features"].tuning = Tuning(key_tokens=2)
+    monkeypatch.setattr(marginal_features, "BLOCK", 2)
     assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
 
 
