@@ -148,6 +148,8 @@ def with_random_weights(nlp, seed=0, scale=1.0):
             for name, old in list(shim.parameters.items()):
                 values = rng.normal(scale=scale, size=old.shape).astype(np.float16)  # as they are saved
                 values = (np.abs(values) if old.nonnegative else values).astype(old.values.dtype)
+                if name == "table":
+                    values[-1:] = 0  # the row of no feature
                 shim.set(Parameter(name, values, nonnegative=old.nonnegative))
     return nlp
 
