@@ -77,7 +77,7 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
 
     representation: "iob2", "bilou" or "start_end": those in which a tag says whether it begins a
         chunk.
-    RAISES ValueError [HS080, HS081]; [HS084]: another representation.
+    RAISES ValueError [HS080, HS161]; [HS084]: another representation.
     """
     check_representation(representation)
     if representation not in ("iob2", "bilou", "start_end"):
@@ -120,7 +120,7 @@ class TagTable:
 
 
 def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str]:
-    """The tags of n_tokens tokens. RAISES ValueError [HS081]: no such representation; [HS082]:
+    """The tags of n_tokens tokens. RAISES ValueError [HS161]: no such representation; [HS082]:
     chunks that overlap, or reach beyond the tokens."""
     check_representation(representation)
     tags = [OUTSIDE] * n_tokens
@@ -154,16 +154,16 @@ def _mark_neighbours(tags: List[str], chunks: Chunks, representation: str) -> No
 
 
 def check_representation(representation: str) -> None:
-    """RAISES ValueError [HS081]: no such representation."""
+    """RAISES ValueError [HS161]: no such representation."""
     if representation not in LETTERS:
         raise ValueError(
-            Errors.HS081.format(representation=representation, known=", ".join(LETTERS))
+            Errors.HS161.format(name=representation, known=", ".join(LETTERS))
         )
 
 
 def tag_names(types: Sequence[str], representation: str) -> List[str]:
     """All tags that a representation needs for chunks of these types, O first. RAISES ValueError
-    [HS081]."""
+    [HS161]."""
     check_representation(representation)
     letters = dict.fromkeys(LETTERS[representation])
     if representation in ("iob1", "ioe1"):

@@ -12,7 +12,6 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
     HS15x curation, HS16x, HS17x jobs, HS18x a server."""
 
-    HS002 = 'There is no set of templates "{name}". Known are {known}. A list of templates does, too.'
     HS003 = (
         "This component was trained with a table {table} of its own, and the vocabulary of the texts has another one. "
         "Two that were trained apart cannot share it: train them in one pipeline, or one of them "
@@ -55,8 +54,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "the pipeline is used (in training: in the file given by --code)."
     )
     HS015 = "The value {value} that a template reads is of type {type}; expected str, int, bool or None."
-    HS016 = "A hashed index needs at least 1 row and at most 2147483646, got {n_rows}."
-    HS017 = "`min_count` must be at least 1 (a weight for every feature of the training data), got {min_count}."
     HS018 = (
         'The template "{template}" looks at the label that is to be found. Labels of neighbours have other offsets, '
         'such as "label[-1]".'
@@ -80,13 +77,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS023 = "Sequence {sequence} has no permitted label sequence: every one uses a forbidden label or transition."
     HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
     HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
-    HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
-    HS027 = "Wrong {name} for the decoder {decoder}: {value}. Expected {expected}."
-    HS029 = "Asked for {n} samples; the number of samples must be at least 1."
+    HS027 = "Wrong {name}: {value}. Expected {expected}."
 
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
     HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
-    HS033 = "Wrong {name} for frequent transitions: {value}. Expected {expected}."
     HS034 = 'Rule "{rule}": {problem}.'
     HS035 = "A pattern source must have `n_rules`, `define(labels, sequences)` and `fire(docs)`, got {source}."
     HS036 = "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load others."
@@ -96,7 +90,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "of {limit} (MAX_STATES). Let fewer features overlap: shorter gaps, rarer rules, fewer label sets."
     )
 
-    HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
     HS041 = (
         "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
     )
@@ -127,8 +120,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "
         "training, or train again."
     )
-    HS060 = 'Unknown objective "{objective}". Expected one of: {expected}.'
-    HS061 = "Wrong setting `average`: {value}. Expected one of: {expected}."
     HS062 = (
         'The attribute "{attribute}" cannot be written. Use "tag", "pos", "sent_start" or an extension such as '
         '"_.label".'
@@ -150,7 +141,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "{there}. Give the name under which the labels stand (`attribute`, `spans_key`), examples that have them, or "
         "the labels (`labels` in [initialize.components.{name}], `add_label`)."
     )
-    HS070 = "The shares of texts in lower case ({lower}) and in capitals ({upper}) are below 0, or above 1 together."
     HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
     HS073 = (
         "Cannot read {path}, line {line}: found {actual}, expected {expected}. Mend the file, or convert it with "
@@ -168,16 +158,12 @@ class Errors(JobErrors, metaclass=WithCodes):
         'The encoding "{encoding}" cannot be used: give one that Python knows, in which lines end with the byte 10, '
         'such as "utf-8" or "gb18030".'
     )
-    HS078 = (
-        'The separator of word and tag must be given, without spaces and backslashes, such as "/"; got "{separator}".'
-    )
     HS079 = (
         'None of the {n_files} files is in the part "{part}" of the split "{split}": looked for {name} numbers '
         "{numbers}; {n_numbered} of the files have a {name} number."
     )
 
     HS080 = '"{tag}" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP").'
-    HS081 = 'Unknown representation of chunks "{representation}". Expected one of: {known}.'
     HS082 = (
         "The chunk {type} from token {first} to {end} cannot be written as tags: chunks must come in order, without "
         "overlap (the one before ends at {before}), each of at least one of the {n} tokens."
@@ -191,7 +177,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         '"iob2", "bilou" or "start_end".'
     )
     HS085 = "{path} is no corpus as it is read: {seen}. {do}."
-    HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
     HS091 = (
         "Without pruning the strategy {strategy} would have to search {n} combinations of labels at token {token}; the "
         "limit is {limit}. Set `prune` (0.01 leaves out labels a hundred times less probable than the best), or use "
@@ -231,7 +216,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         '"{name}" before it and do not disable it; in training, a frozen component must be in '
         "[training.annotating_components]."
     )
-    HS101 = "`grad_factor` must be 0 or a positive number, got {grad_factor}."
     HS102 = (
         'The component "{name}" listens to "{upstream}", which is no `hoseq_tagger` that comes before it (before it '
         "come: {there}). Give one by its name in the pipeline."
@@ -254,23 +238,21 @@ class Errors(JobErrors, metaclass=WithCodes):
         "The config learns to cut texts into words ({reader}), where no annotation of words can be doubted. Give one "
         "for labels of words or spans: tags, morphology, lemmas, sentences, chunks or entities, as the recipe `crf`."
     )
+    HS108 = (
+        'A component before "{name}" merges or splits tokens, as those of {text}: they are not those of the annotated '
+        "text any more. Leave that component out, or put it behind."
+    )
     HS110 = (
         "No metric to keep: {missing} not among the numbers that the development corpus gives ({known}). Give a corpus "
         "annotated with what the pipeline predicts, or a metric of these (--metric)."
     )
-    HS111 = "The tolerance must be 0 or a positive number (0.0005 for 0.05 points of 100), got {tolerance}."
     HS112 = (
         "The pipeline has no component with weights of features (it has: {names}). Only components of spacy_hoseq can "
         "be made smaller, and only after training."
     )
     HS113 = "Nothing is written to {path}: {problem}. Give another place, or --force to replace a pipeline."
     HS115 = "There is a file at {path} already. Give another one, or --force to replace it."
-    HS116 = 'There is no recipe "{name}". Known are {known}.'
     HS117 = 'spaCy has no language "{lang}". Give the code of one that it has ("en", "zh", ...), or "xx" for any other.'
-    HS118 = (
-        "Batches must be at least one in an epoch, and have room for at least one word; got n_batches = {n_batches}, "
-        "max_words = {max_words}."
-    )
     HS119 = "There is no word that occurs at least {min_count} times. Give more text, or a smaller --min-count."
 
     HS120 = (
@@ -281,11 +263,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "The pipeline given as a segmenter cannot cut texts into words: {problem}. Train one with a `hoseq_tagger` on "
         "`spacy_hoseq.segmented_corpus.v1`."
     )
-    HS122 = (
-        "The tokenizer cannot be read from {where}: {problem}. A file is missing, truncated or of another program; "
-        "copy the model again or train it."
-    )
-    HS123 = 'The corpus cannot tell words apart by "{kinds}". Expected one of: {known}.'
 
     HS130 = 'There is no pipeline "{name}" in the package, no folder and no package of that name. Known: {known}.'
     HS131 = (
@@ -352,17 +329,12 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
     HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
     HS159 = "There is no {what} in {source}. Give {expected}."
-    HS160 = (
-        'A component before "{name}" merges or splits tokens, as those of {text}: they are not those of the annotated '
-        "text any more. Leave that component out, or put it behind."
-    )
     HS190 = "The treebank {name} was not fetched from {url}: {problem}. Download it by hand, and give its folder."
     HS191 = "The treebank {name} cannot be used: {problem}."
     HS192 = (
         'The pipeline cannot have the name "{name}", which would be a part of that of its package. Give one of ASCII '
         'letters, digits and "_" (not the last), such as "hoseq".'
     )
-    HS154 = 'There is no measure "{measure}" of doubt. Known are {known}.'
     HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
     HS156 = "A learning curve needs the training corpus: --train."
     HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."

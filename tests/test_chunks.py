@@ -121,7 +121,7 @@ def test_no_chunk_tag(tag):
 
 def test_unknown_representation():
     for call in (lambda: write_chunks(chunks_of([]), 1, "iob3"), lambda: tag_names([], "iob3")):
-        with pytest.raises(ValueError, match=r"\[HS081\] .*\"iob3\".*bilou"):
+        with pytest.raises(ValueError, match=r"\[HS161\] .*\"iob3\".*bilou"):
             call()
 
 
@@ -150,7 +150,7 @@ def test_grammar_of_other_tags():
     assert grammar([], "iob2").pairs.shape == (0, 0)
     with pytest.raises(ValueError, match=r"\[HS084\].*\"ioe1\""):
         grammar(["O"], "ioe1")
-    with pytest.raises(ValueError, match=r"\[HS081\]"):
+    with pytest.raises(ValueError, match=r"\[HS161\]"):
         grammar(["O"], "iob3")
     with pytest.raises(ValueError, match=r"\[HS080\]"):
         grammar(["X"], "iob2")

@@ -61,15 +61,7 @@ def test_no_message_is_raised_without_a_code():
     assert set(bare) <= inside, "what no user can meet"
 
 
-def test_prefix_of_codes_is_their_family():
-    families = {
-        "HS01": "features", "HS02": "decoders", "HS03": None, "HS04": None, "HS05": None, "HS06": None,
-        "HS07": "readers",
-    }  # fmt: skip
-    for family, folder in families.items():
-        codes = [code for code in CODES if code.startswith(family)]
-        assert codes, family
-        if folder in ("decoders", "readers"):
-            outside = text_of(PACKAGE, "errors.py").replace(text_of(PACKAGE / folder), "")
-            assert len(outside) + len(text_of(PACKAGE / folder)) == len(text_of(PACKAGE, "errors.py"))
-            assert not [code for code in codes if f"raise ValueError(Errors.{code}" in outside]
+def test_every_code_has_one_message():
+    files = [(PACKAGE / name).read_text(encoding="utf8") for name in ("errors.py", "messages.py")]
+    defined = re.findall(r"^    (H[SW]\d{3}) =", "\n".join(files), flags=re.MULTILINE)
+    assert sorted(defined) == CODES

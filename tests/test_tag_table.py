@@ -76,5 +76,5 @@ def test_representations():
     for known in ("iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"):
         assert check_representation(known) is None
     for unknown in ("IOB2", "iob", ""):
-        with pytest.raises(ValueError, match=rf"\[HS081\] .*\"{unknown}\".*bilou"):
+        with pytest.raises(ValueError, match=rf"\[HS161\] .*\"{unknown}\".*bilou"):
             check_representation(unknown)

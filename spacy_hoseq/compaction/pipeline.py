@@ -50,10 +50,12 @@ def compact_pipeline(
     tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives;
     None = those of `guarded_metrics`. components: names; None = all of this package that have
     weights of features. progress: is called after each evaluation.
-    RAISES ValueError [HS110]: no such metrics; [HS111]: `tolerance`; [HS112]: nothing to prune.
+    RAISES ValueError [HS110]: no such metrics; [HS027]: `tolerance`; [HS112]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
-        raise ValueError(Errors.HS111.format(tolerance=tolerance))
+        raise ValueError(Errors.HS027.format(
+                name="tolerance", value=tolerance, expected="0 or a positive number (0.0005 of 1)"
+            ))
     pipes: List[Tuple[str, Any]] = [
         (name, pipe) for name, pipe in nlp.pipeline if is_compactible(pipe)
     ]

@@ -66,7 +66,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     save_decisions (bool): keep the order of decisions on the Doc (`doc._.hoseq_decisions`).
     scorer (Callable): the function that scores; None = no score.
 
-    RAISES ValueError [HS040, HS062, HS081, HS092, HS096]: impossible settings.
+    RAISES ValueError [HS027, HS062, HS161, HS092, HS096]: impossible settings.
     """
 
     prune = 0.01  # labels less probable than this share of the best one are left out

@@ -102,7 +102,7 @@ class HoseqChunker(StructuredComponent):
         best, such as 0.47. None = the chunks of the best labelling.
     scorer (Callable): the function that scores; None = no score.
 
-    RAISES ValueError [HS027, HS060, HS067, HS081, HS084]: impossible settings.
+    RAISES ValueError [HS027, HS161, HS067, HS084]: impossible settings.
     """
 
     target: ChunkTags
@@ -178,7 +178,7 @@ class HoseqChunker(StructuredComponent):
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`.
-        RAISES ValueError [HS026, HS038, HS099]."""
+        RAISES ValueError [HS027, HS038, HS099]."""
         chunkings = []
         for (words,), best in self._k_best(docs, k):
             starts = sentence_starts(words)

@@ -156,7 +156,7 @@ def check_span_threshold(threshold: Optional[float]) -> Optional[float]:
     """RETURNS it. RAISES ValueError [HS027]: not from 0 to 1."""
     if threshold is not None and not 0 <= threshold <= 1:
         message = Errors.HS027.format(
-            name="span_threshold", decoder="chunks", value=threshold, expected="0 to 1, or null"
+            name="span_threshold", value=threshold, expected="0 to 1, or null"
         )
         raise ValueError(message)
     return threshold

@@ -55,7 +55,7 @@ ADAGRAD = {
 
 
 class StructuredComponent(SequenceComponent):
-    """A component whose model gives potentials. RAISES ValueError [HS060, HS067]: impossible
+    """A component whose model gives potentials. RAISES ValueError [HS161, HS067]: impossible
     settings."""
 
     decoder = staticmethod(decode_exact)  # of guesses in training
@@ -213,7 +213,7 @@ class StructuredComponent(SequenceComponent):
             )
 
     def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
-        """The words of each Doc, and their labels. RAISES ValueError [E143, HS026, HS038,
+        """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,
         HS099]."""
         for words in (self._words([doc]) for doc in docs):
             yield words, k_best(self._potentials(words), k) if len(words[0]) else combine([], k)

@@ -65,7 +65,7 @@ class HoseqTagger(StructuredComponent):
     scorer (Callable): the function that scores; None = no score.
 
     target (Target): where labels stand, if that is no attribute.
-    RAISES ValueError [HS060, HS062, HS067]: impossible settings.
+    RAISES ValueError [HS161, HS062, HS067]: impossible settings.
     """
 
     target: TokenLabels
@@ -135,7 +135,7 @@ class HoseqTagger(StructuredComponent):
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as
-        `predict`. RAISES ValueError [HS026, HS038, HS099]."""
+        `predict`. RAISES ValueError [HS027, HS038, HS099]."""
         return [
             [
                 ScoredLabels(labels, score)
@@ -150,7 +150,7 @@ class HoseqTagger(StructuredComponent):
         self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0
     ) -> List[List[List[str]]]:
         """Label sequences of each Doc drawn from p(y | x), under the same constraints as `predict`.
-        RAISES ValueError [HS029, HS038, HS099]."""
+        RAISES ValueError [HS027, HS038, HS099]."""
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
         nothing = np.zeros((n_samples, 0), np.int32)

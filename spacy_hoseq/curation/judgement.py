@@ -77,7 +77,7 @@ def judged(
 
     examples: predicted docs have no labels yet, only what the pipeline is given; components before
         one annotate them.
-    RAISES ValueError [HS152]: there is no such component; [HS105]: it has no p(y | x); [HS160]: a
+    RAISES ValueError [HS152]: there is no such component; [HS105]: it has no p(y | x); [HS108]: a
     component before it merges or splits tokens.
     """
     own = own_components(nlp, names, with_sentences=True)
@@ -91,16 +91,16 @@ def judged(
 
 def beside(name: str, docs: Sequence[Doc], examples: Sequence[Example]) -> List[Example]:
     """Docs as a component is given them, copied, with their gold annotation. RAISES ValueError
-    [HS160]: they do not have the tokens of the examples any more."""
+    [HS108]: they do not have the tokens of the examples any more."""
     same_tokens(name, docs, [eg.predicted for eg in examples])
     return [Example(doc.copy(), eg.reference) for doc, eg in zip(docs, examples, strict=True)]
 
 
 def same_tokens(name: str, docs: Sequence[Doc], before: Sequence[Doc]) -> None:
-    """RAISES ValueError [HS160]: components before this one have merged or split tokens."""
+    """RAISES ValueError [HS108]: components before this one have merged or split tokens."""
     for doc, other in zip(docs, before, strict=True):
         if len(doc) != len(other):
-            raise ValueError(Errors.HS160.format(name=name, text=repr(doc.text[:40])))
+            raise ValueError(Errors.HS108.format(name=name, text=repr(doc.text[:40])))
 
 
 def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgement:

@@ -56,11 +56,11 @@ def doubts_of(
     only.
 
     docs: with words, and with what the pipeline is given beside them; they are not changed. RAISES
-    ValueError [HS152]: there is no such component; [HS154]: no such measure; [HS160]: a component
+    ValueError [HS152]: there is no such component; [HS161]: no such measure; [HS108]: a component
     before it merges or splits tokens.
     """
     if by not in MEASURES:
-        raise ValueError(Errors.HS154.format(measure=by, known=", ".join(MEASURES)))
+        raise ValueError(Errors.HS161.format(name=by, known=", ".join(MEASURES)))
     wanted = own_components(nlp, names)
     docs = list(docs)
     total = []

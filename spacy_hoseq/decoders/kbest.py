@@ -26,12 +26,12 @@ def k_best(potentials: Potentials, k: int) -> KBest:
 
     RETURNS (KBest): labels (m, N) int32, scores (m,) float64, best first, m <= k; distinct. Ties:
     lowest state. A batch without tokens has one empty labelling of score 0.
-    RAISES ValueError [HS020-HS024, HS026, HS036-HS038].
+    RAISES ValueError [HS020-HS024, HS027, HS036-HS038].
 
     Time O(T S L k log(S L k)) a sequence for S states (the nodes of the trie), memory O(T S k).
     """
     if k < 1:
-        raise ValueError(Errors.HS026.format(k=k))
+        raise ValueError(Errors.HS027.format(name="k", value=k, expected="1 or more"))
     if k == 1:
         paths = decode_exact(potentials)
         return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
@@ -46,10 +46,10 @@ def combine(parts: List[KBest], k: int) -> KBest:
     """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m,
     N).
 
-    RAISES ValueError [HS026].
+    RAISES ValueError [HS027].
     """
     if k < 1:
-        raise ValueError(Errors.HS026.format(k=k))
+        raise ValueError(Errors.HS027.format(name="k", value=k, expected="1 or more"))
     whole = KBest(np.zeros((1, 0), np.int32), np.zeros(1))
     for part in parts:
         total = (whole.scores[:, None] + part.scores).reshape(-1)

@@ -17,7 +17,7 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
     sequences.
 
     rng: where chance comes from; nothing global is touched.
-    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS029]: `n_samples`
+    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS027]: `n_samples`
     below 1.
 
     Time O(T S L) a sequence for S states (the nodes of the trie) and O(T S) for each distinct state
@@ -32,6 +32,6 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
 
 
 def check_n_samples(n_samples: int) -> None:
-    """RAISES ValueError [HS029]: no samples asked for."""
+    """RAISES ValueError [HS027]: no samples asked for."""
     if n_samples < 1:
-        raise ValueError(Errors.HS029.format(n=n_samples))
+        raise ValueError(Errors.HS027.format(name="n_samples", value=n_samples, expected="1 or more"))

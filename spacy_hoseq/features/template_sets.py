@@ -15,13 +15,13 @@ def templates(name: str, classes: int = 0) -> List[str]:
 
     name (str): of the set; of several, joined by "+". classes (int): columns of the table of word
         classes that are read, too; the last one, such as the tags of a lexicon, also in pairs.
-    RAISES ValueError [HS002]: there is no such set.
+    RAISES ValueError [HS161]: there is no such set.
     """
     sets = template_sets()
     result: List[str] = []
     for part in name.split("+"):
         if part not in sets:
-            raise ValueError(Errors.HS002.format(name=part, known=", ".join(sets)))
+            raise ValueError(Errors.HS161.format(name=part, known=", ".join(sets)))
         result += sets[part]["templates"]
     if classes:
         last = f"word_class{classes}"

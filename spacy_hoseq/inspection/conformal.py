@@ -185,4 +185,4 @@ def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> Dict[Kind
 
 def _wrong(name: str, value: object, expected: str) -> str:
     settings = {"name": name, "value": value, "expected": expected}
-    return Errors.HS027.format(decoder="prediction sets", **settings)
+    return Errors.HS027.format(**settings)

@@ -26,7 +26,7 @@ class AdaGrad:
     l2 (float): >= 0, pulls weights towards zero.
     average (bool or str): predict with the mean of the weights over all updates; "late" = of late
         updates mostly; false = with the last weights.
-    RAISES ValueError [HS040, HS061].
+    RAISES ValueError [HS027].
     """
 
     EPSILON = 1e-6  # starting value of G, against division by zero
@@ -80,7 +80,7 @@ class Additive:
 
     learn_rate (float): > 0; for the plain perceptron it only scales all weights.
     average (bool or str): as for AdaGrad.
-    RAISES ValueError [HS040, HS061].
+    RAISES ValueError [HS027].
     """
 
     is_sparse = False  # no memory
@@ -105,14 +105,14 @@ class Additive:
 
 
 def check_number(name: str, value: float, *, above_zero: bool = False) -> None:
-    """RAISES ValueError [HS040]."""
+    """RAISES ValueError [HS027]."""
     if not (np.isfinite(value) and (value > 0 or (value == 0 and not above_zero))):
         expected = "a number above 0" if above_zero else "0 or a positive number"
-        raise ValueError(Errors.HS040.format(name=name, value=value, expected=expected))
+        raise ValueError(Errors.HS027.format(name=name, value=value, expected=expected))
 
 
 def _check_average(average: Averaging) -> None:
-    """RAISES ValueError [HS061]."""
+    """RAISES ValueError [HS027]."""
     if average not in get_args(Averaging):
         expected = ", ".join(map(repr, get_args(Averaging)))
-        raise ValueError(Errors.HS061.format(value=repr(average), expected=expected))
+        raise ValueError(Errors.HS027.format(name="average", value=repr(average), expected=expected))

@@ -51,7 +51,7 @@ class InequalityWeights:
     n_tokens (int): tokens that an epoch has. start (float): > 0, of G.
     models (R,): which of several classifiers, 0, 1, ..., each row belongs to; None = all to one.
     values (R, L): the weights, but for penalties that are due.
-    RAISES ValueError [HS040].
+    RAISES ValueError [HS027].
     """
 
     def __init__(
@@ -161,6 +161,6 @@ def shrink(weights: Floats32, by: Floats32) -> Floats32:
 
 
 def check_inequality_settings(learn_rate: float, width: float) -> None:
-    """RAISES ValueError [HS040]."""
+    """RAISES ValueError [HS027]."""
     check_number("learn_rate", learn_rate, above_zero=True)
     check_number("width", width)

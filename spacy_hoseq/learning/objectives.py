@@ -237,8 +237,8 @@ def _has_label(labels: Labels, token: Ints, label: Ints) -> Mask:
 
 
 def objective_named(name: str) -> Objective:
-    """RAISES ValueError [HS060]: no such objective."""
+    """RAISES ValueError [HS161]: no such objective."""
     objective: Optional[Objective] = OBJECTIVES.get(name)
     if objective is None:
-        raise ValueError(Errors.HS060.format(objective=name, expected=", ".join(OBJECTIVES)))
+        raise ValueError(Errors.HS161.format(name=name, known=", ".join(OBJECTIVES)))
     return objective

@@ -22,7 +22,7 @@ class FrequentTransitions:
 
     max_order (int): longest patterns, 2 to MAX_ORDER (20); order 3 is four labels. min_count (int):
         how often each must occur in training, >= 1; lower: more patterns, slower.
-    RAISES ValueError [HS033].
+    RAISES ValueError [HS027].
     """
 
     n_rules = 0

@@ -306,10 +306,10 @@ def check_features(
 
 
 def check_number(name: str, value: int, least: int, most: Optional[int] = None) -> None:
-    """A setting of a source. RAISES ValueError [HS033]: it is not from `least` to `most`."""
+    """A setting of a source. RAISES ValueError [HS027]: it is not from `least` to `most`."""
     if value < least or (most is not None and value > most):
         expected = f"{least} or more" if most is None else f"{least} to {most}"
-        raise ValueError(Errors.HS033.format(name=name, value=value, expected=expected))
+        raise ValueError(Errors.HS027.format(name=name, value=value, expected=expected))
 
 
 def refused(rule: str, problem: str) -> ValueError:

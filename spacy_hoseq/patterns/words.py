@@ -33,7 +33,7 @@ class WordPatterns:
         labels.
     min_count (int): how often the word and the labels must occur together in training.
     most (int): how many patterns are taken; more are slower.
-    RAISES ValueError [HS033]: settings out of range.
+    RAISES ValueError [HS027]: settings out of range.
     """
 
     n_rules = 1 << BITS

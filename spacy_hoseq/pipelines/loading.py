@@ -39,7 +39,7 @@ def load(name: Union[str, Path], **settings: object) -> Language:
         settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
     RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without
     its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064,
-    HS122]: the same of a component, a tokenizer.
+    HS064]: the same of a component, a tokenizer.
     """
     known = embedded_names()
     is_embedded = not known or name in known or f"{name}{END}" in known

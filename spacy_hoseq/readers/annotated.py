@@ -146,10 +146,12 @@ def case_augmenter(
     and words stay those of the corpus.
 
     lower, upper (float): shares of the texts that are seen in lower case, and in capitals, too.
-    RAISES ValueError [HS070]: shares below 0, or above 1 together.
+    RAISES ValueError [HS027]: shares below 0, or above 1 together.
     """
     if min(lower, upper) < 0 or lower + upper > 1:
-        raise ValueError(Errors.HS070.format(lower=lower, upper=upper))
+        raise ValueError(Errors.HS027.format(
+                name="lower and upper", value=f"{lower}, {upper}", expected="shares from 0 to 1 together"
+            ))
 
     def augment(nlp: Language, example: Example) -> Iterator[Example]:
         yield example

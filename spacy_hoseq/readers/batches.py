@@ -26,10 +26,12 @@ def batch_by_share(
     max_words (int): about the most words in a batch: an epoch of more than n_batches * max_words
     words has a multiple of n_batches batches, and as many evaluations. A corpus that streams has
     twice as many words in memory.
-    RAISES ValueError [HS118].
+    RAISES ValueError [HS027].
     """
     if n_batches < 1 or max_words < 1:
-        raise ValueError(Errors.HS118.format(n_batches=n_batches, max_words=max_words))
+        raise ValueError(Errors.HS027.format(
+                name="n_batches or max_words", value=(n_batches, max_words), expected="1 or more"
+            ))
     first_epoch = [1]  # the batch that spaCy evaluates at once
 
     def batches(examples: Iterable[Example]) -> Iterator[List[Example]]:

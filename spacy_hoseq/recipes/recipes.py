@@ -79,11 +79,11 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
 
     name (str): one of RECIPES or ALIASES. lang (str): a language of spaCy's; None: that of the
         recipe.
-    RAISES ValueError [HS116]: there is no such recipe; [HS117]: no such language.
+    RAISES ValueError [HS161]: there is no such recipe; [HS117]: no such language.
     """
     name = ALIASES.get(name, name)
     if name not in RECIPES:
-        raise ValueError(Errors.HS116.format(name=name, known=", ".join(RECIPES)))
+        raise ValueError(Errors.HS161.format(name=name, known=", ".join(RECIPES)))
     lang = checked(RECIPES[name].lang if lang is None else lang)
     text = Path(__file__).with_name(f"{name}.cfg").read_text(encoding="utf8")
     text = re.sub(r'^lang = "\w+"$', f'lang = "{lang}"', text, count=1, flags=re.MULTILINE)

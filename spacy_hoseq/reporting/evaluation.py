@@ -64,7 +64,7 @@ def evaluated(
     bidirectional tagger, which has no p(y | x). comparison: with the other pipeline. right: "1" or
     "0" of each gold item, in order; counts: right, found and gold items of each sentence: what
     other tests of significance need.
-    RAISES ValueError [HS152]; [HS160]: a component before one of ours merges or splits tokens.
+    RAISES ValueError [HS152]; [HS108]: a component before one of ours merges or splits tokens.
     """
     gold_docs = [eg.reference for eg in examples]
     wanted = own_components(nlp)

@@ -33,12 +33,12 @@ def segmented_corpus(
         words with spaces in them; texts stay as written. "": neither. own_words (bool): if the
         table of known words was made from these texts, leave out each text's own words. limit
         (int): read at most this many Docs; 0 = all.
-    RAISES ValueError [E913]: no path; [HS123]: other kinds.
+    RAISES ValueError [E913]: no path; [HS161]: other kinds.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
     if kinds not in KINDS:
-        raise ValueError(Errors.HS123.format(kinds=kinds, known=", ".join(map(repr, KINDS))))
+        raise ValueError(Errors.HS161.format(name=kinds, known=", ".join(map(repr, KINDS))))
 
     def read(nlp: Language) -> Iterator[Example]:
         files = spacy_files(path)

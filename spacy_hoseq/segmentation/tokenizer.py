@@ -195,7 +195,7 @@ class CharacterTokenizer:
         return bytes(srsly.msgpack_dumps(parts))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
-        """RAISES ValueError [HS122]: the data cannot be read."""
+        """RAISES ValueError [HS064]: the data cannot be read."""
 
         def read() -> Optional[Language]:
             parts = srsly.msgpack_loads(bytes_data)
@@ -213,7 +213,7 @@ class CharacterTokenizer:
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "CharacterTokenizer":
-        """RAISES ValueError [HS122]: the folder cannot be read."""
+        """RAISES ValueError [HS064]: the folder cannot be read."""
         folder = Path(path) / FOLDER
 
         def read() -> Optional[Language]:
@@ -229,7 +229,7 @@ class CharacterTokenizer:
             if segmenter is not None:
                 self.use(segmenter)
         except Exception as error:
-            raise ValueError(Errors.HS122.format(where=where, problem=error)) from error
+            raise ValueError(Errors.HS064.format(name="tokenizer", where=where, problem=error)) from error
         if segmenter is None:
             self.segmenter = None
         return self

@@ -215,9 +215,9 @@ def test_characters(tmp_path, out):
         (("-f", "trees", "--split", "ctb5"), "[HS076] There is no part"),
         (("-f", "trees", "--encoding", "klingon"), "[HS077]"),
         (("-f", "tagged"), "[HS074] Nothing to read"),
-        (("-f", "tagged", "--separator", "a b"), "[HS078]"),
+        (("-f", "tagged", "--separator", "a b"), "[HS027]"),
         (("-f", "columns", "--word-column", 0), "[HS075]"),
-        (("-f", "columns", "--representation", "bmes"), "[HS081]"),
+        (("-f", "columns", "--representation", "bmes"), "[HS161]"),
     ],
 )
 def test_wrong_settings(wsj, out, options, message):

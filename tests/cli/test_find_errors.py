@@ -102,7 +102,7 @@ def test_an_interrupted_run_goes_on_where_it_was(command, tmp_path, monkeypatch)
 def test_what_cannot_be_done(tmp_path):
     corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:3])
     code, output = run("find-errors", "no-such-recipe", corpus, "-o", tmp_path / "out")
-    assert code == 1 and "[HS116]" in output
+    assert code == 1 and "[HS161]" in output
     for number, text in enumerate(["", "[nlp]\npipeline = []\n", '[nlp]\nlang = "qq"\n']):
         (tmp_path / f"{number}.cfg").write_text(text, encoding="utf8")
         code, output = run("find-errors", tmp_path / f"{number}.cfg", corpus, "-o", tmp_path / "out")

@@ -49,11 +49,11 @@ def test_ner_is_another_name_of_entities():
     assert "entities (or ner): entities from words" in said(run("--help")[1])
 
 
-@pytest.mark.parametrize("arguments, code", [(["nope"], "HS116"), (["tagger", "-l", "qq"], "HS117")])
+@pytest.mark.parametrize("arguments, code", [(["nope"], "HS161"), (["tagger", "-l", "qq"], "HS117")])
 def test_refused(arguments, code, tmp_path):
     status, output = run(*arguments, "-o", tmp_path / "config.cfg")
     assert status == 1 and code in output and not (tmp_path / "config.cfg").exists()
-    assert code != "HS116" or all(name in said(output) for name in RECIPES), "the known ones are listed"
+    assert code != "HS161" or all(name in said(output) for name in RECIPES), "the known ones are listed"
 
 
 def test_a_folder_that_is_not_there(tmp_path):

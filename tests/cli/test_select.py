@@ -49,7 +49,7 @@ def test_what_cannot_be_done(tmp_path):
     code, output = run(model, pool, "-o", tmp_path / "out.txt")
     assert code == 1 and "[HS155]" in output
     code, output = run(model, pool, "-o", tmp_path / "out.jsonl", "--by", "luck")
-    assert code == 1 and "[HS154]" in output and not (tmp_path / "out.jsonl").exists()
+    assert code == 1 and "[HS161]" in output and not (tmp_path / "out.jsonl").exists()
     (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n')
     code, output = run(model, pool, "-o", tmp_path / "out.jsonl")
     assert code == 1 and "pool.jsonl" in output and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1

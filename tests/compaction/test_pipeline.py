@@ -147,7 +147,7 @@ def test_within():
 @pytest.mark.parametrize("tolerance", [-0.1, np.nan, np.inf])
 def test_impossible_tolerance(tolerance):
     nlp = trained()
-    with pytest.raises(ValueError, match=r"\[HS111\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         compact_pipeline(nlp, examples_of(nlp), tolerance)
 
 

@@ -49,12 +49,12 @@ def test_default_settings():
 @pytest.mark.parametrize(
     "settings, code",
     [
-        ({"width": -1.0}, "HS040"),
+        ({"width": -1.0}, "HS027"),
         ({"attribute": "dep"}, "HS062"),
         ({"save_decisions": True, "strategy": "left_to_right"}, "HS096"),
         ({"save_decisions": True, "strategy": "full_bidirectional"}, "HS096"),
-        ({"model": local(order=3)}, "HS090"),
-        ({"model": local(min_count=0)}, "HS017"),
+        ({"model": local(order=3)}, "HS027"),
+        ({"model": local(min_count=0)}, "HS027"),
         ({"model": local(["bias", "label[0]"])}, "HS018"),
         ({"model": local([])}, "HS011"),
     ],
@@ -66,7 +66,7 @@ def test_impossible_settings(settings, code):
 
 def test_settings_of_the_class():
     model = tagger_of(blank()).model
-    for settings, code in [({"strategy": "inside_out"}, "HS092"), ({"representation": "iob3"}, "HS081")]:
+    for settings, code in [({"strategy": "inside_out"}, "HS092"), ({"representation": "iob3"}, "HS161")]:
         with pytest.raises(ValueError, match=rf"\[{code}\]"):
             HoseqBidirectionalTagger(spacy.blank("xx").vocab, model, **settings)
 

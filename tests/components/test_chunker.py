@@ -132,7 +132,7 @@ def test_top_k_of_everything():
     assert sorted(result.spans for result in found) == sorted(list(c) for c in all_chunkings(2))
     assert [result.spans for result in nothing] == [[]]
     assert "chunks" not in doc.spans
-    with pytest.raises(ValueError, match="HS026"):
+    with pytest.raises(ValueError, match="HS027"):
         chunker_of(nlp).top_k([doc], 0)
 
 

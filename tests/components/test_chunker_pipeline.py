@@ -54,9 +54,9 @@ def test_default_settings():
 @pytest.mark.parametrize(
     "settings, code",
     [
-        ({"objective": "nonsense"}, "HS060"),
+        ({"objective": "nonsense"}, "HS161"),
         ({"update_rule": 3}, "HS067"),
-        ({"representation": "nonsense"}, "HS081"),
+        ({"representation": "nonsense"}, "HS161"),
         ({"representation": "iob1"}, "HS084"),
         ({"representation": "ioe2"}, "HS084"),
     ],

@@ -79,7 +79,7 @@ def test_fewer_labellings_than_asked_for():
 
 @pytest.mark.parametrize("k", [0, -1])
 def test_at_least_one_labelling(k):
-    with pytest.raises(ValueError, match=rf"\[HS026\].*{k} best"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong k: {k}\."):
         tagger_of(ready()).top_k([doc_of(ready(), "a cat")], k)
 
 

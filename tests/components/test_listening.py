@@ -352,7 +352,7 @@ def test_protocol():
 
 
 @pytest.mark.parametrize(
-    "settings, code", [({"grad_factor": -1.0}, "HS101"), ({"threshold": 1.0}, "HS027"), ({"threshold": -0.1}, "HS027")]
+    "settings, code", [({"grad_factor": -1.0}, "HS027"), ({"threshold": 1.0}, "HS027"), ({"threshold": -0.1}, "HS027")]
 )
 def test_impossible_settings(settings, code):
     with pytest.raises(ValueError, match=rf"\[{code}\]"):

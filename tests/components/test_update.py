@@ -61,7 +61,7 @@ def test_unknown_objective():
     with pytest.raises(ConfigValidationError, match="objective"):
         blank(objective="hinge")
     nlp = blank()
-    with pytest.raises(ValueError, match=r"\[HS060\].*\"hinge\".*perceptron, max_margin, log_likelihood"):
+    with pytest.raises(ValueError, match=r"\[HS161\].*\"hinge\".*perceptron, max_margin, log_likelihood"):
         HoseqTagger(nlp.vocab, tagger_of(nlp).model, objective="hinge", update_rule=Additive())
 
 

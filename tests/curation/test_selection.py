@@ -50,7 +50,7 @@ def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
 
 
 def test_unknown_measures_are_refused():
-    with pytest.raises(ValueError, match="HS154.*luck"):
+    with pytest.raises(ValueError, match="HS161.*luck"):
         doubts_of(helpers.ready(), [], "luck")
 
 

@@ -91,9 +91,9 @@ def test_empty_sequence_has_one_labelling():
 
 @pytest.mark.parametrize("k", [0, -3])
 def test_k_must_be_positive(k):
-    with pytest.raises(ValueError, match=rf"\[HS026\] Asked for the {k} best label sequences; `k` must be at least 1"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong k: {k}"):
         k_best_of(Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2])), k)
-    with pytest.raises(ValueError, match=rf"\[HS026\] Asked for the {k} best"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong k: {k}"):
         combine([KBest(np.zeros((1, 2), np.int32), np.zeros(1))], k)
 
 

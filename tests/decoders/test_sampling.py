@@ -130,7 +130,7 @@ def test_empty_sequence():
 
 @pytest.mark.parametrize("n_samples", [0, -2])
 def test_number_of_samples_must_be_positive(n_samples):
-    with pytest.raises(ValueError, match=rf"\[HS029\] Asked for {n_samples} samples; .* must be at least 1"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong n_samples: {n_samples}"):
         sample_of(Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2])), n_samples, 0)
 
 

@@ -92,7 +92,7 @@ def test_hashed_row_is_the_remainder(n_rows):
 
 @pytest.mark.parametrize("n_rows", [0, -5, 2**31 - 1])
 def test_impossible_number_of_rows(n_rows):
-    with pytest.raises(ValueError, match=rf"\[HS016\].*got {n_rows}"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong hash_rows: {n_rows}"):
         SparseLinear(["bias"], hash_rows=n_rows)
 
 

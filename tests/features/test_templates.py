@@ -195,7 +195,7 @@ def test_sets_with_classes_of_words_and_several_together():
 @pytest.mark.parametrize("name", ["english", "lemmas+", ""])
 def test_no_such_set(name):
     with pytest.raises(
-        ValueError, match=r'\[HS002\] There is no set of templates "\w*"\. Known are english_pos, '
+        ValueError, match=r'\[HS161\] There is nothing named "\w*" here\. Known: english_pos, '
     ):
         templates(name)
 

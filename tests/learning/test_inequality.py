@@ -180,13 +180,13 @@ def test_wide_constraints_leave_no_weights():
 
 @pytest.mark.parametrize("learn_rate", [0, -0.1, np.inf, np.nan])
 def test_wrong_learn_rate(learn_rate):
-    with pytest.raises(ValueError, match=r"\[HS040\] Wrong learn_rate .*: .*a number above 0"):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong learn_rate: .*a number above 0"):
         InequalityWeights(R, L, learn_rate=learn_rate, width=0.0, n_tokens=1)
 
 
 @pytest.mark.parametrize("width", [-0.1, np.inf, np.nan])
 def test_wrong_width(width):
-    with pytest.raises(ValueError, match=r"\[HS040\] Wrong width .*: .*0 or a positive number"):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong width: .*0 or a positive number"):
         InequalityWeights(R, L, learn_rate=0.1, width=width, n_tokens=1)
 
 

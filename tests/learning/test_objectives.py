@@ -262,7 +262,7 @@ def test_names_in_configs_are_those_of_the_objectives():
 
 def test_objective_by_unknown_name():
     names = ", ".join(objectives.OBJECTIVES)
-    message = rf"\[HS060\] Unknown objective \"hinge\"\. Expected one of: {names}\."
+    message = rf"\[HS161\] There is nothing named \"hinge\" here\. Known: {names}\."
     with pytest.raises(ValueError, match=message):
         objective_named("hinge")
 

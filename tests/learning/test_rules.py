@@ -30,7 +30,7 @@ def test_additive_steps_against_the_gradient():
 @pytest.mark.parametrize("rule", [AdaGrad, Additive])
 @pytest.mark.parametrize("average", ["foo", "Late", 3, None])
 def test_average_that_does_not_exist(rule, average):
-    with pytest.raises(ValueError, match=r"\[HS061\] Wrong setting `average`: .*Expected one of: True, False, 'late'"):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong average: .*Expected True, False, 'late'"):
         rule(average=average)
 
 
@@ -129,12 +129,12 @@ def test_full_batch_objective_does_not_rise(l1, l2):
 @pytest.mark.parametrize("rule", [AdaGrad, Additive])
 @pytest.mark.parametrize("value", [0, -0.5, np.nan, np.inf])
 def test_learn_rate_that_is_refused(rule, value):
-    with pytest.raises(ValueError, match=rf"\[HS040\] Wrong learn_rate .*: {value}\. Expected a number above 0"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong learn_rate: {value}\. Expected a number above 0"):
         rule(learn_rate=value)
 
 
 @pytest.mark.parametrize("name", ["l1", "l2"])
 @pytest.mark.parametrize("value", [-0.5, np.nan, np.inf])
 def test_penalty_that_is_refused(name, value):
-    with pytest.raises(ValueError, match=rf"\[HS040\] Wrong {name} .*: {value}\. Expected 0 or a positive number"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong {name}: {value}\. Expected 0 or a positive number"):
         AdaGrad(**{name: value})

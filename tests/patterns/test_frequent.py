@@ -77,13 +77,13 @@ def test_order_of_the_data_does_not_matter():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"max_order": 1}, r"max_order for frequent transitions: 1\. Expected 2 to 20"),
-        ({"max_order": 21}, r"max_order for frequent transitions: 21"),
-        ({"max_order": -3}, r"max_order for frequent transitions: -3"),
-        ({"min_count": 0}, r"min_count for frequent transitions: 0\. Expected 1 or more"),
-        ({"min_count": -1}, r"min_count for frequent transitions: -1"),
+        ({"max_order": 1}, r"max_order: 1\. Expected 2 to 20"),
+        ({"max_order": 21}, r"max_order: 21"),
+        ({"max_order": -3}, r"max_order: -3"),
+        ({"min_count": 0}, r"min_count: 0\. Expected 1 or more"),
+        ({"min_count": -1}, r"min_count: -1"),
     ],
 )
 def test_impossible_settings(settings, message):
-    with pytest.raises(ValueError, match=r"\[HS033\] Wrong " + message):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong " + message):
         FrequentTransitions(**settings)

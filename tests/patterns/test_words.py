@@ -126,7 +126,7 @@ def test_nothing_seen():
     "settings", [{"min_order": 0}, {"min_order": 3}, {"max_order": 9}, {"min_count": 0}, {"most": 0}]
 )
 def test_settings_out_of_range(settings):
-    with pytest.raises(ValueError, match=r"\[HS033\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         WordPatterns(**settings)
 
 

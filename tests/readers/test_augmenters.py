@@ -73,7 +73,7 @@ def test_the_seed_and_the_text_decide(nlp):
 
 @pytest.mark.parametrize("shares", [(-0.1, 0.5), (0.6, 0.5)])
 def test_shares_that_cannot_be(shares):
-    with pytest.raises(ValueError, match="HS070"):
+    with pytest.raises(ValueError, match="HS027"):
         case_augmenter(*shares)
 
 

@@ -93,7 +93,7 @@ def test_tagged_text(tmp_path):
     message = r'\[HS073\].*a\.txt, line 1: found "it_PRP", expected a word, "/" and its tag\.'
     with pytest.raises(ValueError, match=message):
         list(reader("tagged", path, separator="/")(ENGLISH))
-    with pytest.raises(ValueError, match=r"\[HS078\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         list(reader("tagged", path, separator=" ")(ENGLISH))
 
 
@@ -139,7 +139,7 @@ def test_characters(tmp_path):
         [("ab", "X")],
         [("d", "Y")],
     ]
-    with pytest.raises(ValueError, match=r"\[HS081\]"):
+    with pytest.raises(ValueError, match=r"\[HS161\]"):
         reader("characters", path, representation="bmes")
 
 

@@ -138,7 +138,7 @@ def test_tokenizers_of_languages():
 
 def test_what_does_not_exist():
     with pytest.raises(
-        ValueError, match=r'\[HS116\] There is no recipe "tager". Known are tagger, higher-order, '
+        ValueError, match=r'\[HS161\] There is nothing named "tager" here. Known: tagger, higher-order, '
     ):
         recipe("tager")
     with pytest.raises(ValueError, match=r'\[HS117\] spaCy has no language "qq"'):

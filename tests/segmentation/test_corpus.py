@@ -70,5 +70,5 @@ def test_reader(tmp_path):
 def test_settings_that_cannot_be():
     with pytest.raises(ValueError, match="E913"):
         segmented_corpus(None)
-    with pytest.raises(ValueError, match="HS123"):
+    with pytest.raises(ValueError, match="HS161"):
         segmented_corpus("words.spacy", kinds="lemma")

@@ -34,7 +34,7 @@ class BeamSearch:
     def __init__(self, width: int = 8) -> None:
         if width < 1:
             message = Errors.HS027.format(
-                name="width", decoder="beam_decoder", value=width, expected="1 or more"
+                name="width", value=width, expected="1 or more"
             )
             raise ValueError(message)
         self.width = width

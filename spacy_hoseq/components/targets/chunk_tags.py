@@ -37,7 +37,7 @@ class ChunkTags(Target):
 
     with_entities (bool): where a Doc has no such span group, its entities are the chunks; found
         chunks are entities, too.
-    RAISES ValueError [HS081]: no such representation.
+    RAISES ValueError [HS161]: no such representation.
     """
 
     neg_prefix = ""

@@ -92,7 +92,7 @@ def decode_decompositions(
     RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest,
         compared from the left (right_to_left: all labels, from the right); then, going back, the
         lowest label, and the lowest mode.
-    RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: too many cells
+    RAISES ValueError [HS020, HS022, HS024, HS025, HS027]; [HS027]: `prune`; [HS091]: too many cells
     without pruning.
     """
     check_local(local, lengths, order, allowed)
@@ -133,7 +133,7 @@ def check_prune(prune: float, strategy: str) -> None:
     """RAISES ValueError [HS027]: not from 0 to 1."""
     if not 0 <= prune <= 1:
         raise ValueError(
-            Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1")
+            Errors.HS027.format(name="prune", value=prune, expected="0 to 1")
         )
 
 

@@ -51,13 +51,13 @@ class EasiestPath(NamedTuple):
 
 
 def check_order(order: int) -> None:
-    """RAISES ValueError [HS090]: an order other than 1 or 2."""
+    """RAISES ValueError [HS027]: an order other than 1 or 2."""
     if order not in OFFSETS:
-        raise ValueError(Errors.HS090.format(order=order))
+        raise ValueError(Errors.HS027.format(name="order", value=order, expected="1 or 2"))
 
 
 def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]) -> None:
-    """RAISES ValueError [HS022], [HS024], [HS025], [HS090]: what no strategy can work with."""
+    """RAISES ValueError [HS022], [HS024], [HS025], [HS027]: what no strategy can work with."""
     check_order(order)
     check_lengths(lengths, local.n_tokens)
     check_allowed(allowed, (local.n_tokens, local.n_labels))

@@ -81,7 +81,7 @@ def check_threshold(threshold: float) -> None:
     if not 0 <= threshold < 1:
         raise ValueError(
             Errors.HS027.format(
-                name="threshold", decoder="marginals", value=threshold, expected="0 to below 1"
+                name="threshold", value=threshold, expected="0 to below 1"
             )
         )
 

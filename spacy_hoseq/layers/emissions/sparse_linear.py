@@ -56,13 +56,13 @@ def SparseLinear(
     hash_rows (int): rows of a hashed table, for streamed corpora; features may share a row. None =
         an exact index of the features seen in training.
     nO (int): number of labels; found in initialization.
-    RAISES ValueError [HS010-HS013]: bad templates; [HS016], [HS017]: impossible `hash_rows` or
+    RAISES ValueError [HS010-HS013]: bad templates; [HS027]: impossible `hash_rows` or
     `min_count`.
     """
     if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:
-        raise ValueError(Errors.HS016.format(n_rows=hash_rows))
+        raise ValueError(Errors.HS027.format(name="hash_rows", value=hash_rows, expected="1 to 2147483646"))
     if min_count < 1:
-        raise ValueError(Errors.HS017.format(min_count=min_count))
+        raise ValueError(Errors.HS027.format(name="min_count", value=min_count, expected="1 or more"))
     features = Features(parse_templates(templates))
     names = sorted(map(str, features.extractor.templates))
     return scoring_layer(

@@ -89,12 +89,14 @@ def make_marginal_listener(
     grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly
         (Azuma & Matsumoto 2011); not used with "one_best", which has no gradient.
     threshold (float): probabilities below are dropped; 0 = none.
-    RAISES ValueError [HS101]: a factor below 0 or not finite; [HS027]: a threshold outside 0 <=
+    RAISES ValueError [HS027]: a factor below 0 or not finite; [HS027]: a threshold outside 0 <=
     threshold < 1.
     """
     check_threshold(threshold)
     if not 0 <= grad_factor < float("inf"):
-        raise ValueError(Errors.HS101.format(grad_factor=grad_factor))
+        raise ValueError(Errors.HS027.format(
+                name="grad_factor", value=grad_factor, expected="0 or a positive number"
+            ))
     return MarginalListener(upstream, output, grad_factor, threshold)
 
 

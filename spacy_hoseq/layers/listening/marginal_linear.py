@@ -41,10 +41,10 @@ def MarginalLinear(
     templates: such as "upstream[-1]+upstream[0]" (features/upstream_templates.py).
     min_count (int): features seen fewer times in the training data have no weight.
     nO (int): number of labels; found in initialization.
-    RAISES ValueError [HS010-HS013, HS019]: bad templates; [HS017]: `min_count`.
+    RAISES ValueError [HS010-HS013, HS019]: bad templates; [HS027]: `min_count`.
     """
     if min_count < 1:
-        raise ValueError(Errors.HS017.format(min_count=min_count))
+        raise ValueError(Errors.HS027.format(name="min_count", value=min_count, expected="1 or more"))
     features = MarginalFeatures(templates)
     is_tagger = "replace_listener" in upstream.attrs
     source = own_labels(cast(Any, upstream)) if is_tagger else upstream

@@ -64,12 +64,12 @@ def LocalClassifiers(
     min_count (int): features seen fewer times in the training data have no weight.
     train_for: strategies whose classifiers are trained; None = all 4 or 16 classifiers, for any
         strategy.
-    RAISES ValueError [HS010-HS013, HS018]: bad templates; [HS017]: `min_count`; [HS090]: `order`;
+    RAISES ValueError [HS010-HS013, HS018]: bad templates; [HS027]: `min_count`; [HS027]: `order`;
     [HS092]: a strategy.
     """
     check_order(order)
     if min_count < 1:
-        raise ValueError(Errors.HS017.format(min_count=min_count))
+        raise ValueError(Errors.HS027.format(name="min_count", value=min_count, expected="1 or more"))
     masks = list(range(1 << 2 * order))
     if train_for is not None:
         if not train_for:
@@ -195,7 +195,7 @@ class ClassifiersShim(LayerShim):
         self._has_learnt = False  # something that `_weights` do not know
 
     def configure(self, *, learn_rate: float, width: float, seed: int) -> None:
-        """How to learn from now on. RAISES ValueError [HS040]."""
+        """How to learn from now on. RAISES ValueError [HS027]."""
         check_inequality_settings(learn_rate, width)
         self._settings = {"learn_rate": learn_rate, "width": width, "seed": seed}
 

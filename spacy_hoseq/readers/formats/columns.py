@@ -43,7 +43,7 @@ def read_columns(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be
     read.
 
-    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation.
+    RAISES ValueError [HS075]: columns that cannot be; [HS161]: no such representation.
     """
     columns = found_columns(path, settings)
     representation = settings.representation
@@ -55,7 +55,7 @@ def read_columns(path: Path, settings: Settings) -> Items:
 
 
 def check_columns(settings: Settings) -> None:
-    """RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation."""
+    """RAISES ValueError [HS075]: columns that cannot be; [HS161]: no such representation."""
     numbers = [number for number in settings.columns if number is not None]
     used = [number for number in numbers if number]
     word = settings.columns.word
@@ -104,7 +104,7 @@ def _fields(text: str, separator: str) -> List[str]:
 
 def found_columns(path: Path, settings: Settings) -> Columns:
     """The columns of a file: those that are given, and the others by what stands in them. RAISES
-    ValueError [HS075, HS081]."""
+    ValueError [HS075, HS161]."""
     check_columns(settings)
     blocks = [
         [each.fields for each in block if isinstance(each, Row)]

@@ -29,7 +29,7 @@ _MARKUP = re.compile(r"\s*</?[A-Za-z].*>\s*")  # a line of words ends with a tag
 def read_tagged_text(path: Path, settings: Settings) -> Items:
     """A Sentence for each line, or a Problem for one that cannot be read.
 
-    RAISES ValueError [HS078]: a separator that is empty, or has spaces or a backslash.
+    RAISES ValueError [HS027]: a separator that is empty, or has spaces or a backslash.
     """
     check_separator(settings.separator or "/")
     lines = islice(read_lines(path, settings.encodings), PROBED)
@@ -46,9 +46,11 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
 
 
 def check_separator(separator: str) -> None:
-    """RAISES ValueError [HS078]: a separator that is empty, or has spaces or a backslash."""
+    """RAISES ValueError [HS027]: a separator that is empty, or has spaces or a backslash."""
     if not separator or re.search(r"[\s\\]", separator):
-        raise ValueError(Errors.HS078.format(separator=separator))
+        raise ValueError(Errors.HS027.format(
+                name="separator", value=repr(separator), expected="one without spaces and backslashes"
+            ))
 
 
 def found_separator(texts: Sequence[str]) -> str:

@@ -357,14 +357,14 @@ def test_arguments_are_not_changed(strategy):
 
 
 WRONG = [
-    (dict(order=0), r"\[HS090\] Bidirectional inference has order 1 or 2 .*, got 0\."),
-    (dict(order=3), r"\[HS090\] Bidirectional inference has order 1 or 2 .*, got 3\."),
+    (dict(order=0), r"\[HS027\] Wrong order: 0\."),
+    (dict(order=3), r"\[HS027\] Wrong order: 3\."),
     (dict(lengths=np.array([3])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[3\]\."),
     (dict(lengths=np.array([0, 4])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[0, 4\]\."),
     (dict(allowed=np.ones((4, 2), bool)), r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\."),
     (dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]), r"\[HS022\] No label is allowed at token 2\."),
     *(
-        (dict(prune=p), rf"\[HS027\] Wrong prune for the decoder full_bidirectional: {p}\. Expected 0 to 1\.")
+        (dict(prune=p), rf"\[HS027\] Wrong prune: {p}\. Expected 0 to 1\.")
         for p in (-0.1, 1.1, np.nan)
     ),
     (dict(strategy="up"), r'\[HS092\] Unknown strategy "up"\. Known: easiest_first, .*, full_bidirectional\.'),

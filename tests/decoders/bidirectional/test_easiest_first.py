@@ -345,8 +345,8 @@ def test_scores_must_be_finite(value, mask):
 
 
 WRONG = [
-    (dict(order=0), r"\[HS090\] Bidirectional inference has order 1 or 2 .*, got 0\."),
-    (dict(order=3), r"\[HS090\] Bidirectional inference has order 1 or 2 .*, got 3\."),
+    (dict(order=0), r"\[HS027\] Wrong order: 0\."),
+    (dict(order=3), r"\[HS027\] Wrong order: 3\."),
     (dict(lengths=np.array([3])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[3\]\."),
     (dict(lengths=np.array([0, 4])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[0, 4\]\."),
     (dict(lengths=np.array([5, -1])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[5, -1\]\."),

@@ -143,7 +143,7 @@ def test_log_probabilities_of_scores_that_are_not_finite():
 @pytest.mark.parametrize("order", [-1, 0, 3])
 def test_wrong_order(order):
     case = LocalCase(RandomLocal([[0.0]], range(3), 1), np.array([3]))
-    match = rf"\[HS090\] Bidirectional inference has order 1 or 2 \(neighbours on each side\), got {order}\."
+    match = rf"\[HS027\] Wrong order: {order}\. Expected 1 or 2"
     with pytest.raises(ValueError, match=match):
         check_order(order)
     with pytest.raises(ValueError, match=match):

@@ -133,7 +133,7 @@ def test_certain_labels_are_the_marginals_of_one_labelling(lengths, seed):
 def test_impossible_threshold(threshold):
     answers = posterior_of(Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1])).potentials())
     for call in (check_threshold, answers.probable):
-        with pytest.raises(ValueError, match=r"\[HS027\] Wrong threshold .*0 to below 1"):
+        with pytest.raises(ValueError, match=r"\[HS027\] Wrong threshold: .*0 to below 1"):
             call(threshold)
 
 

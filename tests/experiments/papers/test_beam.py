@@ -120,7 +120,7 @@ def test_narrow_beam_of_a_batch_is_that_of_its_sequences(case, width, data):
 
 @pytest.mark.parametrize("width", [0, -1])
 def test_width_must_be_positive(width):
-    message = rf"\[HS027\] Wrong width for the decoder beam_decoder: {width}\. Expected 1 or more"
+    message = rf"\[HS027\] Wrong width: {width}\. Expected 1 or more"
     with pytest.raises(ValueError, match=message):
         BeamSearch(width)
 

@@ -177,7 +177,7 @@ def test_empty_batch():
 
 @pytest.mark.parametrize("max_iterations", [0, -1])
 def test_number_of_iterations_must_be_positive(max_iterations):
-    message = rf"\[HS027\] Wrong max_iterations for the decoder dual_decomposition_decoder: {max_iterations}\. "
+    message = rf"\[HS027\] Wrong max_iterations: {max_iterations}\. "
     with pytest.raises(ValueError, match=message):
         DualDecomposition(max_iterations)
 

@@ -322,5 +322,5 @@ def test_new_features_replace_the_remembered_rows():
 
 @pytest.mark.parametrize("min_count", [0, -1])
 def test_min_count_that_cannot_be(min_count):
-    with pytest.raises(ValueError, match=rf"\[HS017\] `min_count` must be at least 1 .* got {min_count}"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong min_count: {min_count}"):
         SparseLinear(TEMPLATES, min_count=min_count)

@@ -56,7 +56,7 @@ def test_impossible_threshold(threshold):
 
 @pytest.mark.parametrize("grad_factor", [-1, -1e-9, float("inf"), float("nan")])
 def test_impossible_factor(grad_factor):
-    with pytest.raises(ValueError, match=r"\[HS101\] `grad_factor` must be 0 or a positive number"):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong grad_factor: .* Expected 0 or a positive number"):
         make_marginal_listener(grad_factor=grad_factor)
 
 

@@ -313,7 +313,7 @@ def test_dropout_is_of_a_template_with_all_its_ngrams():
 
 def test_settings_that_cannot_be():
     for min_count in (0, -1):
-        with pytest.raises(ValueError, match=rf"\[HS017\] `min_count` must be at least 1 .* got {min_count}"):
+        with pytest.raises(ValueError, match=rf"\[HS027\] Wrong min_count: {min_count}"):
             MarginalLinear(make_marginal_listener(), TEMPLATES, min_count=min_count)
     for templates, code in (([], "HS011"), (["upstream["], "HS010"), (["lower[0]"], "HS019")):
         with pytest.raises(ValueError, match=rf"\[{code}\]"):

@@ -365,9 +365,9 @@ def test_classifiers_that_are_trained(strategies, order, masks):
 @pytest.mark.parametrize(
     "settings, code",
     [
-        ({"min_count": 0}, r"\[HS017\].*got 0"),
-        ({"order": 3}, r"\[HS090\].*got 3"),
-        ({"order": 0}, r"\[HS090\].*got 0"),
+        ({"min_count": 0}, r"\[HS027\].*: 0"),
+        ({"order": 3}, r"\[HS027\].*: 3"),
+        ({"order": 0}, r"\[HS027\].*: 0"),
         ({"train_for": ["sideways"]}, r"\[HS092\].*\"sideways\""),
         ({"templates": ["label[-1..1]"]}, r"\[HS018\].*\"label\[0\]\""),
         ({"templates": ["lowr[0]"]}, r"\[HS013\]"),
@@ -386,7 +386,7 @@ def test_no_strategies_to_train_for():
 
 @pytest.mark.parametrize("name, value", [("learn_rate", 0), ("width", -1), ("learn_rate", np.nan)])
 def test_wrong_ways_to_learn(name, value):
-    with pytest.raises(ValueError, match=rf"\[HS040\] Wrong {name} for the update rule: {value}"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong {name}: {value}"):
         shim_of(LocalClassifiers(TEMPLATES)).configure(**{**SETTINGS, name: value})
 
 

@@ -49,7 +49,7 @@ def test_splitting():
 
 @pytest.mark.parametrize("separator", [" ", "\\", "a b"])
 def test_separators_that_cannot_be(tmp_path, separator):
-    with pytest.raises(ValueError, match=r"\[HS078\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         read(tmp_path, "a/A\n", separator=separator)
 
 
