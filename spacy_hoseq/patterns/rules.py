@@ -33,6 +33,7 @@ from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 from spacy.matcher import Matcher
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
@@ -84,6 +85,8 @@ class RulePatterns:
         self._sizes = np.array(n_words, np.intp) * np.array(self._is_spanning, bool)
         self._others = sorted({*range(len(rules))} - {*of_words})
         self._matcher: Kept[Matcher] = Kept()  # of the others, which belongs to a vocabulary
+        # (strings of the vocabulary can vanish with the memory zone in which a matcher was made)
+        self._number_of = {get_string_id(str(number)): number for number in self._others}
 
     @property
     def n_rules(self) -> int:
@@ -141,7 +144,7 @@ class RulePatterns:
             slots_of: Dict[Tuple[int, int, int], List[int]] = {}
             matches: List[Any] = matcher(part, with_alignments=True)
             for key, first, stop, alignment in matches:
-                slots_of[int(doc.vocab.strings[key]), first, stop] = list(alignment)
+                slots_of[self._number_of[key], first, stop] = list(alignment)
             for (rule, first, stop), alignment in sorted(slots_of.items()):
                 tokens.append(before + start + stop - 1)
                 rules.append(rule)
