@@ -10,6 +10,7 @@ tokens were merged or split since, it is asked once more.
 
 import weakref
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, repeat
 from typing import (
@@ -199,6 +200,7 @@ def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels
     return read_upstream(docs, model.asked)
 
 
+@dataclass
 class Upstream:
     """One update of a tagger, for its listeners.
 
@@ -207,49 +209,40 @@ class Upstream:
     backprop: takes the gradient of a loss with respect to the potentials.
     """
 
-    def __init__(
-        self,
-        docs: Sequence[Doc],
-        potentials: Potentials,
-        labels: Sequence[str],
-        decode: Decoder,
-        backprop: Callable[[PotentialsGradient], Any],
-    ) -> None:
-        self.docs = docs
-        self._potentials = potentials
-        self._decode = decode
-        self._backprop = backprop
-        self._values = label_values(labels)
+    docs: Sequence[Doc]
+    potentials: Potentials
+    labels: Sequence[str]
+    decode: Decoder
+    backprop: Callable[[PotentialsGradient], Any]
 
     @cached_property
     def _posterior(self) -> Posterior:
-        return posterior(self._potentials)
+        return posterior(self.potentials)
 
     def heard(
         self, output: Output, threshold: float, grad_factor: float
     ) -> Tuple[UpstreamLabels, Backprop]:
         """Labels, and the way back through the marginals into the tagger: it takes the gradient
         with respect to the probabilities."""
+        values = label_values(self.labels)
         if output == "one_best":
-            best = self._decode(self._potentials).labels
-            return UpstreamLabels(self._values.take(best)), no_backprop
+            return UpstreamLabels(values.take(self.decode(self.potentials).labels)), no_backprop
         probable = self._posterior.probable(threshold)
 
         def backprop(gradient: ProbabilityGradient) -> List[Doc]:
-            scores = self._potentials.scores
-            d_nodes = np.zeros(scores.shape, scores.dtype)
+            d_nodes = np.zeros_like(self.potentials.scores)
             d_nodes[probable.tokens, probable.labels] = grad_factor * gradient.probabilities
             d_pairs = grad_factor * gradient.pairs
-            self._backprop(self._posterior.backprop(d_nodes, probable.arcs, d_pairs))
+            self.backprop(self._posterior.backprop(d_nodes, probable.arcs, d_pairs))
             return []
 
-        labels = probable_values(probable, self._values, threshold)
+        labels = probable_values(probable, values, threshold)
         return labels, backprop if grad_factor else no_backprop
 
 
 def probable_values(probable: ProbableLabels, values: Keys, threshold: float) -> UpstreamLabels:
     """Labels of a posterior. values: of each label id."""
-    of_entries = values.take(probable.labels)
+    of_entries: Any = values.take(probable.labels)
     return UpstreamLabels(of_entries, probable._replace(labels=of_entries), threshold)
 
 

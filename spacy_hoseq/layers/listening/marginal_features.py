@@ -59,7 +59,8 @@ class Fired(NamedTuple):
 
     def at(self, places: Ints) -> "Fired":
         """places (m,): numbers from 0 to below M."""
-        return Fired(*(column.take(places) for column in self))
+        columns: Any = (column.take(places) for column in self)
+        return Fired(*columns)
 
 
 class Seen(NamedTuple):
@@ -146,7 +147,8 @@ class MarginalFeatures:
             column = np.concatenate([of[depth] for of in parts if len(of) > depth])
             keys[: len(column)] = mix(keys[: len(column)], column)
         keys[np.concatenate([of[0] for of in parts]) == ABSENT] = ABSENT
-        return Fired(templates, *map(np.concatenate, (tokens, ngrams, values)), keys)
+        places = np.concatenate(tokens)
+        return Fired(templates, places, np.concatenate(ngrams), np.concatenate(values), keys)
 
     def _seen(self, batch: HeardBatch) -> Dict[Place, Seen]:
         cell_values = batch.values[batch.lattice.labels]  # -2 and -1: before and after a sequence

@@ -26,7 +26,7 @@ from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, 
 from ..weights.shim import WeightsShim, sum_rows
 from ..weights.storage import keys_problem
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
-from .marginal_features import BLOCK, Fired, MarginalFeatures
+from .marginal_features import BLOCK, Fired, HeardBatch, MarginalFeatures
 
 ADDED_ROWS = 4_096  # of the table that are gathered together
 
@@ -81,33 +81,41 @@ class MarginalScorer(Scorer):
         if not is_train and labels.probable is None and not table[-1].any():
             return self._certain_scores(docs, labels.values, index, table)
         batch = features.batch(docs, labels)
-        n_tokens = sum(map(len, docs))
-        scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
         if not is_train:
-            for start in range(0, n_tokens, BLOCK):
-                part = batch.between(start, min(start + BLOCK, n_tokens))
-                _add_up(scores, table, features.weighted(part, index))
-            return FlatScores(scores, batch.lengths, no_backprop)
+            return self._probable_scores(batch, index, table)
         fired = features.weighted(batch, index)
+        n_tokens = int(batch.lengths.sum())
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each template at each token is left out with probability `drop`
             shape = (len(features.templates.labels), n_tokens)
             kept = shim.rng.random(shape, dtype=np.float32) >= drop
             fired = fired.at(np.flatnonzero(kept[fired.templates, fired.tokens]))
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
         _add_up(scores, table, fired)
         scores *= scale
         of_shapes = batch.ngrams(features.shapes)
+        of_values = [ngrams.values for ngrams in of_shapes]
 
         def backprop(d_scores: AnyFloats) -> None:
-            gradient = d_scores * scale
-            of_values = [ngrams.values for ngrams in of_shapes]
-            of_table, d_values = _gradients(table, fired, gradient, sum(map(len, of_values)))
+            n_ngrams = sum(map(len, of_values))
+            of_table, d_values = _gradients(table, fired, d_scores * scale, n_ngrams)
             shim.add_gradient("table", of_table)
             parts = zip(of_shapes, by_doc(d_values, of_values), strict=True)
             backprop_upstream(batch.lattice.backprop(list(parts)))
 
         return FlatScores(scores, batch.lengths, backprop)
+
+    def _probable_scores(
+        self, batch: HeardBatch, index: ExactIndex, table: AnyFloats
+    ) -> FlatScores:
+        """Of a batch of any length, some tokens at a time."""
+        n_tokens = int(batch.lengths.sum())
+        scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
+        for start in range(0, n_tokens, BLOCK):
+            part = batch.between(start, min(start + BLOCK, n_tokens))
+            _add_up(scores, table, self.features.weighted(part, index))
+        return FlatScores(scores, batch.lengths, no_backprop)
 
     def _certain_scores(
         self, docs: List[Doc], values: Keys, index: ExactIndex, table: AnyFloats
@@ -219,7 +227,9 @@ def _gradients(
         d_values[block] = np.einsum("ml,ml->m", rows, at_token)
         at_token *= values[block, None]
         ops.scatter_add(d_rows, place[block], at_token)
-    return (distinct, d_rows), np.bincount(fired.ngrams, d_values, minlength=n_ngrams)
+    d_ngrams: Floats = np.zeros(n_ngrams)
+    d_ngrams += np.bincount(fired.ngrams, d_values, minlength=n_ngrams)
+    return (distinct, d_rows), d_ngrams
 
 
 def _problem(shim: WeightsShim) -> str:
