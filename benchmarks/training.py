@@ -20,7 +20,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from spacy_hoseq.components.tagger import HoseqTagger
-from spacy_hoseq.layers.weights.shim import WeightsShim
+from spacy_hoseq.layers.shim import WeightsShim
 
 from .history import LOGGER, WATCH, seconds_to_best
 from .page import show, write_table

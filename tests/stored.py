@@ -3,7 +3,7 @@
 import srsly
 
 from spacy_hoseq.components.saving import with_digest
-from spacy_hoseq.layers.weights.storage import pack_extra, pack_table, unpack_extra, unpack_table
+from spacy_hoseq.layers.storage import pack_extra, pack_table, unpack_extra, unpack_table
 from spacy_hoseq.learning.used_rows import UsedRows
 
 

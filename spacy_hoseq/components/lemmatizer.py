@@ -21,10 +21,10 @@ from ..arrays import Labels, Mask
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.keys import row_keys
 from ..features.sequences import WordDocs, words_of
-from ..layers.emissions.sparse_linear import SparseScorer
 from ..layers.scorer import scorer_of
+from ..layers.shim import weights_of
+from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import TaggerModel
-from ..layers.weights.shim import weights_of
 from .base import register_factory
 from .lemma_scripts import Candidates, script_named, script_of
 from .reading import LabelsAlone, Reading, together

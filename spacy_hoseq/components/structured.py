@@ -18,8 +18,8 @@ from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.listening.listener import own_layers
 from ..layers.scorer import scorer_of
+from ..layers.shim import weights_in
 from ..layers.structured import TaggerModel
-from ..layers.weights.shim import weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .base import SequenceComponent, inspection

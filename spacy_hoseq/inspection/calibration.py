@@ -20,7 +20,7 @@ from ..components import SequenceComponent, StructuredComponent, listeners_in
 from ..decoders import Potentials, posterior
 from ..errors import Errors
 from ..layers.listening.listener import own_layers
-from ..layers.weights.shim import WeightsShim, weights_in
+from ..layers.shim import WeightsShim, weights_in
 from .conformal import Conformal
 from .measures import Quality, quality
 from .reading import Reading, knows_sums, own_components, stages, sums_of

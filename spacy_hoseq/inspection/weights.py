@@ -15,8 +15,8 @@ from spacy.util import minibatch
 from ..components import SequenceComponent
 from ..layers.listening.listener import own_layers
 from ..layers.scorer import scorer_of
+from ..layers.shim import LayerShim, weights_of
 from ..layers.structured import transitions_of
-from ..layers.weights.shim import LayerShim, weights_of
 from ..patterns.sources import EVERYWHERE, PatternFeatures
 from .certainty import BATCH
 from .reading import ReadTexts, knows_sums, reading_of

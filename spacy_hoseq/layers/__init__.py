@@ -18,15 +18,15 @@ HOMES = {
     "MarginalLinear": "listening.marginal_linear",
     "MarginalListener": "listening.listener",
     "Scorer": "scorer",
-    "SparseLinear": "emissions.sparse_linear",
+    "SparseLinear": "sparse_linear",
     "SumEmissions": "scorer",
     "TaggerModel": "structured",
-    "Tok2VecLinear": "emissions.neural",
-    "WeightsShim": "weights.shim",
+    "Tok2VecLinear": "neural",
+    "WeightsShim": "shim",
     "make_marginal_listener": "listening.listener",
     "scorer_of": "scorer",
     "scoring_layer": "scorer",
-    "weights_of": "weights.shim",
+    "weights_of": "shim",
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)

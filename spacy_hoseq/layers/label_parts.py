@@ -34,7 +34,7 @@ from .scorer import (
     scorer_of,
     scoring_layer,
 )
-from .weights.shim import WeightsShim
+from .shim import WeightsShim
 
 POS = "POS"
 TAG = "TAG"

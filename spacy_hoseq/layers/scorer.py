@@ -42,7 +42,7 @@ from ..arrays import AnyFloats, Keys, Labels, Lengths
 from ..errors import Errors
 from ..features.sequences import by_doc, sequence_lengths
 from .named_features import NETWORK, Feature
-from .weights.shim import WeightsShim, weights_of
+from .shim import WeightsShim, weights_of
 
 Emissions = Model[List[Doc], List[Floats2d]]
 Backprop = Callable[[Any], Any]  # takes d_scores (N, L)

@@ -46,7 +46,7 @@ from .scorer import (
     no_backprop,
     scorer_of,
 )
-from .weights.shim import WeightsShim, weights_of
+from .shim import WeightsShim, weights_of
 
 NONE = np.zeros(0, np.intp)
 

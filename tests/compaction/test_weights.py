@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.compaction.weights import CompactWeights, Pruning, counts_of, feature_shims
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 

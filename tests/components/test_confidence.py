@@ -7,7 +7,7 @@ import pytest
 from spacy.tokens import Doc, DocBin
 
 from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 
 from .helpers import (

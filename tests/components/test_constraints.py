@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy_hoseq.components.reading import TagDictionary, allowed_labels
 from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.components.targets.token_labels import TokenLabels
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 
 from .helpers import (
     CORPUS,

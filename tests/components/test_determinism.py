@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spacy_hoseq.layers.emissions import sparse_linear
+from spacy_hoseq.layers import sparse_linear
 
 from .helpers import (
     CORPUS,

@@ -9,7 +9,7 @@ import spacy
 from spacy import ty
 
 from spacy_hoseq.layers.listening.listener import HANDED, MarginalListener
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 
 from ..cases import Case
 from ..oracle import joint_table

@@ -5,7 +5,7 @@ import pytest
 import spacy
 from thinc.api import fix_random_seed
 
-from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.layers.shim import weights_in
 
 from .chunker_helpers import NAME, TAGGER, examples_of, gold, listening_model, through, train
 from .helpers import tagger_model

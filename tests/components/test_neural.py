@@ -5,7 +5,7 @@ import pytest
 import spacy
 from spacy.util import fix_random_seed
 
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 
 from .helpers import (
     CORPUS,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from spacy.training import Example
 
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 from .helpers import FREQUENT, RULES, blank, doc_of, sparse, tagger_model, tagger_of, trained

@@ -7,7 +7,7 @@ import pytest
 import spacy
 
 from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 
 from .decoding import SKIP_CORPUS, SKIP_PAIRS, SKIP_RULE, SPANS, skip_settings
 from .helpers import (

@@ -5,7 +5,7 @@ import pytest
 from thinc.api import Adam, ConfigValidationError
 
 from spacy_hoseq.components.tagger import HoseqTagger
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 
 from .helpers import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
-from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.layers.shim import weights_in
 
 from . import bidirectional_helpers as local_models
 from . import chunker_helpers as chunks

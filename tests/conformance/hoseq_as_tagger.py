@@ -27,7 +27,7 @@ from spacy_hoseq.components.bidirectional_tagger import (
     make_hoseq_bidirectional_tagger,
 )
 from spacy_hoseq.components.tagger import HoseqTagger, make_hoseq_tagger
-from spacy_hoseq.layers.emissions.neural import Tok2VecLinear
+from spacy_hoseq.layers.neural import Tok2VecLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.adagrad import AdaGrad
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.features.index import ExactIndex, HashedIndex, KeyCounter
 from spacy_hoseq.features.keys import bits_of, shortened
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 
 RNG = np.random.default_rng(7)
 U64 = np.uint64

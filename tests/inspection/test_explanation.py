@@ -6,7 +6,7 @@ import spacy
 
 from spacy_hoseq.inspection import Reading, explain, explain_span, explanations
 from spacy_hoseq.inspection.explanation import of_words
-from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.layers.shim import weights_in
 
 from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..components.helpers import doc_of, tagger_of

@@ -8,7 +8,7 @@ from spacy.training import Example
 
 from spacy_hoseq.components.structured import ADAGRAD
 from spacy_hoseq.inspection.calibration import calibrate_in_training, is_linear, measured, parts_of
-from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.layers.shim import weights_in
 
 from ..components.helpers import tagger_model
 from .test_calibration import examples

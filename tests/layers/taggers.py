@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 from spacy_hoseq.patterns.rules import RulePatterns

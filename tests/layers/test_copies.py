@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.layers.shim import weights_in
 
 from .local.models import trained as local_classifiers
 from .taggers import LABELS, docs_of, tagger

@@ -17,7 +17,7 @@ from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.listening.listener import Upstream
-from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle

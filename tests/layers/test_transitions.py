@@ -7,9 +7,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
-from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.gradients import summed
 from spacy_hoseq.learning.objectives import objective_named

@@ -11,7 +11,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 
 from spacy_hoseq.features.known_tags import TABLE
-from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.layers.shim import weights_in
 
 from ..chunk_corpus import doc_of, paths, sentences, trained
 from ..repository import ROOT, config_of

@@ -6,7 +6,7 @@ from spacy.cli.convert import convert
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.chinese import chinese_pos_rules
 from spacy_hoseq.patterns.sources import PatternFeatures

@@ -23,8 +23,8 @@ from ...learning.gradients import RowGradient
 from ...learning.parameter import Parameter
 from ..named_features import Feature, Names
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
-from ..weights.shim import WeightsShim, sum_rows
-from ..weights.storage import keys_problem
+from ..shim import WeightsShim, sum_rows
+from ..storage import keys_problem
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
 from .marginal_features import BLOCK, Fired, HeardBatch, MarginalFeatures
 

@@ -33,8 +33,8 @@ from ...features.sequences import by_doc, words_of
 from ...learning.inequality import check_inequality_settings
 from ...learning.used_rows import UsedRows
 from ..scorer import Scorer
-from ..weights.shim import LayerShim, shim_in
-from ..weights.storage import Saved, keys_problem, write_layer
+from ..shim import LayerShim, shim_in
+from ..storage import Saved, keys_problem, write_layer
 from .features import LocalFeatures
 from .learner import Learning, LocalClassifier, TrainingBatch
 from .scores import BatchScores, StackedWeights, TypeScores

@@ -15,7 +15,7 @@ from ...arrays import Floats, Floats32, Ints, Rows
 from ...learning.gradients import RowGradient, merge_gradients
 from ...learning.inequality import InequalityWeights
 from ...learning.used_rows import UsedRows
-from ..weights.shim import add_rows
+from ..shim import add_rows
 
 SURE = 0.1  # error below which a token is learnt from now and then
 

@@ -25,7 +25,7 @@ from spacy_hoseq.layers.listening.listener import (
 )
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 

@@ -7,9 +7,9 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
 from spacy_hoseq.layers.scorer import scorer_of
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.used_rows import UsedRows
 
 from ...stored import bytes_of, message_of

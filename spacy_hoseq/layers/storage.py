@@ -29,9 +29,9 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
-from ...arrays import Keys
-from ...errors import Errors
-from ...learning.used_rows import UsedRows, to_storage
+from ..arrays import Keys
+from ..errors import Errors
+from ..learning.used_rows import UsedRows, to_storage
 
 FORMAT = 1
 DISTINCT = 256  # values that a byte can number

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_hoseq.layers.weights.storage import (
+from spacy_hoseq.layers.storage import (
     keys_problem,
     pack_array,
     pack_extra,

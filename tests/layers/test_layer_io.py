@@ -7,11 +7,11 @@ import pytest
 import srsly
 from thinc.api import set_dropout_rate
 
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
-from spacy_hoseq.layers.weights.shim import weights_of
-from spacy_hoseq.layers.weights.storage import pack_extra
+from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.sparse_linear import SparseLinear
+from spacy_hoseq.layers.storage import pack_extra
 
-from ..helpers import doc_of, randomize, raw, zeros
+from .helpers import doc_of, randomize, raw, zeros
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
 DOCS = [doc_of("the cat saw the dog"), doc_of("a cat")]

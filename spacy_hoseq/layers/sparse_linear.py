@@ -19,21 +19,21 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ...arrays import Floats32, Keys, Lengths, Rows
-from ...errors import Errors
-from ...features.attributes import LINE_BREAK, OF_DOCS
-from ...features.extract import Columns, FeatureExtractor, counted_keys, rows_of
-from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter, SomeRows
-from ...features.keys import bits_of, row_keys
-from ...features.sequences import names_and_lengths
-from ...features.templates import Template, parse_templates
-from ...kept import Kept
-from ...learning.gradients import Gradient, RowGradient, added_cells, are_few
-from ...learning.parameter import Parameter
-from ...learning.used_rows import UsedRows
-from ..named_features import Feature, Names, names_fired
-from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
-from ..weights.shim import Term, WeightsShim, add_rows, sum_rows
+from ..arrays import Floats32, Keys, Lengths, Rows
+from ..errors import Errors
+from ..features.attributes import LINE_BREAK, OF_DOCS
+from ..features.extract import Columns, FeatureExtractor, counted_keys, rows_of
+from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter, SomeRows
+from ..features.keys import bits_of, row_keys
+from ..features.sequences import names_and_lengths
+from ..features.templates import Template, parse_templates
+from ..kept import Kept
+from ..learning.gradients import Gradient, RowGradient, added_cells, are_few
+from ..learning.parameter import Parameter
+from ..learning.used_rows import UsedRows
+from .named_features import Feature, Names, names_fired
+from .scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
+from .shim import Term, WeightsShim, add_rows, sum_rows
 from .type_scores import TypeScores
 
 ROW_BYTES = 4  # int32

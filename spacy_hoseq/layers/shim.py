@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.shims import Shim
 
-from ...arrays import AnyInts, Floats32
-from ...errors import Errors
-from ...features.keys import shortened
-from ...learning.gradients import Gradient
-from ...learning.parameter import Parameter, UpdateRule
-from ...learning.used_rows import UsedRows
+from ..arrays import AnyInts, Floats32
+from ..errors import Errors
+from ..features.keys import shortened
+from ..learning.gradients import Gradient
+from ..learning.parameter import Parameter, UpdateRule
+from ..learning.used_rows import UsedRows
 from .storage import Saved, read_layer, write_layer
 
 FEW_CELLS = 65_536  # of weights that are gathered at once to be added up, instead of row by row

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import srsly
 
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
-from spacy_hoseq.layers.weights.shim import WeightsShim, weights_of
+from spacy_hoseq.layers.shim import WeightsShim, weights_of
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
-from ..helpers import doc_of, randomize, raw, zeros
+from .helpers import doc_of, randomize, raw, zeros
 
 RNG = np.random.default_rng(11)
 

@@ -7,13 +7,13 @@ import pytest
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.emissions import type_scores
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers import type_scores
 from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.adagrad import Additive
 
-from ..helpers import doc_of, in_threads, index_features, randomize, zeros
+from .helpers import doc_of, in_threads, index_features, randomize, zeros
 
 TEMPLATES = ["bias", "lower[-2..2]", "suffix2[0]", "edge[-1]", "edge[1]", "shape[1]", "lower[0]+lower[1]"]
 L = 5

@@ -8,14 +8,14 @@ from thinc.api import Model, fix_random_seed
 
 from spacy_hoseq.features import sequences
 from spacy_hoseq.features.sequences import words_of
-from spacy_hoseq.layers.emissions.neural import Tok2VecLinear
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.neural import Tok2VecLinear
 from spacy_hoseq.layers.scorer import SumEmissions
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter
 
-from ..helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, zeros
+from .helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, zeros
 
 L, WIDTH = 3, 2
 DOCS = [doc_of("a bb ccc"), Doc(VOCAB), doc_of("dddd")]

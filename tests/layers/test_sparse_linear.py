@@ -8,22 +8,22 @@ from thinc.api import set_dropout_rate
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.emissions import sparse_linear
-from spacy_hoseq.layers.emissions.sparse_linear import (
+from spacy_hoseq.layers import shim as sums
+from spacy_hoseq.layers import sparse_linear
+from spacy_hoseq.layers.scorer import SumEmissions
+from spacy_hoseq.layers.shim import add_rows, weights_of
+from spacy_hoseq.layers.sparse_linear import (
     Features,
     SparseLinear,
     row_gradient,
     table_gradient,
 )
-from spacy_hoseq.layers.scorer import SumEmissions
-from spacy_hoseq.layers.weights import shim as sums
-from spacy_hoseq.layers.weights.shim import add_rows, weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.gradients import CellGradient
 from spacy_hoseq.learning.parameter import Parameter
 
-from ..contract import LayerContract
-from ..helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, raw, zeros
+from .contract import LayerContract
+from .helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, raw, zeros
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]", "suffix2[0]+is_alpha[0]"]
 L = 3

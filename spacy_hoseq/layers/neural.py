@@ -8,10 +8,10 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model, NumpyOps, chain, with_array, zero_init
 from thinc.types import Floats2d, Ragged
 
-from ...arrays import Keys
-from ...features.sequences import by_doc
-from ...words import Words, original_of
-from ..scorer import Backprop, Emissions, no_backprop
+from ..arrays import Keys
+from ..features.sequences import by_doc
+from ..words import Words, original_of
+from .scorer import Backprop, Emissions, no_backprop
 
 # spaCy's MultiHashEmbed
 EMBEDDING = ["extract_features", "list2ragged", "with_array", "with_array", "ragged2list"]

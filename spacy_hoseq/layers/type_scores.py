@@ -6,17 +6,17 @@ place of the word.
 The sum is made once for a word type, template by template, so it is the same number whether it is
 kept or made anew, and results do not depend on what was tagged before. Words of which no feature is
 known at an offset, most words two places away, share a row. Checked in
-tests/layers/emissions/test_type_scores.py.
+tests/layers/test_type_scores.py.
 """
 
 from typing import Any, List, NamedTuple, Tuple
 
 import numpy as np
 
-from ...arrays import Floats32, Ints, Rows
-from ...features.extract import Columns, FeatureExtractor
-from ...features.index import GrowingTable, Index
-from ..weights.shim import sum_rows
+from ..arrays import Floats32, Ints, Rows
+from ..features.extract import Columns, FeatureExtractor
+from ..features.index import GrowingTable, Index
+from .shim import sum_rows
 
 SCORE_BYTES = 1 << 26  # of scores that are kept from batch to batch
 

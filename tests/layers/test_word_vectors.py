@@ -5,9 +5,9 @@ import pytest
 import spacy
 from thinc.api import Model, fix_random_seed
 
-from spacy_hoseq.layers.emissions.neural import MIX, predict_vectors
+from spacy_hoseq.layers.neural import MIX, predict_vectors
 
-from ..helpers import VOCAB, Doc, doc_of
+from .helpers import VOCAB, Doc, doc_of
 
 DOCS = [doc_of("a bb a ccc a"), Doc(VOCAB), doc_of("bb Bb eee"), doc_of("a")]
 SETTINGS = {

@@ -1,1 +1,0 @@
-"""Scores of labels at tokens: sparse linear, neural, sums of both."""

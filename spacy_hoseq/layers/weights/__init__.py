@@ -1,1 +1,0 @@
-"""Weights of a layer: shim, sums of rows, what is stored."""
