@@ -1,11 +1,57 @@
 """Every message a user can meet, with a code: what was given, what was expected, what to do."""
 
-from .messages import JobErrors, Warnings, WithCodes
 
-__all__ = ["Errors", "Warnings"]
+class WithCodes(type):
+    def __getattribute__(cls, code: str) -> str:
+        message: str = super().__getattribute__(code)
+        return message if code.startswith("__") else f"[{code}] {message}"
 
 
-class Errors(JobErrors, metaclass=WithCodes):
+class Warnings(metaclass=WithCodes):
+    """Warnings, shown through `warnings.warn`."""
+
+    HW001 = (
+        "{n} tokens are annotated with labels that the component does not know ({labels}); they count as not "
+        "annotated. "
+        "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
+    )
+    HW002 = (
+        "{n} spans of the corpus cross the end of a sentence and are left out; the first is {first}. Mend the spans, "
+        "or the sentence boundaries."
+    )
+
+    HW003 = (
+        'The component "{name}" is trained with the objective "{objective}", whose probabilities are not calibrated: '
+        "they rank labels, but a label with 0.9 is right less often than nine times in ten. They are asked for by "
+        '{reader}. Set `objective = "log_likelihood"`, or do without.'
+    )
+    HW004 = (
+        'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] ({weights}) '
+        "and gold labels in the dev part, so the best model of a training is chosen without looking at it. Give one of "
+        "them a weight above 0, and a dev part that has these labels."
+    )
+    HW006 = (
+        'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
+        "beside it are not used. Leave them out."
+    )
+    HW008 = (
+        'The last {n_unseen} of the {n_updates} updates of the component "{name}" were not followed by an evaluation, '
+        "so `model-best` of a training does not know them. Evaluate more often ([training] eval_frequency), or take "
+        "the batcher `spacy_hoseq.batch_by_share.v1`: `python -m spacy hoseq init` writes a config that has it."
+    )
+
+    HW009 = (
+        'The probabilities of "{name}" are not calibrated: they rank labels, but a label with 0.9 is not right nine '
+        "times in ten. Calibrate the pipeline: python -m spacy hoseq calibrate MODEL DEV.spacy -o OUTPUT."
+    )
+    HW010 = (
+        'The component "{name}" reads annotation that begins with "{prefix}" ({labels}) as "any label but this one". '
+        'If these are labels of their own, set `neg_prefix = ""`.'
+    )
+    HW012 = 'There is no file "{text}". The name itself is taken for the text.'
+
+
+class Errors(metaclass=WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x commands, batches, HS12x words of texts without spaces,
@@ -62,7 +108,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         'The template "{template}" must look at labels of the earlier component, each place once, such as '
         '"upstream[-1]+upstream[0]". Templates about words alone belong to `spacy_hoseq.SparseLinear.v1`.'
     )
-
     HS020 = (
         "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label "
         "{label}). "
@@ -78,7 +123,6 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
     HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
     HS027 = "Wrong {name}: {value}. Expected {expected}."
-
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
     HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
     HS034 = 'Rule "{rule}": {problem}.'
@@ -89,17 +133,14 @@ class Errors(JobErrors, metaclass=WithCodes):
         "{n} states are needed at token {token} for the {open} configurations that overlap there, more than the limit "
         "of {limit} (MAX_STATES). Let fewer features overlap: shorter gaps, rarer rules, fewer label sets."
     )
-
     HS041 = (
         "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
     )
-
     HS042 = (
         'The weights of "{name}" have run away: after an update its scores reach {largest:.3g}, more than {limit:.0e}. '
         "Lower the learning rate (`learn_rate`, which is {rate}; for a network that of [training.optimizer]), or "
         "regularise more."
     )
-
     HS050 = (
         'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or of another program, or '
         "the config is not that of the training."
@@ -162,7 +203,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         'None of the {n_files} files is in the part "{part}" of the split "{split}": looked for {name} numbers '
         "{numbers}; {n_numbered} of the files have a {name} number."
     )
-
     HS080 = '"{tag}" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP").'
     HS082 = (
         "The chunk {type} from token {first} to {end} cannot be written as tags: chunks must come in order, without "
@@ -210,7 +250,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "Scores of label pairs that depend on the text (`transitions` of the model) cannot be used with {decoder}. "
         "Train without one of the two."
     )
-
     HS100 = (
         'The Doc {text} has no labels of the component "{name}" ({output}), to which a later one listens. Put '
         '"{name}" before it and do not disable it; in training, a frozen component must be in '
@@ -228,7 +267,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         'The tagger "{name}" cannot be trained through its marginals while its network is shared (a Tok2Vec '
         "listener). Give it a tok2vec of its own, or set `grad_factor = 0` in the listening component."
     )
-
     HS105 = 'The component "{name}" has no `{asked}`: {reason}. A `hoseq_tagger` or a `hoseq_chunker` has.'
     HS106 = (
         "The span {span} (tokens {first} to {end} of {text}) crosses the end of a sentence, where no chunk can be. "
@@ -251,10 +289,13 @@ class Errors(JobErrors, metaclass=WithCodes):
         "be made smaller, and only after training."
     )
     HS113 = "Nothing is written to {path}: {problem}. Give another place, or --force to replace a pipeline."
+    HS114 = (
+        "A process that annotates texts has ended: {problem}. It may have run out of memory; take smaller parts "
+        "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
+    )
     HS115 = "There is a file at {path} already. Give another one, or --force to replace it."
     HS117 = 'spaCy has no language "{lang}". Give the code of one that it has ("en", "zh", ...), or "xx" for any other.'
     HS119 = "There is no word that occurs at least {min_count} times. Give more text, or a smaller --min-count."
-
     HS120 = (
         "The tokenizer has no segmenter yet, so that it cannot cut texts into words. Name a trained pipeline: "
         "`segmenter` in [initialize.tokenizer], or `nlp.tokenizer.initialize(segmenter=...)`."
@@ -263,7 +304,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "The pipeline given as a segmenter cannot cut texts into words: {problem}. Train one with a `hoseq_tagger` on "
         "`spacy_hoseq.segmented_corpus.v1`."
     )
-
     HS130 = 'There is no pipeline "{name}" in the package, no folder and no package of that name. Known: {known}.'
     HS131 = (
         "The package was installed without its pipelines (nothing in {folder}). Install the wheel, or from a complete "
@@ -274,7 +314,6 @@ class Errors(JobErrors, metaclass=WithCodes):
         "The pipeline {place} cannot be loaded because of {file}: {problem}. Copy the pipeline again, or train it; if "
         "something is not installed or registered, install it or give the file that has it (--code)."
     )
-
     HS140 = (
         'The component "{name}" ({kind}) cannot be explained. Expected a hoseq_tagger, a hoseq_chunker or, where it '
         "decides token by token, a hoseq_bidirectional_tagger."
@@ -283,6 +322,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS142 = (
         '"{name}" makes no decisions one by one: it has the strategy "{strategy}", not "easiest_first" or '
         '"easiest_last".'
+    )
+    HS143 = (
+        "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
+        "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."
     )
     HS144 = (
         'The scores of the component "{name}" do not follow its weights (off by {error:.2g}), so that one temperature '
@@ -296,22 +339,61 @@ class Errors(JobErrors, metaclass=WithCodes):
         "Two labellings differ by {expected:.6g}, but what was found of it adds up to {total:.6g}. This is an error of "
         "the package, or of an emission layer that scores a text differently when it is asked again."
     )
-    HS143 = (
-        "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
-        "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."
-    )
-
     HS148 = (
         "The request is for {host}, which is no name of this server, or it comes from a page of another site. Use the "
         "address that it prints, with the port; give other names by which browsers know it (--name)."
     )
     HS149 = "The text has {n} characters, at most {most} are annotated. Give a part of it, or --max-length."
+    HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
+    HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
+    HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
+    HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."
+    HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
+    HS156 = "A learning curve needs the training corpus: --train."
+    HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
+    HS158 = (
+        'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained since. '
+        "Calibrate the pipeline: `python -m spacy hoseq calibrate`, or `inspection.calibrate(nlp, examples)`."
+    )
+    HS159 = "There is no {what} in {source}. Give {expected}."
+    HS161 = 'There is nothing named "{name}" here. Known: {known}.'
+    HS162 = 'The column "{name}" {problem}. Name the columns of texts and ids (`text`, `id`; id = None: there is none).'
+    HS163 = (
+        "There is no pipeline in {source}: {problem}. Give a directory, a package, or en, zh, af, cy."
+    )
+    HS164 = "There is no text in this row: it is null."
+    HS165 = "There is no input at {path}: {problem}. Give files, folders, globs in quotes, or - for standard input."
+    HS166 = "The input {path} is inside the output {output}. Give another output."
+    HS167 = (
+        "The output {path} {problem}. Give another one, or --force to delete what an earlier run wrote there (and "
+        "nothing else)."
+    )
+    HS168 = "Another run is writing to {path}. Wait for it, or give another output."
+    HS169 = "Writing to {path} failed: {problem}. What is written is complete; the same command goes on."
+    HS170 = "{package} is not installed. Install it (pip install {install})."
+    HS171 = (
+        'The span {text!r} of {group} does not begin and end with words: a component has merged or split these since. '
+        "Let that component come before those that find spans, or write places in the text (parquet, jsonl, no --flat)."
+    )
+    HS172 = "This cannot be read: {actual}. Expected {expected}."
+    HS173 = 'The id "{id}" is that of an earlier row, too (or, once in many billions of rows, looks the same).'
+    HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
+    HS175 = "A component of the pipeline has dropped the text, and gives no reason."
+    HS176 = "Memory ran out at this text of {length:,} characters. Give it in smaller texts, or with fewer processes."
+    HS177 = (
+        "{value!r} cannot be written as {format} so that it is read back: it has a tab, a line break, a space at an "
+        "end, or a meaning of the format. Take another --format: parquet, jsonl, spacy."
+    )
+    HS178 = (
+        "The input is not what was read when {path} was written: {problem}. What is written cannot be vouched for. "
+        "Give the same input, or another output, or --force to annotate everything anew."
+    )
+    HS179 = "The format {format} has no columns, so rows cannot be tokens (--flat). Take csv, tsv, parquet or jsonl."
     HS180 = (
         "The work on this request was ended after {seconds:g} s. Give a shorter text, ask for fewer words (`tokens`), "
         "or start the server with --max-seconds."
     )
     HS181 = "The request has not arrived within {seconds:g} s. Send it again."
-    HS184 = "{n} requests wait for the pipeline already. Send it again, later."
     HS182 = (
         "Reasons are asked for {n} words, of each component; at most {most} are given at once. Name fewer (`tokens`), "
         "one `component`, or start the server with --max-words."
@@ -320,21 +402,10 @@ class Errors(JobErrors, metaclass=WithCodes):
         'The field "prob" is the probability of each token\'s label, which no component of this pipeline gives '
         '({components}). Leave it out; "spans" and "ents" have the probabilities of spans.'
     )
-    HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
-    HS158 = (
-        'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained since. '
-        "Calibrate the pipeline: `python -m spacy hoseq calibrate`, or `inspection.calibrate(nlp, examples)`."
-    )
-    HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
-    HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
-    HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
-    HS159 = "There is no {what} in {source}. Give {expected}."
+    HS184 = "{n} requests wait for the pipeline already. Send it again, later."
     HS190 = "The treebank {name} was not fetched from {url}: {problem}. Download it by hand, and give its folder."
     HS191 = "The treebank {name} cannot be used: {problem}."
     HS192 = (
         'The pipeline cannot have the name "{name}", which would be a part of that of its package. Give one of ASCII '
         'letters, digits and "_" (not the last), such as "hoseq".'
     )
-    HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
-    HS156 = "A learning curve needs the training corpus: --train."
-    HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."

@@ -18,8 +18,7 @@ FREE = {"reporting", "cli"}  # may import everything; nobody but entry points im
 PERMITTED = {
     "arrays": {"numpy"},
     "chunks": {"numpy", "arrays", "errors"},
-    "errors": {"messages"},
-    "messages": set(),
+    "errors": set(),
     "lazy_names": set(),
     "kept": set(),
     "words": {"numpy", "spacy", "srsly", "arrays"},
