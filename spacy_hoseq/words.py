@@ -89,11 +89,12 @@ def spans_of(group: SpanGroup) -> List[Span]:
             return spans
     except IndexError:  # there are fewer tokens
         pass
-    found = []
+    found: List[Span] = []
     for packed in srsly.msgpack_loads(group.to_bytes())["spans"]:
         span_id, kb_id, label, _, _, start, end = SPAN.unpack(packed)
         names = {"label": label, "kb_id": kb_id, "span_id": span_id}
-        found.append(doc.char_span(start, end, alignment_mode="expand", **names))
+        span = doc.char_span(start, end, alignment_mode="expand", **names)
+        found += [] if span is None else [span]
     return found
 
 
