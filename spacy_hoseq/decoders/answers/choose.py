@@ -8,7 +8,7 @@ import numpy as np
 from ...arrays import Ints, Labels
 from ..chain import Arrivals, chain_posterior, edge_viterbi, viterbi
 from ..patterns import decode_any_sign
-from ..problem import TUNING, Posterior, Potentials, Profile, Tuning
+from ..problem import TUNING, Posterior, Potentials, Tuning
 from ..pruning import pruned_labels
 from .pattern_posterior import PatternPosterior
 
@@ -43,7 +43,7 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
     float64 does not tell labellings apart.
     """
     potentials.check()
-    if Profile.of(potentials).is_chain:
+    if potentials.is_chain:
         chain = chain_posterior(potentials)
         if chain is not None:  # else scaled probabilities would lose digits, or there is no path
             return chain
@@ -52,16 +52,15 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
 
 def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
     """Of sequences whose features are of one kind."""
-    profile = Profile.of(potentials)
     weights = potentials.weights
-    if profile.are_zero and profile.is_chain and not profile.has_edge_scores:
+    if weights.are_zero and potentials.is_chain and potentials.edge_scores is None:
         return _best_of_each(potentials)
-    if profile.is_plain:
+    if potentials.is_plain:
         # beside forbidden transitions a change of one label alone is hardly ever permitted
-        if profile.is_chain and not profile.has_fired and weights.permitted < MANY_PERMITTED:
+        if potentials.is_chain and potentials.fired is None and weights.permitted < MANY_PERMITTED:
             return _viterbi(potentials, tuning)
         return pruned_labels(potentials, tuning)
-    if profile.is_chain:
+    if potentials.is_chain:
         return edge_viterbi(potentials).labels
     return decode_any_sign(potentials, tuning=tuning).labels
 

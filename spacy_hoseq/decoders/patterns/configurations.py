@@ -82,7 +82,7 @@ def lattice_of(potentials: Potentials) -> Lattice:
     """The lattice of some sequences without configurations, or of one, checked, with states as
     simple as its features permit."""
     layout = make_layout(potentials.lengths, len(potentials.scores))
-    if potentials.configurations is not None and len(potentials.configurations.first):
+    if potentials.has_configurations:
         return ConfigurationLattice(potentials, layout)
     return LongestMatch(potentials, layout)
 

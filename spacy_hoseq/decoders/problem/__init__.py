@@ -20,7 +20,7 @@ from .layout import (
     ranges,
     sums_of_sequences,
 )
-from .path_score import chain_score, check_possible, path_score, score_of_checked
+from .path_score import check_possible, path_score, score_of_checked
 from .posterior import (
     LabelPairs,
     Posterior,
@@ -33,7 +33,7 @@ from .posterior import (
     probable_labels,
     reach,
 )
-from .potentials import Potentials, PotentialsGradient, Profile, Selection, Weights
+from .potentials import Potentials, PotentialsGradient, Selection, Weights
 from .results import KBest, NoPath, Paths
 from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
@@ -41,8 +41,8 @@ from .tuning import TUNING, Tuning
 __all__ = [
     "Configurations", "Fired", "Groups", "KBest", "LabelPairs",
     "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
-    "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING",
-    "Tuning", "Weights", "added_up", "binned", "certain_labels", "chain_score", "check_gradient", "check_possible",
+    "PotentialsGradient", "ProbableLabels", "Selection", "Sums", "TUNING",
+    "Tuning", "Weights", "added_up", "binned", "certain_labels", "check_gradient", "check_possible",
     "check_allowed", "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold",
     "expand_fired", "largest", "make_layout", "masked", "matching",
     "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",

@@ -75,15 +75,11 @@ def check_configurations(configurations: Configurations, lengths: AnyInts, n_lab
     sequence = np.searchsorted(ends, first, side="right")
     outside = (sizes < 1) | (first < 0) | (sequence >= len(ends))
     outside |= first + sizes > np.append(ends, 0)[np.minimum(sequence, len(ends))]
-    for bad, problem in (
-        (outside, "does not lie within one sequence"),
-        (~np.isfinite(weights), None),
-    ):
-        if bad.any():
-            i = int(bad.argmax())
-            where = f"number {i}, tokens {first[i]} to {first[i] + sizes[i] - 1}"
-            if problem is None:
-                raise ValueError(
-                    Errors.HS036.format(pattern=f"(configuration {where})", weight=weights[i])
-                )
-            raise ValueError(Errors.HS037.format(feature=f"configuration {where}", problem=problem))
+    bad = np.flatnonzero(outside | ~np.isfinite(weights))
+    if len(bad):
+        i = bad[0]
+        name = f"configuration number {i}, tokens {first[i]} to {first[i] + sizes[i] - 1}"
+        if outside[i]:
+            problem = "does not lie within one sequence"
+            raise ValueError(Errors.HS037.format(feature=name, problem=problem))
+        raise ValueError(Errors.HS036.format(pattern=f"({name})", weight=weights[i]))

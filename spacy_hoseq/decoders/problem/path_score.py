@@ -4,7 +4,6 @@ import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats
 from .firing import matching
-from .layout import check_lengths, check_scores
 from .potentials import Potentials
 from .results import NoPath
 
@@ -15,10 +14,9 @@ def path_score(potentials: Potentials, labels: AnyInts) -> Floats:
 
     labels (N,) int: of all sequences, end to end; which labels are allowed does not matter. Weights
     of any sign.
-    RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
+    RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025, HS036, HS037]. Time O(N).
     """
-    check_scores(potentials.scores, potentials.trans, None)
-    check_lengths(potentials.lengths, len(potentials.scores))
+    potentials._replace(allowed=None).check()
     return score_of_checked(potentials, labels)
 
 
@@ -52,15 +50,6 @@ def score_of_checked(potentials: Potentials, labels: AnyInts) -> Floats:
         here += np.bincount(
             configurations.last[matched], configurations.weights[matched], minlength=len(here)
         )
-    return np.asarray(np.bincount(sequence, weights=here, minlength=len(lengths)), np.float64)
-
-
-def chain_score(emissions: Floats, trans: AnyFloats, labels: AnyInts, lengths: AnyInts) -> Floats:
-    """The score of labels of a chain. emissions (N,): of the labels alone. RETURNS (S,) float64."""
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
-    here = emissions.copy()
-    later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
-    here[later] += trans[labels[later - 1], labels[later]]
     return np.asarray(np.bincount(sequence, weights=here, minlength=len(lengths)), np.float64)
 
 

@@ -164,12 +164,23 @@ class Potentials(NamedTuple):
         return self.weights.trans
 
     @property
+    def has_configurations(self) -> bool:
+        return self.configurations is not None and len(self.configurations.first) > 0
+
+    @property
     def is_chain(self) -> bool:
-        """Whether no feature looks at more than two neighbouring labels: p(y_t | y_1..y_{t-1}, x) =
+        """No feature looks at more than two neighbouring labels: p(y_t | y_1..y_{t-1}, x) =
         p(y_t | y_{t-1}, x)."""
-        configurations = self.configurations
-        spans = configurations is not None and len(configurations.first) > 0
-        return not self.weights.has_patterns and not spans
+        return not self.weights.has_patterns and not self.has_configurations
+
+    @property
+    def is_plain(self) -> bool:
+        """Exact pruning takes it: nothing but scores, transitions, and patterns whose weights are
+        not negative."""
+        if self.has_configurations or self.edge_scores is not None:
+            return False
+        least = 0.0 if self.fired is None else self.fired.weights.min(initial=0.0)
+        return not self.weights.some_are_negative and bool(least >= 0)
 
     @property
     def numbers(self) -> "PotentialsGradient":
@@ -281,56 +292,6 @@ def _entries_of(tokens: Ints, ends: Ints, sequences: Ints) -> Tuple[Ints, Ints]:
     first = np.cumsum(counts) - counts
     entries = np.argsort(sequence, kind="stable")[ranges(first[sequences], counts[sequences])]
     return entries, np.repeat(np.arange(len(sequences)), counts[sequences])
-
-
-class Profile(NamedTuple):
-    """What is known of a batch before anything runs: by it the algorithm is chosen.
-
-    n_tokens, n_labels: of the batch. longest: tokens of its longest sequence. permits_all: no
-    transition is forbidden. are_zero: the weights, as `Weights.are_zero`. has_patterns: of the
-    weights, and has_negative: one of them, everywhere or where it fires, has a negative weight.
-    has_fired: patterns at given positions. has_configurations, has_edge_scores: of label pairs."""
-
-    n_tokens: int
-    n_labels: int
-    longest: int
-    permits_all: bool
-    are_zero: bool
-    has_patterns: bool
-    has_negative: bool
-    has_fired: bool
-    has_configurations: bool
-    has_edge_scores: bool
-
-    @classmethod
-    def of(cls, potentials: Potentials) -> "Profile":
-        n_tokens, n_labels = potentials.scores.shape
-        weights = potentials.weights
-        fired = potentials.fired
-        configurations = potentials.configurations
-        return cls(
-            n_tokens,
-            n_labels,
-            max(potentials.lengths.tolist(), default=0),
-            weights.permit_all,
-            weights.are_zero,
-            weights.has_patterns,
-            weights.some_are_negative or (fired is not None and fired.weights.min(initial=0.0) < 0),
-            fired is not None,
-            configurations is not None and len(configurations.first) > 0,
-            potentials.edge_scores is not None,
-        )
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether exact pruning takes it: nothing but scores, transitions, and patterns whose
-        weights are not negative."""
-        return not (self.has_negative or self.has_configurations or self.has_edge_scores)
-
-    @property
-    def is_chain(self) -> bool:
-        """Whether no feature looks at more than two neighbouring labels."""
-        return not self.has_patterns and not self.has_configurations
 
 
 class Selection(NamedTuple):
