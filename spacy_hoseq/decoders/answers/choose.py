@@ -10,6 +10,7 @@ from ..chain import Arrivals, chain_posterior, edge_viterbi, viterbi
 from ..patterns import decode_any_sign
 from ..problem import TUNING, Posterior, Potentials, Tuning
 from ..pruning import pruned_labels
+from .log_chain import LogChain
 from .pattern_posterior import PatternPosterior
 
 MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
@@ -47,6 +48,10 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
         chain = chain_posterior(potentials)
         if chain is not None:  # else scaled probabilities would lose digits, or there is no path
             return chain
+        if potentials.edge_scores is None:
+            logarithms = LogChain(potentials, tuning=tuning)
+            if logarithms.keeps_digits:
+                return logarithms
     return PatternPosterior(potentials, tuning=tuning)
 
 

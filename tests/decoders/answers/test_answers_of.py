@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import best_labels
+from spacy_hoseq.decoders.answers.log_chain import LogChain
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 
 from ... import oracle
@@ -20,6 +21,7 @@ from .posteriors import (
     enumerated_arcs,
     enumerated_gradient,
     has_path,
+    logarithmic,
     posterior_of,
     random_arcs,
     random_segments,
@@ -190,3 +192,48 @@ def test_batches_where_most_transitions_are_forbidden(lengths):
     case = Case(np.eye(4)[: sum(lengths)], trans, np.array(lengths, int))
     labels = best_labels(case.potentials())
     assert labels.tolist() == {0: [], 1: [0], 3: [0, 0, 2]}[sum(lengths)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chains_of_large_scores_are_summed_on_logarithms(seed):
+    """Scores near 100 beside forbidden transitions: as sums over exclusive states say, which take a hundred times the
+    time for pairs."""
+    rng = np.random.default_rng(seed)
+    trans = np.where(rng.random((6, 6)) < 0.5, -np.inf, rng.normal(size=(6, 6)))
+    np.fill_diagonal(trans, 0.5)
+    allowed = rng.random((60, 6)) < 0.8
+    allowed[:, 0] = True
+    case = Case(100 * rng.normal(size=(60, 6)), trans, np.array([40, 1, 19]), allowed=allowed)
+    p, exact = posterior_of(case.potentials()), logarithmic(case.potentials())
+    assert isinstance(p, LogChain)
+    np.testing.assert_allclose(p.log_z, exact.log_z, rtol=1e-12)
+    np.testing.assert_allclose(p.nodes, exact.nodes, atol=1e-9)
+    assert_close([p.probable(0.01).pairs], [exact.probable(0.01).pairs])
+    continues = rng.random((6, 6)) < 0.4
+    segments = np.array([0, 3, 41]), np.array([2, 1, 19])
+    labels = best_labels(case.potentials())[[0, 1, 3, *range(41, 60)]]
+    for each in (None, continues):
+        assert_close([p.segments(*segments, labels, each)], [exact.segments(*segments, labels, each)])
+
+
+@pytest.mark.parametrize("kind", [{}, {"trans": np.array([[0.0, 400.0], [0.0, 0.0]])}, {"patterns": (((0, 1), 1.0),)}])
+def test_segments_that_leave_their_sequence(kind):
+    case = replace(Case(np.zeros((4, 2)), np.zeros((2, 2)), np.array([3, 1])), **kind)
+    p = posterior_of(case.potentials())
+    for first, size in ((3, 2), (2, 2), (4, 1), (9, 3), (-1, 1), (0, 0), (0, 5)):
+        with pytest.raises(ValueError, match=r"\[HS098\]"):
+            p.segments(np.array([first]), np.array([size]), np.zeros(size, int))
+
+
+@pytest.mark.parametrize("kind", [{}, {"trans": np.array([[0.0, 400.0], [0.0, 0.0]])}, {"patterns": (((0, 1), 1.0),)}])
+def test_scores_in_any_order_of_memory(kind):
+    rng = np.random.default_rng(0)
+    case = replace(Case(rng.normal(size=(7, 2)), np.zeros((2, 2)), np.array([4, 3])), **kind)
+    potentials = case.potentials()
+    turned = potentials._replace(scores=np.asfortranarray(potentials.scores))
+    p, same = posterior_of(potentials), posterior_of(turned)
+    assert best_labels(turned).tolist() == best_labels(potentials).tolist()
+    for got, expected in zip(same.probable(0.1), p.probable(0.1), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-12)
+    segments = np.array([0, 4]), np.array([2, 3]), np.zeros(5, int), np.eye(2, dtype=bool)
+    np.testing.assert_allclose(same.segments(*segments), p.segments(*segments), atol=1e-12)
