@@ -12,7 +12,7 @@ from spacy_hoseq.patterns.sources import check_features
 VOCAB = spacy.blank("xx").vocab
 TAGS = ["O", "U-ORG", "B-ORG", "I-ORG", "L-ORG", "U-LOC", "B-LOC", "I-LOC", "L-LOC"]
 WORDS = {
-    "begins": [["ab", "a"], ["bb"]],
+    "begins": [["a"], ["ab", "bb"]],
     "ends": [["d", "cd"], ["e"]],
     "before": [["a"], ["f", "ef"]],
     "after": [["f"]],
