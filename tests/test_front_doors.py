@@ -21,7 +21,7 @@ ROOMS = [
 TAGGER = """
 import sys
 import spacy_hoseq.components.tagger
-for part in ("components.chunker", "components.bidirectional_tagger", "layers.local", "patterns.rules"):
+for part in ("components.chunker", "components.bidirectional_tagger", "layers.local_classifiers", "patterns.rules"):
     assert f"spacy_hoseq.{part}" not in sys.modules, part
 """
 

@@ -15,7 +15,7 @@ from ..decoders.answers import certain_labels
 from ..errors import Errors, Warnings
 from ..features.keys import label_values
 from ..features.sequences import sequence_lengths
-from ..layers.listening.listener import MarginalListener, UpstreamLabels, probable_values
+from ..layers.listener import MarginalListener, UpstreamLabels, probable_values
 from .initialization import after_earlier_components, batches
 
 

@@ -16,7 +16,7 @@ from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
-from ..layers.listening.listener import own_layers
+from ..layers.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.shim import weights_in
 from ..layers.structured import TaggerModel

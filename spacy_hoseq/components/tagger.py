@@ -21,7 +21,7 @@ from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.keys import label_values
 from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
-from ..layers.listening.listener import (
+from ..layers.listener import (
     MarginalListener,
     Upstream,
     UpstreamLabels,

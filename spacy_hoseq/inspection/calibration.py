@@ -19,7 +19,7 @@ from ..arrays import Floats, Labels
 from ..components import SequenceComponent, StructuredComponent, listeners_in
 from ..decoders import Potentials, posterior
 from ..errors import Errors
-from ..layers.listening.listener import own_layers
+from ..layers.listener import own_layers
 from ..layers.shim import WeightsShim, weights_in
 from .conformal import Conformal
 from .measures import Quality, quality

@@ -34,9 +34,8 @@ from ..decoders import best_labels
 from ..decoders.problem import NoPath, Potentials, matching, path_score
 from ..errors import Errors
 from ..features.keys import LABEL
-from ..layers.local.classifiers import shim_of
-from ..layers.named_features import Feature, Names
-from ..layers.scorer import scorer_of
+from ..layers.local_classifiers import shim_of
+from ..layers.scorer import Feature, Names, scorer_of
 from .certainty import chunk_probabilities, type_probabilities
 from .reading import Decisions, Reading, ReadTexts, own_component, own_components, stages, sums_of
 

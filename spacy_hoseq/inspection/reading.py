@@ -18,8 +18,7 @@ from ..decoders import best_labels, best_with, path_score
 from ..decoders.bidirectional import OFFSETS, contexts_of, edge_contexts, log_probabilities
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
-from ..layers.named_features import Feature
-from ..layers.scorer import scorer_of
+from ..layers.scorer import Feature, scorer_of
 from ..words import Words
 
 LEAST = -1e300  # in place of log 0, times 0

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..components import SequenceComponent
-from ..layers.listening.listener import own_layers
+from ..layers.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.shim import LayerShim, weights_of
 from ..layers.structured import transitions_of

@@ -24,9 +24,9 @@ from ..arrays import AnyFloats, Floats, Floats32, Ints, Keys
 from ..kept import Kept
 from ..learning.gradients import CellGradient
 from ..learning.parameter import Parameter
-from .named_features import Feature
 from .scorer import (
     Emissions,
+    Feature,
     FlatScores,
     Scorer,
     TrainingTexts,

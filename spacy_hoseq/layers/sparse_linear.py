@@ -31,8 +31,17 @@ from ..kept import Kept
 from ..learning.gradients import Gradient, RowGradient, added_cells, are_few
 from ..learning.parameter import Parameter
 from ..learning.used_rows import UsedRows
-from .named_features import Feature, Names, names_fired
-from .scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
+from .scorer import (
+    Emissions,
+    Feature,
+    FlatScores,
+    Names,
+    Scorer,
+    TrainingTexts,
+    names_fired,
+    no_backprop,
+    scoring_layer,
+)
 from .shim import Term, WeightsShim, add_rows, sum_rows
 from .type_scores import TypeScores
 
@@ -60,9 +69,13 @@ def SparseLinear(
     `min_count`.
     """
     if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:
-        raise ValueError(Errors.HS027.format(name="hash_rows", value=hash_rows, expected="1 to 2147483646"))
+        raise ValueError(
+            Errors.HS027.format(name="hash_rows", value=hash_rows, expected="1 to 2147483646")
+        )
     if min_count < 1:
-        raise ValueError(Errors.HS027.format(name="min_count", value=min_count, expected="1 or more"))
+        raise ValueError(
+            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
+        )
     features = Features(parse_templates(templates))
     names = sorted(map(str, features.extractor.templates))
     return scoring_layer(

@@ -34,10 +34,10 @@ from ..patterns.sources import (
     check_source,
 )
 from .label_parts import PartsOf, label_parts
-from .listening.listener import replace_listener
-from .named_features import Feature
+from .listener import replace_listener
 from .scorer import (
     Backprop,
+    Feature,
     FlatScores,
     Scorer,
     TrainingTexts,

@@ -10,7 +10,7 @@ from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..layers.helpers import doc_of, raw, zeros
-from ..layers.local.models import Problem, all_scores, random_docs
+from ..layers.local_models import Problem, all_scores, random_docs
 from ..layers.taggers import tagger
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]"]

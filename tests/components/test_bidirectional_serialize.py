@@ -7,7 +7,7 @@ import pytest
 import spacy
 import srsly
 
-from spacy_hoseq.layers.local.classifiers import shim_of
+from spacy_hoseq.layers.local_classifiers import shim_of
 
 from ..stored import bytes_of, message_of, reseal
 from .bidirectional_helpers import (

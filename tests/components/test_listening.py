@@ -8,7 +8,7 @@ import pytest
 import spacy
 from spacy import ty
 
-from spacy_hoseq.layers.listening.listener import HANDED, MarginalListener
+from spacy_hoseq.layers.listener import HANDED, MarginalListener
 from spacy_hoseq.layers.shim import weights_of
 
 from ..cases import Case

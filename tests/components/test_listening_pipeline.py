@@ -10,7 +10,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
-from spacy_hoseq.layers.listening.listener import HANDED, MarginalListener
+from spacy_hoseq.layers.listener import HANDED, MarginalListener
 
 from . import lemma_helpers
 from .chunker_helpers import (

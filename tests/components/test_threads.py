@@ -6,7 +6,7 @@ import pytest
 from spacy.tokens import Doc
 
 from spacy_hoseq.kept import Kept
-from spacy_hoseq.layers.local.scores import BatchScores, TypeScores
+from spacy_hoseq.layers.local_scores import BatchScores, TypeScores
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.patterns.same_word import SameWordPairs
 

@@ -14,7 +14,7 @@ from thinc.api import Config
 
 from spacy_hoseq.components.chunker import make_hoseq_chunker
 from spacy_hoseq.components.tagger import make_hoseq_tagger
-from spacy_hoseq.layers.listening.listener import MarginalListener
+from spacy_hoseq.layers.listener import MarginalListener
 from spacy_hoseq.recipes import RECIPES
 
 from ..repository import VARIANTS, config_of

@@ -8,7 +8,7 @@ import pytest
 
 from spacy_hoseq.layers.shim import weights_in
 
-from .local.models import trained as local_classifiers
+from .local_models import trained as local_classifiers
 from .taggers import LABELS, docs_of, tagger
 
 SPARE = 500  # bytes of names of classes

@@ -16,13 +16,13 @@ from spacy.training import Example
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.listening.listener import Upstream
+from spacy_hoseq.layers.listener import Upstream
 from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle
 from ..components.helpers import FREQUENT, sparse
-from .listening.test_marginal_linear import mixed
+from .test_marginal_linear import mixed
 
 # words, tags and chunks of sentences, by doc
 CORPUS = [

@@ -12,14 +12,14 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 import numpy as np
 from spacy.tokens import Doc
 
-from ...arrays import Ints, Keys, Rows
-from ...decoders.bidirectional.local import OFFSETS
-from ...features.extract import FeatureExtractor
-from ...features.index import ExactIndex, KeyCounter
-from ...features.keys import ABSENT, LABEL, LabelTemplate, label_keys, mix, split_templates
-from ...features.templates import Part, parse_templates
-from ...kept import Kept
-from ..named_features import names_fired
+from ..arrays import Ints, Keys, Rows
+from ..decoders.bidirectional.local import OFFSETS
+from ..features.extract import FeatureExtractor
+from ..features.index import ExactIndex, KeyCounter
+from ..features.keys import ABSENT, LABEL, LabelTemplate, label_keys, mix, split_templates
+from ..features.templates import Part, parse_templates
+from ..kept import Kept
+from .scorer import names_fired
 
 
 class LocalFeatures:

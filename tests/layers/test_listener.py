@@ -7,7 +7,7 @@ import pytest
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.layers.listening.listener import (
+from spacy_hoseq.layers.listener import (
     MarginalListener,
     Upstream,
     make_marginal_listener,
@@ -15,11 +15,11 @@ from spacy_hoseq.layers.listening.listener import (
     replace_listener,
     write_upstream,
 )
-from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
+from spacy_hoseq.layers.marginal_linear import MarginalLinear
 
-from ...cases import Case
-from ..helpers import VOCAB, Doc, applied_gradients, doc_of
-from ..taggers import LABELS, docs_of, tagger
+from ..cases import Case
+from .helpers import VOCAB, Doc, applied_gradients, doc_of
+from .taggers import LABELS, docs_of, tagger
 from .test_upstream import as_tables
 
 

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ...arrays import Floats, Ints, Keys, Lengths, Rows
-from ...decoders.answers import LabelLattice, NGrams, certain_labels
-from ...errors import Errors
-from ...features.extract import FeatureExtractor, laid_apart, positions_of
-from ...features.index import ExactIndex
-from ...features.keys import ABSENT, AFTER, BEFORE, KeyFolds, bits_of, label_values, mix
-from ...features.sequences import sequence_lengths
-from ...features.templates import parse_templates
-from ...features.upstream_templates import Place, split_upstream
-from ...kept import Kept
+from ..arrays import Floats, Ints, Keys, Lengths, Rows
+from ..decoders.answers import LabelLattice, NGrams, certain_labels
+from ..errors import Errors
+from ..features.extract import FeatureExtractor, laid_apart, positions_of
+from ..features.index import ExactIndex
+from ..features.keys import ABSENT, AFTER, BEFORE, KeyFolds, bits_of, label_values, mix
+from ..features.sequences import sequence_lengths
+from ..features.templates import parse_templates
+from ..features.upstream_templates import Place, split_upstream
+from ..kept import Kept
 from .listener import UpstreamLabels
 
 Shape = Tuple[int, ...]

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ...arrays import AnyInts, Floats32, Ints, Keys, Mask, Rows
-from ...decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
-from ...errors import Errors
-from ...features.extract import Columns
-from ...features.index import ExactIndex, GrowingTable
-from ...kept import Kept
-from ...learning.used_rows import UsedRows
-from .features import LocalFeatures
+from ..arrays import AnyInts, Floats32, Ints, Keys, Mask, Rows
+from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
+from ..errors import Errors
+from ..features.extract import Columns
+from ..features.index import ExactIndex, GrowingTable
+from ..kept import Kept
+from ..learning.used_rows import UsedRows
+from .local_features import LocalFeatures
 
 SCORE_BYTES = 1 << 26  # of word types that are kept from batch to batch
 

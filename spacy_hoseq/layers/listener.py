@@ -32,19 +32,19 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ...arrays import Ints
-from ...decoders.answers import (
+from ..arrays import Ints
+from ..decoders.answers import (
     Posterior,
     ProbabilityGradient,
     ProbableLabels,
     check_threshold,
     posterior,
 )
-from ...decoders.choice import Decoder, decode_exact
-from ...decoders.problem import Potentials, PotentialsGradient
-from ...errors import Errors
-from ...features.keys import Keys, label_names, label_values
-from ...words import original_of
+from ..decoders.choice import Decoder, decode_exact
+from ..decoders.problem import Potentials, PotentialsGradient
+from ..errors import Errors
+from ..features.keys import Keys, label_names, label_values
+from ..words import original_of
 
 Output = Literal["one_best", "marginals"]
 Asked = Tuple[str, Output, float]  # name of the tagger, what of its labels, the least probability
@@ -95,9 +95,11 @@ def make_marginal_listener(
     """
     check_threshold(threshold)
     if not 0 <= grad_factor < float("inf"):
-        raise ValueError(Errors.HS027.format(
+        raise ValueError(
+            Errors.HS027.format(
                 name="grad_factor", value=grad_factor, expected="0 or a positive number"
-            ))
+            )
+        )
     return MarginalListener(upstream, output, grad_factor, threshold)
 
 

@@ -11,7 +11,7 @@ from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.posterior import ProbableLabels
 from spacy_hoseq.features.keys import AFTER, BEFORE, label_values
-from spacy_hoseq.layers.listening.listener import (
+from spacy_hoseq.layers.listener import (
     HANDED,
     Upstream,
     UpstreamLabels,
@@ -21,9 +21,9 @@ from spacy_hoseq.layers.listening.listener import (
     write_upstream,
 )
 
-from ... import oracle
-from ...cases import Case
-from ..helpers import VOCAB, doc_of
+from .. import oracle
+from ..cases import Case
+from .helpers import VOCAB, doc_of
 
 LABELS = ["A", "B", "C", "<s>"]
 

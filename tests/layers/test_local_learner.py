@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.local.learner import log_loss
+from spacy_hoseq.layers.local_learner import log_loss
 
-from ..helpers import doc_of
-from .models import OFFSETS, L, Problem, Text, ready
+from .helpers import doc_of
+from .local_models import OFFSETS, L, Problem, Text, ready
 
 CLASSIFIERS = [(order, visible) for order in (1, 2) for visible in range(1 << 2 * order)]
 

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 from spacy.tokens import Doc
 
-from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
-from spacy_hoseq.layers.local.learner import SURE, Learning, LocalClassifier, TrainingBatch
+from spacy_hoseq.layers.local_classifiers import LocalClassifiers, define_features, shim_of
+from spacy_hoseq.layers.local_learner import SURE, Learning, LocalClassifier, TrainingBatch
 from spacy_hoseq.learning.used_rows import UsedRows
 
-from ..helpers import VOCAB
+from .helpers import VOCAB
 
 OFFSETS = {1: (-1, 1), 2: (-2, -1, 1, 2)}
 LABELS = ("A", "B", "C")

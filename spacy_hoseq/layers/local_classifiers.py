@@ -24,20 +24,20 @@ import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ...arrays import AnyFloats, Ints
-from ...decoders.bidirectional.decompositions import classifiers_of
-from ...decoders.bidirectional.local import check_order
-from ...errors import Errors
-from ...features.keys import Keys, label_values
-from ...features.sequences import by_doc, words_of
-from ...learning.inequality import check_inequality_settings
-from ...learning.used_rows import UsedRows
-from ..scorer import Scorer
-from ..shim import LayerShim, shim_in
-from ..storage import Saved, keys_problem, write_layer
-from .features import LocalFeatures
-from .learner import Learning, LocalClassifier, TrainingBatch
-from .scores import BatchScores, StackedWeights, TypeScores
+from ..arrays import AnyFloats, Ints
+from ..decoders.bidirectional.decompositions import classifiers_of
+from ..decoders.bidirectional.local import check_order
+from ..errors import Errors
+from ..features.keys import Keys, label_values
+from ..features.sequences import by_doc, words_of
+from ..learning.inequality import check_inequality_settings
+from ..learning.used_rows import UsedRows
+from .local_features import LocalFeatures
+from .local_learner import Learning, LocalClassifier, TrainingBatch
+from .local_scores import BatchScores, StackedWeights, TypeScores
+from .scorer import Scorer
+from .shim import LayerShim, shim_in
+from .storage import Saved, keys_problem, write_layer
 
 Strategy = Literal[
     "easiest_first",
@@ -69,7 +69,9 @@ def LocalClassifiers(
     """
     check_order(order)
     if min_count < 1:
-        raise ValueError(Errors.HS027.format(name="min_count", value=min_count, expected="1 or more"))
+        raise ValueError(
+            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
+        )
     masks = list(range(1 << 2 * order))
     if train_for is not None:
         if not train_for:

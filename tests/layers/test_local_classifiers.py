@@ -7,14 +7,14 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
+from spacy_hoseq.layers.local_classifiers import LocalClassifiers, define_features, shim_of
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.used_rows import UsedRows
 
-from ...stored import bytes_of, message_of
-from ..helpers import Doc, doc_of
-from .models import LABELS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
+from ..stored import bytes_of, message_of
+from .helpers import Doc, doc_of
+from .local_models import LABELS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
 
 DOCS = [*random_docs(np.random.default_rng(20), 8, 7), doc_of("new words cat Dog")]
 SETTINGS = {"learn_rate": 0.5, "width": 0.3, "seed": 0}

@@ -15,23 +15,23 @@ from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.listening import marginal_features, marginal_linear
-from spacy_hoseq.layers.listening.listener import (
+from spacy_hoseq.layers import marginal_features, marginal_linear
+from spacy_hoseq.layers.listener import (
     UpstreamLabels,
     make_marginal_listener,
     no_backprop,
     probable_values,
     write_upstream,
 )
-from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
+from spacy_hoseq.layers.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
-from ...decoders.answers.test_label_ngrams import by_the_formula
-from ..contract import LayerContract
-from ..helpers import (
+from ..decoders.answers.test_label_ngrams import by_the_formula
+from .contract import LayerContract
+from .helpers import (
     VOCAB,
     Doc,
     applied_gradients,

@@ -6,12 +6,12 @@ import threading
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.local import scores as local_scores
-from spacy_hoseq.layers.local.classifiers import shim_of
+from spacy_hoseq.layers import local_scores as local_scores
+from spacy_hoseq.layers.local_classifiers import shim_of
 from spacy_hoseq.layers.scorer import scorer_of
 
-from ..helpers import VOCAB, Doc, doc_of
-from .models import OFFSETS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
+from .helpers import VOCAB, Doc, doc_of
+from .local_models import OFFSETS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
 
 both_orders = pytest.mark.parametrize("order", [1, 2])
 

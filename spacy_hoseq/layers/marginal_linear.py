@@ -14,19 +14,27 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ...arrays import AnyFloats, Floats, Keys
-from ...errors import Errors
-from ...features.index import ExactIndex, KeyCounter
-from ...features.sequences import by_doc
-from ...features.upstream_templates import UPSTREAM
-from ...learning.gradients import RowGradient
-from ...learning.parameter import Parameter
-from ..named_features import Feature, Names
-from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
-from ..shim import WeightsShim, sum_rows
-from ..storage import keys_problem
+from ..arrays import AnyFloats, Floats, Keys
+from ..errors import Errors
+from ..features.index import ExactIndex, KeyCounter
+from ..features.sequences import by_doc
+from ..features.upstream_templates import UPSTREAM
+from ..learning.gradients import RowGradient
+from ..learning.parameter import Parameter
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
 from .marginal_features import BLOCK, Fired, HeardBatch, MarginalFeatures
+from .scorer import (
+    Emissions,
+    Feature,
+    FlatScores,
+    Names,
+    Scorer,
+    TrainingTexts,
+    no_backprop,
+    scoring_layer,
+)
+from .shim import WeightsShim, sum_rows
+from .storage import keys_problem
 
 ADDED_ROWS = 4_096  # of the table that are gathered together
 
@@ -44,7 +52,9 @@ def MarginalLinear(
     RAISES ValueError [HS010-HS013, HS019]: bad templates; [HS027]: `min_count`.
     """
     if min_count < 1:
-        raise ValueError(Errors.HS027.format(name="min_count", value=min_count, expected="1 or more"))
+        raise ValueError(
+            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
+        )
     features = MarginalFeatures(templates)
     is_tagger = "replace_listener" in upstream.attrs
     source = own_labels(cast(Any, upstream)) if is_tagger else upstream

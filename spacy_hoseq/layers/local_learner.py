@@ -11,11 +11,11 @@ from typing import List, NamedTuple, Tuple
 import numpy as np
 from thinc.api import NumpyOps
 
-from ...arrays import Floats, Floats32, Ints, Rows
-from ...learning.gradients import RowGradient, merge_gradients
-from ...learning.inequality import InequalityWeights
-from ...learning.used_rows import UsedRows
-from ..shim import add_rows
+from ..arrays import Floats, Floats32, Ints, Rows
+from ..learning.gradients import RowGradient, merge_gradients
+from ..learning.inequality import InequalityWeights
+from ..learning.used_rows import UsedRows
+from .shim import add_rows
 
 SURE = 0.1  # error below which a token is learnt from now and then
 

@@ -7,10 +7,19 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.features.keys import label_keys, label_values
-from spacy_hoseq.layers.local.features import LocalFeatures
+from spacy_hoseq.layers.local_features import LocalFeatures
 
-from ..helpers import doc_of
-from .models import LABELS, TEMPLATES, Problem, Text, feature, plain_templates, random_docs, ready
+from .helpers import doc_of
+from .local_models import (
+    LABELS,
+    TEMPLATES,
+    Problem,
+    Text,
+    feature,
+    plain_templates,
+    random_docs,
+    ready,
+)
 
 VALUES = label_values(LABELS)
 both_orders = pytest.mark.parametrize("order", [1, 2])

@@ -1,1 +1,0 @@
-"""Labels of an earlier tagger: handed over, made into features, and the way back."""

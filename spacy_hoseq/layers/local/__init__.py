@@ -1,1 +1,0 @@
-"""Local classifiers of the bidirectional tagger, and their training."""
