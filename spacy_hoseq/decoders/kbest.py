@@ -7,7 +7,7 @@ path. With no patterns the states are the labels and this is the k-best Viterbi 
 Checked against enumeration in tests/decoders/test_kbest.py.
 """
 
-from typing import List
+from typing import Iterable, Iterator
 
 import numpy as np
 
@@ -30,19 +30,20 @@ def k_best(potentials: Potentials, k: int) -> KBest:
 
     Time O(T S L k log(S L k)) a sequence for S states (the nodes of the trie), memory O(T S k).
     """
-    if k < 1:
-        raise ValueError(Errors.HS027.format(name="k", value=k, expected="1 or more"))
     if k == 1:
         paths = decode_exact(potentials)
         return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
-    parts = []
-    for part in potentials.check().one_by_one():
+    return combine(_of_each(potentials.check(), k), k)
+
+
+def _of_each(potentials: Potentials, k: int) -> Iterator[KBest]:
+    """Of each sequence."""
+    for part in potentials.one_by_one():
         with part.numbered() as one:
-            parts.append(k_best_paths(lattice_of(one), k))
-    return combine(parts, k)
+            yield k_best_paths(lattice_of(one), k)
 
 
-def combine(parts: List[KBest], k: int) -> KBest:
+def combine(parts: Iterable[KBest], k: int) -> KBest:
     """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m,
     N).
 

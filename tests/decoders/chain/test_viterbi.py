@@ -34,7 +34,7 @@ def lowest_right_to_left(table):
 
 
 def exact_labels(potentials):
-    return decode_exact(potentials, tuning=Tuning(short_tokens=0)).labels
+    return decode_exact(potentials).labels
 
 
 def viterbi_labels(potentials):
