@@ -21,7 +21,7 @@ from ..readers.splits import PARTS, SPLITS, in_part
 from .app import hoseq_cli, then
 from .files import FORCE, check_free, whole
 from .progress import progress
-from .tally import Tally, show_counts, show_problems
+from .tally import LEFT_OUT, OTHERS, Tally, show_counts, show_problems
 
 NAMES = {name: name for name in (AUTO, *FORMATS)}
 FormatName = Enum("FormatName", NAMES, type=str)  # type: ignore[misc]
@@ -115,13 +115,14 @@ def convert_cli(
     files = in_part(all_files, split, part)
     unspaced = lang == "zh" or any(is_unspaced(file, name) for file in files)
     settings = settings._replace(encodings=encodings_for(encoding, "zh" if unspaced else lang))
-    tally = Tally(others=len(find_files(input_path, [""])) - len(all_files))
     formats = formats_of(files, name, settings)
-    tally.others += len(files) - len(formats)
-    docs = read_docs(formats, settings, n_sents, tally)
-    binary = DocBin(ATTRIBUTES, docs=progress(docs))
+    tally = Tally()
+    binary = DocBin(ATTRIBUTES, docs=progress(read_docs(formats, settings, n_sents, tally)))
+    tally.counts["Docs"] = len(binary)
+    tally.counts[LEFT_OUT] = len(all_files) - len(files)
+    tally.counts[OTHERS] = len(find_files(input_path, [""])) - len(formats) - tally.counts[LEFT_OUT]
     show_formats(formats, settings)
-    show_counts(msg, tally, len(all_files) - len(files), len(binary))
+    show_counts(msg, tally)
     finish(binary, output_path, tally)
 
 
@@ -160,7 +161,7 @@ def read_docs(
     """The Docs of each file, one after the other; what is in them is counted."""
     vocab = Vocab()
     for file, name in formats.items():
-        tally.files += 1
+        tally.counts["Files"] += 1
         lang = "zh" if is_unspaced(file, name) else settings.lang
         sentences = tally.sentences_of(read_corpus(file, name, settings))
         for group in grouped(sentences, n_sents):
@@ -180,7 +181,7 @@ def finish(binary: DocBin, output_path: Path, tally: Tally) -> None:
     """Write the docs. Exits with 1 if there were problems, or no sentences at all."""
     if tally.problems:
         show_problems(msg, tally.problems)
-    if not tally.sentences:
+    if not tally.counts["Sentences"]:
         msg.fail("There are no sentences; nothing is written", exits=1)
     try:
         with whole(output_path) as part:

@@ -11,20 +11,32 @@ from ..readers.sentences import LabelledSpan, Problem, Sentence
 SHOWN = 20  # problems in the table
 LABELS = 12  # of a kind
 WORDS = 30  # of the first sentence
+NO_TREE = "Sentences without heads (no tree)"
+OTHERS = "Files of other endings, not read"
+LEFT_OUT = "Files in no part asked for"
+ALWAYS = ("Files", "Sentences", "Tokens", "Problems")
+ROWS = (
+    "Files",
+    OTHERS,
+    LEFT_OUT,
+    "Docs",
+    "Sentences",
+    "Tokens",
+    "Chunks",
+    "Entities",
+    "Traces dropped",
+    "Sentences of traces only",
+    "Entity tags mended",
+    NO_TREE,
+    "Problems",
+)
 
 
 @dataclass
 class Tally:
-    """Counts of sentences and what is in them; labels; problems in order."""
+    """What was read: numbers of things, labels of each kind, the first sentence, problems in order."""
 
-    files: int = 0
-    others: int = 0
-    sentences: int = 0
-    without_words: int = 0
-    tokens: int = 0
-    traces: int = 0
-    mended: int = 0
-    without_tree: int = 0
+    counts: "Counter[str]" = field(default_factory=Counter)
     tags: "Counter[str]" = field(default_factory=Counter)
     chunks: "Counter[str]" = field(default_factory=Counter)
     entities: "Counter[str]" = field(default_factory=Counter)
@@ -37,12 +49,11 @@ class Tally:
             if isinstance(item, Problem):
                 self.problems.append(item)
                 continue
-            self.traces += item.n_traces
-            self.mended += item.n_mended
-            self.without_tree += item.heads is None and any(item.deps or ())
-            self.without_words += not item.words
-            self.sentences += bool(item.words)
-            self.tokens += len(item.words)
+            self.counts["Traces dropped"] += item.n_traces
+            self.counts["Entity tags mended"] += item.n_mended
+            self.counts[NO_TREE] += item.heads is None and any(item.deps or ())
+            self.counts["Sentences" if item.words else "Sentences of traces only"] += 1
+            self.counts["Tokens"] += len(item.words)
             self.tags.update(tag for tag in item.tags or () if tag)
             self.chunks.update(chunk.name for chunk in item.chunks or ())
             self.entities.update(entity.name for entity in item.entities or ())
@@ -71,27 +82,14 @@ def as_read(sentence: Sentence) -> List[str]:
     return [*words, "..."] if len(sentence.words) > WORDS else words
 
 
-def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
+def show_counts(msg: Printer, tally: Tally) -> None:
     """The counts, without those that are 0 and need no mention; labels; the first sentence."""
+    spans = {"Chunks": tally.chunks.total(), "Entities": tally.entities.total()}
+    counts = {**tally.counts, **spans, "Problems": len(tally.problems)}
     rows = [
-        ("Files", tally.files),
-        ("Files of other endings, not read", tally.others),
-        ("Files in no part asked for", left_out),
-        ("Docs", docs),
-        ("Sentences", tally.sentences),
-        ("Tokens", tally.tokens),
-        ("Chunks", tally.chunks.total()),
-        ("Entities", tally.entities.total()),
-        ("Traces dropped", tally.traces),
-        ("Sentences of traces only", tally.without_words),
-        ("Entity tags mended", tally.mended),
-        ("Sentences without heads (no tree)", tally.without_tree),
-        ("Problems", len(tally.problems)),
+        (name, f"{counts.get(name, 0):,}") for name in ROWS if name in ALWAYS or counts.get(name)
     ]
-    always = ("Files", "Sentences", "Tokens", "Problems")
-    msg.table(
-        [(name, f"{count:,}") for name, count in rows if count or name in always], aligns=("l", "r")
-    )
+    msg.table(rows, aligns=("l", "r"))
     labels = {"Tags": tally.tags, "Chunks": tally.chunks, "Entities": tally.entities}
     for name, counts in labels.items():
         if counts:
