@@ -126,8 +126,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
 
     def _configure_layer(self, *, seed: int) -> None:
         """seed (int): of the feature dropout."""
-        settings = {"learn_rate": LEARN_RATE, "width": self._width, "seed": seed}
-        shim_of(self.model).configure(**settings)
+        shim_of(self.model).configure(learn_rate=LEARN_RATE, width=self._width, seed=seed)
 
     @property
     def knows(self) -> str:
@@ -174,17 +173,20 @@ class HoseqBidirectionalTagger(SequenceComponent):
 
     def _decided(self, docs: WordDocs, *, preset: bool) -> LabelsAlone:
         strategy = self.cfg["strategy"]
-        path = EasiestPath(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.intp))
+        hardest = strategy == "easiest_last"
+        # of Docs that are all empty
+        path: Any = EasiestPath(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.intp))
         if any(map(len, docs)):
-            is_kept = preset and not self.cfg["overwrite"] and isinstance(self.target, TokenLabels)
-            allowed = self.permitted(docs, self.target if is_kept else None)
+            is_kept = preset and not self.cfg["overwrite"]
+            target = self.target if is_kept and isinstance(self.target, TokenLabels) else None
+            allowed = self.permitted(docs, target)
             local = self.model.predict(docs), sequence_lengths(docs), scorer_of(self.model).order
-            if strategy not in GREEDY:
-                path = decode_decompositions(*local, strategy, prune=self.prune, allowed=allowed)
+            if strategy in GREEDY:
+                path = decode_easiest_first(*local, allowed=allowed, hardest=hardest)
             else:
-                path = decode_easiest_first(*local, allowed=allowed, hardest=strategy == GREEDY[1])
+                path = decode_decompositions(*local, strategy, prune=self.prune, allowed=allowed)
         if strategy in GREEDY:
-            return Decisions(path, hardest=strategy == GREEDY[1], name=self.name)
+            return Decisions(path, hardest=hardest, name=self.name)
         reason = f'the strategy "{strategy}" has no probability of each label'
         return LabelsAlone(path.labels, self.name, reason)
 

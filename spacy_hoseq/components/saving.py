@@ -10,7 +10,19 @@ import hashlib
 import json
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, TypeVar, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Set,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 import srsly
 from spacy import util
@@ -107,7 +119,7 @@ class SavedComponent(TrainablePipe):
 
     def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
         """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together."""
-        readers = {
+        readers: Dict[str, Callable[[Path], Any]] = {
             "cfg": lambda file: self._read_cfg(srsly.read_json(file)),
             "vocab": lambda file: self.vocab.from_disk(file, exclude=exclude),
             "model": lambda file: self._read_model(file.read_bytes(), file.parent),

@@ -51,7 +51,7 @@ def preset_mask(
 
 def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: Mask) -> Mask:
     mask = np.ones((len(doc), len(ids)), bool)
-    only, start, middle, last = LETTERS[representation]
+    only, start, middle, last = list(LETTERS[representation])
     begins = sentence_starts(doc)
     for span in [*blocked_spans(doc), *doc.ents]:
         letters = only if len(span) == 1 else start + middle * (len(span) - 2) + last

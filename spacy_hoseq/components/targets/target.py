@@ -113,6 +113,9 @@ class Target(Protocol):
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """What else the gold annotation has of this kind, in words."""
 
+    def read(self, doc: Doc) -> Keys:
+        """The labels of a Doc (len(doc),) as string-store ids; 0 where none is set."""
+
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is
         known."""
