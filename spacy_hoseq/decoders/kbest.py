@@ -37,7 +37,7 @@ def k_best(potentials: Potentials, k: int) -> KBest:
 
 
 def _of_each(potentials: Potentials, k: int) -> Iterator[KBest]:
-    """Of each sequence."""
+    """The k best label sequences of each sequence."""
     for part in potentials.one_by_one():
         with part.numbered() as one:
             yield k_best_paths(lattice_of(one), k)

@@ -8,10 +8,10 @@ from typing import Optional, Type
 import numpy as np
 
 from ..patterns import (
-    InclusiveWalk,
+    InclusiveMessages,
     InnerNodes,
-    MatrixWalk,
-    PatternWalk,
+    MatrixMessages,
+    NodeMessages,
     configured_sequences,
     exclusive_sums,
     inclusive_sums,
@@ -51,16 +51,16 @@ def _by_messages(potentials: Potentials, tuning: Tuning) -> Optional[Sums]:
     trie = potentials.weights.trie
     fired = potentials.fired
     inner = trie.prepared(InnerNodes)
-    walk: Type[InclusiveWalk] = PatternWalk
+    messages: Type[InclusiveMessages] = NodeMessages
     n_nodes = len(trie)
     # products of matrices take many calls, which several sequences share
     is_small = len(potentials.lengths) > 1 and inner.n_cells <= tuning.matrix_cells * len(trie)
     if is_small and (fired is None or not len(fired.tokens)):
-        walk = MatrixWalk
+        messages = MatrixMessages
         n_nodes = len(inner.nodes)
     total = _zeros(potentials)
     for part in potentials.parts(len(potentials.lengths), tuning.sum_cells // n_nodes):
-        sums = inclusive_sums(part.potentials, walk)
+        sums = inclusive_sums(part.potentials, messages)
         if sums is None:
             return None
         _add(total, part, sums)

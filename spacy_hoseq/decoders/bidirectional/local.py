@@ -107,7 +107,7 @@ def _check_finite(scores: AnyFloats, tokens: Ints) -> None:
 
 
 def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> Tuple[Ints, Ints]:
-    """What is known before any token has a label. RETURNS visible (N,): slots beyond the ends of
+    """Labels beyond the ends, before any token has a label. RETURNS visible (N,): slots beyond the ends of
     the sequence;
     contexts (N, 2k): L or L + 1 there, -1 in the other slots."""
     sizes = lengths.astype(np.intp)

@@ -75,7 +75,7 @@ def _easiest(best: List[float], region: List[int], hardest: bool) -> int:
 
 
 class _ShortText:
-    """What is known of a text while it is labelled. labels, best: the best label of each token
+    """A text while it is labelled. labels, best: the best label of each token
     given the labels of its visible neighbours, and its log probability. visible: slots that are
     known, as a mask."""
 

@@ -11,8 +11,8 @@ from .configurations import (
 from .exclusive_sums import exclusive_sums, is_small
 from .inclusive_sums import (
     STEP,
-    InclusiveWalk,
-    PatternWalk,
+    InclusiveMessages,
+    NodeMessages,
     inclusive_sums,
     keeps_digits,
     with_costs,
@@ -20,12 +20,12 @@ from .inclusive_sums import (
 from .lattice import Lattice, k_best_paths, max_marginals
 from .lattice_sums import lattice_entropies, sample_paths
 from .longest_match import LongestMatch
-from .matrix_walk import InnerNodes, MatrixWalk
+from .matrix_messages import InnerNodes, MatrixMessages
 from .nonnegative import decode_nonnegative
 
 __all__ = [
-    "ConfigurationLattice", "InclusiveWalk", "InnerNodes", "Lattice", "LongestMatch", "MatrixWalk",
-    "PatternWalk", "STEP", "configured_sequences", "decode_any_sign", "decode_nonnegative",
+    "ConfigurationLattice", "InclusiveMessages", "InnerNodes", "Lattice", "LongestMatch", "MatrixMessages",
+    "NodeMessages", "STEP", "configured_sequences", "decode_any_sign", "decode_nonnegative",
     "exclusive_sums", "inclusive_sums", "is_small", "k_best_paths", "keeps_digits",
     "lattice_entropies", "lattice_of", "lattices_of", "max_marginals", "sample_paths", "with_costs",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from .lattice_sums import EPSILON, TOLERANCE, lattice_sums
 
 
 def exclusive_sums(lattice: Lattice, potentials: Potentials) -> Sums:
-    """Of the sequences of a lattice. RAISES ValueError as `lattice_sums`.
+    """log Z and expected counts of the sequences of a lattice. RAISES ValueError as `lattice_sums`.
 
     Memory O(S + U) a token, and that of edge_scores.
     """
@@ -37,7 +37,7 @@ def is_small(potentials: Potentials) -> bool:
 
 
 class _Counts:
-    """What states and arcs add up to."""
+    """Expected counts, added up token by token."""
 
     def __init__(self, lattice: Lattice, potentials: Potentials) -> None:
         n_labels = lattice.trie.n_labels

@@ -67,16 +67,16 @@ def with_costs(potentials: Potentials, scores: AnyFloats, of_last_fired: AnyFloa
     return potentials._replace(scores=complex_scores, fired=fired)
 
 
-def inclusive_sums(potentials: Potentials, walk: "Type[InclusiveWalk]") -> Optional[Sums]:
+def inclusive_sums(potentials: Potentials, messages: "Type[InclusiveMessages]") -> Optional[Sums]:
     """E[f] of all features of some sequences, without configurations. RETURNS None if digits are
     lost on the way: some transitions are forbidden, and a share vanishes that may count later, or
     negative weights cancel; and if a sequence has no path.
 
-    walk: `PatternWalk`, or `MatrixWalk` where nothing fires. To be asked only where `keeps_digits`.
-    Time O(N (L^2 + U)), memory O(N U), or as `matrix_walk.py`.
+    messages: `NodeMessages`, or `MatrixMessages` where nothing fires. To be asked only where `keeps_digits`.
+    Time O(N (L^2 + U)), memory O(N U), or as `matrix_messages.py`.
     """
     layout = make_layout(potentials.lengths, len(potentials.scores))
-    sums = walk(potentials, layout).sums()
+    sums = messages(potentials, layout).sums()
     return sums if sums is not None and _sum_to_one(sums.counts, potentials) else None
 
 
@@ -129,7 +129,7 @@ def _largest_sum(weights: Weights, fired: Optional[Fired], sign: int) -> float:
     return psi + float(most.sum(axis=1).max())
 
 
-class InclusiveWalk:
+class InclusiveMessages:
     """Both ways through one group of sequences. Arrays over nodes are node-major, (U, n) at a step;
     messages are scaled."""
 
@@ -184,7 +184,7 @@ class InclusiveWalk:
         )
 
     def _adjoint(self, t: int, after: Floats, singles: Ints, depth: Ints) -> Floats:
-        """Of the messages of step t, from those of the sequences that go on (R, n'): 1 at the
+        """Adjoint of the messages of step t, from those of the sequences that go on (R, n'): 1 at the
         single labels of those that end there. depth (R,): of the rows. RETURNS (R, n)."""
         adjoint = np.zeros((len(depth), int(self.layout.size_at_t[t])), self.potentials.dtype)
         adjoint[:, : after.shape[1]] = after
@@ -211,7 +211,7 @@ class Message(NamedTuple):
     scale: Floats
 
 
-class PatternWalk(InclusiveWalk):
+class NodeMessages(InclusiveMessages):
     """Over all nodes, with patterns that fire at given positions."""
 
     def __init__(self, potentials: Potentials, layout: Layout) -> None:

@@ -86,7 +86,7 @@ class Lattice:
         return np.zeros(0, np.intp), np.zeros((0, 0), bool)
 
     def labels(self, t: int) -> Ints:
-        """Of each state. RETURNS (S,)."""
+        """Label of each state. RETURNS (S,)."""
         return self.step(t).label
 
     def forward(self, t: int, before: Optional[Floats]) -> Floats:

@@ -79,7 +79,7 @@ def lattice_sums(lattice: Lattice, visit: Visit, *, measured: bool = True) -> Fl
         magnitude = with_ended(magnitude[None], (1, alpha.shape[1]))[0]
         both = alpha + beta
         if measured:
-            _check_known(both.real, EPSILON * (magnitude + prefixes.magnitude[t]))
+            _check_rounding(both.real, EPSILON * (magnitude + prefixes.magnitude[t]))
         states = _softmax(both)
         if t == 0:
             visit(0, states, np.zeros((0, 0)))
@@ -155,7 +155,7 @@ def _log_sums(values: Floats, starts: Ints, which: Ints) -> Floats:
         return np.asarray(np.log(sums) + top)
 
 
-def _check_known(logs: Floats, rounding: Floats) -> None:
+def _check_rounding(logs: Floats, rounding: Floats) -> None:
     """logs (S, n): alpha + beta. rounding (n,): bound on their errors. RAISES ValueError
     [HS097]."""
     columns = np.flatnonzero(rounding > TOLERANCE)

@@ -46,7 +46,7 @@ class LongestMatch(Lattice):
             self._edge_scores = packed.reshape(len(packed), -1)  # (N, L * L)
 
     def gain(self, t: int) -> Floats:
-        """What each node earns as the longest match. RETURNS (U, n)."""
+        """Score of each node as the longest match. RETURNS (U, n)."""
         gain = self._emissions[:, self.layout.step(t)][self.trie.label] + self._psi
         if t in self._fired:
             nodes, columns, weights = self._fired[t]

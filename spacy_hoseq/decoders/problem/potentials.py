@@ -77,7 +77,7 @@ class Weights:
 
     @cached_property
     def some_are_negative(self) -> bool:
-        """Whether a label pattern has a negative weight wherever it occurs."""
+        """A label pattern has a negative weight wherever it occurs."""
         return self.has_patterns and bool(self.node_weights.min(initial=0.0) < 0)
 
     @cached_property
@@ -92,16 +92,16 @@ class Weights:
 
     @cached_property
     def permit_all(self) -> bool:
-        """Whether no transition is forbidden."""
+        """No transition is forbidden."""
         return bool(np.isfinite(self.trans).all())
 
     @cached_property
     def are_zero(self) -> bool:
-        """Whether labels say nothing of their neighbours."""
+        """Labels do not depend on their neighbours."""
         return not self.has_patterns and not self.trans.any()
 
     def prepared(self, make: Callable[["Weights"], Prepared]) -> Prepared:
-        """What `make` makes of these weights, made once. make: a class or function of a module, not
+        """The result of `make` for these weights, made once. make: a class or function of a module, not
         a closure."""
         if make not in self._prepared:
             self._prepared.setdefault(make, make(self))  # of two threads that make it, one wins
@@ -114,17 +114,17 @@ class Weights:
         return self
 
     def before(self, make: Callable[["Weights"], Prepared]) -> Optional[Prepared]:
-        """What `make` has made of the weights that these follow, if it has."""
+        """The result of `make` for the weights that these follow, if there is one."""
         return cast(Optional[Prepared], self._earlier.pop(make, None))
 
     def permitting(self, pairs: Mask) -> "Weights":
         """The same with transitions between some pairs of labels only. pairs (L, L) bool: the last
         one asked for is remembered by identity, with what is prepared for it."""
-        known = self._permitting
-        if known is None or known[0] is not pairs:
+        last = self._permitting
+        if last is None or last[0] is not pairs:
             trans = np.where(pairs, self.trans, -np.inf)
-            known = self._permitting = pairs, Weights(trans, self._trie, self._node_weights)
-        return known[1]
+            last = self._permitting = pairs, Weights(trans, self._trie, self._node_weights)
+        return last[1]
 
     def scaled(self, factor: float) -> "Weights":
         """Other weights: all of these times a factor > 0."""

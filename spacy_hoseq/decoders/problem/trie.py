@@ -106,7 +106,7 @@ class PatternTrie:
         return len(self.fail)
 
     def prepared(self, make: "Callable[[PatternTrie], Prepared]") -> Prepared:
-        """What `make` makes of this trie, made once, as `Weights.prepared`."""
+        """The result of `make` for this trie, made once, as `Weights.prepared`."""
         if make not in self._prepared:
             self._prepared.setdefault(make, make(self))
         return cast(Prepared, self._prepared[make])

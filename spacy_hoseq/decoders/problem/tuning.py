@@ -21,7 +21,7 @@ class Tuning(NamedTuple):
         (`longest_match.py`).
     sum_cells: states of all tokens that are kept together for sums.
     matrix_cells: for each node of a trie, up to which products of matrices take less time
-        (`matrix_walk.py`).
+        (`matrix_messages.py`).
     table_cells: (node, label) pairs up to which a trie's children are looked up in a table, beyond
         by search.
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.patterns.inclusive_sums import PatternWalk, inclusive_sums, keeps_digits
-from spacy_hoseq.decoders.patterns.matrix_walk import MatrixWalk
+from spacy_hoseq.decoders.patterns.inclusive_sums import NodeMessages, inclusive_sums, keeps_digits
+from spacy_hoseq.decoders.patterns.matrix_messages import MatrixMessages
 from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.problem.tuning import TUNING
@@ -39,9 +39,9 @@ def potentials_of(case):
 def summed(potentials):
     """What tests of all walks look at; where nothing fires, both walks find the same."""
     assert keeps_digits(potentials)
-    log_z, counts = inclusive_sums(potentials, PatternWalk)
+    log_z, counts = inclusive_sums(potentials, NodeMessages)
     if not potentials.fired:
-        same_log_z, same_counts = inclusive_sums(potentials, MatrixWalk)
+        same_log_z, same_counts = inclusive_sums(potentials, MatrixMessages)
         np.testing.assert_allclose(same_log_z, log_z, rtol=1e-12, atol=1e-12)
         for same, count in zip(same_counts[:4], counts[:4], strict=True):
             np.testing.assert_allclose(same, count, atol=1e-10)
@@ -174,7 +174,7 @@ def test_low_share_that_is_the_only_way_on(score):
 def test_share_that_vanishes_is_refused(score):
     """By this walk; the entry for all exact inference finds another."""
     case = with_pattern(only_way_on(score))
-    assert keeps_digits(case.potentials()) and inclusive_sums(case.potentials(), PatternWalk) is None
+    assert keeps_digits(case.potentials()) and inclusive_sums(case.potentials(), NodeMessages) is None
     assert_enumerated(posterior_of(case.potentials()), case)
 
 
@@ -182,7 +182,7 @@ def test_no_permitted_labelling():
     """No result here, since a sum of 0 may also have vanished; the entry for all sums tells."""
     case = Case(np.zeros((3, 2)), np.array([[0, NEVER], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),))
     case = replace(case, allowed=np.array([[True, True], [True, False], [False, True]]))
-    assert inclusive_sums(case.potentials(), PatternWalk) is None
+    assert inclusive_sums(case.potentials(), NodeMessages) is None
     with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1"):
         posterior_of(case.potentials())
 

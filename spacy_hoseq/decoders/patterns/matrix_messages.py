@@ -23,7 +23,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ..problem import Layout, PatternTrie, Potentials, PotentialsGradient, Weights, binned
-from .inclusive_sums import InclusiveWalk, Message
+from .inclusive_sums import InclusiveMessages, Message
 
 
 class Block(NamedTuple):
@@ -151,7 +151,7 @@ class Matrices:
         return trans.reshape(n_labels, n_labels), longest * self.grown
 
 
-class MatrixWalk(InclusiveWalk):
+class MatrixMessages(InclusiveMessages):
     """Over the inner nodes. Messages are (R, n)."""
 
     def __init__(self, potentials: Potentials, layout: Layout) -> None:
