@@ -56,7 +56,8 @@ class Columns(NamedTuple):
 
 class Maker(NamedTuple):
     """Keys of some templates, and where the values of their parts stand: those of words, then those
-    of the Doc. words, docs (P, 1): number of the attribute of each part. offsets, doc_offsets (P, 1)."""
+    of the Doc. words, docs (P, 1): number of the attribute of each part. offsets, doc_offsets (P,
+    1)."""
 
     keys: KeyFolds
     words: Ints

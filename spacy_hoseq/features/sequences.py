@@ -110,8 +110,8 @@ def pieces_of(doc: Doc, most: int) -> List[Doc]:
 
 
 def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
-    """Parts of an array, one for each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three
-    times as long.)"""
+    """Parts of an array, one for each Doc, as views. array (N, ...): of all tokens. (`np.split` takes
+    three times as long.)"""
     if len(docs) == 1:
         return [array]
     ends = np.cumsum([len(doc) for doc in docs]).tolist()

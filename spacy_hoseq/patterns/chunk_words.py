@@ -176,8 +176,8 @@ def _check_class(entry: Any) -> None:
 
 
 def _listed(classes: List[Dict[str, Any]], where: str) -> ListedWords:
-    """The words of a list; those of "ends" and "before" are written backwards. RAISES ValueError [HS034]: a word of two
-    classes."""
+    """The words of a list; those of "ends" and "before" are written backwards. RAISES ValueError
+    [HS034]: a word of two classes."""
     lists = [entry["words"] for entry in classes if entry["where"] == where]
     step = -1 if where in ("ends", "before") else 1
     class_of: Dict[str, int] = {}
