@@ -155,15 +155,6 @@ def test_messages(trained):
         calibrate(nlp, examples(nlp, 3, 0), ["sentencizer"])
 
 
-def test_earlier_components_annotate(trained):
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("hoseq_tagger")
-    doc = Doc(nlp.vocab, words=["a", ".", "b"])
-    (example,) = annotated_before(nlp, "hoseq_tagger", [Example(doc, doc.copy())])
-    assert len(list(example.predicted.sents)) == 2 and not doc.has_annotation("SENT_START")
-
-
 def test_functions_before_a_component_annotate():
     """A function in the pipeline has no `pipe` of its own."""
 

@@ -98,12 +98,3 @@ def test_words_of_a_report_are_words(browse):
     assert "<m> on d" in driver.find_element("tag name", "h1").text
     assert "<script>" in driver.find_element("tag name", "body").text
     assert len(driver.find_elements("css selector", "svg[role=img] circle")) > 2
-
-
-def test_five_thousand_findings_open_in_three_seconds(browse):
-    html, times = findings(5000), []
-    while len(times) < 3 and min(times, default=3000) >= 3000:  # the machine may be busy
-        driver = browse(html)
-        times.append(driver.execute_script("const t = performance.timing; return t.loadEventEnd - t.navigationStart"))
-    assert driver.execute_script("return document.querySelectorAll('#findings > li').length") == 5000
-    assert min(times) < 3000

@@ -76,12 +76,3 @@ def test_a_text_that_is_too_long_says_so(chromium, server):
     assert "[HS149]" in chromium.find_element("css selector", "[role=alert]").text
     severe = [entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"]
     assert len(severe) == 1 and "413" in severe[0]
-
-
-@pytest.mark.parametrize("width", [360, 1400])
-def test_nothing_is_wider_than_the_screen(opened, width):
-    opened.set_window_size(width, 900)
-    typed(opened, "The old man the boats near the bank.")[0].click()
-    panel_of(opened)
-    shown = opened.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
-    assert shown[0] <= shown[1]

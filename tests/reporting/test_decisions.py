@@ -101,16 +101,6 @@ def test_picture_is_a_staircase():
     assert [(line.get("x1"), line.get("y1"), line.get("x2")) for line in found["drop"]] == [(x, y, x) for x, y in dots]
 
 
-def test_colours():
-    """Blue when certain, paler down to one half, red below."""
-    found = drawing_of(annotated("a/A/1 b/B/2 c/C/3 d/D/4 e/E/5", [1.0, 0.75, 0.5, 0.4999, 0.0]))
-    colours = [circle.get("fill") for circle in found["circle"]]
-    assert (colours[0], colours[2]) == ("#255b8d", "#b0c9e4")
-    amounts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours[:3]]
-    assert all(certain < half < pale for certain, half, pale in zip(*amounts, strict=True))
-    assert colours[3:] == ["#c0392b"] * 2
-
-
 @pytest.mark.parametrize("word", ["<script>alert('1')</script>", "&amp;"])
 def test_words_are_escaped(word):
     doc = Doc(NLP.vocab, words=[word, "y"])
@@ -178,14 +168,6 @@ def test_of_a_trained_component():
     assert (span.start, span.end) == (0, 6) and labels == [token.tag_ for token in doc]
     assert order == found["order"].tolist() and probabilities == found["probabilities"].tolist()
     assert sorted(order) == [1, 2, 3, 4, 5, 6] and all(0 < p < 1 for p in probabilities)
-
-
-@pytest.mark.parametrize("others", [0, 1])
-def test_empty_doc(others):
-    nlp = trained(save_decisions=True)
-    docs = list(nlp.pipe([Doc(nlp.vocab), *[Doc(nlp.vocab, ["cats", "run"])] * others]))
-    assert sentences_of(docs[0], NAME) == []
-    assert Page(decisions_page(docs, NAME)).seen.count("figure") == others
 
 
 def test_decisions_of_a_chunker():

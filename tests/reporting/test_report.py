@@ -21,7 +21,6 @@ from spacy_hoseq.reporting.report import (
     learning_curve,
     report,
 )
-from spacy_hoseq.reporting.significance import f_score, interval
 
 from ..chunk_corpus import QUICK, doc_of, sentences
 from ..components import bidirectional_helpers, chunker_helpers, helpers
@@ -179,18 +178,6 @@ def test_words_stay_words_and_nothing_is_loaded():
     assert "# &lt;b>\\|\\`x" in text and "## &lt;i>x: \\[a](javascript:b)" in text
     titles = [attrs.get("aria-label") for tag, attrs in page.elements if tag == "svg"]
     assert len(titles) == 2 and all(titles)
-
-
-def test_interval_is_that_of_a_mean():
-    right = (np.arange(400) % 4 > 0).astype(float)
-    low, high = interval(
-        np.stack([right, np.ones(400)], axis=1), lambda sums: sums[:, 0] / sums[:, 1]
-    )
-    deviation = np.sqrt(0.75 * 0.25 / 400)
-    assert (low, high) == pytest.approx(
-        (0.75 - 1.96 * deviation, 0.75 + 1.96 * deviation), abs=0.006
-    )
-    assert interval(np.zeros((0, 3)), f_score) == (0.0, 0.0)
 
 
 def run(*arguments):
