@@ -110,8 +110,7 @@ class LocalClassifier:
 
     def finish(self) -> UsedRows:
         """The weights (F, L), as they are saved. Training can go on after this."""
-        (finished,) = self._weights.finish()
-        used = finished.rounded()
+        used = self._weights.finish().rounded()
         return UsedRows.of(used.values, self._own[used.rows], self._n_features)
 
 

@@ -27,12 +27,12 @@ G starts at START and not near 0, from where the first step of a weight would ha
 bring them back slowly. Weights that were learned before would be lost at the first penalty.
 """
 
-from typing import Any, List, Optional, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Floats32, Ints, Mask
+from ..arrays import Floats32, Ints
 from ..errors import Errors
 from .adagrad import check_number
 from .used_rows import UsedRows
@@ -43,13 +43,12 @@ PAYMENTS = 10  # of all weights, in an epoch
 
 
 class InequalityWeights:
-    """The weights of a classifier in training, or of several that learn at the same time.
+    """The weights of a classifier in training.
 
     n_rows, n_labels (int): features and labels. learn_rate (float): > 0, the size of the first
         step.
     width (float): >= 0, in counts of the training data; 0 is maximum likelihood.
     n_tokens (int): tokens that an epoch has. start (float): > 0, of G.
-    models (R,): which of several classifiers, 0, 1, ..., each row belongs to; None = all to one.
     values (R, L): the weights, but for penalties that are due.
     RAISES ValueError [HS027].
     """
@@ -63,7 +62,6 @@ class InequalityWeights:
         width: float,
         n_tokens: int,
         start: float = START,
-        models: Optional[NDArray[np.uint8]] = None,
     ) -> None:
         check_inequality_settings(learn_rate, width)
         self.values: Floats32 = np.zeros((n_rows, n_labels), np.float32)
@@ -73,10 +71,8 @@ class InequalityWeights:
         )  # learn_rate / sqrt(G)
         self._penalty = width / max(1, n_tokens)  # a token
         self._payment = width / PAYMENTS
-        self._models = np.zeros(n_rows, np.uint8) if models is None else models
-        n_models = int(self._models.max(initial=0)) + 1
-        self._due = np.zeros(n_models)  # penalty of all steps so far
-        self._all_paid = np.zeros(n_models)  # and at the last payment of all
+        self._due = 0.0  # penalty of all steps so far
+        self._all_paid = 0.0  # and at the last payment of all
         self._paid = np.zeros(n_rows)
         self._used = np.zeros(n_rows, bool)  # rows that may have a weight that is not zero
 
@@ -85,8 +81,8 @@ class InequalityWeights:
         self.values[rows] = values
         self._used[rows] = True
 
-    def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: Union[int, Ints]) -> None:
-        """Learn from a batch of `n_tokens`, of each model. rows (n,) distinct; gradient (n, L): of
+    def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: int) -> None:
+        """Learn from a batch of `n_tokens`. rows (n,) distinct; gradient (n, L): of
         the negative log-likelihood.
 
         RAISES ValueError [HS041]: NaN or infinite gradient.
@@ -95,27 +91,20 @@ class InequalityWeights:
             raise ValueError(
                 Errors.HS041.format(name="a local classifier", n=(~np.isfinite(gradient)).sum())
             )
-        penalties = np.broadcast_to(self._penalty * np.asarray(n_tokens), self._due.shape)
-        models = self._models.take(rows)
-        due = self._due.take(models)
-        penalty = penalties.astype(np.float32).take(models)[:, None]
+        penalty = self._penalty * n_tokens
         for start in range(0, len(rows), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            self._step_block(rows[block], gradient[block], due[block], penalty[block])
-        self._due += penalties
+            self._step_block(rows[block], gradient[block], np.float32(penalty))
+        self._due += penalty
         self._used[rows] = True
-        self._paid[rows] = self._due.take(models)
-        late = self._due - self._all_paid > self._payment
-        if late.any():
-            self._pay(late)
+        self._paid[rows] = self._due
+        if self._due - self._all_paid > self._payment:
+            self._pay()
 
-    def _step_block(
-        self, rows: NDArray[Any], gradient: Floats32, due: Floats, penalty: Floats32
-    ) -> None:
-        """Rows (n,) that stay in the processor's cache. due (n,): of each, before this step. penalty
-        (n, 1): of this step."""
+    def _step_block(self, rows: NDArray[Any], gradient: Floats32, penalty: np.float32) -> None:
+        """Rows (n,) that stay in the processor's cache. penalty (float): of this step."""
         rate = self._rates.take(rows, axis=0)
-        owed = (due - self._paid[rows]).astype(np.float32)
+        owed = (self._due - self._paid[rows]).astype(np.float32)
         weights = shrink(self.values.take(rows, axis=0), owed[:, None] * rate)
         growth = rate * gradient  # G becomes (learn_rate / rate)^2 + gradient^2
         growth /= self._learn_rate
@@ -128,27 +117,25 @@ class InequalityWeights:
         rate *= penalty
         self.values[rows] = shrink(weights, rate)
 
-    def finish(self) -> List[UsedRows]:
-        """The weights of each model once everything is paid; training can go on."""
-        used = np.flatnonzero(self._used)
-        models = self._models.take(used)
-        by_model = [used[models == model] for model in range(len(self._due))]
-        return [UsedRows.of(self._paid_up(rows), rows, len(self._paid)) for rows in by_model]
+    def finish(self) -> UsedRows:
+        """The weights once everything is paid; training can go on."""
+        rows = np.flatnonzero(self._used)
+        return UsedRows.of(self._paid_up(rows), rows, len(self._paid))
 
-    def _pay(self, late: Mask) -> None:
-        """All that is due of these models (M,)."""
-        rows = np.flatnonzero(self._used & late.take(self._models))
+    def _pay(self) -> None:
+        """All that is due."""
+        rows = np.flatnonzero(self._used)
         for start in range(0, len(rows), BLOCK_ROWS):
             some = rows[start : start + BLOCK_ROWS]
             weights = self._paid_up(some)
             self.values[some] = weights
             self._used[some] = weights.any(axis=1)
-        self._all_paid[late] = self._due[late]
-        np.copyto(self._paid, self._due.take(self._models), where=late.take(self._models))
+        self._all_paid = self._due
+        self._paid[:] = self._due
 
     def _paid_up(self, rows: Ints) -> Floats32:
         """Weights of some rows, less all that is due. RETURNS (n, L)."""
-        owed = self._due.take(self._models.take(rows)) - self._paid.take(rows)
+        owed = self._due - self._paid.take(rows)
         by = owed.astype(np.float32)[:, None] * self._rates.take(rows, axis=0)
         return shrink(self.values.take(rows, axis=0), by)
 
