@@ -34,7 +34,6 @@ from .scorer import (
     scoring_layer,
 )
 from .shim import WeightsShim, sum_rows
-from .storage import keys_problem
 
 ADDED_ROWS = 4_096  # of the table that are gathered together
 
@@ -246,9 +245,6 @@ def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: the features must be those of the table's rows."""
     keys = shim.extra.get("keys")
     shape = shim.parameters["table"].shape if "table" in shim.parameters else None
-    problem = "" if keys is None else keys_problem(keys)
-    if problem:
-        return problem
     if shape is not None and (keys is None or shape[:-1] != (len(keys) + 1,)):
         return f"a table of shape {shape} does not fit {0 if keys is None else len(keys)} features"
     return ""

@@ -95,10 +95,10 @@ def SparseLinear(
 
 
 class UsedFeatures(NamedTuple):
-    """Features with a weight that is not zero, often less than half of all. index: key -> row of
+    """Features with a weight that is not zero, often less than half of all. rows: key -> row of
     `table` (U + 1, L), whose last row is that of no feature."""
 
-    index: Index
+    rows: Index
     table: Floats32
 
 
@@ -107,38 +107,30 @@ class TextRows:
     each time. most (int): bytes."""
 
     def __init__(self, most: int) -> None:
-        self._rows: Dict[bytes, Tuple[Rows, ...]] = {}
+        self._rows: Dict[bytes, Rows] = {}
         self._room = most
 
     def of(
-        self, names: Sequence[bytes], sizes: Sequence[int], make: Callable[[List[int]], List[Rows]]
-    ) -> List[Rows]:
-        """The rows of a batch, end to end, copies. names: of the texts; all that rows depend on.
-        sizes: tokens of each.
-        make: arrays of rows (K, n), ... of some texts, by number, end to end. RETURNS arrays (K,
-            N), ..."""
-        number_of: Dict[bytes, int] = {}
-        for number, name in enumerate(names):
-            if name not in self._rows:
-                number_of.setdefault(name, number)
-        made: Dict[bytes, Tuple[Rows, ...]] = {}
-        if number_of:
-            new = list(number_of.values())
-            made = self.add(list(number_of), [sizes[number] for number in new], make(new))
+        self, names: Sequence[bytes], sizes: Sequence[int], make: Callable[[List[int]], Rows]
+    ) -> Rows:
+        """The rows of a batch (K, N), end to end, a copy. names: of the texts; all that rows depend
+        on. sizes: tokens of each. make: rows (K, n) of some texts, by number, end to end."""
+        new = {name: number for number, name in enumerate(names) if name not in self._rows}
+        made: Dict[bytes, Rows] = {}
+        if new:
+            numbers = list(new.values())
+            made = self.add(list(new), [sizes[number] for number in numbers], make(numbers))
         parts = [made[name] if name in made else self._rows[name] for name in names]
-        return [np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)]
+        return np.concatenate(parts, axis=1)
 
-    def add(
-        self, names: Sequence[bytes], sizes: Sequence[int], arrays: Sequence[Rows]
-    ) -> Dict[bytes, Tuple[Rows, ...]]:
-        """Keep rows of some texts, if there is room. RETURNS them by the names of the texts."""
-        cuts = np.cumsum(sizes)[:-1]
-        parts = [map(np.ascontiguousarray, np.split(array, cuts, axis=1)) for array in arrays]
-        made = dict(zip(names, zip(*parts, strict=True), strict=True))
-        n_bytes = sum(array.nbytes for array in arrays)
-        if n_bytes <= self._room:
+    def add(self, names: Sequence[bytes], sizes: Sequence[int], rows: Rows) -> Dict[bytes, Rows]:
+        """Keep rows (K, n) of some texts, if there is room. RETURNS them by the names of the
+        texts."""
+        parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
+        made = dict(zip(names, map(np.ascontiguousarray, parts), strict=True))
+        if rows.nbytes <= self._room:
             self._rows.update(made)
-            self._room -= n_bytes
+            self._room -= rows.nbytes
         return made
 
 
@@ -193,18 +185,17 @@ class Features:
         if not self.extractor.is_lexical:
             return index.lookup(self.extractor.keys(docs)), lengths
 
-        def make(numbers: List[int]) -> List[Rows]:
+        def make(numbers: List[int]) -> Rows:
             columns = self.extractor.columns([docs[number] for number in numbers])
-            return [rows_of(self.extractor, index, columns)]
+            return rows_of(self.extractor, index, columns)
 
-        (rows,) = self._rows_kept(known).of(names, [len(doc) for doc in docs], make)
-        return rows, lengths
+        return self._rows_kept(known).of(names, [len(doc) for doc in docs], make), lengths
 
     def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> None:
         """Keep the rows of training texts."""
         names, _ = names_and_lengths(docs)
         rows = rows_of(self.extractor, self.index(known), columns)
-        self._rows_kept(known).add(names, [len(doc) for doc in docs], [rows])
+        self._rows_kept(known).add(names, [len(doc) for doc in docs], rows)
 
     def _rows_kept(self, known: Dict[str, Any]) -> TextRows:
         return self._text_rows.of((known,), lambda: TextRows(CACHE_BYTES))

@@ -29,7 +29,6 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
-from ..arrays import Keys
 from ..errors import Errors
 from ..learning.used_rows import UsedRows, to_storage
 
@@ -198,18 +197,3 @@ def unpack_extra(extra: Any, name: str = "") -> Any:
     if isinstance(extra, list):
         return [unpack_extra(value, name) for value in extra]
     return extra
-
-
-def keys_problem(keys: object) -> str:
-    """What is wrong with feature keys just loaded; "" if nothing."""
-    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
-        return "the feature keys are no list of 64-bit numbers"
-    if not keys.all():
-        return "a feature key is 0"
-    if not _is_ascending(keys) and not _is_ascending(np.sort(keys)):
-        return "a feature key is given twice"
-    return ""
-
-
-def _is_ascending(keys: Keys) -> bool:
-    return bool((keys[1:] > keys[:-1]).all())

@@ -112,10 +112,10 @@ class FiredFeatures(NamedTuple):
         if features.configurations is not None:
             weight_of.append(features.configurations.weight_of[self.spans])
             parts.append(gradient.configuration_weights)
-        total = sum(
-            np.bincount(weights, part, minlength=features.n_weights)
-            for weights, part in zip(weight_of, parts, strict=True)
+        summed = np.bincount(
+            np.concatenate(weight_of), np.concatenate(parts), minlength=features.n_weights
         )
+        total = summed.astype(np.float64)  # (of none they are whole numbers)
         touched = np.flatnonzero(total)
         return touched, total[touched]
 
@@ -136,7 +136,7 @@ class Structure:
         self._learning: Optional[Weights] = None
 
     def finished(
-        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[AnyFloats]
+        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[Floats]
     ) -> Tuple[Optional[InUse], Weights]:
         """What predicts. trans (L, L), weights (W,): finished. definition: of all features, as
         saved. Label patterns of weight 0 change no score: a second trie does without them."""
@@ -154,7 +154,7 @@ class Structure:
         return self._finished.of((trans, definition, weights), make)
 
     def learning(
-        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[AnyFloats]
+        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[Floats]
     ) -> Tuple[Optional[InUse], Weights]:
         """The same while weights are learnt, which follow those of the update before."""
         self._finished.forget()

@@ -74,8 +74,9 @@ def merge_gradients(gradients: Sequence[RowGradient], values: AnyFloats) -> RowG
 def _rows_of(gradient: Gradient, values: AnyFloats) -> RowGradient:
     if not isinstance(gradient, CellGradient):
         return gradient
-    row, *column = np.unravel_index(gradient.cells, values.shape)
+    n_columns = max(1, values[:1].size)
+    row, column = np.divmod(gradient.cells, n_columns)
     rows, place = np.unique(row, return_inverse=True)
-    dense: AnyFloats = np.zeros((len(rows), *values.shape[1:]), gradient.gradient.dtype)
-    dense[(place, *column)] = gradient.gradient
-    return rows, dense
+    dense: AnyFloats = np.zeros((len(rows), n_columns), gradient.gradient.dtype)
+    dense[place, column] = gradient.gradient
+    return rows, dense.reshape(len(rows), *values.shape[1:])

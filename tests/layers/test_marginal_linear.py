@@ -347,11 +347,7 @@ def test_bytes_restore_the_layer(settings):
 UNFIT = {
     "fewer keys": lambda keys: {"keys": keys[:-3]},
     "more keys": lambda keys: {"keys": np.concatenate([keys, keys + np.uint64(1)])},
-    "a key twice": lambda keys: {"keys": np.concatenate([keys[:-1], keys[:1]])},
-    "a key of 0": lambda keys: {"keys": np.concatenate([keys[:-1], np.zeros(1, np.uint64)])},
-    "keys of floats": lambda keys: {"keys": keys.astype(np.float32)},
     "keys in a row": lambda keys: {"keys": keys.reshape(1, -1)},
-    "keys in a column": lambda keys: {"keys": keys.reshape(-1, 1)},
     "keys of text": lambda keys: {"keys": "abc"},
     "nothing": lambda keys: {},
     "null": lambda keys: None,

@@ -82,8 +82,8 @@ def test_features_without_weight_are_left_out(settings, zero):
     scores = np.concatenate(model.predict(docs_of()))
     assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
     used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).used_rows("table"))
-    assert len(used.table) == used.index.n_rows + 1 and not used.table[-1].any()
-    assert used.index.n_rows == np.count_nonzero(table[:-1].any(axis=1))
+    assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
+    assert used.rows.n_rows == np.count_nonzero(table[:-1].any(axis=1))
 
 
 @pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"hash_rows": 50}])
@@ -218,8 +218,8 @@ def test_features_are_found_the_same_way_while_weights_change_and_afterwards():
     known, rows = shim.extra, shim.used_rows("table")
     through, own = (features.used(known, rows) for features in (learning, model.attrs["features"]))
     keys = np.concatenate([learning.extractor.keys(docs).reshape(-1), np.array([0, 1, 2**63], np.uint64)])
-    assert through.index.lookup(keys).tolist() == own.index.lookup(keys).tolist()
-    assert through.index.n_rows == own.index.n_rows == len(own.table) - 1 < len(known["keys"])
+    assert through.rows.lookup(keys).tolist() == own.rows.lookup(keys).tolist()
+    assert through.rows.n_rows == own.rows.n_rows == len(own.table) - 1 < len(known["keys"])
     assert np.concatenate(model.predict(docs)) == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spacy_hoseq.layers.storage import (
-    keys_problem,
     pack_array,
     pack_extra,
     pack_table,
@@ -130,24 +129,6 @@ def test_rows_far_apart(row):
     again = unpack_table(through_msgpack(pack_table(used)))
     assert again.shape == (row + 1, 2) and again.rows.tolist() == [0, row]
     assert again.values.tolist() == used.values.tolist()
-
-
-@pytest.mark.parametrize(
-    "keys, problem",
-    [
-        (np.array([5, 6, 9], np.uint64), ""),
-        (np.array([9, 5, 6], np.uint64), ""),
-        (np.zeros(0, np.uint64), ""),
-        (np.array([5, 5, 6], np.uint64), "twice"),
-        (np.array([6, 5, 6], np.uint64), "twice"),
-        (np.array([0, 5], np.uint64), "is 0"),
-        (np.array([5, 6], np.int64), "64-bit numbers"),
-        (np.array([[5, 6]], np.uint64), "64-bit numbers"),
-        ([5, 6], "64-bit numbers"),
-    ],
-)
-def test_problems_of_keys(keys, problem):
-    assert problem in keys_problem(keys) and bool(problem) == bool(keys_problem(keys))
 
 
 MADE_FOR = {"templates": ["bias", "orth[0]"], "n_rules": 3}
