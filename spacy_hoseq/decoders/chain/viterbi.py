@@ -68,7 +68,7 @@ def viterbi(
         return Paths(np.array(path.labels, np.int32), np.array([path.score]))
     emissions = packed_scores(scores, allowed, layout)  # (L, N)
     precise: Floats = trans.astype(np.float64)
-    arriving = Arrivals(precise, tuning) if arrivals is None else arrivals.tuned(tuning)
+    arriving = Arrivals(precise, tuning) if arrivals is None else arrivals
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     blocks = list(layout.blocks(scores.shape[1], tuning.history_cells))
