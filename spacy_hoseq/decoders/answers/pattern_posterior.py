@@ -61,7 +61,7 @@ class PatternPosterior(Posterior):
 
     @property
     def nodes(self) -> Floats:
-        return self._sums.counts.scores
+        return np.asarray(self._sums.counts.scores, np.float64)
 
     @property
     def expected(self) -> PotentialsGradient:
@@ -128,17 +128,15 @@ class PatternPosterior(Posterior):
             follows, strings = self._strings(arcs)
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
-        sums = feature_sums(with_costs(potentials, d_nodes, cost), self._tuning)
-        scores, trans, nodes, fired, configurations, edges = (
-            None if counts is None else counts.imag / STEP for counts in sums.counts
-        )
+        counts = feature_sums(with_costs(potentials, d_nodes, cost), self._tuning).counts
+        edges = counts.edge_scores
         return PotentialsGradient(
-            scores.astype(d_nodes.dtype),
-            trans,
-            nodes[places[:n_nodes]],
-            fired[:n_fired],
-            configurations,
-            None if edges is None else edges.astype(d_nodes.dtype),
+            (counts.scores.imag / STEP).astype(d_nodes.dtype),
+            counts.trans.imag / STEP,
+            counts.node_weights[places[:n_nodes]].imag / STEP,
+            counts.fired_weights[:n_fired].imag / STEP,
+            counts.configuration_weights.imag / STEP,
+            None if edges is None else (edges.imag / STEP).astype(d_nodes.dtype),
         )
 
     def _strings(self, arcs: LabelPairs) -> Tuple[Ints, LabelStrings]:

@@ -3,7 +3,7 @@
 Sequences in which configurations fire are summed one by one, the others together.
 """
 
-from typing import Optional, Type
+from typing import Any, List, Optional, Type
 
 import numpy as np
 
@@ -70,8 +70,10 @@ def _by_messages(potentials: Potentials, tuning: Tuning) -> Optional[Sums]:
 def _zeros(potentials: Potentials) -> Sums:
     """To add to."""
     dtype = np.result_type(potentials.scores, np.float64)
-    counts = (None if part is None else np.zeros(part.shape, dtype) for part in potentials.numbers)
-    return Sums(np.zeros(len(potentials.lengths)), PotentialsGradient(*counts))
+    zeros: List[Any] = []
+    for part in potentials.numbers:
+        zeros.append(None if part is None else np.zeros(part.shape, dtype))
+    return Sums(np.zeros(len(potentials.lengths)), PotentialsGradient(*zeros))
 
 
 def _add(total: Sums, part: Selection, sums: Sums) -> None:

@@ -114,7 +114,7 @@ def decode_decompositions(
     scores = np.zeros(len(lengths))
     starts = np.cumsum(lengths) - lengths
     costs = np.add.reduceat(n_cells, starts) if len(lengths) else n_cells
-    for sequences in parts_of(costs, len(lengths), tuning.search_cells):
+    for sequences in parts_of(costs.astype(np.intp), len(lengths), tuning.search_cells):
         tokens = ranges(starts[sequences], lengths[sequences])
         tables = _tables(local, candidates, order, plan, tokens, allowed, tuning)
         layout = make_layout(lengths[sequences], len(tokens))

@@ -239,7 +239,7 @@ class NodeMessages(InclusiveMessages):
         nodes, columns, weights = self.extra[t]
         psi = np.repeat(self.psi[:, None], n, axis=1).astype(self.potentials.dtype)
         psi[nodes, columns] += weights
-        return np.exp(psi)
+        return np.asarray(np.exp(psi))
 
     def _step(self, t: int, before: Optional[Floats]) -> Optional[Message]:
         potentials = self.potentials[:, self.layout.step(t)]  # (L, n)
@@ -290,9 +290,9 @@ class NodeMessages(InclusiveMessages):
             longest *= grown
             matched += longest.sum(axis=1)
             if t in self.extra:
-                here = self.by_step[self.bounds[t] : self.bounds[t + 1]]
-                node = self.fired.nodes[here]
-                fired[here] = trie.matched(longest)[node, self.columns[here]]
+                entries = self.by_step[self.bounds[t] : self.bounds[t + 1]]
+                node = self.fired.nodes[entries]
+                fired[entries] = trie.matched(longest)[node, self.columns[entries]]
             product = w * d_w  # (U, n)
             here = self.layout.step(t)
             marginals[self.by_label.keys, here] = self.by_label.added(product)

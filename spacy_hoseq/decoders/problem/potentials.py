@@ -189,7 +189,7 @@ class Potentials(NamedTuple):
         nothing = np.zeros(0)
         return PotentialsGradient(
             self.scores,
-            weights.trans,
+            weights.precise_trans,
             weights.node_weights if weights.has_patterns else nothing,
             nothing if self.fired is None else self.fired.weights,
             nothing if self.configurations is None else self.configurations.weights,

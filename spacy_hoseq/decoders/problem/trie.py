@@ -20,7 +20,7 @@ from .layout import Groups
 from .tuning import TUNING, Tuning
 
 Pattern = Tuple[int, ...]  # label ids, oldest first
-Number = TypeVar("Number", bound=np.generic)
+Numbers = TypeVar("Numbers", Floats, Ints)
 Prepared = TypeVar("Prepared")
 
 
@@ -138,8 +138,8 @@ class PatternTrie:
         """The longest match after one more label: child(u, y), or else after(fail(u), y). RETURNS
         (U, L) int32."""
         labels = np.arange(self.n_labels)
-        nodes = np.repeat(np.arange(len(self)), self.n_labels)
-        child = self.child(nodes, np.tile(labels, len(self))).reshape(-1, self.n_labels)
+        every = np.repeat(np.arange(len(self)), self.n_labels)
+        child = self.child(every, np.tile(labels, len(self))).reshape(-1, self.n_labels)
         after = np.where(child >= 0, child, labels).astype(np.int32)
         for nodes, fail, _, _ in self.links:  # the rows of suffixes come first
             after[nodes] = np.where(child[nodes] >= 0, child[nodes], after[fail])
@@ -216,10 +216,10 @@ class PatternTrie:
             psi[nodes] += psi[fail]
         return psi
 
-    def matched(self, longest: NDArray[Number]) -> NDArray[Number]:
+    def matched(self, longest: Numbers) -> Numbers:
         """Sums over a node and all that end with it. longest (U, ...): how often each node is the
         longest match; then RETURNS (U, ...) how often it is matched."""
-        result = longest.copy()
+        result: Numbers = longest.copy()
         for nodes, _, targets, starts in reversed(self.links):
             result[targets] += np.add.reduceat(result[nodes], starts, axis=0)
         return result
