@@ -8,6 +8,7 @@ import spacy
 import srsly
 
 from spacy_hoseq.layers.local_classifiers import shim_of
+from spacy_hoseq.learning.used_rows import UsedRows
 
 from ..stored import bytes_of, message_of, reseal
 from .bidirectional_helpers import (
@@ -124,9 +125,9 @@ WEIGHTS = {
     "a group of keys less": lambda message: message["extra"]["keys"].pop(),
     "key twice": lambda message: message["extra"].update(keys=[np.repeat(k, 2) for k in message["extra"]["keys"]]),
     "labels of another model": lambda message: message["extra"].update(values=message["extra"]["values"][:-1]),
-    "other order": lambda message: message.update(settings={"order": 1}),
+    "other order": lambda message: message["made_for"].update(order=1),
     "other layer": lambda message: message.update(layer="sparse_linear"),
-    "rows beyond": lambda message: message["tables"].update({"3": message["tables"]["5"]}),
+    "rows beyond": lambda message: message["tables"].update({"3": UsedRows.of(np.eye(len(LABELS)), n_rows=9999)}),
 }
 
 

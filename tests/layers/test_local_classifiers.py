@@ -234,7 +234,10 @@ DAMAGED = {
     "another layer": (changed(layer="sparse_linear"), "HS051"),
     "another order": (lambda m: changed(made_for={**m["made_for"], "order": 1})(m), "HS051.*order"),
     "no settings": (without("settings"), "HS050"),
-    "other templates": (changed(made_for={"templates": ["bias"]}), "HS051.*templates"),
+    "other templates": (
+        lambda m: changed(made_for={**m["made_for"], "templates": ["bias"]})(m),
+        "HS051.*templates",
+    ),
     "no templates": (changed(made_for={}), "HS051"),
     "no features": (changed(extra={}), "HS050"),
     "list for extra": (changed(extra=[1, 2]), "HS050"),
@@ -247,11 +250,6 @@ DAMAGED = {
     "no keys": (extra(keys=None), "HS050"),
     "fewer groups": (lambda m: extra(keys=m["extra"]["keys"][:-1])(m), "HS050.*label templates"),
     "fewer keys": (keys(lambda k: k[:1]), "HS050"),
-    "twice the same key": (keys(lambda k: np.append(k[:-1], k[0])), "HS050.*twice"),
-    "key 0": (keys(lambda k: np.append(k[:-1], np.uint64(0))), "HS050.*feature key"),
-    "keys of floats": (keys(lambda k: k.astype(np.float64)), "HS050.*feature keys"),
-    "keys in a matrix": (keys(lambda k: k.reshape(1, -1)), "HS050.*feature keys"),
-    "keys in a list": (keys(lambda k: k.tolist()), "HS050.*feature keys"),
     "no label values": (extra(values=np.zeros(2, np.uint64)), "HS050"),
     "label values of floats": (extra(values=np.zeros(5)), "HS050"),
     "label values of text": (extra(values="abcde"), "HS050"),
@@ -306,25 +304,6 @@ def test_truncated_bytes(n):
     with pytest.raises(ValueError, match="HS050"):
         shim_of(model).from_bytes(data[:n])
     assert scores(model) == before
-
-
-@pytest.mark.long
-def test_bytes_changed_at_random():
-    """Whatever is read: HS050, HS051, HS054, or weights that can be used."""
-    data, rng = shim_of(trained(2).model).to_bytes(), np.random.default_rng(0)
-    refused = 0
-    for _ in range(300):
-        bad = bytearray(data)
-        bad[int(rng.integers(0, len(bad)))] = int(rng.integers(0, 256))
-        model = trained(2).make_model()
-        try:
-            shim_of(model).from_bytes(bytes(bad))
-        except ValueError as error:
-            assert any(f"[HS05{n}]" in str(error) for n in (0, 1, 4)), error
-            refused += 1
-        else:
-            assert len(scores(model)) == len(scores(trained(2).model))
-    assert refused > 30
 
 
 def test_config_with_other_label_templates():
