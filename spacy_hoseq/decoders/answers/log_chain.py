@@ -81,7 +81,7 @@ class LogChain(PatternPosterior):
 
     @property
     def log_z(self) -> Floats:
-        return self._log_z
+        return np.asarray(self._log_z)
 
     @property
     def nodes(self) -> Floats:

@@ -178,13 +178,10 @@ def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
     return emissions
 
 
-def packed_scores(
-    scores: AnyFloats, allowed: Optional[Mask], layout: Layout, tokens: Optional[Ints] = None
-) -> Floats:
-    """Emission scores in packed order, label-major. tokens (n,): of the layout, if it is not of
-    all; it may have some twice. RETURNS (L, n) float64, or complex as the scores are; -inf
-    where a label is not allowed."""
-    rows = layout.tokens if tokens is None else tokens[layout.tokens]
+def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) -> Floats:
+    """Emission scores in packed order, label-major. RETURNS (L, N) float64, or complex as the scores
+    are; -inf where a label is not allowed."""
+    rows = layout.tokens
     packed: Floats = scores[rows].T.astype(np.result_type(scores, np.float64), order="C")
     if allowed is not None:
         packed[~allowed[rows].T] = -np.inf

@@ -117,7 +117,7 @@ def first_best(values: AnyFloats, first: Ints) -> Ints:
     starts = first[:-1]
     group = np.arange(len(starts)).repeat(first[1:] - starts)
     is_best = (values == np.maximum.reduceat(values, starts).take(group)).nonzero()[0]
-    return is_best.take(group.take(is_best).searchsorted(np.arange(len(starts))))
+    return np.asarray(is_best.take(group.take(is_best).searchsorted(np.arange(len(starts)))))
 
 
 def fired_loss_of(
