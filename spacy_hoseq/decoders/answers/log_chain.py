@@ -8,7 +8,7 @@ each less the largest of its row. A step is one matrix product; sums so small th
 in it are added up again, one by one.
 """
 
-from typing import Optional
+from typing import Optional, Tuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..problem import (
     make_layout,
     masked,
     ranges,
+    sums_of_sequences,
 )
 from .pattern_posterior import PatternPosterior
 
@@ -40,37 +41,21 @@ class LogChain(PatternPosterior):
         layout = make_layout(potentials.lengths, len(potentials.scores))
         self._trans = trans = potentials.weights.precise_trans
         emissions = masked(potentials.scores, potentials.allowed)[layout.tokens]
-        onward = _Transitions(trans)
-        back = _Transitions(np.ascontiguousarray(trans.T))
-        forward = emissions.copy()
-        self._backward = np.zeros(emissions.shape)
-        norms = np.zeros(len(emissions))
-        self._lowered = np.zeros(len(emissions))  # by how much each row of b is
-        for t in range(len(layout.size_at_t)):
-            here = layout.step(t)
-            if t > 0:
-                forward[here] += onward.log_product(forward[_before(layout, t)])
-            norms[here] = _less_largest(forward[here])
-        for t in range(len(layout.size_at_t) - 1, 0, -1):
-            message = emissions[layout.step(t)] + self._backward[layout.step(t)]
-            backward = back.log_product(message)
-            self._lowered[_before(layout, t)] = _less_largest(backward)
-            self._backward[_before(layout, t)] = backward
+        forward, norms, self._backward, self._lowered = _messages(emissions, trans, layout)
         self._place = np.empty(len(layout.tokens), np.intp)
         self._place[layout.tokens] = np.arange(len(layout.tokens))
         self._message = emissions + self._backward
         both = forward + self._backward
         top = both.max(axis=1, initial=-np.inf, keepdims=True)
+        ends = np.cumsum(potentials.lengths)
         closed = np.flatnonzero(top == -np.inf)
         if len(closed):
-            ends = np.cumsum(potentials.lengths)
-            raise NoPath(int(np.searchsorted(ends, layout.tokens[closed].min(), side="right")))
+            token = layout.tokens[closed].min()
+            raise NoPath(int(np.searchsorted(ends, token + 1, side="left")))
         p = np.exp(both - top)
         self._nodes = np.asarray((p / p.sum(axis=1, keepdims=True))[self._place])
-        ends = np.cumsum(potentials.lengths) - 1
-        last = np.exp(forward[self._place[ends]]).sum(axis=1)
-        before = np.concatenate([[0.0], np.cumsum(norms[self._place])])
-        self._log_z = np.log(last) + np.diff(before[np.append(0, ends + 1)])
+        last = np.exp(forward[self._place[ends - 1]]).sum(axis=1)
+        self._log_z = np.log(last) + sums_of_sequences(norms[self._place], potentials.lengths)
         # labels that hardly any labelling has may lose digits
         size = largest(potentials.scores) + largest(trans[trans > -np.inf])
         self._error = 4 * EPSILON * len(layout.size_at_t) * (size - top.min(initial=0.0))
@@ -120,6 +105,28 @@ class LogChain(PatternPosterior):
         score = self._trans[earlier, later] + self._message[self._place[tokens], later]
         with np.errstate(invalid="ignore", over="ignore"):
             return np.where(beta > -np.inf, np.exp(score - beta), 0.0)
+
+
+def _messages(
+    emissions: Floats, trans: Floats, layout: Layout
+) -> Tuple[Floats, Floats, Floats, Floats]:
+    """RETURNS a (N, L), b (N, L), packed, and behind each by how much its rows were lowered (N,)."""
+    onward = _Transitions(trans)
+    back = _Transitions(np.ascontiguousarray(trans.T))
+    forward = emissions.copy()
+    backward = np.zeros(emissions.shape)
+    norms, lowered = np.zeros((2, len(emissions)))
+    for t in range(len(layout.size_at_t)):
+        here = layout.step(t)
+        if t > 0:
+            forward[here] += onward.log_product(forward[_before(layout, t)])
+        norms[here] = _less_largest(forward[here])
+    for t in range(len(layout.size_at_t) - 1, 0, -1):
+        here = layout.step(t)
+        before = _before(layout, t)
+        backward[before] = back.log_product(emissions[here] + backward[here])
+        lowered[before] = _less_largest(backward[before])
+    return forward, norms, backward, lowered
 
 
 def _before(layout: Layout, t: int) -> slice:
