@@ -306,13 +306,18 @@ def handed_over(doc: Doc, asked: Asked) -> Optional[Waiting]:
     return waiting if waiting is not None and waiting.size == len(doc) else None
 
 
-def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
+def own_labels(
+    tagger: Model[List[Doc], Any],
+    labels: Sequence[str] = (),
+    asked: Optional[Dict[str, Any]] = None,
+) -> LabelsModel:
     """A tagger's model in the place of a listener: a copy that belongs to the component
     (`nlp.replace_listeners`).
 
     Its labels, and what the listener asked for, are saved with it.
     """
-    return Model("own_labels", _own_forward, layers=[tagger], attrs={"labels": [], "asked": {}})
+    attrs = {"labels": list(labels), "asked": asked or {}}
+    return Model("own_labels", _own_forward, layers=[tagger], attrs=attrs)
 
 
 def _own_forward(
@@ -334,14 +339,12 @@ def replace_listener(
     has_decoder = listener.output == "one_best" and component.decoder is not decode_exact
     if component.limits_words or has_decoder:
         raise ValueError(Errors.HS103.format(name=component.name))
-    model = own_labels(tagger)
-    model.attrs["labels"] = list(component.labels)
-    model.attrs["asked"] = {
+    asked = {
         "output": listener.output,
         "threshold": listener.threshold,
         "grad_factor": listener.grad_factor,
     }
-    return model
+    return own_labels(tagger, component.labels, asked)
 
 
 def own_layers(model: Model[Any, Any]) -> List[Model[Any, Any]]:
