@@ -34,6 +34,7 @@ from .scorer import (
     scoring_layer,
 )
 from .shim import WeightsShim, sum_rows
+from .sparse_linear import table_problem
 
 ADDED_ROWS = 4_096  # of the table that are gathered together
 
@@ -68,7 +69,7 @@ def MarginalLinear(
             "dropout_rate": 0.0,
             "tables": features.words.tables,
         },
-        shims=[WeightsShim("marginal_linear", _problem, {"templates": features.names})],
+        shims=[WeightsShim("marginal_linear", table_problem, {"templates": features.names})],
     )
 
 
@@ -239,12 +240,3 @@ def _gradients(
     d_ngrams: Floats = np.zeros(n_ngrams)
     d_ngrams += np.bincount(fired.ngrams, d_values, minlength=n_ngrams)
     return (distinct, d_rows), d_ngrams
-
-
-def _problem(shim: WeightsShim) -> str:
-    """What is wrong with loaded weights: the features must be those of the table's rows."""
-    keys = shim.extra.get("keys")
-    shape = shim.parameters["table"].shape if "table" in shim.parameters else None
-    if shape is not None and (keys is None or shape[:-1] != (len(keys) + 1,)):
-        return f"a table of shape {shape} does not fit {0 if keys is None else len(keys)} features"
-    return ""

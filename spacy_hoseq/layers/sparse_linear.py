@@ -90,7 +90,7 @@ def SparseLinear(
             "tables": features.extractor.tables,
             "reads_annotation": not features.extractor.is_lexical,
         },
-        shims=[WeightsShim("sparse_linear", _problem, {"templates": names})],
+        shims=[WeightsShim("sparse_linear", table_problem, {"templates": names})],
     )
 
 
@@ -403,8 +403,9 @@ def _added_once(table: Floats32, rows: Rows) -> Term:
     return add_rows(table, rows.take(first, axis=1)), place.reshape(1, -1)
 
 
-def _problem(shim: WeightsShim) -> str:
+def table_problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: the table has a row for each feature, and one for none."""
     rows = len(shim.extra["keys"]) if "keys" in shim.extra else shim.extra.get("hash_rows", 0)
-    shape = shim.parameters["table"].shape if "table" in shim.parameters else (rows + 1,)
-    return "" if shape[0] == rows + 1 else f"a table of shape {shape} does not fit {rows} features"
+    shape = shim.parameters["table"].shape if "table" in shim.parameters else (rows + 1, 0)
+    fits = shape[:-1] == (rows + 1,)
+    return "" if fits else f"a table of shape {shape} does not fit {rows} features"

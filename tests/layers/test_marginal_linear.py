@@ -347,7 +347,6 @@ def test_bytes_restore_the_layer(settings):
 UNFIT = {
     "fewer keys": lambda keys: {"keys": keys[:-3]},
     "more keys": lambda keys: {"keys": np.concatenate([keys, keys + np.uint64(1)])},
-    "keys in a row": lambda keys: {"keys": keys.reshape(1, -1)},
     "keys of text": lambda keys: {"keys": "abc"},
     "nothing": lambda keys: {},
     "null": lambda keys: None,
