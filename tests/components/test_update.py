@@ -6,7 +6,9 @@ from thinc.api import Adam, ConfigValidationError
 
 from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.learning import parameter
 from spacy_hoseq.learning.adagrad import Additive
+from spacy_hoseq.learning.parameter import Parameter
 
 from .helpers import (
     ALL_PATTERNS,
@@ -109,9 +111,11 @@ def test_loss_without_an_update():
 
 def damage(nlp, name, value):
     for node in tagger_of(nlp).model.walk():
-        parameters = node.shims[0].parameters
-        if name in parameters:
-            parameters[name].values[0] = value
+        shim = node.shims[0]
+        if name in shim.parameters:
+            values = np.array(shim.parameters[name].values)
+            values[0] = value
+            shim.set(Parameter(name, values))
 
 
 @pytest.mark.long
@@ -140,3 +144,20 @@ def test_one_label_and_one_token():
     assert tags_of(nlp, "a") == ["X"] and tags_of(nlp, "some other words") == ["X"] * 3
     nlp = trained(corpus=[("a", "X"), ("b", "Y")])
     assert [tags_of(nlp, word) for word in "ab"] == [["X"], ["Y"]]
+
+
+@pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
+def test_weights_are_updated_in_blocks(objective, monkeypatch):
+    """Some rows of transitions at a time, with the same result."""
+
+    def transitions():
+        nlp = blank(objective)
+        examples = examples_of(nlp)
+        nlp.initialize(lambda: examples)
+        for _ in range(3):
+            nlp.update(examples)
+        return tagger_of(nlp).model.shims[0].values("trans", is_train=True)
+
+    expected = transitions()
+    monkeypatch.setattr(parameter, "BLOCK", 7)
+    assert np.array_equal(transitions(), expected) and expected.any()

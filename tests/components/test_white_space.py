@@ -115,7 +115,8 @@ def tagger(kind):
     if not Token.has_extension("hint"):
         Token.set_extension("hint", default="")
     nlp = spacy.blank("xx")
-    config = {"model": models[kind], "objective": "log_likelihood", "average": False, "attribute": WRITES[kind]}
+    config = {"model": models[kind], "objective": "log_likelihood", "attribute": WRITES[kind]}
+    config["update_rule"] = {**tags.ADAGRAD, "average": False}
     component = nlp.add_pipe("hoseq_tagger", config={**config, "save_marginals": True})
     examples = tags.examples_of(nlp)
     if kind == "same word":
