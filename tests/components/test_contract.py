@@ -214,7 +214,8 @@ def test_what_is_set_stays(kind, nlp, gold):
     if kind.place.startswith("spans."):
         doc.spans[kind.place.partition(".")[2]] = []
     others = [label for *_, label in items[::-1]]
-    pipe.target.put(doc, 0, len(doc), [(a, b, other) for (a, b, _), other in zip(items, others, strict=True)])
+    changed = [(a, b, other) for (a, b, _), other in zip(items, others, strict=True)]
+    pipe.target.put(doc, 0, len(doc), changed if len({*others}) > 1 else changed[1:])
     # several scripts make the same lemma
     seen = (lambda doc: labels_of(doc, kind)) if kind.place == "lemma" else pipe.target.items
     assert seen(doc) != seen(expected)

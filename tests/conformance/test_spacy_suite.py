@@ -124,8 +124,7 @@ RUNS = {
         26,
         {
             "objective": "perceptron",
-            "average": False,
-            "update_rule": {"@misc": "spacy_hoseq.additive.v1"},
+            "update_rule": {"@misc": "spacy_hoseq.additive.v1", "average": False},
             "model": {
                 "emissions": {"hash_rows": 1000},
                 "patterns": {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 3, "min_count": 1},
@@ -136,7 +135,7 @@ RUNS = {
     "bidirectional": Run(
         [test for test in node_ids(TESTS) if not any(name in test for name in ("test_tok2vec:", "pretraining", "cli"))],
         45,
-        {"width": 0.0, "learn_rate": 2.0},
+        {"width": 0.0},
         deselected=BIDIRECTIONAL,
         factory="hoseq_bidirectional_tagger",
     ),

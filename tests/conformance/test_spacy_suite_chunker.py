@@ -86,8 +86,7 @@ RUNS = {  # settings, modules, and how many tests that make a chunker must pass 
     "perceptron with marginals, start_end": (
         {
             "objective": "perceptron",
-            "average": False,
-            "update_rule": {"@misc": "spacy_hoseq.additive.v1"},
+            "update_rule": {"@misc": "spacy_hoseq.additive.v1", "average": False},
             "representation": "start_end",
             "save_marginals": True,
         },
