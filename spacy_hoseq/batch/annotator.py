@@ -29,14 +29,11 @@ from spacy.tokens import Doc
 from .. import __version__
 from ..errors import Errors
 from .columns import (
-    BOUNDS,
     ROW_FIELDS,
-    SPAN,
     TOKEN_FIELDS,
     Annotated,
     row_columns,
     token_columns,
-    token_type,
 )
 from .pipeline import Loaded, files_of, load_pipeline, once, without_gc
 
@@ -164,37 +161,21 @@ class Annotator:
 
     def table(self, rows: Annotated, ids: Any, texts: Any) -> pa.Table:
         """What comes out for these rows. ids: None if there are none."""
-        schema = self.schema_of(None if ids is None else ids.type)
+        columns = {} if ids is None else {"id": ids}
         if self.flat:
-            columns, of_row = token_columns(rows, self.outputs)
-            columns["id"] = None if ids is None else ids.take(pa.array(of_row))
+            of_tokens, of_row = token_columns(rows, self.outputs)
+            columns = {name: column.take(pa.array(of_row)) for name, column in columns.items()}
+            columns |= of_tokens
         else:
-            columns = row_columns(rows, self.outputs)
-            columns |= {"id": ids, "text": texts}
-        return pa.table([columns[name] for name in schema.names], schema=schema)
+            columns |= {"text": texts} if "text" in self.outputs else {}
+            columns |= row_columns(rows, self.outputs)
+        about = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
+        return pa.table(columns).replace_schema_metadata({KEY: about.encode("utf8")})
 
     def schema_of(self, id_type: Optional[pa.DataType]) -> pa.Schema:
         """id_type: of the column of ids, None without."""
-        tokens = token_type(self.outputs)
-        lists = {"sentences": pa.list_(pa.struct(BOUNDS)), "spans": pa.list_(SPAN)}
-        fields = [] if id_type is None else [("id", id_type)]
-        if self.flat:
-            fields += [("sentence", pa.int32())] if "sentences" in self.outputs else []
-            fields += [
-                ("token", pa.int32()),
-                *((f.name, f.type) for f in tokens if f.name != "prob"),
-            ]
-            layers = ["tag"] if "prob" in self.outputs else []
-            for layer in layers + (["chunk", "entity"] if "spans" in self.outputs else []):
-                fields += [] if layer == "tag" else [(layer, pa.string())]
-                fields.append((f"{layer}_prob", pa.float32()))
-        else:
-            fields += [("text", pa.string())] if "text" in self.outputs else []
-            fields.append(("tokens", pa.list_(tokens)))
-            fields += [(name, kind) for name, kind in lists.items() if name in self.outputs]
-            fields.append(("error", pa.string()))
-        about = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
-        return pa.schema(fields, metadata={KEY: about.encode("utf8")})
+        ids = None if id_type is None else pa.array([], id_type)
+        return self.table(Annotated([], [], []), ids, pa.array([], pa.string())).schema
 
     def _load(self) -> Loaded:
         nlp = load_pipeline(self.pipeline, self._files, self.exclude, self._code)

@@ -4,6 +4,7 @@ Columns are made from arrays of all tokens, end to end. Spans are read by their 
 are right where a component has merged or split tokens since.
 """
 
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -14,8 +15,6 @@ import srsly
 from numpy.typing import NDArray
 from spacy.attrs import (
     DEP,
-    ENT_IOB,
-    ENT_TYPE,
     HEAD,
     IDX,
     LEMMA,
@@ -47,8 +46,6 @@ ROW_FIELDS = ("text", "sentences", "spans")
 CHUNKS = "chunks"  # the group of a chunker
 ENTITIES = "ents"  # the group of `doc.ents` among the spans
 NO_FEATURES = StringStore()["_"]  # as spaCy has it
-BEGINS = 3  # a value of ENT_IOB
-INSIDE = 1
 BOUNDS = [pa.field("start", pa.int32()), pa.field("end", pa.int32())]
 SPAN = pa.struct(
     [
@@ -59,6 +56,8 @@ SPAN = pa.struct(
     ]
 )
 TYPES = {"head": pa.int32(), "prob": pa.float32()}
+# start and end in the text, and the label in the string store; a probability or NaN; the group
+Span = Tuple[Tuple[int, int, int], float, str]
 _bounds = attrgetter("start_char", "end_char", "label")
 
 
@@ -69,24 +68,6 @@ class Annotated(NamedTuple):
     docs: List[Optional[Doc]]
     errors: List[Optional[str]]
     probabilities: List[Optional[Floats32]]
-
-
-class Spans(NamedTuple):
-    """Spans of some Docs, in the order of Docs, names of groups, and places (S,). doc: the number
-    of the Doc. start, end: in its text. label: in the string store. prob: NaN = not known. group:
-    the number of the name in `names`."""
-
-    doc: Ints
-    start: NDArray[np.int32]
-    end: NDArray[np.int32]
-    label: Keys
-    prob: Floats32
-    group: NDArray[np.int32]
-    names: List[str]
-
-    def rows(self, chosen: Any) -> "Spans":
-        """Those of a mask, or in an order."""
-        return Spans(*(values[chosen] for values in self[:-1]), self.names)
 
 
 class Tokens:
@@ -151,11 +132,10 @@ def token_columns(rows: Annotated, outputs: Sequence[str]) -> Tuple[Dict[str, pa
     if "prob" in fields:
         columns["tag_prob"] = columns.pop("prob")
     if "spans" in outputs:
-        spans = spans_of(tokens)
-        check_spans(tokens, spans)
-        is_entity = spans.group == len(spans.names) - 1
-        columns.update(_tags(tokens, spans.rows(_chunks(spans, is_entity)), "chunk"))
-        columns.update(_tags(tokens, spans.rows(is_entity), "entity"))
+        check_spans(tokens)
+        layers = list(map(chunks_and_entities, tokens.docs))
+        columns.update(_tags(tokens, [chunks for chunks, _ in layers], "chunk"))
+        columns.update(_tags(tokens, [entities for _, entities in layers], "entity"))
     return columns, there[tokens.doc]
 
 
@@ -170,7 +150,6 @@ def tokens_of(rows: Annotated, outputs: Sequence[str]) -> Tokens:
     asked = [STRINGS[name] for name in outputs if name in STRINGS]
     asked += [HEAD] if "head" in outputs else []
     asked += [SENT_START] if "sentences" in outputs else []
-    asked += [ENT_IOB, ENT_TYPE] if "spans" in outputs else []
     return Tokens([doc for doc in rows.docs if doc is not None], asked)
 
 
@@ -191,49 +170,44 @@ def token_fields(tokens: Tokens, rows: Annotated, outputs: Sequence[str]) -> Dic
     return fields
 
 
-def spans_of(tokens: Tokens) -> Spans:
-    """Spans of all groups of the Docs, and entities; not those that are empty."""
-    found: List[Tuple[int, int, int]] = []
-    scores: List[Floats32] = [np.zeros(0, np.float32)]
-    groups: List[Tuple[int, str, int]] = []  # number of the Doc, name, number of spans
-    for number, doc in enumerate(tokens.docs):
-        for name, group in sorted(doc.spans.items()) if doc.spans else ():
-            bounds = _group_bounds(group)
-            found += bounds
-            scores.append(_scores(group, len(bounds)))
-            groups.append((number, name, len(bounds)))
-    names = [*sorted({name for _, name, _ in groups}), ENTITIES]
-    sizes = [size for *_, size in groups]
-    start, end, label = zip(*found, strict=True) if found else ((), (), ())
-    of_groups = Spans(
-        np.repeat(np.array([number for number, *_ in groups], np.intp), sizes),
-        np.array(start, np.int32),
-        np.array(end, np.int32),
-        np.array(label, np.uint64),
-        np.concatenate(scores),
-        np.repeat(np.array([names.index(name) for _, name, _ in groups], np.int32), sizes),
-        names,
-    )
-    entities = _entities(tokens, of_groups)
-    both = Spans(*map(np.concatenate, zip(of_groups[:-1], entities[:-1], strict=True)), names)
-    both = both.rows(both.end > both.start)
-    return both.rows(np.argsort(both.doc, kind="stable"))
+def spans_of(doc: Doc) -> List[Span]:
+    """Spans of all groups, in the order of their names, then entities; not those that are empty. A
+    component that finds entities writes them to a group, too: they have the same probabilities."""
+    found: List[Span] = []
+    for name, group in [*sorted(doc.spans.items()), (ENTITIES, doc.ents)]:
+        places = _places(group)
+        if name == ENTITIES:
+            known = {place: prob for place, prob, _ in found} if places else {}
+            scores = [known.get(place, np.nan) for place in places]
+        else:
+            scores = _scores(group, len(places))
+        found += zip(places, scores, repeat(name))
+    return [span for span in found if span[0][1] > span[0][0]]
 
 
-def check_spans(tokens: Tokens, spans: Spans) -> None:
+def chunks_and_entities(doc: Doc) -> Tuple[List[Span], List[Span]]:
+    """Chunks are the spans of the first group that has others than the entities."""
+    spans = spans_of(doc)
+    entities = [span for span in spans if span[2] == ENTITIES]
+    known = {place for place, _, _ in entities}
+    others = (name for place, _, name in spans if place not in known or name == CHUNKS)
+    group = next(others, None)
+    return [span for span in spans if span[2] == group], entities
+
+
+def check_spans(tokens: Tokens) -> None:
     """RAISES ValueError [HS171]: a span does not begin and end with tokens: they were merged or
     split since."""
-    last = tokens.first_from(spans.doc, spans.end) - 1
-    first = tokens.first_from(spans.doc, spans.start)
-    inside = np.minimum(first, len(tokens.start) - 1)
-    is_bad = (tokens.start[inside] != spans.start) | (tokens.end[last] != spans.end)
-    for i in np.flatnonzero(is_bad)[:1]:
-        text = tokens.docs[spans.doc[i]].text[spans.start[i] : spans.end[i]]
-        group = spans.names[spans.group[i]]
-        raise ValueError(Errors.HS171.format(text=text, group=group))
+    for number, doc in enumerate(tokens.docs):
+        here = slice(tokens.cuts[number], tokens.cuts[number + 1])
+        starts = set(tokens.start[here].tolist())
+        ends = set(tokens.end[here].tolist())
+        for (start, end, _), _, group in spans_of(doc):
+            if start not in starts or end not in ends:
+                raise ValueError(Errors.HS171.format(text=doc.text[start:end], group=group))
 
 
-def _group_bounds(group: SpanGroup) -> List[Tuple[int, int, int]]:
+def _places(group: Any) -> List[Tuple[int, int, int]]:
     """(start, end, label) of its spans, by characters."""
     try:
         return list(map(_bounds, group))
@@ -247,66 +221,45 @@ def _group_bounds(group: SpanGroup) -> List[Tuple[int, int, int]]:
         ]
 
 
-def _scores(group: SpanGroup, n: int) -> Floats32:
+def _scores(group: SpanGroup, n: int) -> List[float]:
     """One for each span, as span categorizers and our chunkers leave them; else none."""
     scores = group.attrs.get("scores")
     if scores is None or len(scores) != n:
-        return np.full(n, np.nan, np.float32)
-    return np.asarray(scores, np.float32)
+        return [np.nan] * n
+    return np.asarray(scores, np.float32).tolist()
 
 
-def _entities(tokens: Tokens, known: Spans) -> Spans:
-    """Those of `doc.ents`. known: spans among which a component that finds entities writes them,
-    too: the same ones have the same probability."""
-    types = tokens.of(ENT_TYPE)
-    is_first = np.append(_first_of_docs(tokens), True)
-    begins = np.flatnonzero((tokens.of(ENT_IOB) == BEGINS) & (types > 0))
-    stops = np.flatnonzero((np.append(tokens.of(ENT_IOB), 0) != INSIDE) | is_first)
-    last = stops[np.searchsorted(stops, begins, side="right")] - 1
-    doc = tokens.doc[begins]
-    start = tokens.start[begins]
-    end = tokens.end[last]
-    # all places of all texts in a row, so that one number tells where a span begins
-    size = 1 + max(int(tokens.end.max(initial=0)), int(known.end.max(initial=0)))
-    nearby = known.rows(np.isin(known.doc * size + known.start, doc * size + start))
-    columns = zip(nearby.doc, nearby.start, nearby.end, nearby.label, strict=True)
-    prob_of = dict(zip(columns, nearby.prob, strict=True))
-    keys = zip(doc, start, end, types[begins], strict=True)
-    prob = np.array([prob_of.get(key, np.nan) for key in keys], np.float32)
-    group = np.full(len(begins), len(known.names) - 1, np.int32)
-    return Spans(doc, start, end, types[begins], prob, group, known.names)
-
-
-def _chunks(spans: Spans, is_entity: Mask) -> Mask:
-    """The spans of each Doc's first group that has others than its entities."""
-    columns = list(zip(spans.doc, spans.start, spans.end, spans.label, strict=True))
-    entities = {columns[i] for i in np.flatnonzero(is_entity)}
-    first: Dict[int, int] = {}
-    for key, group in zip(columns, spans.group, strict=True):
-        if key not in entities or spans.names[group] == CHUNKS:
-            first.setdefault(key[0], group)
-    chosen = [first.get(doc) == group for doc, group in zip(spans.doc, spans.group, strict=True)]
-    return np.array(chosen, bool) & ~is_entity
-
-
-def _tags(tokens: Tokens, spans: Spans, name: str) -> Dict[str, pa.Array]:
-    """Each token's tag, and the probability of its span."""
-    first = tokens.first_from(spans.doc, spans.start)
-    sizes = tokens.first_from(spans.doc, spans.end) - first
+def _tags(tokens: Tokens, spans: Sequence[List[Span]], name: str) -> Dict[str, pa.Array]:
+    """Each token's tag, and the probability of its span. spans: of each Doc."""
+    doc, start, end, label, prob = _arrays(spans)
+    first = tokens.first_from(doc, start)
+    sizes = tokens.first_from(doc, end) - first
     span_of = np.full(len(tokens.doc), -1, np.intp)
-    is_first = np.zeros(len(tokens.doc), bool)
     at = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
     span_of[at] = np.repeat(np.arange(len(sizes)), sizes)
-    is_first[at] = at == np.repeat(first, sizes)
-    none = pa.array(span_of < 0)
-    labels = _named(np.append(spans.label, np.uint64(0))[span_of], tokens).fill_null("")
+    is_first = np.arange(len(span_of)) == np.append(first, -1)[span_of]
+    labels = _named(np.append(label, np.uint64(0))[span_of], tokens).fill_null("")
     prefix = pa.array(["I-", "B-"]).take(pa.array(is_first.astype(np.int32)))
     tags = pc.binary_join_element_wise(prefix, labels, "")
-    p = np.append(spans.prob, np.float32(np.nan))[span_of]
+    p = np.append(prob, np.float32(np.nan))[span_of]
     return {
-        name: pc.if_else(none, "O", tags),
+        name: pc.if_else(pa.array(span_of < 0), "O", tags),
         f"{name}_prob": pa.array(p, mask=np.isnan(p)),
     }
+
+
+def _arrays(spans: Sequence[List[Span]]) -> Tuple[Any, ...]:
+    """Number of the Doc, start, end, label and probability of all spans (S,). spans: of each Doc."""
+    every = list(chain.from_iterable(spans))
+    places = [place for place, _, _ in every]
+    start, end, label = zip(*places, strict=True) if places else ((), (), ())
+    return (
+        np.repeat(np.arange(len(spans)), list(map(len, spans))),
+        np.array(start, np.int32),
+        np.array(end, np.int32),
+        np.array(label, np.uint64),
+        np.array([prob for _, prob, _ in every], np.float32),
+    )
 
 
 def _first_of_docs(tokens: Tokens) -> Mask:
@@ -342,16 +295,17 @@ def _sentences(tokens: Tokens, absent: Mask) -> pa.Array:
 
 
 def _span_lists(tokens: Tokens, absent: Mask) -> pa.Array:
-    spans = spans_of(tokens)
+    spans = list(map(spans_of, tokens.docs))
+    doc, start, end, label, prob = _arrays(spans)
     arrays = [
-        pa.array(spans.start),
-        pa.array(spans.end),
-        _named(spans.label, tokens),
-        pa.array(spans.prob, mask=np.isnan(spans.prob)),
-        pa.array(spans.names, pa.string()).take(pa.array(spans.group)),
+        pa.array(start),
+        pa.array(end),
+        _named(label, tokens),
+        pa.array(prob, mask=np.isnan(prob)),
+        pa.array([group for of_doc in spans for _, _, group in of_doc], pa.string()),
     ]
-    cuts = np.searchsorted(spans.doc, np.arange(len(tokens.docs) + 1))
-    return _lists(cuts, pa.StructArray.from_arrays(arrays, fields=list(SPAN)), absent)
+    values = pa.StructArray.from_arrays(arrays, fields=list(SPAN))
+    return _lists(np.searchsorted(doc, np.arange(len(spans) + 1)), values, absent)
 
 
 def _named(hashes: Keys, tokens: Tokens) -> pa.Array:
