@@ -91,7 +91,7 @@ class Job:
         there; [HS168]: another run writes there; [HS169]: it cannot be written; [HS178]: the input
         has changed.
         """
-        with _Folder(self.output, self._header(), self.format).opened(force) as folder:
+        with _Folder(self.output or Path(), self._header(), self.format).opened(force) as folder:
             stamps = self._stamps()
             digests = [entry["read"] for entry in folder.entries]
             if not folder.is_finished:

@@ -18,7 +18,7 @@ from .helpers import TEXTS, english
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from spacy_hoseq.batch import Annotator  # noqa: E402
+from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
 from spacy_hoseq.batch.columns import Annotated  # noqa: E402
 from spacy_hoseq.batch.conll import conll, conllu  # noqa: E402
 from spacy_hoseq.batch.formats import json_lines_bytes  # noqa: E402
@@ -160,8 +160,8 @@ def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
 def test_bytes_do_not_depend_on_how_texts_are_cut(annotate, flat, form, monkeypatch):
     one = flat if form == "csv" else annotate
     whole = done(one, form, TEXTS * 2).data
-    monkeypatch.setattr("spacy_hoseq.batch.annotator.CHARACTERS", 60)
-    monkeypatch.setattr("spacy_hoseq.batch.pipeline.ZONE_TOKENS", 20)
+    monkeypatch.setattr(annotator, "CHARACTERS", 60)
+    monkeypatch.setattr(pipeline, "ZONE_TOKENS", 20)
     assert done(one, form, TEXTS * 2).data == whole
 
 

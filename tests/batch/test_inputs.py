@@ -14,6 +14,7 @@ import pyarrow.parquet as pq  # noqa: E402
 import spacy  # noqa: E402
 from spacy.tokens import Doc, DocBin  # noqa: E402
 
+from spacy_hoseq.batch import parts as parts_module  # noqa: E402
 from spacy_hoseq.batch.inputs import STANDARD, InputOptions, Row, Source, input_files, rows_of  # noqa: E402
 from spacy_hoseq.batch.parts import LEAST, Part, SeenIds, parts_of  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
@@ -246,7 +247,7 @@ def test_parts_end_where_the_input_says(tmp_path, monkeypatch):
     lines, last = tmp_path / "a.jsonl", tmp_path / "c.txt"
     srsly.write_jsonl(lines, [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)] + [{}])
     last.write_text("one\ntwo\n")
-    monkeypatch.setattr("spacy_hoseq.batch.parts.LEAST", 120)
+    monkeypatch.setattr(parts_module, "LEAST", 120)
     parts = list(parts_of([lines, last], PLAIN, 2))
     assert [part.texts for part in parts] == [["one", "two"], ["x" * 30], ["y" * 9, "z" * 9], ["one", "two"]]
     assert [(part.number, len(part.problems)) for part in parts] == [(0, 0), (1, 0), (2, 1), (3, 0)]
