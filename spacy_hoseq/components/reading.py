@@ -131,7 +131,9 @@ class Reading:
     @cached_property
     def best(self) -> Labels:
         source = self._source
-        return best_labels(source) if isinstance(source, Potentials) else source.best
+        if not isinstance(source, Potentials):
+            return source.best
+        return best_labels(source, known=self.__dict__.get("posterior"))
 
     @cached_property
     def posterior(self) -> Any:

@@ -1,29 +1,36 @@
 """Which algorithm finds the best labels, or p(y | x): by the features of a batch, the cheapest exact
 one. docs/algorithms.md has the table."""
 
-from typing import List
+from typing import List, Optional
 
 import numpy as np
 
 from ...arrays import Ints, Labels
 from ..chain import Arrivals, chain_posterior, edge_viterbi, viterbi
 from ..patterns import decode_any_sign
-from ..problem import TUNING, Posterior, Potentials, Tuning
+from ..problem import TUNING, Posterior, Potentials, Tuning, score_of_checked
 from ..pruning import pruned_labels
 from .log_chain import LogChain
 from .pattern_posterior import PatternPosterior
 
+ROUNDING = 0.01  # of a logarithm, more than there can be
+LARGE = 1e12
 MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
 
 
-def best_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
+def best_labels(
+    potentials: Potentials, *, known: Optional[Posterior] = None, tuning: Tuning = TUNING
+) -> Labels:
     """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences.
 
+    known: p(y | x) of these potentials, where it has been found already: it leaves little to search.
     RETURNS (N,) int32. Ties: as the algorithm used; which one that is depends on the sequence, not
     on the batch. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]; [HS023]: a sequence
     has no path; [HS038]: as configurations.
     """
     potentials.check()
+    if known is not None and potentials.is_chain and potentials.is_plain:
+        return _beside_posterior(potentials, known, tuning)
     groups = _groups(potentials)
     if len(groups) == 1 and potentials.configurations is None:
         return _labels(potentials, tuning)
@@ -68,6 +75,23 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
     if potentials.is_chain:
         return edge_viterbi(potentials).labels
     return decode_any_sign(potentials, tuning=tuning).labels
+
+
+def _beside_posterior(potentials: Potentials, known: Posterior, tuning: Tuning) -> Labels:
+    """The most probable labels make a labelling of probability p. More than half: it is the best one.
+    Else the best one has at least p, and so has each of its labels: others are not searched."""
+    scores = potentials.scores
+    if not np.abs(scores).max(initial=0.0) * potentials.lengths.max(initial=0) < LARGE:
+        return best_labels(potentials, tuning=tuning)  # log Z has not the digits to be compared
+    labels = known.nodes.argmax(axis=1).astype(np.int32)
+    log_p = score_of_checked(potentials, labels) - known.log_z - ROUNDING
+    others = np.flatnonzero(~(log_p > np.log(0.5)))
+    if len(others):
+        part = potentials.select(others)
+        least = np.repeat(np.exp(log_p[others]), potentials.lengths[others])
+        some = part.potentials.permitting(known.nodes[part.tokens] >= least[:, None])
+        labels[part.tokens] = pruned_labels(some, tuning)
+    return labels
 
 
 def _best_of_each(potentials: Potentials) -> Labels:
