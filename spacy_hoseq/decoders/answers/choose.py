@@ -83,7 +83,7 @@ def _beside_posterior(potentials: Potentials, known: Posterior, tuning: Tuning) 
     scores = potentials.scores
     if not np.abs(scores).max(initial=0.0) * potentials.lengths.max(initial=0) < LARGE:
         return best_labels(potentials, tuning=tuning)  # log Z has not the digits to be compared
-    labels = known.nodes.argmax(axis=1).astype(np.int32)
+    labels: Labels = known.nodes.argmax(axis=1).astype(np.int32)
     log_p = score_of_checked(potentials, labels) - known.log_z - ROUNDING
     others = np.flatnonzero(~(log_p > np.log(0.5)))
     if len(others):
