@@ -25,7 +25,7 @@ PROBED = 5000  # lines by which columns are found
 CHUNKS = frozenset("NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP".split())
 NOTHING = frozenset(("_", "-", "-X-", "*"))
 _TAG = re.compile(r"O|[BIMELSU]-.+")
-_BEGINS = ("#", "-DOCSTART-")  # of lines that may be no words
+BEGINS = ("#", "-DOCSTART-")  # of lines that may be no words
 _COMMENT = re.compile(r"# +\S+( id)? = |-DOCSTART-\s")
 
 
@@ -69,7 +69,7 @@ def blocks_of(path: Path, settings: Settings) -> Iterator[Block]:
     """The rows of each sentence, without comments: "# key = value", "#" with fewer columns than the
     first word of the file, the mark of a document in CoNLL-2003."""
     texts = (line.text for line in read_lines(path, settings.encodings) if isinstance(line, Line))
-    first = next((text for text in texts if text.strip() and not text.startswith(_BEGINS)), "")
+    first = next((text for text in texts if text.strip() and not text.startswith(BEGINS)), "")
     separator = settings.separator or ("\t" if "\t" in first else "")
     width = len(_fields(first, separator))
     block: Block = []
@@ -84,7 +84,7 @@ def blocks_of(path: Path, settings: Settings) -> Iterator[Block]:
             continue
         fields = _fields(line.text, settings.separator)
         comment = len(fields) < width or _COMMENT.match(line.text)
-        if not block and comment and line.text.startswith(_BEGINS):
+        if not block and comment and line.text.startswith(BEGINS):
             continue
         block.append(Row(line.number, fields))
     if block:

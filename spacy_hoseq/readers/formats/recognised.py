@@ -11,7 +11,7 @@ from spacy.training.converters import json_to_docs
 from ...errors import Errors
 from ..files import Line, has_ending, read_lines, whole_text
 from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
-from .columns import Row, blocks_of, counts_up, found_columns, read_columns
+from .columns import BEGINS, Row, blocks_of, counts_up, found_columns, read_columns
 from .conllu import read_conllu
 from .offsets import json_values, read_brat, read_offsets, text_and_spans
 from .peoples_daily import NUMBER, read_peoples_daily
@@ -100,7 +100,7 @@ def recognised(path: Path, settings: Settings) -> str:
     if not texts:
         return "columns"
     first = texts[0]
-    plain = [text for text in texts if not text.startswith("#")]
+    plain = [text for text in texts if not text.startswith(BEGINS)]
     if first.startswith(FIRST_LINE):
         return "webanno"
     if _JSON.match(first):

@@ -19,6 +19,7 @@ FILES = {
     "Ann\tNNP\nNew York\tNNP\n": "columns",
     "1 EU NNP I-NP I-ORG\n2 says VBZ I-VP O": "columns",
     "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\n": "columns",
+    "-DOCSTART- -X- -X- O\n\nlived in\tVBD\tO\tO\n": "columns",  # of `hoseq apply`
     CONLLU: "conllu",
     CONLLU.partition("\n")[2]: "conllu",
     '{"text": "Ann sang", "spans": []}': "offsets",
