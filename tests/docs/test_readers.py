@@ -22,6 +22,7 @@ EXAMPLES = {  # heading: format, and what is read
     "CoNLL-U": ("conllu", [("zum Fuchs", [])]),
     "Texts with offsets": ("offsets", [("Ann sleeps .", ["PER"])] * 5),
     "Lists of tokens": ("tokens", [("Ann sleeps", ["PER"])]),
+    "Rows of `hoseq apply`": ("rows", [("Ann sleeps .", ["PER"])]),
     "Tables": ("table", [("Ann sleeps", ["PER"])]),
     "WebAnno and INCEpTION": ("webanno", [("Ann sleeps", ["PER"])]),
 }

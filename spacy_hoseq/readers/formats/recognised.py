@@ -3,7 +3,7 @@
 import re
 from itertools import islice
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Sequence
+from typing import Callable, Dict, Iterator, List, NamedTuple, Sequence, Union
 
 import srsly
 from spacy.training.converters import json_to_docs
@@ -13,11 +13,12 @@ from ..files import Line, has_ending, read_lines, whole_text
 from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
 from .columns import BEGINS, Row, blocks_of, counts_up, found_columns, read_columns
 from .conllu import read_conllu
-from .offsets import json_values, read_brat, read_offsets, text_and_spans
+from .offsets import Entry, json_values, read_brat, read_offsets, text_and_spans
 from .peoples_daily import NUMBER, read_peoples_daily
+from .rows import is_row, read_rows
 from .tables import header_of, read_table
 from .tagged_text import found_separator, is_bracketed, read_tagged_text
-from .tokens import has_tokens, read_tokens
+from .tokens import has_tokens, parquet_rows, read_tokens
 from .trees import read_trees
 from .webanno import FIRST_LINE, read_webanno
 
@@ -81,6 +82,7 @@ FORMATS: Dict[str, Format] = {
     "characters": Format(read_characters, (*CHARACTERS, ".txt"), "characters with entity tags"),
     "conllu": Format(read_conllu, (".conllu",), "CoNLL-U"),
     "offsets": Format(read_offsets, (".jsonl", ".json"), "texts with spans by offsets"),
+    "rows": Format(read_rows, (".jsonl", ".parquet"), "rows of `hoseq apply`"),
     "tokens": Format(read_tokens, (".jsonl", ".json", ".parquet"), "lists of tokens and tags"),
     "table": Format(read_table, (".csv", ".tsv"), "a table with a header"),
     "brat": Format(read_brat, (".ann",), "brat: texts with spans in .ann files"),
@@ -93,8 +95,13 @@ ENDINGS = tuple(dict.fromkeys(ending for each in FORMATS.values() for ending in 
 def recognised(path: Path, settings: Settings) -> str:
     """The name of the format of a file, by its first lines. RAISES ValueError [HS085]: it is none of
     the formats."""
-    if path.suffix in (".ann", ".parquet"):
-        return {".ann": "brat", ".parquet": "tokens"}[path.suffix]
+    if path.suffix == ".spacy":
+        do = "Train on it as it is"
+        raise ValueError(Errors.HS085.format(path=path, seen="it has Docs already", do=do))
+    if path.suffix == ".ann":
+        return "brat"
+    if path.suffix == ".parquet":
+        return _json_format(path, parquet_rows(path))
     lines = islice(read_lines(path, settings.encodings), HEAD)
     texts = [line.text for line in lines if isinstance(line, Line) and line.text.strip()]
     if not texts:
@@ -104,7 +111,7 @@ def recognised(path: Path, settings: Settings) -> str:
     if first.startswith(FIRST_LINE):
         return "webanno"
     if _JSON.match(first):
-        return _json_format(path, settings)
+        return _json_format(path, json_values(path, settings))
     if plain and _CONLLU.fullmatch(plain[0]):
         return "conllu"
     if is_bracketed(texts):
@@ -125,14 +132,16 @@ def recognised(path: Path, settings: Settings) -> str:
     raise _refused(path, f'lines such as "{first[:80]}"')
 
 
-def _json_format(path: Path, settings: Settings) -> str:
-    values = list(islice(json_values(path, settings), HEAD))
+def _json_format(path: Path, rows: Iterator[Union[Entry, Problem]]) -> str:
+    values = list(islice(rows, HEAD))
     good = [entry.value for entry in values if not isinstance(entry, Problem)]
     if not good:
         raise _refused(path, "JSON that cannot be read")
     first = good[0]
     if isinstance(first, dict) and "paragraphs" in first:
         return "spacy-json"
+    if any(map(is_row, good)):
+        return "rows"
     if has_tokens(first) and not isinstance(first.get("text"), str):
         return "tokens"
     for value in good:

@@ -15,12 +15,13 @@ from .columns import EXPECTED_TAG, is_entity_tag, labelled
 
 NAMES = {
     "sentence": re.compile(r"sent(ence)?[ _#]*(id|no|number|idx|index)?[ _#]*|sentence.*", re.I),
-    "word": re.compile(r"words?|tokens?|forms?|text", re.I),
+    "text": re.compile(r"id|(doc|document|text)([ _]?(id|no|number))?", re.I),
+    "word": re.compile(r"words?|forms?", re.I),
+    "token": re.compile(r"tokens?", re.I),  # the word, or its number beside the word
     "tag": re.compile(r"(x|u)?pos([ _-]?tags?)?|part[ _]of[ _]speech", re.I),
     "chunk": re.compile(r"chunks?([ _-]?tags?)?", re.I),
-    "entity": re.compile(
-        r"(ner|entity|iob|bio|named[ _]entity)([ _-]?(tags?|labels?))?|tags?|labels?", re.I
-    ),
+    "entity": re.compile(r"(ner|entity|iob|bio|named[ _]entity)([ _-]?(tags?|labels?))?", re.I),
+    "label": re.compile(r"tags?|labels?", re.I),  # of names, or of words beside those of names
 }
 DELIMITERS = ",;\t"
 
@@ -34,6 +35,12 @@ def header_of(line: str) -> Dict[str, int]:
         kind = next((kind for kind, form in NAMES.items() if form.fullmatch(name.strip())), "")
         if kind and kind not in found:
             found[kind] = number
+    token = found.pop("token", None)
+    if token is not None:
+        found.setdefault("word", token)
+    label = found.pop("label", None)
+    if label is not None:
+        found["tag" if "entity" in found else "entity"] = label
     return found if "word" in found and len(found) > 1 else {}
 
 
@@ -51,7 +58,10 @@ def read_table(path: Path, settings: Settings) -> Items:
     group: List[List[str]] = []
     sentence = ""
     for row in reader:
-        name = row[places["sentence"]].strip() if "sentence" in places and row else ""
+        named = [
+            row[places[kind]].strip() for kind in ("sentence", "text") if kind in places and row
+        ]
+        name = "\t".join(named) if named and named[0] else ""
         if group and (not any(row) or (name and name != sentence)):
             yield _sentence(path, group, places, reader.line_num + 1)
             group = []

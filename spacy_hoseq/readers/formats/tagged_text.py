@@ -48,9 +48,13 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
 def check_separator(separator: str) -> None:
     """RAISES ValueError [HS027]: a separator that is empty, or has spaces or a backslash."""
     if not separator or re.search(r"[\s\\]", separator):
-        raise ValueError(Errors.HS027.format(
-                name="separator", value=repr(separator), expected="one without spaces and backslashes"
-            ))
+        raise ValueError(
+            Errors.HS027.format(
+                name="separator",
+                value=repr(separator),
+                expected="one without spaces and backslashes",
+            )
+        )
 
 
 def found_separator(texts: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ def read_tokens(path: Path, settings: Settings) -> Items:
     """A Sentence for each row, or a Problem. RAISES ValueError [HS085]: tags are numbers without
     names."""
     is_parquet = path.suffix == ".parquet"
-    rows = _parquet_rows(path) if is_parquet else json_values(path, settings)
+    rows = parquet_rows(path) if is_parquet else json_values(path, settings)
     names = _names(path) if is_parquet else {}
     for row in rows:
         yield row if isinstance(row, Problem) else _sentence(path, row, names, settings)
@@ -81,7 +81,7 @@ def _column(
     return [labels[each] if 0 <= each < len(labels) else None for each in value[key]]
 
 
-def _parquet_rows(path: Path) -> Iterator[Union[Entry, Problem]]:
+def parquet_rows(path: Path) -> Iterator[Union[Entry, Problem]]:
     try:
         import pyarrow.parquet as parquet
     except ImportError as error:

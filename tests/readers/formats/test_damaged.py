@@ -1,5 +1,7 @@
 """Files that are damaged at random: sentences, problems or a message with a code; never anything else."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from spacy_hoseq.readers.formats.recognised import FORMATS, read_corpus, recogni
 from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
 
 from .test_lists_and_tables import KAGGLE, WEBANNO
+from .test_rows import ROW
 
 VOCAB = Vocab()
 FILES = {
@@ -20,6 +23,7 @@ FILES = {
     "characters": "小 B-X\n村 E-X\n\n" * 3,
     "conllu": "# a\n1\tAnn\tAnn\tPROPN\tNNP\tA=B\t2\tx\t_\tNER=B-PER\n2\tran\trun\tVERB\tVBD\t_\t0\troot\t_\t_\n\n" * 3,
     "offsets": '{"text": "Ann ran.", "spans": [{"start": 0, "end": 3, "label": "PER"}]}\n' * 3,
+    "rows": json.dumps(ROW) + "\n" + json.dumps(ROW),
     "tokens": '{"tokens": ["Ann", "ran"], "ner_tags": ["B-PER", "O"]}\n' * 3,
     "table": KAGGLE,
     "brat": "T1\tPER 0 3\tAnn\nT2\tPER 4 5\tran\n",

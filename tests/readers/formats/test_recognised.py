@@ -45,7 +45,7 @@ def test_the_first_lines_decide(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    "name, expected", [("a.ann", "brat"), ("a.parquet", "tokens"), ("a.bmes", "characters")]
+    "name, expected", [("a.ann", "brat"), ("a.bmes", "characters")]
 )
 def test_endings_that_decide(tmp_path, name, expected):
     assert recognised(file_of(tmp_path, "a O\n", name), Settings()) == expected

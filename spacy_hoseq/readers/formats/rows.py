@@ -1,0 +1,107 @@
+"""What `hoseq apply` writes: a text a row, JSON or Parquet, with tokens, sentences and spans by offsets.
+
+{"text": "Ann sleeps.", "tokens": [{"start": 0, "end": 3, "tag": "NNP"}, ...], "sentences": [...],
+ "spans": [{"start": 0, "end": 3, "label": "PER", "group": "ents"}]}
+"""
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import srsly
+
+from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
+from .offsets import json_values
+from .tokens import parquet_rows
+
+EXPECTED = "a row of `hoseq apply` with text, tokens and their offsets"
+COLUMNS = ("tag", "pos", "lemma", "morph")
+CHUNKS = ("chunks",)
+ENTITIES = ("ents", "entities")  # the first group that is there
+
+
+def is_row(value: Any) -> bool:
+    """It is a row of this format."""
+    tokens = value.get("tokens") if isinstance(value, dict) else None
+    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
+        return False
+    return {"start", "end"} <= tokens[0].keys() and ("sentences" in value or "tag" in tokens[0])
+
+
+def read_rows(path: Path, settings: Settings) -> Items:
+    """The sentences of each row, or a Problem. Rows with an error are Problems."""
+    is_parquet = path.suffix == ".parquet"
+    for row in parquet_rows(path) if is_parquet else json_values(path, settings):
+        if isinstance(row, Problem):
+            yield row
+            continue
+        try:
+            yield from _sentences(row.value)
+        except (KeyError, IndexError, TypeError, ValueError, StopIteration):
+            yield Problem(path, row.line, srsly.json_dumps(row.value)[:100], EXPECTED)
+
+
+def _sentences(row: Dict[str, Any]) -> List[Sentence]:
+    """RAISES KeyError, IndexError, TypeError, ValueError: offsets that do not fit the text."""
+    tokens = row["tokens"]
+    bounds = row.get("sentences") or [{"start": 0, "end": len(row["text"])}]
+    groups = {span.get("group", ENTITIES[0]) for span in row.get("spans") or ()}
+    sentences = []
+    for bound in bounds:
+        inside = [each for each in tokens if bound["start"] <= each["start"] < bound["end"]]
+        pieces = _pieces(row["text"], inside)
+        places = [i for i, piece in enumerate(pieces) if piece.get("word") is not None]
+        begins = {each["start"]: i for each, i in zip(inside, places, strict=True)}
+        ends = {each["end"]: i + 1 for each, i in zip(inside, places, strict=True)}
+        chunks, entities = (
+            _spans(row, next((group for group in kinds if group in groups), ""), begins, ends)
+            for kinds in (CHUNKS, ENTITIES)
+        )
+        tags, pos, lemmas, morphs = (
+            [str(piece.get(key) or "") for piece in pieces]
+            if any(piece.get(key) for piece in pieces)
+            else None
+            for key in COLUMNS
+        )
+        sentence = Sentence(
+            [piece["text"] for piece in pieces],
+            tags,
+            chunks,
+            entities,
+            pos=pos,
+            lemmas=lemmas,
+            morphs=morphs,
+            spaces=[piece["space"] for piece in pieces],
+            is_text=not row.get("sentences"),
+        )
+        sentences.append(sentence)
+    return sentences
+
+
+def _pieces(text: str, tokens: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Tokens with their text and whether a space follows, and white space between them that is more
+    than that."""
+    pieces: List[Dict[str, Any]] = []
+    ends = [token["start"] for token in tokens[1:]] + [tokens[-1]["end"]] if tokens else []
+    for token, end in zip(tokens, ends, strict=True):
+        gap = text[token["end"] : end]
+        word = text[token["start"] : token["end"]]
+        if gap.strip() or not word or token.get("word", word) != word:
+            raise ValueError(token)
+        space = gap.startswith(" ")
+        pieces.append({**token, "text": word, "word": word, "space": space})
+        if gap[space:]:
+            pieces.append({"text": gap[space:], "space": False})
+    return pieces
+
+
+def _spans(
+    row: Dict[str, Any], group: str, begins: Dict[int, int], ends: Dict[int, int]
+) -> Optional[List[LabelledSpan]]:
+    """Those of a group in one sentence; None if there is no such group."""
+    if not group:
+        return None
+    return [
+        LabelledSpan(begins[span["start"]], ends[span["end"]], span["label"])
+        for span in row["spans"]
+        if span.get("group", ENTITIES[0]) == group and span["start"] in begins
+    ]

@@ -1,0 +1,72 @@
+"""What `hoseq apply` writes is read again: text, words, tags, sentences, chunks and entities."""
+
+import json
+
+import pytest
+
+from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
+from spacy_hoseq.readers.sentences import Problem, Settings
+
+TEXT = "Ann  ran. It rained."
+TOKENS = [(0, 3, "NNP"), (5, 8, "VBD"), (8, 9, "."), (10, 12, "PRP"), (13, 19, "VBD"), (19, 20, ".")]
+ROW = {
+    "id": "a",
+    "text": TEXT,
+    "tokens": [{"start": a, "end": b, "word": TEXT[a:b], "tag": tag} for a, b, tag in TOKENS],
+    "sentences": [{"start": 0, "end": 9}, {"start": 10, "end": 20}],
+    "spans": [
+        {"start": 0, "end": 3, "label": "NP", "group": "chunks"},
+        {"start": 13, "end": 19, "label": "VP", "group": "chunks"},
+        {"start": 0, "end": 3, "label": "PER", "group": "ents"},
+        {"start": 0, "end": 3, "label": "PER", "group": "entities"},
+    ],
+    "error": None,
+}
+
+
+def read(path, text):
+    path.write_text(text, encoding="utf8")
+    assert recognised(path, Settings()) == "rows"
+    return list(read_corpus(path, "rows", Settings()))
+
+
+def test_rows(tmp_path):
+    first, second = read(tmp_path / "a.jsonl", json.dumps(ROW))
+    assert first.words == ["Ann", " ", "ran", "."] and first.spaces == [True, False, False, False]
+    assert first.tags == ["NNP", "", "VBD", "."] and first.pos is None
+    assert (first.chunks, first.entities) == ([(0, 1, "NP")], [(0, 1, "PER")])
+    assert (second.words, second.chunks, second.entities) == (["It", "rained", "."], [(1, 2, "VP")], [])
+
+
+def test_rows_without_sentences(tmp_path):
+    (sentence,) = read(tmp_path / "a.jsonl", json.dumps({**ROW, "sentences": [], "spans": []}))
+    assert sentence.is_text and len(sentence.words) == 7 and sentence.entities is None
+
+
+@pytest.mark.parametrize("changed", [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}])
+def test_rows_that_cannot_be_read(tmp_path, changed):
+    first, second, problem = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [ROW, {**ROW, **changed}])))
+    assert isinstance(problem, Problem) and problem.line == 2
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist([ROW]), tmp_path / "a.parquet")
+    assert recognised(tmp_path / "a.parquet", Settings()) == "rows"
+    assert len(list(read_corpus(tmp_path / "a.parquet", "rows", Settings()))) == 2
+
+
+def test_tables_of_apply(tmp_path):
+    """A row for each token; sentences count anew in each text."""
+    header = "id,sentence,token,start,end,word,tag,pos,chunk,entity\n"
+    rows = "x,0,0,0,3,Ann,NNP,PROPN,B-NP,B-PER\ny,0,0,0,2,It,PRP,PRON,B-NP,O\ny,1,1,3,5,is,VBZ,AUX,O,O\n"
+    (tmp_path / "a.csv").write_text(header + rows)
+    assert recognised(tmp_path / "a.csv", Settings()) == "table"
+    sentences = list(read_corpus(tmp_path / "a.csv", "table", Settings()))
+    assert [(each.words, each.tags) for each in sentences] == [
+        (["Ann"], ["NNP"]),
+        (["It"], ["PRP"]),
+        (["is"], ["VBZ"]),
+    ]
+    assert sentences[0].entities == [(0, 1, "PER")]
