@@ -23,7 +23,7 @@ from .sizes_corpora import Rows, sentences
 CONFIG = Path(__file__).parents[1] / "configs" / "zh_words.cfg"
 TRAINING, MEASURED = "zh_ud_gsd/train.conllu.gz", "zh_ud_gsd/dev.conllu"
 FORM, POS, TAG = 1, 3, 4  # columns
-LABELS = {"places in words": "", "with parts of speech": "pos", "with tags": "tag"}
+LABELS = {"places in words": "", "with tags": "tag"}
 HEADER = ("Labels", "F of words", "recall of unknown words")
 
 

@@ -18,7 +18,7 @@ from .known_words import counts_by_key, inner_cuts
 from .units import are_parted, units_of
 
 LAST = "last"
-KINDS = ("", "tag", "pos", LAST)
+KINDS = ("", "tag", LAST)
 
 
 def segmented_corpus(
@@ -28,8 +28,8 @@ def segmented_corpus(
     word: "B-NN", "E-NN".
 
     path: a .spacy file or a folder of them, with words. Words are joined without spaces, except
-        between two words of letters or digits. kinds: "tag" or "pos": labels also have this attribute of
-        the word, which helps to find its end. "last": labels mark the last words of sentences and
+        between two words of letters or digits. kinds: "tag": labels also have the tag of the
+        word, which helps to find its end. "last": labels mark the last words of sentences and
         words with spaces in them; texts stay as written. "": neither. own_words (bool): if the
         table of known words was made from these texts, leave out each text's own words. limit
         (int): read at most this many Docs; 0 = all.
@@ -87,7 +87,7 @@ def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
     if not kinds:
         return [ONE_KIND] * len(tokens)
     if kinds != LAST:
-        return [getattr(token, f"{kinds}_") for token in tokens]
+        return [token.tag_ for token in tokens]
     begins = [bool(token.is_sent_start) for token in tokens[1:]]
     kinds_of = [LAST_KIND if last else ONE_KIND for last in [*begins, True]]
     return [

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
-from spacy.util import load_model_from_config
+from spacy.util import load_model_from_config, to_bytes
 from spacy.vocab import Vocab
 from thinc.api import Config
 
@@ -30,20 +30,19 @@ FOLDER = "segmenter"
 
 
 def make_character_tokenizer(
-    sentences: bool = True, simplified: bool = False, addresses: bool = False
+    simplified: bool = False, addresses: bool = False
 ) -> Callable[[Language], "CharacterTokenizer"]:
     """A tokenizer that cuts text into words by a tagger of characters, for [nlp.tokenizer].
 
-    sentences (bool): also mark where sentences begin: where the labels of the segmenter say so, or
-        else after 。！？ and at line breaks. simplified (bool): for a segmenter trained on
-        simplified Chinese characters: it sees traditional characters as simplified ones; the text
-        stays as written. addresses (bool): keep web and e-mail addresses whole.
+    Sentences begin where the labels of the segmenter say so, or else after 。！？ and at line breaks.
+
+    simplified (bool): for a segmenter trained on simplified Chinese characters: it sees traditional
+        characters as simplified ones; the text stays as written. addresses (bool): keep web and
+        e-mail addresses whole.
     """
 
     def make(nlp: Language) -> "CharacterTokenizer":
-        return CharacterTokenizer(
-            nlp.vocab, sentences=sentences, simplified=simplified, addresses=addresses
-        )
+        return CharacterTokenizer(nlp.vocab, simplified=simplified, addresses=addresses)
 
     return make
 
@@ -52,22 +51,15 @@ class CharacterTokenizer:
     """Cuts texts into words: the best labelling of their units (units.py) by a trained
     `hoseq_tagger`.
 
-    vocab (Vocab): the shared vocabulary. sentences (bool): mark the first word of each sentence.
-    simplified, addresses (bool): as above.
+    vocab (Vocab): the shared vocabulary. simplified, addresses (bool): as above.
 
     It holds the pipeline of that tagger, which it saves and reads as spaCy does any other.
     """
 
     def __init__(
-        self,
-        vocab: Vocab,
-        *,
-        sentences: bool = True,
-        simplified: bool = False,
-        addresses: bool = False,
+        self, vocab: Vocab, *, simplified: bool = False, addresses: bool = False
     ) -> None:
         self.vocab = vocab
-        self.sentences = sentences
         self.simplified = simplified
         self.addresses = addresses
         self.segmenter: Optional[Language] = None
@@ -163,7 +155,7 @@ class CharacterTokenizer:
                 spaces.append(False)
             at = end
         begins: Optional[List[Union[bool, int, None]]] = None
-        if self.sentences and tokens:
+        if tokens:
             of_words = words.sentence if self._labels.last.any() else units.sentence[words.first]
             begins = _sentence_starts(len(tokens), np.array(places, np.intp), of_words).tolist()
         return Doc(self.vocab, words=tokens, spaces=spaces, sent_starts=begins)
@@ -186,13 +178,10 @@ class CharacterTokenizer:
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The segmenter: its config and its components."""
-        segmenter = self.segmenter
-        parts = (
-            {}
-            if segmenter is None
-            else {"config": segmenter.config.to_bytes(), "pipeline": segmenter.to_bytes()}
-        )
-        return bytes(srsly.msgpack_dumps(parts))
+        parts: Dict[str, Callable[[], Any]] = {}
+        if self.segmenter is not None:
+            parts = {"config": self.segmenter.config.to_bytes, "pipeline": self.segmenter.to_bytes}
+        return to_bytes(parts, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
         """RAISES ValueError [HS064]: the data cannot be read."""

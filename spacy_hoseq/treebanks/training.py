@@ -126,7 +126,7 @@ def with_tokenizer(nlp: Language, work: Path) -> None:
     tokenizer = CharacterTokenizer(nlp.vocab)
     tokenizer.use(spacy.load(work / "training" / "words" / "model-best"))
     nlp.tokenizer = tokenizer
-    nlp.config["nlp"]["tokenizer"] = {"@tokenizers": TOKENIZER, "sentences": True}
+    nlp.config["nlp"]["tokenizer"] = {"@tokenizers": TOKENIZER}
 
 
 def join(work: Path) -> Language:

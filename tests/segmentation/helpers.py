@@ -58,9 +58,9 @@ def segmenter(path, kinds=""):
     return nlp.from_bytes(segmenter_bytes(kinds, path)[1], exclude=["vocab"])
 
 
-def pipeline(path, kinds="", sentences=True):
+def pipeline(path, kinds=""):
     """A blank pipeline whose tokenizer cuts texts into words."""
-    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1", "sentences": sentences}
+    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}
     nlp = spacy.blank("zh", config={"nlp": {"tokenizer": settings}})
     nlp.tokenizer.use(segmenter(path, kinds))
     return nlp

@@ -49,7 +49,7 @@ def nlp(corpus):
     segmenter.initialize(lambda: examples)
     for _ in range(15):
         segmenter.update(examples)
-    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1", "sentences": True}
+    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}
     nlp = spacy.blank("xx", config={"nlp": {"tokenizer": settings}})
     nlp.tokenizer.use(segmenter)
     return nlp

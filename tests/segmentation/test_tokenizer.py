@@ -90,10 +90,9 @@ def test_no_word_across_white_space(nlp):
     assert [token.text for token in nlp("学 校 iPho ne")] == ["学", "校", "iPho", "ne"]
 
 
-def test_sentences(nlp, words):
+def test_sentences(nlp):
     doc = nlp(" \n我们喝茶。\n他们在学校学习。 我买了3.14茶")
     assert [sentence.text.strip() for sentence in doc.sents] == ["我们喝茶。", "他们在学校学习。", "我买了3.14茶"]
-    assert not pipeline(words, sentences=False)("我们喝茶。他们").has_annotation("SENT_START")
 
 
 def test_batches_do_not_matter(nlp):
@@ -145,7 +144,7 @@ def test_needs_no_strings_of_words(nlp, tmp_path):
 
 def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
     segmenter(words).to_disk(tmp_path / "segmenter")
-    settings = {"nlp": {"tokenizer": {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1", "sentences": False}}}
+    settings = {"nlp": {"tokenizer": {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}}}
     settings["initialize"] = {"tokenizer": {"segmenter": str(tmp_path / "segmenter")}}
     nlp = spacy.blank("zh", config=settings)
     nlp.initialize()
