@@ -64,11 +64,12 @@ class MorphologyLabels(TokenLabels):
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),) as string-store ids; 0 where neither part of speech nor
         features are set."""
-        rows, row_of = np.unique(self._seen(doc), axis=0, return_inverse=True)
         strings = doc.vocab.strings
-        names = [label_of(*_texts(row, strings)) if row.any() else "" for row in rows]
-        ids = np.array([strings.add(name) if name else 0 for name in names], np.uint64)
-        return cast(Keys, ids[row_of.reshape(-1)])
+        ids = [
+            strings.add(label_of(*_texts(row, strings))) if any(row) else 0
+            for row in self._seen(doc).tolist()
+        ]
+        return np.array(ids, np.uint64)
 
     def preset(self, docs: Sequence[Doc], labels: Sequence[str], *, extend: bool) -> Optional[Mask]:
         """Labels that fit what is set on the tokens: the same part of speech (and tag); the same
@@ -80,7 +81,8 @@ class MorphologyLabels(TokenLabels):
         rows, row_of = np.unique(columns, axis=0, return_inverse=True)
         features = _features_of(tuple(labels))
         strings = docs[0].vocab.strings
-        masks = np.array([_fitting(features, _texts(row, strings), extend) for row in rows])
+        texts = [_texts(row, strings) for row in rows.tolist()]
+        masks = np.array([_fitting(features, of_row, extend) for of_row in texts])
         masks[~masks.any(axis=1)] = True
         return cast(Mask, masks[row_of.reshape(-1)])
 
@@ -145,8 +147,8 @@ def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
     return int(doc.vocab.morphology.add({**first, **last}))
 
 
-def _texts(row: NDArray[np.uint64], strings: StringStore) -> Tuple[str, ...]:
-    return tuple(strings[key] if key else "" for key in row.tolist())
+def _texts(row: Sequence[int], strings: StringStore) -> Tuple[str, ...]:
+    return tuple([strings[key] if key else "" for key in row])
 
 
 @lru_cache(maxsize=16)
