@@ -67,10 +67,6 @@ class Errors(metaclass=WithCodes):
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
     )
-    HS006 = (
-        "{path}, line {line}: expected a word and its classes, separated by tabs, as many in each line (at most "
-        "{limit}, of at most 65,535 names), found {actual!r}."
-    )
     HS007 = (
         "A feature template reads {name}, which the vocabulary does not have: its table {table} has {n} columns. In "
         "training give the table in [initialize.lookups]; a component that was taken from another pipeline, and saved "
@@ -123,10 +119,8 @@ class Errors(metaclass=WithCodes):
     HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
     HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
     HS027 = "Wrong {name}: {value}. Expected {expected}."
-    HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
-    HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
+    HS030 = "A label pattern must have at least two labels (order 1 or more), each from 0 to {last}, got {pattern}."
     HS034 = 'Rule "{rule}": {problem}.'
-    HS035 = "A pattern source must have `n_rules`, `define(labels, sequences)` and `fire(docs)`, got {source}."
     HS036 = "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load others."
     HS037 = "The {feature} {problem}."
     HS038 = (
@@ -154,7 +148,6 @@ class Errors(metaclass=WithCodes):
         "The {name} have {got} columns, but {expected} are needed: one for each label, or for each pair of labels in "
         "transitions."
     )
-    HS054 = 'The weights hold NaN or infinite values in "{name}". The file is damaged; load an earlier model.'
     HS055 = 'The layer "{name}" has no update rule. Train it through a component of spacy_hoseq, which sets one.'
     HS057 = 'The component "{name}" cannot have the empty text as a label: it stands for "not annotated".'
     HS058 = (
@@ -172,7 +165,6 @@ class Errors(metaclass=WithCodes):
     )
     HS065 = '"{label}" is no label of the attribute "{attribute}". Those of spaCy are: {known}.'
     HS066 = 'The extension "{attribute}" holds the value {value}; labels must be strings, or empty.'
-    HS067 = 'The setting `update_rule` is {value}, which is none. Give one such as "spacy_hoseq.adagrad.v1".'
     HS068 = (
         'The pipeline {path} has no component "{name}", so its weights cannot be taken from there. Give a directory '
         "saved by `nlp.to_disk` or `spacy train`, with a component of that name."
@@ -194,10 +186,6 @@ class Errors(metaclass=WithCodes):
     )
     HS076 = (
         'There is no part "{part}" of a split "{split}". Give both, or none of them; splits: {splits}; parts: {parts}.'
-    )
-    HS077 = (
-        'The encoding "{encoding}" cannot be used: give one that Python knows, in which lines end with the byte 10, '
-        'such as "utf-8" or "gb18030".'
     )
     HS079 = (
         'None of the {n_files} files is in the part "{part}" of the split "{split}": looked for {name} numbers '
@@ -288,14 +276,11 @@ class Errors(metaclass=WithCodes):
         "The pipeline has no component with weights of features (it has: {names}). Only components of spacy_hoseq can "
         "be made smaller, and only after training."
     )
-    HS113 = "Nothing is written to {path}: {problem}. Give another place, or --force to replace a pipeline."
+    HS113 = "Nothing is written to {path}: {problem}. Give another place, or --force to replace a file or a pipeline."
     HS114 = (
         "A process that annotates texts has ended: {problem}. It may have run out of memory; take smaller parts "
         "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
     )
-    HS115 = "There is a file at {path} already. Give another one, or --force to replace it."
-    HS117 = 'spaCy has no language "{lang}". Give the code of one that it has ("en", "zh", ...), or "xx" for any other.'
-    HS119 = "There is no word that occurs at least {min_count} times. Give more text, or a smaller --min-count."
     HS120 = (
         "The tokenizer has no segmenter yet, so that it cannot cut texts into words. Name a trained pipeline: "
         "`segmenter` in [initialize.tokenizer], or `nlp.tokenizer.initialize(segmenter=...)`."
@@ -309,7 +294,6 @@ class Errors(metaclass=WithCodes):
         "The package was installed without its pipelines (nothing in {folder}). Install the wheel, or from a complete "
         "checkout (`pip install .`)."
     )
-    HS132 = 'The pipeline "{name}" has no classes of words. Name one that was trained with them, such as "en".'
     HS133 = (
         "The pipeline {place} cannot be loaded because of {file}: {problem}. Copy the pipeline again, or train it; if "
         "something is not installed or registered, install it or give the file that has it (--code)."
@@ -345,11 +329,8 @@ class Errors(metaclass=WithCodes):
     )
     HS149 = "The text has {n} characters, at most {most} are annotated. Give a part of it, or --max-length."
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
-    HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
     HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
     HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."
-    HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
-    HS156 = "A learning curve needs the training corpus: --train."
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS158 = (
         'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained since. '
@@ -362,8 +343,6 @@ class Errors(metaclass=WithCodes):
         "There is no pipeline in {source}: {problem}. Give a directory, a package, or en, zh, af, cy."
     )
     HS164 = "There is no text in this row: it is null."
-    HS165 = "There is no input at {path}: {problem}. Give files, folders, globs in quotes, or - for standard input."
-    HS166 = "The input {path} is inside the output {output}. Give another output."
     HS167 = (
         "The output {path} {problem}. Give another one, or --force to delete what an earlier run wrote there (and "
         "nothing else)."
@@ -403,7 +382,6 @@ class Errors(metaclass=WithCodes):
         '({components}). Leave it out; "spans" and "ents" have the probabilities of spans.'
     )
     HS184 = "{n} requests wait for the pipeline already. Send it again, later."
-    HS190 = "The treebank {name} was not fetched from {url}: {problem}. Download it by hand, and give its folder."
     HS191 = "The treebank {name} cannot be used: {problem}."
     HS192 = (
         'The pipeline cannot have the name "{name}", which would be a part of that of its package. Give one of ASCII '

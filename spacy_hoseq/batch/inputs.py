@@ -108,7 +108,7 @@ class Source:
 def input_files(inputs: Sequence[str], output: Optional[Path]) -> List[Path]:
     """All files, in order: of folders, and of globs. output: of which nothing is read.
 
-    RAISES ValueError [HS165]: there is no such file; [HS166]: an input lies in the output.
+    RAISES ValueError [HS074]: there is no such file; [HS167]: an input lies in the output.
     """
     files: List[Path] = []
     for name in inputs:
@@ -117,7 +117,12 @@ def input_files(inputs: Sequence[str], output: Optional[Path]) -> List[Path]:
         for path in map(Path, paths):
             files += [STANDARD] if path == STANDARD else _files_at(path, output)
     if not files:
-        raise ValueError(Errors.HS165.format(path=", ".join(inputs), problem="nothing matches"))
+        suffixes = ", ".join(FORMATS)
+        raise ValueError(
+            Errors.HS074.format(
+                path=", ".join(inputs), problem="nothing matches", suffixes=suffixes
+            )
+        )
     return list(dict.fromkeys(files))
 
 
@@ -144,12 +149,9 @@ def shown(path: Path) -> str:
 def _files_at(path: Path, output: Optional[Path]) -> List[Path]:
     parents = [path.resolve(), *path.resolve().parents]
     if output is not None and output.resolve() in parents:
-        raise ValueError(Errors.HS166.format(path=path, output=output))
-    try:
-        files = find_files(path, [ending + packed for ending in FORMATS for packed in ("", ".zst")])
-    except ValueError as error:
-        problem = f"no file ends with {', '.join(FORMATS)}" if path.is_dir() else "there is no file"
-        raise ValueError(Errors.HS165.format(path=path, problem=problem)) from error
+        problem = f"holds the input {path}"
+        raise ValueError(Errors.HS167.format(path=output, problem=problem))
+    files = find_files(path, [ending + packed for ending in FORMATS for packed in ("", ".zst")])
     return [
         file for file in files if output is None or output.resolve() not in file.resolve().parents
     ]

@@ -37,7 +37,7 @@ class Job:
     """inputs: files, folders, globs, "-". output (Path): the folder to write to, None = a stream.
     format (str): of it. part_size (int): rows of a file, at most.
 
-    RAISES ValueError [HS165, HS166]: no such input; [HS174]: this format is no stream; [HS179]: nor
+    RAISES ValueError [HS074]: no such input; [HS174]: this format is no stream; [HS179]: nor
     a table.
     """
 

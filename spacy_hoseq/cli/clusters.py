@@ -72,10 +72,12 @@ def clusters_of(
     docs: Iterable[Doc], output: Path, n: int, min_count: int, sweeps: int
 ) -> Tuple[Bigrams, Ints]:
     """Write the file of clusters. RETURNS pairs of neighbours, and the cluster of each word. RAISES
-    ValueError [HS119]: too few words."""
+    ValueError [HS159]: too few words."""
     bigrams = bigrams_of(docs, min_count)
     if not bigrams.words:
-        raise ValueError(Errors.HS119.format(min_count=min_count))
+        what = f"word that occurs at least {min_count} times"
+        expected = "more text, or a smaller --min-count"
+        raise ValueError(Errors.HS159.format(what=what, source="the text", expected=expected))
     classes = exchange_words(bigrams, n, sweeps, with_bar)
     write_text(output, "".join(lines(bigrams.words, classes)))
     return bigrams, classes

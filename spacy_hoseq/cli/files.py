@@ -16,11 +16,11 @@ FORCE: Any = typer.Option(False, "--force", "-F", help="Replace the output if it
 
 def check_free(path: Optional[Path], force: bool) -> None:
     """Before any work. path: None = nothing will be written. RAISES ValueError [HS113]: it would
-    be below a file; [HS115]: something is there that would be replaced."""
+    be below a file, or something is there that would be replaced."""
     if path and any(map(Path.is_file, path.parents)):
         raise ValueError(Errors.HS113.format(path=path, problem="a part of this path is a file"))
     if path and path.exists() and not force:
-        raise ValueError(Errors.HS115.format(path=path))
+        raise ValueError(Errors.HS113.format(path=path, problem="there is a file already"))
 
 
 def check_name(name: str) -> None:

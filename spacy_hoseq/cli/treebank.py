@@ -150,7 +150,7 @@ def train_step(work: Path, recipe: str, config: Config) -> None:
 
 def with_clusters(raw: Path, lang: str, path: Path) -> Path:
     """The file of clusters of the words of raw text, as `hoseq clusters` makes them. RAISES
-    ValueError [HS119]: too few words."""
+    ValueError [HS159]: too few words."""
     if path.exists():
         return path
     nlp = spacy.blank(lang)

@@ -102,7 +102,7 @@ class HoseqChunker(StructuredComponent):
         best, such as 0.47. None = the chunks of the best labelling.
     scorer (Callable): the function that scores; None = no score.
 
-    RAISES ValueError [HS027, HS161, HS067, HS084]: impossible settings.
+    RAISES ValueError [HS027, HS161, HS084]: impossible settings.
     """
 
     target: ChunkTags

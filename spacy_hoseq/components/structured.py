@@ -55,7 +55,7 @@ ADAGRAD = {
 
 
 class StructuredComponent(SequenceComponent):
-    """A component whose model gives potentials. RAISES ValueError [HS161, HS067]: impossible
+    """A component whose model gives potentials. RAISES ValueError [HS161, HS027]: impossible
     settings."""
 
     decoder = staticmethod(decode_exact)  # of guesses in training
@@ -75,7 +75,9 @@ class StructuredComponent(SequenceComponent):
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
         # (spaCy does not check what a registered function returns)
         if not isinstance(update_rule, UpdateRule):
-            raise ValueError(Errors.HS067.format(value=repr(update_rule)))
+            expected = 'one that is registered, such as "spacy_hoseq.adagrad.v1"'
+            message = Errors.HS027.format(name="`update_rule`", value=update_rule, expected=expected)
+            raise ValueError(message)
         self.objective = objective_named(objective)
         self.objective_name = objective
         self._update_rule = update_rule

@@ -100,7 +100,7 @@ def find_errors(
 
     config: for `spacy train`, not interpolated. docs: annotated. n, k: findings, and alternatives
         of each, at most. folder: where trainings stay, and are taken up again.
-    RAISES ValueError [HS150, HS151, HS152, HS108].
+    RAISES ValueError [HS150, HS159, HS152, HS108].
     """
     parts = [
         Judged(judgement, fold.docs)

@@ -56,7 +56,7 @@ def trained_without(
 
     config: for `spacy train`, not interpolated; its corpora need a `path` of .spacy files. docs:
     annotated, of one vocabulary. folder: where trainings stay, and are taken up again.
-    RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS151]: a
+    RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS159]: a
     corpus of the config without a path; [HS107]: the config cuts texts into words.
     """
     readers = [str(block.get("@readers")) for block in config.get("corpora", {}).values()]
@@ -137,14 +137,16 @@ def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0)
 def with_path(config: Config, name: str, path: Path) -> Config:
     """A copy whose corpus "train_corpus" or "dev_corpus" reads another file, by the variable that
     names it ("${paths.train}") if there is one, and so does all else that reads that variable: it
-    must not know the rest of the texts, either. RAISES ValueError [HS151]."""
+    must not know the rest of the texts, either. RAISES ValueError [HS159]."""
     config = config.copy()
     place = config.get("training", {}).get(name, name)
     block: Any = config
     for key in place.split("."):
         block = block.get(key, {})
     if "path" not in block:
-        raise ValueError(Errors.HS151.format(corpus=place))
+        source = f"the corpus [{place}] of the config"
+        expected = "it a reader of .spacy files"
+        raise ValueError(Errors.HS159.format(what="path", source=source, expected=expected))
     variable = VARIABLE.fullmatch(str(block["path"]))
     if variable:
         config[variable[1]][variable[2]] = str(path)

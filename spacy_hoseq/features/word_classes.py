@@ -39,6 +39,7 @@ from .simplified import in_simplified
 TABLE = "hoseq_word_classes"
 MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
+CLASSES = f"a word and 1 to {MAX_COLUMNS} classes (of at most 65,535 names), as many in each line"
 FORM = "a form and its tag, or a form, its part of speech and its features"
 
 
@@ -48,7 +49,7 @@ def word_classes(
     """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file, the tags of
     forms in a lexicon.
 
-    RAISES ValueError [E913]: neither path nor lexicon; [HS004]: what `read_forms` raises; [HS006]:
+    RAISES ValueError [E913]: neither path nor lexicon; [HS004]: what `read_forms` raises, and:
     a line with another number of columns, or too many classes.
     """
     if path is None and lexicon is None:
@@ -62,7 +63,9 @@ def word_classes(
         sizes = ", ".join(f"{len(known) - 1:,}" for known in names)
         actual = f"{len(columns)} columns, of {sizes} classes"
         raise ValueError(
-            Errors.HS006.format(path=path or lexicon, line="all", actual=actual, limit=MAX_COLUMNS)
+            Errors.HS004.format(
+                path=path or lexicon, line="all", expected=CLASSES, actual=actual
+            )
         )
     keys = sorted(set().union(*columns))
     numbers = [{name: i for i, name in enumerate(known)} for known in names]
@@ -98,7 +101,7 @@ def _read_classes(path: Union[str, Path]) -> List[Dict[int, str]]:
         columns = columns or [{} for _ in classes]
         if not word or len(classes) != len(columns) or not 1 <= len(columns) <= MAX_COLUMNS:
             raise ValueError(
-                Errors.HS006.format(path=path, line=number, actual=line[:40], limit=MAX_COLUMNS)
+                Errors.HS004.format(path=path, line=number, expected=CLASSES, actual=line[:40])
             )
         for column, name in zip(columns, classes, strict=True):
             column.setdefault(_key(word), name)

@@ -62,8 +62,8 @@ class LayerShim(Shim):
         """Linear models stay on the CPU."""
 
     def from_bytes(self, data: bytes) -> "LayerShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or
-        infinite weights."""
+        """RAISES ValueError [HS050]: damaged, or not finite; [HS051]: of another layer or
+        config."""
         saved = read_layer(data, self.name, self._made_for)
         try:
             problem = self._take(saved)

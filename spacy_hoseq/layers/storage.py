@@ -65,8 +65,8 @@ def write_layer(
 
 
 def read_layer(data: bytes, layer: str, made_for: Dict[str, Any]) -> Saved:
-    """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, or made for another config;
-    [HS054]: NaN or infinite weights."""
+    """RAISES ValueError [HS050]: damaged, or not finite; [HS051]: of another layer, or made for
+    another config."""
     try:
         message = srsly.msgpack_loads(data)
         if message["format"] != FORMAT:
@@ -85,7 +85,8 @@ def read_layer(data: bytes, layer: str, made_for: Dict[str, Any]) -> Saved:
             raise ValueError(Errors.HS051.format(name=layer, got=f"{name} {one}", expected=other))
     for name, table in tables.items():
         if not np.isfinite(table.values).all():
-            raise ValueError(Errors.HS054.format(name=f"{layer}.{name}"))
+            problem = "NaN or infinite values"
+            raise ValueError(Errors.HS050.format(name=f"{layer}.{name}", problem=problem))
     return saved
 
 

@@ -213,7 +213,7 @@ def HigherOrderTagger(
         without patterns and transitions every token is labelled on its own.
     parts: parts of labels that share weights (`label_parts.py`), in emissions and in pairs of
         labels; None = each label has weights of its own.
-    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS099]: both patterns and
+    RAISES ValueError [HS027]: `patterns` is no pattern source; [HS099]: both patterns and
         transitions.
     """
     if patterns is not None and transitions is not None:

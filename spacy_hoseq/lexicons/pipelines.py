@@ -29,7 +29,7 @@ def word_classes_of(pipeline: Union[str, Path], more: Optional[List[str]] = None
         dictionary. (Their cards name the sources.) A component that learns with the table names
         the sources in the meta of its pipeline. more: folders with further tables, or "en_names",
         lists of names; their columns come after those of the pipeline.
-    RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words; [HS133]: its
+    RAISES ValueError [HS130]: no such pipeline; [HS159]: it has no classes of words; [HS133]: its
         files are damaged.
     """
     classes, sources = _classes_in(pipeline)
@@ -60,7 +60,9 @@ def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:
     except Exception as error:
         raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
     if classes is None:
-        raise ValueError(Errors.HS132.format(name=pipeline))
+        expected = 'one that was trained with them, such as "en"'
+        message = Errors.HS159.format(what="class of words", source=pipeline, expected=expected)
+        raise ValueError(message)
     return classes, sources
 
 

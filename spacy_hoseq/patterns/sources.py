@@ -272,10 +272,15 @@ def sequences_of(docs: Sequence[Doc]) -> Iterator[Tuple[int, Doc, int, int]]:
         before += len(doc)
 
 
+METHODS = "an object with `n_rules`, `define(labels, sequences)` and `fire(docs)`"
+
+
 def check_source(source: Any) -> None:
-    """RAISES ValueError [HS035]: no pattern source."""
+    """RAISES ValueError [HS027]: no pattern source."""
     if not isinstance(source, PatternSource):
-        raise ValueError(Errors.HS035.format(source=repr(source)))
+        raise ValueError(
+            Errors.HS027.format(name="pattern source", value=repr(source), expected=METHODS)
+        )
 
 
 def check_features(
@@ -283,7 +288,7 @@ def check_features(
 ) -> None:
     """Check what a source has defined, before weights are made for it.
 
-    RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label;
+    RAISES ValueError [HS030]: a pattern of fewer than two labels, or an unknown label;
         [HS037]: a pattern given twice for one rule, or longer than every training sequence, so that
         it could never be learnt.
     """

@@ -65,7 +65,7 @@ def corpus(  # wide: the settings of a config
     labels: tokens: the names of numbered entity tags, in order.
     spans_key: where entities go; "" = `doc.ents`.
     RAISES ValueError: spaCy's E913 no path, [HS072] attributes, [HS075] columns, [HS076] no such
-    split, [HS077] no such encoding, [HS161] representation, [HS161] no such format; when it reads:
+    split, [HS027] no such encoding, [HS161] representation, [HS161] no such format; when it reads:
     [HS073] what cannot be read, [HS074] no files, [HS079] no files in the part, [HS085] no corpus.
     """
     if path is None:

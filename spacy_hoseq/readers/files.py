@@ -31,6 +31,7 @@ UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
 COPIES = ("not-to-release",)  # folders of treebanks that have the same sentences again
 PACKED = " (and .gz)"  # of endings, in messages
+ENCODING = 'one that Python knows, in which lines end with the byte 10, such as "utf-8" or "gb18030"'
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -90,7 +91,7 @@ def encodings_for(encoding: str, lang: str) -> List[str]:
     """The encodings to try. encoding: "" = UTF-8, and for Chinese ("zh") then GB18030, which
     includes GBK and GB 2312.
 
-    RAISES ValueError [HS077]: an encoding that Python does not know, or whose lines do not end with
+    RAISES ValueError [HS027]: an encoding that Python does not know, or whose lines do not end with
     the byte 10.
     """
     if not encoding:
@@ -100,7 +101,9 @@ def encodings_for(encoding: str, lang: str) -> List[str]:
     except (LookupError, TypeError):
         known = False
     if not known:
-        raise ValueError(Errors.HS077.format(encoding=encoding))
+        raise ValueError(
+            Errors.HS027.format(name="encoding", value=encoding, expected=ENCODING)
+        )
     return [encoding]
 
 

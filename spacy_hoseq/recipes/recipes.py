@@ -37,6 +37,7 @@ RECIPES: Dict[str, Recipe] = {
     "neural-chunker": Recipe("chunks, from both together, and given tags"),
     "neural-entities": Recipe("entities, from both together"),
 }
+LANGUAGES = 'the code of one that spaCy has ("en", "zh", ...), or "xx" for any other'
 ALIASES = {"ner": "entities"}  # other names of recipes
 # sets of templates for words in letters -> for words in Chinese characters
 CHARACTERS = {
@@ -79,7 +80,7 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
 
     name (str): one of RECIPES or ALIASES. lang (str): a language of spaCy's; None: that of the
         recipe.
-    RAISES ValueError [HS161]: there is no such recipe; [HS117]: no such language.
+    RAISES ValueError [HS161]: there is no such recipe; [HS027]: no such language.
     """
     name = ALIASES.get(name, name)
     if name not in RECIPES:
@@ -118,9 +119,10 @@ def with_classes(text: str, lang: str) -> str:
 
 
 def checked(lang: str) -> str:
-    """The code of a language. RAISES ValueError [HS117]: spaCy has no such language."""
+    """The code of a language. RAISES ValueError [HS027]: spaCy has no such language."""
     try:
         get_lang_class(lang)
     except ImportError as error:
-        raise ValueError(Errors.HS117.format(lang=lang)) from error
+        message = Errors.HS027.format(name="language", value=lang, expected=LANGUAGES)
+        raise ValueError(message) from error
     return lang

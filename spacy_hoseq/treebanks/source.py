@@ -69,16 +69,21 @@ def _readme(folder: Path) -> str:
     return paths[0].read_text(encoding="utf8", errors="replace") if paths else ""
 
 
+def _not_fetched(name: str, url: str, problem: object) -> ValueError:
+    advice = f"not fetched from {url}: {problem}. Download it by hand, and give its folder"
+    return ValueError(Errors.HS191.format(name=name, problem=advice))
+
+
 def download(name: str, folder: Path, address: str = ADDRESS) -> Path:
     """Fetch a treebank by its name, "UD_Afrikaans-AfriBooms", into a folder below this one. RETURNS
     that folder.
-    RAISES ValueError [HS190]: it cannot be fetched, or has no .conllu file."""
+    RAISES ValueError [HS191]: it cannot be fetched, or has no .conllu file."""
     url = address.format(name=name)
     try:
         with urllib.request.urlopen(url, timeout=SECONDS) as answer:
             archive = zipfile.ZipFile(io.BytesIO(answer.read()))
     except Exception as error:  # also no address, and an answer that breaks off
-        raise ValueError(Errors.HS190.format(name=name, url=url, problem=error)) from error
+        raise _not_fetched(name, url, error) from error
     members = {
         match[1]: member
         for member in archive.namelist()
@@ -86,9 +91,7 @@ def download(name: str, folder: Path, address: str = ADDRESS) -> Path:
         if match
     }
     if not any(".conllu" in file for file in members):
-        raise ValueError(
-            Errors.HS190.format(name=name, url=url, problem="the archive has no .conllu file")
-        )
+        raise _not_fetched(name, url, "the archive has no .conllu file")
     target = folder / name
     target.mkdir(parents=True, exist_ok=True)
     for file, member in members.items():

@@ -233,13 +233,13 @@ def test_files_folders_and_globs_in_order(tmp_path):
     assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"] and input_files(["-"], None) == [STANDARD]
     assert names(".", output=tmp_path / "out") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
     for inside in ("out", "out/parts/0.jsonl", "out/parts"):
-        with pytest.raises(ValueError, match="HS166"):
+        with pytest.raises(ValueError, match="HS167"):
             names(inside, output=tmp_path / "out")
     for nothing in ("none", "none*", "in/*.doc"):
-        with pytest.raises(ValueError, match="HS165"):
+        with pytest.raises(ValueError, match="HS074"):
             names(nothing)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="HS165.*no file ends with"):
+    with pytest.raises(ValueError, match="HS074.*has no such file"):
         names("empty")
 
 

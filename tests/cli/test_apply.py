@@ -120,8 +120,8 @@ def test_what_is_refused(tmp_path):
     out = tmp_path / "out"
     for arguments, message in [
         (("nothing", path, "-o", out), "HS163"),
-        (("en", tmp_path / "none.txt", "-o", out), "HS165"),
-        (("en", tmp_path, "-o", tmp_path), "HS166"),
+        (("en", tmp_path / "none.txt", "-o", out), "HS074"),
+        (("en", tmp_path, "-o", tmp_path), "HS167"),
         (("en", path, "-o", out, "--fields", "tags"), "HS161"),
         (("en", path, "-o", "-", "-f", "parquet"), "HS174"),
     ]:

@@ -213,7 +213,7 @@ def test_characters(tmp_path, out):
     [
         (("-f", "trees", "--split", "ctb5", "--part", "dev"), "[HS079] None of the 12 files"),
         (("-f", "trees", "--split", "ctb5"), "[HS076] There is no part"),
-        (("-f", "trees", "--encoding", "klingon"), "[HS077]"),
+        (("-f", "trees", "--encoding", "klingon"), "[HS027]"),
         (("-f", "tagged"), "[HS074] Nothing to read"),
         (("-f", "tagged", "--separator", "a b"), "[HS027]"),
         (("-f", "columns", "--word-column", 0), "[HS075]"),
@@ -252,7 +252,7 @@ def earlier(tmp_path):
 def test_an_output_that_is_there_stays_without_force(wsj, earlier):
     code, output = run(wsj, earlier, "-f", "trees")
     assert code == 1 and earlier.read_bytes() == b"of an earlier run"
-    assert f"✘ Nothing converted [HS115] There is a file at {earlier} already" in output
+    assert f"✘ Nothing converted [HS113] Nothing is written to {earlier}: there is a file already" in output
     code, output = run(wsj, earlier, "-f", "trees", "--force")
     assert code == 0 and sum(len(list(doc.sents)) for doc in docs_of(earlier)) == 24
 

@@ -106,7 +106,7 @@ def test_what_cannot_be_done(tmp_path):
     for number, text in enumerate(["", "[nlp]\npipeline = []\n", '[nlp]\nlang = "qq"\n']):
         (tmp_path / f"{number}.cfg").write_text(text, encoding="utf8")
         code, output = run("find-errors", tmp_path / f"{number}.cfg", corpus, "-o", tmp_path / "out")
-        assert code == 1 and "[HS117]" in output, output
+        assert code == 1 and "[HS027]" in output, output
     code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "9")
     assert code == 1 and "[HS150]" in output and not (tmp_path / "out").exists()
     for accepted in (["1"], 1):
@@ -141,7 +141,7 @@ def test_words_are_not_searched(tmp_path):
 
 @pytest.mark.parametrize("text, said", [
     ("[nlp\nlang = 'en'\n", r"[HS172] This cannot be read: {path}: Config validation error"),
-    ('[nlp]\nlang = "en"\npipeline = []\n[components]\n[initialize]\ncomponents = {}\n', "[HS151] The corpus [dev"),
+    ('[nlp]\nlang = "en"\npipeline = []\n[components]\n[initialize]\ncomponents = {}\n', "[HS159] There is no path"),
     (None, "{path}"),
 ])  # fmt: skip
 def test_a_broken_config(text, said, tmp_path):

@@ -38,7 +38,7 @@ def test_a_file_that_is_there_is_replaced_by_force_only(tmp_path):
     path = tmp_path / "config.cfg"
     path.write_text("mine", encoding="utf8")
     code, output = run("tagger", "-o", path)
-    assert code == 1 and f"✘ Nothing written [HS115] There is a file at {path} already." in said(output)
+    assert code == 1 and f"[HS113] Nothing is written to {path}: there is a file already." in said(output)
     assert path.read_text(encoding="utf8") == "mine"
     assert run("tagger", "-o", path, "--force")[0] == 0
     assert path.read_text(encoding="utf8") == recipe("tagger")
@@ -49,7 +49,7 @@ def test_ner_is_another_name_of_entities():
     assert "entities (or ner): entities from words" in said(run("--help")[1])
 
 
-@pytest.mark.parametrize("arguments, code", [(["nope"], "HS161"), (["tagger", "-l", "qq"], "HS117")])
+@pytest.mark.parametrize("arguments, code", [(["nope"], "HS161"), (["tagger", "-l", "qq"], "HS027")])
 def test_refused(arguments, code, tmp_path):
     status, output = run(*arguments, "-o", tmp_path / "config.cfg")
     assert status == 1 and code in output and not (tmp_path / "config.cfg").exists()

@@ -47,7 +47,7 @@ def test_docs(tmp_path):
 def test_what_cannot_be_done(tmp_path):
     pool, model = prepared(tmp_path)
     code, output = run(model, pool, "-o", tmp_path / "out.txt")
-    assert code == 1 and "[HS155]" in output
+    assert code == 1 and "[HS027]" in output
     code, output = run(model, pool, "-o", tmp_path / "out.jsonl", "--by", "luck")
     assert code == 1 and "[HS161]" in output and not (tmp_path / "out.jsonl").exists()
     (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n')

@@ -173,7 +173,7 @@ def test_a_package_of_a_folder(tmp_path):
     assert result.exit_code == 0 and (tmp_path / "made" / "de_mine-2.1" / "meta.json").is_file(), (
         result.output
     )
-    assert "[HS115]" in run.invoke(hoseq_cli, arguments).output
+    assert "[HS113]" in run.invoke(hoseq_cli, arguments).output
     assert run.invoke(hoseq_cli, [*arguments, "--force"]).exit_code == 0
 
 

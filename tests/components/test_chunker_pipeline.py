@@ -55,7 +55,7 @@ def test_default_settings():
     "settings, code",
     [
         ({"objective": "nonsense"}, "HS161"),
-        ({"update_rule": 3}, "HS067"),
+        ({"update_rule": 3}, "HS027"),
         ({"representation": "nonsense"}, "HS161"),
         ({"representation": "iob1"}, "HS084"),
         ({"representation": "ioe2"}, "HS084"),

@@ -69,7 +69,7 @@ def test_rule_with_a_label_that_nobody_has():
 
 
 def test_source_that_is_none():
-    with pytest.raises(ValueError, match="HS035"):
+    with pytest.raises(ValueError, match="HS027"):
         with_patterns({"@misc": "spacy_hoseq.adagrad.v1"})
 
 

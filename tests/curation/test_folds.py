@@ -39,7 +39,7 @@ def test_impossible_numbers_of_parts_are_refused(n):
 def test_a_corpus_without_a_path_is_refused(tmp_path):
     config = config_of("crf")
     config["corpora"]["train"] = {"@readers": "mine.v1"}
-    with pytest.raises(ValueError, match=r"HS151.*corpora\.train"):
+    with pytest.raises(ValueError, match=r"HS159.*corpora\.train"):
         with_path(config, "train_corpus", tmp_path)
 
 

@@ -184,7 +184,7 @@ def test_weights_of_another_layer():
 def test_damaged_weights(value):
     table = half(3, 3)
     table[1, 1] = value
-    with pytest.raises(ValueError, match=r"\[HS054\].*test\.table"):
+    with pytest.raises(ValueError, match=r"\[HS050\].*test\.table"):
         loaded(shim_of(table=table).to_bytes())
 
 
@@ -199,7 +199,7 @@ def test_random_damage_is_found_or_harmless():
         try:
             shim = WeightsShim("sparse_linear").from_bytes(bytes(damaged))
         except ValueError as error:
-            assert any(code in str(error) for code in ("HS050", "HS051", "HS054"))
+            assert any(code in str(error) for code in ("HS050", "HS051", "HS050"))
             n_found += 1
         else:
             assert all(np.isfinite(p.values).all() for p in shim.parameters.values())

@@ -81,7 +81,7 @@ def test_column_after_clusters(path, tmp_path):
 def test_too_many_columns_with_a_lexicon(path, tmp_path):
     clusters = tmp_path / "clusters.tsv"
     clusters.write_text("flies" + "\t1" * 16 + "\n", encoding="utf8")
-    with pytest.raises(ValueError, match=r"\[HS006\].*17 columns"):
+    with pytest.raises(ValueError, match=r"\[HS004\].*17 columns"):
         word_classes(clusters, path)
 
 

@@ -61,7 +61,7 @@ def test_lists_of_names():
 def test_a_folder_comes_before_a_pipeline_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spacy.blank("xx").to_disk(tmp_path / "zh")
-    with pytest.raises(ValueError, match=r'\[HS132\] The pipeline ".*zh"'):
+    with pytest.raises(ValueError, match=r'\[HS159\] There is no class of words in .*zh'):
         word_classes_of("zh")
 
 
@@ -69,7 +69,7 @@ def test_no_such_pipeline_or_no_classes(tmp_path):
     with pytest.raises(ValueError, match=r'\[HS130\] There is no pipeline "xy"'):
         word_classes_of("xy")
     spacy.blank("xx").to_disk(tmp_path / "blank")
-    with pytest.raises(ValueError, match=r"\[HS132\] The pipeline .*blank\" has no classes"):
+    with pytest.raises(ValueError, match=r"\[HS159\] There is no class of words in .*blank"):
         word_classes_of(tmp_path / "blank")
 
 

@@ -105,9 +105,9 @@ class NoFire:
 
 @pytest.mark.parametrize("source", ["frequent", 3, NoFire(), lambda labels: None])
 def test_what_is_no_source(source):
-    with pytest.raises(ValueError, match=r"\[HS035\].*`define\(labels, sequences\)`"):
+    with pytest.raises(ValueError, match=r"\[HS027\].*`define\(labels, sequences\)`"):
         PatternSources(Own(), source)
-    with pytest.raises(ValueError, match="HS035"):
+    with pytest.raises(ValueError, match="HS027"):
         HigherOrderTagger(None, source)
 
 
@@ -254,7 +254,7 @@ def test_what_can_never_be_learnt_is_refused():
         (((0, 1), (0, 1)), r"\[HS037\] The pattern A-B is given twice"),
         (((0, 1), (0, 1, 0, 1)), r"\[HS037\] The pattern A-B-A-B has 4 labels, more than .* \(at most 3\)"),
         (((0, 1), (0,)), r"\[HS030\] .*\(0,\)"),
-        (((0, 1), (0, 2)), r"\[HS031\] .*\(0, 2\)"),
+        (((0, 1), (0, 2)), r"\[HS030\] .*\(0, 2\)"),
     ):
         with pytest.raises(ValueError, match=message):
             check_features(features(*patterns), labels, sequences)

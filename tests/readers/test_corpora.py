@@ -147,7 +147,7 @@ def test_characters(tmp_path):
 def test_paths_and_encodings(name, tmp_path):
     with pytest.raises(ValueError, match="E913"):
         reader(name, None)
-    with pytest.raises(ValueError, match=r"\[HS077\].*klingon"):
+    with pytest.raises(ValueError, match=r"\[HS027\].*klingon"):
         reader(name, tmp_path, encoding="klingon")
     with pytest.raises(ValueError, match=r"\[HS074\]"):
         list(reader(name, tmp_path)(ENGLISH))

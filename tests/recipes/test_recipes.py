@@ -141,7 +141,7 @@ def test_what_does_not_exist():
         ValueError, match=r'\[HS161\] There is nothing named "tager" here. Known: tagger, higher-order, '
     ):
         recipe("tager")
-    with pytest.raises(ValueError, match=r'\[HS117\] spaCy has no language "qq"'):
+    with pytest.raises(ValueError, match=r'\[HS027\] Wrong language: qq'):
         recipe("tagger", "qq")
 
 

@@ -210,7 +210,7 @@ def test_command(tmp_path):
     code, output = run(tmp_path / "model", tmp_path / "empty.spacy", "-o", tmp_path / "none")
     assert code == 1 and "[HS159] There is no annotated text in" in output
     code, output = run(tmp_path / "model", data, "--curve", "-o", tmp_path / "none")
-    assert code == 1 and "[HS156]" in output and not (tmp_path / "none").exists()
+    assert code == 1 and "[HS159]" in output and not (tmp_path / "none").exists()
 
 
 def test_a_component_without_gold_labels_is_told(tmp_path):

@@ -76,15 +76,15 @@ def test_download(tmp_path):
 
 @pytest.mark.parametrize("address", ["file:///nowhere/{name}.zip", "http://localhost:1/{name}"])
 def test_download_fails(tmp_path, address):
-    with pytest.raises(ValueError, match=r"\[HS190\].*UD_X.*by hand"):
+    with pytest.raises(ValueError, match=r"\[HS191\].*UD_X.*by hand"):
         download("UD_X", tmp_path, address)
-    with pytest.raises(ValueError, match=r"\[HS190\].*UD X"):
+    with pytest.raises(ValueError, match=r"\[HS191\].*UD X"):
         download("UD X", tmp_path, address)
 
 
 def test_download_of_something_else(tmp_path):
-    with pytest.raises(ValueError, match=r"\[HS190\].*no .conllu file"):
+    with pytest.raises(ValueError, match=r"\[HS191\].*no .conllu file"):
         download("UD_X", tmp_path, archive(tmp_path / "x.zip", ["UD_X-master/README.md"]))
     (tmp_path / "y.zip").write_bytes(b"no archive")
-    with pytest.raises(ValueError, match="HS190"):
+    with pytest.raises(ValueError, match="HS191"):
         download("UD_X", tmp_path, (tmp_path / "y.zip").as_uri())

@@ -63,7 +63,8 @@ def select_cli(
     """
     run_code(code)
     if output.suffix not in (".jsonl", ".spacy"):
-        raise ValueError(Errors.HS155.format(path=output))
+        expected = "a .jsonl or a .spacy file"
+        raise ValueError(Errors.HS027.format(name="output", value=output, expected=expected))
     check_free(output, force)
     nlp = load_found(model)
     problems: List[Problem] = []

@@ -54,7 +54,10 @@ def report_cli(
     check_free(page, force)
     run_code(code)
     if curve and train is None:
-        raise ValueError(Errors.HS156)
+        source = "the command, as a learning curve needs it"
+        raise ValueError(
+            Errors.HS159.format(what="training corpus", source=source, expected="--train")
+        )
     nlp = load_found(model)
     examples = examples_in(nlp, data)
     if not any(len(eg.reference) for eg in examples):

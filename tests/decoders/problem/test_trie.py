@@ -131,9 +131,9 @@ def test_pattern_too_short(pattern):
         PatternTrie([(0, 1), pattern], 2)
 
 
-@pytest.mark.parametrize("pattern, label", [((0, 3), 3), ((-1, 0), -1)])
-def test_pattern_of_an_unknown_label(pattern, label):
-    message = rf"\[HS031\] The label pattern \({pattern[0]}, {pattern[1]}\) has the label id {label}; known are 0 to 2"
+@pytest.mark.parametrize("pattern", [(0, 3), (-1, 0)])
+def test_pattern_of_an_unknown_label(pattern):
+    message = rf"\[HS030\] .* each from 0 to 2, got \({pattern[0]}, {pattern[1]}\)"
     with pytest.raises(ValueError, match=message):
         PatternTrie([pattern], 3)
 
