@@ -37,7 +37,7 @@ def config_of(name: str, overrides: Optional[Dict[str, Any]] = None) -> Config:
     base, settings = VARIANTS.get(name, (name, {}))
     settings = {**settings, **(overrides or {})}
     if name.endswith(".cfg"):
-        folder = ROOT / "experiments" / "conll2000" if name.startswith("multilayer/") else ROOT
+        folder = ROOT if (ROOT / "configs" / name).exists() else ROOT / "experiments" / "conll2000"
         return load_config(folder / "configs" / name, overrides=settings, interpolate=False)
     return Config().from_str(recipe(*base.split("/")), overrides=settings, interpolate=False)
 

@@ -182,11 +182,12 @@ def read_lower(nlp: Any, docs: Sequence[Doc], system: str) -> int:
     width = len(chunker.tags) if system == "tags" else len(types) * SIZES * PLACES
     for start in range(0, len(docs), 500):
         some = [Doc(nlp.vocab, [token.text for token in doc]) for doc in docs[start : start + 500]]
-        answers = chunker.read(some).posterior
+        reading = chunker.read(some)
+        answers = reading.posterior
         if system == "tags":
             table = answers.nodes.astype(np.float32)
         else:
-            chunks = best_of(chunker, answers) if system == "best" else probable_of(chunker, answers)
+            chunks = best_of(chunker, reading) if system == "best" else probable_of(chunker, answers)
             table = places(chunks, types, int(np.sum(answers.lengths)))
         for doc, rows in zip(some, np.split(table, np.cumsum(answers.lengths)[:-1]), strict=True):
             LOWER[tuple(token.text for token in doc)] = rows
@@ -197,10 +198,11 @@ def probable_of(chunker: Any, answers: Any) -> Iterator[Tuple[int, int, str, flo
     return probable_chunks(answers, chunker.tags, chunker.cfg["representation"], LEAST)
 
 
-def best_of(chunker: Any, answers: Any) -> Iterator[Tuple[int, int, str, float]]:
-    ends = np.cumsum(answers.lengths)
-    for start, end in zip(ends - answers.lengths, ends, strict=True):
-        tags = [chunker.tags[label] for label in answers.best[start:end]]
+def best_of(chunker: Any, reading: Any) -> Iterator[Tuple[int, int, str, float]]:
+    lengths = reading.posterior.lengths
+    ends = np.cumsum(lengths)
+    for start, end in zip(ends - lengths, ends, strict=True):
+        tags = [chunker.tags[label] for label in reading.best[start:end]]
         for first, after, kind in zip(*read_chunks(tags), strict=True):
             yield int(start + first), int(after - first), kind, 1.0
 

@@ -20,7 +20,7 @@ from ..components import chunker_helpers
 COMMANDS = {  # arguments, and what they write
     "calibrate": (["$model", "$corpus.spacy"], "out"),
     "clusters": (["$pool.jsonl", "-n", "4", "--min-count", "1"], "out.tsv"),
-    "compact": (["$words", "$corpus.spacy", "--no-timings", "--tolerance", "1"], "out"),
+    "compact": (["$words", "$corpus.spacy", "--tolerance", "1"], "out"),
     "convert": (["$corpus.conll"], "out.spacy"),
     "explain": (["$model", "$pool.txt"], "out.html"),
     "inspect": (["$model", "$corpus.spacy"], "out.html"),

@@ -38,7 +38,7 @@ from .chunker_helpers import (
     trained,
     with_random_weights,
 )
-from .helpers import ADDITIVE, ALL_PATTERNS, FREQUENT, tagger_model
+from .helpers import ADAGRAD, ADDITIVE, ALL_PATTERNS, FREQUENT, tagger_model
 
 PLAIN = {"average": False, "update_rule": ADDITIVE}  # weights change by the gradient, and by nothing else
 
@@ -243,7 +243,7 @@ def test_features_from_predicted_tags(kind):
     """The examples have no gold tags: features are made of those that the tagger finds."""
     nlp = trained(kind)
     model = listening_model(**ONLY_LABELS, output="one_best" if kind == "one_best" else "marginals", grad_factor=0.0)
-    nlp.replace_pipe(NAME, NAME, config={"model": model, "average": False})
+    nlp.replace_pipe(NAME, NAME, config={"model": model, "update_rule": {**ADAGRAD, "average": False}})
     chunker_of(nlp).initialize(lambda: without_tags(nlp), nlp=nlp)
     with nlp.select_pipes(enable=[TAGGER, NAME]):
         for _ in range(60):

@@ -37,7 +37,7 @@ from .chunker_helpers import (
     trained,
     with_random_weights,
 )
-from .helpers import ALL_PATTERNS, reloaded, sparse, tagger_model
+from .helpers import ADAGRAD, ALL_PATTERNS, reloaded, sparse, tagger_model
 
 
 def tagger_of(nlp):
@@ -282,7 +282,8 @@ def three_chunkers():
     nlp = blank("words", tagger={"average": False}, average=False)
     for name, settings in (("best", {"output": "one_best"}), ("many", {"threshold": 0.0}), ("few", {"threshold": 0.3})):
         model = listening_model(**ONLY_LABELS, **settings)
-        nlp.add_pipe(NAME, name=name, config={"model": model, "spans_key": name, "average": False})
+        rule = {**ADAGRAD, "average": False}
+        nlp.add_pipe(NAME, name=name, config={"model": model, "spans_key": name, "update_rule": rule})
     return nlp
 
 

@@ -193,7 +193,7 @@ def test_select(kind, corpus, model, tmp_path):
 @long
 def test_compact(kind, corpus, model, tmp_path):
     out = tmp_path / "small"
-    arguments = [corpus.folder / "dev.spacy", "--tolerance", 0.05, "-o", out, "--no-timings"]
+    arguments = [corpus.folder / "dev.spacy", "--tolerance", 0.05, "-o", out]
     if hoseq(kind, "compact", "compact", model, *arguments):
         assert labels_of(spacy.load(out)(TEXT), kind)
 

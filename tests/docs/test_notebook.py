@@ -43,7 +43,7 @@ def test_each_value_shows_itself(executed):
         assert "sandbox=" in shown.data["text/html"], "its styles and scripts stay in its frame"
     text, why, report = pages
     assert "duck" in text and "PRP$" in text and "<script" not in text
-    assert 'button type="button" class="cell' in why and "<title>Why?</title>" in why
+    assert "<button" in why and "<title>" in why
     assert "en on two sentences" in report and "VB, taken for NN: 1" in report and "flies like" in report
 
 

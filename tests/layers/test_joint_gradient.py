@@ -155,9 +155,9 @@ class Pipeline:
         potentials, _ = self.tagger.model.begin_update([eg.predicted for eg in self.examples])
         node = next(node for node in self.chunker.model.walk() if node.name == "marginal_linear")
         docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
-        labels = Upstream(docs, potentials, self.tagger.labels, self.tagger.decoder, id).labels("marginals", 0.0)
-        batch = features.batch(docs, labels)
-        values = [of.ngrams.values for of in features.strings(batch, batch.lattice).values()]
+        upstream = Upstream(docs, potentials, self.tagger.labels, self.tagger.decoder, id)
+        labels, _ = upstream.heard("marginals", 0.0, 0.0)
+        values = [ngrams.values for ngrams in features.batch(docs, labels).ngrams(features.shapes)]
         return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spacy_hoseq.readers.formats.trees import read_trees
-from spacy_hoseq.readers.sentences import Sentence
+from spacy_hoseq.readers.sentences import Sentence, Settings
 
 CORPORA = Path(os.environ.get("HOSEQ_CORPORA") or "/nowhere")
 CONLL, TREES = CORPORA / "conll2000" / "train.txt", CORPORA / "ptb_sample" / "combined"
@@ -66,7 +66,7 @@ def of_conll():
 
 def of_trees():
     for path in sorted(TREES.glob("*.mrg")):
-        for sentence in read_trees(path, ["utf-8"]):
+        for sentence in read_trees(path, Settings()):
             assert isinstance(sentence, Sentence), sentence
             yield sentence.tags, sentence.chunks
 

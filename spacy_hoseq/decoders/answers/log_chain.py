@@ -74,9 +74,10 @@ class LogChain(PatternPosterior):
 
     def pairs(self, arcs: LabelPairs) -> Floats:
         starts = np.cumsum(self.lengths) - self.lengths
-        p = self._nodes[arcs.tokens - 1, arcs.earlier]
-        p = p * self._steps(arcs.tokens, arcs.earlier, arcs.later)
-        p[np.isin(arcs.tokens, starts)] = 0.0
+        inside = np.flatnonzero(~np.isin(arcs.tokens, starts))
+        tokens, earlier, later = (column[inside] for column in arcs)
+        p = np.zeros(len(arcs.tokens))
+        p[inside] = self._nodes[tokens - 1, earlier] * self._steps(tokens, earlier, later)
         return p
 
     def _segments(
