@@ -82,6 +82,8 @@ def _column(
 
 
 def parquet_rows(path: Path) -> Iterator[Union[Entry, Problem]]:
+    """The rows of a Parquet file as JSON values, numbered from 1; a Problem where it cannot be read
+    any further. RAISES ImportError [HS170]: pyarrow is not installed."""
     try:
         import pyarrow.parquet as parquet
     except ImportError as error:
