@@ -79,10 +79,9 @@ class MorphologyLabels(TokenLabels):
             return None
         columns = np.concatenate([self._seen(doc) for doc in docs])
         rows, row_of = np.unique(columns, axis=0, return_inverse=True)
-        features = _features_of(tuple(labels))
         strings = docs[0].vocab.strings
         texts = [_texts(row, strings) for row in rows.tolist()]
-        masks = np.array([_fitting(features, of_row, extend) for of_row in texts])
+        masks = np.array([_fitting(tuple(labels), of_row, extend) for of_row in texts])
         masks[~masks.any(axis=1)] = True
         return cast(Mask, masks[row_of.reshape(-1)])
 
@@ -160,9 +159,11 @@ def _features_of(labels: Tuple[str, ...]) -> List[Dict[str, str]]:
     ]
 
 
-def _fitting(features: List[Dict[str, str]], texts: Sequence[str], extend: bool) -> List[bool]:
-    """Whether labels of these features can be at a token with POS, MORPH (and TAG). A tag that no
-    label has constrains nothing."""
+@lru_cache(maxsize=2048)
+def _fitting(labels: Tuple[str, ...], texts: Tuple[str, ...], extend: bool) -> Mask:
+    """Labels that can be at a token with POS, MORPH (and TAG). A tag that no label has constrains
+    nothing."""
+    features = _features_of(labels)
     pos, morph, *tag = texts
     before = Morphology.feats_to_dict(morph)
     knows_tag = any([of_label.get("TAG")] == tag for of_label in features)
@@ -174,4 +175,4 @@ def _fitting(features: List[Dict[str, str]], texts: Sequence[str], extend: bool)
             return all(of_label.get(name, value) == value for name, value in before.items())
         return before == {name: of_label[name] for name in of_label if name not in WHOLE}
 
-    return list(map(fits, features))
+    return np.array(list(map(fits, features)))
