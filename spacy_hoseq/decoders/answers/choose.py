@@ -6,7 +6,7 @@ from typing import List, Optional
 import numpy as np
 
 from ...arrays import Ints, Labels
-from ..chain import Arrivals, chain_posterior, edge_viterbi, viterbi
+from ..chain import Arrivals, edge_viterbi, sums_of_chain, viterbi
 from ..patterns import decode_any_sign
 from ..problem import TUNING, Posterior, Potentials, Tuning, score_of_checked
 from ..pruning import pruned_labels
@@ -52,7 +52,7 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
     """
     potentials.check()
     if potentials.is_chain:
-        chain = chain_posterior(potentials)
+        chain = sums_of_chain(potentials, tuning)
         if chain is not None:  # else scaled probabilities would lose digits, or there is no path
             return chain
         if potentials.edge_scores is None:

@@ -1,6 +1,7 @@
 """First order: the best labelling, and sums."""
 
 from .arrivals import Arrivals
+from .blocked_chain import BlockedChain, sums_of_chain
 from .chain_posterior import ChainPosterior, chain_posterior
 from .forward_backward import (
     LEAST,
@@ -13,6 +14,7 @@ from .forward_backward import (
 from .viterbi import best_path, edge_viterbi, in_order, unpack_paths, viterbi
 
 __all__ = [
-    "Arrivals", "ChainPosterior", "LEAST", "MAX_RANGE", "best_path", "chain_posterior", "edge_viterbi",
-    "finite_range", "in_order", "reached_labels", "sum_by_rank", "unpack_paths", "vanished", "viterbi",
+    "Arrivals", "BlockedChain", "ChainPosterior", "LEAST", "MAX_RANGE", "best_path", "chain_posterior",
+    "edge_viterbi", "finite_range", "in_order", "reached_labels", "sum_by_rank",
+    "sums_of_chain", "unpack_paths", "vanished", "viterbi",
 ]  # fmt: skip

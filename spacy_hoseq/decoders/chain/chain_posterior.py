@@ -15,7 +15,7 @@ differences.
 """
 
 from functools import cached_property
-from typing import Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -47,6 +47,18 @@ def chain_posterior(
 ) -> "Optional[ChainPosterior]":
     """Of a checked batch. most (float): how far its scores are from 0. RETURNS None if scaled
     probabilities would lose digits, or if a sequence has no path."""
+    way = way_of_chain(potentials, largest(potentials.scores) if most is None else most)
+    return None if way is None else ChainPosterior(*way)
+
+
+class WayForward(NamedTuple):
+    prefixes: ScaledPrefixes
+    of: ChainWeights
+    layout: Layout
+
+
+def way_of_chain(potentials: Potentials, most: float) -> Optional[WayForward]:
+    """As `chain_posterior`, without the way back."""
     scores, weights, lengths = potentials[:3]
     layout = make_layout(lengths, len(scores))
     emissions = packed_emissions(scores, potentials.allowed, layout)
@@ -55,20 +67,25 @@ def chain_posterior(
     else:
         both = packed_edge_scores(potentials.edge_scores, layout) + weights.precise_trans
         of = ChainWeights.of_scores(both, permit_all=weights.permit_all)
-    most = largest(scores) if most is None else most
     prefixes = scaled_prefixes(emissions, of, weights.trans, layout, most)
-    return None if prefixes is None else ChainPosterior(prefixes, of, layout)
+    return None if prefixes is None else WayForward(prefixes, of, layout)
 
 
 class ChainPosterior(Posterior):
     """Forward-backward over a batch, kept for the way back."""
 
-    def __init__(self, prefixes: ScaledPrefixes, of: ChainWeights, layout: Layout) -> None:
+    def __init__(
+        self,
+        prefixes: ScaledPrefixes,
+        of: ChainWeights,
+        layout: Layout,
+        last: Optional[Floats] = None,
+    ) -> None:
         self._layout = layout
         self._e, self._alpha, log_z = prefixes  # (N, L)
         self.weights = of.weights  # w (L, L), or (N, L, L) packed; the largest 1
         self._back = of.back
-        self._beta, self._nodes = scaled_suffixes(prefixes, of, layout)
+        self._beta, self._nodes = scaled_suffixes(prefixes, of, layout, last)
         self._log_z: Floats = np.empty(len(layout.lengths))
         self._log_z[layout.order] = log_z
         self._place = np.empty(len(layout.tokens), np.intp)
@@ -143,12 +160,22 @@ class ChainPosterior(Posterior):
         starts = np.cumsum(sizes) - sizes
         tokens = ranges(first, sizes)
         last = starts + sizes - 1
-        steps = self._steps(tokens, labels)
-        steps[starts] = self._nodes[self._place[first], labels[starts]]
+        steps = np.ones(len(labels))
+        steps[1:] = self.steps(tokens[1:], labels[:-1], labels[1:])
+        steps[starts] = self.at(tokens[starts], labels[starts])
         p = np.multiply.reduceat(steps, starts)
         if continues is not None:
             p *= self.stops(tokens[last], labels[last], continues)
         return np.asarray(p)
+
+    def at(self, tokens: Ints, labels: AnyInts) -> Floats:
+        """p(y_t = y | x). tokens, labels (M,). RETURNS (M,)."""
+        return np.asarray(self._nodes[self._place.take(tokens), labels])
+
+    def first_suffixes(self) -> Floats:
+        """beta at first tokens. RETURNS (S, L)."""
+        lengths = self._layout.lengths
+        return np.asarray(self._beta[self._place[np.cumsum(lengths) - lengths]])
 
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
@@ -169,17 +196,16 @@ class ChainPosterior(Posterior):
         entropies[first:] -= (nodes[first:] * _log(message[first:])).sum(axis=1)
         return self._unpacked(np.maximum(entropies, 0.0))
 
-    def _steps(self, tokens: Ints, labels: AnyInts) -> Floats:
-        """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the
-        list; 0 where that is impossible. Tokens that do not follow each other have any number."""
-        at = self._place.take(tokens)
-        cells = at * self._e.shape[1] + labels
-        beta = self._beta.take(cells)
-        steps = np.ones(len(cells))
-        message = self._e.take(cells[1:]) * beta[1:]
-        weights = self._weight(at[1:], labels[:-1], labels[1:])
-        np.divide(weights * message, beta[:-1], out=steps[1:], where=beta[:-1] > 0)
-        return steps
+    def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
+        """p(y_t = later | y_{t-1} = earlier), 0 where that is impossible; at first tokens any
+        number. RETURNS (M,)."""
+        n_labels = self._e.shape[1]
+        here = self._place.take(tokens)
+        cells = here * n_labels + later
+        message = self._e.take(cells) * self._beta.take(cells)
+        beta = self._beta.take(self._place.take(tokens - 1) * n_labels + earlier)
+        weighted = self._weight(here, earlier, later) * message
+        return np.asarray(np.divide(weighted, beta, out=np.zeros(len(cells)), where=beta > 0))
 
     def backprop(
         self,

@@ -179,13 +179,19 @@ def ends_of(layout: Layout) -> NDArray[np.int64]:
 
 
 def scaled_suffixes(
-    prefixes: ScaledPrefixes, of: ChainWeights, layout: Layout
+    prefixes: ScaledPrefixes, of: ChainWeights, layout: Layout, last: Optional[Floats] = None
 ) -> Tuple[Floats, Floats]:
     """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L)
-    each, packed."""
+    each, packed. last (S, L), by rank: beta of last tokens; None = 1."""
     e, alpha, _ = prefixes
     beta = np.ones_like(e)
     nodes = alpha.copy()
+    if last is not None:
+        ends = ends_of(layout)
+        nodes[ends] *= last
+        total = nodes[ends].sum(axis=1, keepdims=True)
+        nodes[ends] /= total
+        beta[ends] = last / total
     after = np.zeros(0)
     rows = [by_step(packed, layout) for packed in (e, alpha, beta, nodes)]
     steps = list(zip(*rows, strict=True))
