@@ -238,6 +238,10 @@ class SequenceComponent(SavedComponent):
         cannot."""
         return False
 
+    def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
+        """Why token i has its label. RETURNS (inspection.Explanation), as `inspection.explain`."""
+        return inspection("explain")(self, doc, i, against)
+
     def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
         """Set the probability from which on spans are taken, so that it fits some examples. RETURNS
         (float): the setting `span_threshold`; None = there is none."""

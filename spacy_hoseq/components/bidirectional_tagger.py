@@ -26,7 +26,7 @@ from ..layers.local_classifiers import LocalModel, Strategy, define_features, sh
 from ..layers.local_learner import TrainingBatch
 from ..layers.local_scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
-from .base import SequenceComponent, inspection, register_factory
+from .base import SequenceComponent, register_factory
 from .extensions import write_decisions
 from .initialization import after_earlier_components, batches, seed_of
 from .reading import LabelsAlone, Reading, allowed_labels
@@ -135,11 +135,6 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def keep_probabilities(self) -> bool:
         self.cfg["save_decisions"] = self.knows == "decisions"
         return bool(self.cfg["save_decisions"])
-
-    def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
-        """Why token i was decided as it was. RETURNS (inspection.Explanation), as
-        `inspection.explain`."""
-        return inspection("explain")(self, doc, i, against)
 
     def permitted(
         self, docs: WordDocs, preset: Optional[TokenLabels] = None

@@ -25,7 +25,6 @@ from ..learning.parameter import UpdateRule
 from ..words import on_original
 from .base import inspection, register_factory
 from .expected_spans import check_span_threshold, expected_chunks
-from .extensions import write_marginals
 from .reading import Reading
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
@@ -217,11 +216,6 @@ class HoseqChunker(StructuredComponent):
 
     def _write(self, docs: Sequence[Doc], reading: ChunkReading) -> None:  # type: ignore[override]
         self.target.write_chunks(docs, reading.chunks, overwrite=self.cfg["overwrite"])
-
-    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
-        if self.cfg["save_marginals"]:
-            for doc, marginals in zip(docs, reading.marginals(), strict=True):
-                write_marginals(doc, self.name, self.tags, marginals)
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
         return self.target.types_in(examples)

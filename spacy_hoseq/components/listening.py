@@ -2,7 +2,7 @@
 
 import warnings
 from itertools import takewhile
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 from spacy.language import Language
 from spacy.pipeline.tok2vec import Tok2VecListener
@@ -27,23 +27,6 @@ def listeners_in(component: object) -> List[MarginalListener]:
         if isinstance(model, Model)
         else []
     )
-
-
-def removed(
-    listener_map: Dict[str, List[MarginalListener]], listener: MarginalListener, name: str
-) -> bool:
-    """Take the listener of the component `name` out of the map. RETURNS (bool): whether it was
-    there."""
-    known = listener_map.get(name, [])
-    if listener not in known:
-        return False
-    # a new list: spaCy is going through the old one
-    rest = [other for other in known if other is not listener]
-    if rest:
-        listener_map[name] = rest
-    else:
-        del listener_map[name]
-    return True
 
 
 class ComponentTexts:

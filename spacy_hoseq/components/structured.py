@@ -1,7 +1,7 @@
 """What the components over `spacy_hoseq.HigherOrderTagger.v1` share: they guess and learn from
 potentials."""
 
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -23,8 +23,10 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .base import SequenceComponent, inspection
+from .extensions import write_marginals
 from .initialization import seed_of
 from .listening import ComponentTexts, warn_uncalibrated
+from .reading import Reading
 from .saving import OF_CALIBRATION
 from .targets.target import Target, word_examples
 
@@ -119,11 +121,6 @@ class StructuredComponent(SequenceComponent):
         parts = self._gold_sequences(word_examples(list(examples))[0])
         return np.concatenate([np.zeros(0, np.int32), *parts])
 
-    def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
-        """Why the best label of token i is the best one. RETURNS (inspection.Explanation), as
-        `inspection.explain`."""
-        return inspection("explain")(self, doc, i, against)
-
     def prediction_sets(
         self, docs: Iterable[Doc], alpha: float, kind: str = "labels"
     ) -> Iterator[Any]:
@@ -184,6 +181,11 @@ class StructuredComponent(SequenceComponent):
         return Potentials(
             np.zeros((0, n_labels), np.float32), Weights(trans), np.zeros(0, np.int32)
         )
+
+    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+        if self.cfg["save_marginals"]:
+            for doc, marginals in zip(docs, reading.marginals(), strict=True):
+                write_marginals(doc, self.name, self.tags, marginals)
 
     def _costs(self) -> Optional[Floats32]:
         """What a wrong label costs in learning, [right, wrong] (L, L); None = all the same."""

@@ -33,8 +33,7 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
-from .extensions import write_marginals
-from .listening import check_tok2vec, listeners_in, removed
+from .listening import check_tok2vec, listeners_in
 from .reading import LabelsAlone, Reading, allowed_labels
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.token_labels import TokenLabels
@@ -184,7 +183,13 @@ class HoseqTagger(StructuredComponent):
 
     def remove_listener(self, listener: MarginalListener, component_name: str) -> bool:
         """Called by spaCy. RETURNS (bool): whether it was there."""
-        return removed(self.listener_map, listener, component_name)
+        listeners = self.listener_map.get(component_name, [])
+        # a new list: spaCy is going through the old one
+        rest = [other for other in listeners if other is not listener]
+        self.listener_map[component_name] = rest
+        if not rest:
+            del self.listener_map[component_name]
+        return len(rest) < len(listeners)
 
     def find_listeners(self, component: Any) -> None:
         """Add the listeners in a later component's model that name this one, or did before it was
@@ -244,9 +249,7 @@ class HoseqTagger(StructuredComponent):
         return [words_of(docs[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
-        if self.cfg["save_marginals"]:
-            for doc, marginals in zip(docs, reading.marginals(), strict=True):
-                write_marginals(doc, self.name, self.labels, marginals)
+        super()._keep(docs, reading)
         self._hand_labels(reading)
 
     def _hand_labels(self, reading: Reading) -> None:
