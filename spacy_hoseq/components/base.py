@@ -29,8 +29,6 @@ from spacy.language import Language
 from spacy.lookups import Lookups, Table
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.training.batchers import minibatch_by_words
-from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -57,7 +55,6 @@ ABOVE = ("explain", "explain_span", "prediction_sets")
 inspection = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
 MOST = 1e6  # score that no weights reach which learn something
 FEW = 5  # names in a message
-WORDS = 8_000  # of a batch, read at once
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
 
 
@@ -179,13 +176,6 @@ class SequenceComponent(SavedComponent):
         there are no labels; [HS003]: a table of another pipeline.
         """
         return self._read(self._words(docs), preset=preset, labels_alone=labels_alone)
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """As all components of spaCy; of a batch, about as many words are read at once as stay in
-        the caches of a processor."""
-        for docs in minibatch(stream, size=batch_size):
-            for part in minibatch_by_words(docs, size=WORDS, tolerance=0.0):
-                yield from super().pipe(part, batch_size=len(part))
 
     def predict(self, docs: Iterable[Doc]) -> Reading:
         """What `set_annotations` writes: a reading, light where nothing but labels is asked for."""

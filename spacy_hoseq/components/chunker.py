@@ -6,12 +6,14 @@ them (Azuma & Matsumoto 2011). Every span comes with the exact probability that 
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Callable, Iterable, List, Literal, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
+from spacy.training.batchers import minibatch_by_words
+from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Config
 
@@ -30,6 +32,7 @@ from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
 from .targets.entities import preset_mask
 
+WORDS = 8_000  # of a batch, read at once
 THRESHOLDS = [n / 20 for n in range(2, 13)]  # among which `fit_threshold` chooses
 
 
@@ -207,6 +210,13 @@ class HoseqChunker(StructuredComponent):
         best = THRESHOLDS[int(smooth.argmax())]
         self.cfg["span_threshold"] = best
         return best
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """As all components of spaCy; of a batch, about as many words are read at once as stay in
+        the caches of a processor."""
+        for docs in minibatch(stream, size=batch_size):
+            for part in minibatch_by_words(docs, size=WORDS, tolerance=0.0):
+                yield from super().pipe(part, batch_size=len(part))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> ChunkReading:
         potentials = self._possible_labels(docs, preset=preset)
