@@ -83,9 +83,9 @@ def segmenting(folder, corpus):
     model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions, "patterns": None}
     nlp = spacy.blank("zh")
     nlp.add_pipe("hoseq_tagger", config={"model": model})
-    nlp.vocab.lookups = known_words(path, more=["绿茶"] if len(corpus) > 4 else None)
+    nlp.vocab.lookups = known_words(path)
     characters.train(nlp, list(segmented_corpus(path)(nlp)), epochs=12 if len(corpus) > 4 else 3)
-    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1", "sentences": True}
+    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}
     whole = spacy.blank("zh", config={"nlp": {"tokenizer": settings}})
     whole.tokenizer.use(nlp)
     return whole

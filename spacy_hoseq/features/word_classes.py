@@ -141,16 +141,6 @@ def read_forms(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
     return {form: sorted(tags) for form, tags in tags_of.items()}
 
 
-@register_attribute("cluster", word="lexemes", table=TABLE)
-def cluster(words: Sequence[Any]) -> List[Union[int, str]]:
-    """The cluster that spaCy's tables have for the word; else its first class in the table, if
-    there is one."""
-    clusters: List[Union[int, str]] = [word.cluster for word in words]
-    if all(clusters) or not words[0].vocab.lookups.has_table(TABLE):
-        return clusters
-    return [known or first for known, first in zip(clusters, word_class(1, words), strict=True)]
-
-
 @register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexemes", table=TABLE)
 def word_class(number: int, words: Sequence[Any]) -> List[str]:
     """The class in this column of the table, of each word, of its lower-case form, or of its

@@ -29,23 +29,18 @@ LETTERS = re.compile(r"[^\W\d_]+")
 APOSTROPHES = ("'", "’")
 LEAST_SEEN = 3
 LEAST_SHARE = 0.005
-OFTEN = 1000  # more than any text has a word
 
 
-def known_words(
-    path: Optional[Union[str, Path]], more: Optional[List[str]] = None, inner: bool = False
-) -> Lookups:
+def known_words(path: Optional[Union[str, Path]], inner: bool = False) -> Lookups:
     """Registered as `spacy_hoseq.known_words.v1`: how often each word of more than one unit is in a
     corpus.
 
-    path: a .spacy file or a folder of them, with words. more: words that are known whatever the
-    corpus has, each as if it had been seen a thousand times. inner (bool): also where words of the
-    corpus end within runs of letters ("do|n't"): runs that end so can be cut there. RAISES
-    ValueError [E913]: no path; [HS074]: there is no such file or folder.
+    path: a .spacy file or a folder of them, with words. inner (bool): also where words of the
+    corpus end within runs of letters ("do|n't"): runs that end so can be cut there.
+    RAISES ValueError [E913]: no path; [HS074]: there is no such file or folder.
     """
     docs = list(read_docs(spacy_files(path), Vocab(), 0))
     counts = Counter(token.text for doc in docs for token in doc)
-    counts.update({word: OFTEN for word in more or ()})
     lookups = Lookups()
     lookups.add_table(TABLE, dict(sorted(counts_by_key(counts).items())))
     if inner:

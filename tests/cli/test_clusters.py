@@ -35,12 +35,10 @@ def test_clusters_are_a_table_of_word_classes(text, tmp_path):
     assert set(rows) == {"the", "a", "dog", "cat", "runs", "sleeps", "."}
     assert rows["the"] == rows["a"] and rows["dog"] == rows["cat"] and rows["runs"] == rows["sleeps"]
     vocab = spacy.blank("xx").vocab
-    assert lexical_attribute("cluster").value(vocab["dog"]) == 0
     vocab.lookups = word_classes(output)
-    for name in ("word_class1", "cluster"):
-        assert [lexical_attribute(name).value(vocab[word]) for word in ("dog", "Dog", "rare")] == [
-            rows["dog"], rows["dog"], "",
-        ]  # fmt: skip
+    assert [lexical_attribute("word_class1").value(vocab[word]) for word in ("dog", "Dog", "rare")] == [
+        rows["dog"], rows["dog"], "",
+    ]  # fmt: skip
 
 
 def test_same_bytes_from_every_kind_of_file(text, tmp_path):

@@ -113,7 +113,7 @@ def docs_of(lang):
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_columns_hold_the_values_of_the_tokens(lang):
     fields = [
-        "orth", "lower", "norm", "shape", "prefix", "suffix", "cluster", "is_alpha", "is_ascii", "is_digit", "is_lower",
+        "orth", "lower", "norm", "shape", "prefix", "suffix", "is_alpha", "is_ascii", "is_digit", "is_lower",
         "is_upper", "is_title", "is_punct", "is_space", "is_bracket", "is_quote", "is_left_punct", "is_right_punct",
         "is_currency", "like_num", "like_url", "like_email", "is_stop",
     ]  # fmt: skip
