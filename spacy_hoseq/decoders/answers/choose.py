@@ -15,6 +15,7 @@ from .pattern_posterior import PatternPosterior
 
 ROUNDING = 0.01  # of a logarithm, more than there can be
 LARGE = 1e12
+LEAST = 1e-6
 MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
 
 
@@ -85,7 +86,13 @@ def _beside_posterior(potentials: Potentials, known: Posterior, tuning: Tuning) 
         return best_labels(potentials, tuning=tuning)  # log Z has not the digits to be compared
     labels: Labels = known.nodes.argmax(axis=1).astype(np.int32)
     log_p = score_of_checked(potentials, labels) - known.log_z - ROUNDING
-    others = np.flatnonzero(~(log_p > np.log(0.5)))
+    sure = log_p > np.log(0.5)
+    told = log_p > np.log(LEAST)
+    others = np.flatnonzero(~told)  # p excludes hardly a label
+    if len(others):
+        part = potentials.select(others)
+        labels[part.tokens] = best_labels(part.potentials, tuning=tuning)
+    others = np.flatnonzero(told & ~sure)
     if len(others):
         part = potentials.select(others)
         least = np.repeat(np.exp(log_p[others]), potentials.lengths[others])
