@@ -19,13 +19,14 @@ pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
 from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
-from spacy_hoseq.batch.columns import Annotated  # noqa: E402
+from spacy_hoseq.batch.columns import Annotated, row_columns  # noqa: E402
 from spacy_hoseq.batch.conll import conll, conllu  # noqa: E402
-from spacy_hoseq.batch.formats import json_lines_bytes  # noqa: E402
+from spacy_hoseq.batch.formats import json_lines_bytes, parquet_bytes  # noqa: E402
 from spacy_hoseq.batch.parts import Part, Work  # noqa: E402
 from spacy_hoseq.readers.docs import sentences_to_doc  # noqa: E402
 from spacy_hoseq.readers.formats.columns import read_columns  # noqa: E402
 from spacy_hoseq.readers.formats.conllu import read_conllu  # noqa: E402
+from spacy_hoseq.readers.formats.rows import read_rows  # noqa: E402
 from spacy_hoseq.readers.sentences import Columns, Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -383,3 +384,22 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
             t.lemma_ or "_" * (t.text == "_") for t in doc if not t.is_space
         ]
     assert content(found) == (words, spans)
+
+
+@settings(max_examples=100)
+@given(any_docs())
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_rows_of_any_characters_come_back(tmp_path_factory, form, doc):
+    """Text, words, tags and spans, as `hoseq convert` reads them."""
+    try:
+        columns = row_columns(Annotated([doc], [None], [None]), ["word", "tag", "sentences", "spans"])
+    except ValueError as error:
+        assert str(error).startswith("[HS171]")
+        return
+    table = pa.table({"text": [doc.text], **columns})
+    path = tmp_path_factory.mktemp("rows") / f"a.{form}"
+    path.write_bytes(json_lines_bytes(table) if form == "jsonl" else parquet_bytes(table))
+    if not len(doc):
+        return
+    found = sentences_to_doc(spacy.blank("xx").vocab, list(read_rows(path, Settings())), "")
+    assert found.text == doc.text and content(found) == content(doc)

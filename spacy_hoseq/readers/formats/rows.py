@@ -4,6 +4,7 @@
  "spans": [{"start": 0, "end": 3, "label": "PER", "group": "ents"}]}
 """
 
+from bisect import bisect_right
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -42,55 +43,61 @@ def read_rows(path: Path, settings: Settings) -> Items:
 
 def _sentences(row: Dict[str, Any]) -> List[Sentence]:
     """RAISES KeyError, IndexError, TypeError, ValueError: offsets that do not fit the text."""
-    tokens = row["tokens"]
-    bounds = row.get("sentences") or [{"start": 0, "end": len(row["text"])}]
+    starts = [bound["start"] for bound in row.get("sentences") or ()]
+    by_sentence: Dict[int, List[Dict[str, Any]]] = {}
+    for piece in _pieces(row["text"], row["tokens"]):
+        number = max(bisect_right(starts, piece["at"]), 1)
+        by_sentence.setdefault(number, []).append(piece)
+    return [_sentence(row, pieces) for pieces in by_sentence.values()]
+
+
+def _sentence(row: Dict[str, Any], pieces: List[Dict[str, Any]]) -> Sentence:
     groups = {span.get("group", ENTITIES[0]) for span in row.get("spans") or ()}
-    sentences = []
-    for bound in bounds:
-        inside = [each for each in tokens if bound["start"] <= each["start"] < bound["end"]]
-        pieces = _pieces(row["text"], inside)
-        places = [i for i, piece in enumerate(pieces) if piece.get("word") is not None]
-        begins = {each["start"]: i for each, i in zip(inside, places, strict=True)}
-        ends = {each["end"]: i + 1 for each, i in zip(inside, places, strict=True)}
-        chunks, entities = (
-            _spans(row, next((group for group in kinds if group in groups), ""), begins, ends)
-            for kinds in (CHUNKS, ENTITIES)
-        )
-        tags, pos, lemmas, morphs = (
-            [str(piece.get(key) or "") for piece in pieces]
-            if any(piece.get(key) for piece in pieces)
-            else None
-            for key in COLUMNS
-        )
-        sentence = Sentence(
-            [piece["text"] for piece in pieces],
-            tags,
-            chunks,
-            entities,
-            pos=pos,
-            lemmas=lemmas,
-            morphs=morphs,
-            spaces=[piece["space"] for piece in pieces],
-            is_text=not row.get("sentences"),
-        )
-        sentences.append(sentence)
-    return sentences
+    begins = {piece["start"]: i for i, piece in enumerate(pieces) if "start" in piece}
+    ends = {piece["end"]: i + 1 for i, piece in enumerate(pieces) if "end" in piece}
+    chunks, entities = (
+        _spans(row, next((group for group in kinds if group in groups), ""), begins, ends)
+        for kinds in (CHUNKS, ENTITIES)
+    )
+    tags, pos, lemmas, morphs = (
+        [str(piece.get(key) or "") for piece in pieces]
+        if any(piece.get(key) for piece in pieces)
+        else None
+        for key in COLUMNS
+    )
+    return Sentence(
+        [piece["text"] for piece in pieces],
+        tags,
+        chunks,
+        entities,
+        pos=pos,
+        lemmas=lemmas,
+        morphs=morphs,
+        spaces=[piece["space"] for piece in pieces],
+        is_text=not row.get("sentences"),
+    )
 
 
 def _pieces(text: str, tokens: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Tokens with their text and whether a space follows, and white space between them that is more
-    than that."""
+    """Tokens with their text and whether a space follows, and other white space. at: where the token
+    begins that it is, or stands behind."""
+    first = tokens[0]["start"] if tokens else len(text)
     pieces: List[Dict[str, Any]] = []
-    ends = [token["start"] for token in tokens[1:]] + [tokens[-1]["end"]] if tokens else []
-    for token, end in zip(tokens, ends, strict=True):
+    if text[:first].strip():
+        raise ValueError(text)
+    if first:
+        pieces.append({"text": text[:first], "space": False, "at": 0})
+    ends = [*(token["start"] for token in tokens[1:]), len(text)]
+    for token, end in zip(tokens, ends, strict=False):
         gap = text[token["end"] : end]
         word = text[token["start"] : token["end"]]
         if gap.strip() or not word or token.get("word", word) != word:
             raise ValueError(token)
         space = gap.startswith(" ")
-        pieces.append({**token, "text": word, "word": word, "space": space})
+        at = token["start"]
+        pieces.append({**token, "text": word, "space": space, "at": at})
         if gap[space:]:
-            pieces.append({"text": gap[space:], "space": False})
+            pieces.append({"text": gap[space:], "space": False, "at": at})
     return pieces
 
 

@@ -32,7 +32,7 @@ def read(path, text):
 
 def test_rows(tmp_path):
     first, second = read(tmp_path / "a.jsonl", json.dumps(ROW))
-    assert first.words == ["Ann", " ", "ran", "."] and first.spaces == [True, False, False, False]
+    assert first.words == ["Ann", " ", "ran", "."] and first.spaces == [True, False, False, True]
     assert first.tags == ["NNP", "", "VBD", "."] and first.pos is None
     assert (first.chunks, first.entities) == ([(0, 1, "NP")], [(0, 1, "PER")])
     assert (second.words, second.chunks, second.entities) == (["It", "rained", "."], [(1, 2, "VP")], [])
