@@ -227,11 +227,6 @@ class ClassifiersShim(LayerShim):
         self.keys()
         return self._extra["values"]
 
-    def is_of(self, labels: Sequence[str]) -> bool:
-        """Whether the weights are of these labels, in this order; true if there are no weights
-        yet."""
-        return not self._extra or np.array_equal(self.values(), label_values(labels))
-
     def stacked(self) -> StackedWeights:
         """Finished weights, from which labels are predicted."""
         self.keys()
