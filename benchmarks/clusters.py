@@ -24,7 +24,7 @@ from spacy.tokens import Doc, DocBin
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.cli.clusters import lines
+from spacy_hoseq.cli.training import lines
 from spacy_hoseq.lexicons import bigrams_of, exchange_words
 from spacy_hoseq.recipes import recipe
 

@@ -16,7 +16,7 @@ import spacy
 import typer
 from wasabi import table
 
-from spacy_hoseq.cli.compact import sizes
+from spacy_hoseq.cli.model import sizes
 from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, measured, save_compact
 
 from .page import write_table
@@ -66,7 +66,7 @@ def row(label: str, counts: List, folder: Path, on_dev: float, test: Path, name:
     nlp = spacy.load(folder)
     on_test = measured(nlp, dev_examples(nlp, test), [name])[name]
     features, weights = (sum(getattr(count, key) for count in counts) for key in ("features", "weights"))
-    megabytes, seconds = f"{sizes(folder)['all, MB'] / 1e6:.2f} MB", f"{loading(folder):.2f} s"
+    megabytes, seconds = f"{sizes(folder)['all, MB']:.2f} MB", f"{loading(folder):.2f} s"
     return (label, f"{features:,}", f"{weights:,}", megabytes, f"{on_dev:.2%}", f"{on_test:.2%}", seconds)
 
 

@@ -25,7 +25,7 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.cli.clusters import lines
+from spacy_hoseq.cli.training import lines
 from spacy_hoseq.features.template_sets import templates as set_of
 from spacy_hoseq.lexicons import bigrams_of, exchange_words
 from spacy_hoseq.readers.batches import shares

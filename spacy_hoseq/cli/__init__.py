@@ -1,30 +1,6 @@
-"""`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them
-to spaCy's."""
+"""`python -m spacy hoseq ...`. Importing this package adds its commands to spaCy's."""
 
-from . import (
-    apply,
-    clusters,
-    compact,
-    convert,
-    curation,
-    init,
-    inspection,
-    package,
-    tag,
-    treebank,
-)
+from . import apply, convert, corpus, model, text, training
 from .app import hoseq_cli
 
-__all__ = [
-    "apply",
-    "clusters",
-    "compact",
-    "convert",
-    "curation",
-    "hoseq_cli",
-    "init",
-    "inspection",
-    "package",
-    "tag",
-    "treebank",
-]
+__all__ = ["apply", "convert", "corpus", "hoseq_cli", "model", "text", "training"]

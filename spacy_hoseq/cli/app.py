@@ -2,11 +2,11 @@
 `@hoseq_cli.command(...)`."""
 
 import sys
-from typing import Callable, TypeVar
+from functools import wraps
+from typing import Any, Callable, TypeVar
 
 import typer
 from spacy.cli._util import app
-from typer.core import TyperCommand
 from wasabi import msg
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -34,33 +34,37 @@ NOTHING = "nothing is written"
 INTERRUPTED = 130  # exit status
 
 
-class Command(TyperCommand):
-    """A command of the group: it ends with a message, never with a traceback, when it fails or is
-    interrupted. Its subclasses are made by `Commands.command`."""
-
-    failed: str
-    interrupted: str
-
-    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override, unused-ignore]
-        try:
-            return super().invoke(ctx)
-        except (ImportError, OSError, ValueError) as error:
-            msg.fail(self.failed, str(error), exits=1)
-        except KeyboardInterrupt as error:
-            print(f"Interrupted: {self.interrupted}.", file=sys.stderr)
-            raise typer.Exit(getattr(error, "status", INTERRUPTED)) from error
-
-
 class Commands(typer.Typer):
-    """The group that every command of this package joins."""
+    """The group. Its commands end with a message, never with a traceback, when they fail or are
+    interrupted."""
 
     def command(  # type: ignore[override]
-        self, name: str, *, failed: str, interrupted: str = NOTHING, **settings: object
+        self, name: str, *, failed: str, interrupted: str = NOTHING, **settings: Any
     ) -> Callable[[F], F]:
         """failed: title of the message when something cannot be done. interrupted: what Ctrl-C
         leaves."""
-        made = type("Command", (Command,), {"failed": failed, "interrupted": interrupted})
-        return super().command(name, cls=made, **settings)  # type: ignore[arg-type]
+
+        def join(function: F) -> F:
+            @wraps(function)
+            def run(*arguments: object, **options: object) -> None:
+                try:
+                    function(*arguments, **options)
+                except (ImportError, OSError, ValueError) as error:
+                    msg.fail(failed, str(error), exits=1)
+                except KeyboardInterrupt as error:
+                    print(f"Interrupted: {interrupted}.", file=sys.stderr)
+                    raise typer.Exit(getattr(error, "status", INTERRUPTED)) from error
+
+            super(Commands, self).command(name, **settings)(run)
+            return function
+
+        return join
+
+
+def done(what: object, step: str) -> None:
+    """Say what was made, and what to do next."""
+    msg.good(str(what))
+    then(step)
 
 
 def then(step: str) -> None:

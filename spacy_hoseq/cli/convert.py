@@ -1,9 +1,10 @@
-"""`python -m spacy hoseq convert`: corpora in formats that spaCy does not read, into a .spacy
-file."""
+"""`hoseq convert`: corpora in formats that spaCy does not read, into a .spacy file."""
 
+from collections import Counter
 from enum import Enum
+from itertools import islice
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional
+from typing import Dict, Iterator, List, Optional, Sequence
 
 import typer
 from spacy.tokens import Doc, DocBin
@@ -16,17 +17,32 @@ from ..readers.files import encodings_for, find_files
 from ..readers.formats.columns import check_columns
 from ..readers.formats.recognised import FORMATS, columns_read, read_corpus, recognised
 from ..readers.formats.tagged_text import check_separator
-from ..readers.sentences import Columns, Settings
+from ..readers.sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
 from ..readers.splits import PARTS, SPLITS, in_part
-from .app import hoseq_cli, then
-from .files import FORCE, check_free, whole
-from .progress import progress
-from .tally import LEFT_OUT, OTHERS, Tally, show_counts, show_problems
+from .app import done, hoseq_cli
+from .shared import FORCE, check_free, progress, show_problems, whole
 
 NAMES = {name: name for name in (AUTO, *FORMATS)}
 FormatName = Enum("FormatName", NAMES, type=str)  # type: ignore[misc]
 SHOWN = 12  # labels of a kind, files
+WORDS = 30  # of the first sentence
 COLUMN = typer.Option(None, help="columns, table: which column has it, from 1 (0: none, -1: last)")
+ALWAYS = ("Files", "Sentences", "Tokens", "Problems")  # rows of the table, also if they are 0
+ROWS = (
+    "Files",
+    "Files of other endings, not read",
+    "Files in no part asked for",
+    "Docs",
+    "Sentences",
+    "Tokens",
+    "Chunks",
+    "Entities",
+    "Traces dropped",
+    "Sentences of traces only",
+    "Entity tags mended",
+    "Sentences without heads (no tree)",
+    "Problems",
+)
 
 
 @hoseq_cli.command("convert", failed="Nothing converted")
@@ -116,14 +132,26 @@ def convert_cli(
     unspaced = lang == "zh" or any(is_unspaced(file, name) for file in files)
     settings = settings._replace(encodings=encodings_for(encoding, "zh" if unspaced else lang))
     formats = formats_of(files, name, settings)
-    tally = Tally()
-    binary = DocBin(ATTRIBUTES, docs=progress(read_docs(formats, settings, n_sents, tally)))
-    tally.counts["Docs"] = len(binary)
-    tally.counts[LEFT_OUT] = len(all_files) - len(files)
-    tally.counts[OTHERS] = len(find_files(input_path, [""])) - len(formats) - tally.counts[LEFT_OUT]
+    read = Reading()
+    binary = DocBin(ATTRIBUTES, docs=progress(read.docs(formats, settings, n_sents)))
+    left_out = len(all_files) - len(files)
+    others = len(find_files(input_path, [""])) - len(formats) - left_out
+    read.counts.update(
+        {
+            "Docs": len(binary),
+            "Files in no part asked for": left_out,
+            "Files of other endings, not read": others,
+        }
+    )
     show_formats(formats, settings)
-    show_counts(msg, tally)
-    finish(binary, output_path, tally)
+    read.show()
+    if not read.counts["Sentences"]:
+        msg.fail("There are no sentences; nothing is written", exits=1)
+    with whole(output_path) as part:
+        binary.to_disk(part)
+    if read.problems:
+        msg.warn(f"Without what is listed above: {output_path}", exits=1)
+    done(output_path, f"python -m spacy hoseq init {read.recipe} -o {read.recipe}.cfg")
 
 
 def formats_of(files: List[Path], name: str, settings: Settings) -> Dict[Path, str]:
@@ -155,40 +183,88 @@ def parse_groups(text: str) -> Dict[str, str]:
     return dict(pairs)
 
 
-def read_docs(
-    formats: Dict[Path, str], settings: Settings, n_sents: int, tally: Tally
-) -> Iterator[Doc]:
-    """The Docs of each file, one after the other; what is in them is counted."""
-    vocab = Vocab()
-    for file, name in formats.items():
-        tally.counts["Files"] += 1
-        lang = "zh" if is_unspaced(file, name) else settings.lang
-        sentences = tally.sentences_of(read_corpus(file, name, settings))
-        for group in grouped(sentences, n_sents):
-            yield sentences_to_doc(vocab, group, lang, entities_key=settings.spans_key)
-
-
 def show_formats(formats: Dict[Path, str], settings: Settings) -> None:
     """What the files were taken for."""
-    for file, name in list(formats.items())[:SHOWN]:
+    for file, name in islice(formats.items(), SHOWN):
         columns = columns_read(file, name, settings)
         msg.info(f"{file}: {FORMATS[name].what}{', ' if columns else ''}{columns}")
     if len(formats) > SHOWN:
         msg.info(f"and {len(formats) - SHOWN:,} files more")
 
 
-def finish(binary: DocBin, output_path: Path, tally: Tally) -> None:
-    """Write the docs. Exits with 1 if there were problems, or no sentences at all."""
-    if tally.problems:
-        show_problems(msg, tally.problems)
-    if not tally.counts["Sentences"]:
-        msg.fail("There are no sentences; nothing is written", exits=1)
-    try:
-        with whole(output_path) as part:
-            binary.to_disk(part)
-    except OSError as error:
-        msg.fail(f"Cannot write {output_path}", str(error), exits=1)
-    if tally.problems:
-        msg.warn(f"Without what is listed above: {output_path}", exits=1)
-    msg.good(f"{output_path}")
-    then(f"python -m spacy hoseq init {tally.recipe} -o {tally.recipe}.cfg")
+class Reading:
+    """What was read so far: numbers of things, labels of each kind, the first sentence, problems."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.labels: Dict[str, Counter[str]] = {
+            kind: Counter() for kind in ("Tags", "Chunks", "Entities")
+        }
+        self.first: Sequence[str] = ()
+        self.problems: List[Problem] = []
+
+    def docs(self, formats: Dict[Path, str], settings: Settings, n_sents: int) -> Iterator[Doc]:
+        """The Docs of each file, one after the other; what is in them is counted."""
+        vocab = Vocab()
+        for file, name in formats.items():
+            self.counts["Files"] += 1
+            lang = "zh" if is_unspaced(file, name) else settings.lang
+            for group in grouped(self._sentences(read_corpus(file, name, settings)), n_sents):
+                yield sentences_to_doc(vocab, group, lang, entities_key=settings.spans_key)
+
+    def _sentences(self, items: Items) -> Iterator[Sentence]:
+        for item in items:
+            if isinstance(item, Problem):
+                self.problems.append(item)
+                continue
+            no_tree = item.heads is None and any(item.deps or ())
+            self.counts.update(
+                {
+                    "Traces dropped": item.n_traces,
+                    "Entity tags mended": item.n_mended,
+                    "Sentences without heads (no tree)": no_tree,
+                    "Sentences" if item.words else "Sentences of traces only": 1,
+                    "Tokens": len(item.words),
+                }
+            )
+            self.labels["Tags"].update(filter(None, item.tags or ()))
+            self.labels["Chunks"].update(chunk.name for chunk in item.chunks or ())
+            self.labels["Entities"].update(entity.name for entity in item.entities or ())
+            self.first = self.first or as_read(item)
+            yield item
+
+    def show(self) -> None:
+        """The counts, without those that are 0 and need no mention; labels; the first sentence;
+        problems."""
+        spans = {kind: self.labels[kind].total() for kind in ("Chunks", "Entities")}
+        counts = {**self.counts, **spans, "Problems": len(self.problems)}
+        shown = [name for name in ROWS if name in ALWAYS or counts.get(name)]
+        msg.table([(name, f"{counts.get(name, 0):,}") for name in shown], aligns=("l", "r"))
+        for kind, labels in self.labels.items():
+            listed = [f"{label} {n:,}" for label, n in labels.most_common(SHOWN)]
+            more = f", {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
+            if listed:
+                msg.text(f"{kind}: {', '.join(listed)}{more}")
+        if self.first:
+            msg.text(f"First sentence: {' '.join(self.first)}")
+        if self.problems:
+            show_problems(self.problems)
+
+    @property
+    def recipe(self) -> str:
+        """What to train on it."""
+        recipes = {"Tags": "tagger", "Entities": "entities", "Chunks": "chunker"}
+        return next((name for kind, name in recipes.items() if self.labels[kind]), "tagger")
+
+
+def as_read(sentence: Sentence) -> List[str]:
+    """The words of a sentence, with tags behind them and spans in brackets: "[Ann/NNP PER]"."""
+    words = list(sentence.words[:WORDS])
+    for i, tag in enumerate((sentence.tags or ())[:WORDS]):
+        words[i] += f"/{tag}" if tag else ""
+    spans: Sequence[LabelledSpan] = sentence.entities or sentence.chunks or ()
+    for first, end, name in spans:
+        if end <= len(words):
+            words[first] = f"[{words[first]}"
+            words[end - 1] += f" {name}]"
+    return [*words, "..."] if len(sentence.words) > WORDS else words

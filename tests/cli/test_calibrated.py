@@ -81,10 +81,10 @@ def test_applied(model, tmp_path, fields, n):
 
 
 def test_reported(model, tmp_path):
-    from spacy_hoseq.cli.tag import pipeline_of
+    from spacy_hoseq.cli.shared import pipeline_of
     from spacy_hoseq.reporting.report import as_markdown, as_page, report
 
-    nlp = pipeline_of(str(model))
+    nlp = pipeline_of(model, probable=True)
     examples = [Example(nlp.make_doc(TEXT), nlp(TEXT))]
     found = report(nlp, examples, model="m", data="d")
     check(model, as_page(found), 2)
@@ -94,19 +94,19 @@ def test_reported(model, tmp_path):
 def test_served(model):
     pytest.importorskip("httpx", reason="httpx is not installed, which the client of Starlette needs")
     testclient = pytest.importorskip("starlette.testclient", reason="starlette is not installed")
-    from spacy_hoseq.cli.tag import pipeline_of
+    from spacy_hoseq.cli.shared import pipeline_of
     from spacy_hoseq.reporting.serving import application
 
-    client = testclient.TestClient(application(pipeline_of(str(model))), base_url="http://127.0.0.1")
+    client = testclient.TestClient(application(pipeline_of(model, probable=True)), base_url="http://127.0.0.1")
     page = client.post("/", data={"text": TEXT}).text
     check(model, page, 2)
     assert (', not calibrated"' in page) == (model.name == "max_margin") and ">old<" in page
 
 
 def test_in_a_notebook(model):
-    from spacy_hoseq.cli.tag import pipeline_of
+    from spacy_hoseq.cli.shared import pipeline_of
 
-    nlp = pipeline_of(str(model))
+    nlp = pipeline_of(model, probable=True)
     doc = nlp(TEXT)
     check(model, render(doc, nlp).html, 2)
     unknown = "do not tell whether probabilities are calibrated"

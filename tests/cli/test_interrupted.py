@@ -11,7 +11,7 @@ import srsly
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
-from spacy_hoseq.cli import compact, hoseq_cli, progress
+from spacy_hoseq.cli import hoseq_cli, model, shared
 from spacy_hoseq.cli.app import INTERRUPTED
 from spacy_hoseq.compaction.pipeline import save_compact
 
@@ -101,8 +101,8 @@ def test_what_was_there_stays(name, inputs, tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(Interrupts, "at_end", at_end)
             patch.setattr(Interrupts, "seen", 0)
-            patch.setattr(progress, "tqdm", Interrupts)
-            patch.setattr(compact, "tqdm", Interrupts)
+            patch.setattr(shared, "tqdm", Interrupts)
+            patch.setattr(model, "tqdm", Interrupts)
             code, said = run(name, inputs, output)
             assert Interrupts.seen == 1, "a bar is shown"
         assert code == INTERRUPTED and "Interrupted: nothing is written." in said, said

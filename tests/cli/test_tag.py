@@ -10,7 +10,7 @@ import spacy
 from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
-from spacy_hoseq.cli.tag import SIZE, blocks, texts_of
+from spacy_hoseq.cli.text import SIZE, blocks, texts_of
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 run = CliRunner()

@@ -7,7 +7,7 @@ from spacy.cli._util import app
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.cli import treebank
+from spacy_hoseq.cli import training
 from spacy_hoseq.treebanks.parts import Contents
 from spacy_hoseq.treebanks.training import RECIPES, Lexicons, config_for
 
@@ -77,17 +77,10 @@ def test_goes_on(made, monkeypatch):
     folder, _ = made
     code, output = run(folder.parent / "UD_English-Tiny", "-o", folder)
     assert code == 1 and "HS113" in output
-    monkeypatch.setattr(treebank, "write_parts", None)
+    monkeypatch.setattr(training, "write_parts", None)
     monkeypatch.setattr("spacy_hoseq.treebanks.training.train", None)
     code, output = run(folder.parent / "UD_English-Tiny", "-o", folder, "--force")
     assert code == 0, output
-
-
-def test_raw_text_of_another_encoding(tmp_path, capsys):
-    (tmp_path / "raw.txt").write_bytes(b"the dog sees .\n" * 3 + b"caf\xe9\n")
-    path = treebank.with_clusters(tmp_path / "raw.txt", "en", tmp_path / "clusters.tsv")
-    assert "dog\t" in path.read_text(encoding="utf8")
-    assert "the byte 0xE9" in capsys.readouterr().out
 
 
 def test_what_is_missing(tmp_path):

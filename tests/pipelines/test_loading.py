@@ -95,7 +95,7 @@ def test_nothing_there(tmp_path):
 
 
 def test_packages_need_build(tmp_path, monkeypatch):
-    monkeypatch.setattr("spacy_hoseq.cli.package.has_build", lambda: False)
+    monkeypatch.setattr("spacy_hoseq.cli.model.has_build", lambda: False)
     result = CliRunner().invoke(app, ["hoseq", "package", "en", "-o", str(tmp_path / "new")])
     assert result.exit_code == 1 and "[HS170]" in result.output and "pip install build" in result.output
     assert not (tmp_path / "new").exists()

@@ -5,7 +5,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
-from spacy_hoseq.cli.tag import text_table
+from spacy_hoseq.cli.text import text_table
 from spacy_hoseq.components import target_at
 from spacy_hoseq.components.extensions import write_decisions, write_marginals
 from spacy_hoseq.reporting.text import notes_of, sentences_of, stretches, text_page

@@ -1,0 +1,355 @@
+"""Commands for a trained pipeline: `report` says how good it is, `inspect` what it has learnt;
+`calibrate` and `compact` write a better and a smaller one, `package` one to install."""
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Dict, List, Optional, Tuple
+
+import srsly
+import typer
+from spacy.cli.package import has_build, package
+from tqdm import tqdm
+from wasabi import msg
+
+from ..compaction.pipeline import (
+    Compaction,
+    check_output,
+    compact_pipeline,
+    dev_examples,
+    measured,
+    save_compact,
+    within,
+)
+from ..errors import Errors
+from ..inspection.calibration import Calibration, calibrate
+from ..inspection.reading import own_components
+from ..inspection.weights import NAMES, Table, inspected, names_in
+from ..pipelines import embedded_path, found_at, load_from
+from ..readers.annotated import annotated_corpus, read_docs, spacy_files
+from ..reporting.inspection import inspection_page, inspection_text
+from ..reporting.reliability import draw_calibration
+from ..reporting.report import as_json, as_markdown, as_page, examples_in, report
+from .app import done, hoseq_cli, then
+from .shared import (
+    CODE,
+    FOLDER,
+    FORCE,
+    MODEL,
+    TRAININGS,
+    check_free,
+    check_name,
+    pipeline_of,
+    progress,
+    write,
+)
+
+Row = Tuple[str, str, str]
+FIGURES = {
+    "ece": "expected calibration error",
+    "ece_equal_mass": "the same, bins of equal mass",
+    "brier": "Brier score",
+    "log_loss": "log loss, nats",
+    "area": "area under risk-coverage",
+}
+
+
+@hoseq_cli.command(
+    "report",
+    failed="No report",
+    interrupted="the same command goes on with the training that it was at",
+)
+def report_cli(
+    # fmt: off
+    model: str = MODEL,
+    data: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
+    output: Path = FOLDER,
+    against: Optional[str] = typer.Option(
+        None, "--against", "-a", help="Another pipeline to compare with"
+    ),
+    train: Optional[Path] = typer.Option(
+        None, "--train", help="Training corpus: which words are known", exists=True
+    ),
+    curve: bool = typer.Option(
+        False, "--curve", help="Train on shares of --train, for a learning curve"
+    ),
+    force: bool = FORCE,
+    code: Optional[Path] = CODE,
+    # fmt: on
+) -> None:
+    """Write report.html, report.md and report.json: accuracy with intervals, labels, confusions,
+    probabilities, the least certain sentences, likely annotation errors, and what another pipeline
+    does otherwise.
+
+    DOCS: docs/tasks/report.md
+    """
+    page = output / "report.html"
+    check_free(page, force)
+    if curve and train is None:
+        source = "the command, as a learning curve needs it"
+        raise ValueError(
+            Errors.HS159.format(what="training corpus", source=source, expected="--train")
+        )
+    nlp = pipeline_of(model, code)
+    examples = examples_in(nlp, data)
+    if not any(len(eg.reference) for eg in examples):
+        expected = "a .spacy file of some"
+        raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected=expected))
+    evaluation = report(
+        nlp,
+        examples,
+        model=name_of(model),
+        data=data.name,
+        against=None if against is None else (name_of(against), pipeline_of(against)),
+        train=None if train is None else list(read_docs(spacy_files(train), nlp.vocab, 0)),
+        curve=output / TRAININGS if curve else None,
+        tell=msg.info,
+    )
+    write(page, as_page(evaluation))
+    write(output / "report.md", as_markdown(evaluation))
+    srsly.write_json(output / "report.json", as_json(evaluation))
+    if curve:
+        shutil.rmtree(output / TRAININGS)
+    for layer in evaluation["layers"]:
+        scores = [f"{name} {100 * share.value:.2f}" for name, share in layer["scores"].items()]
+        msg.text(f"{layer['component']}: {', '.join(scores)}")
+    missing = own_components(nlp).keys() - {layer["component"] for layer in evaluation["layers"]}
+    if missing:
+        msg.warn(f"Left out, for {data} has no gold labels of: {', '.join(sorted(missing))}")
+    done(f"{page}, report.md, report.json", f"look at {page}")
+
+
+def name_of(model: str) -> str:
+    """Of a directory that training has written: with the directory above, which tells them
+    apart."""
+    path = Path(model)
+    is_of_training = path.is_dir() and path.name.startswith("model-")
+    return f"{path.resolve().parent.name}/{path.name}" if is_of_training else path.name
+
+
+@hoseq_cli.command("inspect", failed="Nothing inspected")
+def inspect_cli(
+    # fmt: off
+    model: str = MODEL,
+    corpus: Optional[Path] = typer.Argument(
+        None, help="Texts (.spacy) that give names, counts, examples", exists=True
+    ),
+    n: int = typer.Option(5, "--number", "-n", min=1, help="Features of each label, at both ends"),
+    limit: int = typer.Option(1000, "--limit", min=1, help="Use so many texts of the corpus"),
+    output: Optional[Path] = typer.Option(None, "--output", "-o", help="Write a page"),
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
+    keep_names: bool = typer.Option(
+        False, "--keep-names", help="Keep the names of features beside the model"
+    ),
+    force: bool = FORCE,
+    code: Optional[Path] = CODE,
+    # fmt: on
+) -> None:
+    """Show what a pipeline has learnt: labels with their strongest features, transitions, label
+    patterns, sizes. Features are hashes in a model; a corpus in which they fire gives them names.
+
+    DOCS: docs/tasks/why.md
+    """
+    check_free(output, force)
+    nlp = pipeline_of(model, code)
+    examples = [] if corpus is None else annotated_corpus(corpus, [], limit)(nlp)
+    docs = list(progress(nlp.pipe(eg.predicted for eg in examples)))
+    beside = Path(found_at(model)) / NAMES
+    names: Table = srsly.read_json(beside) if beside.is_file() else {}
+    components = inspected(nlp, docs, top=n, names=names)
+    if keep_names:
+        names = {
+            name: {**names.get(name, {}), **known} for name, known in names_in(components).items()
+        }
+        srsly.write_json(beside, names)
+    if output:
+        write(output, inspection_page(components, title=f"Inside {model}"))
+    if as_json:
+        print(json.dumps(components, ensure_ascii=False))
+        return
+    if output:
+        done(output, f"look at {output}")
+    else:
+        print("\n".join(map(inspection_text, components)))
+        every = [rows for one in components for rows in one["strongest"].values()]
+        if any(not feature["name"] for rows in every for feature in rows):
+            msg.text(
+                "Features in hexadecimals have no name here: give a corpus in which they fire."
+            )
+    if keep_names:
+        msg.good(f"{sum(map(len, names.values())):,} names: {beside}")
+
+
+@hoseq_cli.command("calibrate", failed="Nothing written")
+def calibrate_cli(
+    # fmt: off
+    model: str = MODEL,
+    dev: Path = typer.Argument(
+        ..., help="Corpus (.spacy) of other text than in training", exists=True
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help="Directory to write"),
+    component: Optional[List[str]] = typer.Option(
+        None, "--component", help="Default: all that no other listens to"
+    ),
+    picture: Optional[Path] = typer.Option(None, "--picture", help="Folder for a picture of each"),
+    limit: int = typer.Option(
+        0, "--limit", min=0, help="Use so many texts of the corpus only; 0 = all"
+    ),
+    force: bool = FORCE,
+    code: Optional[Path] = CODE,
+    # fmt: on
+) -> None:
+    """Divide all weights of each tagger and chunker by one temperature, at which its probabilities
+    fit the corpus. Labels and the order of alternatives stay. Figures "after" are of temperatures
+    found without the text that they are measured on.
+
+    DOCS: docs/tasks/how-sure.md
+    """
+    check_output(output, overwrite=force)
+    nlp = pipeline_of(model, code)
+    pictures = {name: picture / f"{name}.svg" for name in nlp.pipe_names} if picture else {}
+    for path in pictures.values():
+        check_free(path, force)
+    examples = dev_examples(nlp, dev)[: limit or None]
+    calibrations = calibrate(nlp, examples, component or None, partial(progress, what="components"))
+    save_compact(nlp, output, overwrite=force, keep_strings=True)
+    rows: List[Row] = []
+    for name, one in calibrations.items():
+        if picture:
+            title = f"Probabilities of {name}: {model} on {dev.name}"
+            write(pictures[name], draw_calibration(one.before, one.after, title=title))
+        rows += calibration_rows(name, one)
+    msg.table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
+    done(f"Written to {output}", f"python -m spacy hoseq report {output} TEST.spacy -o report")
+
+
+def calibration_rows(name: str, one: Calibration) -> List[Row]:
+    measures = [
+        (title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}")
+        for field, title in FIGURES.items()
+    ]
+    changed = (f"labels that changed, of {one.after.n:,}", "", f"{one.n_changed:,}")
+    return [(f"{name}: temperature", "1", f"{one.temperature:.4g}"), *measures, changed]
+
+
+@hoseq_cli.command("compact", failed="Nothing written")
+def compact_cli(
+    # fmt: off
+    model: Path = typer.Argument(
+        ..., help="Directory of a trained pipeline", exists=True, file_okay=False
+    ),
+    dev: Path = typer.Argument(
+        ..., help="Development corpus (.spacy), read as in training", exists=True
+    ),
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="Directory to write. Default: MODEL itself"
+    ),
+    tolerance: float = typer.Option(
+        0.0005, "--tolerance", help="How much each metric may fall (0.0005 of 1)"
+    ),
+    metric: Optional[List[str]] = typer.Option(None, "--metric", help="Default: those of training"),
+    keep_strings: bool = typer.Option(
+        False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"
+    ),
+    force: bool = FORCE,
+    code: Optional[Path] = CODE,
+    # fmt: on
+) -> None:
+    """Make a trained pipeline smaller: of each component of the package only the features and
+    weights stay that the metrics on a development corpus need.
+
+    DOCS: docs/reference/command-line.md
+    """
+    output = output or model
+    check_output(output, overwrite=force)
+    nlp = pipeline_of(model, code)
+    before = sizes(model)
+    msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
+    with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
+        examples = dev_examples(nlp, dev)
+        result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
+    save_compact(nlp, output, overwrite=force, keep_strings=keep_strings)
+    saved = load_from(output)
+    after = measured(saved, dev_examples(saved, dev), list(result.before))
+    rows = compaction_rows(result._replace(after=after), before, sizes(output))
+    msg.table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
+    if not within(after, {name: score - tolerance for name, score in result.before.items()}):
+        msg.fail(f"What was written to {output} does not keep the metrics", exits=1)
+    done(f"Written to {output}", f"python -m spacy evaluate {output} TEST.spacy")
+
+
+def compaction_rows(
+    result: Compaction, before: Dict[str, float], after: Dict[str, float]
+) -> List[Row]:
+    """Metrics, features and weights of components, sizes of the directory's parts."""
+    metrics = [
+        (name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()
+    ]
+    counts = [
+        (
+            f"{change.name}: {kind}",
+            f"{getattr(change.before, kind):,}",
+            f"{getattr(change.after, kind):,}",
+        )
+        for change in result.changes
+        for kind in ("features", "weights")
+    ]
+    bytes_of = [(part, f"{old:.3f}", f"{after.get(part, 0):.3f}") for part, old in before.items()]
+    return [*metrics, *counts, *bytes_of]
+
+
+def sizes(folder: Path) -> Dict[str, float]:
+    """Megabytes of each part of a model directory, and of all."""
+    parts = {
+        f"{part.name}, MB": sum(
+            file.stat().st_size for file in (part, *part.rglob("*")) if file.is_file()
+        )
+        / 1e6
+        for part in sorted(folder.iterdir())
+    }
+    return {**parts, "all, MB": sum(parts.values())}
+
+
+@hoseq_cli.command("package", failed="No package made")
+def package_cli(
+    # fmt: off
+    model: str = typer.Argument(..., help="Directory of a trained pipeline, or en, zh, af, cy"),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder to write to", file_okay=False),
+    build: str = typer.Option(
+        "wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"
+    ),
+    force: bool = typer.Option(
+        False, "--force", "-F", help="Replace what an earlier run has written"
+    ),
+    # fmt: on
+) -> None:
+    """Make a package of a pipeline: `spacy.load("en_hoseq_sm")` finds it when it is installed, and
+    `pip` knows its version. The same as `spacy package`, which takes no "en".
+
+    DOCS: docs/reference/command-line.md
+    """
+    path = Path(model) if Path(model, "meta.json").is_file() else embedded_path(model)
+    kinds = {kind.strip() for kind in build.split(",")}
+    if not kinds <= {"wheel", "sdist", "none"}:
+        raise ValueError(Errors.HS161.format(name=build, known="wheel, sdist, none"))
+    meta = load_from(path).meta
+    check_name(meta["name"])
+    folder = output / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    check_free(folder, force)
+    if kinds != {"none"} and not has_build():
+        raise ValueError(Errors.HS170.format(package="build", install="build"))
+    output.mkdir(parents=True, exist_ok=True)
+    msg.info(f"Building {build}")
+    package(
+        path,
+        output,
+        create_wheel="wheel" in kinds,
+        create_sdist="sdist" in kinds,
+        force=force,
+        silent=True,
+    )
+    made = sorted((folder / "dist").glob("*"), reverse=True)
+    for file in made:
+        msg.good(str(file))
+    then(f"pip install {made[0] if made else folder}")

@@ -1,0 +1,255 @@
+"""Commands for a pipeline of one's own: `init` writes a config to train with, `clusters` features of
+words from raw text, `treebank` a whole pipeline from a treebank of Universal Dependencies."""
+
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+import spacy
+import typer
+from spacy.tokens import Doc
+from wasabi import msg
+
+from ..arrays import Ints
+from ..compaction.pipeline import check_output
+from ..errors import Errors
+from ..lexicons import Bigrams, bigrams_of, exchange_words, lemma_lexicon, tag_lexicon
+from ..recipes import ALIASES, RECIPES, checked, recipe
+from ..treebanks.card import card_of, figures, licence_of, meta_of
+from ..treebanks.parts import write_parts
+from ..treebanks.project import PROJECT
+from ..treebanks.source import Treebank, download, treebank_in
+from ..treebanks.training import (
+    RECIPES as STEPS,
+)
+from ..treebanks.training import (
+    Lexicons,
+    config_for,
+    join,
+    measure,
+    read_contents,
+    rules_suffice,
+    save,
+    train_recipe,
+    write_contents,
+)
+from .app import done, hoseq_cli
+from .shared import (
+    FORCE,
+    TEXT_KEY,
+    check_free,
+    check_name,
+    docs_of,
+    pipeline_of,
+    progress,
+    write,
+)
+
+OTHER_NAMES = {name: f" (or {other})" for other, name in ALIASES.items()}
+LIST = "; ".join(f"{name}{OTHER_NAMES.get(name, '')}: {of.what}" for name, of in RECIPES.items())
+STANDARD_OUTPUT = Path("-")
+N_CLUSTERS = 1000
+MIN_COUNT = 3  # of a word that has a cluster
+SWEEPS = 3  # over all words
+
+
+@hoseq_cli.command("init", failed="Nothing written")
+def init_cli(
+    # fmt: off
+    name: str = typer.Argument(..., metavar="RECIPE", help=LIST),
+    lang: Optional[str] = typer.Option(
+        None, "--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"
+    ),
+    output: Path = typer.Option(
+        STANDARD_OUTPUT, "--output", "-o", help="File to write (-: standard output)"
+    ),
+    force: bool = FORCE,
+    # fmt: on
+) -> None:
+    """Write a config for `spacy train`, complete and with comments, that fits corpora of any size.
+
+    DOCS: docs/reference/configs.md
+    """
+    text = recipe(name, lang)
+    if output == STANDARD_OUTPUT:
+        print(text, end="")
+        return
+    check_free(output, force)
+    write(output, text)
+    done(
+        f"{output}: {RECIPES[ALIASES.get(name, name)].what}",
+        f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR",
+    )
+
+
+@hoseq_cli.command("clusters", failed="No clusters")
+def clusters_cli(
+    # fmt: off
+    texts: List[Path] = typer.Argument(
+        ..., help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True
+    ),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="File to write: words and their clusters", dir_okay=False
+    ),
+    n: int = typer.Option(N_CLUSTERS, "--number", "-n", min=2, help="Clusters"),
+    min_count: int = typer.Option(
+        MIN_COUNT, "--min-count", min=1, help="Rarer words get no cluster"
+    ),
+    sweeps: int = typer.Option(
+        SWEEPS, "--sweeps", "-i", min=1, help="How often each word is looked at, at most"
+    ),
+    lang: str = typer.Option("en", "--lang", "-l", help="Language whose tokenizer finds the words"),
+    model: str = typer.Option(
+        "", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
+    ),
+    words: bool = typer.Option(
+        False, "--words", help="Words of texts are separated by spaces already"
+    ),
+    text_key: str = TEXT_KEY,
+    force: bool = FORCE,
+    # fmt: on
+) -> None:
+    """Put words into clusters by the words before and after them in raw text: features for
+    `word_classes.v1`.
+
+    DOCS: docs/tasks/words.md
+    """
+    check_free(output, force)
+    problems: List[Any] = []
+    nlp = pipeline_of(model) if model else spacy.blank(checked(lang))
+    docs = docs_of(nlp, texts, text_key, problems, words=words)
+    start = time.perf_counter()
+    bigrams, classes = clusters_of(docs, output, n, min_count, sweeps)
+    pairs = f"{int(bigrams.counts.sum()):,} pairs of neighbours"
+    msg.text(f"{pairs}, {time.perf_counter() - start:.0f} s")
+    done(
+        f"{output}: {len(classes):,} words in {len(set(classes.tolist())):,} clusters",
+        f'[initialize.lookups] @misc = "spacy_hoseq.word_classes.v1", path = "{output}"',
+    )
+    if problems:
+        msg.warn("Without what is listed above", exits=1)
+
+
+def clusters_of(
+    docs: Iterable[Doc],
+    output: Path,
+    n: int = N_CLUSTERS,
+    min_count: int = MIN_COUNT,
+    sweeps: int = SWEEPS,
+) -> Tuple[Bigrams, Ints]:
+    """Write the file of clusters. RETURNS pairs of neighbours, and the cluster of each word. RAISES
+    ValueError [HS159]: too few words."""
+    bigrams = bigrams_of(docs, min_count)
+    if not bigrams.words:
+        what = f"word that occurs at least {min_count} times"
+        expected = "more text, or a smaller --min-count"
+        raise ValueError(Errors.HS159.format(what=what, source="the text", expected=expected))
+
+    def with_bar(words: range, sweep: int) -> Iterable[int]:
+        return progress(words, f"words, sweep {sweep + 1}", len(words))
+
+    classes = exchange_words(bigrams, n, sweeps, with_bar)
+    write(output, "".join(lines(bigrams.words, classes)))
+    return bigrams, classes
+
+
+def lines(words: List[str], classes: Ints) -> List[str]:
+    """Word and cluster, by cluster, the most frequent words of each first."""
+    return [f"{words[i]}\t{classes[i]}\n" for i in classes.argsort(kind="stable").tolist()]
+
+
+@hoseq_cli.command(
+    "treebank",
+    failed="No pipeline made",
+    interrupted="the same command goes on with the step that it was at",
+)
+def treebank_cli(
+    # fmt: off
+    folder: Optional[Path] = typer.Argument(
+        None, help="Folder of .conllu files, also .gz", file_okay=False
+    ),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="Folder of the pipeline to write", file_okay=False
+    ),
+    lang: str = typer.Option(
+        "", "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"
+    ),
+    name: str = typer.Option("hoseq", "--name", help="Name of the pipeline, without its language"),
+    raw: Optional[Path] = typer.Option(
+        None, "--raw", help="Text, to make clusters of its words", exists=True
+    ),
+    lexicon: Optional[Path] = typer.Option(
+        None, "--lexicon", help="Word forms with their tags", exists=True, dir_okay=False
+    ),
+    lemmas: Optional[Path] = typer.Option(
+        None, "--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False
+    ),
+    fetch: str = typer.Option(
+        "", "--download", help="Treebank to fetch, in place of FOLDER: UD_Afrikaans-AfriBooms"
+    ),
+    force: bool = FORCE,
+    # fmt: on
+) -> None:
+    """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features
+    and lemmas, with a card that says how good it is. What was done stays in OUTPUT-training; the
+    same command goes on from there.
+
+    DOCS: docs/tasks/treebank.md
+    """
+    check_name(name)
+    check_output(output, overwrite=force)
+    work = output.with_name(f"{output.name}-training")
+    if (folder is None) == (not fetch):
+        expected = "its folder, or its name after --download, not both"
+        raise ValueError(
+            Errors.HS159.format(what="one treebank", source="the command", expected=expected)
+        )
+    source = folder or work / "treebank" / fetch
+    if fetch and not source.is_dir():
+        source = download(fetch, work / "treebank")
+    treebank = treebank_in(source, lang)
+    for path, read in ((lexicon, tag_lexicon), (lemmas, lemma_lexicon)):
+        if path:
+            read(path)  # before any work
+    scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
+    header = ("", "gold words", "raw text")
+    msg.table(figures(scores), header=header, divider=True, aligns=("l", "r", "r"))
+    done(
+        f'spacy.load("{output}"); its card: {output / "README.md"}',
+        f'python -m spacy hoseq tag {output} "..."',
+    )
+
+
+def run(
+    treebank: Treebank, work: Path, output: Path, name: str, lexicons: Lexicons, raw: Optional[Path]
+) -> Dict[str, Any]:
+    """All steps that are not done. RETURNS scores on the test part."""
+    corpus = work / "corpus"
+    parts = corpus / "parts.json"
+    if not parts.exists():
+        msg.info(f"{treebank.name}, language {treebank.lang}: reading")
+        write_contents(parts, treebank, write_parts(treebank, corpus, progress))
+    contents = read_contents(parts, treebank)
+    if raw is not None:
+        lexicons = lexicons._replace(clusters=work / "clusters.tsv")
+        if not (work / "clusters.tsv").exists():
+            clusters_of(
+                docs_of(spacy.blank(treebank.lang), [raw], "text", []), work / "clusters.tsv"
+            )
+    for step in STEPS:
+        if step != "sentences" or rules_suffice(work, treebank.lang):
+            config = work / "configs" / f"{step}.cfg"
+            if not config.exists():  # one that is there already is used
+                write(config, config_for(step, treebank.lang, contents, lexicons).to_str())
+            msg.info(f"Training: {config}")
+            train_recipe(work, step)
+    write(work / "project.yml", PROJECT.format(output=output.name))
+    msg.info("A smaller model, with probabilities that fit")
+    nlp = join(work)
+    scores = measure(nlp, corpus / "test.spacy")
+    meta = meta_of(treebank, name, scores, lexicons)
+    save(nlp, meta, output, overwrite=True)
+    write(output / "README.md", card_of(treebank, str(output), meta, scores, contents))
+    if treebank.licence:
+        write(output / "LICENSE", licence_of(treebank, meta))
+    return scores
