@@ -17,7 +17,7 @@ formed are repaired, that of the CoNLL-2000 scorer. A sequence is well formed if
 gives it back.
 """
 
-from typing import Dict, List, NamedTuple, Sequence
+from typing import Dict, Iterable, List, NamedTuple, Sequence
 
 import numpy as np
 
@@ -38,6 +38,9 @@ LETTERS: Dict[str, str] = {
     "start_end": "SBIE",
 }
 
+PAIRWISE = ("iob2", "bilou", "start_end")  # a tag says whether it begins a chunk
+TAGS = 'O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP")'
+
 
 class Chunks(NamedTuple):
     """Chunks of one sequence, in order, none overlapping. first, end (C,): tokens first <= i < end.
@@ -49,7 +52,7 @@ class Chunks(NamedTuple):
 
 
 def read_chunks(tags: Sequence[str]) -> Chunks:
-    """The chunks that tags stand for, in any representation. RAISES ValueError [HS080]: a tag of no
+    """The chunks that tags stand for, in any representation. RAISES ValueError [HS027]: a tag of no
     known form."""
     return TagTable(tags).chunks(np.arange(len(tags)), np.zeros(len(tags), bool))
 
@@ -77,11 +80,9 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
 
     representation: "iob2", "bilou" or "start_end": those in which a tag says whether it begins a
         chunk.
-    RAISES ValueError [HS080, HS161]; [HS084]: another representation.
+    RAISES ValueError [HS027]: a tag of no known form; [HS161]: another representation.
     """
-    check_representation(representation)
-    if representation not in ("iob2", "bilou", "start_end"):
-        raise ValueError(Errors.HS084.format(representation=representation))
+    check_representation(representation, PAIRWISE)
     _, start, middle, last = list(LETTERS[representation])
     split = [_split(tag) for tag in tags]
     letters = np.array([letter for letter, _ in split], str)
@@ -97,7 +98,7 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
 class TagTable:
     """Tags by id, as the arrays that `chunk_bounds` needs: for tags that come as numbers.
 
-    tags: all tags, kept as `names`. RAISES ValueError [HS080]: one of no known form.
+    tags: all tags, kept as `names`. RAISES ValueError [HS027]: one of no known form.
     """
 
     def __init__(self, tags: Sequence[str]) -> None:
@@ -120,7 +121,7 @@ class TagTable:
 
 
 def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str]:
-    """The tags of n_tokens tokens. RAISES ValueError [HS161]: no such representation; [HS082]:
+    """The tags of n_tokens tokens. RAISES ValueError [HS161]: no such representation; [HS027]:
     chunks that overlap, or reach beyond the tokens."""
     check_representation(representation)
     tags = [OUTSIDE] * n_tokens
@@ -130,9 +131,9 @@ def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str
         chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True
     ):
         if not before <= first < end <= n_tokens:
-            raise ValueError(
-                Errors.HS082.format(first=first, end=end, type=name, before=before, n=n_tokens)
-            )
+            value = f"{name}, tokens {first} to {end}, after one that ends at {before}"
+            expected = f"chunks in order, without overlap, of the {n_tokens} tokens"
+            raise ValueError(Errors.HS027.format(name="chunk", value=value, expected=expected))
         size = end - first
         letters = only if size == 1 else start + middle * (size - 2) + last
         tags[first:end] = [f"{letter}-{name}" for letter in letters]
@@ -153,12 +154,10 @@ def _mark_neighbours(tags: List[str], chunks: Chunks, representation: str) -> No
                 tags[meet - 1] = f"E-{chunks.types[i]}"
 
 
-def check_representation(representation: str) -> None:
+def check_representation(representation: str, known: Iterable[str] = LETTERS) -> None:
     """RAISES ValueError [HS161]: no such representation."""
-    if representation not in LETTERS:
-        raise ValueError(
-            Errors.HS161.format(name=representation, known=", ".join(LETTERS))
-        )
+    if representation not in known:
+        raise ValueError(Errors.HS161.format(name=representation, known=", ".join(known)))
 
 
 def tag_names(types: Sequence[str], representation: str) -> List[str]:
@@ -178,5 +177,5 @@ def _split(tag: str) -> "tuple[str, str]":
     dash = tag[1:2]
     name = tag[2:]
     if letter not in KNOWN or not letter or dash != "-" or not name:
-        raise ValueError(Errors.HS080.format(tag=tag))
+        raise ValueError(Errors.HS027.format(name="chunk tag", value=repr(tag), expected=TAGS))
     return letter, name

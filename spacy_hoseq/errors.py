@@ -63,10 +63,6 @@ class Errors(metaclass=WithCodes):
         "Two that were trained apart cannot share it: train them in one pipeline, or one of them "
         "with templates that do not ask for it."
     )
-    HS004 = "{path}, line {line}: expected {expected}, separated by tabs, found {actual!r}."
-    HS005 = (
-        'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
-    )
     HS007 = (
         "A feature template reads {name}, which the vocabulary does not have: its table {table} has {n} columns. In "
         "training give the table in [initialize.lookups]; a component that was taken from another pipeline, and saved "
@@ -85,8 +81,6 @@ class Errors(metaclass=WithCodes):
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
         'A template is a conjunction of attributes at offsets, such as "lower[-1]+lower[0]" or "suffix1..3[0]".'
     )
-    HS011 = 'The list of feature templates is empty. Give at least one, for example ["lower[0]"].'
-    HS012 = 'The feature template "{template}" is given twice (ranges are written out first). Remove one of the two.'
     HS013 = (
         'Unknown attribute "{name}" in a feature template. Known: {known}, and every other attribute that '
         "spaCy's `doc.to_array` accepts. One of your own must be registered where the pipeline is loaded (--code)."
@@ -95,40 +89,19 @@ class Errors(metaclass=WithCodes):
         'A feature template reads "{name}", but no such extension is registered. Call `Token.set_extension` before '
         "the pipeline is used (in training: in the file given by --code)."
     )
-    HS015 = "The value {value} that a template reads is of type {type}; expected str, int, bool or None."
-    HS018 = (
-        'The template "{template}" looks at the label that is to be found. Labels of neighbours have other offsets, '
-        'such as "label[-1]".'
-    )
-    HS019 = (
-        'The template "{template}" must look at labels of the earlier component, each place once, such as '
-        '"upstream[-1]+upstream[0]". Templates about words alone belong to `spacy_hoseq.SparseLinear.v1`.'
-    )
     HS020 = (
-        "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label "
-        "{label}). "
-        "The weights are damaged or training has diverged: lower `learn_rate` or load an earlier model."
-    )
-    HS021 = (
-        "Transition scores must be numbers below infinity (-inf forbids a transition), but {n} of {size} are NaN or "
-        "+inf. "
-        "The weights are damaged or training has diverged: lower `learn_rate` or load an earlier model."
+        "{n} of {size} numbers are NaN or infinite: {name}. The weights are damaged or training has diverged: lower "
+        "`learn_rate` or load an earlier model."
     )
     HS022 = "No label is allowed at token {token}. Allow at least one label there, or leave the token unconstrained."
     HS023 = "Sequence {sequence} has no permitted label sequence: every one uses a forbidden label or transition."
     HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
-    HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
     HS027 = "Wrong {name}: {value}. Expected {expected}."
-    HS030 = "A label pattern must have at least two labels (order 1 or more), each from 0 to {last}, got {pattern}."
     HS034 = 'Rule "{rule}": {problem}.'
-    HS036 = "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load others."
     HS037 = "The {feature} {problem}."
     HS038 = (
         "{n} states are needed at token {token} for the {open} configurations that overlap there, more than the limit "
         "of {limit} (MAX_STATES). Let fewer features overlap: shorter gaps, rarer rules, fewer label sets."
-    )
-    HS041 = (
-        "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
     )
     HS042 = (
         'The weights of "{name}" have run away: after an update its scores reach {largest:.3g}, more than {limit:.0e}. '
@@ -144,65 +117,32 @@ class Errors(metaclass=WithCodes):
         "The component has no features yet: {problem}. Call `nlp.initialize(get_examples)` with annotated examples, or "
         "load a trained model."
     )
-    HS053 = (
-        "The {name} have {got} columns, but {expected} are needed: one for each label, or for each pair of labels in "
-        "transitions."
-    )
     HS055 = 'The layer "{name}" has no update rule. Train it through a component of spacy_hoseq, which sets one.'
-    HS057 = 'The component "{name}" cannot have the empty text as a label: it stands for "not annotated".'
     HS058 = (
         "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "
         "training, or train again."
     )
-    HS062 = (
-        'The attribute "{attribute}" cannot be written. Use "tag", "pos", "sent_start" or an extension such as '
-        '"_.label".'
-    )
-    HS063 = 'The tag dictionary entry "{word}" lists no known label (got {labels}). Known: {known}.'
     HS064 = (
         'The component "{name}" cannot be read from {where}: {problem}. A file is missing, truncated or of another '
         "program, or the config was changed after the training; copy the model with its config again, or train it."
-    )
-    HS065 = '"{label}" is no label of the attribute "{attribute}". Those of spaCy are: {known}.'
-    HS066 = 'The extension "{attribute}" holds the value {value}; labels must be strings, or empty.'
-    HS068 = (
-        'The pipeline {path} has no component "{name}", so its weights cannot be taken from there. Give a directory '
-        "saved by `nlp.to_disk` or `spacy train`, with a component of that name."
     )
     HS069 = (
         'The training data have no labels for the component "{name}": looked in {looked}; the annotated Docs have: '
         "{there}. Give the name under which the labels stand (`attribute`, `spans_key`), examples that have them, or "
         "the labels (`labels` in [initialize.components.{name}], `add_label`)."
     )
-    HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
     HS073 = (
-        "Cannot read {path}, line {line}: found {actual}, expected {expected}. Mend the file, or convert it with "
-        "`python -m spacy hoseq convert`, which goes on with what can be read and lists the rest."
+        "Cannot read {path}, line {line}: found {actual}, expected {expected}. Mend the file; for annotated texts, "
+        "`python -m spacy hoseq convert` goes on with what can be read and lists the rest."
     )
     HS074 = "Nothing to read at {path}: {problem}. Looked for files with these endings: {suffixes}."
-    HS075 = (
-        "Columns must be numbers from 1 (0: there is none, -1: the last), each used once, and there must be one of "
-        "words; got words {word}, tags {tag}, chunks {chunk}, entities {entity}."
-    )
-    HS076 = (
-        'There is no part "{part}" of a split "{split}". Give both, or none of them; splits: {splits}; parts: {parts}.'
-    )
     HS079 = (
         'None of the {n_files} files is in the part "{part}" of the split "{split}": looked for {name} numbers '
         "{numbers}; {n_numbered} of the files have a {name} number."
     )
-    HS080 = '"{tag}" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP").'
-    HS082 = (
-        "The chunk {type} from token {first} to {end} cannot be written as tags: chunks must come in order, without "
-        "overlap (the one before ends at {before}), each of at least one of the {n} tokens."
-    )
     HS083 = (
         'The gold span {span} of doc.spans["{key}"] {problem}. Chunks do not overlap, have a label each, and lie '
         "within a sentence; mend the span, or the sentence boundary."
-    )
-    HS084 = (
-        'Which tags can follow each other cannot be told from pairs in the representation "{representation}". Use '
-        '"iob2", "bilou" or "start_end".'
     )
     HS085 = "{path} is no corpus as it is read: {seen}. {do}."
     HS091 = (
@@ -210,29 +150,9 @@ class Errors(metaclass=WithCodes):
         "limit is {limit}. Set `prune` (0.01 leaves out labels a hundred times less probable than the best), or use "
         '"easiest_first".'
     )
-    HS092 = (
-        'Unknown strategy "{strategy}". Known: easiest_first, easiest_last, left_to_right, right_to_left, '
-        "dependency_network, full_bidirectional."
-    )
-    HS093 = (
-        "The model has no classifiers for the visible neighbours {missing} (bit masks over the offsets). Train with "
-        "`train_for = null` or with the strategy in `train_for`, or use a strategy that the model was trained for."
-    )
-    HS095 = (
-        "Local classifiers learn from gold labels of their neighbours, not by backpropagation. Train them through the "
-        "component `hoseq_bidirectional_tagger`."
-    )
-    HS096 = (
-        '`save_decisions` keeps the order of decisions; "{strategy}" makes none. Use "easiest_first" or '
-        '"easiest_last", or switch it off.'
-    )
     HS097 = (
         "Scores are so large that their sums are known to {rounding} only, and labellings are closer to each other "
         "than that: their probabilities cannot be told. Regularise more (l2), or lower `learn_rate`."
-    )
-    HS098 = (
-        "Segments must have at least one token each and lie within one sequence; got the first tokens {first} and the "
-        "sizes {sizes}."
     )
     HS099 = (
         "Scores of label pairs that depend on the text (`transitions` of the model) cannot be used with {decoder}. "
@@ -268,14 +188,6 @@ class Errors(metaclass=WithCodes):
         'A component before "{name}" merges or splits tokens, as those of {text}: they are not those of the annotated '
         "text any more. Leave that component out, or put it behind."
     )
-    HS110 = (
-        "No metric to keep: {missing} not among the numbers that the development corpus gives ({known}). Give a corpus "
-        "annotated with what the pipeline predicts, or a metric of these (--metric)."
-    )
-    HS112 = (
-        "The pipeline has no component with weights of features (it has: {names}). Only components of spacy_hoseq can "
-        "be made smaller, and only after training."
-    )
     HS113 = "Nothing is written to {path}: {problem}. Give another place, or --force to replace a file or a pipeline."
     HS114 = (
         "A process that annotates texts has ended: {problem}. It may have run out of memory; take smaller parts "
@@ -303,10 +215,6 @@ class Errors(metaclass=WithCodes):
         "decides token by token, a hoseq_bidirectional_tagger."
     )
     HS141 = "Token {token} is no word of this text of {n} tokens, counted from 0: it is white space, or there is none."
-    HS142 = (
-        '"{name}" makes no decisions one by one: it has the strategy "{strategy}", not "easiest_first" or '
-        '"easiest_last".'
-    )
     HS143 = (
         "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
         "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."
@@ -318,7 +226,6 @@ class Errors(metaclass=WithCodes):
     HS145 = (
         "There are {n} examples with gold labels to learn {what} from, which needs at least {least}. Give more of them."
     )
-    HS146 = 'There is nothing to compare with the label "{label}". Expected: {known}.'
     HS147 = (
         "Two labellings differ by {expected:.6g}, but what was found of it adds up to {total:.6g}. This is an error of "
         "the package, or of an emission layer that scores a text differently when it is asked again."
@@ -330,7 +237,6 @@ class Errors(metaclass=WithCodes):
     HS149 = "The text has {n} characters, at most {most} are annotated. Give a part of it, or --max-length."
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
-    HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS158 = (
         'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained since. '
@@ -339,9 +245,6 @@ class Errors(metaclass=WithCodes):
     HS159 = "There is no {what} in {source}. Give {expected}."
     HS161 = 'There is nothing named "{name}" here. Known: {known}.'
     HS162 = 'The column "{name}" {problem}. Name the columns of texts and ids (`text`, `id`; id = None: there is none).'
-    HS163 = (
-        "There is no pipeline in {source}: {problem}. Give a directory, a package, or en, zh, af, cy."
-    )
     HS164 = "There is no text in this row: it is null."
     HS167 = (
         "The output {path} {problem}. Give another one, or --force to delete what an earlier run wrote there (and "
@@ -383,7 +286,3 @@ class Errors(metaclass=WithCodes):
     )
     HS184 = "{n} requests wait for the pipeline already. Send it again, later."
     HS191 = "The treebank {name} cannot be used: {problem}."
-    HS192 = (
-        'The pipeline cannot have the name "{name}", which would be a part of that of its package. Give one of ASCII '
-        'letters, digits and "_" (not the last), such as "hoseq".'
-    )

@@ -115,7 +115,7 @@ def test_names_of_tags():
 
 @pytest.mark.parametrize("tag", ["", "X-NP", "B", "B-", "BNP", "-NP", "O-NP", "b-NP"])
 def test_no_chunk_tag(tag):
-    with pytest.raises(ValueError, match=rf"\[HS080\] \"{tag}\" is no chunk tag"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong chunk tag: '{tag}'"):
         read_chunks(["O", tag])
 
 
@@ -129,7 +129,7 @@ def test_unknown_representation():
     "spans", [[(0, 2, "A"), (1, 3, "A")], [(2, 3, "A"), (0, 1, "A")], [(1, 1, "A")], [(3, 5, "A")]]
 )
 def test_chunks_that_cannot_be_written(spans):
-    with pytest.raises(ValueError, match=r"\[HS082\] The chunk A from token \d to \d"):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong chunk: A, tokens \d to \d"):
         write_chunks(chunks_of(spans), 4, "iob2")
 
 
@@ -148,9 +148,9 @@ def test_grammar_permits_the_well_formed_sequences_and_no_others(representation,
 
 def test_grammar_of_other_tags():
     assert grammar([], "iob2").pairs.shape == (0, 0)
-    with pytest.raises(ValueError, match=r"\[HS084\].*\"ioe1\""):
+    with pytest.raises(ValueError, match=r"\[HS161\].*\"ioe1\""):
         grammar(["O"], "ioe1")
     with pytest.raises(ValueError, match=r"\[HS161\]"):
         grammar(["O"], "iob3")
-    with pytest.raises(ValueError, match=r"\[HS080\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         grammar(["X"], "iob2")

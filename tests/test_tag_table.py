@@ -68,7 +68,7 @@ def test_nothing():
 
 @pytest.mark.parametrize("tag", ["", "X-NP", "B", "B-", "BNP", "-NP", "O-NP", "b-NP", "NP"])
 def test_no_chunk_tag(tag):
-    with pytest.raises(ValueError, match=rf"\[HS080\] \"{tag}\" is no chunk tag"):
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong chunk tag: '{tag}'"):
         TagTable(["O", tag])
 
 

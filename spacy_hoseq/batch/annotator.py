@@ -63,7 +63,7 @@ class Annotator:
 
     fingerprint (str): of pipeline, settings and versions; what has the same fingerprint gives the
         same columns. about: model, version and fingerprint, in the metadata of the schema.
-    RAISES ValueError [HS163]: no such pipeline; [HS161]: no such output. When it is first called
+    RAISES ValueError [HS130]: no such pipeline; [HS161]: no such output. When it is first called
         [HS183]: no component has probabilities of tokens.
     """
 

@@ -136,7 +136,7 @@ def once(key: str, load: Callable[[], Loaded]) -> Loaded:
 
 def files_of(name: str) -> Dict[str, bytes]:
     """The files of a pipeline: of a folder, a package, or "en", "zh", "af", "cy". RAISES ValueError
-    [HS163]: there is none."""
+    [HS130]: there is none."""
     try:
         folder = folder_of(found_at(name))
         paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
@@ -144,7 +144,8 @@ def files_of(name: str) -> Dict[str, bytes]:
         data = {path.as_posix(): files[path] for path in files if "__pycache__" not in path.parts}
         srsly.json_loads(data["meta.json"])
     except (KeyError, OSError, ValueError) as error:
-        raise ValueError(Errors.HS163.format(source=name, problem=error)) from error
+        known = f"directories, packages, en, zh, af, cy ({error})"
+        raise ValueError(Errors.HS130.format(name=name, known=known)) from error
     return data
 
 

@@ -110,9 +110,12 @@ def check_free(path: Optional[Path], force: bool) -> None:
 
 
 def check_name(name: str) -> None:
-    """Of a pipeline. RAISES ValueError [HS192]: no package can have it."""
+    """Of a pipeline. RAISES ValueError [HS027]: no package can have it."""
     if not (f"xx_{name}".isidentifier() and name.isascii() and name[-1:].isalnum()):
-        raise ValueError(Errors.HS192.format(name=name))
+        expected = 'ASCII letters, digits and "_" (not the last), such as "hoseq"'
+        raise ValueError(
+            Errors.HS027.format(name="name of a pipeline", value=repr(name), expected=expected)
+        )
 
 
 @contextmanager

@@ -281,12 +281,12 @@ def percent(p: Optional[float]) -> str:
 
 
 def having(nlp: Language, names: Sequence[str], label: Optional[str]) -> List[str]:
-    """Components that have a label, None = any. RAISES ValueError [HS146]: none has."""
+    """Components that have a label, None = any. RAISES ValueError [HS161]: none has."""
     labels: Dict[str, Any] = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
     of_label = [name for name in names if label is None or label in labels[name]]
     if not of_label:
         known = "; ".join(f"{', '.join(of)} ({name})" for name, of in labels.items())
-        raise ValueError(Errors.HS146.format(label=label, known=known))
+        raise ValueError(Errors.HS161.format(name=label, known=known))
     return of_label
 
 

@@ -50,7 +50,7 @@ def compact_pipeline(
     tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives;
     None = those of `guarded_metrics`. components: names; None = all of this package that have
     weights of features. progress: is called after each evaluation.
-    RAISES ValueError [HS110]: no such metrics; [HS027]: `tolerance`; [HS112]: nothing to prune.
+    RAISES ValueError [HS161]: no such metrics; [HS027]: `tolerance`; [HS159]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
         raise ValueError(Errors.HS027.format(
@@ -62,7 +62,11 @@ def compact_pipeline(
     if components is not None:
         pipes = [(name, pipe) for name, pipe in pipes if name in components]
     if not pipes:
-        raise ValueError(Errors.HS112.format(names=", ".join(nlp.pipe_names) or "none"))
+        source = f"the pipeline ({', '.join(nlp.pipe_names)})"
+        expected = "a trained one of spacy_hoseq"
+        raise ValueError(
+            Errors.HS159.format(what="component with weights", source=source, expected=expected)
+        )
     names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)
     before = measured(nlp, examples, names)
     changes = []
@@ -126,7 +130,7 @@ def guarded_metrics(
 ) -> List[str]:
     """The metrics that must stay: those asked for, else those by which training chose the best
     model, and those that the components of this package name; of these, the ones that the corpus
-    gives. RAISES ValueError [HS110]."""
+    gives. RAISES ValueError [HS161]."""
     known = sorted(name for name, score in scores.items() if isinstance(score, float))
     weights: Dict[str, Optional[float]] = {}
     for name, pipe in nlp.pipeline:
@@ -137,7 +141,7 @@ def guarded_metrics(
     missing = [name for name in wanted if name not in known]
     if len(missing) == len(wanted) or (names and missing):
         said = ", ".join(missing) or "none is wanted"
-        raise ValueError(Errors.HS110.format(missing=said, known=", ".join(known)))
+        raise ValueError(Errors.HS161.format(name=said, known=", ".join(known)))
     return [name for name in wanted if name in known]
 
 

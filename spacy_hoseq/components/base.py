@@ -149,13 +149,13 @@ class SequenceComponent(SavedComponent):
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
 
-        RAISES ValueError [E187]: no string; [HS065, HS057, HS080]: it cannot be written; [E922]:
+        RAISES ValueError [E187]: no string; [HS027]: it cannot be written; [E922]:
         there are weights.
         """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
         if not label:
-            raise ValueError(Errors.HS057.format(name=self.name))
+            raise ValueError(Errors.HS027.format(name="label", value="the empty text", expected="a name"))
         self._check_label(label)
         if label in self.cfg["labels"]:
             return 0
@@ -424,7 +424,7 @@ class SequenceComponent(SavedComponent):
     @cached_property
     def continues(self) -> Optional[Mask]:
         """Pairs of labels of one span (L, L), None of labels of tokens. RAISES ValueError
-        [HS084]."""
+        [HS161]."""
         return self.target.continues(self.tags)
 
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
@@ -440,14 +440,17 @@ class SequenceComponent(SavedComponent):
 
     def _weights_from(self, path: str, *, is_alone: bool) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay
-        those of the config. is_alone (bool): no other labels are given. RAISES ValueError [HS068]:
+        those of the config. is_alone (bool): no other labels are given. RAISES ValueError [HS159]:
         there is no such component; [HS064]: it does not fit; [HS003]: nor do its known tags. WARNS
         [HW006]: others are given."""
         if not is_alone:
             warnings.warn(Warnings.HW006.format(name=self.name, path=path), stacklevel=3)
         folder = Path(path) / self.name
         if not folder.is_dir():
-            raise ValueError(Errors.HS068.format(name=self.name, path=path))
+            expected = "a pipeline saved by `nlp.to_disk` that has it"
+            raise ValueError(
+                Errors.HS159.format(what=f'component "{self.name}"', source=path, expected=expected)
+            )
         self.from_disk(folder, exclude=["vocab"])
         saved = self._tables or Lookups()
         self._tables = None

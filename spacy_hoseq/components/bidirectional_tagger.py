@@ -39,7 +39,6 @@ DEFAULT_MODEL = """
 @architectures = "spacy_hoseq.LocalClassifiers.v1"
 order = 2
 min_count = 1
-train_for = null
 
 [model.templates]
 @misc = "spacy_hoseq.templates.v1"
@@ -66,7 +65,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     save_decisions (bool): keep the order of decisions on the Doc (`doc._.hoseq_decisions`).
     scorer (Callable): the function that scores; None = no score.
 
-    RAISES ValueError [HS027, HS062, HS161, HS092, HS096]: impossible settings.
+    RAISES ValueError [HS027, HS161]: impossible settings.
     """
 
     prune = 0.01  # labels less probable than this share of the best one are left out
@@ -89,7 +88,11 @@ class HoseqBidirectionalTagger(SequenceComponent):
     ) -> None:
         classifiers_of(strategy, scorer_of(model).order, self.prune)
         if save_decisions and strategy not in GREEDY:
-            raise ValueError(Errors.HS096.format(strategy=strategy))
+            value = f'true with the strategy "{strategy}"'
+            expected = " or ".join(GREEDY)
+            raise ValueError(
+                Errors.HS027.format(name="save_decisions", value=value, expected=expected)
+            )
         target: Target = TokenLabels(attribute, NEG_PREFIX)
         if representation is not None:
             target = ChunkTags(SPANS_KEY, representation)

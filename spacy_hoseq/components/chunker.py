@@ -104,7 +104,7 @@ class HoseqChunker(StructuredComponent):
         best, such as 0.47. None = the chunks of the best labelling.
     scorer (Callable): the function that scores; None = no score.
 
-    RAISES ValueError [HS027, HS161, HS084]: impossible settings.
+    RAISES ValueError [HS027, HS161]: impossible settings.
     """
 
     target: ChunkTags
@@ -231,7 +231,7 @@ class HoseqChunker(StructuredComponent):
         return self.target.types_in(examples)
 
     def _check_label(self, label: str) -> None:
-        """RAISES ValueError [HS080]: an empty one."""
+        """RAISES ValueError [HS027]: an empty one."""
         TagTable(tag_names([label], self.cfg["representation"]))
 
     @cached_property

@@ -124,12 +124,12 @@ def longest_common(first: str, second: str) -> Tuple[int, int, int]:
 
 @lru_cache(maxsize=100_000)
 def script_named(label: str) -> Script:
-    """The script of a label. RAISES ValueError [HS065]: it is none."""
+    """The script of a label. RAISES ValueError [HS027]: it is none."""
     case, _, edit = label.partition(" ")
     before, arrow, after = edit.partition(">")
     stars = before.count(SHARED), after.count(SHARED)
     if case not in CASES or not arrow or ">" in after or stars not in ((0, 0), (1, 1)):
-        raise ValueError(Errors.HS065.format(label=label, attribute="lemma", known=KINDS))
+        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
     prefix_cut, _, suffix_cut = before.partition(SHARED)
     prefix, _, suffix = after.partition(SHARED)
     return Script(

@@ -57,26 +57,26 @@ def label_of(pos: str, morph: str, tag: str = "") -> str:
 
 
 def features_of(label: str) -> Dict[str, str]:
-    """All features of a label, part of speech and tag among them. RAISES ValueError [HS065]: it is
+    """All features of a label, part of speech and tag among them. RAISES ValueError [HS027]: it is
     no such label."""
     try:
         return dict(Morphology.feats_to_dict(label))
     except ValueError:
-        raise ValueError(Errors.HS065.format(label=label, attribute="morph", known=KINDS)) from None
+        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS)) from None
 
 
 def analysis_of(label: str) -> Analysis:
-    """RAISES ValueError [HS065]."""
+    """RAISES ValueError [HS027]."""
     features = features_of(label)
     pos = features.pop(POS, "")
     tag = unquote(features.pop(TAG, ""))
     if pos not in PARTS_OF_SPEECH:
-        raise ValueError(Errors.HS065.format(label=label, attribute="pos", known=KINDS))
+        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
     return Analysis(pos, Morphology.dict_to_feats(features), tag)
 
 
 def normalized(label: str) -> str:
-    """The same label as `label_of` has it. RAISES ValueError [HS065]."""
+    """The same label as `label_of` has it. RAISES ValueError [HS027]."""
     return label_of(*analysis_of(label))
 
 

@@ -24,7 +24,7 @@ class TagDictionary:
     """Words that can have some labels only; all other words can have any.
 
     entries: word (as written) -> labels. Labels that are unknown are left out of an entry.
-    RAISES ValueError [HS063]: an entry without any known label.
+    RAISES ValueError [HS027]: an entry without any known label.
     """
 
     def __init__(self, entries: Dict[str, List[str]], labels: Sequence[str]) -> None:
@@ -35,7 +35,11 @@ class TagDictionary:
             known = frozenset(ids[name] for name in names if name in ids)
             if not known:
                 raise ValueError(
-                    Errors.HS063.format(word=word, labels=names, known=", ".join(labels))
+                    Errors.HS027.format(
+                        name=f'tag dictionary entry "{word}"',
+                        value=names,
+                        expected=f"one of {', '.join(labels)}",
+                    )
                 )
             rows.append(row_of.setdefault(known, len(row_of)))
         self._masks = np.ones((len(row_of) + 1, len(labels)), bool)  # last row: any other word

@@ -64,7 +64,7 @@ class HoseqTagger(StructuredComponent):
     scorer (Callable): the function that scores; None = no score.
 
     target (Target): where labels stand, if that is no attribute.
-    RAISES ValueError [HS027, HS161, HS062]: impossible settings.
+    RAISES ValueError [HS027, HS161]: impossible settings.
     """
 
     target: TokenLabels

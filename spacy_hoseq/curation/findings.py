@@ -139,7 +139,7 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
     `"accept": ["1"]` (and no `"answer": "reject"` or "ignore", as Prodigy has it); lines without
     are left as annotated.
 
-    RETURNS (int): how many were changed. RAISES ValueError [HS153]: a line that is no finding in
+    RETURNS (int): how many were changed. RAISES ValueError [HS172]: a line that is no finding in
     these Docs.
     """
     n_changed = 0
@@ -156,7 +156,9 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
                 raise ValueError
             target_at(finding["attribute"]).put(doc, finding["first"], finding["end"], spans)
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            raise ValueError(Errors.HS153.format(line=number)) from error
+            actual = f"line {number} of the answers"
+            expected = "a finding in the corpus that find-errors was given"
+            raise ValueError(Errors.HS172.format(actual=actual, expected=expected)) from error
         n_changed += 1
     return n_changed
 

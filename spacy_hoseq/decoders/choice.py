@@ -13,7 +13,7 @@ def decode_exact(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     their scores.
 
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: as the algorithm used.
-    RAISES ValueError [HS020-HS025, HS036-HS038].
+    RAISES ValueError [HS020-HS038].
     """
     labels = best_labels(potentials, tuning=tuning)
     return Paths(labels, score_of_checked(potentials, labels))

@@ -26,7 +26,7 @@ def k_best(potentials: Potentials, k: int) -> KBest:
 
     RETURNS (KBest): labels (m, N) int32, scores (m,) float64, best first, m <= k; distinct. Ties:
     lowest state. A batch without tokens has one empty labelling of score 0.
-    RAISES ValueError [HS020-HS024, HS027, HS036-HS038].
+    RAISES ValueError [HS020-HS038].
 
     Time O(T S L k log(S L k)) a sequence for S states (the nodes of the trie), memory O(T S k).
     """

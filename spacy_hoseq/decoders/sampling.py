@@ -17,7 +17,7 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
     sequences.
 
     rng: where chance comes from; nothing global is touched.
-    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS027]: `n_samples`
+    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS038]; [HS027]: `n_samples`
     below 1.
 
     Time O(T S L) a sequence for S states (the nodes of the trie) and O(T S) for each distinct state

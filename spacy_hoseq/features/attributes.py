@@ -92,7 +92,7 @@ def register_attribute(
     pipeline is loaded.
 
     name (str): lower-case letters and "_". word, numbers, table: as `Attribute` has them.
-    RAISES ValueError [HS005]: the name cannot be used, or is that of another attribute (a function
+    RAISES ValueError [HS027]: the name cannot be used, or is that of another attribute (a function
         of the same file takes the place of the one before); the numbers are none.
     """
 
@@ -109,7 +109,10 @@ def register_attribute(
         elif known is not None and _file_of(known.function) != _file_of(function):
             problem = "there is an attribute of that name"
         if problem:
-            raise ValueError(Errors.HS005.format(name=name, problem=problem))
+            expected = f"another name: {problem}"
+            raise ValueError(
+                Errors.HS027.format(name="attribute", value=repr(name), expected=expected)
+            )
         ATTRIBUTES[key] = Attribute(function, word, numbers, table)
         return function
 
@@ -187,7 +190,7 @@ def values_of_docs(docs: Sequence[Doc], names: Sequence[str]) -> Dict[str, Keys]
 def token_values(doc: Doc, name: str) -> Keys:
     """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]:
     unknown extension;
-    [HS015]: a value of another type."""
+    [HS027]: a value of another type."""
     if name == LINE_BREAK:
         return line_breaks(doc)
     if name == "head" and isinstance(doc, Words):
@@ -203,7 +206,7 @@ def token_values(doc: Doc, name: str) -> Keys:
 
 
 def as_keys(values: Sequence[Any]) -> Keys:
-    """RETURNS (n,) uint64. RAISES ValueError [HS015]: what is no `Value`."""
+    """RETURNS (n,) uint64. RAISES ValueError [HS027]: what is no `Value`."""
     kinds = set(map(type, values))
     if kinds == {str}:  # as `get_string_id`, which takes three times as long
         symbols = SYMBOLS_BY_STR
@@ -229,4 +232,6 @@ def _as_key(value: Any) -> int:
         return int(get_string_id(value))  # 0 for the empty string
     if value is None or isinstance(value, (bool, int, np.integer)):
         return int(value or 0) & ALL_BITS
-    raise ValueError(Errors.HS015.format(value=repr(value), type=type(value).__name__))
+    name = f"{type(value).__name__} that a template reads"
+    expected = "str, int, bool or None"
+    raise ValueError(Errors.HS027.format(name=name, value=repr(value), expected=expected))

@@ -148,7 +148,7 @@ class SplitTemplates(NamedTuple):
 
 
 def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> SplitTemplates:
-    """Templates, by whether they look at labels. RAISES ValueError [HS018]: one looks at the token's
+    """Templates, by whether they look at labels. RAISES ValueError [HS027]: one looks at the token's
     own label."""
     plain = []
     labels = []
@@ -159,7 +159,10 @@ def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> Sp
             plain.append(template)
             continue
         if attribute == LABEL and 0 in offsets:
-            raise ValueError(Errors.HS018.format(template=template))
+            expected = 'labels of neighbours, such as "label[-1]"'
+            raise ValueError(
+                Errors.HS027.format(name="template", value=f'"{template}"', expected=expected)
+            )
         rest = Template(tuple(part for part in template.parts if part.attribute != attribute))
         word = words.setdefault(rest, len(words)) if rest.parts else -1
         labels.append(LabelTemplate(np.uint64(get_string_id(str(template))), word, offsets))

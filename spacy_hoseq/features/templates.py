@@ -45,16 +45,19 @@ class Template(NamedTuple):
 def parse_templates(texts: Iterable[str]) -> List[Template]:
     """Read template strings, ranges written out, in the given order.
 
-    RAISES ValueError [HS010]: a string that is no template (points at the place); [HS011]: no
-        templates at all; [HS012]: the same template twice.
+    RAISES ValueError [HS010]: a string that is no template (points at the place); [HS027]: no
+        templates at all; [HS027]: the same template twice.
     """
     templates = [template for text in texts for template in parse_template(text)]
     if not templates:
-        raise ValueError(Errors.HS011)
+        raise ValueError(Errors.HS027.format(name="templates", value="none", expected="one or more"))
     seen = set()
     for template in templates:
         if template in seen:
-            raise ValueError(Errors.HS012.format(template=template))
+            expected = "each once, ranges written out"
+            raise ValueError(
+                Errors.HS027.format(name="templates", value=f'"{template}"', expected=expected)
+            )
         seen.add(template)
     return templates
 

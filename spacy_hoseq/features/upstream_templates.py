@@ -13,6 +13,7 @@ from .keys import LabelTemplate, split_templates
 from .templates import Part, Template
 
 UPSTREAM = "upstream"
+PLACES = 'labels of the earlier component, each place once, such as "upstream[-1]+upstream[0]"'
 
 
 class Place(NamedTuple):
@@ -52,12 +53,14 @@ class UpstreamTemplates(NamedTuple):
 
 
 def split_upstream(templates: Sequence[Template]) -> UpstreamTemplates:
-    """RAISES ValueError [HS019]: a template without a label of the earlier component, or with one
+    """RAISES ValueError [HS027]: a template without a label of the earlier component, or with one
     place twice."""
     for template in templates:
         offsets = [part.offset for part in template.parts if part.attribute == UPSTREAM]
         if not offsets or len(set(offsets)) < len(offsets):
-            raise ValueError(Errors.HS019.format(template=template))
+            raise ValueError(
+                Errors.HS027.format(name="template", value=f'"{template}"', expected=PLACES)
+            )
     _, words, labels = split_templates(templates, UPSTREAM)
     in_order = [label._replace(offsets=tuple(sorted(label.offsets))) for label in labels]
     return UpstreamTemplates(words, in_order)

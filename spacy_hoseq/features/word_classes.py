@@ -49,7 +49,7 @@ def word_classes(
     """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file, the tags of
     forms in a lexicon.
 
-    RAISES ValueError [E913]: neither path nor lexicon; [HS004]: what `read_forms` raises, and:
+    RAISES ValueError [E913]: neither path nor lexicon; [HS073]: what `read_forms` raises, and:
     a line with another number of columns, or too many classes.
     """
     if path is None and lexicon is None:
@@ -63,7 +63,7 @@ def word_classes(
         sizes = ", ".join(f"{len(known) - 1:,}" for known in names)
         actual = f"{len(columns)} columns, of {sizes} classes"
         raise ValueError(
-            Errors.HS004.format(
+            Errors.HS073.format(
                 path=path or lexicon, line="all", expected=CLASSES, actual=actual
             )
         )
@@ -101,7 +101,7 @@ def _read_classes(path: Union[str, Path]) -> List[Dict[int, str]]:
         columns = columns or [{} for _ in classes]
         if not word or len(classes) != len(columns) or not 1 <= len(columns) <= MAX_COLUMNS:
             raise ValueError(
-                Errors.HS004.format(path=path, line=number, expected=CLASSES, actual=line[:40])
+                Errors.HS073.format(path=path, line=number, expected=CLASSES, actual=line[:40])
             )
         for column, name in zip(columns, classes, strict=True):
             column.setdefault(_key(word), name)
@@ -110,7 +110,7 @@ def _read_classes(path: Union[str, Path]) -> List[Dict[int, str]]:
 
 def lines_of(path: Optional[Union[str, Path]]) -> Iterable[Tuple[int, str]]:
     """The lines of a list of words and their numbers, from 1. RAISES ValueError [E913]: no path;
-    [HS004]: no UTF-8."""
+    [HS073]: no UTF-8."""
     if path is None:
         raise ValueError(SpacyErrors.E913)
     try:
@@ -119,7 +119,7 @@ def lines_of(path: Optional[Union[str, Path]]) -> Iterable[Tuple[int, str]]:
         line = error.object.count(b"\n", 0, error.start) + 1
         actual = f"the byte 0x{error.object[error.start]:02X}"
         raise ValueError(
-            Errors.HS004.format(path=path, line=line, expected="words in utf-8", actual=actual)
+            Errors.HS073.format(path=path, line=line, expected="words in utf-8", actual=actual)
         ) from error
 
 
@@ -127,7 +127,7 @@ def read_forms(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
     """The tags of each form in a lexicon, sorted; with features they are
     "NOUN|Case=Nom|Number=Sing".
 
-    RAISES ValueError [E913]: no path; [HS004]: a line without a form and a tag, or with more than
+    RAISES ValueError [E913]: no path; [HS073]: a line without a form and a tag, or with more than
     three columns.
     """
     tags_of: Dict[str, Set[str]] = {}
@@ -135,7 +135,7 @@ def read_forms(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
         form, *tag = line.split("\t")
         if not form or not 1 <= len(tag) <= 2 or not tag[0]:
             raise ValueError(
-                Errors.HS004.format(path=path, line=number, expected=FORM, actual=line[:40])
+                Errors.HS073.format(path=path, line=number, expected=FORM, actual=line[:40])
             )
         tags_of.setdefault(form, set()).add("|".join(part for part in tag if part not in ("", "_")))
     return {form: sorted(tags) for form, tags in tags_of.items()}

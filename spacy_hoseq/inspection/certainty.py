@@ -93,7 +93,7 @@ def certainties(pipe: object, docs: Iterable[Doc]) -> Iterator[Certainty]:
     docs: with what earlier components have set. Of easiest-first decisions all is meant at the
     moment of the decision, given the neighbours that were decided before: a sentence's log
     probability is that of all its decisions.
-    RAISES ValueError [HS140]: a component of another kind; [HS142]: a strategy without decisions.
+    RAISES ValueError [HS140]: a component of another kind; [HS140]: a strategy without decisions.
     """
     for batch in minibatch(docs, BATCH):
         yield from _certainties(certain_reading(pipe, batch))
@@ -103,7 +103,7 @@ def how_sure(
     nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None
 ) -> Iterator[Doc]:
     """Docs that the pipeline has annotated, with how sure its components are. names: of components,
-    None = all that can tell. RAISES ValueError [HS140, HS142] as `certainties`."""
+    None = all that can tell. RAISES ValueError [HS140] as `certainties`."""
     register()
     own = [(name, pipe) for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
     chosen = [name for name, pipe in own if pipe.knows != "labels"] if names is None else names

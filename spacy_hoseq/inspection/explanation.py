@@ -93,7 +93,7 @@ def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -
 
     doc: with what earlier components have set. against (str): a label to compare with; None = that
     of the next best labelling.
-    RAISES ValueError [HS141]: no word; [HS142]: it decides nothing label by label; [HS146]: a label
+    RAISES ValueError [HS141]: no word; [HS140]: it decides nothing label by label; [HS161]: a label
     that is none, or nothing else can stand there.
     """
     if own_component(pipe).knows != "sums":
@@ -109,7 +109,7 @@ def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explan
     this label over the same tokens, "O" = with none there; None = with the best labelling without
     this chunk, or, if the chunk was not found, with the best labelling.
 
-    RAISES ValueError [HS140]: no chunker; [HS141, HS106]: as `span_certainties`; [HS146].
+    RAISES ValueError [HS140]: no chunker; [HS141, HS106]: as `span_certainties`; [HS161].
     """
     if not sums_of(pipe).target.of_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
@@ -127,7 +127,7 @@ def explanations(
 ) -> Iterator[Explanation]:
     """Of each word of a Doc, or of each chunk that was found; tokens: of these, or of the chunks
     that have one of them. pipe: of the pipeline that has annotated the Doc. reasons (bool): False =
-    without terms, and what they compare. RAISES ValueError [HS141, HS142, HS146] as `explain`."""
+    without terms, and what they compare. RAISES ValueError [HS141, HS140, HS161] as `explain`."""
     words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
     if own_component(pipe).knows != "sums":
         return _of_decisions(Decisions(pipe, [doc]), words, against, reasons=reasons)
@@ -146,13 +146,14 @@ def explanations(
 
 def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
     """Components of a pipeline whose decisions can be explained: those of these names, or all that
-    do more than to find sentences. RAISES ValueError [HS142]: it makes no decisions one by one;
+    do more than to find sentences. RAISES ValueError [HS140]: it makes no decisions one by one;
     [HS152]: there is no such component."""
     own = own_components(nlp, names or ())
     silent = [name for name, pipe in own.items() if pipe.knows == "labels"]
     if silent and (names or len(silent) == len(own)):
         strategy = own[silent[0]].cfg["strategy"]
-        raise ValueError(Errors.HS142.format(name=silent[0], strategy=strategy))
+        kind = f'the strategy "{strategy}"'
+        raise ValueError(Errors.HS140.format(name=silent[0], kind=kind))
     return [name for name in own if name not in silent]
 
 
@@ -208,7 +209,7 @@ def _span(given: Doc, doc: Doc, token: int) -> Span:
 def of_words(
     reading: Reading, words: List[int], against: Optional[str] = None, *, reasons: bool = True
 ) -> Iterator[Explanation]:
-    """Of some words of a reading, each when it is asked for. RAISES ValueError [HS146]: no such
+    """Of some words of a reading, each when it is asked for. RAISES ValueError [HS161]: no such
     label."""
     here = np.array(words, np.intp)
     labels = reading.best[here].astype(np.intp)
@@ -233,11 +234,11 @@ def of_chunks(
     *,
     reasons: bool = True,
 ) -> Iterator[Explanation]:
-    """Of some chunks of the first Doc of a reading. RAISES ValueError [HS146]: no such label."""
+    """Of some chunks of the first Doc of a reading. RAISES ValueError [HS161]: no such label."""
     types = list(reading.pipe.labels)
     for name in [*filter(None, [against]), *(label for _, _, label in chunks)]:
         if name not in (*types, OUTSIDE):
-            raise ValueError(Errors.HS146.format(label=name, known=", ".join(types)))
+            raise ValueError(Errors.HS161.format(name=name, known=", ".join(types)))
     places = np.array([reading.span(0, a, b) for a, b, _ in chunks], np.intp).reshape(-1, 2)
     first, sizes = places.T
     of_types = type_probabilities(reading, first, sizes)
@@ -292,9 +293,9 @@ def _of_decisions(
 
 
 def _required(one: Explanation) -> Explanation:
-    """RAISES ValueError [HS146]: there is nothing to compare with."""
+    """RAISES ValueError [HS161]: there is nothing to compare with."""
     if not one.against:
-        raise ValueError(Errors.HS146.format(label=one.label, known=ANOTHER))
+        raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER))
     return one
 
 
@@ -319,17 +320,17 @@ def _others(
     ranking: Floats, labels: Ints, names: Sequence[str], against: Optional[str]
 ) -> Tuple[Ints, Mask]:
     """The label that each one is compared with (M,), and whether there is one (M,). ranking (M, L):
-    -inf where a label cannot stand. RAISES ValueError [HS146]: `against` is no label, or cannot
+    -inf where a label cannot stand. RAISES ValueError [HS161]: `against` is no label, or cannot
     stand there."""
     ranking = ranking.copy()
     ranking[np.arange(len(labels)), labels] = -np.inf
     if against is not None:
         if against not in names:
-            raise ValueError(Errors.HS146.format(label=against, known=", ".join(names)))
+            raise ValueError(Errors.HS161.format(name=against, known=", ".join(names)))
         ranking[:, np.arange(len(names)) != list(names).index(against)] = -np.inf
     compared = np.isfinite(ranking.max(axis=1, initial=-np.inf))
     if against is not None and not compared.all():
-        raise ValueError(Errors.HS146.format(label=against, known=ANOTHER))
+        raise ValueError(Errors.HS161.format(name=against, known=ANOTHER))
     return ranking.argmax(axis=1), compared
 
 
@@ -342,7 +343,7 @@ def _best(reading: Reading, word: int) -> Labels:
 def _chunk_labellings(
     reading: Reading, word: int, size: int, label: str, against: Optional[str]
 ) -> Tuple[Labels, Labels]:
-    """y, the best labelling that has exactly this chunk, and y'. RAISES ValueError [HS146]: there
+    """y, the best labelling that has exactly this chunk, and y'. RAISES ValueError [HS161]: there
     is none."""
     best = _best(reading, word)
     labels = _with_chunk(reading, word, size, label)
@@ -358,7 +359,7 @@ def _chunk_labellings(
     scores[size:, _first_tags(reading)] = -np.inf
     at, other = np.unravel_index(scores.argmax(), scores.shape)
     if scores[at, other] == -np.inf:
-        raise ValueError(Errors.HS146.format(label=OUTSIDE, known="a chunk that need not be there"))
+        raise ValueError(Errors.HS161.format(name=OUTSIDE, known="a chunk that need not be there"))
     (others,) = reading.labellings(np.array([word + int(at)]), np.array([other]))
     return labels, others
 
@@ -370,7 +371,7 @@ def _first_tags(reading: Reading) -> Mask:
 
 def _with_chunk(reading: Reading, word: int, size: int, label: str) -> Labels:
     """The best labelling that has exactly this chunk; "O": none over these words. RAISES ValueError
-    [HS146]: it cannot stand there."""
+    [HS161]: it cannot stand there."""
     only, start, middle, last = list(LETTERS[str(reading.target.representation)])
     letters = [only] if size == 1 else [start, *[middle] * (size - 2), last]
     tags = [OUTSIDE] * size if label == OUTSIDE else [f"{letter}-{label}" for letter in letters]
@@ -384,7 +385,7 @@ def _with_chunk(reading: Reading, word: int, size: int, label: str) -> Labels:
         return best_labels(one.permitting(allowed))
     except NoPath as error:
         known = "a chunk that can stand there"
-        raise ValueError(Errors.HS146.format(label=label, known=known)) from error
+        raise ValueError(Errors.HS161.format(name=label, known=known)) from error
 
 
 def _potentials(reading: Reading, word: int) -> Potentials:

@@ -214,13 +214,14 @@ class Decisions(ReadTexts):
     turns (N,): when each word was decided, 1 = first of its sentence. visible (N,): which
     neighbours were decided by then, a bit for each slot; contexts (N, 2k): their labels
     (`decoders/bidirectional/local.py`). log_probabilities (N, L): log p(y | x, the neighbours
-    decided before). RAISES ValueError [HS140]: a component of another package; [HS142]: another
+    decided before). RAISES ValueError [HS140]: a component of another package; [HS140]: another
     strategy.
     """
 
     def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
         if own_component(pipe).knows != "decisions":
-            raise ValueError(Errors.HS142.format(name=pipe.name, strategy=pipe.cfg.get("strategy")))
+            kind = "the strategy \"{}\"".format(pipe.cfg.get("strategy"))
+            raise ValueError(Errors.HS140.format(name=pipe.name, kind=kind))
         super().__init__(pipe, texts, pipe.read(texts, preset=False))
         order = scorer_of(pipe.model).order
         n_labels = len(self.labels)
@@ -275,7 +276,7 @@ Certain = Union[Reading, Decisions]  # knows how sure it is of its labels
 
 
 def certain_reading(pipe: Any, texts: Sequence[Doc]) -> Certain:
-    """RAISES ValueError [HS140]: a component of another package; [HS142]: one that knows nothing of
+    """RAISES ValueError [HS140]: a component of another package; [HS140]: one that knows nothing of
     its labels."""
     return (Reading if own_component(pipe).knows == "sums" else Decisions)(pipe, texts)
 

@@ -25,7 +25,6 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..arrays import AnyFloats, Ints
-from ..decoders.bidirectional.decompositions import classifiers_of
 from ..decoders.bidirectional.local import check_order
 from ..errors import Errors
 from ..features.keys import Keys, label_values
@@ -54,7 +53,6 @@ def LocalClassifiers(
     templates: List[str],
     order: int = 2,
     min_count: int = 1,
-    train_for: Optional[List[Strategy]] = None,
 ) -> LocalModel:
     """Local classifiers over binary features.
 
@@ -62,22 +60,12 @@ def LocalClassifiers(
         "label[-1]".
     order (int): 1 or 2, neighbours on each side whose labels may be seen.
     min_count (int): features seen fewer times in the training data have no weight.
-    train_for: strategies whose classifiers are trained; None = all 4 or 16 classifiers, for any
-        strategy.
-    RAISES ValueError [HS010-HS013, HS018]: bad templates; [HS027]: `min_count`; [HS027]: `order`;
-    [HS092]: a strategy.
+    RAISES ValueError [HS010, HS013, HS027]: bad templates, `min_count`, `order`.
     """
     check_order(order)
     if min_count < 1:
         raise ValueError(
             Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
-        )
-    masks = list(range(1 << 2 * order))
-    if train_for is not None:
-        if not train_for:
-            raise ValueError(Errors.HS092.format(strategy=train_for))
-        masks = sorted(
-            {mask for strategy in train_for for mask in classifiers_of(strategy, order, prune=1.0)}
         )
     features = LocalFeatures(templates, order)
     return Model(
@@ -93,7 +81,7 @@ def LocalClassifiers(
             "reads_annotation": not features.extractor.is_lexical,
             "tables": features.extractor.tables,
         },
-        shims=[ClassifiersShim(features, order, masks)],
+        shims=[ClassifiersShim(features, order)],
     )
 
 
@@ -113,7 +101,7 @@ def forward(
 
 
 def _no_backprop(d_scores: object) -> NoReturn:
-    raise ValueError(Errors.HS095)
+    raise ValueError(Errors.HS055.format(name="local_classifiers"))
 
 
 def define_features(
@@ -181,13 +169,12 @@ class ClassifiersShim(LayerShim):
     saved.
     """
 
-    def __init__(self, features: LocalFeatures, order: int, masks: List[int]) -> None:
+    def __init__(self, features: LocalFeatures, order: int) -> None:
         super().__init__("local_classifiers", {"templates": features.names, "order": order})
-        self.masks = masks
-        self._n_masks = 1 << 2 * order
+        self.masks = range(1 << 2 * order)  # bits: which neighbours are seen
         self._n_groups = 1 + len(features.masks)
-        self._seen = {visible: features.seen_by(visible) for visible in masks}
-        self._groups = {visible: features.groups_of(visible) for visible in masks}
+        self._seen = {visible: features.seen_by(visible) for visible in self.masks}
+        self._groups = {visible: features.groups_of(visible) for visible in self.masks}
         self._settings: Dict[str, Any] = {}
         self._extra: Dict[str, Any] = {}
         self._weights: Dict[int, UsedRows] = {}  # (F, L) each
@@ -231,7 +218,7 @@ class ClassifiersShim(LayerShim):
         """Finished weights, from which labels are predicted."""
         self.keys()
         if self._stacked is None:
-            self._stacked = StackedWeights.of(self._finished(), self._n_masks)
+            self._stacked = StackedWeights.of(self._finished())
         return self._stacked
 
     def _finished(self) -> Dict[int, UsedRows]:
@@ -337,8 +324,8 @@ class ClassifiersShim(LayerShim):
         shape = (sum(map(len, keys)), len(values) - 2)
         if len(keys) != self._n_groups:
             return f"features of {len(keys) - 1} label templates, not {self._n_groups - 1}"
-        if [*tables] != self.masks:
-            return f"classifiers {[*tables]}, but the config asks for {self.masks}"
+        if [*tables] != [*self.masks]:
+            return f"classifiers {[*tables]}, not {[*self.masks]}"
         if values.dtype != np.uint64 or any(table.shape != shape for table in tables.values()):
             return "the parts of the classifiers do not fit together"
         if not isinstance(extra["n_tokens"], int):

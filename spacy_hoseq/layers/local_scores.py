@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import AnyInts, Floats32, Ints, Keys, Mask, Rows
+from ..arrays import AnyInts, Floats32, Ints, Keys, Rows
 from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
-from ..errors import Errors
 from ..features.extract import Columns
 from ..features.index import ExactIndex, GrowingTable
 from ..kept import Kept
@@ -29,24 +28,23 @@ class StackedWeights(NamedTuple):
     are done together.
 
     table (R, L) float32: row 0 is zero. rows (masks, F + 1): row in the table of each feature; 0
-    where a classifier has no weights for it. trained (masks,) bool: which classifiers there are.
+    where a classifier has no weights for it.
     """
 
     table: Floats32
     rows: Rows
-    trained: Mask
 
     @classmethod
-    def of(cls, weights: Dict[int, UsedRows], n_masks: int) -> "StackedWeights":
+    def of(cls, weights: Dict[int, UsedRows]) -> "StackedWeights":
         """weights (F, L): of each classifier, by its mask."""
         n_features, n_labels = next(iter(weights.values())).shape
         tables = [np.zeros((1, n_labels), np.float32), *(used.values for used in weights.values())]
-        rows = np.zeros((n_masks, n_features + 1), np.int32)
+        rows = np.zeros((len(weights), n_features + 1), np.int32)
         n_rows = 1
         for visible, used in weights.items():
             rows[visible, used.rows] = np.arange(n_rows, n_rows + len(used.rows))
             n_rows += len(used.rows)
-        return cls(np.concatenate(tables), rows, np.isin(np.arange(n_masks), list(weights)))
+        return cls(np.concatenate(tables), rows)
 
     def rows_of(self, visible: Ints, features: Rows) -> Rows:
         """visible (n,): the classifiers asked. features (K, n). RETURNS (K, n)."""
@@ -141,11 +139,8 @@ class BatchScores:
         self._words = keys_there[len(of_more) :]
 
     def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
-        """As the protocol says. RAISES ValueError [HS093]: a classifier that was not trained."""
+        """As the protocol says."""
         weights = self._weights
-        if not weights.trained[visible].all():
-            missing = visible[~weights.trained[visible]]
-            raise ValueError(Errors.HS093.format(missing=sorted(set(missing.tolist()))))
         codes = self._codes.take(tokens, axis=1) + visible
         of_types, table = self._types.sums(codes, self._columns, self._index, weights)
         scores = sum_stacked(table, of_types)

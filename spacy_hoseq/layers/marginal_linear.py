@@ -49,7 +49,7 @@ def MarginalLinear(
     templates: such as "upstream[-1]+upstream[0]" (features/upstream_templates.py).
     min_count (int): features seen fewer times in the training data have no weight.
     nO (int): number of labels; found in initialization.
-    RAISES ValueError [HS010-HS013, HS019]: bad templates; [HS027]: `min_count`.
+    RAISES ValueError [HS010, HS013, HS027]: bad templates, `min_count`.
     """
     if min_count < 1:
         raise ValueError(

@@ -118,7 +118,7 @@ class Scorer:
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens of a batch, end to end, with the way back if `is_train`. RAISES ValueError
-        [HS053]: of different widths."""
+        [HS024]: of different widths."""
         raise NotImplementedError
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
@@ -276,7 +276,7 @@ def flat_scores(
     n_columns: Optional[int] = None,
     name: str = "emissions",
 ) -> FlatScores:
-    """Scores of any layer. n_columns (int): L, if it is known. RAISES ValueError [HS053]: another
+    """Scores of any layer. n_columns (int): L, if it is known. RAISES ValueError [HS024]: another
     width."""
     flat: FlatScores = scorer_of(layer).scores(docs, is_train=is_train)
     if n_columns is None:
@@ -293,7 +293,7 @@ def no_backprop(d_scores: AnyFloats) -> None:
 
 def _check_width(scores: AnyFloats, n_columns: int, name: str) -> None:
     if scores.shape[1] != n_columns:
-        raise ValueError(Errors.HS053.format(name=name, got=scores.shape[1], expected=n_columns))
+        raise ValueError(Errors.HS024.format(name=name, got=scores.shape, expected=("any", n_columns)))
 
 
 def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:

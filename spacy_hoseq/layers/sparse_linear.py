@@ -65,7 +65,7 @@ def SparseLinear(
     hash_rows (int): rows of a hashed table, for streamed corpora; features may share a row. None =
         an exact index of the features seen in training.
     nO (int): number of labels; found in initialization.
-    RAISES ValueError [HS010-HS013]: bad templates; [HS027]: impossible `hash_rows` or
+    RAISES ValueError [HS010, HS013, HS027]: bad templates; [HS027]: impossible `hash_rows` or
     `min_count`.
     """
     if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:

@@ -85,11 +85,15 @@ class InequalityWeights:
         """Learn from a batch of `n_tokens`. rows (n,) distinct; gradient (n, L): of
         the negative log-likelihood.
 
-        RAISES ValueError [HS041]: NaN or infinite gradient.
+        RAISES ValueError [HS020]: NaN or infinite gradient.
         """
         if not np.isfinite(gradient).all():
             raise ValueError(
-                Errors.HS041.format(name="a local classifier", n=(~np.isfinite(gradient)).sum())
+                Errors.HS020.format(
+                    name="gradient of a local classifier",
+                    n=(~np.isfinite(gradient)).sum(),
+                    size=gradient.size,
+                )
             )
         penalty = self._penalty * n_tokens
         for start in range(0, len(rows), BLOCK_ROWS):

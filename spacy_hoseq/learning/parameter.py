@@ -101,7 +101,7 @@ class Parameter:
     def update(self, rule: UpdateRule, gradients: Sequence[Gradient]) -> None:
         """One update. gradients: add up.
 
-        An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or
+        An update without gradients still counts for the average. RAISES ValueError [HS020]: NaN or
         infinite gradient.
         """
         if self._memory is None:
@@ -126,7 +126,10 @@ class Parameter:
     def _step(self, rule: UpdateRule, change: Gradient) -> None:
         index, gradient = change
         if not np.isfinite(gradient).all():
-            raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
+            n = (~np.isfinite(gradient)).sum()
+            raise ValueError(
+                Errors.HS020.format(name=f"gradient of {self.name}", n=n, size=gradient.size)
+            )
         arrays = [self.values, self._sums, cast(AnyFloats, self._memory)]
         if isinstance(change, CellGradient):
             self._used[index // self.values[:1].size] = True

@@ -25,7 +25,7 @@ def tag_lexicon(
     train: a .spacy file. Forms have the tags that they have there, too, and only tags that it has
     are kept; a form of which none is left can have any. "NOUN|Case=Nom", with the features in
     spaCy's order, is a tag beside the others.
-    RAISES ValueError [E913]: no path; [HS004]: a line of another kind.
+    RAISES ValueError [E913]: no path; [HS073]: a line of another kind.
     """
     tags_of = {form: sorted(map(_in_order, tags)) for form, tags in read_forms(path).items()}
     if train is None:
@@ -46,7 +46,7 @@ def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
     """Registered as `spacy_hoseq.lemma_lexicon.v1`: the lemmas of each form in a file, sorted. Each
     line has a form and a lemma, separated by a tab; further columns are not read.
 
-    RAISES ValueError [E913]: no path; [HS004]: a line without a form and a lemma.
+    RAISES ValueError [E913]: no path; [HS073]: a line without a form and a lemma.
     """
     lemmas_of: Dict[str, Set[str]] = {}
     for number, line in lines_of(path):
@@ -54,8 +54,8 @@ def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
         lemma = rest.partition("\t")[0]
         if not form or not lemma:
             raise ValueError(
-                Errors.HS004.format(
-                    path=path, line=number, expected="a form and its lemma", actual=line[:40]
+                Errors.HS073.format(
+                    path=path, line=number, expected="a form and its lemma, separated by tabs", actual=line[:40]
                 )
             )
         lemmas_of.setdefault(form, set()).add(lemma)

@@ -288,7 +288,7 @@ def check_features(
 ) -> None:
     """Check what a source has defined, before weights are made for it.
 
-    RAISES ValueError [HS030]: a pattern of fewer than two labels, or an unknown label;
+    RAISES ValueError [HS027]: a pattern of fewer than two labels, or an unknown label;
         [HS037]: a pattern given twice for one rule, or longer than every training sequence, so that
         it could never be learnt.
     """

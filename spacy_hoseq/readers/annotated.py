@@ -43,7 +43,7 @@ def annotated_corpus(
         also get ("tag").
     limit (int): read at most this many Docs; 0 = all. augmenter: makes more examples of
         each.
-    RAISES ValueError [E913]: no path; [HS072]: an attribute that cannot be copied.
+    RAISES ValueError [E913]: no path; [HS161]: an attribute that cannot be copied.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
@@ -91,9 +91,9 @@ def read_docs(files: Sequence[Path], vocab: Vocab, limit: int) -> Iterator[Doc]:
 
 
 def check_attributes(attributes: List[str]) -> None:
-    """RAISES ValueError [HS072]: an attribute that cannot be copied."""
+    """RAISES ValueError [HS161]: an attribute that cannot be copied."""
     if not set(attributes) <= set(KNOWN):
-        raise ValueError(Errors.HS072.format(attributes=attributes, known=", ".join(KNOWN)))
+        raise ValueError(Errors.HS161.format(name=attributes, known=", ".join(KNOWN)))
 
 
 def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:

@@ -64,7 +64,7 @@ def corpus(  # wide: the settings of a config
     representation: columns: of entity tags; "auto" = by their letters.
     labels: tokens: the names of numbered entity tags, in order.
     spans_key: where entities go; "" = `doc.ents`.
-    RAISES ValueError: spaCy's E913 no path, [HS072] attributes, [HS075] columns, [HS076] no such
+    RAISES ValueError: spaCy's E913 no path, [HS161] attributes, [HS027] columns, [HS161] no such
     split, [HS027] no such encoding, [HS161] representation, [HS161] no such format; when it reads:
     [HS073] what cannot be read, [HS074] no files, [HS079] no files in the part, [HS085] no corpus.
     """

@@ -82,12 +82,12 @@ SPLITS: Dict[str, Split] = {
 
 
 def check_split(split: str, part: str) -> None:
-    """RAISES ValueError [HS076]: a split or a part that is not known, or one of the two without the
+    """RAISES ValueError [HS161]: a split or a part that is not known, or one of the two without the
     other."""
     if (split or part) and (split not in SPLITS or part not in PARTS):
         raise ValueError(
-            Errors.HS076.format(
-                split=split, part=part, splits=", ".join(SPLITS), parts=", ".join(PARTS)
+            Errors.HS161.format(
+                name=f"{split}/{part}", known=", ".join([*SPLITS, *PARTS])
             )
         )
 
@@ -95,7 +95,7 @@ def check_split(split: str, part: str) -> None:
 def in_part(files: List[Path], split: str, part: str) -> List[Path]:
     """The files of a part, in their order. split: "" = all files.
 
-    RAISES ValueError [HS076]: no such split or part; [HS079]: none of the files is in the part.
+    RAISES ValueError [HS161]: no such split or part; [HS079]: none of the files is in the part.
     """
     check_split(split, part)
     if not split:

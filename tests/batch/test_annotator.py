@@ -232,7 +232,7 @@ def test_outputs_and_pipelines_that_do_not_exist(tmp_path):
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "meta.json").write_text("{", encoding="utf8")
     for source in ("nowhere", tmp_path, tmp_path / "damaged"):
-        with pytest.raises(ValueError, match="HS163"):
+        with pytest.raises(ValueError, match="HS130"):
             Annotator(source)
 
 

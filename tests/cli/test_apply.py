@@ -119,7 +119,7 @@ def test_what_is_refused(tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
     out = tmp_path / "out"
     for arguments, message in [
-        (("nothing", path, "-o", out), "HS163"),
+        (("nothing", path, "-o", out), "HS130"),
         (("en", tmp_path / "none.txt", "-o", out), "HS074"),
         (("en", tmp_path, "-o", tmp_path), "HS167"),
         (("en", path, "-o", out, "--fields", "tags"), "HS161"),

@@ -52,7 +52,7 @@ def test_the_input_is_replaced_only_when_asked_for(tmp_path, folder):
     assert "sleep" in spacy.load(tmp_path / "model").vocab.strings
 
 
-@pytest.mark.parametrize("settings, problem", [(["--metric", "las"], "HS110"), (["--tolerance", "-1"], "HS027")])
+@pytest.mark.parametrize("settings, problem", [(["--metric", "las"], "HS161"), (["--tolerance", "-1"], "HS027")])
 def test_impossible_settings(folder, tmp_path, settings, problem):
     code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", *settings)
     assert code == 1 and f"[{problem}]" in output and not (tmp_path / "new").exists()

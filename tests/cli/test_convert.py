@@ -211,11 +211,11 @@ def test_characters(tmp_path, out):
     "options, message",
     [
         (("-f", "trees", "--split", "ctb5", "--part", "dev"), "[HS079] None of the 12 files"),
-        (("-f", "trees", "--split", "ctb5"), "[HS076] There is no part"),
+        (("-f", "trees", "--split", "ctb5"), "[HS161]"),
         (("-f", "trees", "--encoding", "klingon"), "[HS027]"),
         (("-f", "tagged"), "[HS074] Nothing to read"),
         (("-f", "tagged", "--separator", "a b"), "[HS027]"),
-        (("-f", "columns", "--word-column", 0), "[HS075]"),
+        (("-f", "columns", "--word-column", 0), "[HS027]"),
         (("-f", "columns", "--representation", "bmes"), "[HS161]"),
     ],
 )

@@ -112,7 +112,7 @@ def test_what_cannot_be_done(tmp_path):
     for accepted in (["1"], 1):
         srsly.write_jsonl(tmp_path / "answers.jsonl", [{"accept": accepted}])
         code, output = run("correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
-        assert code == 1 and "[HS153]" in output and not (tmp_path / "new.spacy").exists()
+        assert code == 1 and "[HS172]" in output and not (tmp_path / "new.spacy").exists()
 
 
 @pytest.mark.parametrize(

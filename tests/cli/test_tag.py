@@ -183,7 +183,7 @@ def test_packages_that_cannot_be_made(tmp_path):
     nlp.to_disk(tmp_path / "model")
     arguments = ["package", str(tmp_path / "model"), "-o", str(tmp_path / "made"), "--build"]
     assert "[HS161]" in run.invoke(hoseq_cli, [*arguments, "whel"]).output
-    assert "[HS192]" in run.invoke(hoseq_cli, [*arguments, "none"]).output
+    assert "[HS027]" in run.invoke(hoseq_cli, [*arguments, "none"]).output
     for damaged in ("{", "[]"):
         (tmp_path / "model" / "meta.json").write_text(damaged)
         result = run.invoke(hoseq_cli, [*arguments, "none"])

@@ -94,7 +94,7 @@ def test_what_is_missing(tmp_path):
     assert code == 1 and "HS191" in output
     for option in ("--lexicon", "--lemmas"):
         code, output = run(tmp_path / "small", "-o", tmp_path / "en", option, tmp_path / "small.tsv")
-        assert code == 1 and "HS004" in output
+        assert code == 1 and "HS073" in output
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["small", "small.tsv"], "no empty folder is left"
 
@@ -102,4 +102,4 @@ def test_what_is_missing(tmp_path):
 @pytest.mark.parametrize("name", ["a b/c", "a-b", "caf\u00e9", "a_", ""])
 def test_names_that_no_package_can_have(name, tmp_path):
     code, output = run(tmp_path, "-o", tmp_path / "en", "--name", name)
-    assert code == 1 and f'[HS192] The pipeline cannot have the name "{name}"' in output
+    assert code == 1 and f"[HS027] Wrong name of a pipeline: {name!r}" in output

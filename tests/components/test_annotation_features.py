@@ -86,7 +86,7 @@ def test_extension_that_is_not_registered():
 
 
 @pytest.mark.parametrize(
-    "templates, code", [([], "HS011"), (["lower[0"], "HS010"), (["bias", "bias"], "HS012"), (["lowr[0]"], "HS013")]
+    "templates, code", [([], "HS027"), (["lower[0"], "HS010"), (["bias", "bias"], "HS027"), (["lowr[0]"], "HS013")]
 )
 def test_mistakes_in_templates_are_found_when_the_pipe_is_made(templates, code):
     with pytest.raises(ValueError, match=rf"\[{code}\]"):

@@ -11,18 +11,16 @@ from spacy_hoseq.features.sequences import sequence_lengths
 from .bidirectional_helpers import (
     NAME,
     STRATEGIES,
-    blank,
     chunker,
     chunks_on,
     local,
     of,
-    predicted,
     ready,
     tagger_of,
     tags_of,
     trained,
 )
-from .helpers import doc_of, gold, random_docs
+from .helpers import doc_of, random_docs
 
 CHAIN = [("a x", "A B"), ("b x", "B A"), ("a x x x", "A B A B"), ("b x x", "B A B"), ("x x b", "B A B"),
          ("x x x a", "B A B A")]  # fmt: skip
@@ -130,18 +128,6 @@ def test_decisions_of_chunks():
     doc = tagger_of(nlp)(doc_of(nlp, "dogs run ."))
     assert sorted(doc._.hoseq_decisions[NAME]["order"].tolist()) == [1, 2, 3]
     assert chunks_on(doc) == [(0, 1, "NP"), (1, 2, "VP")]
-
-
-def test_strategies_that_were_not_trained():
-    settings = {"model": local(train_for=["left_to_right"])}
-    nlp = trained(strategy="left_to_right", **settings)
-    assert predicted(nlp) == gold()
-    assert tagger_of(nlp).model.shims[0].masks == [0, 3]
-    for strategy, missing in [("easiest_first", "12"), ("right_to_left", "12"), ("dependency_network", "15")]:
-        other = blank(strategy=strategy, **settings)
-        tagger_of(other).from_bytes(tagger_of(nlp).to_bytes())
-        with pytest.raises(ValueError, match=rf"\[HS093\].*{missing}.*train_for"):
-            tags_of(other, "the cat runs")
 
 
 def test_decisions_of_empty_docs_alone_and_among_others():

@@ -57,8 +57,8 @@ def test_default_settings():
         ({"objective": "nonsense"}, "HS161"),
         ({"update_rule": 3}, "HS027"),
         ({"representation": "nonsense"}, "HS161"),
-        ({"representation": "iob1"}, "HS084"),
-        ({"representation": "ioe2"}, "HS084"),
+        ({"representation": "iob1"}, "HS161"),
+        ({"representation": "ioe2"}, "HS161"),
     ],
 )
 def test_impossible_settings(settings, code):
@@ -72,7 +72,7 @@ def test_impossible_settings(settings, code):
 
 def test_labels_have_a_name():
     nlp = blank()
-    with pytest.raises(ValueError, match="HS057"):
+    with pytest.raises(ValueError, match="HS027"):
         chunker_of(nlp).add_label("")
     assert chunker_of(nlp).labels == ()
 

@@ -100,7 +100,7 @@ def test_weights_from_nowhere(tmp_path):
     for component, path in ((TAGGER, tmp_path / "nowhere"), (NAME, tmp_path / "nowhere"), ("renamed", tmp_path)):
         nlp = blank("joint", name="renamed" if component == "renamed" else NAME)
         nlp.config["initialize"]["components"][component] = {"weights_from": str(path)}
-        with pytest.raises(ValueError, match=rf"\[HS068\].*no component \"{component}\""):
+        with pytest.raises(ValueError, match=rf"\[HS159\].*no component \"{component}\""):
             nlp.initialize(lambda nlp=nlp: examples_of(nlp))
 
 

@@ -179,7 +179,7 @@ def test_preset_tags_go_before_the_dictionary():
 
 @pytest.mark.parametrize("labels", [["UNKNOWN"], []])
 def test_entry_without_a_known_label(labels):
-    with pytest.raises(ValueError, match=r"\[HS063\].*\"cat\".*Known: \., A, D, N, R, V"):
+    with pytest.raises(ValueError, match=r"\[HS027\].*\"cat\".*one of \., A, D, N, R, V"):
         with_dictionary({"dog": ["N"], "cat": labels})
 
 

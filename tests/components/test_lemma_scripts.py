@@ -82,7 +82,7 @@ def test_fits():
 
 @pytest.mark.parametrize("label", ["", "lower", "lower a", "small *>*", "lower *s>", "lower **>*", "lower a>b>c"])
 def test_no_scripts(label):
-    with pytest.raises(ValueError, match="HS065"):
+    with pytest.raises(ValueError, match="HS027"):
         script_named(label)
 
 

@@ -165,7 +165,7 @@ def test_same_seed_same_bytes():
 
 
 def test_label_must_be_a_script():
-    with pytest.raises(ValueError, match="HS065"):
+    with pytest.raises(ValueError, match="HS027"):
         tiny.blank().get_pipe(NAME).add_label("see")
 
 

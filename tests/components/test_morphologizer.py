@@ -189,7 +189,7 @@ def test_a_label_is_its_analysis(with_tag):
 
 @pytest.mark.parametrize("label", ["NOUN", "POS=NOPE", "A=b=c", "A=b|"])
 def test_what_is_no_label(label):
-    with pytest.raises(ValueError, match=r"\[HS065\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         tiny.blank().get_pipe(NAME).add_label(label)
 
 

@@ -104,7 +104,7 @@ def test_gold_on_other_tokens():
 
 
 def test_other_labels_are_refused():
-    with pytest.raises(ValueError, match=r"\[HS065\] \"B\" is no label of the attribute \"sent_start\".*S, I"):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong label of sent_start: 'B'.*S, I"):
         blank().get_pipe("sentences").add_label("B")
 
 

@@ -186,5 +186,5 @@ def test_put_entities():
 
 
 def test_unknown_place():
-    with pytest.raises(ValueError, match=r"\[HS062\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         target_at("shape")

@@ -33,8 +33,8 @@ FORMATS = {"jsonl": ALL_FIELDS, "parquet": ALL_FIELDS, "spacy": "tag", "conll": 
 POOL = [TEXT, "What the report left out turned out to matter. Stir the rice slowly, and never twice."]
 CANNOT: Dict[Tuple[str, str], str] = {  # (row of the table in the docs, what is done) -> code
     **{(column, task): "HS105" for column in (GREEDY, NOT_GREEDY) for task in ("calibrate", "find-errors")},
-    **{(NOT_GREEDY, task): "HS142" for task in ("explain", "select", "serve")},
-    (NOT_GREEDY, "marginals"): "HS096",
+    **{(NOT_GREEDY, task): "HS140" for task in ("explain", "select", "serve")},
+    (NOT_GREEDY, "marginals"): "HS027",
     **{(column, "apply --fields prob"): "HS183" for column in (NOT_GREEDY, "hoseq_chunker")},
 }
 long = pytest.mark.long

@@ -88,7 +88,7 @@ def test_answers_that_are_none():
     for answer in ({"accept": ["0"]}, {"accept": []}, {"accept": ["1"], "answer": "reject"}):
         assert corrected(docs, [{**task, **answer}]) == 0
     assert [t.tag_ for doc in docs for t in doc] == before
-    with pytest.raises(ValueError, match="HS153.*Line 2"):
+    with pytest.raises(ValueError, match="HS172.*line 2"):
         corrected(docs[::-1], [task, {**task, "accept": ["1"]}])
 
 

@@ -185,10 +185,10 @@ def test_counts_of_weights_that_are_zero(n_spans):
 
 
 WRONG = [
-    ("HS025", {"lengths": np.array([4])}),
-    ("HS025", {"lengths": np.array([2])}),
-    ("HS025", {"lengths": np.array([3, 3])}),
-    ("HS025", {"lengths": np.array([6, -1])}),
+    ("HS027", {"lengths": np.array([4])}),
+    ("HS027", {"lengths": np.array([2])}),
+    ("HS027", {"lengths": np.array([3, 3])}),
+    ("HS027", {"lengths": np.array([6, -1])}),
     ("HS020.*first at token 4, label 1", {"scores": np.array([[0, 0], [0, 0], [0, 0], [0, 0], [0, np.nan]])}),
     ("HS022.*at token 4", {"allowed": np.array([[1, 1], [1, 1], [1, 1], [1, 1], [0, 0]], bool)}),
     (r"HS024.*got \(6, 2\), expected \(5, 2\)", {"allowed": np.ones((6, 2), bool)}),
@@ -211,5 +211,5 @@ def test_input_that_is_refused(function, message, change, span):
 def test_weights_that_are_refused(weight):
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), weight),))
     for function in (posterior_of, decode_exact):
-        with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(0, 1\) is {weight}"):
+        with pytest.raises(ValueError, match=r"\[HS020\] .*weight of pattern \(0, 1\)"):
             function(case.potentials())

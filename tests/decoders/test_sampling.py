@@ -136,7 +136,7 @@ def test_number_of_samples_must_be_positive(n_samples):
 
 @pytest.mark.parametrize("code, arguments", [
     ("HS020", (np.array([[np.nan, 0.0]]), np.zeros((2, 2)))),
-    ("HS021", (np.zeros((1, 2)), np.full((2, 2), np.nan))),
+    ("HS020", (np.zeros((1, 2)), np.full((2, 2), np.nan))),
     ("HS024", (np.zeros((1, 2)), np.zeros((3, 3)))),
 ])  # fmt: skip
 def test_input_that_is_refused(code, arguments):

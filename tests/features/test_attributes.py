@@ -187,7 +187,7 @@ def test_values_of_an_extension(vocab, extension):
 def test_extension_value_of_a_wrong_type(vocab, extension, value):
     doc = Doc(vocab, words=["a"])
     doc[0]._.test_value = value
-    with pytest.raises(ValueError, match=rf"\[HS015\].*{type(value).__name__}"):
+    with pytest.raises(ValueError, match=rf"\[HS027\].*{type(value).__name__}"):
         token_values(doc, "_.test_value")
 
 

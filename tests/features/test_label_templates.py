@@ -62,7 +62,7 @@ def test_all_kinds_together():
 )
 def test_label_that_is_to_be_found(text):
     with pytest.raises(
-        ValueError, match=r"\[HS018\] The template \".*label\[0\].*\" looks at the label"
+        ValueError, match=r"\[HS027\] Wrong template: \".*label\[0\].*\""
     ):
         split("bias", text)
 

@@ -125,13 +125,13 @@ def test_template_that_is_no_string(text):
 
 
 def test_no_templates():
-    with pytest.raises(ValueError, match="HS011"):
+    with pytest.raises(ValueError, match="HS027"):
         parse_templates([])
 
 
 @pytest.mark.parametrize("first", ["lower[0]", "lower[-1..1]", "lower[+0]", "lower[0..0]"])
 def test_same_template_twice(first):
-    with pytest.raises(ValueError, match=r"\[HS012\].*\"lower\[0\]\""):
+    with pytest.raises(ValueError, match=r"\[HS027\].*\"lower\[0\]\""):
         parse_templates([first, "bias", "lower[0]"])
 
 

@@ -84,7 +84,7 @@ TWICE = ["upstream[0]+upstream[0]", "upstream[-1]+lower[0]+upstream[-1]", "upstr
 
 @pytest.mark.parametrize("text", WITHOUT + TWICE)
 def test_template_without_labels_or_with_a_place_twice(text):
-    with pytest.raises(ValueError, match=r"\[HS019\] The template .* must look at labels .*each place once"):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong template: .*each place once"):
         split("upstream[1]", text)
 
 

@@ -103,7 +103,7 @@ def test_missing_table(path):
 @pytest.mark.parametrize("lines", ["dog\t1\nrun\t1\t2\n", "\t1\n", "dog\n", "dog" + "\t1" * 17])
 def test_lines_that_cannot_be(lines, path):
     path.write_text(lines, encoding="utf8")
-    with pytest.raises(ValueError, match=r"\[HS004\].*line"):
+    with pytest.raises(ValueError, match=r"\[HS073\].*line"):
         word_classes(path)
 
 

@@ -188,7 +188,7 @@ def test_command(folder):
 @pytest.mark.parametrize("arguments, said", [
     ([TEXT, "-t", 99], "[HS141] Token 99 is no word of this text of 7 tokens"),
     ([TEXT, "-t", -1], "[HS141]"),
-    ([TEXT, "-t", 1, "--against", "XYZ"], '[HS146] There is nothing to compare with the label "XYZ"'),
+    ([TEXT, "-t", 1, "--against", "XYZ"], '[HS161] There is nothing named "XYZ"'),
     ([TEXT, "-t", 6, "--component", "hoseq_chunker"], "[HS159] There is no chunk in what hoseq_chunker found"),
     ([TEXT, "--component", "tagger"], "asked for: tagger. It has: hoseq_tagger, hoseq_chunker."),
     ([""], "[HS159] There is no word in the text"),

@@ -144,7 +144,7 @@ def test_messages(nlp, easiest_first):
         next(certainties(other.add_pipe("sentencizer"), [Doc(other.vocab, words=["a"])]))
     pipe = easiest_first.get_pipe(easiest_first.pipe_names[0])
     kept, pipe.cfg["strategy"] = pipe.cfg["strategy"], "dependency_network"
-    with pytest.raises(ValueError, match=r'\[HS142\] .* the strategy "dependency_network"'):
+    with pytest.raises(ValueError, match=r'\[HS140\] .*the strategy "dependency_network"'):
         next(certainties(pipe, [Doc(easiest_first.vocab, words=["a"])]))
     assert list(how_sure(easiest_first, [Doc(easiest_first.vocab, words=["a"])]))[0]._.hoseq_certainty == {}
     pipe.cfg["strategy"] = kept

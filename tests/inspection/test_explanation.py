@@ -80,13 +80,13 @@ def test_components_explain_themselves():
 
 def test_messages(nlp):
     pipe, doc = tagger_of(nlp), doc_of(nlp, TEXT)
-    with pytest.raises(ValueError, match=r'\[HS146\] .* the label "XX"\. Expected: \., A, D, N, R, V'):
+    with pytest.raises(ValueError, match=r'\[HS161\] .*"XX" here\. Known: \., A, D, N, R, V'):
         explain(pipe, doc, 0, "XX")
     pipe.cfg["tag_dictionary"] = {doc[1].text: ["R"]}
     pipe._labels_changed()
     try:
         for against, named in ((None, "R"), ("N", "N")):  # the only label; one that cannot stand there
-            with pytest.raises(ValueError, match=rf'\[HS146\] .* the label "{named}"\. Expected: another label'):
+            with pytest.raises(ValueError, match=rf'\[HS161\] .*"{named}" here\. Known: another label'):
                 explain(pipe, doc, 1, against)
     finally:
         pipe.cfg["tag_dictionary"] = {}
@@ -167,7 +167,7 @@ def test_chunk_against_another_label(chunks):
     assert none.p_against == pytest.approx(np.exp(table.scores[outside] - table.log_z).sum(), abs=1e-6)
     with pytest.raises(ValueError, match=r"\[HS140\] .*hoseq_tagger"):
         explain_span(spacy.blank("xx").add_pipe("hoseq_tagger"), one)
-    with pytest.raises(ValueError, match=r'\[HS146\] .* the label "XX"\. Expected: NP, VP'):
+    with pytest.raises(ValueError, match=r'\[HS161\] .*"XX" here\. Known: NP, VP'):
         explain_span(pipe, one, "XX")
 
 

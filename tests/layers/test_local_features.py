@@ -159,7 +159,7 @@ def test_pickled_and_forgetful_features_give_the_same_rows():
     assert rows_of(pickle.loads(pickle.dumps(features)), keys, text) == expected
 
 
-@pytest.mark.parametrize("text, code", [("label[0]", "HS018"), ("lowr[0]", "HS013"), ("label[", "HS010")])
+@pytest.mark.parametrize("text, code", [("label[0]", "HS027"), ("lowr[0]", "HS013"), ("label[", "HS010")])
 def test_bad_templates(text, code):
     with pytest.raises(ValueError, match=code):
         LocalFeatures(["bias", text], 2)

@@ -135,18 +135,6 @@ def test_no_queries_and_no_tokens():
         assert scores(nothing, nothing, nothing, np.zeros((0, 4), np.intp)).shape == (0, L)
 
 
-def test_classifiers_that_were_not_trained():
-    problem = Problem(1, train_for=["left_to_right"])
-    scores = problem.train().predict(problem.text.docs)
-    zeros = np.zeros((2, 2), int)
-    assert scores(np.array([0, 1]), np.array([0, 1]), np.arange(2), zeros).any()
-    with pytest.raises(
-        ValueError,
-        match=r"\[HS093\] The model has no classifiers for the visible neighbours \[2, 3\]",
-    ):
-        scores(np.arange(4), np.array([3, 0, 2, 3]), np.arange(4), np.zeros((4, 2), int))
-
-
 @both_orders
 def test_untrained_weights_are_zero(order):
     problem = Problem(order)

@@ -315,7 +315,7 @@ def test_settings_that_cannot_be():
     for min_count in (0, -1):
         with pytest.raises(ValueError, match=rf"\[HS027\] Wrong min_count: {min_count}"):
             MarginalLinear(make_marginal_listener(), TEMPLATES, min_count=min_count)
-    for templates, code in (([], "HS011"), (["upstream["], "HS010"), (["lower[0]"], "HS019")):
+    for templates, code in (([], "HS027"), (["upstream["], "HS010"), (["lower[0]"], "HS027")):
         with pytest.raises(ValueError, match=rf"\[{code}\]"):
             MarginalLinear(make_marginal_listener(), templates)
 

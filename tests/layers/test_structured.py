@@ -104,7 +104,7 @@ def test_any_emissions_will_do():
 def test_emissions_that_do_not_fit_the_labels():
     model = HigherOrderTagger(emitter(L + 1, []))
     model.initialize(X=docs_of(), Y=zeros(docs_of(), L))
-    with pytest.raises(ValueError, match=r"\[HS053\].*4 columns, but 3 are needed"):
+    with pytest.raises(ValueError, match=r"\[HS024\].*emissions.*, 4\).*3"):
         model.predict(docs_of())
 
 

@@ -177,7 +177,7 @@ def test_not_together_with_patterns():
 def test_wrong_width(width):
     model = tagger()
     model._layers[1] = Model("pairs", lambda _, docs, is_train: (zeros(docs, width), lambda d: docs))
-    with pytest.raises(ValueError, match=rf"\[HS053\].*{width} columns.*{L * L}"):
+    with pytest.raises(ValueError, match=rf"\[HS024\].*, {width}\).*{L * L}"):
         model.predict(docs_of())
 
 

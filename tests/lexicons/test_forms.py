@@ -38,14 +38,14 @@ def test_forms_and_features(path):
 @pytest.mark.parametrize("line", ["flies", "\tNN", "flies\t", "flies\tNOUN\t_\t_", ""])
 def test_lines_that_cannot_be(line, path):
     path.write_text(f"a\tDT\n{line}\n", encoding="utf8")
-    with pytest.raises(ValueError, match=r"\[HS004\].*line 2"):
+    with pytest.raises(ValueError, match=r"\[HS073\].*line 2"):
         tag_lexicon(path)
 
 
 @pytest.mark.parametrize("read", [tag_lexicon, lemma_lexicon, word_classes])
 def test_bytes(read, path):
     path.write_bytes("\ufeffthe\tDT\n".encode() + b"caf\xe9\tNN\n")
-    with pytest.raises(ValueError, match=r"\[HS004\].*forms.tsv, line 2: expected words in utf-8.*the byte 0xE9"):
+    with pytest.raises(ValueError, match=r"\[HS073\].*forms.tsv, line 2: found the byte 0xE9.*words in utf-8"):
         read(path)
 
 
@@ -81,7 +81,7 @@ def test_column_after_clusters(path, tmp_path):
 def test_too_many_columns_with_a_lexicon(path, tmp_path):
     clusters = tmp_path / "clusters.tsv"
     clusters.write_text("flies" + "\t1" * 16 + "\n", encoding="utf8")
-    with pytest.raises(ValueError, match=r"\[HS004\].*17 columns"):
+    with pytest.raises(ValueError, match=r"\[HS073\].*17 columns"):
         word_classes(clusters, path)
 
 
@@ -135,7 +135,7 @@ def test_lemmas(tmp_path):
 def test_lines_without_lemmas(tmp_path, line):
     path = tmp_path / "lemmas.tsv"
     path.write_text(f"mice\tmouse\n{line}\n", encoding="utf8")
-    with pytest.raises(ValueError, match=r"\[HS004\].*line 2.*a form and its lemma"):
+    with pytest.raises(ValueError, match=r"\[HS073\].*line 2.*a form and its lemma"):
         lemma_lexicon(path)
 
 

@@ -253,8 +253,8 @@ def test_what_can_never_be_learnt_is_refused():
     for patterns, message in (
         (((0, 1), (0, 1)), r"\[HS037\] The pattern A-B is given twice"),
         (((0, 1), (0, 1, 0, 1)), r"\[HS037\] The pattern A-B-A-B has 4 labels, more than .* \(at most 3\)"),
-        (((0, 1), (0,)), r"\[HS030\] .*\(0,\)"),
-        (((0, 1), (0, 2)), r"\[HS030\] .*\(0, 2\)"),
+        (((0, 1), (0,)), r"\[HS027\] .*\(0,\)"),
+        (((0, 1), (0, 2)), r"\[HS027\] .*\(0, 2\)"),
     ):
         with pytest.raises(ValueError, match=message):
             check_features(features(*patterns), labels, sequences)

@@ -87,7 +87,7 @@ def test_folder_of_files(path):
 
 @pytest.mark.parametrize("attributes", [["dep"], ["tag", "sent_start"], ["_.label"], ["TAG"]])
 def test_attributes_that_cannot_be_copied(path, attributes):
-    with pytest.raises(ValueError, match=rf"\[HS072\].*{attributes[-1]}.*tag, pos, morph, lemma"):
+    with pytest.raises(ValueError, match=rf"\[HS161\].*{attributes[-1]}.*tag, pos, morph, lemma"):
         READER(path, attributes)
 
 

@@ -57,7 +57,7 @@ def test_files_of_the_chinese_treebank():
 
 @pytest.mark.parametrize("split, part", [("ctb7", "train"), ("ctb5", "training"), ("ctb5", ""), ("", "dev")])
 def test_unknown_names(split, part):
-    with pytest.raises(ValueError, match=rf"\[HS076\].*\"{part}\".*\"{split}\".*wsj-tagging.*train, dev, test"):
+    with pytest.raises(ValueError, match=rf"\[HS161\].*\"{split}/{part}\".*wsj-tagging.*train, dev, test"):
         in_part([ctb(1)], split, part)
 
 

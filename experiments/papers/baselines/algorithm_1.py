@@ -42,7 +42,7 @@ def algorithm_1(potentials: Potentials) -> Paths:
 
     Aims to maximise the objective of `decode_nonnegative`. RETURNS (Paths): true scores of the
     labellings found, not those that the algorithm computes (`search` has them).
-    RAISES ValueError [HS020-HS025], a negative weight; and general configurations, or scores of label pairs.
+    RAISES ValueError [HS020-HS027], a negative weight; and general configurations, or scores of label pairs.
 
     Time O(M^2 + T L^2) for a sequence with M patterns written out at their positions.
     """

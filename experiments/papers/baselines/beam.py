@@ -43,7 +43,7 @@ class BeamSearch:
         """Labellings of high score; not always the highest. RETURNS (Paths): true scores.
 
         Sequences in which the beam runs into forbidden transitions are decoded exactly.
-        RAISES ValueError [HS020-HS025, HS036]; and general configurations, or scores of label pairs.
+        RAISES ValueError [HS020-HS027, HS020]; and general configurations, or scores of label pairs.
 
         Time O(N width L log(width L)), memory O(N width).
         """

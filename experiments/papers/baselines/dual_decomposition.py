@@ -67,7 +67,7 @@ class DualDecomposition:
         """The best labellings found. RETURNS (Paths): scores are true scores, of labellings that
         may not be the best.
 
-        RAISES ValueError [HS020-HS025, HS036]; and general configurations, or scores of label pairs.
+        RAISES ValueError [HS020-HS027, HS020]; and general configurations, or scores of label pairs.
         """
         certified = self.solve(potentials)
         return Paths(certified.labels, certified.scores)

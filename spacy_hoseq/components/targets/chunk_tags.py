@@ -52,7 +52,7 @@ class ChunkTags(Target):
         self.places: Tuple[str, ...] = (*group, ENTS) if with_entities else group
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS080]: no tag of a chunk."""
+        """RAISES ValueError [HS027]: no tag of a chunk."""
         TagTable([label])
 
     def types_in(self, examples: Iterable[Example]) -> List[str]:

@@ -28,7 +28,7 @@ class LemmaLabels(TokenLabels):
         pass
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS065]: it is no script."""
+        """RAISES ValueError [HS027]: it is no script."""
         script_named(label)
 
     def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:

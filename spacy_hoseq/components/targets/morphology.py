@@ -53,7 +53,7 @@ class MorphologyLabels(TokenLabels):
         return {**self.__dict__, "_written": None}
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS065]: it does not consist of features, or spaCy has no such part of
+        """RAISES ValueError [HS027]: it does not consist of features, or spaCy has no such part of
         speech."""
         analysis_of(label)
 

@@ -14,7 +14,7 @@ def target_at(place: str) -> Target:
     """What is at a place, whatever component writes it: "tag", "morph", "_.name", "spans.chunks",
     "ents".
 
-    A Doc without these spans has its entities there. RAISES ValueError [HS062]: there are no
+    A Doc without these spans has its entities there. RAISES ValueError [HS027]: there are no
     labels.
     """
     if place == ENTS or place.startswith(SPANS):

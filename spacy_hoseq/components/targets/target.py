@@ -128,7 +128,7 @@ class Target(Protocol):
 
     def continues(self, tags: Sequence[str]) -> Optional[Mask]:
         """Pairs of tags of one span (L, L): a tag that cannot be first goes on with the span of the
-        one before. None: labels are those of tokens. RAISES ValueError [HS084]: tags do not say
+        one before. None: labels are those of tokens. RAISES ValueError [HS161]: tags do not say
         where spans begin."""
         return None
 

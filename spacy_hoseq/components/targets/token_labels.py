@@ -21,6 +21,7 @@ GOES_ON = "I"
 STARTED = np.uint64(1)  # what SENT_START is there (1 and -1)
 GOING_ON = np.uint64(0xFFFFFFFFFFFFFFFF)
 CLOSED = {"pos": [*filter(None, PARTS_OF_SPEECH)], "sent_start": [STARTS, GOES_ON]}  # all labels
+WRITABLE = '"tag", "pos", "sent_start" or an extension that can be written, such as "_.label"'
 SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
 
 
@@ -29,7 +30,7 @@ class TokenLabels(Target):
 
     attribute (str): "tag", "pos", "sent_start" or an extension, "_.name". neg_prefix (str): as
         `Target` has it.
-    RAISES ValueError [HS062]: an attribute that cannot be labelled, such as an extension that is
+    RAISES ValueError [HS027]: an attribute that cannot be labelled, such as an extension that is
         computed.
     """
 
@@ -39,7 +40,9 @@ class TokenLabels(Target):
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
         self.extension = attribute[2:] if attribute.startswith("_.") else ""
         if attribute not in ATTRIBUTES and not self.extension.isidentifier():
-            raise ValueError(Errors.HS062.format(attribute=attribute))
+            raise ValueError(
+                Errors.HS027.format(name="attribute", value=repr(attribute), expected=WRITABLE)
+            )
         self.attribute = attribute
         self.places: Tuple[str, ...] = (attribute,)
         self.neg_prefix = neg_prefix
@@ -53,13 +56,12 @@ class TokenLabels(Target):
         self._register()
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list, and so are starts
+        """RAISES ValueError [HS027]: spaCy's parts of speech are a closed list, and so are starts
         of sentences."""
         known = CLOSED.get(self.attribute, [label])
         if label not in known:
-            message = Errors.HS065.format(
-                label=label, attribute=self.attribute, known=", ".join(known)
-            )
+            name = f"label of {self.attribute}"
+            message = Errors.HS027.format(name=name, value=repr(label), expected=", ".join(known))
             raise ValueError(message)
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
@@ -87,7 +89,7 @@ class TokenLabels(Target):
         return bool(self.extension or doc.has_annotation(ATTRIBUTES[self.attribute][0]))
 
     def read(self, doc: Doc) -> Keys:
-        """The labels of a Doc (len(doc),). RAISES ValueError [HS066]: an extension holds something
+        """The labels of a Doc (len(doc),). RAISES ValueError [HS027]: an extension holds something
         else."""
         if not self.extension:
             values = np.asarray(doc.to_array(ATTRIBUTES[self.attribute]), np.uint64)
@@ -95,8 +97,9 @@ class TokenLabels(Target):
         texts = [getattr(token._, self.extension) or "" for token in tokens_of(doc)]
         strange = [text for text in texts if not isinstance(text, str)]
         if strange:
-            value = repr(strange[0])
-            raise ValueError(Errors.HS066.format(attribute=self.attribute, value=value))
+            name = f"value of {self.attribute}"
+            message = Errors.HS027.format(name=name, value=repr(strange[0]), expected="a string")
+            raise ValueError(message)
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
     def labels_set(self, doc: Doc) -> Keys:
@@ -182,7 +185,9 @@ class TokenLabels(Target):
                 Token.set_extension(self.extension, default="")
             _, method, getter, setter = Token.get_extension(self.extension)
             if method or (getter and not setter):
-                raise ValueError(Errors.HS062.format(attribute=self.attribute))
+                raise ValueError(
+                    Errors.HS027.format(name="attribute", value=repr(self.attribute), expected=WRITABLE)
+                )
 
 
 def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str]:

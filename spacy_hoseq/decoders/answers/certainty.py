@@ -19,7 +19,7 @@ def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
     """The score of the best labelling that has this label at this token: its max-marginal. RETURNS
     (N, L), -inf where there is none; the largest of each token is the score of the best labelling.
 
-    RAISES ValueError [HS020-HS025, HS036-HS038]. Time O(U L) a token, for U nodes of the trie.
+    RAISES ValueError [HS020-HS038]. Time O(U L) a token, for U nodes of the trie.
     """
     best = np.empty(potentials.scores.shape)
     for lattice, part in lattices_of(potentials.check(), tuning):

@@ -26,7 +26,7 @@ def best_labels(
 
     known: p(y | x) of these potentials, where it has been found already: it leaves little to search.
     RETURNS (N,) int32. Ties: as the algorithm used; which one that is depends on the sequence, not
-    on the batch. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]; [HS023]: a sequence
+    on the batch. RAISES ValueError [HS020, HS022, HS024, HS027, HS037]; [HS023]: a sequence
     has no path; [HS038]: as configurations.
     """
     potentials.check()
@@ -47,7 +47,7 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
     """p(y | x) = exp(score(x, y)) / Z(x) of a batch: log Z, marginals, expected counts, segments,
     entropies and gradients.
 
-    RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]. Here, or when sums are asked for:
+    RAISES ValueError [HS020, HS022, HS024, HS027, HS037]. Here, or when sums are asked for:
     [HS023]: a sequence has no path; [HS038]: as configurations; [HS097]: scores so large that
     float64 does not tell labellings apart.
     """

@@ -44,6 +44,9 @@ from .local_tables import (
     slots_of,
 )
 
+STRATEGIES = (
+    "easiest_first, easiest_last, left_to_right, right_to_left, dependency_network, full_bidirectional"
+)
 MAX_CELLS = 500_000  # at one token, times modes
 
 
@@ -92,7 +95,7 @@ def decode_decompositions(
     RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest,
         compared from the left (right_to_left: all labels, from the right); then, going back, the
         lowest label, and the lowest mode.
-    RAISES ValueError [HS020, HS022, HS024, HS025, HS027]; [HS027]: `prune`; [HS091]: too many cells
+    RAISES ValueError [HS020, HS022, HS024, HS027]; [HS091]: too many cells
     without pruning.
     """
     check_local(local, lengths, order, allowed)
@@ -138,7 +141,7 @@ def check_prune(prune: float, strategy: str) -> None:
 
 
 def make_plan(strategy: str, order: int) -> Plan:
-    """RAISES ValueError [HS092]: no such strategy."""
+    """RAISES ValueError [HS161]: no such strategy."""
     every = (1 << 2 * order) - 1
     half = (1 << order) - 1
     if strategy == "left_to_right":
@@ -148,12 +151,12 @@ def make_plan(strategy: str, order: int) -> Plan:
     if strategy == "dependency_network":
         return Plan(order, order, 1, [Move(0, 0, every)], False)
     if strategy != "full_bidirectional":
-        raise ValueError(Errors.HS092.format(strategy=strategy))
+        raise ValueError(Errors.HS161.format(name=strategy, known=STRATEGIES))
     return Plan(order, order, 2 if order == 1 else 8, _directions(order), True)
 
 
 def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
-    """Masks of the classifiers that a strategy may ask. RAISES ValueError [HS092]: no such
+    """Masks of the classifiers that a strategy may ask. RAISES ValueError [HS161]: no such
     strategy."""
     check_order(order)
     if strategy in ("easiest_first", "easiest_last", "full_bidirectional"):

@@ -58,7 +58,7 @@ def decode_easiest_first(
     RETURNS (EasiestPath). Ties: the first token, its lowest label. Two tokens tie if their log
     probabilities are equal but for rounding (EQUAL): a sum over labels depends on their order in
     its last digits.
-    RAISES ValueError [HS020, HS022, HS024, HS025, HS027].
+    RAISES ValueError [HS020, HS022, HS024, HS027].
 
     Time: at most 2k + 1 classifications a token; of a short text up to 4^k in one call
         (`short_text.py`).

@@ -57,7 +57,7 @@ def check_order(order: int) -> None:
 
 
 def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]) -> None:
-    """RAISES ValueError [HS022], [HS024], [HS025], [HS027]: what no strategy can work with."""
+    """RAISES ValueError [HS022], [HS024], [HS027], [HS027]: what no strategy can work with."""
     check_order(order)
     check_lengths(lengths, local.n_tokens)
     check_allowed(allowed, (local.n_tokens, local.n_labels))
@@ -102,7 +102,8 @@ def _check_finite(scores: AnyFloats, tokens: Ints) -> None:
     if not np.isfinite(largest(scores)):
         bad = ~np.isfinite(scores)
         row, label = np.argwhere(bad)[0]
-        message = Errors.HS020.format(n=bad.sum(), size=scores.size, token=tokens[row], label=label)
+        where = f"scores, first at token {tokens[row]}, label {label}"
+        message = Errors.HS020.format(name=where, n=bad.sum(), size=scores.size)
         raise ValueError(message)
 
 

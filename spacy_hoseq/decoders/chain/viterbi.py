@@ -50,7 +50,7 @@ def viterbi(
     arrivals: those of trans, if they are there.
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: lowest label id, decided right to
     left.
-    RAISES ValueError [HS020, HS021, HS022, HS023, HS024, HS025].
+    RAISES ValueError [HS020, HS022, HS023, HS024, HS027].
 
     Time O(N L^2); memory O(N L), of which the lattice takes at most `tuning.history_cells` at once
     (longer batches are walked in blocks of steps, each computed a second time on the way back).

@@ -50,7 +50,7 @@ def decode_any_sign(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths
     """Best label sequences with label patterns and configurations of any sign, for a batch.
 
     Maximises the objective of `path_score`. RETURNS (Paths). Ties: the lowest state, decided right
-    to left. RAISES ValueError [HS020-HS025, HS036, HS037]; [HS038]: more than `max_states` states.
+    to left. RAISES ValueError [HS020-HS037]; [HS038]: more than `max_states` states.
 
     Time O(U L) a token for U nodes of the trie, memory O(U) a token, in blocks as in `viterbi`.
     """

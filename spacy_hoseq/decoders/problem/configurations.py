@@ -64,7 +64,7 @@ def no_configurations(n_labels: int) -> Configurations:
 
 
 def check_configurations(configurations: Configurations, lengths: AnyInts, n_labels: int) -> None:
-    """RAISES ValueError [HS024]: sets of the wrong shape; [HS036]: a weight is NaN or infinite;
+    """RAISES ValueError [HS024]: sets of the wrong shape; [HS020]: a weight is NaN or infinite;
     [HS037]: a span that does not lie within one sequence, by its number."""
     first, sizes, slots, sets, weights, _ = configurations
     if sets.ndim != 2 or sets.shape[1] != n_labels or sizes.sum() != len(slots):
@@ -82,4 +82,4 @@ def check_configurations(configurations: Configurations, lengths: AnyInts, n_lab
         if outside[i]:
             problem = "does not lie within one sequence"
             raise ValueError(Errors.HS037.format(feature=name, problem=problem))
-        raise ValueError(Errors.HS036.format(pattern=f"({name})", weight=weights[i]))
+        raise ValueError(Errors.HS020.format(name=f"weight of {name}", n=1, size=len(weights)))

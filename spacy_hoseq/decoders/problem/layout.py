@@ -78,17 +78,20 @@ class Groups:
 
 
 def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
-    """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to
+    """RETURNS (S,) int64. RAISES ValueError [HS027]: lengths are not positive or do not add up to
     `n_tokens`."""
     sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
     listed = sizes.tolist()
     if min(listed, default=1) < 1 or sum(listed) != n_tokens:
-        raise ValueError(Errors.HS025.format(expected=n_tokens, got=sizes.tolist()[:10]))
+        expected = f"positive numbers that add up to {n_tokens}"
+        raise ValueError(
+            Errors.HS027.format(name="lengths", value=listed[:10], expected=expected)
+        )
     return sizes
 
 
 def make_layout(lengths: AnyInts, n_tokens: int) -> Layout:
-    """RAISES ValueError [HS025] as `check_lengths`."""
+    """RAISES ValueError [HS027] as `check_lengths`."""
     sizes = check_lengths(lengths, n_tokens)
     if len(sizes) == 1:
         tokens = np.arange(n_tokens + 1)
@@ -122,7 +125,7 @@ def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[In
 
 
 def check_scores(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -> None:
-    """RAISES ValueError [HS020], [HS021], [HS022], [HS024]: what no decoder can work with."""
+    """RAISES ValueError [HS020], [HS020], [HS022], [HS024]: what no decoder can work with."""
     check_emissions(scores, trans.shape, allowed)
     check_transitions(trans)
 
@@ -139,9 +142,8 @@ def check_emissions(
     if not math.isfinite(largest(scores)):
         finite = np.isfinite(scores)
         token, label = np.argwhere(~finite)[0]
-        raise ValueError(
-            Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label)
-        )
+        where = f"emissions, first at token {token}, label {label}"
+        raise ValueError(Errors.HS020.format(name=where, n=(~finite).sum(), size=scores.size))
     check_allowed(allowed, scores.shape)
 
 
@@ -157,10 +159,10 @@ def check_allowed(allowed: Optional[Mask], shape: Tuple[int, ...]) -> None:
 
 
 def check_transitions(trans: AnyFloats) -> None:
-    """RAISES ValueError [HS021]."""
+    """RAISES ValueError [HS020]."""
     usable = trans < np.inf
     if not usable.all():
-        raise ValueError(Errors.HS021.format(n=(~usable).sum(), size=trans.size))
+        raise ValueError(Errors.HS020.format(name="transitions", n=(~usable).sum(), size=trans.size))
 
 
 def largest(scores: AnyFloats) -> float:
@@ -189,7 +191,7 @@ def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) ->
 
 
 def check_edge_scores(edge_scores: AnyFloats, shape: Tuple[int, ...]) -> None:
-    """shape: of the emissions. RAISES ValueError [HS024]: another one; [HS021]: NaN or infinite
+    """shape: of the emissions. RAISES ValueError [HS024]: another one; [HS020]: NaN or infinite
     scores."""
     expected = (*shape, shape[1])
     if edge_scores.shape != expected:
@@ -198,7 +200,7 @@ def check_edge_scores(edge_scores: AnyFloats, shape: Tuple[int, ...]) -> None:
         )
     finite = np.isfinite(edge_scores)
     if not finite.all():
-        raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=edge_scores.size))
+        raise ValueError(Errors.HS020.format(name="edge_scores", n=(~finite).sum(), size=edge_scores.size))
 
 
 def packed_edge_scores(edge_scores: AnyFloats, layout: Layout) -> Floats:
@@ -230,7 +232,7 @@ def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:
 
 
 def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Ints:
-    """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not
+    """The sequence of each segment (C,). RAISES ValueError [HS027]: one that is empty, or not
     within a sequence."""
     ends = np.cumsum(lengths)
     sequence: Ints = np.searchsorted(ends, first, side="right")
@@ -239,5 +241,7 @@ def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Ints:
         or (first < 0).any()
         or (first + sizes > np.append(ends, 0)[sequence]).any()
     ):
-        raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
+        value = f"first {first.tolist()[:10]}, sizes {sizes.tolist()[:10]}"
+        expected = "one token or more each, within a sequence"
+        raise ValueError(Errors.HS027.format(name="segments", value=value, expected=expected))
     return sequence

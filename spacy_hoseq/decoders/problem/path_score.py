@@ -14,7 +14,7 @@ def path_score(potentials: Potentials, labels: AnyInts) -> Floats:
 
     labels (N,) int: of all sequences, end to end; which labels are allowed does not matter. Weights
     of any sign.
-    RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025, HS036, HS037]. Time O(N).
+    RETURNS (S,) float64. RAISES ValueError [HS020, HS024, HS027, HS037]. Time O(N).
     """
     potentials._replace(allowed=None).check()
     return score_of_checked(potentials, labels)

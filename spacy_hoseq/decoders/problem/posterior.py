@@ -151,7 +151,7 @@ class Posterior:
 
         first, sizes (C,): the tokens of each segment, within one sequence. labels (sum of sizes,):
         theirs, end to end. continues (L, L) bool: pairs of labels across which a segment would go
-        on, such as B-NP, I-NP; None = none. RETURNS (C,). RAISES ValueError [HS098]: a segment that
+        on, such as B-NP, I-NP; None = none. RETURNS (C,). RAISES ValueError [HS027]: a segment that
         is empty, or not within one sequence.
         """
         check_segments(first, sizes, self.lengths)

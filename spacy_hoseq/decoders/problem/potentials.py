@@ -226,7 +226,7 @@ class Potentials(NamedTuple):
         )
 
     def check(self) -> "Potentials":
-        """RETURNS itself. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]: no decoder
+        """RETURNS itself. RAISES ValueError [HS020, HS022, HS024, HS027, HS037]: no decoder
         can work with it."""
         check_emissions(self.scores, self.trans.shape, self.allowed)
         self.weights.prepared(check_weights)
@@ -317,7 +317,7 @@ class Selection(NamedTuple):
 
 
 def check_weights(weights: Weights) -> None:
-    """RAISES ValueError [HS021]: a transition is NaN or earns an infinity; [HS036]: as
+    """RAISES ValueError [HS020]: a transition is NaN or earns an infinity; [HS020]: as
     `check_finite`."""
     check_transitions(weights.trans)
     if weights.has_patterns:
@@ -325,12 +325,14 @@ def check_weights(weights: Weights) -> None:
 
 
 def check_finite(weights: Weights, nodes: Ints, of_nodes: Floats) -> None:
-    """RAISES ValueError [HS036]: a weight of a label pattern is NaN or infinite."""
+    """RAISES ValueError [HS020]: a weight of a label pattern is NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(of_nodes))
     if len(bad):
         raise ValueError(
-            Errors.HS036.format(
-                pattern=weights.trie.string(int(nodes[bad[0]])), weight=of_nodes[bad[0]]
+            Errors.HS020.format(
+                name=f"weight of pattern {weights.trie.string(int(nodes[bad[0]]))}",
+                n=len(bad),
+                size=len(of_nodes),
             )
         )
 

@@ -77,7 +77,7 @@ class PatternTrie:
         number of labels, longest proper suffix that is a node (-1 at depth 1). Nodes of one depth
         are sorted by `fail`.
     node_of (P,) intp: node of each given pattern.
-    RAISES ValueError [HS030]: a pattern of fewer than two labels, or of an unknown label id.
+    RAISES ValueError [HS027]: a pattern of fewer than two labels, or of an unknown label id.
     """
 
     def __init__(
@@ -273,9 +273,12 @@ class Fired(NamedTuple):
 
 
 def check_pattern(pattern: Pattern, n_labels: int) -> None:
-    """RAISES ValueError [HS030]: fewer than two labels, or an unknown label id."""
+    """RAISES ValueError [HS027]: fewer than two labels, or an unknown label id."""
     if len(pattern) < 2 or min(pattern) < 0 or max(pattern) >= n_labels:
-        raise ValueError(Errors.HS030.format(pattern=pattern, last=n_labels - 1))
+        expected = f"two labels or more, each from 0 to {n_labels - 1}"
+        raise ValueError(
+            Errors.HS027.format(name="label pattern", value=pattern, expected=expected)
+        )
 
 
 def _numbered(patterns: Sequence[Pattern], n_labels: int) -> Tuple[Dict[Pattern, int], List[int]]:

@@ -20,6 +20,7 @@ from ..files import Line, read_lines
 from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
 
 AUTO = "auto"
+NUMBERS = "one of words, and numbers from 1 (0: there is none, -1: the last), each used once"
 EXPECTED_TAG = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
 PROBED = 5000  # lines by which columns are found
 CHUNKS = frozenset("NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP".split())
@@ -43,7 +44,7 @@ def read_columns(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be
     read.
 
-    RAISES ValueError [HS075]: columns that cannot be; [HS161]: no such representation.
+    RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such representation.
     """
     columns = found_columns(path, settings)
     representation = settings.representation
@@ -55,12 +56,14 @@ def read_columns(path: Path, settings: Settings) -> Items:
 
 
 def check_columns(settings: Settings) -> None:
-    """RAISES ValueError [HS075]: columns that cannot be; [HS161]: no such representation."""
+    """RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such representation."""
     numbers = [number for number in settings.columns if number is not None]
     used = [number for number in numbers if number]
     word = settings.columns.word
     if word == 0 or min(numbers, default=0) < -1 or len(set(used)) < len(used):
-        raise ValueError(Errors.HS075.format(**settings.columns._asdict()))
+        raise ValueError(
+            Errors.HS027.format(name="columns", value=settings.columns._asdict(), expected=NUMBERS)
+        )
     if settings.representation != AUTO:
         check_representation(settings.representation)
 
@@ -104,7 +107,7 @@ def _fields(text: str, separator: str) -> List[str]:
 
 def found_columns(path: Path, settings: Settings) -> Columns:
     """The columns of a file: those that are given, and the others by what stands in them. RAISES
-    ValueError [HS075, HS161]."""
+    ValueError [HS027, HS161]."""
     check_columns(settings)
     blocks = [
         [each.fields for each in block if isinstance(each, Row)]

@@ -221,7 +221,7 @@ def test_segments_that_leave_their_sequence(kind):
     case = replace(Case(np.zeros((4, 2)), np.zeros((2, 2)), np.array([3, 1])), **kind)
     p = posterior_of(case.potentials())
     for first, size in ((3, 2), (2, 2), (4, 1), (9, 3), (-1, 1), (0, 0), (0, 5)):
-        with pytest.raises(ValueError, match=r"\[HS098\]"):
+        with pytest.raises(ValueError, match=r"\[HS027\]"):
             p.segments(np.array([first]), np.array([size]), np.zeros(size, int))
 
 

@@ -359,15 +359,15 @@ def test_arguments_are_not_changed(strategy):
 WRONG = [
     (dict(order=0), r"\[HS027\] Wrong order: 0\."),
     (dict(order=3), r"\[HS027\] Wrong order: 3\."),
-    (dict(lengths=np.array([3])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[3\]\."),
-    (dict(lengths=np.array([0, 4])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[0, 4\]\."),
+    (dict(lengths=np.array([3])), r"\[HS027\] Wrong lengths: \[3\].*add up to 4"),
+    (dict(lengths=np.array([0, 4])), r"\[HS027\] Wrong lengths: \[0, 4\].*add up to 4"),
     (dict(allowed=np.ones((4, 2), bool)), r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\."),
     (dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]), r"\[HS022\] No label is allowed at token 2\."),
     *(
         (dict(prune=p), rf"\[HS027\] Wrong prune: {p}\. Expected 0 to 1\.")
         for p in (-0.1, 1.1, np.nan)
     ),
-    (dict(strategy="up"), r'\[HS092\] Unknown strategy "up"\. Known: easiest_first, .*, full_bidirectional\.'),
+    (dict(strategy="up"), r'\[HS161\] .*"up" here\. Known: easiest_first, .*, full_bidirectional\.'),
 ]
 
 
@@ -385,12 +385,12 @@ def test_scores_that_are_not_finite_are_at_the_token_named():
         def row(self, token, seen):
             return [0.0, np.nan if token == 2 else 1.0]
 
-    with pytest.raises(ValueError, match=r"\[HS020\] .*\(first at token 2, label 1\)"):
+    with pytest.raises(ValueError, match=r"\[HS020\] .*first at token 2, label 1"):
         decode(LocalCase(Broken(3, 2, 1), np.array([3])), "left_to_right")
 
 
 def test_unknown_strategy_has_no_classifiers():
-    with pytest.raises(ValueError, match=r'\[HS092\] Unknown strategy "down"'):
+    with pytest.raises(ValueError, match=r'\[HS161\] .*"down"'):
         classifiers_of("down", 1, 0.0)
 
 
@@ -404,7 +404,7 @@ def test_scores_must_be_finite(value, prune, size):
             return [0.0, value] if seen == ((0, 0) if prune == 0 else (UNSEEN, UNSEEN)) else [0.0, 1.0]
 
     case = LocalCase(Broken(3, 2, 1), np.array([3]))
-    with pytest.raises(ValueError, match=rf"\[HS020\] .* but 1 of {size} are NaN or infinite .* label 1\)"):
+    with pytest.raises(ValueError, match=rf"\[HS020\] 1 of {size} .* label 1"):
         decode(case, "dependency_network", prune, tuning=Tuning(block_scores=1))
 
 

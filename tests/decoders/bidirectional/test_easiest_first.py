@@ -339,7 +339,7 @@ def test_scores_must_be_finite(value, mask):
     """When nothing but the end is known (2 tokens: 4 scores), and when the neighbour is (1 token)."""
     case = broken(LocalCase(Local(2, 2, 1), np.array([2])), value, mask)
     case = replace(case, allowed=np.array([[True, True], [False, True]]))  # so token 1 is the first
-    match = rf"\[HS020\] .*but 1 of {4 if mask == 1 else 2} are NaN or infinite \(first at token 0, label 1\)"
+    match = rf"\[HS020\] 1 of {4 if mask == 1 else 2} .* first at token 0, label 1"
     with pytest.raises(ValueError, match=match):
         decode(case)
 
@@ -347,9 +347,9 @@ def test_scores_must_be_finite(value, mask):
 WRONG = [
     (dict(order=0), r"\[HS027\] Wrong order: 0\."),
     (dict(order=3), r"\[HS027\] Wrong order: 3\."),
-    (dict(lengths=np.array([3])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[3\]\."),
-    (dict(lengths=np.array([0, 4])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[0, 4\]\."),
-    (dict(lengths=np.array([5, -1])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[5, -1\]\."),
+    (dict(lengths=np.array([3])), r"\[HS027\] Wrong lengths: \[3\].*add up to 4"),
+    (dict(lengths=np.array([0, 4])), r"\[HS027\] Wrong lengths: \[0, 4\].*add up to 4"),
+    (dict(lengths=np.array([5, -1])), r"\[HS027\] Wrong lengths: \[5, -1\]"),
     (dict(allowed=np.ones((4, 2), bool)), r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\."),
     (dict(allowed=np.ones((3, 3), bool)), r"\[HS024\] Wrong shape of allowed: got \(3, 3\), expected \(4, 3\)\."),
     (dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]), r"\[HS022\] No label is allowed at token 2\."),

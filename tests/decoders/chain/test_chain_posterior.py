@@ -186,7 +186,7 @@ def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
 @pytest.mark.parametrize("first, size", [(0, 0), (1, 2), (4, 2), (5, 1), (-1, 1)])
 def test_segments_lie_within_one_sequence(first, size):
     found = posterior(np.zeros((5, 3)), np.zeros((3, 3)), np.array([2, 3]))
-    with pytest.raises(ValueError, match=r"\[HS098\]"):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
         found.segments(np.array([first]), np.array([size]), np.zeros(size, int))
 
 

@@ -258,7 +258,7 @@ def test_values_that_are_no_numbers(n_bad, value):
     case = small()
     case.edge_scores.reshape(-1)[7 : 7 + n_bad] = value
     for function in (decode, posterior):
-        with pytest.raises(ValueError, match=rf"\[HS021\].*{n_bad} of 36"):
+        with pytest.raises(ValueError, match=rf"\[HS020\].*{n_bad} of 36"):
             function(case)
 
 
@@ -272,9 +272,9 @@ def test_wrong_shape(shape):
 
 @pytest.mark.parametrize("change, code", [
     ({"scores": np.full((4, 3), np.nan)}, "HS020"),
-    ({"trans": np.full((3, 3), np.nan)}, "HS021"),
+    ({"trans": np.full((3, 3), np.nan)}, "HS020"),
     ({"allowed": np.zeros((4, 3), bool)}, "HS022"),
-    ({"lengths": np.array([3])}, "HS025"),
+    ({"lengths": np.array([3])}, "HS027"),
 ])  # fmt: skip
 def test_other_errors_are_those_of_chains(change, code):
     for function in (decode, posterior):

@@ -312,10 +312,10 @@ def test_empty_batch(walk):
 @pytest.mark.parametrize("walk", [None, "patterns"])
 @pytest.mark.parametrize("code, change", [
     ("HS020", {"scores": np.array([[0, np.nan], [0, 0]])}),
-    ("HS021", {"trans": np.array([[0, np.inf], [0, 0]])}),
+    ("HS020", {"trans": np.array([[0, np.inf], [0, 0]])}),
     ("HS022", {"allowed": np.array([[True, True], [False, False]])}),
     ("HS024", {"trans": np.zeros((2, 3))}),
-    ("HS025", {"lengths": np.array([1])}),
+    ("HS027", {"lengths": np.array([1])}),
 ])  # fmt: skip
 def test_input_that_is_refused(walk, code, change):
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]))

@@ -252,7 +252,7 @@ def test_spans_that_cannot_be(first, size):
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_refused(weight):
     case = replace(skip_chain(1.0), configurations=(*skip_chain(1.0).configurations, (1, (frozenset([0]),), weight)))
-    message = rf"\[HS036\] The weight of pattern \(configuration number 1, tokens 1 to 1\) is {weight}; weights must be"
+    message = r"\[HS020\] .*weight of configuration number 1, tokens 1 to 1"
     for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
             function(case.potentials())

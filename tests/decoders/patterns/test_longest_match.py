@@ -180,5 +180,5 @@ def test_weights_that_are_refused(weight):
         Case(scores, trans, lengths, (((0, 1), 1.0), ((1, 0, 1), weight))),
         Case(scores, trans, lengths, fired=((2, (1, 0, 1), weight),)),
     ):
-        with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(1, 0, 1\) is {weight}; .*finite"):
+        with pytest.raises(ValueError, match=r"\[HS020\] .*weight of pattern \(1, 0, 1\)"):
             decode(case)

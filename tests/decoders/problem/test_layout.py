@@ -52,7 +52,7 @@ def test_packed_scores_are_label_major_and_masked():
 
 @pytest.mark.parametrize("lengths", [[], [3], [5], [0, 4], [5, -1]])
 def test_lengths_that_do_not_add_up(lengths):
-    with pytest.raises(ValueError, match=r"\[HS025\] .* must be positive and add up to 4 tokens, got \["):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong lengths: \[.*add up to 4"):
         make_layout(np.array(lengths, np.int64), 4)
 
 

@@ -58,9 +58,9 @@ def test_empty_batch():
 
 @pytest.mark.parametrize("code, arguments", [
     ("HS020", (np.array([[np.nan, 0.0]]), np.zeros((2, 2)), np.array([0]), np.array([1]))),
-    ("HS021", (np.zeros((1, 2)), np.full((2, 2), np.inf), np.array([0]), np.array([1]))),
+    ("HS020", (np.zeros((1, 2)), np.full((2, 2), np.inf), np.array([0]), np.array([1]))),
     ("HS024", (np.zeros((1, 2)), np.zeros((3, 3)), np.array([0]), np.array([1]))),
-    ("HS025", (np.zeros((1, 2)), np.zeros((2, 2)), np.array([0]), np.array([2]))),
+    ("HS027", (np.zeros((1, 2)), np.zeros((2, 2)), np.array([0]), np.array([2]))),
 ])  # fmt: skip
 def test_input_that_is_refused(code, arguments):
     with pytest.raises(ValueError, match=rf"\[{code}\]"):

@@ -103,12 +103,12 @@ def test_messages_name_the_sequence_of_the_whole_batch():
 
 @pytest.mark.parametrize("code, change", [
     ("HS020", {"scores": np.array([[0, np.nan], [0, 0]])}),
-    ("HS021", {"trans": np.array([[0, np.inf], [0, 0]])}),
+    ("HS020", {"trans": np.array([[0, np.inf], [0, 0]])}),
     ("HS022", {"allowed": np.array([[True, True], [False, False]])}),
     ("HS024", {"trans": np.zeros((2, 3))}),
-    ("HS025", {"lengths": np.array([1])}),
-    ("HS036", {"fired": ((1, (0, 1), np.nan),)}),
-    ("HS036", {"patterns": (((0, 1), np.inf),)}),
+    ("HS027", {"lengths": np.array([1])}),
+    ("HS020", {"fired": ((1, (0, 1), np.nan),)}),
+    ("HS020", {"patterns": (((0, 1), np.inf),)}),
     ("HS037", {"configurations": ((1, (frozenset([0]), frozenset([1])), 1.0),)}),
 ])  # fmt: skip
 def test_what_no_decoder_can_work_with(code, change):

@@ -165,7 +165,7 @@ def test_bad_bytes_lose_their_sentence_only(tmp_path):
 
 def test_columns_that_cannot_be(tmp_path):
     for settings in (columns(0), columns(1, 1), columns(1, 2, 2), columns(-2), columns(-1, -1)):
-        with pytest.raises(ValueError, match=r"\[HS075\]"):
+        with pytest.raises(ValueError, match=r"\[HS027\]"):
             read(tmp_path, "a b\n", settings)
     with pytest.raises(ValueError, match=r"\[HS161\].*\"bmes\""):
         read(tmp_path, "a b\n", columns(1, 0, 2, "", "bmes"))
