@@ -255,8 +255,8 @@ class Matches:
         doc = Doc(self._vocab, words=words_of(doc))
         ids = {tag: i for i, tag in enumerate(self.tags)}
         fired = self._source.fire([doc])
-        which, tokens = self._features.expand(fired)
-        keys = tokens * len(self._trie) + self._trie.node_of[which]
+        which, matches = self._features.expand(fired)
+        keys = fired.tokens[matches] * len(self._trie) + self._trie.node_of[which]
         result = []
         for spans in labellings:
             first, end = (np.array([span[i] for span in spans], np.intp) for i in (0, 1))

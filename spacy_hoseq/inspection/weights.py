@@ -17,7 +17,7 @@ from ..layers.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.shim import LayerShim, weights_of
 from ..layers.structured import transitions_of
-from ..patterns.sources import EVERYWHERE, PatternFeatures
+from ..patterns.sources import PatternFeatures
 from .certainty import BATCH
 from .reading import ReadTexts, knows_sums, reading_of
 
@@ -114,14 +114,15 @@ def _patterns(pipe: SequenceComponent, readings: Sequence[Any], top: int) -> Lis
     shim = weights_of(pipe.model)
     if "patterns" not in shim.extra:
         return []
-    features = PatternFeatures.from_arrays(shim.extra["patterns"])
+    every = PatternFeatures.from_arrays(shim.extra["patterns"])
+    features = every.chosen(np.flatnonzero(~every.is_span))
     weights = shim.values("patterns", is_train=False)[features.weight_of]
     order = np.argsort(-np.abs(weights), kind="stable")[:top].tolist()
     examples = _examples(readings, {tuple(features.patterns[i]) for i in order})
     return [
         {
             "labels": [pipe.tags[y] for y in features.patterns[i]],
-            "rule": int(features.rule_of[i]) if features.rule_of[i] != EVERYWHERE else -1,
+            "rule": int(features.rule_of[i]),
             "weight": float(weights[i]),
             "example": examples.get(tuple(features.patterns[i]), ""),
         }

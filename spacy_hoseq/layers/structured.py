@@ -26,13 +26,7 @@ from ..errors import Errors
 from ..features.sequences import WordDocs, words_of
 from ..kept import Kept
 from ..learning.parameter import Parameter
-from ..patterns.sources import (
-    PatternFeatures,
-    PatternSource,
-    asked,
-    check_features,
-    check_source,
-)
+from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
 from .label_parts import PartsOf, label_parts
 from .listener import replace_listener
 from .scorer import (
@@ -52,23 +46,27 @@ NONE = np.zeros(0, np.intp)
 
 
 class InUse(NamedTuple):
-    """Higher-order features with their weights. trie: of the label patterns. weights (W,).
-    node_weights (U,): of the nodes of the trie, those of patterns that fire everywhere."""
+    """Higher-order features with their weights. trie: of the label patterns. node_of (F,): the node of
+    each label pattern. weights (W,). node_weights (U,): of the nodes of the trie, those of patterns
+    that fire everywhere."""
 
     features: PatternFeatures
     trie: PatternTrie
+    node_of: Ints
     weights: Floats
     node_weights: Floats
 
     @classmethod
     def of(cls, features: PatternFeatures, trie: PatternTrie, weights: Floats) -> "InUse":
         """RETURNS features with weights."""
-        everywhere = features.rule_of < 0
+        node_of = np.zeros(len(features.patterns), np.intp)
+        node_of[~features.is_span] = trie.node_of
+        everywhere = features.everywhere
         of_patterns = weights[features.weight_of[everywhere]]
-        summed = np.bincount(trie.node_of[everywhere], of_patterns, minlength=len(trie))
+        summed = np.bincount(node_of[everywhere], of_patterns, minlength=len(trie))
         node_weights = summed.astype(np.float64)
         node_weights.setflags(write=False)  # what is made of it is kept
-        return cls(features, trie, weights, node_weights)
+        return cls(features, trie, node_of, weights, node_weights)
 
 
 class FiredFeatures(NamedTuple):
@@ -83,38 +81,34 @@ class FiredFeatures(NamedTuple):
     @classmethod
     def of(cls, docs: List[Doc], source: PatternSource, in_use: InUse) -> "FiredFeatures":
         """RETURNS the patterns that fire at positions, and configurations at their spans."""
-        features, trie, weights, _ = in_use
-        result = cls()
-        if not source.n_rules:
-            return result
-        matches = source.fire(docs)
-        if (features.rule_of >= 0).any():
-            which, tokens = features.expand(matches)
-            fired = Fired(tokens, trie.node_of[which], weights[features.weight_of[which]])
-            result = result._replace(fired=fired, patterns=which)
-        spanning = features.configurations
-        if spanning is not None:
-            which, first, sizes, slots = spanning.expand(matches)
-            if len(which):
-                of_spans = weights[spanning.weight_of[which]]
-                configurations = Configurations(first, sizes, slots, spanning.sets, of_spans)
-                result = result._replace(configurations=configurations, spans=which)
-        return result
+        features = in_use.features
+        if not source.n_rules or not (features.rule_of >= 0).any():
+            return cls()
+        rules = source.fire(docs)
+        which, matches = features.expand(rules)
+        weights = in_use.weights[features.weight_of[which]]
+        is_span = features.is_span[which] | (rules.sizes[matches] > 0)
+        patterns = which[~is_span]
+        spans = which[is_span]
+        fired = configurations = None
+        if len(patterns):
+            tokens = rules.tokens[matches[~is_span]]
+            fired = Fired(tokens, in_use.node_of[patterns], weights[~is_span])
+        if len(spans):
+            configurations = features.configurations(
+                rules, spans, matches[is_span], weights[is_span]
+            )
+        return cls(fired, configurations, patterns, spans)
 
-    def weight_gradient(
-        self, features: PatternFeatures, trie: PatternTrie, gradient: PotentialsGradient
-    ) -> Tuple[Ints, Floats]:
+    def weight_gradient(self, in_use: InUse, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
         """From nodes, positions and spans back to weights; tied features add up. RETURNS weights
         touched, gradient."""
-        everywhere = np.flatnonzero(features.rule_of < 0)
-        weight_of = [features.weight_of[everywhere], features.weight_of[self.patterns]]
-        parts = [gradient.node_weights[trie.node_of[everywhere]], gradient.fired_weights]
-        if features.configurations is not None:
-            weight_of.append(features.configurations.weight_of[self.spans])
-            parts.append(gradient.configuration_weights)
-        summed = np.bincount(
-            np.concatenate(weight_of), np.concatenate(parts), minlength=features.n_weights
-        )
+        features = in_use.features
+        everywhere = features.everywhere
+        weight_of = features.weight_of[np.concatenate([everywhere, self.patterns, self.spans])]
+        of_nodes = gradient.node_weights[in_use.node_of[everywhere]]
+        parts = [of_nodes, gradient.fired_weights, gradient.configuration_weights]
+        summed = np.bincount(weight_of, np.concatenate(parts), minlength=features.n_weights)
         total = summed.astype(np.float64)  # (of none they are whole numbers)
         touched = np.flatnonzero(total)
         return touched, total[touched]
@@ -146,8 +140,8 @@ class Structure:
                 return None, Weights(trans)
             features, trie = self._all(definition, len(trans))
             if not weights.all():
-                features = features.without(weights == 0)
-                trie = PatternTrie(features.patterns, trie.n_labels)
+                features = features.chosen(np.flatnonzero(weights[features.weight_of]))
+                trie = _trie_of(features, trie.n_labels)
             return _prepared(trans, InUse.of(features, trie, weights))
 
         self._learning = None  # (of many labels these tables are most of all memory)
@@ -173,7 +167,7 @@ class Structure:
     ) -> Tuple[PatternFeatures, PatternTrie]:
         def make() -> Tuple[PatternFeatures, PatternTrie]:
             features = PatternFeatures.from_arrays(definition)
-            return features, PatternTrie(features.patterns, n_labels)
+            return features, _trie_of(features, n_labels)
 
         return self._defined.of((definition,), make)
 
@@ -181,9 +175,15 @@ class Structure:
         return {**self.__dict__, "_learning": None}
 
 
+def _trie_of(features: PatternFeatures, n_labels: int) -> PatternTrie:
+    """Of the label patterns."""
+    alone = features.chosen(np.flatnonzero(~features.is_span))
+    return PatternTrie(alone.patterns, n_labels)
+
+
 def _prepared(trans: AnyFloats, in_use: Optional[InUse]) -> Tuple[Optional[InUse], Weights]:
     """What decoders score every text with."""
-    if in_use is None or not in_use.features.patterns:
+    if in_use is None or not len(in_use.trie.node_of):
         return in_use, Weights(trans)
     return in_use, Weights(trans, in_use.trie, in_use.node_weights)
 
@@ -279,9 +279,8 @@ class HeadScorer(Scorer):
         if source is None:
             return
         gold = list(texts.gold)
-        if hasattr(source, "see"):
-            for docs in texts.docs():
-                source.see(docs)
+        for docs in texts.docs():
+            source.see(docs)
         features = source.define(texts.labels, gold)
         check_features(features, texts.labels, gold)
         n_rules, rules = _rules_of(source)
@@ -319,7 +318,8 @@ class HeadScorer(Scorer):
 
     def forget_words(self) -> None:
         """What rules remember of them."""
-        asked(self.source, "forget_words")
+        if self.source is not None:
+            self.source.forget_words()
 
 
 def forward(
@@ -344,7 +344,7 @@ def forward(
         shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
         head.emissions.transitions_gradient(gradient.trans)
         if in_use is not None:
-            back = fired.weight_gradient(in_use.features, in_use.trie, gradient)
+            back = fired.weight_gradient(in_use, gradient)
             shim.add_gradient("patterns", back)
         if gradient.edge_scores is not None and edge_scores is not None:
             backprop_pairs(gradient.edge_scores.astype(edge_scores.dtype, copy=False))
@@ -387,11 +387,11 @@ def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
         return ""
     if source is None:
         return "patterns, but the config has no source of them"
-    if (shim.extra["n_rules"], shim.extra.get("rules")) != _rules_of(source):
+    if (shim.extra["n_rules"], shim.extra["rules"]) != _rules_of(source):
         return "patterns of other rules than those of the config, or in another order"
     features = PatternFeatures.from_arrays(shim.extra["patterns"])
     for pattern in features.patterns:
-        check_pattern(pattern, shape[0])
+        check_pattern(pattern, shape[0] + len(features.sets))
     if shim.parameters["patterns"].shape != (features.n_weights,):
         return "pattern definitions and pattern weights do not fit together"
     return ""
@@ -400,7 +400,7 @@ def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
 def _rules_of(source: PatternSource) -> Tuple[int, Any]:
     """What tells rules from those of another config: their number, and their digest if there is
     one."""
-    return source.n_rules, asked(source, "digest")
+    return source.n_rules, source.digest()
 
 
 def _in_floats(scores: AnyFloats) -> AnyFloats:

@@ -1,14 +1,13 @@
 """Higher-order features: label patterns, where they come from and what fires them.
 
-A `PatternSource` is what to write for patterns of one's own: it defines `PatternFeatures` once, and
-says where its rules fire (`fired_rules`). Several of them are one by `PatternSources`.
+Inherit from `PatternSource` for patterns of your own: it defines `PatternFeatures` once, and says
+where its rules fire (`fired_rules`). Several of them are one by `PatternSources`.
 """
 
 from ..lazy_names import lazy_names
 
 HOMES = {
     "ChunkWords": "chunk_words",
-    "ConfigurationFeatures": "sources",
     "FiredRules": "sources",
     "FrequentTransitions": "frequent",
     "PatternFeatures": "sources",

@@ -13,24 +13,14 @@ end with, begin with and stand beside.
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Literal, get_args
-
-from .sources import refused
+from typing import Any, Dict, List, Literal
 
 FOLDER = Path(__file__).parent
-TagSet = Literal["ctb", "ud"]
 
 
-def chinese_pos_rules(tag_set: TagSet = "ctb") -> List[Dict[str, Any]]:
+def chinese_pos_rules(tag_set: Literal["ctb", "ud"] = "ctb") -> List[Dict[str, Any]]:
     """For `spacy_hoseq.rule_patterns.v1`. Rules that name a tag which the component does not have
-    are left out.
-
-    RAISES ValueError [HS034]: there is no such tag set.
-    """
-    known = get_args(TagSet)
-    if tag_set not in known:
-        problem = f'there is no tag set "{tag_set}"; known are {", ".join(known)}'
-        raise refused("chinese_pos_rules", problem)
+    are left out."""
     return [{**rule, "optional": True} for rule in _read(f"chinese_pos_rules_{tag_set}.json")]
 
 

@@ -5,16 +5,15 @@ from typing import List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.tokens import Doc
 
 from ..decoders.problem import Pattern
-from .sources import EVERYWHERE, NOTHING_FIRED, FiredRules, PatternFeatures, check_number
+from .sources import EVERYWHERE, PatternFeatures, PatternSource, check_number
 
 MAX_ORDER = 20
 GAP = np.full(1, -1, np.int32)  # between sequences; as an unknown label, in no pattern
 
 
-class FrequentTransitions:
+class FrequentTransitions(PatternSource):
     """Every label sequence of order 2 to `max_order` seen at least `min_count` times; one weight
     each.
 
@@ -24,8 +23,6 @@ class FrequentTransitions:
         how often each must occur in training, >= 1; lower: more patterns, slower.
     RAISES ValueError [HS027].
     """
-
-    n_rules = 0
 
     def __init__(self, max_order: int = 3, min_count: int = 10) -> None:
         check_number("max_order", max_order, 2, MAX_ORDER)
@@ -43,7 +40,3 @@ class FrequentTransitions:
             patterns += map(tuple, strings[counts >= self.min_count].tolist())
         n = len(patterns)
         return PatternFeatures(patterns, np.arange(n), np.full(n, EVERYWHERE, np.intp))
-
-    def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        """These patterns have no rules."""
-        return NOTHING_FIRED

@@ -26,9 +26,10 @@ out where the component lacks one of its labels.
 import itertools
 import json
 import math
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +38,13 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..arrays import Ints
-from ..decoders.problem import Pattern, ranges
+from ..decoders.problem import Pattern
 from ..kept import Kept
-from .same_word import problem_of_tokens
 from .sources import (
-    ConfigurationFeatures,
     FiredRules,
     PatternFeatures,
+    PatternSource,
+    fired_rules,
     joined_matches,
     refused,
     sequences_of,
@@ -54,15 +54,58 @@ from .word_rules import WordRules, looks_at_words
 MAX_VARIABLES = 2  # L^3 patterns for one rule would be too many for the trie
 MAX_EXPANDED = 64  # label sequences up to which a rule with label sets is written out in the trie
 ANY = "*"
-NEEDED = frozenset(["name", "tokens", "labels"])
-SETTLED = {"tied": True, "optional": False}  # unless the rule says otherwise
-POSSIBLE = NEEDED | {*SETTLED, "note", "example", "count"}
-
-Rule = Dict[str, Any]
-LabelSet = FrozenSet[int]
+KEYS = 'a rule has the keys "name", "tokens", "labels" and, if wanted, "tied", "optional", "note", "example", "count"'
 
 
-class RulePatterns:
+@dataclass(frozen=True)
+class Rule:
+    """A rule as it is given."""
+
+    name: str
+    tokens: List[Dict[str, Any]]
+    labels: List[Union[str, List[str]]]
+    tied: bool = True
+    optional: bool = False
+    note: Any = None
+    example: Any = None
+    count: Any = None
+
+    @property
+    def operators(self) -> List[Any]:
+        return [
+            value for token in self.tokens for key, value in token.items() if key.upper() == "OP"
+        ]
+
+    @property
+    def variables(self) -> List[str]:
+        alone = [label for label in self.labels if isinstance(label, str)]
+        return [*dict.fromkeys(label for label in alone if label[:1] == "?")]
+
+    @property
+    def is_span(self) -> bool:
+        """True for configurations, False if it is written out as label patterns."""
+        n_sequences = math.prod(len(_names(label)) for label in self.labels)
+        return bool(self.operators) or ANY in self.labels or n_sequences > MAX_EXPANDED
+
+    def instances(self, ids: Dict[str, int]) -> Iterator[List[FrozenSet[int]]]:
+        """The label sets of its tokens, for each value of its variables. RAISES ValueError [HS034]:
+        an unknown label."""
+        named = [label for label in self.labels if label != ANY and label not in self.variables]
+        unknown = [name for label in named for name in _names(label) if name not in ids]
+        if unknown and not self.optional:
+            raise refused(self.name, f'the label "{unknown[0]}" is unknown')
+        if unknown:
+            return
+        every = frozenset(ids.values())
+        for values in itertools.product(range(len(ids)), repeat=len(self.variables)):
+            known = {**ids, **dict(zip(self.variables, values, strict=True))}
+            yield [
+                every if label == ANY else frozenset(known[name] for name in _names(label))
+                for label in self.labels
+            ]
+
+
+class RulePatterns(PatternSource):
     """Patterns that fire where rules match.
 
     rules: dictionaries with "name", "tokens", "labels" and, if wanted, "tied" (default true),
@@ -71,31 +114,27 @@ class RulePatterns:
     RAISES ValueError [HS034]: a rule that cannot work, by name.
     """
 
-    def __init__(self, rules: List[Rule]) -> None:
-        for number, rule in enumerate(rules):
-            check_rule(rule)
-            if rule in rules[:number]:
-                raise refused(rule["name"], "it is given twice")
-        self.rules = rules
-        self._is_spanning = [not _is_contiguous(rule) for rule in rules]
-        of_words = [number for number, rule in enumerate(rules) if looks_at_words(rule["tokens"])]
-        self._word_rules = WordRules([rules[number]["tokens"] for number in of_words])
-        self._of_words = np.array(of_words, np.intp)
-        n_words = [len(rule["tokens"]) for rule in rules]
-        self._sizes = np.array(n_words, np.intp) * np.array(self._is_spanning, bool)
-        self._others = sorted({*range(len(rules))} - {*of_words})
-        self._matcher: Kept[Matcher] = Kept()  # of the others, which belongs to a vocabulary
+    def __init__(self, rules: List[Dict[str, Any]]) -> None:
+        self.rules: List[Rule] = []
+        for given in rules:
+            rule = checked_rule(given)
+            if rule in self.rules:
+                raise refused(rule.name, "it is given twice")
+            self.rules.append(rule)
+        self.n_rules = len(rules)
+        self._have_operators = [bool(rule.operators) for rule in self.rules]
+        numbers = range(len(rules))
+        self._of_words = np.array(
+            [i for i in numbers if looks_at_words(self.rules[i].tokens)], np.intp
+        )
+        self._word_rules = WordRules([self.rules[i].tokens for i in self._of_words])
         # (strings of the vocabulary can vanish with the memory zone in which a matcher was made)
-        self._number_of = {get_string_id(str(number)): number for number in self._others}
-
-    @property
-    def n_rules(self) -> int:
-        return len(self.rules)
+        self._number_of = {get_string_id(str(i)): i for i in {*numbers}.difference(self._of_words)}
+        self._matcher: Kept[Matcher] = Kept()  # of the others, which belongs to a vocabulary
 
     def digest(self) -> str:
         """SHA-256 of what rules match and say of labels, in their order."""
-        meant = {"tokens", "labels", *SETTLED}
-        said = [{**SETTLED, **{key: rule[key] for key in meant & set(rule)}} for rule in self.rules]
+        said = [(rule.tokens, rule.labels, rule.tied, rule.optional) for rule in self.rules]
         return sha256(json.dumps(said, sort_keys=True, default=repr).encode("ascii")).hexdigest()
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
@@ -103,161 +142,108 @@ class RulePatterns:
         ids = {label: i for i, label in enumerate(labels)}
         patterns: List[Pattern] = []
         owners: List[Tuple[int, int]] = []  # weight and rule of each
-        spanning: List[List[LabelSet]] = []
-        spanning_owners: List[Tuple[int, int]] = []
+        row_of: Dict[FrozenSet[int], int] = {}
         n_weights = 0
         for number, rule in enumerate(self.rules):
-            instances = _instances(rule, ids)
-            tied = rule.get("tied", True)
-            for i, sets in enumerate(instances):
-                owner = n_weights + (0 if tied else i), number
-                if self._is_spanning[number]:
-                    spanning.append(sets)
-                    spanning_owners.append(owner)
+            first = n_weights
+            is_span = rule.is_span
+            for i, sets in enumerate(rule.instances(ids)):
+                weight = first if rule.tied else first + i
+                if is_span:
+                    rows = [row_of.setdefault(some, len(row_of)) for some in sets]
+                    expanded = [tuple(len(labels) + row for row in rows)]
                 else:
                     expanded = [*itertools.product(*map(sorted, sets))]
-                    patterns += expanded
-                    owners += [owner] * len(expanded)
-            n_weights += min(1, len(instances)) if tied else len(instances)
-        configurations = (
-            _configurations(spanning, spanning_owners, len(labels)) if spanning else None
+                patterns += expanded
+                owners += [(weight, number)] * len(expanded)
+                n_weights = weight + 1
+        weight_of, rule_of = np.array(owners, np.intp).reshape(-1, 2).T.copy()
+        table = [[y in some for y in range(len(labels))] for some in row_of]
+        return PatternFeatures(
+            patterns, weight_of, rule_of, np.array(table, bool).reshape(-1, len(labels))
         )
-        return PatternFeatures(patterns, *_columns(owners), configurations)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches that lie within one sequence, each rule at most once at a token."""
         tokens, numbers = self._word_rules.fire(docs)
-        rules = self._of_words[numbers]
-        sizes = self._sizes[rules]
-        of_words = FiredRules(tokens, rules, sizes, ranges(np.zeros_like(sizes), sizes))
-        return joined_matches([of_words, self._fire_others(docs)])
+        of_words = fired_rules(tokens, self._of_words[numbers])
+        return joined_matches([of_words, self._fire_others(docs)]) if self._number_of else of_words
 
     def _fire_others(self, docs: Sequence[Doc]) -> FiredRules:
         """By spaCy's `Matcher`, sentence by sentence: a longest match must not reach beyond."""
-        tokens: List[int] = []
-        rules: List[int] = []
-        sizes: List[int] = []
+        rows: List[Tuple[int, int, int]] = []  # token, rule, size
         slots: List[int] = []
-        for before, doc, start, end in sequences_of(docs) if self._others else ():
-            matcher = self._matcher.of((doc.vocab,), partial(self._make_matcher, doc.vocab))
-            part = doc if end - start == len(doc) else doc[start:end]
-            slots_of: Dict[Tuple[int, int, int], List[int]] = {}
-            matches: List[Any] = matcher(part, with_alignments=True)
-            for key, first, stop, alignment in matches:
-                slots_of[self._number_of[key], first, stop] = list(alignment)
-            for (rule, first, stop), alignment in sorted(slots_of.items()):
-                tokens.append(before + start + stop - 1)
-                rules.append(rule)
-                sizes.append(stop - first if self._is_spanning[rule] else 0)
-                slots += alignment if self._is_spanning[rule] else []
-        return FiredRules(*(np.array(column, np.intp) for column in (tokens, rules, sizes, slots)))
+        for before, words in sequences_of(docs):
+            matcher = self._matcher.of((words.vocab,), partial(self._make_matcher, words.vocab))
+            matches: List[Any] = matcher(words, with_alignments=True)
+            found = {(self._number_of[key], *span): slots_ for key, *span, slots_ in matches}
+            for (number, first, stop), alignment in sorted(found.items()):
+                is_sized = self._have_operators[number]
+                rows.append((before + stop - 1, number, (stop - first) * is_sized))
+                slots += alignment if is_sized else []
+        tokens, rules, sizes = np.array(rows, np.intp).reshape(-1, 3).T.copy()
+        return FiredRules(tokens, rules, sizes, np.array(slots, np.intp))
 
     def _make_matcher(self, vocab: Vocab) -> Matcher:
         matcher = Matcher(vocab)
-        for number in self._others:
-            tokens = self.rules[number]["tokens"]
-            matcher.add(str(number), [tokens], greedy="LONGEST" if _operators(tokens) else None)
+        for number in self._number_of.values():
+            rule = self.rules[number]
+            matcher.add(
+                str(number),
+                [rule.tokens],
+                greedy="LONGEST" if self._have_operators[number] else None,
+            )
         return matcher
 
     def forget_words(self) -> None:
-        """Drop what is remembered of words (at the end of a memory zone)."""
         self._word_rules.forget_words()
 
 
-def _operators(tokens: List[Dict[str, Any]]) -> List[Any]:
-    return [value for token in tokens for key, value in token.items() if key.upper() == "OP"]
-
-
-def _is_contiguous(rule: Rule) -> bool:
-    """True if the rule is written out as label patterns."""
-    n_sequences = math.prod(len(_names(label)) for label in rule["labels"])
-    return (
-        not _operators(rule["tokens"]) and ANY not in rule["labels"] and n_sequences <= MAX_EXPANDED
-    )
-
-
-def _names(label: Any) -> List[str]:
-    return label if isinstance(label, list) else [label]
-
-
-def _variables(rule: Rule) -> List[str]:
-    alone = [label for label in rule["labels"] if isinstance(label, str)]
-    return [*dict.fromkeys(label for label in alone if label[:1] == "?")]
-
-
-def _instances(rule: Rule, ids: Dict[str, int]) -> List[List[LabelSet]]:
-    """The label sets of the rule's tokens, for each value of its variables."""
-    variables = _variables(rule)
-    named = [label for label in rule["labels"] if label != ANY and label not in variables]
-    unknown = [name for label in named for name in _names(label) if name not in ids]
-    if unknown and rule.get("optional", False):
-        return []
-    if unknown:
-        raise refused(rule["name"], f'the label "{unknown[0]}" is unknown')
-    result = []
-    for values in itertools.product(range(len(ids)), repeat=len(variables)):
-        known = {**ids, **dict(zip(variables, values, strict=True))}
-        result.append(
-            [
-                frozenset(ids.values())
-                if label == ANY
-                else frozenset(known[n] for n in _names(label))
-                for label in rule["labels"]
-            ]
-        )
-    return result
-
-
-def _configurations(
-    spanning: List[List[LabelSet]], owners: List[Tuple[int, int]], n_labels: int
-) -> ConfigurationFeatures:
-    row_of = {labels: row for row, labels in enumerate(dict.fromkeys(itertools.chain(*spanning)))}
-    table = np.zeros((len(row_of), n_labels), bool)
-    for labels, row in row_of.items():
-        table[row, list(labels)] = True
-    slots = np.array([row_of[labels] for sets in spanning for labels in sets], np.intp)
-    n_slots = np.array([len(sets) for sets in spanning], np.intp)
-    return ConfigurationFeatures(table, slots, n_slots, *_columns(owners))
-
-
-def _columns(owners: List[Tuple[int, int]]) -> Tuple[Ints, Ints]:
-    """Weights and rules, each (n,)."""
-    weights, rules = np.array(owners, np.intp).reshape(-1, 2).T.copy()
-    return weights, rules
-
-
-def check_rule(rule: Any) -> None:
+def checked_rule(given: Any) -> Rule:
     """RAISES ValueError [HS034]."""
+    try:
+        rule = Rule(**given)
+    except TypeError as error:
+        name = given.get("name", "?") if isinstance(given, dict) else repr(given)
+        raise refused(name, KEYS) from error
     problem = next((problem for is_wrong, problem in _problems(rule) if is_wrong), "")
     if problem:
-        raise refused(rule.get("name", "?") if isinstance(rule, dict) else repr(rule), problem)
+        raise refused(rule.name, problem)
+    return rule
 
 
-def _problems(rule: Any) -> Iterator[Tuple[bool, str]]:
+def _problems(rule: Rule) -> Iterator[Tuple[bool, str]]:
     """Conditions that are wrong, with their messages; each is read if none before it holds."""
-    others = ", ".join(f'"{key}"' for key in sorted(POSSIBLE - NEEDED))
-    is_rule = isinstance(rule, dict) and NEEDED <= set(rule) <= POSSIBLE
-    yield not is_rule, f'a rule has the keys "name", "tokens", "labels" and, if wanted, {others}'
-    tokens = rule["tokens"]
-    labels = rule["labels"]
+    problem = problem_of_tokens(rule.tokens)
+    yield problem != "" and rule.tokens != [], problem
     yield (
-        not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens),
-        f'"tokens" must be a list of Matcher token patterns (dictionaries), got {tokens!r}',
+        not isinstance(rule.labels, list) or not all(map(_is_description, rule.labels)),
+        f'"labels" must be a list of strings, or of lists of strings, none empty, got {rule.labels!r}',
+    )
+    yield len(rule.labels) < 2, "a rule needs at least two labels"
+    yield (
+        len(rule.tokens) != len(rule.labels),
+        f"{len(rule.tokens)} tokens but {len(rule.labels)} labels; each token needs one label",
     )
     yield (
-        not isinstance(labels, list) or not all(map(_is_description, labels)),
-        f'"labels" must be a list of strings, or of lists of strings, none empty, got {labels!r}',
+        len(rule.variables) > MAX_VARIABLES,
+        f"at most {MAX_VARIABLES} different variables are possible",
     )
-    yield len(labels) < 2, "a rule needs at least two labels"
-    yield (
-        len(tokens) != len(labels),
-        f"{len(tokens)} tokens but {len(labels)} labels; each token needs one label",
-    )
-    n_variables = len(_variables(rule))
-    yield n_variables > MAX_VARIABLES, f"at most {MAX_VARIABLES} different variables are possible"
-    yield "!" in _operators(tokens), '"OP": "!" matches no token and so can have no label'
-    yield True, problem_of_tokens(tokens)
+    yield "!" in rule.operators, '"OP": "!" matches no token and so can have no label'
+
+
+def problem_of_tokens(tokens: List[Dict[str, Any]]) -> str:
+    """Why spaCy's `Matcher` cannot read descriptions of tokens; "" = it can."""
+    try:
+        Matcher(Vocab(), validate=True).add("rule", [tokens])
+    except Exception as error:
+        return str(error)
+    return ""
 
 
 def _is_description(label: Any) -> bool:
     return bool(label) and all(isinstance(name, str) and name for name in _names(label))
+
+
+def _names(label: Any) -> List[str]:
+    return label if isinstance(label, list) else [label]

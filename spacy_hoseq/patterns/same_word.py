@@ -1,6 +1,7 @@
 """Skip-chain features: two mentions of one word are likely to have similar labels (Sutton &
 McCallum 2004)."""
 
+from functools import partial
 from typing import Any, Dict, List, Sequence
 
 import numpy as np
@@ -10,19 +11,13 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..kept import Kept
-from .sources import (
-    NONE,
-    ConfigurationFeatures,
-    FiredRules,
-    PatternFeatures,
-    refused,
-    sequences_of,
-)
+from .rules import problem_of_tokens
+from .sources import FiredRules, PatternFeatures, PatternSource, refused, sequences_of
 
 NAME = "same_word_pairs"
 
 
-class SameWordPairs:
+class SameWordPairs(PatternSource):
     """Two neighbouring mentions of a word: one weight for each label set that has the labels of
     both.
 
@@ -42,11 +37,11 @@ class SameWordPairs:
     def __init__(
         self, label_sets: List[List[str]], token: Dict[str, Any], max_distance: int = 20
     ) -> None:
-        if not label_sets or not all(label_sets):
-            raise refused(NAME, "`label_sets` needs at least one set of labels, none of them empty")
-        if max_distance < 1:
-            raise refused(NAME, f"`max_distance` must be at least 1, got {max_distance}")
         problem = problem_of_tokens([token])
+        if not label_sets or not all(label_sets):
+            problem = "`label_sets` needs at least one set of labels, none of them empty"
+        elif max_distance < 1:
+            problem = f"`max_distance` must be at least 1, got {max_distance}"
         if problem:
             raise refused(NAME, problem)
         self.label_sets = label_sets
@@ -61,44 +56,29 @@ class SameWordPairs:
             raise refused(NAME, f'the label "{unknown[0]}" is unknown')
         n = len(self.label_sets)
         sets = [[label in names for label in labels] for names in (*self.label_sets, labels)]
-        number = np.arange(n)
-        slots = np.column_stack([number, np.full(n, n), number])  # mention, gap, mention
-        spanning = ConfigurationFeatures(
-            np.array(sets), slots.reshape(-1), np.full(n, 3), number, np.zeros(n, np.intp)
-        )
-        return PatternFeatures([], NONE, NONE, spanning)
+        gap = len(labels) + n
+        patterns = [(len(labels) + i, gap, len(labels) + i) for i in range(n)]
+        return PatternFeatures(patterns, np.arange(n), np.zeros(n, np.intp), np.array(sets))
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         tokens: List[int] = []
         sizes: List[int] = []
         slots: List[int] = []
-        for before, doc, start, end in sequences_of(docs):
+        for before, words in sequences_of(docs):
             seen: Dict[int, int] = {}  # word -> its last mention
-            matches = self._matcher_of(doc.vocab)(doc[start:end])
-            for place in sorted({first for _, first, _ in matches}):
-                i = start + place
-                distance = i - seen.get(doc[i].orth, -self.max_distance - 1)
-                seen[doc[i].orth] = i
+            matcher = self._matcher.of((words.vocab,), partial(self._make_matcher, words.vocab))
+            for i in sorted({first for _, first, _ in matcher(words)}):
+                orth = words[i].orth
+                distance = i - seen.get(orth, -self.max_distance - 1)
+                seen[orth] = i
                 if distance <= self.max_distance:
                     tokens.append(before + i)
                     sizes.append(distance + 1)
                     slots += [0, *[1] * (distance - 1), 2]
-        arrays = [np.array(values, np.intp) for values in (tokens, sizes, slots)]
-        return FiredRules(arrays[0], np.zeros(len(tokens), np.intp), arrays[1], arrays[2])
+        last, size, slot = (np.array(values, np.intp) for values in (tokens, sizes, slots))
+        return FiredRules(last, np.zeros_like(last), size, slot)
 
-    def _matcher_of(self, vocab: Vocab) -> Matcher:
-        def make() -> Matcher:
-            matcher = Matcher(vocab)
-            matcher.add("word", [[self.token]])
-            return matcher
-
-        return self._matcher.of((vocab,), make)
-
-
-def problem_of_tokens(tokens: List[Dict[str, Any]]) -> str:
-    """Why spaCy's `Matcher` cannot read descriptions of tokens; "" = it can."""
-    try:
-        Matcher(Vocab(), validate=True).add("rule", [tokens])
-    except Exception as error:
-        return str(error)
-    return ""
+    def _make_matcher(self, vocab: Vocab) -> Matcher:
+        matcher = Matcher(vocab)
+        matcher.add("word", [[self.token]])
+        return matcher

@@ -1,4 +1,4 @@
-"""Definitions of higher-order features, where they fire, and several sources as one.
+"""Higher-order features: what they are, where they fire, and several sources as one.
 
 A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu,
 "Problem Definition"). The test is either "everywhere" or a numbered rule that fires at tokens of a
@@ -6,31 +6,22 @@ Doc; features may share a weight ("tied"). Features with label sets and gaps are
 (Qian et al. 2009, section 2).
 """
 
+from functools import cached_property
 from itertools import pairwise
-from typing import (
-    Any,
-    Dict,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Protocol,
-    Sequence,
-    Tuple,
-    runtime_checkable,
-)
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
-from ..arrays import Ints, Mask
-from ..decoders.problem import Pattern, check_pattern, ranges
+from ..arrays import Floats, Ints, Mask
+from ..decoders.problem import Configurations, Pattern, check_pattern, ranges
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 
 EVERYWHERE = -1  # rule number of features without an observation test
 NONE = np.zeros(0, np.intp)
+NO_SETS = np.zeros((0, 0), bool)
 
 
 class FiredRules(NamedTuple):
@@ -38,9 +29,9 @@ class FiredRules(NamedTuple):
 
     tokens (M,): flat index (over all docs) of the LAST token of each match. rules (M,): the rule's
         number.
-    sizes (M,): tokens of each match, 0 for a rule whose match has one token for each of its labels.
-    slots: for each token of a match, all matches end to end, which slot of the rule's
-    configurations it belongs to.
+    sizes (M,): tokens of each match, 0 = one for each label of the rule's patterns.
+    slots: for each token of the matches that have a size, all end to end, which label of the
+        patterns it has.
     """
 
     tokens: Ints
@@ -50,94 +41,93 @@ class FiredRules(NamedTuple):
 
 
 def fired_rules(tokens: Ints, rules: Ints) -> FiredRules:
-    """Matches of rules that have one token for each label. tokens, rules (M,)."""
+    """Matches of one token for each label. tokens, rules (M,)."""
     return FiredRules(tokens, rules, np.zeros(len(tokens), np.intp), NONE)
 
 
 NOTHING_FIRED = fired_rules(NONE, NONE)
 
 
-class ConfigurationFeatures(NamedTuple):
-    """Features with label sets and gaps: feature c gives weight `weight_of[c]` where rule
-    `rule_of[c]` fires and the label of every token of the match lies in the set of its slot.
+class PatternFeatures:
+    """Feature f gives weight `weight_of[f]` where rule `rule_of[f]` fires and the labels are those of
+    `patterns[f]`.
 
-    sets (Z, L) bool: sets of labels. slots: row of `sets` for each slot, all features end to end.
-    n_slots (C,).
+    patterns: of each feature its labels, oldest first: label ids y < L, or L + i for any label of
+        `sets[i]`. Those with sets are configurations.
+    weight_of (F,), rule_of (F,) intp: EVERYWHERE or the number of a rule. sets (Z, L) bool.
     """
 
-    sets: Mask
-    slots: Ints
-    n_slots: Ints
-    weight_of: Ints
-    rule_of: Ints
-
-    def expand(self, fired: FiredRules) -> Tuple[Ints, Ints, Ints, Ints]:
-        """RETURNS features (M,), first tokens (M,), sizes (M,), and rows of `sets`, all spans end
-        to end.
-
-        RAISES ValueError [HS058]: a rule has more slots than the features were defined with.
-        """
-        spans = np.flatnonzero(fired.sizes)
-        features, which = _features_of(self.rule_of, fired.rules[spans])
-        match = spans[which]
-        sizes = fired.sizes[match]
-        slots = fired.slots[ranges((np.cumsum(fired.sizes) - fired.sizes)[match], sizes)]
-        if (slots >= np.repeat(self.n_slots[features], sizes)).any():
-            raise ValueError(Errors.HS058)
-        first_slots = np.repeat((np.cumsum(self.n_slots) - self.n_slots)[features], sizes)
-        return features, fired.tokens[match] - sizes + 1, sizes, self.slots[first_slots + slots]
-
-
-class PatternFeatures(NamedTuple):
-    """Definitions of features: feature f gives weight `weight_of[f]` to `patterns[f]` where rule
-    `rule_of[f]` fires.
-
-    patterns: label ids, oldest first. weight_of (P,), rule_of (P,) intp: EVERYWHERE or the number
-        of a rule.
-    configurations: features that are no sequences of single labels; None if there are none. Their
-    weights are numbered together with those of the patterns.
-    """
-
-    patterns: List[Pattern]
-    weight_of: Ints
-    rule_of: Ints
-    configurations: Optional[ConfigurationFeatures] = None
+    def __init__(
+        self, patterns: Sequence[Pattern], weight_of: Ints, rule_of: Ints, sets: Mask = NO_SETS
+    ) -> None:
+        self.patterns = list(patterns)
+        self.weight_of = weight_of
+        self.rule_of = rule_of
+        self.sets = sets
 
     @property
     def n_weights(self) -> int:
-        spanning = NONE if self.configurations is None else self.configurations.weight_of
-        return int(max(self.weight_of.max(initial=-1), spanning.max(initial=-1))) + 1
+        return int(self.weight_of.max(initial=-1)) + 1
+
+    @cached_property
+    def is_span(self) -> Mask:
+        """True for configurations (F,); all others are label patterns."""
+        first = self.sets.shape[1] if len(self.sets) else np.inf
+        return np.array([max(pattern, default=0) >= first for pattern in self.patterns], bool)
+
+    @cached_property
+    def everywhere(self) -> Ints:
+        """Label patterns without an observation test."""
+        return np.flatnonzero((self.rule_of < 0) & ~self.is_span)
 
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
-        """From fired rules to fired label patterns. RETURNS features (M,), their last tokens
-        (M,)."""
-        matches = np.flatnonzero(fired.sizes == 0)
-        features, which = _features_of(self.rule_of, fired.rules[matches])
-        return features, fired.tokens[matches[which]]
+        """Features whose rules fire (M,), match by match, and the match of each (M,)."""
+        order = np.argsort(self.rule_of, kind="stable")
+        ordered = self.rule_of[order]
+        first = np.searchsorted(ordered, fired.rules)
+        counts = np.searchsorted(ordered, fired.rules, side="right") - first
+        return order[ranges(first, counts)], np.repeat(np.arange(len(fired.rules)), counts)
 
-    def without(self, weights: Mask) -> "PatternFeatures":
-        """Without the label patterns of the marked weights; weights and rules keep their numbers.
-        weights (W,) bool."""
-        kept = np.flatnonzero(~weights[self.weight_of])
-        patterns = [self.patterns[i] for i in kept.tolist()]
-        return PatternFeatures(
-            patterns, self.weight_of[kept], self.rule_of[kept], self.configurations
-        )
+    def configurations(
+        self, fired: FiredRules, features: Ints, matches: Ints, weights: Floats
+    ) -> Configurations:
+        """Features (M,) at matches (M,), with weights (M,).
+
+        RAISES ValueError [HS058]: a rule has more slots than the features were defined with.
+        """
+        lengths, labels = self._end_to_end
+        n_slots = lengths[features]
+        given = fired.sizes[matches]
+        sizes = np.where(given > 0, given, n_slots)
+        in_order = np.arange(n_slots.max(initial=0))
+        start = (np.cumsum(fired.sizes) - fired.sizes)[matches]
+        start = np.where(given > 0, start, len(fired.slots))
+        slots = np.append(fired.slots, in_order)[ranges(start, sizes)]
+        if (slots >= np.repeat(n_slots, sizes)).any():
+            raise ValueError(Errors.HS058)
+        begin = (np.cumsum(lengths) - lengths)[features]
+        sets = np.concatenate([np.eye(self.sets.shape[1], dtype=bool), self.sets])
+        rows = labels[np.repeat(begin, sizes) + slots]
+        return Configurations(fired.tokens[matches] - sizes + 1, sizes, rows, sets, weights)
+
+    def chosen(self, which: Ints) -> "PatternFeatures":
+        """Some of them (F',); weights and rules keep their numbers."""
+        patterns = [self.patterns[f] for f in which.tolist()]
+        return PatternFeatures(patterns, self.weight_of[which], self.rule_of[which], self.sets)
+
+    @property
+    def _end_to_end(self) -> Tuple[Ints, Ints]:
+        """Labels of each pattern (F,), and all of them."""
+        lengths = np.array([len(pattern) for pattern in self.patterns], np.intp)
+        return lengths, np.array([y for pattern in self.patterns for y in pattern], np.intp)
 
     def to_arrays(self) -> Dict[str, Any]:
         """For the model file."""
-        numbers = {
-            "labels": np.array([y for p in self.patterns for y in p]),
-            "lengths": np.array([len(p) for p in self.patterns]),
-            "weight_of": self.weight_of,
-            "rule_of": self.rule_of,
-        }
-        arrays: Dict[str, Any] = {}
-        if self.configurations is not None:
-            sets, *others = self.configurations
-            numbers.update(zip(_CONFIGURATION_ARRAYS, others, strict=True))
-            arrays["sets"] = sets.astype(np.uint8)
-        return arrays | {name: array.astype(np.int32) for name, array in numbers.items()}
+        lengths, labels = self._end_to_end
+        arrays = {"labels": labels, "lengths": lengths}
+        arrays |= {"weight_of": self.weight_of, "rule_of": self.rule_of}
+        numbers = {name: array.astype(np.int32) for name, array in arrays.items()}
+        return {**numbers, "sets": self.sets.astype(np.uint8)}
 
     @classmethod
     def from_arrays(cls, arrays: Dict[str, Any]) -> "PatternFeatures":
@@ -145,51 +135,40 @@ class PatternFeatures(NamedTuple):
         labels = arrays["labels"].tolist()
         patterns = [tuple(labels[start:end]) for start, end in pairwise([0, *ends])]
         weight_of, rule_of = (arrays[name].astype(np.intp) for name in ("weight_of", "rule_of"))
-        configurations = None
-        if "sets" in arrays:
-            numbers = [arrays[name].astype(np.intp) for name in _CONFIGURATION_ARRAYS]
-            configurations = ConfigurationFeatures(arrays["sets"].astype(bool), *numbers)
-        return cls(patterns, weight_of, rule_of, configurations)
+        return cls(patterns, weight_of, rule_of, arrays["sets"].astype(bool))
 
 
-_CONFIGURATION_ARRAYS = ("slots", "n_slots", "configuration_weight_of", "configuration_rule_of")
+class PatternSource:
+    """Inherit from it to write your own: a function that returns such an object is registered in
+    `spacy.registry.misc`.
 
-
-def _features_of(rule_of: Ints, rules: Ints) -> Tuple[Ints, Ints]:
-    """Features of fired rules, rule by rule. rule_of (F,): of each feature. rules (M,). RETURNS
-    features (N,), and the place of the rule of each in `rules` (N,)."""
-    order = np.argsort(rule_of, kind="stable")
-    ordered = np.append(rule_of[order], np.iinfo(np.intp).max)  # (no rule has this number)
-    sizes = np.searchsorted(ordered, ordered, side="right") - np.arange(len(ordered))
-    first = np.searchsorted(ordered, rules)
-    counts = np.where(ordered.take(first) == rules, sizes.take(first), 0)
-    return order[ranges(first, counts)], np.repeat(np.arange(len(rules)), counts)
-
-
-@runtime_checkable
-class PatternSource(Protocol):
-    """Write your own: register a function that returns such an object in `spacy.registry.misc`.
-
-    n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere. A source that
-    remembers words has a method `forget_words()`, too, called at the end of a memory zone; one that
-    counts words of the training corpus a method `see(docs)`, called for its docs in order, before
-    `define`; one whose rules the config gives a method `digest()`: weights of other rules are
-    refused.
+    n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere.
     """
 
-    @property
-    def n_rules(self) -> int: ...
+    n_rules: int = 0
+
+    def see(self, docs: Sequence[Doc]) -> None:
+        """Called for the texts of the training corpus, in order, before `define`."""
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """The features, found once in initialization. sequences: gold label ids, -1 where
         unknown."""
+        raise NotImplementedError
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Where rules fire; `fired_rules` makes the result for rules with one token for each
         label."""
+        return NOTHING_FIRED
+
+    def digest(self) -> Any:
+        """What tells rules of a config from others: weights of other rules are refused. None = their
+        number."""
+
+    def forget_words(self) -> None:
+        """Drop what is remembered of words (at the end of a memory zone)."""
 
 
-class PatternSources:
+class PatternSources(PatternSource):
     """Several sources as one. Weights and rules of each are numbered after those of the sources
     before it."""
 
@@ -197,57 +176,44 @@ class PatternSources:
         for source in sources:
             check_source(source)
         self.sources = sources
-        self._first_rules = np.cumsum([0, *(source.n_rules for source in sources)]).tolist()
+        *self._first_rules, self.n_rules = np.cumsum([0, *(s.n_rules for s in sources)]).tolist()
 
-    @property
-    def n_rules(self) -> int:
-        return int(self._first_rules[-1])
+    def see(self, docs: Sequence[Doc]) -> None:
+        for source in self.sources:
+            source.see(docs)
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         patterns: List[Pattern] = []
         weights = [NONE]
         rules = [NONE]
-        spanning = [ConfigurationFeatures(np.zeros((0, len(labels)), bool), NONE, NONE, NONE, NONE)]
-        n_weights = n_sets = 0
-        for source, n_rules in zip(self.sources, self._first_rules, strict=False):
+        sets = [np.zeros((0, len(labels)), bool)]
+        n_weights = 0
+        for source, n_rules in zip(self.sources, self._first_rules, strict=True):
             part = source.define(labels, sequences)
-            patterns += part.patterns
+            n_sets = sum(map(len, sets))
+            for pattern in part.patterns:
+                patterns.append(tuple(y + n_sets if y >= len(labels) else y for y in pattern))
             weights.append(part.weight_of + n_weights)
             rules.append(np.where(part.rule_of < 0, EVERYWHERE, part.rule_of + n_rules))
-            if part.configurations is not None:
-                sets, slots, n_slots, weight_of, rule_of = part.configurations
-                moved = slots + n_sets, n_slots, weight_of + n_weights, rule_of + n_rules
-                spanning.append(ConfigurationFeatures(sets, *moved))
-                n_sets += len(sets)
+            sets.append(part.sets.reshape(-1, len(labels)))
             n_weights += part.n_weights
-        joined = ConfigurationFeatures(*map(np.concatenate, zip(*spanning, strict=True)))
         return PatternFeatures(
-            patterns,
-            np.concatenate(weights),
-            np.concatenate(rules),
-            joined if len(joined.rule_of) else None,
+            patterns, np.concatenate(weights), np.concatenate(rules), np.concatenate(sets)
         )
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         parts = [NOTHING_FIRED]
-        for source, n_rules in zip(self.sources, self._first_rules, strict=False):
+        for source, n_rules in zip(self.sources, self._first_rules, strict=True):
             part = source.fire(docs)
             parts.append(part._replace(rules=part.rules + n_rules))
         return joined_matches(parts)
 
-    def see(self, docs: Sequence[Doc]) -> None:
-        """For those sources that count words."""
-        for source in self.sources:
-            asked(source, "see", docs)
+    def digest(self) -> List[Any]:
+        return [source.digest() for source in self.sources]
 
     def forget_words(self) -> None:
-        """For those sources that remember words."""
         for source in self.sources:
-            asked(source, "forget_words")
-
-    def digest(self) -> List[Any]:
-        """Digests of those sources that have rules."""
-        return [asked(source, "digest") for source in self.sources]
+            source.forget_words()
 
 
 def joined_matches(parts: Sequence[FiredRules]) -> FiredRules:
@@ -255,38 +221,30 @@ def joined_matches(parts: Sequence[FiredRules]) -> FiredRules:
     return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def asked(source: Optional[PatternSource], name: str, *given: Any) -> Any:
-    """The answer of a method that not every source has; without it None."""
-    method = getattr(source, name, None)
-    return None if method is None else method(*given)
-
-
-def sequences_of(docs: Sequence[Doc]) -> Iterator[Tuple[int, Doc, int, int]]:
-    """Each sequence of some Docs: tokens of the Docs before, its Doc, and its first token and end
-    there."""
+def sequences_of(docs: Sequence[Doc]) -> Iterator[Tuple[int, Union[Doc, Span]]]:
+    """Each sequence of some Docs: tokens of all docs before it, and its words."""
     before = 0
     for doc in docs:
         starts = np.flatnonzero(sentence_starts(doc)).tolist()
         for start, end in pairwise([*starts, len(doc)]):
-            yield before, doc, start, end
+            yield before + start, doc if end - start == len(doc) else doc[start:end]
         before += len(doc)
-
-
-METHODS = "an object with `n_rules`, `define(labels, sequences)` and `fire(docs)`"
 
 
 def check_source(source: Any) -> None:
     """RAISES ValueError [HS027]: no pattern source."""
     if not isinstance(source, PatternSource):
         raise ValueError(
-            Errors.HS027.format(name="pattern source", value=repr(source), expected=METHODS)
+            Errors.HS027.format(
+                name="pattern source", value=repr(source), expected="a `PatternSource`"
+            )
         )
 
 
 def check_features(
     features: PatternFeatures, labels: Sequence[str], sequences: List[NDArray[np.int32]]
 ) -> None:
-    """Check what a source has defined, before weights are made for it.
+    """Check the label patterns that a source has defined, before weights are made for them.
 
     RAISES ValueError [HS027]: a pattern of fewer than two labels, or an unknown label;
         [HS037]: a pattern given twice for one rule, or longer than every training sequence, so that
@@ -294,11 +252,11 @@ def check_features(
     """
     longest = max(map(len, sequences), default=0)
     seen = set()
-    for feature in zip(features.patterns, features.rule_of.tolist(), strict=True):
-        pattern, _ = feature
+    for f in np.flatnonzero(~features.is_span).tolist():
+        pattern = features.patterns[f]
         check_pattern(pattern, len(labels))
         problem = ""
-        if feature in seen:
+        if (pattern, features.rule_of[f]) in seen:
             problem = (
                 "is given twice for the same rule. Give it once, or tie the weights of two rules"
             )
@@ -307,7 +265,7 @@ def check_features(
         if problem:
             name = "pattern " + "-".join(labels[y] for y in pattern)
             raise ValueError(Errors.HS037.format(feature=name, problem=problem))
-        seen.add(feature)
+        seen.add((pattern, features.rule_of[f]))
 
 
 def check_number(name: str, value: int, least: int, most: Optional[int] = None) -> None:

@@ -9,15 +9,15 @@ from spacy.tokens import Doc
 
 from ..arrays import AnyInts, Floats, Ints, Keys
 from ..features.sequences import words_and_lengths
-from .sources import FiredRules, PatternFeatures, check_number, fired_rules
+from .sources import FiredRules, PatternFeatures, PatternSource, check_number, fired_rules
 
 MAX_ORDER = 8
 BITS = 28  # of a rule's number: a word is taken for one of 1,000 others once in 270,000 words
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-class WordPatterns:
-    """A rule is a word and its place in a window of n tokens, min_order < n <= max_order + 1; its
+class WordPatterns(PatternSource):
+    """A rule is a word and its place in a window of n tokens, 2 <= n <= max_order + 1; its
     patterns are strings y_1 ... y_n of labels of the window, one weight each. Of those that the
     training text has at least `min_count` times with the rule, the `most` of largest gain > 0 are
     taken:
@@ -29,8 +29,7 @@ class WordPatterns:
 
     The number of a rule is a hash of word and place, so that nothing but the features is saved.
 
-    min_order, max_order (int): shortest and longest patterns, 1 to MAX_ORDER (8); order 1 is two
-        labels.
+    max_order (int): longest patterns, 1 to MAX_ORDER (8); order 1 is two labels.
     min_count (int): how often the word and the labels must occur together in training.
     most (int): how many patterns are taken; more are slower.
     RAISES ValueError [HS027]: settings out of range.
@@ -38,21 +37,16 @@ class WordPatterns:
 
     n_rules = 1 << BITS
 
-    def __init__(
-        self, min_order: int = 1, max_order: int = 2, min_count: int = 5, most: int = 1000
-    ) -> None:
-        check_number("min_order", min_order, 1, MAX_ORDER)
-        check_number("max_order", max_order, min_order, MAX_ORDER)
+    def __init__(self, max_order: int = 2, min_count: int = 5, most: int = 1000) -> None:
+        check_number("max_order", max_order, 1, MAX_ORDER)
         check_number("min_count", min_count, 1)
         check_number("most", most, 1)
-        self.min_order = min_order
         self.max_order = max_order
         self.min_count = min_count
         self.most = most
         self._words: List[Keys] = []
 
     def see(self, docs: Sequence[Doc]) -> None:
-        """Some texts of the training corpus, in order."""
         self._words.append(words_and_lengths(docs)[0])
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
@@ -61,7 +55,7 @@ class WordPatterns:
         gold = np.concatenate([np.zeros(0, np.intp), *sequences])
         places = _places(np.array([len(sequence) for sequence in sequences], np.intp))
         gain_of: Dict[Tuple[int, ...], float] = {}  # of rule and labels
-        for length in range(self.min_order + 1, self.max_order + 2):
+        for length in range(2, self.max_order + 2):
             ends = np.flatnonzero(places >= length - 1)
             windows = gold[ends[:, None] + np.arange(1 - length, 1)]
             known = (windows >= 0).all(axis=1)

@@ -300,7 +300,7 @@ def test_rules_with_more_tokens_than_those_of_training():
         fresh.from_bytes(trained.to_bytes())
 
 
-@pytest.mark.parametrize("name", ["slots", "n_slots", "configuration_weight_of", "configuration_rule_of"])
+@pytest.mark.parametrize("name", ["labels", "lengths", "sets", "weight_of", "rule_of"])
 def test_definitions_of_which_a_part_is_missing(name):
     model = tagger("pairs")
     message = srsly.msgpack_loads(weights_of(model).to_bytes())

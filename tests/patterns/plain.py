@@ -1,4 +1,5 @@
-"""Matches of rules by regular expressions: words are single letters, each token description is one group."""
+"""Matches of rules by regular expressions: words are single letters, each token description is one group; and names of
+what sources define and fire."""
 
 import re
 
@@ -34,3 +35,28 @@ def spans_of(fired):
         at += size
     assert at == len(fired.slots)
     return sorted(result)
+
+
+def named_features(features, labels):
+    """(weight, rule, labels) of each feature, a set of labels where there are several."""
+    result = []
+    for pattern, weight, rule in zip(features.patterns, features.weight_of, features.rule_of, strict=True):
+        names = []
+        for y in pattern:
+            row = features.sets[y - len(labels)] if y >= len(labels) else None
+            names.append(labels[y] if row is None else {labels[z] for z in range(len(labels)) if row[z]})
+        result.append((int(weight), int(rule), names))
+    return result
+
+
+def configurations_of(source, labels, docs):
+    """What fires of configurations: (first token, label sets of the tokens, number of the feature)."""
+    features = source.define(labels, [])
+    fired = source.fire(docs)
+    which, matches = features.expand(fired)
+    spans = features.is_span[which]
+    made = features.configurations(fired, which[spans], matches[spans], which[spans].astype(float))
+    ends = made.sizes.cumsum()
+    names = [{labels[z] for z in range(len(labels)) if row[z]} for row in made.sets[made.slots]]
+    columns = zip(made.first.tolist(), made.sizes, ends, made.weights, strict=True)
+    return [(first, names[end - size : end], int(weight)) for first, size, end, weight in columns]

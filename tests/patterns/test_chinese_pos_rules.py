@@ -113,7 +113,7 @@ def all_labels(tag_set):
 def test_label_patterns_are_what_the_rules_say(tag_set):
     labels, rules = all_labels(tag_set), chinese_pos_rules(tag_set)
     features = RulePatterns(rules).define(labels, [])
-    assert features.configurations is None and features.n_weights == len(rules), "one weight for each rule"
+    assert not features.is_span.any() and features.n_weights == len(rules), "one weight for each rule"
     assert features.rule_of.tolist() == features.weight_of.tolist()
     found = {(rule, tuple(labels[y] for y in pattern))
              for pattern, rule in zip(features.patterns, features.rule_of.tolist(), strict=True)}  # fmt: skip
@@ -149,8 +149,3 @@ def test_rules_are_registered():
 def test_rules_can_be_changed_by_who_gets_them():
     chinese_pos_rules("ctb")[0]["tokens"].clear()
     assert len(chinese_pos_rules("ctb")[0]["tokens"]) == 5
-
-
-def test_unknown_tag_set():
-    with pytest.raises(ValueError, match=r"\[HS034\] .*chinese_pos_rules\": there is no tag set \"x\"; known are ctb"):
-        chinese_pos_rules("x")

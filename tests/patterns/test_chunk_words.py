@@ -83,9 +83,10 @@ def random_doc(rng, n):
 def fired_patterns(made, docs):
     """(last token, labels, weight) of everything that fires, sorted."""
     features = made.define(TAGS, [np.zeros(9, np.int32)])
-    which, tokens = features.expand(made.fire(docs))
-    fired = zip(tokens.tolist(), which.tolist(), strict=True)
-    return sorted((token, features.patterns[f], int(features.weight_of[f])) for token, f in fired)
+    fired = made.fire(docs)
+    which, matches = features.expand(fired)
+    pairs = zip(fired.tokens[matches].tolist(), which.tolist(), strict=True)
+    return sorted((token, features.patterns[f], int(features.weight_of[f])) for token, f in pairs)
 
 
 @pytest.mark.parametrize("seed", range(4))

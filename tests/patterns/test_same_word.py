@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.patterns.same_word import SameWordPairs
 
-from .plain import spans_of
+from .plain import configurations_of, named_features, spans_of
 
 VOCAB = spacy.blank("xx").vocab
 LABELS = ["B", "I", "O"]
@@ -93,29 +93,19 @@ def test_mentions_of_a_description_with_an_operator():
     assert pairs(SameWordPairs([["B"]], {"LOWER": "a", "OP": "+"}), doc_of("a a x a")) == [(0, 1), (1, 3)]
 
 
-def test_features_of_several_sets():
-    source = SameWordPairs([["B", "I"], ["O"]], {})
-    features = source.define(LABELS, [])
-    sets, slots, n_slots, weight_of, rule_of = features.configurations
-    assert sets[slots].astype(int).reshape(2, 3, 3).tolist() == [
-        [[1, 1, 0], [1, 1, 1], [1, 1, 0]],
-        [[0, 0, 1], [1, 1, 1], [0, 0, 1]],
-    ]
-    assert (n_slots.tolist(), weight_of.tolist(), rule_of.tolist()) == ([3, 3], [0, 1], [0, 0])
-    assert (features.patterns, features.n_weights, source.n_rules) == ([], 2, 1)
-    found = features.configurations.expand(source.fire([doc_of("x a a x")]))
-    assert sorted(zip(*(part.tolist() for part in found[:3]), strict=True)) == [
-        (0, 0, 4), (0, 1, 2), (1, 0, 4), (1, 1, 2),
-    ]  # fmt: skip
-    rows = np.split(found[3], np.cumsum(found[2])[:-1])
-    expected = {(0, 4): [0, 2, 2, 0], (0, 2): [0, 0], (1, 4): [1, 2, 2, 1], (1, 2): [1, 1]}
-    assert {(f, n): r.tolist() for f, n, r in zip(found[0].tolist(), found[2].tolist(), rows, strict=True)} == expected
-
-
 def test_sets_may_overlap_and_repeat():
     features = SameWordPairs([["B", "I"], ["I"], ["I", "I"]], {}).define(LABELS, [])
-    assert features.configurations.sets.astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 1, 0], [1, 1, 1]]
-    assert features.n_weights == 3
+    both, every = {"B", "I"}, set(LABELS)
+    expected = [(0, 0, [both, every, both]), *((i, 0, [{"I"}, every, {"I"}]) for i in (1, 2))]
+    assert named_features(features, LABELS) == expected
+
+
+def test_configurations_of_several_sets():
+    found = configurations_of(SameWordPairs([["B", "I"], ["O"]], {}), LABELS, [doc_of("x a a x")])
+    every = set(LABELS)
+    expected = [(0, [some, every, every, some], i) for i, some in enumerate([{"B", "I"}, {"O"}])]
+    expected += [(1, [some, some], i) for i, some in enumerate([{"B", "I"}, {"O"}])]
+    assert sorted(found, key=str) == sorted(expected, key=str)
 
 
 WRONG = [

@@ -6,24 +6,21 @@ from typing import List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.tokens import Doc
 from spacy.util import registry
 
 from spacy_hoseq.decoders.problem import Pattern
-from spacy_hoseq.patterns import FiredRules, PatternFeatures, fired_rules
+from spacy_hoseq.patterns import PatternFeatures, PatternSource
 from spacy_hoseq.patterns.sources import EVERYWHERE
 
 FIRST = 3  # letters of the shortest patterns: pairs are what the transition matrix holds
 
 
-class LexiconTransitions:
+class LexiconTransitions(PatternSource):
     """Every sequence of 3 to `max_order` + 1 letters within at least `min_count` words of a list. One weight for each
     length, so that a sequence which training has not seen earns what the others of its length do.
 
     path: a word a line. n_words (int): so many from the beginning, 0 = all.
     """
-
-    n_rules = 0
 
     def __init__(self, path: Path, n_words: int = 0, max_order: int = 7, min_count: int = 1) -> None:
         words = Path(path).read_text(encoding="utf8").split()
@@ -45,10 +42,6 @@ class LexiconTransitions:
     def _parts(self, letters: Pattern) -> "set[Pattern]":
         sizes = range(FIRST, min(self.max_order + 1, len(letters)) + 1)
         return {letters[i : i + size] for size in sizes for i in range(len(letters) - size + 1)}
-
-    def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        """These patterns have no rules."""
-        return fired_rules(np.zeros(0, np.intp), np.zeros(0, np.intp))
 
 
 @registry.misc("spacy_hoseq.lexicon_transitions.v1")
