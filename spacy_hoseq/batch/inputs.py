@@ -31,7 +31,7 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..readers.docs import sentences_to_doc
 from ..readers.files import find_files, read_lines
-from ..readers.formats.conllu import read_conllu
+from ..readers.formats.recognised import read_corpus
 from ..readers.sentences import Problem, Settings
 
 STANDARD = Path("-")  # standard input
@@ -313,7 +313,7 @@ def read_docs(source: Source, options: InputOptions) -> Items:
 def read_treebank(source: Source, options: InputOptions) -> Items:
     """A row for each sentence of CoNLL-U, with all that is annotated there."""
     vocab = Vocab()
-    for number, item in enumerate(read_conllu(source.path, Settings()), 1):
+    for number, item in enumerate(read_corpus(source.path, "conllu", Settings()), 1):
         if isinstance(item, Problem):
             yield item
         else:

@@ -18,7 +18,7 @@ from ..curation.selection import BATCH, Doubts, doubtful_tokens, doubts_of, sele
 from ..errors import Errors
 from ..pipelines import run_code
 from ..readers.annotated import read_docs, spacy_files
-from ..readers.files import json_entries, read_lines
+from ..readers.files import read_values
 from ..readers.sentences import Problem
 from ..recipes import checked, recipe
 from ..reporting.findings import annotation_tasks, findings_page, marked, task_of
@@ -141,13 +141,13 @@ def correct_cli(
     """
     check_free(output, force)
     docs = docs_in(corpus, "xx")
-    entries = list(json_entries(answers, read_lines(answers, ["utf-8"]), "text", ""))
-    for entry in entries:
-        if isinstance(entry, Problem):
-            actual = f"{answers}, line {entry.line}: {entry.actual}"
+    lines = list(read_values(answers, ["utf-8"], lambda entry: [{**entry.value}], "an object"))
+    for line in lines:
+        if isinstance(line, Problem):
+            actual = f"{answers}, line {line.line}: {line.actual}"
             expected = "a line of findings.jsonl, with an answer"
             raise ValueError(Errors.HS172.format(actual=actual, expected=expected))
-    n_changed = corrected(docs, (entry.fields for entry in entries))
+    n_changed = corrected(docs, lines)
     write(output, docs)
     paths = f"--paths.train {output} --paths.dev DEV.spacy"
     step = f"python -m spacy train CONFIG {paths} --output DIR"

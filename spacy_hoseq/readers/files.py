@@ -4,12 +4,12 @@ import codecs
 import gzip
 import re
 import zlib
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import (
     IO,
+    Any,
     Callable,
-    Dict,
     Iterable,
     Iterator,
     List,
@@ -17,6 +17,7 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
+    TypeVar,
     Union,
 )
 
@@ -26,6 +27,7 @@ from spacy.errors import Errors as SpacyErrors
 from ..errors import Errors
 from .sentences import Problem
 
+T = TypeVar("T")
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
@@ -186,40 +188,88 @@ def _opened(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb")  # type: ignore[return-value]
 
 
+def blocks_of(
+    lines: Iterable[Union[Line, Problem]], is_comment: Callable[[str, bool], bool]
+) -> Iterator[List[Union[Line, Problem]]]:
+    """The lines between blank ones. is_comment(text, begins): a line is left out; begins: it would
+    be the first of its block."""
+    block: List[Union[Line, Problem]] = []
+    for line in lines:
+        if isinstance(line, Problem) or line.text.strip(" \t"):
+            if isinstance(line, Problem) or not is_comment(line.text, not block):
+                block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
 class Entry(NamedTuple):
-    """An object in a line of JSON that has the text that was asked for. number (int): of the
-    line."""
+    """A value of JSON. number (int): of its line, or place in the list."""
 
     number: int
-    text: str
-    fields: Dict[str, object]
+    value: Any
 
 
-def json_entries(
-    path: Path, lines: Iterable[Union[Line, Problem]], key: str, default: Optional[str] = None
+def json_values(
+    path: Path, encodings: Sequence[str], expected: str = "JSON"
 ) -> Iterator[Union[Entry, Problem]]:
-    """The objects in lines of JSON, empty lines left out. key (str): of the text. default: the text
-    of objects without one; None = they are problems."""
-    expected = f'an object with a string "{key}"'
+    """The values of a file with one a line, or with a list of them, empty lines left out."""
+    lines: Iterable[Union[Line, Problem]] = read_lines(path, encodings)
+    first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
+    lines = chain([first] if first else [], lines)
+    if isinstance(first, Line) and first.text.lstrip().startswith("["):
+        lines = list(lines)
+        try:
+            values = srsly.json_loads("\n".join(getattr(line, "text", "") for line in lines))
+        except ValueError:
+            values = None  # a list in each line
+        if isinstance(values, list) and values and not isinstance(values[0], str):
+            yield from map(Entry._make, enumerate(values, 1))
+            return
     for line in lines:
         if isinstance(line, Problem):
             yield line
         elif line.text.strip():
             try:
-                fields = srsly.json_loads(line.text)
-                srsly.json_dumps(fields)  # half of a pair of surrogates cannot be written
+                value = srsly.json_loads(line.text)
+                srsly.json_dumps(value)  # half of a pair of surrogates cannot be written
+                yield Entry(line.number, value)
             except ValueError as error:
-                yield Problem(path, line.number, str(error), expected)
-                continue
-            text = fields.pop(key, default) if isinstance(fields, dict) else None
-            if isinstance(text, str):
-                yield Entry(line.number, text, fields)
-            else:
-                yield Problem(path, line.number, line.text[:200], expected)
+                yield Problem(path, line.number, f"{line.text[:60]} ({error})", expected)
 
 
-def whole_text(lines: Iterable[Union[Line, Problem]]) -> Union[str, Problem]:
-    """All lines as one text, or the first problem."""
-    read = list(lines)
-    problem = next((line for line in read if isinstance(line, Problem)), None)
-    return problem or "\n".join(line.text for line in read if isinstance(line, Line))
+def parquet_rows(path: Path) -> Iterator[Union[Entry, Problem]]:
+    """The rows of a Parquet file as JSON values, numbered from 1; a Problem where it cannot be read
+    any further. RAISES ImportError [HS170]: pyarrow is not installed."""
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise ImportError(Errors.HS170.format(package="pyarrow", install="pyarrow")) from error
+    number = 0
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches():
+            for value in batch.to_pylist():
+                number += 1
+                yield Entry(number, value)
+    except (OSError, ValueError) as error:  # also pyarrow's own errors
+        yield Problem(path, number + 1, str(error)[:100], "a Parquet file with lists of tokens")
+
+
+def read_values(
+    path: Path,
+    encodings: Sequence[str],
+    read: Callable[[Entry], Iterable[T]],
+    expected: str,
+) -> Iterator[Union[T, Problem]]:
+    """What `read` gives for each value of JSON or row of Parquet; a Problem for one of another
+    form."""
+    is_parquet = path.suffix == ".parquet"
+    for entry in parquet_rows(path) if is_parquet else json_values(path, encodings, expected):
+        try:
+            yield from [entry] if isinstance(entry, Problem) else read(entry)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            if str(error).startswith("[HS"):
+                raise
+            yield Problem(path, entry.number, srsly.json_dumps(entry.value)[:100], expected)

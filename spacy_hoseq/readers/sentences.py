@@ -1,7 +1,19 @@
 """Sentences with their labels, and problems: what the readers of all formats give."""
 
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 
 class LabelledSpan(NamedTuple):
@@ -50,7 +62,29 @@ class Problem(NamedTuple):
     expected: str
 
 
+class Unreadable(Exception):
+    """line, actual, expected: of a Problem in what a format reads at once."""
+
+    def __init__(self, line: int, actual: str, expected: str) -> None:
+        super().__init__(line, actual, expected)
+
+
 Items = Iterator[Union[Sentence, Problem]]
+
+
+def read_each(
+    path: Path,
+    groups: Iterable[Sequence[Any]],
+    read: Callable[[Any], Iterable[Union[Sentence, Problem]]],
+) -> Items:
+    """What `read` gives for each group of lines or rows; one Problem for a group that has one, or
+    for which it RAISES Unreadable."""
+    for group in groups:
+        problem = next((line for line in group if isinstance(line, Problem)), None)
+        try:
+            yield from [problem] if problem else read(group)
+        except Unreadable as error:
+            yield Problem(path, *error.args)
 
 
 class Columns(NamedTuple):

@@ -1,26 +1,40 @@
 """Texts without annotation: a line of plain text each, or an object in a line of JSON."""
 
 from pathlib import Path
-from typing import Iterator, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Union
 
-from .files import Entry, json_entries, read_lines
+from .files import Entry, read_lines, read_values
 from .sentences import Problem
 
 TABLES = {".csv", ".tsv", ".json", ".parquet"}  # endings of files whose lines are no texts
 
 
-def texts_in(file: Path, text_key: str) -> Iterator[Union[Entry, Problem]]:
+class Text(NamedTuple):
+    """number (int): of its line. fields: what the line has beside it."""
+
+    number: int
+    text: str
+    fields: Dict[str, Any]
+
+
+def texts_in(file: Path, text_key: str) -> Iterator[Union[Text, Problem]]:
     """Of each line of a file, plain or gzipped, that is not blank. text_key (str): of the text in a
     line of .jsonl, all other fields of which come with it."""
-    lines = read_lines(file, ["utf-8"])
+
+    def read(entry: Entry) -> List[Text]:
+        fields = {**entry.value}
+        text = fields.pop(text_key)
+        if not isinstance(text, str):
+            raise TypeError(text)
+        return [Text(entry.number, text, fields)]
+
     if ".jsonl" in file.suffixes:
-        yield from json_entries(file, lines, text_key)
-        return
-    if TABLES.intersection(file.suffixes):
+        yield from read_values(file, ["utf-8"], read, f'an object with a string "{text_key}"')
+    elif TABLES.intersection(file.suffixes):
         yield Problem(file, 1, "a table", "lines of text, .jsonl or .spacy")
-        return
-    yield from (
-        line if isinstance(line, Problem) else Entry(line.number, line.text, {})
-        for line in lines
-        if isinstance(line, Problem) or line.text.strip()
-    )
+    else:
+        for line in read_lines(file, ["utf-8"]):
+            if isinstance(line, Problem):
+                yield line
+            elif line.text.strip():
+                yield Text(*line, {})

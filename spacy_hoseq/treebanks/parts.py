@@ -14,7 +14,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
-from ..readers.formats.conllu import read_conllu
+from ..readers.formats.recognised import read_corpus
 from ..readers.sentences import Problem, Sentence, Settings
 from .source import PARTS, Treebank
 
@@ -79,7 +79,7 @@ def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
     vocab = Vocab()
     for file in treebank.files.get(part, ()):
         for group in grouped(
-            _sentences(treebank.name, read_conllu(file, Settings(cut=True))), SENTENCES
+            _sentences(treebank.name, read_corpus(file, "conllu", Settings(cut=True))), SENTENCES
         ):
             doc = sentences_to_doc(vocab, group, treebank.lang)
             doc.user_data[MULTIWORD] = [

@@ -21,7 +21,6 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from ..sentences import LabelledSpan
-from .brackets import Tree
 
 TRACE = "-NONE-"
 POSSESSIVE = "POS"
@@ -56,6 +55,16 @@ HEAD_PHRASES = {
     "WHNP": re.compile(r"WHNP|NP"),
     "ADJP": re.compile(r"ADJP"),
 }
+
+
+class Tree(NamedTuple):
+    """A constituent with children, or a leaf with a word. label: with its functions ("NP-SBJ-1");
+    "" at the outermost bracket. line (int): where it begins."""
+
+    label: str
+    children: "Tuple[Tree, ...]" = ()
+    word: Optional[str] = None
+    line: int = 0
 
 
 class _Word(NamedTuple):

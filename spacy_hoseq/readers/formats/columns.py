@@ -10,19 +10,29 @@ words (the first other column), tags (the next one).
 
 import re
 from collections import Counter
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ...chunks import check_representation, read_chunks, write_chunks
 from ...errors import Errors
-from ..files import Line, read_lines
-from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
+from ..files import Line, blocks_of, read_lines
+from ..sentences import (
+    Columns,
+    Items,
+    LabelledSpan,
+    Problem,
+    Sentence,
+    Settings,
+    Unreadable,
+    read_each,
+)
 
 AUTO = "auto"
 NUMBERS = "one of words, and numbers from 1 (0: there is none, -1: the last), each used once"
 EXPECTED_TAG = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
-PROBED = 5000  # lines by which columns are found
+PROBED = 5000  # sentences by which columns are found
 CHUNKS = frozenset("NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP".split())
 NOTHING = frozenset(("_", "-", "-X-", "*"))
 _TAG = re.compile(r"O|[BIMELSU]-.+")
@@ -36,8 +46,12 @@ class Row(NamedTuple):
     line: int
     fields: List[str]
 
+    def cell(self, number: int) -> str:
+        """number: from 1; -1 = the last."""
+        return self.fields[number - (number > 0)]
 
-Block = List[Union[Row, Problem]]
+
+Block = Sequence[Union[Row, Problem]]
 
 
 def read_columns(path: Path, settings: Settings) -> Items:
@@ -47,20 +61,21 @@ def read_columns(path: Path, settings: Settings) -> Items:
     RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such representation.
     """
     columns = found_columns(path, settings)
+    entity = columns.entity
     representation = settings.representation
-    if columns.entity and representation == AUTO:
-        blocks = islice(blocks_of(path, settings), PROBED)
-        representation = representation_of(_cells(blocks, columns.entity))
-    for block in blocks_of(path, settings):
-        yield _sentence(path, block, columns, representation)
+    if entity and representation == AUTO:
+        probed = chain.from_iterable(islice(rows_of(path, settings), PROBED))
+        rows = [row for row in probed if isinstance(row, Row) and len(row.fields) >= entity]
+        representation = representation_of(row.cell(entity) for row in rows)
+    read = partial(sentence_of, columns=columns, representation=representation)
+    yield from read_each(path, rows_of(path, settings), read)
 
 
 def check_columns(settings: Settings) -> None:
     """RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such representation."""
-    numbers = [number for number in settings.columns if number is not None]
-    used = [number for number in numbers if number]
+    used = [number for number in settings.columns if number]
     word = settings.columns.word
-    if word == 0 or min(numbers, default=0) < -1 or len(set(used)) < len(used):
+    if word == 0 or min(used, default=0) < -1 or len(set(used)) < len(used):
         raise ValueError(
             Errors.HS027.format(name="columns", value=settings.columns._asdict(), expected=NUMBERS)
         )
@@ -68,30 +83,25 @@ def check_columns(settings: Settings) -> None:
         check_representation(settings.representation)
 
 
-def blocks_of(path: Path, settings: Settings) -> Iterator[Block]:
+def rows_of(path: Path, settings: Settings) -> Iterator[Block]:
     """The rows of each sentence, without comments: "# key = value", "#" with fewer columns than the
     first word of the file, the mark of a document in CoNLL-2003."""
     texts = (line.text for line in read_lines(path, settings.encodings) if isinstance(line, Line))
     first = next((text for text in texts if text.strip() and not text.startswith(BEGINS)), "")
-    separator = settings.separator or ("\t" if "\t" in first else "")
-    width = len(_fields(first, separator))
-    block: Block = []
-    for line in read_lines(path, settings.encodings):
-        if isinstance(line, Problem):
-            block.append(line)
-            continue
-        if not line.text.strip(" \t"):
-            if block:
-                yield block
-            block = []
-            continue
-        fields = _fields(line.text, settings.separator)
-        comment = len(fields) < width or _COMMENT.match(line.text)
-        if not block and comment and line.text.startswith(BEGINS):
-            continue
-        block.append(Row(line.number, fields))
-    if block:
-        yield block
+    width = len(_fields(first, settings.separator or ("\t" if "\t" in first else "")))
+
+    def is_comment(text: str, begins: bool) -> bool:
+        if not begins or not text.startswith(BEGINS):
+            return False
+        return len(_fields(text, settings.separator)) < width or bool(_COMMENT.match(text))
+
+    for block in blocks_of(read_lines(path, settings.encodings), is_comment):
+        yield [
+            Row(line.number, _fields(line.text, settings.separator))
+            if isinstance(line, Line)
+            else line
+            for line in block
+        ]
 
 
 def _fields(text: str, separator: str) -> List[str]:
@@ -109,56 +119,43 @@ def found_columns(path: Path, settings: Settings) -> Columns:
     """The columns of a file: those that are given, and the others by what stands in them. RAISES
     ValueError [HS027, HS161]."""
     check_columns(settings)
-    blocks = [
-        [each.fields for each in block if isinstance(each, Row)]
-        for block in islice(blocks_of(path, settings), PROBED)
-    ]
-    return columns_of(blocks, settings.columns)
+    blocks = islice(rows_of(path, settings), PROBED)
+    rows = [[row.fields for row in block if isinstance(row, Row)] for block in blocks]
+    return columns_of(rows, settings.columns)
 
 
 def columns_of(blocks: Sequence[List[List[str]]], given: Columns) -> Columns:
     """The columns of sentences, as rows of fields."""
-    rows = [row for block in blocks for row in block]
-    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
-    free = [number for number in range(1, width + 1) if number not in given]
-    cells = {number: [row[number - 1] for row in rows if len(row) == width] for number in free}
-    tagged = [number for number in free if all(map(is_entity_tag, cells[number]))]
-    others = [number for number in free if number not in tagged and not _is_empty(cells[number])]
-    for number in list(others):
-        columns = [[row[number - 1] for row in block if len(row) == width] for block in blocks]
-        if _is_numbering(columns):
-            others.remove(number)
-    chunk, entity = _tag_columns(tagged, cells, given)
-    word = given.word or next(iter(others), 1)
-    tag = (
-        next((number for number in others if number > word), 0) if given.tag is None else given.tag
-    )
-    return Columns(word, tag, chunk, entity)
+    widths = Counter(len(row) for block in blocks for row in block).most_common(1)
+    width = widths[0][0] if widths else 1
+    kinds = {
+        number: _kind([[row[number - 1] for row in block if len(row) == width] for block in blocks])
+        for number in range(1, width + 1)
+        if number not in given
+    }
 
+    def first(kind: str, beyond: int = 0) -> int:
+        return next((n for n, other in kinds.items() if other == kind and n > beyond), 0)
 
-def _tag_columns(
-    tagged: List[int], cells: "dict[int, List[str]]", given: Columns
-) -> Tuple[int, int]:
-    """The columns of chunk tags and of entity tags; 0 = none."""
-    types = {number: {cell[2:] for cell in cells[number]} - {""} for number in tagged}
-    chunks = [number for number in tagged if types[number] and types[number] <= CHUNKS]
-    entities = [number for number in tagged if types[number] and number not in chunks]
+    word = given.word or first("words") or 1
     # tags that are O throughout are still tags of something
-    rest = [number for number in tagged if not types[number]]
-    chunk = next(iter(chunks), 0) if given.chunk is None else given.chunk
-    entity = next(iter([*entities, *rest]), 0) if given.entity is None else given.entity
-    return chunk, entity
+    found = Columns(word, first("words", word), first("chunks"), first("entities") or first("O"))
+    return Columns(*(b if a is None else a for a, b in zip(given, found, strict=True)))
 
 
-def _is_empty(cells: Sequence[str]) -> bool:
-    """Most of its cells say that there is nothing."""
-    return 2 * sum(cell in NOTHING for cell in cells) > len(cells)
-
-
-def _is_numbering(columns: Sequence[Sequence[str]]) -> bool:
-    """The cells count up, or are the same within each sentence, as the number of a document is."""
-    long = [cells for cells in columns if len(cells) > 3]
-    return counts_up(columns) or bool(long) and all(len(set(cells)) == 1 for cells in long)
+def _kind(column: Sequence[Sequence[str]]) -> str:
+    """What a column of several sentences has: "chunks", "entities", "O", "nothing", "numbers",
+    "words"."""
+    cells = [cell for of_sentence in column for cell in of_sentence]
+    if all(map(is_entity_tag, cells)):
+        types = {cell[2:] for cell in cells} - {""}
+        return ("chunks" if types <= CHUNKS else "entities") if types else "O"
+    if 2 * sum(cell in NOTHING for cell in cells) > len(cells):
+        return "nothing"
+    # the number of a document is the same within each sentence
+    long = [of_sentence for of_sentence in column if len(of_sentence) > 3]
+    is_number = counts_up(column) or (long and all(len(set(each)) == 1 for each in long))
+    return "numbers" if is_number else "words"
 
 
 def counts_up(columns: Iterable[Sequence[str]]) -> bool:
@@ -172,20 +169,27 @@ def counts_up(columns: Iterable[Sequence[str]]) -> bool:
     return longest > 1
 
 
-def _sentence(
-    path: Path, block: Block, columns: Columns, representation: str
-) -> Union[Sentence, Problem]:
-    rows: List[Row] = []
-    for row in block:
-        problem = row if isinstance(row, Problem) else _problem(path, row, columns, block[0])
-        if problem is not None:
-            return problem
-        rows.append(row)  # type: ignore[arg-type]
-    words, tags, chunks, entities = (
-        [row.fields[number - 1 if number > 0 else -1] for row in rows] if number else None
-        for number in columns
-    )
-    return labelled(words or [], tags, chunks, entities, representation)
+def sentence_of(
+    rows: Sequence[Row], columns: Columns, representation: str = AUTO
+) -> List[Sentence]:
+    """The sentence of some rows. RAISES Unreadable: too few columns, another number than the first
+    row has, an empty one, an entity tag of no known form."""
+    numbers = [number for number in columns if number]
+    width = len(rows[0].fields)
+    needed = max([*numbers, 2 if -1 in numbers else 1])
+    for row in rows:
+        text = "\t".join(row.fields)
+        if len(row.fields) < needed or len(row.fields) != width:
+            expected = f"{max(needed, width)} columns, got {len(row.fields)}"
+            raise Unreadable(row.line, f'"{text}"', expected)
+        for number in numbers:
+            cell = row.cell(number)
+            if not cell:
+                raise Unreadable(row.line, f'"{text}"', f"column {number} not to be empty")
+            if number in (columns.chunk, columns.entity) and not is_entity_tag(cell):
+                raise Unreadable(row.line, f'"{cell}"', EXPECTED_TAG)
+    words, *tags = ([row.cell(n) for row in rows] if n else None for n in columns)
+    return [labelled(words or [], *tags, representation)]
 
 
 def labelled(
@@ -199,35 +203,6 @@ def labelled(
     chunks = None if chunk_tags is None else spans_of(chunk_tags)[0]
     entities, n_mended = (None, 0) if entity_tags is None else spans_of(entity_tags, representation)
     return Sentence(words, tags, chunks, entities, n_mended=n_mended)
-
-
-def _problem(
-    path: Path, row: Row, columns: Columns, first: Union[Row, Problem]
-) -> Optional[Problem]:
-    """What is wrong with a row: too few columns, another number than the first row of its sentence
-    has, an empty one, an entity tag of no known form."""
-    text = "\t".join(row.fields)
-    numbers = [number for number in columns if number]
-    needed = max([*numbers, 2 if -1 in numbers else 1])
-    width = len(first.fields) if isinstance(first, Row) else len(row.fields)
-    if len(row.fields) < needed or len(row.fields) != width:
-        expected = f"{max(needed, width)} columns, got {len(row.fields)}"
-        return Problem(path, row.line, f'"{text}"', expected)
-    for number in numbers:
-        cell = row.fields[number - 1 if number > 0 else -1]
-        if not cell:
-            return Problem(path, row.line, f'"{text}"', f"column {number} not to be empty")
-        if number in (columns.chunk, columns.entity) and not is_entity_tag(cell):
-            return Problem(path, row.line, f'"{cell}"', EXPECTED_TAG)
-    return None
-
-
-def _cells(blocks: Iterable[Block], number: int) -> Iterator[str]:
-    """A column, as far as it can be read."""
-    for block in blocks:
-        for row in block:
-            if isinstance(row, Row) and len(row.fields) >= number:
-                yield row.fields[number - 1 if number > 0 else -1]
 
 
 def is_entity_tag(tag: str) -> bool:

@@ -13,13 +13,12 @@ a Problem, and the entities of its words are not known; nothing is moved.
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import Any, List, Optional, Set, Tuple
 
 import spacy
-import srsly
 from spacy.language import Language
 
-from ..files import Line, read_lines
+from ..files import Entry, read_lines, read_values
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
 
 EXPECTED = 'an object with "text" and spans: {"start": 0, "end": 3, "label": "PER"}'
@@ -32,54 +31,20 @@ REJECTED = ("reject", "ignore")  # answers of Prodigy
 Offsets = Tuple[int, int, str]
 
 
-class Entry(NamedTuple):
-    """A JSON value, and the line at which it stands."""
-
-    line: int
-    value: Any
-
-
 def read_offsets(path: Path, settings: Settings) -> Items:
     """A Sentence for each text; a Problem for each object, and for each span, that cannot be
     read."""
-    for entry in json_values(path, settings):
-        if isinstance(entry, Problem):
-            yield entry
-            continue
-        if isinstance(entry.value, dict) and entry.value.get("answer") in REJECTED:
-            continue
-        try:
-            text, spans = text_and_spans(entry.value)
-        except (KeyError, IndexError, TypeError, ValueError):
-            yield Problem(path, entry.line, srsly.json_dumps(entry.value)[:100], EXPECTED)
-            continue
-        yield from sentence_of(text, spans, settings, path, entry.line)
 
+    def read(entry: Entry) -> Items:
+        value = entry.value
+        if not isinstance(value, dict) or value.get("answer") not in REJECTED:
+            yield from sentence_of(*text_and_spans(value), settings, path, entry.number)
 
-def json_values(path: Path, settings: Settings) -> Iterator[Union[Entry, Problem]]:
-    """The values of a file with one a line, or with a list of them. They are numbered from 1."""
-    lines = list(read_lines(path, settings.encodings))
-    first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
-    if isinstance(first, Line) and first.text.lstrip().startswith("["):
-        try:
-            values = srsly.json_loads("\n".join(getattr(line, "text", "") for line in lines))
-        except ValueError:
-            values = None  # a list in each line
-        if isinstance(values, list) and len(values) and not isinstance(values[0], str):
-            yield from (Entry(number, value) for number, value in enumerate(values, 1))
-            return
-    for line in lines:
-        if isinstance(line, Problem):
-            yield line
-        elif line.text.strip():
-            try:
-                yield Entry(line.number, srsly.json_loads(line.text))
-            except ValueError as error:
-                yield Problem(path, line.number, f"{line.text[:60]} ({error})", EXPECTED)
+    return read_values(path, settings.encodings, read, EXPECTED)
 
 
 def text_and_spans(value: Any) -> Tuple[str, List[Offsets]]:
-    """RAISES KeyError, IndexError, TypeError, ValueError: the value is none of the known forms."""
+    """RAISES LookupError, TypeError, ValueError, AttributeError: the value is of no known form."""
     if isinstance(value, list):
         value = {"text": value[0], **value[1]}
     if not isinstance(value, dict):
@@ -88,25 +53,12 @@ def text_and_spans(value: Any) -> Tuple[str, List[Offsets]]:
         done = [each for each in value["annotations"] if not each.get("was_cancelled")]
         results = done[0]["result"] if done else []
         spans = [each["value"] for each in results if "start" in each.get("value", {})]
-        (text,) = {key: value["data"][key] for key in _texts_of(value["data"])}.values()
-        return text, [_offsets(span) for span in spans]
-    key = (
-        next(key for key in SPANS if isinstance(value.get(key), list)) if _has_spans(value) else ""
-    )
-    spans = [_offsets(span) for span in value[key]] if key else []
-    if not key or not isinstance(value["text"], str):
-        raise ValueError(value)
-    return value["text"], spans
-
-
-def _texts_of(data: Dict[str, Any]) -> List[str]:
-    """The key of the text among the data of a task."""
-    strings = [key for key, each in data.items() if isinstance(each, str)]
-    return ["text"] if "text" in strings else strings[:1]
-
-
-def _has_spans(value: Dict[str, Any]) -> bool:
-    return any(isinstance(value.get(key), list) for key in SPANS)
+        texts = {key: each for key, each in value["data"].items() if isinstance(each, str)}
+        return texts.get("text", [*texts.values()][0]), [_offsets(span) for span in spans]
+    key = [key for key in SPANS if isinstance(value.get(key), list)][0]
+    if not isinstance(value["text"], str):
+        raise TypeError(value)
+    return value["text"], [_offsets(span) for span in value[key]]
 
 
 def _offsets(span: Any) -> Offsets:

@@ -9,11 +9,12 @@ nested: the outermost of those named counts.
 """
 
 import re
+from functools import partial
 from pathlib import Path
-from typing import Dict, Iterator, List, Union
+from typing import Dict, Iterator, List, Sequence
 
 from ..files import Line, read_lines
-from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
+from ..sentences import Items, LabelledSpan, Sentence, Settings, Unreadable, read_each
 
 EXPECTED = "word/tag, with [ before the first word of a group and ]tag behind the last"
 NUMBER = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
@@ -29,25 +30,18 @@ def read_peoples_daily(path: Path, settings: Settings) -> Items:
     。！？ with the closing quotes and brackets behind them, outside of groups; otherwise a paragraph is
     one sentence.
     """
-    for line in read_lines(path, settings.encodings):
-        if isinstance(line, Problem):
-            yield line
-            continue
-        pieces = [piece for piece in re.split(r"[ \t]+", line.text) if piece]
-        if pieces and NUMBER.fullmatch(pieces[0]):
-            pieces = pieces[1:]
-        if not pieces:
-            continue
-        paragraph = _paragraph(line, pieces, settings.groups, path)
-        if isinstance(paragraph, Sentence) and settings.split_sentences:
-            yield from _sentences(paragraph)
-        else:
-            yield paragraph
+    lines = ([line] for line in read_lines(path, settings.encodings))
+    yield from read_each(path, lines, partial(_sentences, settings=settings))
 
 
-def _paragraph(
-    line: Line, pieces: List[str], entities: Dict[str, str], path: Path
-) -> Union[Sentence, Problem]:
+def _sentences(lines: Sequence[Line], settings: Settings) -> List[Sentence]:
+    """Of a paragraph. RAISES Unreadable."""
+    ((number, text),) = lines
+    pieces = [piece for piece in re.split(r"[ \t]+", text) if piece]
+    if pieces and NUMBER.fullmatch(pieces[0]):
+        pieces = pieces[1:]
+    if not pieces:
+        return []
     words: List[str] = []
     tags: List[str] = []
     groups: List[LabelledSpan] = []  # as they close: an inner one before the outer one
@@ -55,20 +49,20 @@ def _paragraph(
     for i, piece in enumerate(pieces):
         match = _PIECE.fullmatch(piece)
         if match is None:
-            return Problem(path, line.number, f'"{piece}"', EXPECTED)
+            raise Unreadable(number, f'"{piece}"', EXPECTED)
         open_at += [i] * len(match["open"])
         words.append(match["word"])
         tags.append(match["tag"])
         for tag in match["close"].split("]")[1:]:
             if not open_at:
-                return Problem(path, line.number, f'"{piece}" without an opening bracket', EXPECTED)
+                raise Unreadable(number, f'"{piece}" without an opening bracket', EXPECTED)
             groups.append(LabelledSpan(open_at.pop(), i + 1, tag))
     if open_at:
-        return Problem(
-            path, line.number, f'"{pieces[open_at[0]]}" without a closing bracket', EXPECTED
-        )
+        actual = f'"{pieces[open_at[0]]}" without a closing bracket'
+        raise Unreadable(number, actual, EXPECTED)
     groups += [LabelledSpan(i, i + 1, tag) for i, tag in enumerate(tags)]
-    return Sentence(words, tags, None, _outermost(groups, entities))
+    paragraph = Sentence(words, tags, None, _outermost(groups, settings.groups))
+    return list(_cut(paragraph)) if settings.split_sentences else [paragraph]
 
 
 def _outermost(groups: List[LabelledSpan], entities: Dict[str, str]) -> List[LabelledSpan]:
@@ -80,28 +74,21 @@ def _outermost(groups: List[LabelledSpan], entities: Dict[str, str]) -> List[Lab
     return result
 
 
-def _sentences(paragraph: Sentence) -> Iterator[Sentence]:
-    """Cut after the ends of sentences."""
-    words = paragraph.words
-    tags = paragraph.tags or []
-    entities = paragraph.entities or []
+def _cut(paragraph: Sentence) -> Iterator[Sentence]:
+    """Cut after the ends of sentences and what closes there, outside of entities."""
+    words, tags, _, entities = paragraph[:4]
     cuts = [0]
-    for i in range(1, len(words)):
-        ended = words[i - 1] in _ENDS or (
-            words[i - 1] in _FOLLOWERS and _closes_an_end(words, i - 1)
-        )
+    ended = False
+    for i, word in enumerate(words[:-1], 1):
+        ended = word in _ENDS or (ended and word in _FOLLOWERS)
         goes_on = words[i] in _ENDS or words[i] in _FOLLOWERS
-        within = any(entity.first < i < entity.end for entity in entities)
+        within = any(first < i < end for first, end, _ in entities or ())
         if ended and not goes_on and not within:
             cuts.append(i)
-    for first, end in zip(cuts, [*cuts[1:], len(words)], strict=True):
+    for begin, stop in zip(cuts, [*cuts[1:], len(words)], strict=True):
         of_sentence = [
-            LabelledSpan(a - first, b - first, name) for a, b, name in entities if first <= a < end
+            LabelledSpan(first - begin, end - begin, name)
+            for first, end, name in entities or ()
+            if begin <= first < stop
         ]
-        yield Sentence(words[first:end], tags[first:end], None, of_sentence)
-
-
-def _closes_an_end(words: List[str], i: int) -> bool:
-    while i > 0 and words[i] in _FOLLOWERS:
-        i -= 1
-    return words[i] in _ENDS
+        yield Sentence(words[begin:stop], (tags or [])[begin:stop], None, of_sentence)

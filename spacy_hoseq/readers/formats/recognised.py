@@ -9,16 +9,16 @@ import srsly
 from spacy.training.converters import json_to_docs
 
 from ...errors import Errors
-from ..files import Line, has_ending, read_lines, whole_text
+from ..files import Entry, Line, has_ending, json_values, parquet_rows, read_lines
 from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
-from .columns import BEGINS, Row, blocks_of, counts_up, found_columns, read_columns
+from .columns import BEGINS, Row, counts_up, found_columns, read_columns, rows_of
 from .conllu import read_conllu
-from .offsets import Entry, json_values, read_brat, read_offsets, text_and_spans
+from .offsets import read_brat, read_offsets, text_and_spans
 from .peoples_daily import NUMBER, read_peoples_daily
 from .rows import is_row, read_rows
 from .tables import header_of, read_table
 from .tagged_text import found_separator, is_bracketed, read_tagged_text
-from .tokens import has_tokens, parquet_rows, read_tokens
+from .tokens import has_tokens, read_tokens
 from .trees import read_trees
 from .webanno import FIRST_LINE, read_webanno
 
@@ -41,12 +41,13 @@ class Format(NamedTuple):
 
 def read_spacy_json(path: Path, settings: Settings) -> Items:
     """The sentences of spaCy's JSON for training, as `spacy convert` reads it; or one Problem."""
-    text = whole_text(read_lines(path, settings.encodings))
-    if isinstance(text, Problem):
-        yield text
+    lines = list(read_lines(path, settings.encodings))
+    problem = next((line for line in lines if isinstance(line, Problem)), None)
+    if problem:
+        yield problem
         return
     try:
-        docs = list(json_to_docs(text))
+        docs = list(json_to_docs("\n".join(line.text for line in lines)))
     except Exception as error:  # of any kind: whatever the JSON has in place of what is expected
         yield Problem(path, 1, f"{type(error).__name__}: {error}"[:100], "JSON as spaCy trains on")
         return
@@ -111,7 +112,7 @@ def recognised(path: Path, settings: Settings) -> str:
     if first.startswith(FIRST_LINE):
         return "webanno"
     if _JSON.match(first):
-        return _json_format(path, json_values(path, settings))
+        return _json_format(path, json_values(path, settings.encodings))
     if plain and _CONLLU.fullmatch(plain[0]):
         return "conllu"
     if is_bracketed(texts):
@@ -201,7 +202,7 @@ def columns_read(path: Path, name: str, settings: Settings) -> str:
     columns = found_columns(path, settings) if name == "columns" else Columns(1, 0, 0, -1)
     kinds = ("words", "tags", "chunks", "entities")
     found = {number: kind for number, kind in zip(columns, kinds, strict=True) if number}
-    block = next(blocks_of(path, settings), [])
+    block = next(rows_of(path, settings), [])
     width = max((len(row.fields) for row in block if isinstance(row, Row)), default=0)
     others = {number: "not read" for number in range(1, width + 1) if number not in found}
     if -1 in found:

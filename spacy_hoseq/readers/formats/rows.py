@@ -8,11 +8,8 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-import srsly
-
-from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
-from .offsets import json_values
-from .tokens import parquet_rows
+from ..files import read_values
+from ..sentences import Items, LabelledSpan, Sentence, Settings
 
 EXPECTED = "a row of `hoseq apply` with text, tokens and their offsets"
 COLUMNS = ("tag", "pos", "lemma", "morph")
@@ -30,15 +27,7 @@ def is_row(value: Any) -> bool:
 
 def read_rows(path: Path, settings: Settings) -> Items:
     """The sentences of each row, or a Problem. Rows with an error are Problems."""
-    is_parquet = path.suffix == ".parquet"
-    for row in parquet_rows(path) if is_parquet else json_values(path, settings):
-        if isinstance(row, Problem):
-            yield row
-            continue
-        try:
-            yield from _sentences(row.value)
-        except (KeyError, IndexError, TypeError, ValueError, StopIteration):
-            yield Problem(path, row.line, srsly.json_dumps(row.value)[:100], EXPECTED)
+    return read_values(path, settings.encodings, lambda entry: _sentences(entry.value), EXPECTED)
 
 
 def _sentences(row: Dict[str, Any]) -> List[Sentence]:

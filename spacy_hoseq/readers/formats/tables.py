@@ -6,12 +6,13 @@ than before, an empty one counting as the same; without such a column, behind an
 
 import csv
 import re
+from functools import partial
 from pathlib import Path
-from typing import Dict, Iterator, List, Sequence, Union
+from typing import Any, Dict, Iterator, List
 
 from ..files import Line, read_lines
-from ..sentences import Columns, Items, Problem, Sentence, Settings
-from .columns import EXPECTED_TAG, is_entity_tag, labelled
+from ..sentences import Columns, Items, Problem, Settings, read_each
+from .columns import Row, sentence_of
 
 NAMES = {
     "sentence": re.compile(r"sent(ence)?[ _#]*(id|no|number|idx|index)?[ _#]*|sentence.*", re.I),
@@ -46,59 +47,33 @@ def header_of(line: str) -> Dict[str, int]:
 
 def read_table(path: Path, settings: Settings) -> Items:
     """A Sentence for each group of rows, or a Problem for its first row that cannot be read."""
-    problems: List[Problem] = []
-    lines = _lines(path, settings, problems)
-    header = next(lines, "")
-    places = {**header_of(header), **_given(settings.columns)}
-    if "word" not in places:
+    items = list(read_lines(path, settings.encodings))
+    lines = [f"{item.text}\n" for item in items if isinstance(item, Line)]
+    header = lines[0] if lines else ""
+    places = header_of(header)
+    given = settings.columns._asdict().items()
+    columns = Columns(**{kind: n or places.get(kind, -1) + 1 for kind, n in given})
+    if not columns.word:
         yield Problem(path, 1, f'"{header.strip()}"', "a header with the columns word, tag, ner")
         return
     delimiter = settings.separator or max(DELIMITERS, key=header.count)
-    reader = csv.reader(lines, delimiter=delimiter)
-    group: List[List[str]] = []
+    reader = csv.reader(lines[1:], delimiter=delimiter)
+    names = [places[kind] for kind in ("sentence", "text") if kind in places]
+    yield from read_each(path, _groups(reader, names), partial(sentence_of, columns=columns))
+    yield from (item for item in items if isinstance(item, Problem))
+
+
+def _groups(reader: Any, names: List[int]) -> Iterator[List[Row]]:
+    """The rows of each sentence. reader: of `csv`. names: the columns that say which it is."""
+    group: List[Row] = []
     sentence = ""
     for row in reader:
-        named = [
-            row[places[kind]].strip() for kind in ("sentence", "text") if kind in places and row
-        ]
-        name = "\t".join(named) if named and named[0] else ""
+        cells = [row[place].strip() for place in names] if row else []
+        name = "\t".join(cells) if cells and cells[0] else ""
         if group and (not any(row) or (name and name != sentence)):
-            yield _sentence(path, group, places, reader.line_num + 1)
+            yield group
             group = []
         sentence = name or sentence
-        if any(row):
-            group.append(row)
+        group += [Row(reader.line_num + 1, row)] if any(row) else []
     if group:
-        yield _sentence(path, group, places, reader.line_num + 2)
-    yield from problems
-
-
-def _lines(path: Path, settings: Settings, problems: List[Problem]) -> Iterator[str]:
-    for line in read_lines(path, settings.encodings):
-        if isinstance(line, Line):
-            yield f"{line.text}\n"
-        else:
-            problems.append(line)
-
-
-def _given(columns: Columns) -> Dict[str, int]:
-    return {kind: number - 1 for kind, number in columns._asdict().items() if number}
-
-
-def _sentence(
-    path: Path, rows: Sequence[List[str]], places: Dict[str, int], line: int
-) -> Union[Sentence, Problem]:
-    """line (int): of the first row behind them."""
-    width = max(places.values()) + 1
-    columns: Dict[str, List[str]] = {kind: [] for kind in places}
-    for number, row in enumerate(rows, line - len(rows)):
-        if len(row) < width or not row[places["word"]]:
-            return Problem(path, number, str(row), f"{width} columns with a word")
-        for kind, place in places.items():
-            columns[kind].append(row[place])
-    for kind in ("chunk", "entity"):
-        wrong = next((tag for tag in columns.get(kind, ()) if not is_entity_tag(tag)), None)
-        if wrong is not None:
-            return Problem(path, line - len(rows), f'"{wrong}"', EXPECTED_TAG)
-    tags, chunks, entities = (columns.get(kind) for kind in ("tag", "chunk", "entity"))
-    return labelled(columns["word"], tags, chunks, entities)
+        yield group

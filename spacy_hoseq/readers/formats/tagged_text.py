@@ -10,13 +10,14 @@ tagged files of the Chinese Treebank.
 """
 
 import re
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Iterator, List, Sequence, Tuple, Union
 
 from ...errors import Errors
 from ..files import Line, read_lines
-from ..sentences import Items, Problem, Sentence, Settings
+from ..sentences import Items, Problem, Sentence, Settings, Unreadable, read_each
 from .columns import is_entity_tag, labelled
 
 SEPARATORS = ("/", "_", "|")
@@ -36,13 +37,8 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
     head = [line.text for line in lines if isinstance(line, Line)]
     separator = settings.separator or found_separator(head) or "/"
     bracketed = is_bracketed(head)
-    for block in _blocks(path, settings, bracketed):
-        rows = _rows(path, block, separator, bracketed)
-        if isinstance(rows, Problem):
-            yield rows
-            continue
-        for sentence in _cut(rows) if bracketed else [rows]:
-            yield _sentence(path, block[0], sentence, separator)
+    blocks = _blocks(path, settings) if bracketed else _lines(path, settings)
+    yield from read_each(path, blocks, partial(_sentences, separator=separator, bracketed=bracketed))
 
 
 def check_separator(separator: str) -> None:
@@ -73,41 +69,48 @@ def is_bracketed(texts: Sequence[str]) -> bool:
     return any(text.startswith("[ ") or RULE.fullmatch(text) for text in texts)
 
 
-def _blocks(
-    path: Path, settings: Settings, bracketed: bool
-) -> Iterator[List[Union[Line, Problem]]]:
-    """The lines that belong together: each alone, or those between rows of equals signs."""
-    lines: List[Union[Line, Problem]] = []
+def _lines(path: Path, settings: Settings) -> Iterator[List[Union[Line, Problem]]]:
+    """Each line alone, without blank ones and markup."""
     for line in read_lines(path, settings.encodings):
-        text = line.text if isinstance(line, Line) else ""
-        if isinstance(line, Line) and (not text.strip() or _MARKUP.fullmatch(text)):
-            continue
-        if lines and (RULE.fullmatch(text) or not bracketed):
-            yield lines
-            lines = []
-        if not RULE.fullmatch(text):
-            lines.append(line)
-    if lines:
-        yield lines
+        if isinstance(line, Problem) or (line.text.strip() and not _MARKUP.fullmatch(line.text)):
+            yield [line]
 
 
-def _rows(
-    path: Path, lines: Sequence[Union[Line, Problem]], separator: str, bracketed: bool
-) -> Union[List[List[str]], Problem]:
-    """Words with what stands behind each, or the first problem."""
+def _blocks(path: Path, settings: Settings) -> Iterator[List[Union[Line, Problem]]]:
+    """The lines between rows of equals signs."""
+    block: List[Union[Line, Problem]] = []
+    for (line,) in _lines(path, settings):
+        if isinstance(line, Line) and RULE.fullmatch(line.text):
+            if block:
+                yield block
+            block = []
+        else:
+            block.append(line)
+    if block:
+        yield block
+
+
+def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterator[Sentence]:
+    """Of lines that belong together. RAISES Unreadable."""
     rows: List[List[str]] = []
     for line in lines:
-        if isinstance(line, Problem):
-            return line
         for piece in re.split(r"[ \t]+", line.text.strip(" \t")):
             if bracketed and piece in ("[", "]"):
                 continue
             row = piece.split("|") if separator == "|" else list(split_tag(piece, separator))
             if not all(row) or len(row) not in (2, 3) or (rows and len(row) != len(rows[0])):
                 expected = f'a word, "{separator}" and its tag'
-                return Problem(path, line.number, f'"{piece}"', expected)
+                raise Unreadable(line.number, f'"{piece}"', expected)
             rows.append(row)
-    return rows
+    for sentence in _cut(rows) if bracketed else [rows]:
+        words, tags, *rest = (list(column) for column in zip(*sentence, strict=True))
+        if not rest and separator == "|" and all(map(is_entity_tag, tags)):
+            yield labelled(words, entity_tags=tags)
+            continue
+        if rest and not all(map(is_entity_tag, rest[0])):
+            actual = f'"{" ".join(rest[0])}"'
+            raise Unreadable(lines[0].number, actual, "entity tags behind the tags")
+        yield labelled(words, tags, None, *rest)
 
 
 def _cut(rows: List[List[str]]) -> Iterator[List[List[str]]]:
@@ -122,18 +125,6 @@ def _cut(rows: List[List[str]]) -> Iterator[List[List[str]]]:
             first = i
     if rows:
         yield rows[first:]
-
-
-def _sentence(
-    path: Path, line: Union[Line, Problem], rows: List[List[str]], separator: str
-) -> Union[Sentence, Problem]:
-    words, tags, *rest = (list(column) for column in zip(*rows, strict=True))
-    if not rest and separator == "|" and all(map(is_entity_tag, tags)):
-        return labelled(words, entity_tags=tags)
-    if rest and not all(map(is_entity_tag, rest[0])):
-        actual = f'"{" ".join(rest[0])}"'
-        return Problem(path, getattr(line, "number", 1), actual, "entity tags behind the tags")
-    return labelled(words, tags, entity_tags=rest[0] if rest else None)
 
 
 def split_tag(piece: str, separator: str) -> Tuple[str, str]:

@@ -1,20 +1,52 @@
-"""Files of bracketed trees as sentences: words, tags and chunks; traces are dropped, escapes are
-undone.
+"""Trees in labelled brackets, as in the Penn Treebank and the Chinese Treebank: words, tags and chunks.
+
+    ( (S (NP-SBJ (PRP It) ) (VP (VBZ rains) ) (. .) ))
+
+A tree may go over several lines. Between trees there may be lines in the manner of XML (`<DOC>`,
+`<S ID=7>`, `</P>`, and what stands between `<` and `>`), and comment lines that begin with `*x*` or
+`#`. Nothing else is passed over. A damaged tree is a Problem; reading goes on with the next line that
+begins as the damaged tree does.
 
 A leaf is `(TAG word)`. Its tag loses functions (CTB: "NR-SHORT" is NR); the tags -LRB- and -RRB-
-become "(" and ")", as in CoNLL-2000. Words: see `ESCAPES`.
+become "(" and ")", as in CoNLL-2000. Words: see `ESCAPES`. Traces are dropped.
 """
 
+import re
 from pathlib import Path
-from typing import List
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ..files import read_lines
-from ..sentences import Items, Problem, Sentence, Settings
-from .brackets import Tree, leaves, parse_trees
-from .chunk_rules import TRACE, chunks_of_tree
+from ..files import Line, read_lines
+from ..sentences import Items, Problem, Sentence, Settings, Unreadable
+from .chunk_rules import TRACE, Tree, chunks_of_tree
 
 BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-": "(", "-RSB-": ")"}
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
+MAX_DEPTH = 400  # deeper nesting is damage: the deepest trees of the treebanks have some 50 levels
+LEAF = "(TAG word), or (LABEL (...) ...)"
+_PIECES = re.compile(r"[()]|[^() \t\r\f\v]+")
+_MARKUP = re.compile(r"\s*(<[^<>]*>\s*)+")
+_COMMENT = re.compile(r"\s*(\*x\*|#).*")
+_CLOSING = re.compile(r"</[^<>]*>")
+_SENTENCE_MARK = re.compile(
+    r"\s*</?(S|P|DOC|BODY|TEXT|HEADLINE|su|seg)(\s[^>]*)?>\s*", re.IGNORECASE
+)
+
+
+class _Piece(NamedTuple):
+    """A bracket, a label or a word; or a line that marks where a sentence begins or ends, or that
+    cannot be read. first: it stands at the very beginning of its line."""
+
+    text: str
+    line: int
+    first: bool = False
+    is_mark: bool = False
+    problem: Optional[Problem] = None
+
+
+class _Open(NamedTuple):
+    atoms: List[str]
+    children: List[Tree]
+    line: int
 
 
 def read_trees(path: Path, settings: Settings) -> Items:
@@ -26,11 +58,11 @@ def read_trees(path: Path, settings: Settings) -> Items:
     for tree in parse_trees(read_lines(path, settings.encodings), path):
         if isinstance(tree, Problem):
             yield tree
-        else:
-            yield _sentence(tree, settings.chunks, settings.unescape)
+            continue
+        yield _sentence(tree, settings)
 
 
-def _sentence(tree: Tree, chunks: bool, unescape: bool) -> Sentence:
+def _sentence(tree: Tree, settings: Settings) -> Sentence:
     words: List[str] = []
     tags: List[str] = []
     n_traces = 0
@@ -39,9 +71,117 @@ def _sentence(tree: Tree, chunks: bool, unescape: bool) -> Sentence:
             n_traces += 1
             continue
         word = leaf.word or ""
-        if unescape:  # as in print: brackets by their names, and the escaped slash and asterisk
+        if settings.unescape:  # as in print: brackets by their names, and the escaped slash and asterisk
             word = ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
         words.append(word)
         bare = leaf.label if leaf.label.startswith("-") else leaf.label.partition("-")[0]
         tags.append(BRACKET_TAGS.get(leaf.label, bare))
-    return Sentence(words, tags, chunks_of_tree(tree) if chunks else None, None, n_traces)
+    return Sentence(words, tags, chunks_of_tree(tree) if settings.chunks else None, None, n_traces)
+
+
+def parse_trees(
+    lines: Iterable[Union[Line, Problem]], path: Path
+) -> Iterator[Union[Tree, Problem]]:
+    """All trees in order, a Problem in place of each that is damaged."""
+    pieces = list(_pieces(lines))
+    at = 0
+    while at < len(pieces):
+        if pieces[at].is_mark or _CLOSING.fullmatch(pieces[at].text):
+            at += 1
+            continue
+        try:
+            tree, at = _tree_at(pieces, at)
+            yield tree
+        except Unreadable as error:
+            yield Problem(path, *error.args)
+            at = _next_tree(pieces, at)
+
+
+def _pieces(lines: Iterable[Union[Line, Problem]]) -> Iterator[_Piece]:
+    for line in lines:
+        if isinstance(line, Problem):
+            yield _Piece("", line.line, problem=line)
+        elif _SENTENCE_MARK.fullmatch(line.text):
+            yield _Piece(line.text.strip(), line.number, is_mark=True)
+        else:
+            for match in _PIECES.finditer(line.text, _start_of(line.text)):
+                yield _Piece(match.group(), line.number, match.start() == 0)
+
+
+def _start_of(text: str) -> int:
+    """Where the brackets of a line begin, behind markup; its end if there are none."""
+    markup = _MARKUP.match(text)
+    if _COMMENT.fullmatch(text) or (markup and "(" not in text):
+        return len(text)
+    return markup.end() if markup else 0
+
+
+def _tree_at(pieces: Sequence[_Piece], start: int) -> Tuple[Tree, int]:
+    """The tree that begins at a piece, and the piece behind it. RAISES Unreadable."""
+    stack: List[_Open] = []
+    for at in range(start, len(pieces)):
+        text, line, _, is_mark, problem = pieces[at]
+        if problem or is_mark:
+            raise Unreadable(*problem[1:]) if problem else _not_closed(stack, line, text)
+        if text == "(":
+            stack.append(_Open([], [], line))
+            if len(stack) > MAX_DEPTH:
+                actual = f"more than {MAX_DEPTH} open brackets"
+                raise Unreadable(line, actual, "brackets that are closed")
+        elif not stack:
+            outside = f'"{text}" outside of all brackets'
+            actual = "a closing bracket without an opening one" if text == ")" else outside
+            raise Unreadable(line, actual, "an opening bracket")
+        elif text != ")":
+            if stack[-1].children:
+                raise Unreadable(line, f'"{text}" between or after brackets', "a bracket")
+            stack[-1].atoms.append(text)
+        else:
+            tree = _tree(*stack.pop(), outermost=not stack)
+            if not stack:
+                return tree, at + 1
+            stack[-1].children.append(tree)
+    raise _not_closed(stack, stack[0].line, "the end of the file")
+
+
+def _tree(atoms: List[str], children: List[Tree], line: int, outermost: bool) -> Tree:
+    """Of a bracket. RAISES Unreadable."""
+    label = atoms[0] if atoms else ""
+    if not children and len(atoms) == 2:
+        return Tree(label, (), atoms[1], line)
+    if children and len(atoms) < 2 and (atoms or outermost):
+        return Tree(label, tuple(children), None, line)
+    if children:
+        actual = f'"{" ".join(atoms)}" before a bracket' if atoms else "a bracket without a label"
+    elif atoms:
+        actual = f'"({" ".join(atoms)})"'
+    else:
+        actual = "an empty tree ()" if outermost else "an empty bracket ()"
+    raise Unreadable(line, actual, LEAF)
+
+
+def _not_closed(stack: List[_Open], number: int, actual: str) -> Unreadable:
+    n_open = f"{len(stack)} bracket{'s' if len(stack) > 1 else ''}"
+    expected = f"the end of the tree that begins at line {stack[0].line}: {n_open} open"
+    return Unreadable(number, actual, expected)
+
+
+def _next_tree(pieces: Sequence[_Piece], start: int) -> int:
+    """Where to go on after a problem: at a mark, or at a line that begins as the damaged tree does.
+    Other brackets at the beginning of a line may be constituents of it."""
+    beginning = [piece.text for piece in pieces[start : start + 2]]
+    beginning = beginning if beginning[0] == "(" else ["("]
+    for at in range(start + 1, len(pieces)):
+        piece = pieces[at]
+        alike = [other.text for other in pieces[at : at + len(beginning)]] == beginning
+        if piece.is_mark or (piece.first and piece.line > pieces[start].line and alike):
+            return at
+    return len(pieces)
+
+
+def leaves(tree: Tree) -> Iterator[Tree]:
+    """The leaves of a tree from left to right, traces included."""
+    if tree.word is not None:
+        yield tree
+    for child in tree.children:
+        yield from leaves(child)

@@ -13,11 +13,14 @@ one's own. Parts of tokens (1-1.1) are Problems.
 """
 
 import re
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Dict, List, Optional, Sequence, Tuple
 
-from ..files import Line, read_lines
-from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
+from ..files import Line, blocks_of, read_lines
+from ..sentences import Items, LabelledSpan, Sentence, Settings, Unreadable, read_each
+from .columns import Row
 
 FIRST_LINE = "#FORMAT=WebAnno TSV 3"
 _LAYER = re.compile(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)")
@@ -26,71 +29,50 @@ _VALUE = re.compile(r"(.*?)(?:\[(\d+)\])?", re.DOTALL)
 _KNOWN = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
 
 
-class Row(NamedTuple):
-    line: int
-    fields: List[str]
-
-
 def read_webanno(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of rows, or a Problem for its first row that cannot be read."""
+    lines = list(read_lines(path, settings.encodings))
     layers: Dict[str, int] = {}  # name -> column, from 0
     width = 3
-    rows: List[Row] = []
-    problem: Optional[Problem] = None
-    for line in [*read_lines(path, settings.encodings), Line(0, "")]:
-        if isinstance(line, Problem):
-            problem = problem or line
-            continue
-        layer = _LAYER.fullmatch(line.text)
-        if layer:
-            width = _add_layer(layers, width, *layer.groups())
-        elif not line.text.strip():
-            if problem or rows:
-                yield problem or _sentence(path, rows, layers)
-            problem = None
-            rows = []
-        elif not line.text.startswith("#"):
-            fields = line.text.rstrip("\t").split("\t")
-            if len(fields) != width or not all(map(_RANGE.fullmatch, fields[:2])):
-                expected = f"{width} columns, an id such as 1-1 and offsets such as 0-3"
-                problem = problem or Problem(path, line.number, f'"{line.text}"', expected)
-            rows.append(Row(line.number, fields))
+    for line in lines:
+        match = _LAYER.fullmatch(line.text) if isinstance(line, Line) else None
+        if match:
+            name = match[2].rpartition(".")[2]
+            features = match[3].split("|") if match[3] else []
+            wanted = _KNOWN.get(name, features[-1] if features else "")
+            if match[1] == "SP" and wanted in features:
+                layers.setdefault(name, width + features.index(wanted))
+            width += max(len(features), 1)
+    blocks = blocks_of(lines, lambda text, begins: text.startswith("#"))
+    yield from read_each(path, blocks, partial(_sentence, layers=layers, width=width))
 
 
-def _add_layer(layers: Dict[str, int], width: int, kind: str, name: str, features: str) -> int:
-    """Note the column of a layer that is read. RETURNS the number of columns with those of the
-    layer."""
-    name = name.rpartition(".")[2]
-    names = features.split("|") if features else []
-    wanted = _KNOWN.get(name, names[-1] if names else "")
-    if kind == "SP" and wanted in names:
-        layers.setdefault(name, width + names.index(wanted))
-    return width + max(len(names), 1)
-
-
-def _sentence(path: Path, rows: List[Row], layers: Dict[str, int]) -> Union[Sentence, Problem]:
-    own = next(
-        (name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")), ""
-    )
+def _sentence(lines: Sequence[Line], layers: Dict[str, int], width: int) -> List[Sentence]:
+    """The one of a block. RAISES Unreadable."""
+    rows = [Row(number, text.rstrip("\t").split("\t")) for number, text in lines]
+    for row, line in zip(rows, lines, strict=True):
+        if len(row.fields) != width or not all(map(_RANGE.fullmatch, row.fields[:2])):
+            expected = f"{width} columns, an id such as 1-1 and offsets such as 0-3"
+            raise Unreadable(row.line, f'"{line.text}"', expected)
+    own = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
     entities: Optional[List[LabelledSpan]] = None
     if own:
-        name = "NamedEntity" if "NamedEntity" in layers else own
+        name = "NamedEntity" if "NamedEntity" in layers else own[0]
         entities = _entities([row.fields[layers[name]] for row in rows])
-        clash = next(
-            (b for a, b in zip(entities, entities[1:], strict=False) if b.first < a.end), None
-        )
-        if clash is not None:
-            row = rows[clash.first]
-            return Problem(path, row.line, f'"{row.fields[2]}"', "entities that do not overlap")
+        for a, b in pairwise(entities):
+            if b.first < a.end:
+                row = rows[b.first]
+                raise Unreadable(row.line, f'"{row.fields[2]}"', "entities that do not overlap")
     bounds = [tuple(map(int, row.fields[1].split("-"))) for row in rows]
-    gaps = [after[0] > before[1] for before, after in zip(bounds, bounds[1:], strict=False)]
-    return Sentence(
-        [_unescaped(row.fields[2]) for row in rows],
-        tags=_values(rows, layers.get("POS")),
-        entities=entities,
-        lemmas=_values(rows, layers.get("Lemma")),
-        spaces=[*gaps, True],
-    )
+    return [
+        Sentence(
+            [_unescaped(row.fields[2]) for row in rows],
+            tags=_values(rows, layers.get("POS")),
+            entities=entities,
+            lemmas=_values(rows, layers.get("Lemma")),
+            spaces=[*(b[0] > a[1] for a, b in pairwise(bounds)), True],
+        )
+    ]
 
 
 def _values(rows: List[Row], column: Optional[int]) -> Optional[List[str]]:

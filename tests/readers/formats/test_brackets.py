@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spacy_hoseq.readers.files import Line
-from spacy_hoseq.readers.formats.brackets import MAX_DEPTH, Tree, leaves, parse_trees
+from spacy_hoseq.readers.formats.trees import MAX_DEPTH, Tree, leaves, parse_trees
 from spacy_hoseq.readers.sentences import Problem
 
 PATH = Path("some.mrg")

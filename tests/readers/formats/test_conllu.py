@@ -6,6 +6,7 @@ from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.conllu import read_conllu, united
+from spacy_hoseq.readers.formats.recognised import read_corpus
 from spacy_hoseq.readers.sentences import Problem, Settings
 
 TEXT = """\
@@ -65,13 +66,13 @@ def test_docs_are_those_of_the_converter_of_spacy(tmp_path):
         ("1		_	X" + "	_" * 6, 1, "a form"),
         ("2-3	ab" + "	_" * 8, 1, "a range that begins with 1"),
         ("1-1	ab" + "	_" * 8, 1, "a range that begins with 1"),
-        ("1-2	ab" + "	_" * 8 + "\n1	a" + "	_" * 8, 3, "2 words, got 1"),
+        ("1-2	ab" + "	_" * 8 + "\n1	a" + "	_" * 8, 2, "2 words, got 1"),
         ("1	a	_	X	_	_	root	_	_	_", 1, "number of the head"),
         ("1	a	_	NOMEN	_	_	0	root	_	_", 1, "a universal part of speech"),
         ("1	a	_	X	_	Plural	0	root	_	_", 1, "features in column 6"),
         ("1	a	_	X	_	A=B|C=D=E	0	root	_	_", 1, "features in column 6"),
         ("1	a	_	X	_	A=B|A=C	0	root	_	_", 1, "each feature once"),
-        ("1	a	_	X	_	_	7	root	_	_", 2, "0 to 1"),
+        ("1	a	_	X	_	_	7	root	_	_", 1, "0 to 1"),
         ("1	a\0" + "	_" * 8, 1, "text in utf-8"),
     ],
 )
@@ -115,4 +116,5 @@ def test_white_space_and_spans_in_column_10(tmp_path):
 
 def test_a_treebank_without_words_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r'\[HS085\].*all its words are "_"'):
-        read(tmp_path / "a.conllu", ("1	_" + "	_" * 8 + "\n\n") * 3)
+        (tmp_path / "a.conllu").write_text(("1	_" + "	_" * 8 + "\n\n") * 3)
+        list(read_corpus(tmp_path / "a.conllu", "conllu", Settings()))

@@ -105,7 +105,7 @@ def test_a_row_that_cannot_be_read_costs_its_sentence(tmp_path):
     text = "sentence_id,word,ner\n1,a,O\n1,b,X\n2,c\n3,d,O\n"
     first, second, third = read_table(file_of(tmp_path, text), Settings())
     assert isinstance(first, Problem) and isinstance(second, Problem) and third.words == ["d"]
-    assert (first.line, second.line) == (2, 4)
+    assert (first.line, second.line) == (3, 4)
 
 
 WEBANNO = """#FORMAT=WebAnno TSV 3.3
