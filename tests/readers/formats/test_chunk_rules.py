@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from spacy_hoseq.readers.files import Line
-from spacy_hoseq.readers.formats.trees import Tree, leaves, parse_trees
 from spacy_hoseq.readers.formats.chunk_rules import category, chunks_of_tree, functions
+from spacy_hoseq.readers.formats.trees import Tree, leaves, parse_trees
 
 # rule: tree, chunks
 RULES = {
