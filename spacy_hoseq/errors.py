@@ -234,7 +234,7 @@ class Errors(metaclass=WithCodes):
         "The request is for {host}, which is no name of this server, or it comes from a page of another site. Use the "
         "address that it prints, with the port; give other names by which browsers know it (--name)."
     )
-    HS149 = "The text has {n} characters, at most {most} are annotated. Give a part of it, or --max-length."
+    HS149 = "This text has {n:,} characters; at most {most:,} are annotated at once. Shorter pieces work."
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
@@ -272,17 +272,17 @@ class Errors(metaclass=WithCodes):
     )
     HS179 = "The format {format} has no columns, so rows cannot be tokens (--flat). Take csv, tsv, parquet or jsonl."
     HS180 = (
-        "The work on this request was ended after {seconds:g} s. Give a shorter text, ask for fewer words (`tokens`), "
-        "or start the server with --max-seconds."
+        "This text takes longer than {seconds:g} seconds. Shorter pieces work, or, where reasons are asked for, fewer "
+        "words."
     )
-    HS181 = "The request has not arrived within {seconds:g} s. Send it again."
+    HS181 = "The text has not arrived within {seconds:g} seconds. Please send it again."
     HS182 = (
-        "Reasons are asked for {n} words, of each component; at most {most} are given at once. Name fewer (`tokens`), "
-        "one `component`, or start the server with --max-words."
+        "Reasons are asked for {n} words, of each component; at most {most} are given at once. Ask for fewer words "
+        "(`tokens`), or of one `component`."
     )
     HS183 = (
         'The field "prob" is the probability of each token\'s label, which no component of this pipeline gives '
         '({components}). Leave it out; "spans" and "ents" have the probabilities of spans.'
     )
-    HS184 = "{n} requests wait for the pipeline already. Send it again, later."
+    HS184 = "{n} requests wait already, so this one was not begun. Please try again in a minute."
     HS191 = "The treebank {name} cannot be used: {problem}."

@@ -29,7 +29,7 @@ def main(model: Path, sentences: Path, output: Path) -> None:
     docs = list(nlp.pipe(Doc(nlp.vocab, words=text.split()) for text in texts if text.strip()))
     notes = notes_of(nlp)
     output.parent.mkdir(parents=True, exist_ok=True)
-    drawn = text_page(docs, notes=notes) if output.suffix == ".html" else draw(docs, notes.get("tag", ""))
+    drawn = text_page(docs, nlp) if output.suffix == ".html" else draw(docs, notes.get("tag", ""))
     output.write_text(drawn, encoding="utf8")
 
 

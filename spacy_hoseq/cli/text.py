@@ -8,7 +8,6 @@ import webbrowser
 from contextlib import nullcontext, suppress
 from os.path import isdir, isfile
 from pathlib import Path
-from textwrap import shorten
 from typing import (
     Any,
     Collection,
@@ -30,21 +29,13 @@ from wasabi import msg, table
 from ..errors import Errors, Warnings
 from ..inspection import Explanation, explanations
 from ..inspection.explanation import annotated, as_data, decisions, explained
+from ..reporting.layers import Cell, Sentence, sentences_of
 from ..reporting.pages import uncalibrated
-from ..reporting.text import (
-    Cell,
-    Sentence,
-    explanation_text,
-    notes_of,
-    reasons_of,
-    sentences_of,
-    text_page,
-)
+from ..reporting.text import explanation_text, notes_of, reasons_of, text_page
 from .app import done, hoseq_cli, then
 from .shared import CODE, COMPONENTS, FORCE, MODEL, check_free, pipeline_of, progress, write
 
 DEFAULTS = ("en", "-")  # pipeline and text
-BEGINNING = 40  # characters of a text in a title
 SIZE = 100_000  # characters of lines that are tagged at once
 WIDEST = 80  # characters of a column
 NO_FOLDER = "a file or a text (`hoseq apply` takes folders; a word of this name: by standard input)"
@@ -78,14 +69,14 @@ def tag_cli(
     model, text = [*DEFAULTS[: len(DEFAULTS) - len(given)], *given]
     check_free(output, force)
     nlp = pipeline_of(model, code, probable=True)
-    notes = notes_of(nlp)
     docs = nlp.pipe(texts_of(text))
     if html or output:
         path = output or Path(tempfile.mkdtemp()) / "text.html"
-        write_page(path, text_page(progress(docs), title=title_of(text, nlp), notes=notes))
+        write_page(path, text_page(progress(docs), nlp))
         if not output:
             webbrowser.open(path.as_uri())
         return
+    notes = notes_of(nlp)
     for doc in docs:
         for sentence in sentences_of(doc):
             print(text_table(sentence, notes))
@@ -131,9 +122,7 @@ def explain_cli(
         )
     if output:
         reasons = [list(progress(reasons_of(nlp, *part), "decisions")) for part in parts]
-        docs = [doc for doc, _ in parts]
-        title = title_of(text, nlp)
-        write_page(output, text_page(docs, title=title, notes=notes_of(nlp), reasons=reasons))
+        write_page(output, text_page([doc for doc, _ in parts], nlp, reasons=reasons))
         return
     found = [pair for doc, seen in parts for pair in chosen(nlp, doc, seen, token, against)]
     if not found:
@@ -209,13 +198,6 @@ def write_page(path: Path, html: str) -> None:
     """And say where."""
     write(path, html)
     done(path, f"look at {path}")
-
-
-def title_of(text: str, nlp: Language) -> str:
-    """Of a page: the name of the file, or how the text begins, and the pipeline."""
-    name = Path(text).name if isfile(text) else shorten(text, BEGINNING, placeholder=" \u2026")
-    model = f"{nlp.meta['lang']}_{nlp.meta['name']}"
-    return model if text == "-" else f"{name} ({model})"
 
 
 def texts_of(text: str) -> Iterator[str]:

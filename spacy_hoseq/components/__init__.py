@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .chunker import HoseqChunker
     from .expected_spans import probable_chunks
     from .extensions import DECISIONS, MARGINALS
+    from .lemma_scripts import script_named
     from .lemmatizer import HoseqLemmatizer
     from .listening import listeners_in
     from .morphologizer import HoseqMorphologizer
@@ -49,6 +50,7 @@ HOMES = {
     "known_labels": "targets.target",
     "listeners_in": "listening",
     "probable_chunks": "expected_spans",
+    "script_named": "lemma_scripts",
     "target_at": "targets.places",
 }
 __all__ = sorted(HOMES)

@@ -14,9 +14,7 @@ CHARACTER = 8.6  # pixels
 GAP = 14
 STEP = 13
 MARGIN = 16
-FEWEST = 3  # characters a column is wide at least
-PALE = (176, 201, 228)  # colours of probability 1/2 and 1, as red, green, blue
-CERTAIN = (37, 91, 141)
+FEWEST = 4  # characters a column is wide at least
 
 
 def decisions_text(span: Span, labels: Sequence[str], order: Sequence[int]) -> str:
@@ -62,19 +60,8 @@ def draw_decisions(
         if turn:  # (white space has none)
             width = max(len(token.text), len(label), FEWEST) * CHARACTER
             place = {"x": x + width / 2, "y": height - STEP * (turn - 1), "turn": turn, "p": p}
-            dots.append(
-                {**place, "word": shown(token.text), "label": shown(label), "colour": _colour(p)}
-            )
+            dots.append({**place, "word": shown(token.text), "label": shown(label)})
             x += width + GAP
     path = sorted(dots, key=lambda dot: dot["turn"])
     size = {"width": round(x + MARGIN), "height": height, "path": path, "dots": dots}
     return rendered("decisions.svg.jinja", **size)
-
-
-def _colour(probability: float) -> str:
-    """Blue when certain, paler down to one half, red below."""
-    if probability < 0.5:
-        return "#c0392b"
-    share = (probability - 0.5) / 0.5
-    parts = [round(p + share * (c - p)) for p, c in zip(PALE, CERTAIN, strict=True)]
-    return "#" + "".join(f"{part:02x}" for part in parts)

@@ -7,8 +7,9 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ..curation.findings import Alternative, Finding
 from ..inspection.explanation import as_data
-from .pages import rendered
+from .pages import packed, rendered
 from .sentence import shown, written
+from .text import shortened
 
 SPANS_KEY = "findings"
 NOTHING = "nothing"  # of a region that is outside of all chunks
@@ -20,10 +21,9 @@ def findings_page(
 ) -> str:
     """RETURNS (str): a page of HTML that needs no network. docs: of the corpus."""
     rows = [shown_finding(docs[one.doc], one) for one in findings]
-    reasons = [one.why and as_data(one.why, docs[one.doc]) for one in findings]
-    return rendered(
-        "findings.html.jinja", title=title, findings=rows, reasons=reasons if any(reasons) else []
-    )
+    reasons = [one.why and shortened(as_data(one.why, docs[one.doc])) for one in findings]
+    values = {"findings": rows, "reasons": any(reasons), "data": packed(reasons)}
+    return rendered("findings.html.jinja", title=title, **values)
 
 
 def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:

@@ -59,6 +59,7 @@ def inspection_page(components: Sequence[Dict[str, Any]], *, title: str) -> str:
             "largest": max((abs(x) for row in pairs for x in row), default=0.0) or 1.0,
             "patterns": [{**p, "rule": _rule(p["rule"])} for p in one["patterns"]],
             "size": sum(one["sizes"].values()),
+            "nameless": any(not row["name"] for rows in one["strongest"].values() for row in rows),
         }
         shown_components.append({**one, **more})
     return rendered("inspection.html.jinja", title=title, components=shown_components)

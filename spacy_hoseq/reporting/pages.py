@@ -1,11 +1,15 @@
-"""Pages of HTML, each one file that needs no network: templates over `page.html.jinja`, which has
-the looks of all.
+"""Pages of HTML, each one file that needs no network: templates over `page.html.jinja`, with the
+looks of `page.css.jinja`.
 
-A template extends it and fills its blocks `style`, `content` and `script`. Words of texts stay
+A template extends it and fills its blocks `heading`, `content` and `script`. Words of texts stay
 words: all values are escaped, in scripts too (`|tojson`).
 """
 
+import base64
+import json
 import math
+import zlib
+from collections import Counter
 from functools import cache
 from typing import Dict, Iterable, List, Optional, Sequence
 from unicodedata import bidirectional
@@ -38,7 +42,7 @@ def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> Dict[s
 
 @cache
 def _environment(is_page: bool) -> Environment:
-    loader = PackageLoader("spacy_hoseq.reporting", ".")
+    loader = PackageLoader("spacy_hoseq.reporting", "templates")
     environment = Environment(
         loader=loader,
         autoescape=is_page,
@@ -46,14 +50,20 @@ def _environment(is_page: bool) -> Environment:
         trim_blocks=not is_page,
         lstrip_blocks=not is_page,
     )
-    environment.globals.update(round_ticks=round_ticks, direction=direction)
+    environment.globals.update(round_ticks=round_ticks)
     return environment
 
 
+def packed(value: object) -> str:
+    """Data of a page, as its scripts unpack them: what many words open is a tenth as large so."""
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(data.encode("utf8", "replace"), 9)).decode()
+
+
 def direction(words: Iterable[str]) -> str:
-    """"rtl" or "ltr", as the first letter of these words is written."""
-    kinds = (bidirectional(c) for word in words for c in word)
-    return next((DIRECTIONS[kind] for kind in kinds if kind in DIRECTIONS), "ltr")
+    """ "rtl" or "ltr", as most letters of these words are written; "" = there are none."""
+    sides = Counter(DIRECTIONS.get(bidirectional(c), "") for word in words for c in word)
+    return "rtl" if sides["rtl"] > sides["ltr"] else "ltr" if sides["ltr"] else ""
 
 
 def round_ticks(top: float) -> List[float]:

@@ -34,15 +34,15 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import Errors
-from ..inspection.explanation import annotated, as_data, decisions, explained
-from .pages import rendered
+from ..inspection.explanation import annotated, explained
 from .sentence import shown
-from .text import notes_of, sentences_of
+from .text import reasons_of, text_page
 
 BYTES = 12  # of a request: for each character, %XX for each of four bytes; and beside the text
 MORE = 4096
 PLACES = 32  # requests that wait
 WAIT = 60.0  # seconds, at most
+LOOK = 0.02  # seconds between looks at the queue
 GONE = 499  # nobody reads the answer
 KINDS = {"text": (str,), "component": (str, type(None)), "tokens": (list, type(None))}
 EXPECTED = '{"text": "...", "component": a name or null, "tokens": numbers or null}'
@@ -57,6 +57,103 @@ HEADERS = {
 }
 PORTS = {"http": 80, "https": 443}  # that a browser leaves out
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::([0-9]{1,5}))?")
+
+
+class Pages:
+    """What the server answers, of one pipeline. names: of components that are explained."""
+
+    def __init__(
+        self,
+        nlp: Language,
+        names: Sequence[str],
+        max_length: int,
+        max_words: int,
+        max_seconds: float,
+    ) -> None:
+        self._nlp = nlp
+        self._names = names
+        self._max_length = max_length
+        self._max_words = max_words
+        self._max_seconds = max_seconds
+        self._queue = Queue(max_seconds)
+
+    async def typed(self, request: Request) -> Response:
+        """The page, of a text if there is one; a problem stands on it beside the text."""
+        text = ""
+        try:
+            if request.method != "POST":
+                return HTMLResponse(self._page([]))
+            form = parse_qs((await self._body(request)).decode("utf8", "replace"), max_num_fields=4)
+            text = form.get("text", [""])[0].replace("\r\n", "\n")
+            (page,) = await self._queue.all_of(self._tagged(text), request)
+            return HTMLResponse(page)
+        except (ValueError, HTTPException) as error:
+            status, problem = _said(error)
+            return HTMLResponse(self._page([], text, problem), status)
+
+    async def explain(self, request: Request) -> Response:
+        try:
+            if (
+                request.headers.get("content-type", "").partition(";")[0].strip()
+                != "application/json"
+            ):
+                message = Errors.HS172.format(actual="another type", expected="application/json")
+                raise HTTPException(415, message)
+            asked = read_json(await self._body(request))
+            words, *decisions = await self._queue.all_of(self._reasons(**asked), request)
+            return JSONResponse({"words": words, "decisions": decisions})
+        except (ValueError, HTTPException) as error:
+            status, problem = _said(error)
+            return JSONResponse({"error": problem}, status)
+
+    def _page(self, docs: Sequence[Any], text: str = "", problem: str = "") -> str:
+        form = {"typed": text, "problem": problem, "most": self._max_length}
+        return text_page(docs, self._nlp, template="typed.html.jinja", **form)
+
+    def _tagged(self, text: str) -> Iterator[str]:
+        self._check_length(len(text))
+        with self._nlp.memory_zone():
+            yield self._page([self._nlp(text)], text)
+
+    def _reasons(
+        self, text: str, component: Optional[str], tokens: Optional[List[int]]
+    ) -> Iterator[Any]:
+        """The words of a text, then each decision. RAISES ValueError [HS152, HS141], HTTPException
+        [HS149, HS182]."""
+        self._check_length(len(text))
+        if component not in (None, *self._names):
+            known = ", ".join(self._names)
+            raise ValueError(Errors.HS152.format(names=component, known=known))
+        with self._nlp.memory_zone():
+            names = [component] if component else self._names
+            doc, seen = annotated(self._nlp, self._nlp.make_doc(text), names)
+            every = [token.i for token in doc if not token.is_space]
+            asked = list(dict.fromkeys(every if tokens is None else tokens))
+            n = len(asked) * len(seen)
+            if n > self._max_words:
+                raise HTTPException(413, Errors.HS182.format(n=n, most=self._max_words))
+            yield [shown(token.text) for token in doc]
+            yield from reasons_of(self._nlp, doc, seen, asked)
+
+    async def _body(self, request: Request) -> bytes:
+        """RAISES HTTPException [HS181]: it does not arrive in time; [HS149]."""
+        try:
+            return await asyncio.wait_for(self._arrived(request), self._max_seconds)
+        except asyncio.TimeoutError as error:
+            raise HTTPException(408, Errors.HS181.format(seconds=self._max_seconds)) from error
+
+    async def _arrived(self, request: Request) -> bytes:
+        body = bytearray()
+        async for part in request.stream():
+            body.extend(part)
+            if len(body) > BYTES * self._max_length + MORE:
+                self._check_length(len(body))
+        return bytes(body)
+
+    def _check_length(self, n: int) -> None:
+        """RAISES HTTPException [HS149]."""
+        if n > self._max_length:
+            raise HTTPException(413, Errors.HS149.format(n=n, most=self._max_length))
 
 
 def application(
@@ -74,141 +171,58 @@ def application(
     text. max_words: for how many words one request may have reasons. max_seconds: of work for a
     request, and in which its text has to arrive. hosts: names of this server beside its
     addresses."""
-    # long: the answers share the pipeline, its queue and the limits
-    known = explained(nlp, names)
-    lang = nlp.meta["lang"]
-    about = {"title": f"{lang}_{nlp.meta['name']}", "of_lang": lang, "most": max_length}
-    values = {**about, "notes": notes_of(nlp), "reasons": [], "opens": True}
-    queue = Queue(max_seconds)
-
-    def page(texts: object, text: str = "", problem: str = "", status: int = 200) -> Response:
-        form = {"texts": texts, "text": text, "problem": problem}
-        return HTMLResponse(rendered("typed.html.jinja", **form, **values), status)
-
-    async def body(request: Request) -> bytes:
-        try:
-            return await asyncio.wait_for(body_of(request, max_length), max_seconds)
-        except asyncio.TimeoutError as error:
-            raise HTTPException(408, Errors.HS181.format(seconds=max_seconds)) from error
-
-    def tagged(text: str) -> Iterator[object]:
-        check_length(len(text), max_length)
-        with nlp.memory_zone():
-            yield sentences_of(nlp(text))
-
-    def reasons(asked: Dict[str, Any]) -> Iterator[object]:
-        check_length(len(asked["text"]), max_length)
-        name = asked["component"]
-        if name not in (None, *known):
-            raise ValueError(Errors.HS152.format(names=name, known=", ".join(known)))
-        with nlp.memory_zone():
-            doc, seen = annotated(nlp, nlp.make_doc(asked["text"]), [name] if name else known)
-            words = (
-                [t.i for t in doc if not t.is_space] if asked["tokens"] is None else asked["tokens"]
-            )
-            tokens = list(dict.fromkeys(words))
-            if len(tokens) * len(seen) > max_words:
-                message = Errors.HS182.format(n=len(tokens) * len(seen), most=max_words)
-                raise HTTPException(413, message)
-            yield [shown(token.text) for token in doc]
-            for given, one in decisions(nlp, doc, seen, tokens):
-                yield as_data(one, given)
-
-    async def typed(request: Request) -> Response:
-        if request.method != "POST":
-            return page([])
-        form = parse_qs((await body(request)).decode("utf8", "replace"), max_num_fields=4)
-        text = form.get("text", [""])[0].replace("\r\n", "\n")
-        return page(await queue.all_of(tagged(text), request), text)
-
-    async def explain(request: Request) -> Response:
-        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            message = Errors.HS172.format(actual="another type", expected="application/json")
-            raise HTTPException(415, message)
-        words, *found = await queue.all_of(reasons(read_json(await body(request))), request)
-        return JSONResponse({"words": words, "decisions": found})
-
-    async def refused(request: Request, error: Exception) -> Response:
-        message = f"{getattr(error, 'detail', error)}".encode("utf8", "replace").decode("utf8")
-        status = getattr(error, "status_code", 400)
-        if request.url.path == "/explain":
-            return JSONResponse({"error": message}, status)
-        return page([], problem=message, status=status)
-
+    pages = Pages(nlp, explained(nlp, names), max_length, max_words, max_seconds)
     routes = [
-        Route("/", typed, methods=["GET", "POST"]),
-        Route("/explain", explain, methods=["POST"]),
+        Route("/", pages.typed, methods=["GET", "POST"]),
+        Route("/explain", pages.explain, methods=["POST"]),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]
-    middleware = [Middleware(Guard, hosts=hosts)]
-    return Starlette(
-        routes=routes,
-        middleware=middleware,
-        exception_handlers={ValueError: refused, HTTPException: refused},
-    )
+    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)])
+
+
+def _said(error: Exception) -> Tuple[int, str]:
+    """Status and message of a problem."""
+    message = f"{getattr(error, 'detail', error)}"
+    return getattr(error, "status_code", 400), message.encode("utf8", "replace").decode("utf8")
 
 
 class Queue:
-    """Requests, first come, first served: each has a place, and waits at most WAIT seconds. Those
-    whose clients are gone lose their place before any work begins. seconds (float): of work for
-    one request."""
+    """Requests, first come, first served. Those whose clients are gone lose their place before any
+    work begins. seconds (float): of work for one request."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._line: List[Request] = []
-        self._moved = asyncio.Condition()
+        self._line: List[Iterator[Any]] = []
 
     async def all_of(self, pieces: Iterator[Any], request: Request) -> List[Any]:
         """What an iterator gives, when it is the request's turn. RAISES HTTPException [HS180]: the work
         takes too long; [HS184]: the queue does; with the status GONE: nobody waits for it; what the
         iterator raises."""
-        gone = [one for one in self._line[1:] if await one.is_disconnected()]
-        self._line = self._line[:1] + [one for one in self._line[1:] if one not in gone]
+        too_many = HTTPException(503, Errors.HS184.format(n=len(self._line)))
         if len(self._line) >= PLACES:
-            raise HTTPException(503, Errors.HS184.format(n=len(self._line)))
-        self._line.append(request)
+            raise too_many
+        self._line.append(pieces)
         try:
-            async with self._moved:
-                turn = self._moved.wait_for(lambda: request not in self._line[1:])
-                await asyncio.wait_for(turn, WAIT)
-            return await self._worked(pieces, request)
-        except asyncio.TimeoutError as error:
-            raise HTTPException(503, Errors.HS184.format(n=len(self._line))) from error
+            end = monotonic() + WAIT
+            while self._line[0] is not pieces:
+                await self._check(request, end, too_many)
+                await asyncio.sleep(LOOK)
+            too_long = HTTPException(503, Errors.HS180.format(seconds=self._seconds))
+            end = monotonic() + self._seconds
+            items: List[Any] = []
+            while not items or items[-1] is not END:
+                await self._check(request, end, too_long)
+                items.append(await run_in_threadpool(next, pieces, END))
+            return items[:-1]
         finally:
-            self._line = [one for one in self._line if one is not request]
-            async with self._moved:
-                self._moved.notify_all()
-
-    async def _worked(self, pieces: Iterator[Any], request: Request) -> List[Any]:
-        items: List[object] = []
-        start = monotonic()
-        try:
-            while request in self._line and not await request.is_disconnected():
-                piece = await run_in_threadpool(next, pieces, END)
-                if piece is END:
-                    return items
-                items.append(piece)
-                if monotonic() - start > self._seconds:
-                    raise HTTPException(503, Errors.HS180.format(seconds=self._seconds))
-            raise HTTPException(GONE)
-        finally:
+            self._line.remove(pieces)
             pieces.close()  # type: ignore[attr-defined]  # its Docs belong to a memory zone
 
-
-def check_length(n: int, most: int) -> None:
-    """RAISES HTTPException [HS149]."""
-    if n > most:
-        raise HTTPException(413, Errors.HS149.format(n=n, most=most))
-
-
-async def body_of(request: Request, max_length: int) -> bytes:
-    """RAISES HTTPException [HS149]: more bytes than the longest text can be."""
-    body = bytearray()
-    async for part in request.stream():
-        body.extend(part)
-        if len(body) > BYTES * max_length + MORE:
-            check_length(len(body), max_length)
-    return bytes(body)
+    async def _check(self, request: Request, end: float, late: HTTPException) -> None:
+        if monotonic() > end:
+            raise late
+        if await request.is_disconnected():
+            raise HTTPException(GONE)
 
 
 def read_json(body: bytes) -> Dict[str, Any]:

@@ -1,76 +1,28 @@
-"""An annotated text as rows, and its page: words with their labels and how probable these are, spans
-above them, and, where the pipeline is known, the reasons that each word opens.
+"""The page of an annotated text: words with their tags below and spans above; each word opens all
+that is known of it and, where the pipeline is known, the reasons.
 
-`sentences_of` is what the page, the notebook and the command line show. Everything on a Doc is a
-layer: labels of tokens (tags, parts of speech, features, extensions), and spans (each group of
-`doc.spans`, `doc.ents`).
+One page for `hoseq tag`, `explain`, `serve` and the notebook.
 """
 
 from html import escape
-from typing import (
-    Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
-import numpy as np
 from spacy.language import Language
-from spacy.tokens import Doc, SpanGroup, Token
+from spacy.tokens import Doc
 from wasabi import table
 
-from ..components import COLUMNS, DECISIONS, MARGINALS, target_at
+from ..components import COLUMNS
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
-from ..words import spans_of
-from .pages import rendered, uncalibrated
-from .sentence import shown
+from .layers import Sentence, label_layers, others_of, said, sentences_of, span_layers
+from .pages import direction, packed, rendered, uncalibrated
+from .sentence import cut, may_break, shown
 
-ENTITIES = "ents"
-REASONS = 12  # rows in the terminal
+REASONS = 12  # terms of a decision that are shown
 WIDEST = 80  # characters of a column
 HEIGHT = 420  # pixels of a page in a notebook
-PLACES = {column: place for place, column in COLUMNS.items()}
-Probability = Optional[float]  # None = not known
-Layer = List[Tuple[str, Probability]]  # a label for each token, "" = none
-Stretch = Tuple[int, int, str, Probability]  # a span of tokens, first <= i < end
-
-
-class Cell(NamedTuple):
-    """What a layer of spans has at a word. begins, ends: it is the first, the last word of its
-    span. label: "" = there is no span."""
-
-    label: str = ""
-    p: Probability = None
-    begins: bool = False
-    ends: bool = False
-
-
-class Word(NamedTuple):
-    """token: its number. labels: (label, probability) of each layer of labels. spans: of each layer
-    of spans. spaced: white space follows."""
-
-    token: int
-    text: str
-    labels: List[Tuple[str, Probability]]
-    spans: List[Cell]
-    spaced: bool = True
-
-
-class Sentence(NamedTuple):
-    """labels, spans: names of the layers that the words have, without those that are empty in this
-    sentence."""
-
-    labels: List[str]
-    spans: List[str]
-    words: List[Word]
+BEGINNING = 40  # columns of a text in a title
+LEFT_OUT = ("labels", "others", "p_against", "start", "first", "end", "p")  # of reasons in a page
 
 
 class Page:
@@ -93,57 +45,137 @@ def render(
     nlp: Optional[Language] = None,
     names: Optional[Sequence[str]] = None,
     *,
-    title: str = "Text",
+    title: str = "",
     height: int = HEIGHT,
-) -> Any:
-    """Words with their labels, how probable these are, and chunks as frames. nlp: the pipeline that
-    has annotated the docs; with it each word opens its alternatives and reasons, of all components
-    or of those of these names. RETURNS (Page): a notebook shows it as the last value of a cell."""
-    some = [docs] if isinstance(docs, Doc) else list(docs)
+) -> Page:
+    """Words with their tags and chunks; each opens its other labels and probabilities. nlp: the
+    pipeline that has annotated the docs; with it words open their reasons, too, of all components
+    or of those of these names. title: "" = how the text begins. RETURNS (Page): a notebook shows it
+    as the last value of a cell."""
+    texts = [docs] if isinstance(docs, Doc) else list(docs)
     if nlp is None:
-        return Page(text_page(some, title=title), height)
+        return Page(text_page(texts, title=title), height)
     chosen = explained(nlp, names)
-    reasons = [list(reasons_of(nlp, doc, dict.fromkeys(chosen, doc))) for doc in some]
-    return Page(text_page(some, title=title, notes=notes_of(nlp), reasons=reasons), height)
+    reasons = [list(reasons_of(nlp, doc, dict.fromkeys(chosen, doc))) for doc in texts]
+    return Page(text_page(texts, nlp, title=title, reasons=reasons), height)
 
 
 def text_page(
     docs: Iterable[Doc],
+    nlp: Optional[Language] = None,
     *,
-    title: str = "Text",
-    notes: Optional[Mapping[str, str]] = None,
+    title: str = "",
     reasons: Sequence[List[Dict[str, Any]]] = (),
+    template: str = "text.html.jinja",
+    **more: object,
 ) -> str:
-    """RETURNS (str): a page that needs no network, without reasons without scripts. Words with
-    their labels; a bar is as long as the probability of the label, if it was kept
-    (`save_marginals`). notes: as `notes_of` has them; None = not known, which the page says.
-    reasons: of each Doc, as `reasons_of` has them."""
-    sentences = [sentences_of(doc) for doc in docs]
-    values = {"title": title, "texts": sentences, "notes": notes, "reasons": list(reasons)}
-    return rendered("text.html.jinja", **values)
+    """RETURNS (str): a page that needs no network. nlp: the pipeline; None = not known, and so
+    whether probabilities are calibrated. reasons: of each Doc, as `reasons_of` has them. template,
+    more: of a page that extends this one."""
+    model = "" if nlp is None else f"{nlp.meta['lang']}_{nlp.meta['name']}"
+    texts = []
+    opened = []
+    for number, doc in enumerate(docs):
+        texts.append((doc.lang_, sentences_of(doc)))
+        opened.append(_opened(doc, reasons[number] if reasons else ()))
+        title = title or _title(doc, model)
+    sentences = [sentence for _, of_text in texts for sentence in of_text]
+    values = {
+        "title": title or model or "Text",
+        "model": model,
+        "texts": [(lang, list(map(_line, of_text))) for lang, of_text in texts],
+        "below": list(dict.fromkeys(name for s in sentences for name in s.labels[:1])),
+        "spans": list(dict.fromkeys(name for s in sentences for name in s.spans)),
+        "has_p": any(map(_has_p, sentences)),
+        "notes": None if nlp is None else notes_of(nlp),
+        "data": packed(opened),
+    }
+    return rendered(template, **values, **more)
 
 
-def reasons_of(nlp: Language, doc: Doc, seen: Mapping[str, Doc]) -> Iterator[Dict[str, Any]]:
-    """What the words of a Doc open, as data: each decision of some components, with the "tokens"
-    of the Doc that it is about. seen: as of `inspection.explanation.annotated`."""
-    notes = uncalibrated(nlp)
-    for given, one in decisions(nlp, doc, seen):
+def _title(doc: Doc, model: str) -> str:
+    """How a text begins, and the pipeline."""
+    beginning = cut(" ".join(map(shown, doc.text[: 4 * BEGINNING].split())), BEGINNING)
+    return f"{beginning} ({model})" if model and beginning else beginning
+
+
+def _has_p(sentence: Sentence) -> bool:
+    """Whether anything that is seen at once has a probability."""
+    seen = [p for word in sentence.words for _, p in word.labels[:1]]
+    seen += [cell.p for word in sentence.words for cell in word.spans]
+    return any(p is not None for p in seen)
+
+
+def _line(sentence: Sentence) -> Dict[str, Any]:
+    """A sentence as a page shows it: its direction; of each word its own, and whether a line may
+    end before it."""
+    words = sentence.words
+    around = direction(word.text for word in words) or "ltr"
+    sides = [direction([word.text]) for word in words]
+    breaks = []
+    for i, word in enumerate(words):
+        if not sides[i]:  # that of both neighbours (rules N1, N2 of Unicode's algorithm)
+            after = next(filter(None, sides[i:]), around)
+            sides[i] = after if i and sides[i - 1] == after else around
+        is_inside = i and sides[i] == sides[i - 1] != around
+        ends = i and (words[i - 1].spaced or may_break(words[i - 1].text, word.text))
+        breaks.append(bool(ends and not is_inside))
+    rows = zip(words, sides, breaks, strict=True)
+    return {"direction": around, "spans": sentence.spans, "words": list(rows)}
+
+
+def _opened(doc: Doc, reasons: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
+    """What the words of a Doc open. facts: by token, rows of layer, label, probability, and what
+    else it could be."""
+    facts: Dict[int, List[Any]] = {token.i: [] for token in doc if not token.is_space}
+    for name, layer in label_layers(doc).items():
+        for i in facts:
+            if layer.texts[i]:
+                others = others_of(name, layer, doc[i])
+                facts[i].append([name, layer.texts[i], layer.p[i], others])
+    for name, row in span_layers(doc):
+        for first, end, label, p in row:
+            for i in facts.keys() & range(first, end):
+                facts[i].append([name, f"{label}: {doc[first:end].text}", p, []])
+    return {"text": doc.text, "facts": facts, "reasons": list(map(shortened, reasons))}
+
+
+def shortened(one: Dict[str, Any]) -> Dict[str, Any]:
+    """What a page has of a decision: the terms of most weight, and of how many."""
+    terms = {"terms": one["terms"][:REASONS], "n_terms": len(one["terms"])}
+    return {**{key: one[key] for key in one if key not in LEFT_OUT}, **terms}
+
+
+def reasons_of(
+    nlp: Language, doc: Doc, seen: Mapping[str, Doc], *asked: Any
+) -> Iterator[Dict[str, Any]]:
+    """Decisions of some components, as data: as of `as_data`, calibrated: whether the probabilities
+    are; tokens: of the Doc, that it is about; said: labels of lemmas as words. seen, asked: as of
+    `inspection.explanation.decisions`."""
+    rough = uncalibrated(nlp)
+    for given, one in decisions(nlp, doc, seen, *asked):
         span = given[one.first : one.end]
-        shown_at = doc.char_span(span.start_char, span.end_char, alignment_mode="expand") or span
-        rough = ", not calibrated" if one.component in notes else ""
-        tokens = list(range(shown_at.start, shown_at.end))
-        yield {**as_data(one, given), "tokens": tokens, "rough": rough}
+        here = doc.char_span(span.start_char, span.end_char, alignment_mode="expand") or span
+        place = nlp.get_pipe(one.component).target.place  # type: ignore[attr-defined]
+        labels = [label for label, _ in one.alternatives] + [one.against or one.label]
+        words = {label: said(place, label, one.text) for label in labels}
+        yield {
+            "calibrated": one.component not in rough,
+            **as_data(one, given),
+            "tokens": list(range(here.start, here.end)),
+            "said": {label: word for label, word in words.items() if label != word},
+        }
 
 
 def explanation_text(one: Explanation, doc: Doc, *, calibrated: bool = True) -> str:
     """RETURNS (str): what was decided, how probable the alternatives are, and what the decision is
     the sum of. calibrated (bool): whether these probabilities are."""
-    said = " ".join(shown(token.text) for token in doc[one.first : one.end])
+    words = " ".join(shown(token.text) for token in doc[one.first : one.end])
     places = f"{one.first}-{one.end - 1}" if one.end - one.first > 1 else f"{one.first}"
     turn = f" (turn {one.turn})" if one.turn else ""
     alternatives = ", ".join(f"{label} {p:.3f}" for label, p in one.alternatives)
     lines = [
-        f"{one.component}, {places}: {said}{turn}",
+        f"{one.component}, {places}: {words}{turn}",
         f"  {alternatives}{'' if calibrated else ' (not calibrated)'}",
     ]
     if not one.against:
@@ -173,117 +205,3 @@ def notes_of(nlp: Language) -> Dict[str, str]:
         for place in targets[name].places
         if not targets[name].finds_sentences
     }
-
-
-def sentences_of(doc: Doc) -> List[Sentence]:
-    """Each sentence with its words, in order. White space is left out."""
-    labels = label_layers(doc)
-    spans = [(name, _cells(row, len(doc))) for name, row in span_layers(doc)]
-    result = []
-    for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
-        tokens = [token for token in sentence if not token.is_space]
-        here = {name: row for name, row in labels.items() if any(row[t.i][0] for t in tokens)}
-        above = [(name, row) for name, row in spans if any(row[t.i].label for t in tokens)]
-        words = [
-            Word(
-                t.i,
-                shown(t.text),
-                [row[t.i] for row in here.values()],
-                [row[t.i] for _, row in above],
-                bool(t.whitespace_) or doc[t.i + 1 : t.i + 2].text.isspace(),
-            )
-            for t in tokens
-        ]
-        if words:
-            result.append(Sentence(list(here), [name for name, _ in above], words))
-    return result
-
-
-def label_layers(doc: Doc) -> Dict[str, Layer]:
-    """Labels of tokens, layer by layer, each with the probabilities that some component has kept of
-    it."""
-    layers = {
-        name: [str(getattr(t, place if place == "morph" else f"{place}_")) for t in doc]
-        for place, name in COLUMNS.items()
-    }
-    layers |= {name: [t._.get(name) or "" for t in doc] for name in _extensions(doc)}
-    extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
-    kept = [one for name in extensions for one in (doc._.get(name) or {}).values()]
-    return {
-        name: list(zip(labels, _probabilities(doc, name, labels, kept), strict=True))
-        for name, labels in layers.items()
-        if any(labels)
-    }
-
-
-def span_layers(doc: Doc) -> List[Tuple[str, List[Stretch]]]:
-    """Entities and span groups, in rows of spans that do not overlap. Of entities that are a group,
-    too, the group is not repeated: it has probabilities."""
-    groups = {key: stretches(group) for key, group in doc.spans.items()}
-    entities: List[Stretch] = [(span.start, span.end, span.label_, None) for span in doc.ents]
-    bounds = {span[:3] for span in entities}
-    same = [key for key, spans in groups.items() if bounds and bounds <= {s[:3] for s in spans}]
-    if same:
-        entities = [span for span in groups.pop(same[0]) if span[:3] in bounds]
-    named = {**groups, **({ENTITIES: entities} if entities else {})}
-    return [(name, row) for name, spans in named.items() for row in _rows(spans)]
-
-
-def stretches(group: SpanGroup) -> List[Stretch]:
-    """The spans of a group with their scores, in order."""
-    spans = spans_of(group)
-    scores = group.attrs.get("scores")
-    p = [None] * len(spans) if scores is None or len(scores) != len(spans) else map(float, scores)
-    pairs = zip(spans, p, strict=True)
-    return sorted([(s.start, s.end, s.label_, x) for s, x in pairs], key=lambda one: one[:3])
-
-
-def _rows(spans: List[Stretch]) -> List[List[Stretch]]:
-    """Spans in as few rows as need be, so that those of a row do not overlap."""
-    rows: List[List[Stretch]] = []
-    for span in sorted(spans, key=lambda one: one[:3]):
-        free = [row for row in rows if row[-1][1] <= span[0]]
-        if free:
-            free[0].append(span)
-        else:
-            rows.append([span])
-    return rows
-
-
-def _cells(spans: List[Stretch], n: int) -> List[Cell]:
-    cells = [Cell()] * n
-    for first, end, label, p in spans:
-        for i in range(first, end):
-            cells[i] = Cell(shown(label), p, i == first, i == end - 1)
-    return cells
-
-
-def _extensions(doc: Doc) -> List[str]:
-    """Extensions of tokens that hold strings on this Doc: their keys are ("._.", name, start,
-    None)."""
-    names = {
-        key[1]
-        for key, value in doc.user_data.items()
-        if isinstance(value, str) and isinstance(key, tuple) and key[0] == "._."
-        if key[2] is not None and key[3] is None
-    }
-    return sorted(name for name in names if Token.has_extension(name))
-
-
-def _probabilities(
-    doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]
-) -> List[Probability]:
-    """Of the labels of a layer, by the first component that knows all of them, and has kept
-    probabilities of these tokens."""
-    if name in PLACES:  # what is shown may be made of the label
-        of_tokens = {i: label for i, _, label in target_at(PLACES[name]).items(doc)}
-        labels = [of_tokens.get(i, "") for i in range(len(doc))]
-    there = {label for label, token in zip(labels, doc, strict=True) if not token.is_space} - {""}
-    for one in kept:
-        p = one["probabilities"]
-        if there <= set(one["labels"]) and len(p) == len(doc):
-            if p.ndim > 1:  # of all labels, not of decisions
-                column = {label: i for i, label in enumerate(one["labels"])}
-                p = p[np.arange(len(p)), [column.get(label, 0) for label in labels]]
-            return [float(x) if label else None for x, label in zip(p, labels, strict=True)]
-    return [None] * len(doc)

@@ -10,13 +10,13 @@ while (walker.nextNode()) {
   if (!node.data.trim() || !node.parentElement.checkVisibility()) continue;
   const range = document.createRange();
   range.selectNodeContents(node);
-  for (const box of range.getClientRects()) pieces.push({ text: node.data.trim(), box: box });
+  for (const box of range.getClientRects()) pieces.push({ node: node, text: node.data.trim(), box: box });
 }
 const bad = [];
 pieces.forEach((a, i) => pieces.slice(i + 1).forEach((b) => {
   const width = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
   const height = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
-  if (width > arguments[0] && height > arguments[0]) bad.push(a.text + " / " + b.text);
+  if (a.node !== b.node && width > arguments[0] && height > arguments[0]) bad.push(a.text + " / " + b.text);
 }));
 return { n: pieces.length, bad: bad, wide: document.documentElement.scrollWidth > window.innerWidth };
 """

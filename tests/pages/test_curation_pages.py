@@ -43,6 +43,8 @@ def test_a_finding_opens_by_mouse_and_keys(browse):
 
 
 def test_a_finding_has_the_reasons_of_the_model(browse):
+    from selenium.webdriver.support.wait import WebDriverWait
+
     nlp = chunker_helpers.trained("marginals", 8)
     examples = chunker_helpers.examples_of(nlp)
     judgements = list(judged(nlp, [Example(eg.predicted, mistaken(eg.reference)) for eg in examples]))
@@ -55,8 +57,8 @@ def test_a_finding_has_the_reasons_of_the_model(browse):
     driver = browse(findings_page([eg.reference for eg in examples], made))
     for row in rows(driver)[:3]:
         row.find_element("css selector", "button").click()
-    panels = driver.find_elements("css selector", ".panel")
-    assert len(panels) == 3 and all("What it could be" in panel.text for panel in panels)
+    wait = WebDriverWait(driver, 10)
+    wait.until(lambda _: len(driver.find_elements("css selector", ".panel details.why")) == 3)
     rows(driver)[0].find_element("css selector", "li > button").click()
     assert len(driver.find_elements("css selector", ".panel")) == 2
 

@@ -90,6 +90,6 @@ def test_words_stand_as_they_are_written(browse, width):
     box_of = "const range = document.createRange(); range.selectNodeContents(arguments[0]);"
     box_of += "return range.getBoundingClientRect().toJSON()"
     look, comma, here = (
-        driver.execute_script(box_of, word) for word in driver.find_elements("css selector", ".text")
+        driver.execute_script(box_of, word) for word in driver.find_elements("css selector", ".word > span")
     )
     assert comma["left"] - look["right"] < 1 and here["left"] - comma["right"] > 3

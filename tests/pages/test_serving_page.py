@@ -7,6 +7,7 @@ import pytest
 import spacy_hoseq
 
 from ..reporting.test_serving import Running
+from .test_explanation_page import panels
 
 pytestmark = pytest.mark.long
 
@@ -34,30 +35,34 @@ def until(found, seconds=10):
 
 
 def typed(driver, text, keys=None):
+    """RETURNS the words of the answer."""
     field = driver.find_element("css selector", "textarea")
     field.clear()
     field.send_keys(text)
     field.send_keys(keys) if keys else driver.find_element("css selector", "form button").click()
-    until(lambda: driver.find_elements("css selector", "button.word, [role=alert]"))
-    return driver.find_elements("css selector", "button.word")
+    assert driver.find_element("id", "answer").text, "at once"
+    until(lambda: driver.find_elements("css selector", ".word, .problem"))
+    return driver.find_elements("css selector", ".word")
 
 
-def panel_of(driver):
-    (panel,) = until(lambda: driver.find_elements("css selector", ".panel"))
-    return panel.text
+def value(driver):
+    return driver.find_element("css selector", "textarea").get_attribute("value")
 
 
 def test_type_see_tags_open_reasons(opened):
     words = typed(opened, "They saw her <script>alert(1)</script> duck.")
-    texts = [word.find_element("css selector", ".text").text for word in words]
+    texts = [word.find_element("css selector", ":scope > span").text for word in words]
     assert texts[:3] == ["They", "saw", "her"] and "script" in "".join(texts)
+    assert opened.title.startswith("They saw her <script>") and opened.title.endswith("(en_hoseq_sm)")
     words[2].click()
-    said = panel_of(opened)
-    assert "her: PRP" in said and "What it could be" in said and "is ahead by" in said
-    assert "hoseq_tagger" in said and "hoseq_chunker" in said and "her" in said
+    (panel,) = panels(opened)
+    assert "lemma" in panel.text and "her: PRP" in panel.text
+    assert len(panel.find_elements("css selector", "details.why")) > 2
     words[2].click()
     assert until(lambda: not opened.find_elements("css selector", ".panel"))
-    assert opened.find_element("css selector", "textarea").get_attribute("value").startswith("They saw her <script>")
+    assert value(opened).startswith("They saw her <script>")
+    typed(opened, "Time flies.")
+    assert until(lambda: opened.title.startswith("Time flies."))
 
 
 def test_keys_alone(opened):
@@ -66,13 +71,23 @@ def test_keys_alone(opened):
     words = typed(opened, "Time flies.", Keys.CONTROL + Keys.ENTER)
     words[0].send_keys(Keys.ARROW_RIGHT)
     opened.switch_to.active_element.send_keys(Keys.ENTER)
-    assert "flies: " in panel_of(opened)
+    assert "flies: " in panels(opened)[0].text
 
 
-def test_a_text_that_is_too_long_says_so(chromium, server):
+def test_a_text_that_is_too_long_says_so_and_stays(chromium, server):
     chromium.get(server.address)
     chromium.execute_script("document.querySelector('textarea').removeAttribute('maxlength')")
     assert typed(chromium, "word " * 60) == []
-    assert "[HS149]" in chromium.find_element("css selector", "[role=alert]").text
+    said = chromium.find_element("css selector", "[role=alert]").text
+    assert "300 characters" in said and "--" not in said and value(chromium) == "word " * 60
     severe = [entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"]
     assert len(severe) == 1 and "413" in severe[0]
+
+
+def test_what_is_typed_outlives_the_server(chromium):
+    running = Running(spacy_hoseq.load("en"))
+    chromium.get(running.address)
+    running.stop()
+    assert typed(chromium, "Time flies.") == [] and value(chromium) == "Time flies."
+    assert "does not answer" in chromium.find_element("css selector", ".problem").text
+    chromium.get_log("browser")

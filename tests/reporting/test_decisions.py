@@ -117,7 +117,7 @@ def test_page():
     docs = [annotated("dogs/N/2 run/V/3 ././1"), annotated("oh/U/1"), annotated(PAPER)]
     text = decisions_page(docs, NAME, title="In which order")
     page = Page(text)
-    assert text.startswith('<!DOCTYPE html><html><head><meta charset="utf-8"><title>In which order</title>')
+    assert text.startswith("<!DOCTYPE html>") and "<title>In which order</title>" in text
     assert "<h1>In which order</h1>" in text and "<title>Decisions</title>" in decisions_page([], NAME)
     assert page.captions == ["dogs/N/2 run/V/3 ././1", "oh/U/1", PAPER]
     assert page.seen.count("figure") == page.seen.count("svg") == 3 and "script" not in page.seen

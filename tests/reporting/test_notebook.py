@@ -9,6 +9,7 @@ from spacy_hoseq.reporting import render
 from spacy_hoseq.reporting.text import text_page
 
 from ..components import chunker_helpers
+from .unpacked import unpacked
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +30,13 @@ def framed(page):
 
 def test_text_alone(doc):
     page = render(doc)
-    assert framed(page) == page.html == text_page([doc], title="Text")
-    assert "<script" not in page._repr_html_() and 'sandbox="allow-scripts"' in page._repr_html_()
+    assert framed(page) == page.html == text_page([doc])
+    assert "<title>the &lt;script&gt;" in page.html and 'sandbox="allow-scripts"' in page._repr_html_()
+    assert unpacked(page.html)[0]["reasons"] == []
 
 
 def test_with_reasons(nlp, doc):
     page = render([doc], nlp, title="Why", height=99)
     assert framed(page) == page.html and "height: 99px" in page._repr_html_()
-    assert page.html.count("<button class=") == 3 and '"terms": [{' in page.html
+    assert page.html.count("<button class=") == 3 and "<title>Why<" in page.html
+    assert all(one["terms"] or not one["against"] for one in unpacked(page.html)[0]["reasons"])

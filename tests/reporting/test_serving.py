@@ -17,7 +17,7 @@ from spacy.cli._util import app
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.inspection import explain, explanations
+from spacy_hoseq.inspection import explain
 from spacy_hoseq.inspection.explanation import as_data
 
 from ..components import chunker_helpers
@@ -83,7 +83,7 @@ def server(nlp):
 
 def test_a_text_that_is_typed(server):
     status, empty, headers = server.ask()
-    assert status == 200 and "<textarea" in empty and "button.word" in empty and 'class="word' not in empty
+    assert status == 200 and "<textarea" in empty and 'class="word' not in empty
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     status, page, _ = server.ask("/", urlencode({"text": TEXT}).encode())
     assert status == 200 and page.count('class="word') >= 4
@@ -97,7 +97,7 @@ def test_decisions_are_those_of_the_command(server, nlp):
     doc = nlp("the old cat runs")
     expected = json.loads(json.dumps(as_data(explain(nlp.get_pipe("hoseq_tagger"), doc, 1), doc)))
     (decision,) = answer["decisions"]
-    assert decision == expected and decision["terms"]
+    assert decision.items() >= expected.items() and decision["terms"]
     status, answer = server.explain(text="the old cat runs")
     assert {one["component"] for one in answer["decisions"]} == {"hoseq_tagger", "hoseq_chunker"}
 
@@ -197,17 +197,16 @@ class Slow:
         self.n = 0
 
     def __call__(self, nlp, doc, seen, tokens):
-        (one,) = explanations(nlp.get_pipe("hoseq_tagger"), doc, [0])
         for _ in range(1000):
             time.sleep(self.seconds)
             self.n += 1
-            yield doc, one
+            yield {}
 
 
 @pytest.fixture
 def slow(monkeypatch):
     slow = Slow(0.02)
-    monkeypatch.setattr(serving, "decisions", slow)
+    monkeypatch.setattr(serving, "reasons_of", slow)
     return slow
 
 

@@ -3,14 +3,17 @@
 import numpy as np
 import pytest
 import spacy
+from markupsafe import escape
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from spacy_hoseq.cli.text import text_table
 from spacy_hoseq.components import target_at
 from spacy_hoseq.components.extensions import write_decisions, write_marginals
-from spacy_hoseq.reporting.text import notes_of, sentences_of, stretches, text_page
+from spacy_hoseq.reporting.layers import sentences_of, stretches
+from spacy_hoseq.reporting.text import notes_of, text_page
 
 from ..components import chunker_helpers, helpers
+from .unpacked import unpacked
 
 NLP = spacy.blank("xx")
 
@@ -102,9 +105,12 @@ def test_a_page_says_that_probabilities_are_not_calibrated():
     assert layer == "tag" and "[HW009]" in note and "hoseq calibrate" in note
     doc = rough("the old dog")
     write_marginals(doc, "hoseq_tagger", list(helpers.LABELS), np.full((3, 6), 1 / 6))
-    assert text_page([doc], notes=notes_of(rough)).count("0.167, not calibrated") == 3
-    assert "not calibrated" not in text_page([doc], notes={"chunks": note}).replace("are not calibrated", "")
-    assert "calibrated" not in text_page([doc], notes={})
+    page = text_page([doc], rough)
+    assert page.count(f"* {escape(note)}") == 1 and 'marked = ["tag"]' in page
+    assert [facts[0][:3] for facts in unpacked(page)[0]["facts"].values()] == [
+        ["tag", token.tag_, 1 / 6] for token in doc
+    ]
+    assert "HW009" not in text_page([doc], good)
 
 
 @pytest.mark.parametrize("chunks", [True, False])

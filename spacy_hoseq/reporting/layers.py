@@ -1,0 +1,202 @@
+"""An annotated text as rows: everything on a Doc is a layer, of labels of tokens (tags, parts of
+speech, features, lemmas, extensions), or of spans (each group of `doc.spans`, `doc.ents`).
+
+`sentences_of` is what the page, the notebook and the command line show.
+"""
+
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from spacy.tokens import Doc, Span, SpanGroup, Token
+
+from ..arrays import Floats
+from ..components import COLUMNS, DECISIONS, MARGINALS, script_named, target_at
+from ..words import spans_of
+from .sentence import SIGN, shown
+
+ENTITIES = "ents"
+LEMMA = "lemma"
+MOST = 5  # labels that a token could have, too
+LEAST = 0.001  # probability of one that is said
+PLACES = {column: place for place, column in COLUMNS.items()}
+Probability = Optional[float]  # None = not known
+Stretch = Tuple[int, int, str, Probability]  # a span of tokens, first <= i < end
+
+
+class Cell(NamedTuple):
+    """What a layer of spans has at a word. begins, ends: it is the first, the last word of its
+    span. label: "" = there is no span."""
+
+    label: str = ""
+    p: Probability = None
+    begins: bool = False
+    ends: bool = False
+
+
+class Word(NamedTuple):
+    """token: its number. labels: (label, probability) of each layer of labels. spans: of each layer
+    of spans. spaced: white space follows."""
+
+    token: int
+    text: str
+    labels: List[Tuple[str, Probability]]
+    spans: List[Cell]
+    spaced: bool = True
+
+
+class Sentence(NamedTuple):
+    """labels, spans: names of the layers that the words have, without those that are empty in this
+    sentence."""
+
+    labels: List[str]
+    spans: List[str]
+    words: List[Word]
+
+
+class Layer(NamedTuple):
+    """Labels of tokens, "" = none. p: their probabilities. names, table: of all labels (n, L), and
+    columns: which of these the tokens have; if a component has kept them."""
+
+    texts: List[str]
+    p: List[Probability]
+    columns: Sequence[int] = ()
+    names: Sequence[str] = ()
+    table: Floats = np.zeros((0, 0))
+
+
+def sentences_of(doc: Doc) -> List[Sentence]:
+    """Each sentence with its words, in order. White space is left out; tokens that are drawn
+    together, such as those of a flag, are one word."""
+    labels = label_layers(doc)
+    spans = [(name, _cells(row, len(doc))) for name, row in span_layers(doc)]
+    sentences = []
+    for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
+        signs = _signs(sentence)
+        here = {name: row for name, row in labels.items() if any(row.texts[s.start] for s in signs)}
+        above = [(name, row) for name, row in spans if any(row[s.start].label for s in signs)]
+        words = []
+        for s in signs:
+            pairs = [(row.texts[s.start], row.p[s.start]) for row in here.values()]
+            cells = [row[s.start]._replace(ends=row[s.end - 1].ends) for _, row in above]
+            spaced = bool(s[-1].whitespace_) or doc[s.end : s.end + 1].text.isspace()
+            words.append(Word(s.start, shown(s.text), pairs, cells, spaced))
+        if words:
+            sentences.append(Sentence(list(here), [name for name, _ in above], words))
+    return sentences
+
+
+def _signs(sentence: Span) -> List[Span]:
+    doc = sentence.doc
+    signs: List[Span] = []
+    for token in sentence:
+        if signs and SIGN.fullmatch(doc[signs[-1].start : token.i + 1].text):
+            signs[-1] = doc[signs[-1].start : token.i + 1]
+        elif not token.is_space:
+            signs.append(doc[token.i : token.i + 1])
+    return signs
+
+
+def label_layers(doc: Doc) -> Dict[str, Layer]:
+    """Labels of tokens by the name of their layer, with the probabilities that some component has
+    kept of them."""
+    texts = {
+        name: [str(getattr(t, place if place == "morph" else f"{place}_")) for t in doc]
+        for place, name in COLUMNS.items()
+    }
+    texts |= {name: [t._.get(name) or "" for t in doc] for name in _extensions(doc)}
+    return {name: _layer(doc, name, labels) for name, labels in texts.items() if any(labels)}
+
+
+def _layer(doc: Doc, name: str, texts: List[str]) -> Layer:
+    """With the probabilities of the first component that knows all labels, and has kept those of
+    these tokens."""
+    labels = texts
+    if name in PLACES:  # what is shown may be made of the label
+        of_tokens = {i: label for i, _, label in target_at(PLACES[name]).items(doc)}
+        labels = [of_tokens.get(i, "") for i in range(len(doc))]
+    there = {label for label, token in zip(labels, doc, strict=True) if not token.is_space} - {""}
+    extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
+    for one in [kept for name in extensions for kept in (doc._.get(name) or {}).values()]:
+        table = one["probabilities"]
+        if there <= set(one["labels"]) and len(table) == len(doc):
+            column = {label: i for i, label in enumerate(one["labels"])}
+            columns = [column.get(label, 0) for label in labels]
+            if table.ndim == 1:  # of decisions
+                return Layer(texts, _known(table, labels))
+            p = _known(table[np.arange(len(doc)), columns], labels)
+            return Layer(texts, p, columns, one["labels"], table)
+    return Layer(texts, [None] * len(doc))
+
+
+def _known(p: Floats, labels: Sequence[str]) -> List[Probability]:
+    return [float(x) if label else None for x, label in zip(p, labels, strict=True)]
+
+
+def others_of(name: str, layer: Layer, token: Token) -> List[Tuple[str, float]]:
+    """What else a token could be, with probabilities, the most probable first; lemmas as words."""
+    if not layer.table.size:
+        return []
+    p = layer.table[token.i]
+    order = np.argsort(-p, kind="stable")[:MOST].tolist()
+    others = [i for i in order if p[i] >= LEAST and i != layer.columns[token.i]]
+    return [(said(name, layer.names[i], token.text), round(float(p[i]), 3)) for i in others]
+
+
+def said(place: str, label: str, word: str) -> str:
+    """A label as it is shown: of lemmas the word, not the script that makes it."""
+    return script_named(label).lemma(word) if place == LEMMA else label
+
+
+def span_layers(doc: Doc) -> List[Tuple[str, List[Stretch]]]:
+    """Entities and span groups, in rows of spans that do not overlap. Of entities that are a group,
+    too, the group is not repeated: it has probabilities."""
+    groups = {key: stretches(group) for key, group in doc.spans.items()}
+    entities: List[Stretch] = [(e.start, e.end, e.label_, None) for e in doc.ents]
+    bounds = {entity[:3] for entity in entities}
+    same = [key for key, spans in groups.items() if bounds and bounds <= {s[:3] for s in spans}]
+    if same:
+        entities = [span for span in groups.pop(same[0]) if span[:3] in bounds]
+    named = {**groups, **({ENTITIES: entities} if entities else {})}
+    return [(name, row) for name, spans in named.items() for row in _rows(spans)]
+
+
+def stretches(group: SpanGroup) -> List[Stretch]:
+    """The spans of a group with their scores, in order."""
+    spans = spans_of(group)
+    scores: Sequence[Any] = group.attrs.get("scores", ())
+    p = map(float, scores) if len(scores) == len(spans) else [None] * len(spans)
+    return sorted(
+        ((s.start, s.end, s.label_, x) for s, x in zip(spans, p, strict=True)), key=lambda s: s[:3]
+    )
+
+
+def _rows(spans: List[Stretch]) -> List[List[Stretch]]:
+    """Spans in as few rows as need be, so that those of a row do not overlap."""
+    rows: List[List[Stretch]] = []
+    for span in sorted(spans, key=lambda one: one[:3]):
+        free = [row for row in rows if row[-1][1] <= span[0]]
+        if free:
+            free[0].append(span)
+        else:
+            rows.append([span])
+    return rows
+
+
+def _cells(spans: List[Stretch], n: int) -> List[Cell]:
+    cells = [Cell()] * n
+    for first, end, label, p in spans:
+        for i in range(first, end):
+            cells[i] = Cell(shown(label), p, i == first, i == end - 1)
+    return cells
+
+
+def _extensions(doc: Doc) -> List[str]:
+    """Extensions of tokens that hold strings on this Doc: their keys are ("._.", name, start,
+    None)."""
+    names = {
+        key[1]
+        for key, value in doc.user_data.items()
+        if isinstance(value, str) and isinstance(key, tuple) and key[0] == "._."
+        if key[2] is not None and key[3] is None
+    }
+    return sorted(name for name in names if Token.has_extension(name))
