@@ -23,8 +23,7 @@ from wasabi import msg
 
 from spacy_hoseq.compaction.pipeline import dev_examples
 from spacy_hoseq.decoders import posterior
-from spacy_hoseq.inspection.calibration import parts_of
-from spacy_hoseq.inspection.measures import LEAST, reliability
+from spacy_hoseq.inspection.calibration import LEAST, parts_of, reliability
 from spacy_hoseq.recipes import recipe
 
 from .page import show, write_table

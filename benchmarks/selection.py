@@ -22,7 +22,7 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.curation.selection import doubts_of, partial, select
+from spacy_hoseq.curation.selection import Doubts, doubtful_tokens, doubts_of, select
 from spacy_hoseq.recipes import recipe
 
 from .page import show, write_table
@@ -114,10 +114,19 @@ def simulated(
         chosen = select(doubts, n, diverse=settings.get("diverse", True))
         new = [rest[i] for i in chosen]
         if settings.get("partial"):
-            new = list(partial(new, [doubts[i] for i in chosen], THRESHOLD))
+            new = [partial(doc, doubts[i]) for doc, i in zip(new, chosen, strict=True)]
         annotated = annotated + new
         rest = [doc for i, doc in enumerate(rest) if i not in set(chosen)]
     return curve
+
+
+def partial(doc: Doc, doubts: Doubts) -> Doc:
+    """A copy in which only doubtful tokens have their tag."""
+    copy = doc.copy()
+    asked = set(doubtful_tokens(doubts, THRESHOLD).tolist())
+    for token in copy:
+        token.tag_ = token.tag_ if token.i in asked else ""
+    return copy
 
 
 def bare(doc: Doc, nlp: Language) -> Doc:

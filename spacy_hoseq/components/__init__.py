@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .base import SequenceComponent
     from .bidirectional_tagger import GREEDY, HoseqBidirectionalTagger
     from .chunker import HoseqChunker
-    from .expected_spans import probable_chunks
+    from .expected_spans import growing_tags, probable_chunks
     from .extensions import DECISIONS, MARGINALS
     from .lemma_scripts import script_named
     from .lemmatizer import HoseqLemmatizer
@@ -47,6 +47,7 @@ HOMES = {
     "SequenceComponent": "base",
     "StructuredComponent": "structured",
     "Target": "targets.target",
+    "growing_tags": "expected_spans",
     "known_labels": "targets.target",
     "listeners_in": "listening",
     "probable_chunks": "expected_spans",

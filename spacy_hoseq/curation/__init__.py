@@ -20,7 +20,6 @@ HOMES = {
     "find_errors": "findings",
     "judge": "judgement",
     "judged": "judgement",
-    "partial": "selection",
     "ranked": "findings",
     "select": "selection",
     "trained_without": "folds",

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from thinc.api import Config
 
 from ..arrays import AnyInts
@@ -32,7 +32,7 @@ from ..components import target_at
 from ..decoders import k_best, posterior
 from ..errors import Errors
 from ..inspection import Explanation, Reading
-from ..inspection.explanation import of_chunks, of_words
+from ..inspection.explanation import explain, explain_span
 from .folds import Fold, trained_without
 from .judgement import Judgement, continues, judged
 
@@ -278,17 +278,17 @@ def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Option
     reading = judgement.reading
     word = int(judgement.first[unit])
     gold = judgement.gold[word : word + int(judgement.sizes[unit])]
-    text = int(reading.text_of[word])
-    one = Reading(reading.pipe, [reading.texts[text]])
-    here = word - int(reading.starts[text])
+    text = reading.texts[int(reading.text_of[word])]
     try:
         if judgement.goes_on is None:
             is_other = gold[0] != reading.best[word]
-            (why,) = of_words(one, [here], reading.labels[gold[0]] if is_other else None)
+            against = reading.labels[gold[0]] if is_other else None
+            why = explain(reading.pipe, text, int(reading.token_of[word]), against)
         else:
             found = spans_in(judgement, region[0], reading.best[slice(*region)])
-            chunk = [*spans_in(judgement, word, gold), *found][0]
-            (why,) = of_chunks(one, [chunk])
+            why = explain_span(
+                reading.pipe, Span(text, *[*spans_in(judgement, word, gold), *found][0])
+            )
     except (ValueError, IndexError):  # nothing else can stand there, or there is no chunk
         return None
-    return why if why.against else None
+    return why

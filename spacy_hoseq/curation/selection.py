@@ -7,8 +7,9 @@ How unsure, of a text whose sentences are x:
     confidence   -log p(y* | x), the best labelling
     margin       p(second best) / p(best), of its least decided sentence; of decisions, of the least certain one
 
-Each word's share d_t of it follows H(y_t | y_1..y_{t-1}, x). Diversity is a set function with
-diminishing returns (Lin & Bilmes 2011): the doubts of one word count by the root of their sum,
+Each word's share d_t of it is that of H(y_t | y_1..y_{t-1}, x), of models with label patterns that
+of H(y_t | x). Diversity is a set function with diminishing
+returns (Lin & Bilmes 2011): the doubts of one word count by the root of their sum,
 
     f(S) = sum over words w of sqrt(sum of d_t over the tokens t of w in S)
 
@@ -19,7 +20,8 @@ largest (Minoux 1978).
 """
 
 import heapq
-from typing import Dict, Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
+from collections import defaultdict
+from typing import DefaultDict, Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -28,14 +30,14 @@ from spacy.util import minibatch
 
 from ..arrays import Floats, Ints, Keys
 from ..errors import Errors
-from ..inspection.reading import Certain, Decisions, certain_reading, own_components, stages
+from ..inspection.certainty import BATCH, Certainty, certainties_of
+from ..inspection.reading import own_components, reading_of, stages
 from .judgement import same_tokens
 
 Measure = Literal["entropy", "margin", "confidence"]
 MEASURES = ("entropy", "margin", "confidence")
 MOST_NATS = 700.0
-BATCH = 128  # texts that are read together
-Part = Tuple[float, Floats, Floats]  # of a Doc: as of `Doubts`
+Part = Tuple[Certainty, Floats]  # of a text by one component, and the shares of its tokens
 
 
 class Doubts(NamedTuple):
@@ -63,51 +65,38 @@ def doubts_of(
         raise ValueError(Errors.HS161.format(name=by, known=", ".join(MEASURES)))
     wanted = own_components(nlp, names)
     docs = list(docs)
-    total = []
-    for doc in docs:
-        words = np.asarray(doc.to_array("ORTH"), np.uint64)
-        total.append(Doubts(0.0, words, np.zeros(len(doc)), np.zeros(len(doc))))
+    words = [np.asarray(doc.to_array("ORTH"), np.uint64) for doc in docs]
+    total = [Doubts(0.0, keys, np.zeros(len(keys)), np.zeros(len(keys))) for keys in words]
     for name, pipe, given in stages(nlp, [doc.copy() for doc in docs]):
         if name in wanted:
             same_tokens(name, given, docs)
-            parts = (part for batch in minibatch(given, BATCH) for part in _parts(pipe, batch, by))
-            total = [_added(*pair) for pair in zip(total, parts, strict=True)]
+            parts = (part for batch in minibatch(given, BATCH) for part in _parts(pipe, batch))
+            total = [_added(*both, by) for both in zip(total, parts, strict=True)]
         if name == list(wanted)[-1]:
             break
     return total
 
 
-def _parts(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
-    """Of each Doc of a batch, by one component."""
-    reading = certain_reading(pipe, docs)
-    text_of = reading.text_of[reading.ends - 1]
-    if by == "margin":
-        begins = reading.ends - reading.lengths
-        least = np.full(len(docs), MOST_NATS)
-        if len(begins):
-            np.minimum.at(least, text_of, np.minimum.reduceat(reading.margins, begins))
-        of_text = np.exp(-least)
+def _parts(pipe: object, docs: List[Doc]) -> Iterator[Part]:
+    reading = reading_of(pipe, docs)
+    of_words = reading.posterior.entropies()
+    if reading.potentials.is_chain:
+        of_words = reading.posterior.conditional_entropies()
+    return zip(certainties_of(reading), reading.of_tokens(of_words), strict=True)
+
+
+def _added(so_far: Doubts, part: Part, by: Measure) -> Doubts:
+    """With the doubts of one more component."""
+    one, shares = part
+    if by == "entropy":
+        of_text = sum(sentence.entropy for sentence in one.sentences)
+    elif by == "confidence":
+        of_text = -sum(sentence.log_probability for sentence in one.sentences)
     else:
-        of_sentence = reading.sentence_entropies if by == "entropy" else -reading.log_p
-        of_text = np.bincount(text_of, of_sentence, minlength=len(docs))
-    shares = reading.of_tokens(_shares(reading))
-    unsure = reading.of_tokens(1.0 - reading.confidences())
-    yield from zip(of_text.tolist(), shares, unsure, strict=True)
-
-
-def _shares(reading: Certain) -> Floats:
-    """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a chain;
-    with label patterns in the proportions of H(y_t | x)."""
-    if isinstance(reading, Decisions) or reading.potentials.is_chain:
-        return reading.conditional_entropies
-    sums = np.bincount(reading.sentence_of, reading.entropies, minlength=len(reading.ends))
-    factors = reading.sentence_entropies / np.where(sums > 0, sums, 1.0)
-    return np.asarray(reading.entropies * factors[reading.sentence_of])
-
-
-def _added(so_far: Doubts, part: Part) -> Doubts:
-    of_text, h, unsure = part
-    of_words = so_far.of_words + of_text * h / (h.sum() or 1.0)
+        least = min((sentence.margin for sentence in one.sentences), default=MOST_NATS)
+        of_text = float(np.exp(-min(least, MOST_NATS)))
+    of_words = so_far.of_words + of_text * shares / (shares.sum() or 1.0)
+    unsure = np.where(one.probabilities > 0, 1.0 - one.probabilities, 0.0)  # (not of white space)
     doubtful = np.maximum(so_far.doubtful, unsure)
     return Doubts(so_far.of_text + of_text, so_far.words, of_words, doubtful)
 
@@ -121,51 +110,36 @@ def select(
     for those who pay by the word. Ties: the first. Time O(D log D) for D texts, and as many gains
     again as orders change.
     """
-    covered: Dict[int, float] = {}
-    parts = [_by_word(one) for one in doubts]
-    sizes = [max(1, len(one.words)) if per_word else 1 for one in doubts]
+    covered: DefaultDict[int, float] = defaultdict(float)
+    by_word = [np.unique(one.words, return_inverse=True) for one in doubts]
 
     def gain(i: int) -> float:
+        one = doubts[i]
+        size = max(1, len(one.words)) if per_word else 1
         if not diverse:
-            return doubts[i].of_text / sizes[i]
-        before = np.array([covered.get(word, 0.0) for word in parts[i][0]])
-        return float((np.sqrt(before + parts[i][1]) - np.sqrt(before)).sum()) / sizes[i]
+            return one.of_text / size
+        words, which = by_word[i]
+        before = np.array([covered[word] for word in words.tolist()])
+        after = before + np.bincount(which, one.of_words, len(words))
+        return float((np.sqrt(after) - np.sqrt(before)).sum()) / size
 
     queue = [(-gain(i), i) for i in range(len(doubts))]
     heapq.heapify(queue)
     chosen: List[int] = []
     while queue and len(chosen) < n:
-        _, i = heapq.heappop(queue)
-        now = -gain(i)
-        if queue and (now, i) > queue[0]:
-            heapq.heappush(queue, (now, i))
+        i = queue[0][1]
+        now = (-gain(i), i)
+        if now > queue[0]:
+            heapq.heapreplace(queue, now)
             continue
+        heapq.heappop(queue)
         chosen.append(i)
-        for word, amount in zip(*parts[i], strict=True):
-            covered[word] = covered.get(word, 0.0) + amount
+        for word, doubt in zip(doubts[i].words.tolist(), doubts[i].of_words.tolist(), strict=True):
+            covered[word] += doubt
     return chosen
-
-
-def _by_word(doubts: Doubts) -> "tuple[List[int], Floats]":
-    """The different words of a text, and what they are doubtful together."""
-    words, of = np.unique(doubts.words, return_inverse=True)
-    sums = np.bincount(of.reshape(-1), doubts.of_words, minlength=len(words))
-    return words.tolist(), np.asarray(sums, float)
 
 
 def doubtful_tokens(doubts: Doubts, threshold: float) -> Ints:
     """Tokens whose best label has a probability below 1 - threshold: those to label when the others
     are left out."""
     return np.flatnonzero(doubts.doubtful > threshold)
-
-
-def partial(docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: float) -> Iterator[Doc]:
-    """Copies of annotated Docs in which only doubtful tokens have their tag: what is learnt from
-    when somebody has labelled no others (docs/tasks/partial-annotation.md)."""
-    for doc, one in zip(docs, doubts, strict=True):
-        copy = doc.copy()
-        asked = set(doubtful_tokens(one, threshold).tolist())
-        for token in copy:
-            if token.i not in asked:
-                token.tag_ = ""
-        yield copy

@@ -3,7 +3,7 @@
 reading     texts as one component sees them: what is decoded, p(y | x), the best labelling with each label
 certainty   entropies, margins, probabilities of tokens and sentences and chunks, also on `doc._`
 explanation why a label, a chunk or a decision, and not what comes next
-calibration one temperature, at which probabilities are calibrated;  measures: whether they are
+calibration one temperature, at which probabilities are calibrated, and whether they are
 conformal   sets that hold the right answer with a promised probability
 weights     what a model has learnt
 """
@@ -13,11 +13,10 @@ from ..lazy_names import lazy_names
 HOMES = {
     "Calibration": "calibration",
     "Certainty": "certainty",
-    "Conformal": "conformal",
     "Explanation": "explanation",
-    "Quality": "measures",
+    "Quality": "calibration",
     "Reading": "reading",
-    "Reliability": "measures",
+    "Reliability": "calibration",
     "SentenceCertainty": "certainty",
     "SpanCertainty": "certainty",
     "Term": "explanation",
@@ -28,10 +27,12 @@ HOMES = {
     "explain": "explanation",
     "explain_span": "explanation",
     "explanations": "explanation",
+    "fit_prediction_sets": "conformal",
     "how_sure": "certainty",
     "prediction_sets": "conformal",
-    "quality": "measures",
-    "reliability": "measures",
+    "quality": "calibration",
+    "quality_of": "calibration",
+    "reliability": "calibration",
     "span_certainties": "certainty",
 }
 __all__ = sorted(HOMES)

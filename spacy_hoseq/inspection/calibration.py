@@ -1,4 +1,4 @@
-"""Calibrated probabilities, for a tagger or chunker of any objective.
+"""Calibrated probabilities, for a tagger or chunker of any objective, and whether they are right.
 
 All weights are divided by one temperature T > 0, so that p_T(y | x) is proportional to exp(score(x,
 y) / T). The order of the labellings stays as it is; T is that at which the gold labels of other
@@ -8,21 +8,32 @@ Weinberger 2017, section 4.2, for exact marginals, which are computed anew at ev
 
 import warnings
 from functools import cache
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
+from numpy.typing import ArrayLike
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch, resolve_dot_names
 
-from ..arrays import Floats, Labels
+from ..arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..components import SequenceComponent, StructuredComponent, listeners_in
 from ..decoders import Potentials, posterior
 from ..errors import Errors
 from ..layers.listener import own_layers
-from ..layers.shim import WeightsShim, weights_in
-from .conformal import Conformal
-from .measures import Quality, quality
+from ..layers.shim import WeightsShim
+from .conformal import fit_prediction_sets
 from .reading import Reading, knows_sums, own_components, stages, sums_of
 
 RANGE = (0.02, 100.0)  # of 1 / T, searched on a logarithmic scale
@@ -31,6 +42,39 @@ GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 FACTORS = np.geomspace(0.67, 1.5, 15)  # of 1 / T: beside the best log loss, or the last one
 BATCH = 200  # examples
 TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
+BINS = 15
+POINTS = 50  # of a curve
+LEAST = 1e-12  # a probability that is smaller counts as this one
+
+
+class Reliability(NamedTuple):
+    """counts, expected, observed (B,): how many predictions fall into each bin, their mean
+    probability, the share of them that is right (0 in empty bins). error (float): sum of counts
+    |observed - expected| / number of predictions, the expected calibration error (Naeini, Cooper &
+    Hauskrecht 2015)."""
+
+    counts: Ints
+    expected: Floats
+    observed: Floats
+    error: float
+
+
+class Quality(NamedTuple):
+    """Of the probabilities of N labels. n: how many. ece, ece_equal_mass: of the predicted labels,
+    with bins of equal width and of equal mass. brier: mean over labels of the summed squared
+    differences to 0 and 1. log_loss: mean of -log p(gold label), in nats. area: under the
+    risk-coverage curve, the mean share of errors among the surest predictions (Geifman & El-Yaniv
+    2017). reliability: with bins of equal mass. curve: that of risk and coverage, as (share of the
+    surest predictions, share of errors among them), POINTS of them."""
+
+    n: int
+    ece: float
+    ece_equal_mass: float
+    brier: float
+    log_loss: float
+    area: float
+    reliability: Reliability
+    curve: List[Tuple[float, float]]
 
 
 class Calibration(NamedTuple):
@@ -51,10 +95,6 @@ class GoldBatch(NamedTuple):
     potentials: Potentials
     gold: Labels
     best: Labels
-
-    def nodes(self, factor: float) -> Floats:
-        """p(y_t | x) where gold labels are known (n, L), all scores times a factor."""
-        return posterior(self.potentials.scaled(factor)).nodes[self.gold >= 0]
 
 
 def calibrate(
@@ -84,7 +124,7 @@ def calibrate(
     for name in progress(wanted):
         annotated = annotated_before(nlp, name, examples)
         calibrations[name] = calibrate_one(own[name], annotated)
-        Conformal(own[name], annotated).keep()
+        fit_prediction_sets(own[name], annotated)
     return calibrations
 
 
@@ -104,22 +144,29 @@ def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> L
 
 
 def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Calibration:
-    """Of one component; examples: with what earlier components set. RAISES ValueError [HS144,
-    HS145]."""
+    """Of one component; examples: with what earlier components set. RAISES ValueError [HS144]:
+    scores do not follow the weights, and nothing is changed; [HS145]."""
     examples = [eg for eg in examples if (pipe.gold_ids([eg]) >= 0).any()]
     if len(examples) < 2:
         raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
     halves = [list(parts_of(pipe, examples[i::2])) for i in range(2)]
     parts = [*halves[0], *halves[1]]
     factors = [best_factor(half) for half in halves]
-    before = measured(parts, [1.0] * len(parts))
     unseen = [factors[1]] * len(halves[0]) + [factors[0]] * len(halves[1])
+    before = measured(parts, [1.0] * len(parts))
     after = measured(parts, unseen)
     factor = best_factor(parts)
-    scale(pipe, factor, parts[0].potentials, examples[::2][:BATCH])
-    now = [part.best for i in range(2) for part in parts_of(pipe, examples[i::2])]
-    n_changed = sum(int((part.best != best).sum()) for part, best in zip(parts, now, strict=True))
-    return Calibration(1 / factor, before, after, n_changed)
+    saved = pipe.model.to_bytes()
+    _scale(pipe, factor)
+    now = [part for i in range(2) for part in parts_of(pipe, examples[i::2])]
+    expected = parts[0].potentials.scaled(factor).scores
+    difference = np.abs(now[0].potentials.scores - expected).max(initial=0.0)
+    error = float(difference / max(1.0, np.abs(expected).max(initial=0.0)))
+    if error > TOLERANCE:
+        pipe.model.from_bytes(saved)
+        raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
+    changed = [(a.best != b.best).sum() for a, b in zip(parts, now, strict=True)]
+    return Calibration(1 / factor, before, after, int(sum(changed)))
 
 
 def calibrate_in_training(
@@ -150,9 +197,8 @@ def calibrate_in_training(
             (read,) = resolve_dot_names(config, [training["dev_corpus"]])
             examples = list(read(nlp))
             texts.extend(examples[:: max(1, sum(map(len, examples)) // words)])
-        for name in calibratable(nlp):
-            if name in training["frozen_components"]:
-                continue
+        frozen = training["frozen_components"]
+        for name in [name for name in calibratable(nlp) if name not in frozen]:
             pipe: Any = nlp.get_pipe(name)
             annotated = annotated_before(nlp, name, texts)
             if is_linear(pipe):
@@ -167,11 +213,66 @@ def calibrate_in_training(
 
 def is_linear(component: SequenceComponent) -> bool:
     """Whether all that scores are made of is in weights that can be scaled."""
-    leaves = [layer for layer in own_layers(component.model) if not layer.layers]
-    return all(
-        layer.shims and all(isinstance(shim, WeightsShim) for shim in layer.shims)
-        for layer in leaves
-    )
+    leaves = [layer.shims for layer in own_layers(component.model) if not layer.layers]
+    return all(shims and all(isinstance(x, WeightsShim) for x in shims) for shims in leaves)
+
+
+def reliability(
+    probabilities: ArrayLike, right: ArrayLike, n_bins: int = BINS, *, equal_mass: bool = False
+) -> Reliability:
+    """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide
+    or, with `equal_mass`, have as many predictions each (equal probabilities together)."""
+    p = np.asarray(probabilities, float)
+    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
+    if equal_mass and len(p):
+        edges = np.sort(p)[(np.arange(1, n_bins) * len(p)) // n_bins]
+        bins = np.searchsorted(edges, p, side="right")
+    counts = np.bincount(bins, minlength=n_bins)
+    filled = np.maximum(counts, 1)
+    expected = np.bincount(bins, p, n_bins) / filled
+    observed = np.bincount(bins, np.asarray(right, float), n_bins) / filled
+    error = float((counts * np.abs(observed - expected)).sum() / max(1, counts.sum()))
+    return Reliability(counts, expected, observed, error)
+
+
+def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
+    """p (N, L), gold, predicted (N,): label ids."""
+    words = np.arange(len(gold))
+    of_gold = p[words, gold]
+    log_loss = -np.log(np.maximum(of_gold, LEAST)).sum() / max(1, len(gold))
+    brier = ((p**2).sum(axis=1) - 2 * of_gold + 1).sum() / max(1, len(gold))
+    of_labels = quality_of(p[words, predicted], predicted == gold)
+    return of_labels._replace(brier=float(brier), log_loss=float(log_loss))
+
+
+def quality_of(confidence: Floats, right: Mask) -> Quality:
+    """Of predictions with a probability each, and whether they are right; brier, log_loss: NaN."""
+    n = len(right)
+    masses = reliability(confidence, right, equal_mass=True)
+    ece = reliability(confidence, right).error
+    order = np.argsort(-confidence, kind="stable")
+    risks = np.cumsum(~right[order]) / np.arange(1, n + 1)
+    at = np.arange(1, POINTS + 1) / POINTS
+    points = risks[np.maximum(np.ceil(at * n).astype(int), 1) - 1] if n else at[:0]
+    curve = list(zip(at.tolist(), points.tolist(), strict=False))
+    area = float(risks.sum() / max(1, n))
+    return Quality(n, ece, masses.error, np.nan, np.nan, area, masses, curve)
+
+
+def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[GoldBatch]:
+    """What temperatures are found with."""
+    for batch in minibatch(examples, BATCH):
+        reading = Reading(pipe, [eg.predicted for eg in batch])
+        yield GoldBatch(reading.potentials, pipe.gold_ids(batch), reading.best)
+
+
+def measured(parts: Sequence[GoldBatch], factors: Sequence[float]) -> Quality:
+    """Of the probabilities of each part, all scores times its factor."""
+    rows = []
+    for (potentials, gold, best), factor in zip(parts, factors, strict=True):
+        known = gold >= 0
+        rows.append((posterior(potentials.scaled(factor)).nodes[known], gold[known], best[known]))
+    return quality(*map(np.concatenate, zip(*rows, strict=True)))
 
 
 def best_factor(parts: Sequence[GoldBatch]) -> float:
@@ -192,44 +293,6 @@ def best_factor(parts: Sequence[GoldBatch]) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def measured(parts: Sequence[GoldBatch], factors: Sequence[float]) -> Quality:
-    """Of the probabilities of each part at its factor."""
-    nodes = [part.nodes(factor) for part, factor in zip(parts, factors, strict=True)]
-    gold = [part.gold[part.gold >= 0] for part in parts]
-    best = [part.best[part.gold >= 0] for part in parts]
-    return quality(np.concatenate(nodes), np.concatenate(gold), np.concatenate(best))
-
-
-def scale(
-    pipe: StructuredComponent, factor: float, before: Potentials, examples: Sequence[Example]
-) -> None:
-    """Multiply all that scores are made of. before: what the examples were decoded from. RAISES
-    ValueError [HS144]: scores do not follow, and nothing is changed."""
-    saved = pipe.model.to_bytes()
-    for layer in own_layers(pipe.model):
-        for shim in layer.shims:
-            if isinstance(shim, WeightsShim):
-                shim.scale(factor)
-        if layer.has_ref("output_layer"):  # of a network: its last layer is linear
-            output = layer.get_ref("output_layer")
-            for name in output.param_names:
-                output.set_param(name, output.get_param(name) * factor)
-    after = Reading(pipe, [eg.predicted for eg in examples]).potentials.scores
-    expected = before.scaled(factor).scores
-    largest = max(1.0, float(np.abs(expected).max(initial=0.0)))
-    error = float(np.abs(after - expected).max(initial=0.0)) / largest
-    if error > TOLERANCE:
-        pipe.model.from_bytes(saved)
-        raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
-
-
-def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[GoldBatch]:
-    """What temperatures are found with."""
-    for batch in minibatch(examples, BATCH):
-        reading = Reading(pipe, [eg.predicted for eg in batch])
-        yield GoldBatch(reading.potentials, pipe.gold_ids(batch), reading.best)
-
-
 def _fit_error(pipe: Any, examples: List[Example], factors: Dict[str, float]) -> None:
     """The temperature of the smallest calibration error. factors: 1 / T of components, so far."""
     with warnings.catch_warnings():
@@ -241,6 +304,17 @@ def _fit_error(pipe: Any, examples: List[Example], factors: Dict[str, float]) ->
     candidates = (about * FACTORS).tolist()
     factor = min(candidates, key=lambda each: measured(parts, [each] * len(parts)).ece)
     factors[pipe.name] = factors.get(pipe.name, 1.0) * factor
-    for shim in weights_in(pipe.model):
-        shim.scale(factor)
+    _scale(pipe, factor)
     pipe.cfg["temperature"] = 1 / factors[pipe.name]
+
+
+def _scale(pipe: StructuredComponent, factor: float) -> None:
+    """Multiply all that scores are made of."""
+    for layer in own_layers(pipe.model):
+        for shim in layer.shims:
+            if isinstance(shim, WeightsShim):
+                shim.scale(factor)
+        if layer.has_ref("output_layer"):  # of a network: its last layer is linear
+            output = layer.get_ref("output_layer")
+            for name in output.param_names:
+                output.set_param(name, output.get_param(name) * factor)

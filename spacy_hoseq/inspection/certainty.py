@@ -15,7 +15,7 @@ tests/inspection/test_certainty.py.
     span._.hoseq_certainty["hoseq_chunker"]    SpanCertainty, of spans that the chunker has found
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 from spacy.language import Language
@@ -23,11 +23,11 @@ from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
 from ..arrays import Floats, Ints
-from ..chunks import LETTERS, OUTSIDE, grammar
-from ..components import SequenceComponent
+from ..chunks import OUTSIDE, grammar
+from ..components import SequenceComponent, growing_tags
 from ..decoders.problem import ranges
 from ..errors import Errors
-from .reading import Certain, Reading, ReadTexts, certain_reading
+from .reading import Reading, reading_of
 
 MAX_STRINGS = 10_000
 BATCH = 128  # docs that are read together
@@ -58,14 +58,12 @@ class SentenceCertainty(NamedTuple):
 
 class Certainty(NamedTuple):
     """Of one Doc of n tokens; white space has no label, and zeros. labels: of each token.
-    probabilities, entropies, margins, conditional_entropies (n,). sentences: those that have
-    words."""
+    probabilities, entropies, margins (n,). sentences: those that have words."""
 
     labels: List[str]
     probabilities: Floats
     entropies: Floats
     margins: Floats
-    conditional_entropies: Floats
     sentences: List[SentenceCertainty]
 
 
@@ -93,10 +91,10 @@ def certainties(pipe: object, docs: Iterable[Doc]) -> Iterator[Certainty]:
     docs: with what earlier components have set. Of easiest-first decisions all is meant at the
     moment of the decision, given the neighbours that were decided before: a sentence's log
     probability is that of all its decisions.
-    RAISES ValueError [HS140]: a component of another kind; [HS140]: a strategy without decisions.
+    RAISES ValueError [HS140]: a component of another kind, or a strategy without decisions.
     """
     for batch in minibatch(docs, BATCH):
-        yield from _certainties(certain_reading(pipe, batch))
+        yield from certainties_of(reading_of(pipe, batch))
 
 
 def how_sure(
@@ -104,18 +102,18 @@ def how_sure(
 ) -> Iterator[Doc]:
     """Docs that the pipeline has annotated, with how sure its components are. names: of components,
     None = all that can tell. RAISES ValueError [HS140] as `certainties`."""
-    register()
+    Doc.set_extension(NAME, getter=_of_doc, force=True)
+    Token.set_extension(NAME, getter=_of_token, force=True)
+    Span.set_extension(NAME, getter=_of_span, force=True)
     own = [(name, pipe) for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
     chosen = [name for name, pipe in own if pipe.knows != "labels"] if names is None else names
     for batch in minibatch(docs, BATCH):
         for name in chosen:
-            reading = certain_reading(nlp.get_pipe(name), batch)
+            reading = reading_of(nlp.get_pipe(name), batch)
             spans = _found_spans(reading)
-            for doc, one, of_spans in zip(batch, _certainties(reading), spans, strict=True):
-                data = one._asdict()
-                data["sentences"] = [list(row) for row in one.sentences]
-                data["spans"] = of_spans
-                doc.user_data.setdefault(DATA, {})[name] = data
+            for doc, one, rows in zip(batch, certainties_of(reading), spans, strict=True):
+                of_doc = [*one[:-1], [list(row) for row in one.sentences]]
+                doc.user_data.setdefault(DATA, {})[name] = {"doc": of_doc, "spans": rows}
         yield from batch
 
 
@@ -149,22 +147,14 @@ def span_certainties(
 def type_probabilities(reading: Reading, first: Ints, sizes: Ints) -> Floats:
     """p(there is a chunk of exactly these words, of this type) of each type of the component, and
     of each place (types, C)."""
-    tags = {tag: i for i, tag in enumerate(reading.labels)}
-    only, start, middle, last = list(LETTERS[str(reading.target.representation)])
-    types = reading.pipe.labels
-    ids: List[int] = []
-    for name in types:
-        alone, *ends = [tags[f"{letter}-{name}"] for letter in (only, start, last)]
-        inside = tags[f"{middle}-{name}"]
-        for size in sizes.tolist():
-            ids += [alone] if size == 1 else [ends[0], *[inside] * (size - 2), ends[1]]
-    p = reading.posterior.segments(
-        np.tile(first, len(types)),
-        np.tile(sizes, len(types)),
-        np.array(ids, np.intp),
-        reading.pipe.continues,
-    )
-    return p.reshape(len(types), len(first))
+    tags = growing_tags(tuple(reading.labels), str(reading.target.representation))
+    rows = []
+    for name in reading.pipe.labels:
+        kind = np.array([tags.types.index(name)])
+        labels = [tags.whole(kind, size)[0] for size in sizes.tolist()]
+        ids = np.concatenate([np.zeros(0, np.intp), *labels])
+        rows.append(reading.posterior.segments(first, sizes, ids, tags.continues))
+    return np.reshape(rows, (len(reading.pipe.labels), len(first)))
 
 
 def chunk_probabilities(
@@ -174,37 +164,38 @@ def chunk_probabilities(
     posterior = reading.posterior
     rules = grammar(reading.labels, str(reading.target.representation))
     outside = reading.labels.index(OUTSIDE)
-    inside = np.flatnonzero(np.arange(len(reading.labels)) != outside)
-    types = list(reading.pipe.labels)
-    of_types = type_probabilities(reading, first, sizes)
-    known = [(i, types.index(label)) for i, label in enumerate(labels) if label in types]
-    rows = np.zeros((len(first), 5))
-    for i, y in known:
-        rows[i, 0] = of_types[y, i]
-    rows[:, 1] = of_types.sum(axis=0)
-    rows[:, 2] = 1.0 - posterior.segments(first, sizes, np.full(int(sizes.sum()), outside))
-    rows[:, 3] = posterior.nodes[first][:, inside] @ rules.first[inside]
+    inside = np.delete(np.arange(len(reading.labels)), outside)
+    of_types = dict(
+        zip(reading.pipe.labels, type_probabilities(reading, first, sizes), strict=True)
+    )
+    nothing = np.zeros(len(first))
     lasts = np.repeat(first + sizes - 1, len(inside))
     stops = posterior.segments(
         lasts, np.ones_like(lasts), np.tile(inside, len(first)), reading.pipe.continues
     )
-    rows[:, 4] = stops.reshape(len(first), len(inside)).sum(axis=1)
-    return np.minimum(rows, 1.0)
+    columns = [
+        np.array([of_types.get(label, nothing)[i] for i, label in enumerate(labels)]),
+        sum(of_types.values(), nothing),
+        1.0 - posterior.segments(first, sizes, np.full(int(sizes.sum()), outside)),
+        posterior.nodes[first][:, inside] @ rules.first[inside],
+        stops.reshape(len(first), len(inside)).sum(axis=1),
+    ]
+    return np.minimum(np.stack(columns, axis=1), 1.0)
 
 
 def span_entropies(reading: Reading, first: Ints, sizes: Ints) -> Floats:
     """H(y_first..y_last | x) in nats (C,): of a chain H(y_first) + sum of H(y_t | y_{t-1}), else by
     the probabilities of all strings of labels. RAISES ValueError [HS143]."""
+    posterior = reading.posterior
     if reading.potentials.is_chain:
-        sums = np.concatenate([[0.0], np.cumsum(reading.conditional_entropies)])
+        sums = np.concatenate([[0.0], np.cumsum(posterior.conditional_entropies())])
         later = sums[first + sizes] - sums[first + 1]
-        return np.asarray(reading.entropies[first] + np.maximum(later, 0.0))
+        return np.asarray(posterior.entropies()[first] + np.maximum(later, 0.0))
     entropies = np.zeros(len(first))
     for i, (word, size) in enumerate(zip(first.tolist(), sizes.tolist(), strict=True)):
         is_whole = reading.sentence(word) == range(word, word + size)
-        sentence = int(reading.sentence_of[word])
         entropies[i] = (
-            reading.sentence_entropies[sentence]
+            posterior.sequence_entropies()[reading.sentence_of[word]]
             if is_whole
             else _enumerated_entropy(reading, word, size)
         )
@@ -215,41 +206,32 @@ def _enumerated_entropy(reading: Reading, first: int, size: int) -> float:
     n_strings = len(reading.labels) ** size
     if n_strings > MAX_STRINGS:
         raise ValueError(Errors.HS143.format(n=size, n_strings=n_strings, limit=MAX_STRINGS))
-    # (n_strings, size)
-    strings = np.array(np.unravel_index(np.arange(n_strings), (len(reading.labels),) * size)).T
+    strings = np.indices((len(reading.labels),) * size).reshape(size, -1).T  # (n_strings, size)
     places = np.full(n_strings, first), np.full(n_strings, size)
     p = reading.posterior.segments(*places, strings.reshape(-1))
-    p = p[p > 0]
-    return max(0.0, float(-(p * np.log(p)).sum()))
+    return max(0.0, float(-(p * np.log(np.where(p > 0, p, 1.0))).sum()))
 
 
-def register() -> None:
-    """The extensions; they belong to the process."""
-    kinds: List[Tuple[Any, object]] = [(Doc, _of_doc), (Token, _of_token), (Span, _of_span)]
-    for kind, getter in kinds:
-        if not kind.has_extension(NAME):
-            kind.set_extension(NAME, getter=getter)
-
-
-def _certainties(reading: Certain) -> Iterator[Certainty]:
+def certainties_of(reading: Reading) -> Iterator[Certainty]:
+    """Of each text that was read."""
     names = [*reading.labels, ""]
     begins = reading.ends - reading.lengths
     margins = np.minimum.reduceat(reading.margins, begins) if len(begins) else np.zeros(0)
-    rows = np.stack([reading.log_p, reading.sentence_entropies, margins], axis=1).tolist()
+    columns = [reading.log_p, reading.posterior.sequence_entropies(), margins]
     sentences: List[List[SentenceCertainty]] = [[] for _ in reading.texts]
-    for first, end, row in zip(begins.tolist(), reading.ends.tolist(), rows, strict=True):
-        bounds = reading.tokens(first, end)
-        sentences[reading.text_of[first]].append(SentenceCertainty(*bounds, *row))
-    columns = (reading.confidences(), reading.entropies, reading.margins)
-    parts = map(reading.of_tokens, (*columns, reading.conditional_entropies))
-    for ids, *of_doc, of_sentences in zip(reading.label_ids, *parts, sentences, strict=True):
-        yield Certainty._make([[names[y] for y in ids.tolist()], *of_doc, of_sentences])
+    for first, end, *row in zip(begins.tolist(), reading.ends.tolist(), *columns, strict=True):
+        one = SentenceCertainty(*reading.tokens(first, end), *map(float, row))
+        sentences[reading.text_of[first]].append(one)
+    of_words = (reading.confidences(), reading.posterior.entropies(), reading.margins)
+    parts = map(reading.of_tokens, of_words)
+    for ids, *row in zip(reading.label_ids, *parts, sentences, strict=True):
+        yield Certainty._make([[names[y] for y in ids.tolist()], *row])
 
 
-def _found_spans(reading: ReadTexts) -> List[List[List[object]]]:
+def _found_spans(reading: Reading) -> List[List[List[object]]]:
     """The chunks that stand on each Doc: first, end, label, and the five probabilities."""
     rows: List[List[List[object]]] = [[] for _ in reading.texts]
-    if not isinstance(reading, Reading) or not reading.target.of_spans:
+    if not reading.target.of_spans or reading.turns is not None:
         return rows
     found = [(i, item) for i in range(len(rows)) for item in reading.items(i)]
     words = [reading.span(i, start, end) for i, (start, end, _) in found]
@@ -260,33 +242,27 @@ def _found_spans(reading: ReadTexts) -> List[List[List[object]]]:
     return rows
 
 
-def _kept(doc: Doc) -> Dict[str, Any]:
-    return dict(doc.user_data.get(DATA, {}))
-
-
 def _of_doc(doc: Doc) -> Dict[str, Certainty]:
-    return {
-        name: Certainty(
-            **{key: kept[key] for key in Certainty._fields if key != "sentences"},
-            sentences=[SentenceCertainty(*row) for row in kept["sentences"]],
-        )
-        for name, kept in _kept(doc).items()
-    }
+    found = {}
+    for name, kept in doc.user_data.get(DATA, {}).items():
+        one = Certainty._make(kept["doc"])
+        found[name] = one._replace(sentences=[SentenceCertainty(*row) for row in one.sentences])
+    return found
 
 
 def _of_token(token: Token) -> Dict[str, TokenCertainty]:
-    columns = ("probabilities", "entropies", "margins")
-    return {
-        name: TokenCertainty(kept["labels"][token.i], *(float(kept[c][token.i]) for c in columns))
-        for name, kept in _kept(token.doc).items()
-    }
+    found = {}
+    for name, one in _of_doc(token.doc).items():
+        numbers = (column[token.i] for column in one[1:4])
+        found[name] = TokenCertainty(one.labels[token.i], *map(float, numbers))
+    return found
 
 
 def _of_span(span: Span) -> Dict[str, SpanCertainty]:
     wanted = [span.start, span.end, span.label_]
     return {
         name: SpanCertainty(*row[3:])
-        for name, kept in _kept(span.doc).items()
+        for name, kept in span.doc.user_data.get(DATA, {}).items()
         for row in kept["spans"]
         if list(row[:3]) == wanted
     }

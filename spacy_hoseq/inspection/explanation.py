@@ -5,14 +5,17 @@ y is the best labelling of the sentence that decides so, y' the best one that de
     score(x, y) - score(x, y') = sum of features + transitions + label patterns + configurations
 
 Weights of named features, in which alone the two differ, add up to what the decoder saw: a
-difference of max-marginals. All y' of a text are found together (`Reading.labellings`). Of a
-bidirectional tagger the terms are those of the classifier that decided, given the neighbours
-decided before. Checked against enumeration in tests/inspection/test_explanation.py.
+difference of max-marginals. Of a bidirectional tagger the terms are those of the classifier that
+decided, given the neighbours decided before. Checked against enumeration in
+tests/inspection/test_explanation.py.
 """
 
 import json
+from collections import defaultdict
+from contextlib import suppress
 from typing import (
     Any,
+    DefaultDict,
     Dict,
     Iterable,
     Iterator,
@@ -28,16 +31,14 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from ..arrays import Floats, Ints, Labels, Mask
-from ..chunks import LETTERS, OUTSIDE, grammar
-from ..decoders import best_labels
-from ..decoders.problem import NoPath, Potentials, matching, path_score
+from ..arrays import Floats, Labels, Mask
+from ..chunks import OUTSIDE, grammar
+from ..components import growing_tags
+from ..decoders import NoPath, Potentials, best_labels, path_score
+from ..decoders.problem import matching
 from ..errors import Errors
-from ..features.keys import LABEL
-from ..layers.local_classifiers import shim_of
-from ..layers.scorer import Feature, Names, scorer_of
-from .certainty import chunk_probabilities, type_probabilities
-from .reading import Decisions, Reading, ReadTexts, own_component, own_components, stages, sums_of
+from .certainty import type_probabilities
+from .reading import Reading, own_components, reading_of, stages, sums_of
 
 OTHERWISE = "(otherwise)"  # of what the other labelling has
 ROUNDING = 1e-4  # of scores in single precision, and of how large they are
@@ -46,7 +47,8 @@ LEAST = 0.001  # probability of an alternative that is said
 DIGITS = 5  # of numbers in JSON
 NO_CHUNK = "no chunk of exactly these words"
 ANOTHER = "another label that can stand there"
-Piece = Tuple[str, str, int, float]  # kind, name, place in the sentence, value
+Chunk = Tuple[int, int, str]  # tokens first <= i < end, and the label
+Pieces = DefaultDict[Tuple[str, str, int], float]  # value by kind, name, place in the sentence
 
 
 class Term(NamedTuple):
@@ -93,15 +95,10 @@ def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -
 
     doc: with what earlier components have set. against (str): a label to compare with; None = that
     of the next best labelling.
-    RAISES ValueError [HS141]: no word; [HS140]: it decides nothing label by label; [HS161]: a label
+    RAISES ValueError [HS140]: it decides nothing label by label; [HS141]: no word; [HS161]: a label
     that is none, or nothing else can stand there.
     """
-    if own_component(pipe).knows != "sums":
-        (one,) = _of_decisions(Decisions(pipe, [doc]), [token], against, reasons=True)
-    else:
-        reading = Reading(pipe, [doc])
-        (one,) = of_words(reading, [reading.word(0, token)], against)
-    return _required(one)
+    return _required(_of_words(reading_of(pipe, [doc]), [token], against, reasons=True))
 
 
 def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explanation:
@@ -113,8 +110,8 @@ def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explan
     """
     if not sums_of(pipe).target.of_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
-    (one,) = of_chunks(Reading(pipe, [span.doc]), [(span.start, span.end, span.label_)], against)
-    return _required(one)
+    chunk = (span.start, span.end, span.label_)
+    return _required(_of_chunks(Reading(pipe, [span.doc]), [chunk], against, reasons=True))
 
 
 def explanations(
@@ -127,21 +124,18 @@ def explanations(
 ) -> Iterator[Explanation]:
     """Of each word of a Doc, or of each chunk that was found; tokens: of these, or of the chunks
     that have one of them. pipe: of the pipeline that has annotated the Doc. reasons (bool): False =
-    without terms, and what they compare. RAISES ValueError [HS141, HS140, HS161] as `explain`."""
+    without terms, and what they compare. RAISES ValueError [HS140, HS141, HS161] as `explain`."""
     words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
-    if own_component(pipe).knows != "sums":
-        return _of_decisions(Decisions(pipe, [doc]), words, against, reasons=reasons)
-    reading = Reading(pipe, [doc])
+    reading = reading_of(pipe, [doc])
     if not reading.target.of_spans:
-        places = [reading.word(0, token) for token in words]
-        return of_words(reading, places, against, reasons=reasons)
+        return _of_words(reading, words, against, reasons=reasons)
     chunks = [
         (start, end, label)
         for start, end, label in reading.items(0)
         if label in reading.pipe.labels  # (others can have been written by another component)
         and not set(words).isdisjoint(range(start, end))
     ]
-    return of_chunks(reading, chunks, against, reasons=reasons)
+    return _of_chunks(reading, chunks, against, reasons=reasons)
 
 
 def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
@@ -175,8 +169,6 @@ def decisions(
     seen: Mapping[str, Doc],
     tokens: Optional[Sequence[int]] = None,
     against: Optional[str] = None,
-    *,
-    reasons: bool = True,
 ) -> Iterator[Tuple[Doc, Explanation]]:
     """Each decision of some components, with the Doc whose tokens it speaks of. doc, seen: as of
     `annotated`. tokens: of `doc`; those that a component has seen are found by their characters.
@@ -184,10 +176,9 @@ def decisions(
     for name, given in seen.items():
         asked = tokens
         if tokens is not None and len(given) != len(doc):
-            spans = [_span(given, doc, token) for token in tokens]
-            asked = list(dict.fromkeys(i for span in spans for i in range(span.start, span.end)))
+            asked = list(dict.fromkeys(i for token in tokens for i in _places(given, doc, token)))
         pipe = nlp.get_pipe(name)
-        for one in explanations(pipe, given, asked, against=against, reasons=reasons):
+        for one in explanations(pipe, given, asked, against=against):
             yield given, one
 
 
@@ -198,170 +189,146 @@ def as_data(one: Explanation, doc: Doc) -> Dict[str, Any]:
     return json.loads(json.dumps(data), parse_float=lambda digits: round(float(digits), DIGITS))
 
 
-def _span(given: Doc, doc: Doc, token: int) -> Span:
+def _places(given: Doc, doc: Doc, token: int) -> range:
     """What another Doc of the same text has in place of a token. RAISES ValueError [HS141]."""
     if not 0 <= token < len(doc):
         raise ValueError(Errors.HS141.format(token=token, n=len(doc)))
     start = doc[token].idx
-    return given.char_span(start, start + len(doc[token]), alignment_mode="expand") or given[:0]
+    span = given.char_span(start, start + len(doc[token]), alignment_mode="expand") or given[:0]
+    return range(span.start, span.end)
 
 
-def of_words(
-    reading: Reading, words: List[int], against: Optional[str] = None, *, reasons: bool = True
-) -> Iterator[Explanation]:
-    """Of some words of a reading, each when it is asked for. RAISES ValueError [HS161]: no such
-    label."""
-    here = np.array(words, np.intp)
-    labels = reading.best[here].astype(np.intp)
-    compared = np.zeros(len(here), bool)
-    if reasons:
-        others, compared = _others(reading.best_with[here], labels, reading.labels, against)
-        found = iter(reading.labellings(here[compared], others[compared]))
-    for i, word in enumerate(words):
-        p = reading.posterior.nodes[word]
-        one = _decision(reading, word, int(labels[i]), p)
-        if compared[i]:
-            other = int(others[i])
-            one = one._replace(against=reading.labels[other], p_against=float(p[other]))
-            one = _compared(reading, word, one, _best(reading, word), next(found))
-        yield one
-
-
-def of_chunks(
-    reading: Reading,
-    chunks: Sequence[Tuple[int, int, str]],
-    against: Optional[str] = None,
-    *,
-    reasons: bool = True,
-) -> Iterator[Explanation]:
-    """Of some chunks of the first Doc of a reading. RAISES ValueError [HS161]: no such label."""
-    types = list(reading.pipe.labels)
-    for name in [*filter(None, [against]), *(label for _, _, label in chunks)]:
-        if name not in (*types, OUTSIDE):
-            raise ValueError(Errors.HS161.format(name=name, known=", ".join(types)))
-    places = np.array([reading.span(0, a, b) for a, b, _ in chunks], np.intp).reshape(-1, 2)
-    first, sizes = places.T
-    of_types = type_probabilities(reading, first, sizes)
-    empty = (
-        1.0 - chunk_probabilities(reading, first, sizes, [label for _, _, label in chunks])[:, 2]
-    )
-    for i, (start, end, label) in enumerate(chunks):
-        of_label = dict(zip(types, of_types[:, i].tolist(), strict=True))
-        p = of_label[label]
-        shown = np.array([*of_label.values(), max(0.0, 1.0 - sum(of_label.values()))])
-        alternatives = _alternatives(shown, types.index(label), [*types, NO_CHUNK])
-        said = reading.texts[0][start:end].text
-        one = Explanation(reading.pipe.name, start, end, said, label, p, alternatives)
-        if reasons:
-            of_label |= {OUTSIDE: float(empty[i])}
-            word, size = places[i].tolist()
-            labels, others = _chunk_labellings(reading, word, size, label, against)
-            at = word - reading.sentence(word).start
-            name = against or " ".join(reading.labels[y] for y in others[at : at + size].tolist())
-            one = one._replace(against=name, p_against=of_label.get(against or "", 1.0 - p))
-            one = _compared(reading, word, one, labels, others)
-        yield one
-
-
-def _of_decisions(
-    decisions: Decisions, tokens: Iterable[int], against: Optional[str], *, reasons: bool
-) -> Iterator[Explanation]:
-    for token in tokens:
-        word = decisions.word(0, token)
-        log_p = decisions.log_probabilities[word]
-        label = int(decisions.best[word])
-        one = _decision(decisions, word, label, np.exp(log_p))
-        one = one._replace(turn=int(decisions.turns[word]))
-        names = decisions.labels
-        (other,), (is_compared,) = _others(log_p[None], np.array([label]), names, against)
-        if reasons and is_compared:
-            difference = float(log_p[label] - log_p[other])
-            terms = [
-                Term("feature", f.name, token, float(f.weights[label] - f.weights[other]))
-                for f in _fired(decisions, word)
-            ]
-            one = one._replace(
-                against=names[other],
-                p_against=float(np.exp(log_p[other])),
-                difference=difference,
-                terms=_adding_up(terms, difference),
-                start=token,
-                labels=[names[label]],
-                others=[names[other]],
-            )
-        yield one
-
-
-def _required(one: Explanation) -> Explanation:
+def _required(found: Iterator[Explanation]) -> Explanation:
     """RAISES ValueError [HS161]: there is nothing to compare with."""
+    (one,) = found
     if not one.against:
         raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER))
     return one
 
 
-def _decision(reading: ReadTexts, word: int, label: int, p: Floats) -> Explanation:
-    token = int(reading.token_of[word])
-    alternatives = _alternatives(p, label, reading.labels)
-    name = reading.labels[label]
-    said = reading.text(word)
-    return Explanation(
-        reading.pipe.name, token, token + 1, said, name, float(p[label]), alternatives
-    )
+class _Sentence:
+    """The sentence of a word. at: the place of the word. best: its best labelling."""
+
+    def __init__(self, reading: Reading, word: int) -> None:
+        self.words = reading.sentence(word)
+        self.at = word - self.words.start
+        self.best = reading.best[self.words.start : self.words.stop]
+        self.potentials = reading.potentials.select(reading.sentence_of[[word]]).potentials
+
+    def best_with(self, allowed: Mask, skip: int = 0) -> Optional[Labels]:
+        """The best labelling in which the word, and those after it, have one of some labels, as far
+        as the sentence goes: allowed (n, L). skip: words before the first of these. None: there is
+        none."""
+        mask: Mask = np.ones(self.potentials.scores.shape, bool)
+        here = mask[self.at + skip :][: len(allowed)]
+        here[:] = allowed[: len(here)]
+        if self.potentials.allowed is not None:
+            mask &= self.potentials.allowed
+        with suppress(NoPath):
+            return (
+                best_labels(self.potentials._replace(allowed=mask)) if mask.any(1).all() else None
+            )
+        return None
 
 
-def _alternatives(p: Floats, label: int, names: Sequence[str]) -> List[Tuple[str, float]]:
+def _of_words(
+    reading: Reading, tokens: Iterable[int], against: Optional[str], *, reasons: bool
+) -> Iterator[Explanation]:
+    """Of some tokens of the first Doc, each when it is asked for."""
+    names = np.array(reading.labels)
+    for token in tokens:
+        word = reading.word(0, token)
+        label = reading.best[word]
+        p = reading.posterior.nodes[word]
+        turn = 0 if reading.turns is None else int(reading.turns[word])
+        one = _decided(reading, (token, token + 1, names[label]), p, reading.labels)
+        one = one._replace(turn=turn)
+        if reasons:
+            sentence = _Sentence(reading, word)
+            wanted = np.arange(len(names)) != label
+            wanted &= (against is None) | (names == against)
+            others = sentence.best_with(wanted[None])
+            if others is not None:
+                y = others[sentence.at]
+                one = one._replace(against=reading.labels[y], p_against=float(p[y]))
+                one = _compared(reading, sentence, one, sentence.best, others)
+            elif against is not None:
+                known = ANOTHER if against in reading.labels else ", ".join(reading.labels)
+                raise ValueError(Errors.HS161.format(name=against, known=known))
+        yield one
+
+
+def _of_chunks(
+    reading: Reading, chunks: Sequence[Chunk], against: Optional[str], *, reasons: bool
+) -> Iterator[Explanation]:
+    """Of some chunks of the first Doc."""
+    types = list(reading.pipe.labels)
+    for name in [*filter(None, [against]), *(label for _, _, label in chunks)]:
+        if name not in (*types, OUTSIDE):
+            raise ValueError(Errors.HS161.format(name=name, known=", ".join(types)))
+    for chunk in chunks:
+        word, size = reading.span(0, *chunk[:2])
+        place = np.array([word]), np.array([size])
+        p = type_probabilities(reading, *place)[:, 0]
+        one = _decided(reading, chunk, np.append(p, max(0.0, 1.0 - p.sum())), [*types, NO_CHUNK])
+        if reasons:
+            sentence = _Sentence(reading, word)
+            labels = _with_chunk(reading, sentence, size, chunk[2])
+            if against is None:
+                others = _without_chunk(reading, sentence, size, labels)
+                said = [reading.labels[y] for y in others[sentence.at :][:size].tolist()]
+                one = one._replace(against=" ".join(said), p_against=1.0 - one.p)
+            else:
+                others = _with_chunk(reading, sentence, size, against)
+                outside = np.full(size, reading.labels.index(OUTSIDE))
+                of_none = reading.posterior.segments(*place, outside)
+                p_against = dict(zip([*types, OUTSIDE], [*p, *of_none], strict=True))[against]
+                one = one._replace(against=against, p_against=float(p_against))
+            one = _compared(reading, sentence, one, labels, others)
+        yield one
+
+
+def _decided(reading: Reading, item: Chunk, p: Floats, names: Sequence[str]) -> Explanation:
+    """Without reasons. item: tokens and label. p: of what can have been decided, by these names."""
+    start, end, name = item
+    label = list(names).index(name)
     order = np.argsort(-p, kind="stable")[:ALTERNATIVES].tolist()
     order = [y for y in order if p[y] >= LEAST or y == label]
     order = order if label in order else [*order, label]
-    return [(names[y], float(p[y])) for y in order]
+    alternatives = [(names[y], float(p[y])) for y in order]
+    text = reading.texts[0][start:end].text
+    return Explanation(
+        reading.pipe.name, start, end, text, names[label], float(p[label]), alternatives
+    )
 
 
-def _others(
-    ranking: Floats, labels: Ints, names: Sequence[str], against: Optional[str]
-) -> Tuple[Ints, Mask]:
-    """The label that each one is compared with (M,), and whether there is one (M,). ranking (M, L):
-    -inf where a label cannot stand. RAISES ValueError [HS161]: `against` is no label, or cannot
-    stand there."""
-    ranking = ranking.copy()
-    ranking[np.arange(len(labels)), labels] = -np.inf
-    if against is not None:
-        if against not in names:
-            raise ValueError(Errors.HS161.format(name=against, known=", ".join(names)))
-        ranking[:, np.arange(len(names)) != list(names).index(against)] = -np.inf
-    compared = np.isfinite(ranking.max(axis=1, initial=-np.inf))
-    if against is not None and not compared.all():
-        raise ValueError(Errors.HS161.format(name=against, known=ANOTHER))
-    return ranking.argmax(axis=1), compared
+def _with_chunk(reading: Reading, sentence: _Sentence, size: int, label: str) -> Labels:
+    """The best labelling that has exactly this chunk; "O": none over these words. RAISES ValueError
+    [HS161]: it cannot stand there."""
+    ids = np.full(size, reading.labels.index(OUTSIDE))
+    if label != OUTSIDE:
+        tags = growing_tags(tuple(reading.labels), str(reading.target.representation))
+        ids = tags.whole(np.array([tags.types.index(label)]), size)[0]
+    exactly: Mask = ids[:, None] == np.arange(len(reading.labels))
+    found = sentence.best_with(np.append(exactly, _first_tags(reading)[None], axis=0))
+    if found is None:
+        raise ValueError(Errors.HS161.format(name=label, known="a chunk that can stand there"))
+    return found
 
 
-def _best(reading: Reading, word: int) -> Labels:
-    """The best labelling of its sentence."""
-    sentence = reading.sentence(word)
-    return reading.best[sentence.start : sentence.stop]
-
-
-def _chunk_labellings(
-    reading: Reading, word: int, size: int, label: str, against: Optional[str]
-) -> Tuple[Labels, Labels]:
-    """y, the best labelling that has exactly this chunk, and y'. RAISES ValueError [HS161]: there
-    is none."""
-    best = _best(reading, word)
-    labels = _with_chunk(reading, word, size, label)
-    if against is not None:
-        return labels, _with_chunk(reading, word, size, against)
-    if (labels != best).any():
-        return labels, best
-    # another tag at one of its words, or the chunk goes on: the best of these is that of the
-    # largest max-marginal
-    last = min(word + size + 1, reading.sentence(word).stop)
-    scores = reading.best_with[word:last].copy()
-    scores[np.arange(size), reading.best[word : word + size]] = -np.inf
-    scores[size:, _first_tags(reading)] = -np.inf
-    at, other = np.unravel_index(scores.argmax(), scores.shape)
-    if scores[at, other] == -np.inf:
+def _without_chunk(reading: Reading, sentence: _Sentence, size: int, labels: Labels) -> Labels:
+    """The best labelling without a chunk that `labels` have. RAISES ValueError [HS161]: there is
+    none."""
+    if (labels != sentence.best).any():
+        return sentence.best
+    # another tag at one of its words, or the chunk goes on
+    others = labels[sentence.at :][:size, None] != np.arange(len(reading.labels))
+    rows = [*others, ~_first_tags(reading)][: len(labels) - sentence.at]
+    candidates = [sentence.best_with(row[None], skip) for skip, row in enumerate(rows)]
+    found = [each for each in candidates if each is not None]
+    if not found:
         raise ValueError(Errors.HS161.format(name=OUTSIDE, known="a chunk that need not be there"))
-    (others,) = reading.labellings(np.array([word + int(at)]), np.array([other]))
-    return labels, others
+    return max(found, key=lambda each: path_score(sentence.potentials, each)[0])
 
 
 def _first_tags(reading: Reading) -> Mask:
@@ -369,144 +336,80 @@ def _first_tags(reading: Reading) -> Mask:
     return grammar(reading.labels, str(reading.target.representation)).first
 
 
-def _with_chunk(reading: Reading, word: int, size: int, label: str) -> Labels:
-    """The best labelling that has exactly this chunk; "O": none over these words. RAISES ValueError
-    [HS161]: it cannot stand there."""
-    only, start, middle, last = list(LETTERS[str(reading.target.representation)])
-    letters = [only] if size == 1 else [start, *[middle] * (size - 2), last]
-    tags = [OUTSIDE] * size if label == OUTSIDE else [f"{letter}-{label}" for letter in letters]
-    ids = np.array([reading.labels.index(tag) for tag in tags])
-    one = _potentials(reading, word)
-    at = word - reading.sentence(word).start
-    allowed: Mask = np.ones(one.scores.shape, bool)
-    allowed[at : at + size] = ids[:, None] == np.arange(len(reading.labels))
-    allowed[at + size : at + size + 1] = _first_tags(reading)
-    try:
-        return best_labels(one.permitting(allowed))
-    except NoPath as error:
-        known = "a chunk that can stand there"
-        raise ValueError(Errors.HS161.format(name=label, known=known)) from error
-
-
-def _potentials(reading: Reading, word: int) -> Potentials:
-    """The sentence of a word as a batch of its own."""
-    return reading.potentials.select(reading.sentence_of[[word]]).potentials
-
-
 def _compared(
-    reading: Reading, word: int, one: Explanation, labels: Labels, others: Labels
+    reading: Reading, sentence: _Sentence, one: Explanation, labels: Labels, others: Labels
 ) -> Explanation:
     """With the terms of score(y) - score(y')."""
-    sentence = reading.sentence(word)
-    potentials = _potentials(reading, word)
-    terms = []
-    for i in np.flatnonzero(labels != others).tolist():
-        token = int(reading.token_of[sentence[i]])
-        for feature in reading.features(sentence[i]):
-            value = float(feature.weights[labels[i]] - feature.weights[others[i]])
-            terms.append(Term("feature", feature.name, token, value))
-    for kind, name, place, value in _structure(potentials, labels, others, reading.labels):
-        terms.append(Term(kind, name, int(reading.token_of[sentence[place]]), value))
+    first = sentence.words.start
+    tokens = reading.token_of[first : sentence.words.stop].tolist()
+    terms = [
+        Term("feature", f.name, tokens[i], float(f.weights[labels[i]] - f.weights[others[i]]))
+        for i in np.flatnonzero(labels != others).tolist()
+        for f in reading.features(first + i)
+    ]
+    potentials = sentence.potentials
+    own, other = (_structure(potentials, each, reading.labels) for each in (labels, others))
+    for kind, name, place in {**own, **other}:
+        key = (kind, name, place)
+        said = name if key in own else f"{name} {OTHERWISE}"
+        terms.append(Term(kind, said, tokens[place], own.get(key, 0.0) - other.get(key, 0.0)))
     difference = float((path_score(potentials, labels) - path_score(potentials, others))[0])
+    total = sum(term.value for term in terms)
+    size = sum(abs(term.value) for term in terms)
+    if abs(total - difference) > ROUNDING * (1 + size):  # an error of this package
+        raise ValueError(Errors.HS147.format(total=total, expected=difference))
     return one._replace(
         difference=difference,
-        terms=_adding_up(terms, difference),
-        start=int(reading.token_of[sentence.start]),
+        terms=sorted((term for term in terms if term.value), key=lambda term: -abs(term.value)),
+        start=tokens[0],
         labels=[reading.labels[y] for y in labels.tolist()],
         others=[reading.labels[y] for y in others.tolist()],
     )
 
 
-def _adding_up(terms: List[Term], expected: float) -> List[Term]:
-    """Those that are not 0, the weightiest first. RAISES ValueError [HS147]: they do not add up,
-    which is an error of this package."""
-    total = sum(term.value for term in terms)
-    size = sum(abs(term.value) for term in terms)
-    if abs(total - expected) > ROUNDING * (1 + size):
-        raise ValueError(Errors.HS147.format(total=total, expected=expected))
-    return sorted((term for term in terms if term.value), key=lambda term: -abs(term.value))
-
-
-def _structure(
-    one: Potentials, labels: Labels, others: Labels, names: Sequence[str]
-) -> List[Piece]:
-    """What transitions, patterns and configurations add to the difference. What only y' has is said
-    to be so."""
-    totals: Dict[Tuple[str, str, int], float] = {}
-    own = {piece[:3] for piece in _pieces(one, labels, others, names)}
-    for sign, pair in ((1.0, (labels, others)), (-1.0, (others, labels))):
-        for piece in _pieces(one, *pair, names):
-            totals[piece[:3]] = totals.get(piece[:3], 0.0) + sign * piece[3]
-    return [
-        (kind, name if (kind, name, place) in own else f"{name} {OTHERWISE}", place, value)
-        for (kind, name, place), value in totals.items()
-        if value
-    ]
-
-
-def _pieces(
-    one: Potentials, labels: Labels, others: Labels, names: Sequence[str]
-) -> Iterator[Piece]:
-    """What fires on a labelling of one sentence, but for transitions that another one has, too."""
-    differs = labels != others
-    for t in (np.flatnonzero(differs[1:] | differs[:-1]) + 1).tolist():
-        a = int(labels[t - 1])
-        b = int(labels[t])
-        yield "transition", f"{names[a]} {names[b]}", t, float(one.trans[a, b])
+def _structure(one: Potentials, labels: Labels, names: Sequence[str]) -> Pieces:
+    """What transitions, patterns and configurations add to the score of a sentence's labels."""
+    pieces: Pieces = defaultdict(float)
+    for t in range(1, len(labels)):
+        a, b = labels[t - 1 : t + 1].tolist()
+        said = f"{names[a]} {names[b]}"
+        pieces["transition", said, t] += float(one.trans[a, b])
         if one.edge_scores is not None:
-            score = float(one.edge_scores[t, a, b])
-            yield "transition", f"{names[a]} {names[b]}, by these words", t, score
+            pieces["transition", f"{said}, by these words", t] += float(one.edge_scores[t, a, b])
     trie = one.weights.trie
-    if one.weights.has_patterns:
-        places = trie.occurrences(labels, one.lengths)
-        for token, node in zip(places.tokens.tolist(), places.nodes.tolist(), strict=True):
-            weight = float(one.weights.node_weights[node])
-            yield "pattern", " ".join(names[y] for y in trie.string(node)), token, weight
+    places = trie.occurrences(labels, one.lengths)
+    for node, token in zip(places.nodes.tolist(), places.tokens.tolist(), strict=True):
+        said = " ".join(names[y] for y in trie.string(node))
+        pieces["pattern", said, token] += float(one.weights.node_weights[node])
+    for said, token, weight in _by_rules(one, labels, names):
+        pieces["pattern", f"{said}, by a rule", token] += weight
+    return pieces
+
+
+def _by_rules(
+    one: Potentials, labels: Labels, names: Sequence[str]
+) -> Iterator[Tuple[str, int, float]]:
+    """Patterns that the text makes fire: their labels, the last word and the weight."""
     fired = one.fired
     if fired is not None:
+        trie = one.weights.trie
         sequence = np.zeros(len(labels), np.intp)
         fires = matching(fired, trie, sequence, lambda token, label: labels[token] == label)
         for i in np.flatnonzero(fires).tolist():
             said = " ".join(names[y] for y in trie.string(int(fired.nodes[i])))
-            yield "pattern", f"{said}, by a rule", int(fired.tokens[i]), float(fired.weights[i])
-    configurations = one.configurations
-    if configurations is not None:
-        starts = np.cumsum(configurations.sizes) - configurations.sizes
-        for i in np.flatnonzero(configurations.matched(labels)).tolist():
-            slots = configurations.slots[starts[i] : starts[i] + configurations.sizes[i]]
-            sets = [_set(np.flatnonzero(configurations.sets[slot]), names) for slot in slots]
-            last = int(configurations.last[i])
-            weight = float(configurations.weights[i])
-            yield "pattern", f"{' '.join(sets)}, by a rule", last, weight
+            yield said, int(fired.tokens[i]), float(fired.weights[i])
+    spans = one.configurations
+    if spans is not None:
+        ends = np.cumsum(spans.sizes)
+        for i in np.flatnonzero(spans.matched(labels)).tolist():
+            rows = spans.sets[spans.slots[ends[i] - spans.sizes[i] : ends[i]]]
+            said = " ".join(
+                _set([names[y] for y in np.flatnonzero(row).tolist()], len(names)) for row in rows
+            )
+            yield said, int(spans.last[i]), float(spans.weights[i])
 
 
-def _set(ids: Ints, names: Sequence[str]) -> str:
-    known = ",".join(names[y] for y in ids[:6])
-    return "*" if len(ids) == len(names) else known if len(ids) == 1 else f"{{{known}}}"
-
-
-def _fired(decisions: Decisions, word: int) -> List[Feature]:
-    """The features of the classifier that was asked; their weights add up to its scores."""
-    shim = shim_of(decisions.pipe.model)
-    stacked = shim.stacked()
-    names = Names(decisions.docs)
-    visible = int(decisions.visible[word])
-    context = decisions.contexts[word]
-    labels = [*decisions.labels, "<s>", "</s>"]
-    near = dict(
-        zip(
-            decisions.offsets,
-            [labels[y] for y in np.minimum(context, len(labels) - 1)],
-            strict=True,
-        )
-    )
-    scorer = scorer_of(decisions.pipe.model)
-    features = []
-    for parts, number in scorer.features.fired(
-        decisions.docs, word, context, visible, shim.values(), shim.keys()
-    ):
-        weights = stacked.table[stacked.rows[visible, number]].astype(np.float64)
-        if weights.any():
-            said = {part: near[part.offset] for part in parts if part.attribute == LABEL}
-            features.append(names.feature(parts, word, weights, said))
-    return features
+def _set(labels: Sequence[str], n_labels: int) -> str:
+    if len(labels) == n_labels:
+        return "*"
+    return labels[0] if len(labels) == 1 else f"{{{','.join(labels[:6])}}}"

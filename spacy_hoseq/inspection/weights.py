@@ -5,24 +5,31 @@ Features are hashes in a model. Those that are to be shown get names from a corp
 them fires, template and text say what it is. Such a table of names can be kept beside the model.
 """
 
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from collections import Counter
+from itertools import chain
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
+from ..components import Reading as ComponentReading
 from ..components import SequenceComponent
+from ..decoders import PatternTrie
+from ..features.sequences import sequence_lengths
 from ..layers.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.shim import LayerShim, weights_of
 from ..layers.structured import transitions_of
 from ..patterns.sources import PatternFeatures
 from .certainty import BATCH
-from .reading import ReadTexts, knows_sums, reading_of
+from .reading import Reading, knows_sums
 
 NAMES = "hoseq_names.json"  # beside the model
 Table = Dict[str, Dict[str, str]]  # component -> key of a feature, in hexadecimals -> name
+Rows = Dict[str, List[Tuple[float, int]]]  # weights and keys of features, of each label
+Readings = List[ComponentReading]
 
 
 def inspected(
@@ -39,35 +46,35 @@ def inspected(
     patterns: of largest weight ("labels", "rule": number of the rule that it needs, -1 = none,
     "weight", "example": words of the corpus that were labelled so).
     """
-    return [
-        _component(pipe, docs, top, (names or {}).get(name, {}))
-        for name, pipe in nlp.pipeline
-        if isinstance(pipe, SequenceComponent)
-    ]
+    own = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
+    return [_component(pipe, docs, top, (names or {}).get(pipe.name, {})) for pipe in own]
 
 
 def names_in(components: Sequence[Dict[str, Any]]) -> Table:
     """The names that are known, to be kept."""
-    named: Table = {}
-    for one in components:
-        rows = [row for rows in one["strongest"].values() for row in rows]
-        named[one["name"]] = {row["key"]: row["name"] for row in rows if row["name"]}
-    return named
+    return {
+        one["name"]: {
+            row["key"]: row["name"]
+            for row in chain.from_iterable(one["strongest"].values())
+            if row["name"]
+        }
+        for one in components
+    }
 
 
 def _component(
     pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Dict[str, str]
 ) -> Dict[str, Any]:
-    shims = [(layer.name, shim) for layer in pipe.model.walk() for shim in layer.shims]
-    sizes: Dict[str, int] = {}
-    for name, shim in shims:
-        sizes[name] = sizes.get(name, 0) + len(shim.to_bytes())
-    of_features = [shim for _, shim in shims if isinstance(shim, LayerShim)]
+    sizes: Counter[str] = Counter()
+    of_features = []
+    for layer in pipe.model.walk():
+        for shim in layer.shims:
+            sizes[layer.name] += len(shim.to_bytes())
+            of_features += [shim] if isinstance(shim, LayerShim) else []
     tables = [table for shim in of_features for table in shim.feature_weights()]
-    readings = [reading_of(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
-    counts = np.zeros(len(pipe.tags), np.intp)
-    for reading in readings:
-        counts += np.bincount(reading.best, minlength=len(counts))
+    readings = [_read(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
+    labels = np.concatenate([np.zeros(0, np.intp), *(reading.best for reading in readings)])
+    counts = np.bincount(labels, minlength=len(pipe.tags))
     has_sums = knows_sums(pipe)
     trans = transitions_of(pipe.model, is_train=False) if has_sums else np.zeros((0, 0))
     return {
@@ -76,18 +83,20 @@ def _component(
         "labels": pipe.tags,
         "n_features": sum(shim.n_features() for shim in of_features),
         "n_weights": sum(int(np.count_nonzero(table.values)) for table in tables),
-        "sizes": sizes,
+        "sizes": dict(sizes),
         "counts": dict(zip(pipe.tags, counts.tolist(), strict=True)),
-        "strongest": _strongest(pipe, readings, top, names),
+        "strongest": _named(pipe, _strongest(pipe, top), readings, names),
         "transitions": np.round(trans, 4).tolist() if trans.any() else None,
         "patterns": _patterns(pipe, readings, 4 * top) if has_sums else [],
     }
 
 
-def _strongest(
-    pipe: SequenceComponent, readings: Sequence[ReadTexts], top: int, names: Dict[str, str]
-) -> Dict[str, List[Dict[str, Any]]]:
-    found: Dict[str, List[Tuple[float, int]]] = {label: [] for label in pipe.tags}
+def _read(pipe: SequenceComponent, docs: List[Doc]) -> ComponentReading:
+    return Reading(pipe, docs) if knows_sums(pipe) else pipe.read(docs, preset=False)
+
+
+def _strongest(pipe: SequenceComponent, top: int) -> Rows:
+    found: Rows = {label: [] for label in pipe.tags}
     scorer = scorer_of(pipe.model)
     for layer in own_layers(pipe.model):
         for keys, table in scorer_of(layer).keyed_weights():
@@ -96,51 +105,54 @@ def _strongest(
                 order = np.argsort(-weights)
                 ends = np.unique([*order[:top], *order[::-1][:top]]).astype(np.intp)
                 rows += [(float(weights[i]), int(keys[i])) for i in ends if weights[i]]
-    strongest = {}
     for label, rows in found.items():
         rows.sort(key=lambda row: -row[0])
-        strongest[label] = rows if len(rows) <= 2 * top else [*rows[:top], *rows[-top:]]
+        found[label] = rows if len(rows) <= 2 * top else [*rows[:top], *rows[-top:]]
+    return found
+
+
+def _named(
+    pipe: SequenceComponent, strongest: Rows, readings: Readings, names: Dict[str, str]
+) -> Dict[str, List[Dict[str, Any]]]:
     keys = np.array(sorted({key for rows in strongest.values() for _, key in rows}), np.uint64)
     named: Dict[int, str] = {int(key, 16): name for key, name in names.items()}
     for reading in reversed(readings):
-        named |= scorer.names(reading.docs, keys)
+        named |= scorer_of(pipe.model).names(reading.docs, keys)
     return {
         label: [{"key": f"{key:016x}", "name": named.get(key, ""), "weight": x} for x, key in rows]
         for label, rows in strongest.items()
     }
 
 
-def _patterns(pipe: SequenceComponent, readings: Sequence[Any], top: int) -> List[Dict[str, Any]]:
+def _patterns(pipe: SequenceComponent, readings: Readings, top: int) -> List[Dict[str, Any]]:
     shim = weights_of(pipe.model)
     if "patterns" not in shim.extra:
         return []
     every = PatternFeatures.from_arrays(shim.extra["patterns"])
     features = every.chosen(np.flatnonzero(~every.is_span))
     weights = shim.values("patterns", is_train=False)[features.weight_of]
-    order = np.argsort(-np.abs(weights), kind="stable")[:top].tolist()
-    examples = _examples(readings, {tuple(features.patterns[i]) for i in order})
+    order = np.argsort(-np.abs(weights), kind="stable")[:top]
+    strongest = order[weights[order] != 0].tolist()
+    strings = [tuple(features.patterns[i]) for i in strongest]
+    examples = _examples(readings, PatternTrie(strings, len(pipe.tags)))
     return [
         {
-            "labels": [pipe.tags[y] for y in features.patterns[i]],
+            "labels": [pipe.tags[y] for y in string],
             "rule": int(features.rule_of[i]),
             "weight": float(weights[i]),
-            "example": examples.get(tuple(features.patterns[i]), ""),
+            "example": examples.get(string, ""),
         }
-        for i in order
-        if weights[i]
+        for i, string in zip(strongest, strings, strict=True)
     ]
 
 
-def _examples(readings: Sequence[Any], strings: Set[Tuple[int, ...]]) -> Dict[Tuple[int, ...], str]:
+def _examples(readings: Readings, trie: PatternTrie) -> Dict[Tuple[int, ...], str]:
     """Words that were labelled with a string, the first in the corpus."""
     examples: Dict[Tuple[int, ...], str] = {}
     for reading in readings:
-        trie = reading.potentials.weights.trie
-        places = trie.occurrences(reading.best, reading.lengths)
-        nodes, first = np.unique(places.nodes, return_index=True)
-        for node, last in zip(nodes.tolist(), places.tokens[first].tolist(), strict=True):
+        words = [token.text for doc in reading.docs for token in doc]
+        places = trie.occurrences(reading.best, sequence_lengths(reading.docs))
+        for node, last in zip(places.nodes.tolist(), places.tokens.tolist(), strict=True):
             string = trie.string(node)
-            if string in strings and string not in examples:
-                words = range(last - len(string) + 1, last + 1)
-                examples[string] = " ".join(map(reading.text, words))
+            examples.setdefault(string, " ".join(words[last - len(string) + 1 : last + 1]))
     return examples

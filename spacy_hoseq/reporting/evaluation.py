@@ -16,8 +16,7 @@ from spacy.training import Example
 
 from ..curation.findings import Judged, ranked
 from ..curation.judgement import Judgement, beside, judge
-from ..inspection import Quality, quality
-from ..inspection.measures import quality_of
+from ..inspection import Quality, quality, quality_of
 from ..inspection.reading import knows_sums, own_components, stages
 from .findings import shown_finding
 from .scores import (
@@ -173,7 +172,7 @@ def _uncertain(judgement: Judgement) -> List[Data]:
     reading = judgement.reading
     if not len(reading.ends):
         return []
-    entropies = reading.sentence_entropies
+    entropies = reading.posterior.sequence_entropies()
     p = np.exp(reading.log_p)
     rows = []
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():

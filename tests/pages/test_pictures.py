@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.inspection.measures import quality
+from spacy_hoseq.inspection import quality
 from spacy_hoseq.reporting.reliability import draw_calibration
 from spacy_hoseq.reporting.report import as_page, report
 from spacy_hoseq.reporting.text import text_page
