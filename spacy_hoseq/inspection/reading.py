@@ -146,7 +146,7 @@ class Decisions(Reading):
 
     def _read(self, pipe: Any, texts: Sequence[Doc]) -> Read:
         if pipe.knows != "decisions":
-            kind = f"the strategy \"{pipe.cfg['strategy']}\""
+            kind = f'the strategy "{pipe.cfg["strategy"]}"'
             raise ValueError(Errors.HS140.format(name=pipe.name, kind=kind))
         decided = pipe.read(texts, preset=False)
         docs = decided.docs
