@@ -181,8 +181,8 @@ class Errors(metaclass=WithCodes):
         "Ask for a part within a sentence, or mend the sentence boundary."
     )
     HS107 = (
-        "The config learns to cut texts into words ({reader}), where no annotation of words can be doubted. Give one "
-        "for labels of words or spans: tags, morphology, lemmas, sentences, chunks or entities, as the recipe `crf`."
+        "The config learns to cut texts into words ({augmenter}), where no label of a word can be doubted. Give one "
+        "for labels of words or spans: tags, lemmas, sentences, chunks or entities, as the recipe `crf`."
     )
     HS108 = (
         'A component before "{name}" merges or splits tokens, as those of {text}: they are not those of the annotated '

@@ -32,7 +32,8 @@ from spacy_hoseq.features.contextual.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
 from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.pipelines import embedded_path
-from spacy_hoseq.segmentation.corpus import segmented_corpus
+from spacy_hoseq.readers import corpus as read_corpus
+from spacy_hoseq.segmentation import make_units
 from spacy_hoseq.segmentation.known_words import known_words
 from tests.components import bidirectional_helpers as bidirectional
 from tests.components import chunker_helpers as chunks
@@ -84,7 +85,7 @@ def segmenting(folder, corpus):
     nlp = spacy.blank("zh")
     nlp.add_pipe("hoseq_tagger", config={"model": model})
     nlp.vocab.lookups = known_words(path)
-    characters.train(nlp, list(segmented_corpus(path)(nlp)), epochs=12 if len(corpus) > 4 else 3)
+    characters.train(nlp, list(read_corpus(path, augmenter=make_units())(nlp)), epochs=12 if len(corpus) > 4 else 3)
     settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}
     whole = spacy.blank("zh", config={"nlp": {"tokenizer": settings}})
     whole.tokenizer.use(nlp)

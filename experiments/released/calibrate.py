@@ -17,7 +17,7 @@ from spacy.training import Example
 
 from spacy_hoseq.inspection import calibrate
 from spacy_hoseq.inspection.calibration import annotated_before
-from spacy_hoseq.readers.annotated import annotated_corpus
+from spacy_hoseq.readers import corpus
 
 
 def main(
@@ -57,7 +57,7 @@ def examples_of(nlp: Language, component: str, every: int) -> Tuple[str, List[Ex
     name, _, paths = component.partition("=")
     examples: List[Example] = []
     for path in paths.split(","):
-        examples += list(annotated_corpus(path, [])(nlp))[::every]
+        examples += list(corpus(path)(nlp))[::every]
     return name, examples
 
 

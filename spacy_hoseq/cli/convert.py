@@ -11,13 +11,12 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..readers.corpora import AUTO, endings_of, is_unspaced
-from ..readers.docs import ATTRIBUTES, UNSPACED, grouped, sentences_to_doc
+from ..readers.corpora import AUTO, corpus_options, endings_of, is_unspaced
+from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
-from ..readers.formats.columns import check_columns
 from ..readers.formats.recognised import FORMATS, columns_read, read_corpus, recognised
 from ..readers.formats.tagged_text import check_separator
-from ..readers.sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
+from ..readers.sentences import Items, LabelledSpan, Problem, Sentence, Settings
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import done, hoseq_cli
 from .shared import FORCE, check_free, progress, show_problems, whole
@@ -112,25 +111,30 @@ def convert_cli(
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
     check_free(output_path, force)
     name = format_name.value
-    settings = Settings(
-        lang=lang,
-        spans_key=spans_key,
-        chunks=lang not in UNSPACED if chunks is None else chunks,
+    options = corpus_options(
+        split=split,
+        part=part,
+        encoding=encoding,
+        chunks=chunks,
         unescape=unescape,
         separator=separator,
         groups=parse_groups(groups),
         split_sentences=split_sentences,
-        columns=Columns(word_column, tag_column, chunk_column, entity_column),
+        word_column=word_column,
+        tag_column=tag_column,
+        chunk_column=chunk_column,
+        entity_column=entity_column,
         representation=representation,
         labels=[label for label in labels.split(",") if label],
+        spans_key=spans_key,
     )
-    check_columns(settings)
     if separator and name == "tagged":
         check_separator(separator)
     all_files = find_files(input_path, suffix or endings_of(name))
     files = in_part(all_files, split, part)
-    unspaced = lang == "zh" or any(is_unspaced(file, name) for file in files)
-    settings = settings._replace(encodings=encodings_for(encoding, "zh" if unspaced else lang))
+    settings = options(lang)
+    if any(is_unspaced(file, name) for file in files):
+        settings = settings._replace(encodings=encodings_for(encoding, "zh"))
     formats = formats_of(files, name, settings)
     read = Reading()
     binary = DocBin(ATTRIBUTES, docs=progress(read.docs(formats, settings, n_sents)))

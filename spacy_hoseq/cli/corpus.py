@@ -118,7 +118,7 @@ def config_of(name: str, lang: Optional[str], overrides: Dict[str, Any]) -> Conf
 
 
 def docs_in(corpus: Path, lang: str) -> List[Doc]:
-    return list(progress(read_docs(spacy_files(corpus), spacy.blank(lang).vocab, 0)))
+    return list(progress(read_docs(spacy_files(corpus), spacy.blank(lang).vocab)))
 
 
 @hoseq_cli.command("correct", failed="Nothing written")

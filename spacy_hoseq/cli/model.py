@@ -27,7 +27,8 @@ from ..inspection.calibration import Calibration, calibrate
 from ..inspection.reading import own_components
 from ..inspection.weights import NAMES, Table, inspected, names_in
 from ..pipelines import embedded_path, found_at, load_from
-from ..readers.annotated import annotated_corpus, read_docs, spacy_files
+from ..readers.annotated import read_docs, spacy_files
+from ..readers.corpora import corpus as read_corpus
 from ..reporting.inspection import inspection_page, inspection_text
 from ..reporting.reliability import draw_calibration
 from ..reporting.report import as_json, as_markdown, as_page, examples_in, report
@@ -102,7 +103,7 @@ def report_cli(
         model=name_of(model),
         data=data.name,
         against=None if against is None else (name_of(against), pipeline_of(against)),
-        train=None if train is None else list(read_docs(spacy_files(train), nlp.vocab, 0)),
+        train=None if train is None else list(read_docs(spacy_files(train), nlp.vocab)),
         curve=output / TRAININGS if curve else None,
         tell=msg.info,
     )
@@ -153,7 +154,7 @@ def inspect_cli(
     """
     check_free(output, force)
     nlp = pipeline_of(model, code)
-    examples = [] if corpus is None else annotated_corpus(corpus, [], limit)(nlp)
+    examples = [] if corpus is None else read_corpus(corpus, limit=limit)(nlp)
     docs = list(progress(nlp.pipe(eg.predicted for eg in examples)))
     beside = Path(found_at(model)) / NAMES
     names: Table = srsly.read_json(beside) if beside.is_file() else {}

@@ -72,7 +72,7 @@ def docs_of(
     def read() -> Iterator[Doc]:
         for file in [file for path in paths for file in find_files(path, TEXTS)]:
             if file.suffix == ".spacy":
-                yield from read_docs([file], nlp.vocab, 0)
+                yield from read_docs([file], nlp.vocab)
                 continue
             for item in texts_in(file, text_key):
                 if isinstance(item, Problem):

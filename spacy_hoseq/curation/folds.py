@@ -30,7 +30,7 @@ from ..inspection.calibration import annotated_before, calibratable, calibrate_o
 
 DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
 VARIABLE = re.compile(r"\$\{(\w+)\.(\w+)\}")
-SEGMENTED = "segmented_corpus"  # of which labels are not those of words
+UNITS = "spacy_hoseq.units.v1"  # an augmenter: labels are not those of words
 DONE = "done"  # the digest of what a training was made of
 QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
 
@@ -59,9 +59,9 @@ def trained_without(
     RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS159]: a
     corpus of the config without a path; [HS107]: the config cuts texts into words.
     """
-    readers = [str(block.get("@readers")) for block in config.get("corpora", {}).values()]
-    if any(SEGMENTED in reader for reader in readers):
-        raise ValueError(Errors.HS107.format(reader=readers[0]))
+    augmenters = [block.get("augmenter") or {} for block in config.get("corpora", {}).values()]
+    if any(augmenter.get("@augmenters") == UNITS for augmenter in augmenters):
+        raise ValueError(Errors.HS107.format(augmenter=UNITS))
     parts = divided(docs, n_folds, seed)
     config = with_labels(config, docs)
     with tempfile.TemporaryDirectory() as temporary:

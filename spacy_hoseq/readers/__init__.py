@@ -1,6 +1,5 @@
 """Corpora as registered readers. What one file says is read by `formats`."""
 
-from .annotated import annotated_corpus
-from .corpora import corpus
+from .corpora import corpus, corpus_options
 
-__all__ = ["annotated_corpus", "corpus"]
+__all__ = ["corpus", "corpus_options"]

@@ -1,10 +1,5 @@
-"""Training data whose predicted docs have gold tokens and sentences, and more gold annotation where
-it is known: tags.
-
-`spacy.Corpus.v1` gives predicted docs without annotation, so that a text is one long sequence, or
-with `gold_preproc` single sentences without the span groups of the reference. This reader gives
-Docs as they are in the file, and reads the files once (`corpus_cache.py`).
-"""
+"""Gold Docs of .spacy files, and predicted ones with their tokens and sentences, and more gold
+annotation where it is known: tags."""
 
 import warnings
 import zlib
@@ -23,40 +18,11 @@ from spacy.vocab import Vocab
 from ..arrays import Ints
 from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
-from .corpus_cache import cached
 from .files import NEITHER
 
 KNOWN = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
 # an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of
 NO_USER_DATA = b"\x80"
-
-
-def annotated_corpus(
-    path: Optional[Union[str, Path]],
-    attributes: List[str],
-    limit: int = 0,
-    augmenter: Optional[Callable[[Language, Example], Iterator[Example]]] = None,
-) -> Callable[[Language], Iterator[Example]]:
-    """Examples with the tokens and sentence starts of the reference.
-
-    path: a .spacy file or a folder of them. attributes: token attributes that the predicted Docs
-        also get ("tag").
-    limit (int): read at most this many Docs; 0 = all. augmenter: makes more examples of
-        each.
-    RAISES ValueError [E913]: no path; [HS161]: an attribute that cannot be copied.
-    """
-    if path is None:
-        raise ValueError(SpacyErrors.E913)
-    check_attributes(attributes)
-
-    def read(nlp: Language) -> Iterator[Example]:
-        files = spacy_files(path)
-        docs = without_crossing(read_docs(files, nlp.vocab, limit))
-        for reference in cached(nlp, limit, files, docs):
-            example = Example(annotated_with(reference, attributes), reference)
-            yield from [example] if augmenter is None else augmenter(nlp, example)
-
-    return read
 
 
 def spacy_files(path: Optional[Union[str, Path]]) -> List[Path]:
@@ -71,10 +37,9 @@ def spacy_files(path: Optional[Union[str, Path]]) -> List[Path]:
     return files
 
 
-def read_docs(files: Sequence[Path], vocab: Vocab, limit: int) -> Iterator[Doc]:
-    """Docs of .spacy files that are not empty. limit (int): so many of all; 0 = no limit. RAISES
-    ValueError [HS172]: a file is none of spaCy's."""
-    n_read = 0
+def read_docs(files: Sequence[Path], vocab: Vocab) -> Iterator[Doc]:
+    """Docs of .spacy files that are not empty. RAISES ValueError [HS172]: a file is none of
+    spaCy's."""
     for file in files:
         try:
             stored = DocBin().from_disk(file)
@@ -83,11 +48,7 @@ def read_docs(files: Sequence[Path], vocab: Vocab, limit: int) -> Iterator[Doc]:
                 Errors.HS172.format(actual=file, expected="a .spacy file, as a DocBin writes it")
             ) from error
         stored.user_data = [None if data == NO_USER_DATA else data for data in stored.user_data]
-        for doc in filter(len, stored.get_docs(vocab)):
-            yield doc
-            n_read += 1
-            if n_read == limit:
-                return
+        yield from filter(len, stored.get_docs(vocab))
 
 
 def check_attributes(attributes: List[str]) -> None:
@@ -149,9 +110,13 @@ def case_augmenter(
     RAISES ValueError [HS027]: shares below 0, or above 1 together.
     """
     if min(lower, upper) < 0 or lower + upper > 1:
-        raise ValueError(Errors.HS027.format(
-                name="lower and upper", value=f"{lower}, {upper}", expected="shares from 0 to 1 together"
-            ))
+        raise ValueError(
+            Errors.HS027.format(
+                name="lower and upper",
+                value=f"{lower}, {upper}",
+                expected="shares from 0 to 1 together",
+            )
+        )
 
     def augment(nlp: Language, example: Example) -> Iterator[Example]:
         yield example

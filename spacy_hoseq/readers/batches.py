@@ -29,9 +29,11 @@ def batch_by_share(
     RAISES ValueError [HS027].
     """
     if n_batches < 1 or max_words < 1:
-        raise ValueError(Errors.HS027.format(
+        raise ValueError(
+            Errors.HS027.format(
                 name="n_batches or max_words", value=(n_batches, max_words), expected="1 or more"
-            ))
+            )
+        )
     first_epoch = [1]  # the batch that spaCy evaluates at once
 
     def batches(examples: Iterable[Example]) -> Iterator[List[Example]]:

@@ -33,7 +33,9 @@ UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
 COPIES = ("not-to-release",)  # folders of treebanks that have the same sentences again
 PACKED = " (and .gz)"  # of endings, in messages
-ENCODING = 'one that Python knows, in which lines end with the byte 10, such as "utf-8" or "gb18030"'
+ENCODING = (
+    'one that Python knows, in which lines end with the byte 10, such as "utf-8" or "gb18030"'
+)
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -103,9 +105,7 @@ def encodings_for(encoding: str, lang: str) -> List[str]:
     except (LookupError, TypeError):
         known = False
     if not known:
-        raise ValueError(
-            Errors.HS027.format(name="encoding", value=encoding, expected=ENCODING)
-        )
+        raise ValueError(Errors.HS027.format(name="encoding", value=encoding, expected=ENCODING))
     return [encoding]
 
 

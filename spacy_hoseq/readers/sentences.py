@@ -100,7 +100,8 @@ class Columns(NamedTuple):
 class Settings(NamedTuple):
     """How files are read. Each format has its own.
 
-    lang (str): spaCy's name of the language. encodings: the first that fits a file is taken.
+    lang (str): spaCy's name of the language. split, part (str): of a treebank.
+    encodings: the first that fits a file is taken.
     spans_key (str): where entities go; "" = `doc.ents`, which cannot overlap.
     chunks (bool): trees: chunks by the rules of CoNLL-2000. unescape (bool): trees: "(" for -LRB-.
     separator (str): tagged: between word and tag; columns: between columns; "" = as found.
@@ -110,6 +111,8 @@ class Settings(NamedTuple):
     """
 
     lang: str = "en"
+    split: str = ""
+    part: str = ""
     encodings: Sequence[str] = ("utf-8",)
     spans_key: str = ""
     chunks: bool = True

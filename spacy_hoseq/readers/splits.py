@@ -86,9 +86,7 @@ def check_split(split: str, part: str) -> None:
     other."""
     if (split or part) and (split not in SPLITS or part not in PARTS):
         raise ValueError(
-            Errors.HS161.format(
-                name=f"{split}/{part}", known=", ".join([*SPLITS, *PARTS])
-            )
+            Errors.HS161.format(name=f"{split}/{part}", known=", ".join([*SPLITS, *PARTS]))
         )
 
 

@@ -18,7 +18,7 @@ from ..compaction.pipeline import dev_examples
 from ..curation.folds import examples_of, trained
 from ..errors import Warnings
 from ..features.sequences import sentence_starts
-from ..readers.annotated import annotated_corpus
+from ..readers.corpora import corpus
 from .evaluation import evaluated
 from .pages import rendered
 from .scores import Data
@@ -124,7 +124,7 @@ def examples_in(nlp: Language, path: Path) -> List[Example]:
     except (ValueError, KeyError):
         examples = []
     if not examples or any([t.text for t in eg.x] != [t.text for t in eg.y] for eg in examples):
-        examples = list(annotated_corpus(path, [])(nlp))
+        examples = list(corpus(path)(nlp))
     return examples
 
 

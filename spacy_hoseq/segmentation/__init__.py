@@ -3,8 +3,6 @@ of spaCy."""
 
 from ..lazy_names import lazy_names
 
-__all__ = ["CharacterTokenizer", "segmented_corpus"]
+__all__ = ["CharacterTokenizer", "make_units"]
 
-__getattr__ = lazy_names(
-    __name__, {"CharacterTokenizer": "tokenizer", "segmented_corpus": "corpus"}
-)
+__getattr__ = lazy_names(__name__, {"CharacterTokenizer": "tokenizer", "make_units": "corpus"})

@@ -1,18 +1,16 @@
-"""`spacy_hoseq.segmented_corpus.v1`: annotated words -> units with labels, on which a segmenter is
+"""`spacy_hoseq.units.v1`, an augmenter: annotated words -> units with labels, on which a segmenter is
 trained."""
 
 from collections import Counter
-from pathlib import Path
-from typing import Callable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Callable, Iterator, List, Sequence, Tuple
 
-from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ..errors import Errors
 from ..features.contextual.known_words import OWN_WORDS
-from ..readers.annotated import annotated_with, read_docs, spacy_files
+from ..readers.annotated import annotated_with
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
 from .known_words import counts_by_key, inner_cuts
 from .units import are_parted, units_of
@@ -21,35 +19,31 @@ LAST = "last"
 KINDS = ("", "tag", LAST)
 
 
-def segmented_corpus(
-    path: Optional[Union[str, Path]], kinds: str = "", own_words: bool = False, limit: int = 0
-) -> Callable[[Language], Iterator[Example]]:
-    """Examples whose tokens are the units of texts, and whose tags tell the place of a unit in its
-    word: "B-NN", "E-NN".
+def make_units(
+    kinds: str = "", own_words: bool = False
+) -> Callable[[Language, Example], Iterator[Example]]:
+    """An example whose tokens are the units of a text, and whose tags tell the place of a unit in
+    its word, "B-NN", "E-NN", in place of one of words.
 
-    path: a .spacy file or a folder of them, with words. Words are joined without spaces, except
-        between two words of letters or digits. kinds: "tag": labels also have the tag of the
-        word, which helps to find its end. "last": labels mark the last words of sentences and
-        words with spaces in them; texts stay as written. "": neither. own_words (bool): if the
-        table of known words was made from these texts, leave out each text's own words. limit
-        (int): read at most this many Docs; 0 = all.
-    RAISES ValueError [E913]: no path; [HS161]: other kinds.
+    kinds: "tag": labels also have the tag of the word, which helps to find its end. "last": labels
+        mark the last words of sentences and words with spaces in them; texts stay as written. "":
+        neither; words are joined without spaces, except between two words of letters or digits.
+    own_words (bool): if the table of known words was made from these texts, leave out each text's
+        own words.
+    RAISES ValueError [HS161]: other kinds.
     """
-    if path is None:
-        raise ValueError(SpacyErrors.E913)
     if kinds not in KINDS:
         raise ValueError(Errors.HS161.format(name=kinds, known=", ".join(map(repr, KINDS))))
 
-    def read(nlp: Language) -> Iterator[Example]:
-        files = spacy_files(path)
-        for words in read_docs(files, nlp.vocab, limit):
-            reference = labelled_units(words, kinds)
-            units = annotated_with(reference, [])
-            if own_words:
-                units.user_data[OWN_WORDS] = counts_by_key(Counter(token.text for token in words))
-            yield Example(units, reference)
+    def units_of_words(nlp: Language, example: Example) -> Iterator[Example]:
+        reference = labelled_units(example.reference, kinds)
+        units = annotated_with(reference, [])
+        if own_words:
+            counts = Counter(token.text for token in example.reference)
+            units.user_data[OWN_WORDS] = counts_by_key(counts)
+        yield Example(units, reference)
 
-    return read
+    return units_of_words
 
 
 def labelled_units(words: Doc, kinds: str = "") -> Doc:

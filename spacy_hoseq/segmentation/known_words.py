@@ -39,7 +39,7 @@ def known_words(path: Optional[Union[str, Path]], inner: bool = False) -> Lookup
     corpus end within runs of letters ("do|n't"): runs that end so can be cut there.
     RAISES ValueError [E913]: no path; [HS074]: there is no such file or folder.
     """
-    docs = list(read_docs(spacy_files(path), Vocab(), 0))
+    docs = list(read_docs(spacy_files(path), Vocab()))
     counts = Counter(token.text for doc in docs for token in doc)
     lookups = Lookups()
     lookups.add_table(TABLE, dict(sorted(counts_by_key(counts).items())))

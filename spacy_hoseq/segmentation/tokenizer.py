@@ -56,9 +56,7 @@ class CharacterTokenizer:
     It holds the pipeline of that tagger, which it saves and reads as spaCy does any other.
     """
 
-    def __init__(
-        self, vocab: Vocab, *, simplified: bool = False, addresses: bool = False
-    ) -> None:
+    def __init__(self, vocab: Vocab, *, simplified: bool = False, addresses: bool = False) -> None:
         self.vocab = vocab
         self.simplified = simplified
         self.addresses = addresses
@@ -218,7 +216,9 @@ class CharacterTokenizer:
             if segmenter is not None:
                 self.use(segmenter)
         except Exception as error:
-            raise ValueError(Errors.HS064.format(name="tokenizer", where=where, problem=error)) from error
+            raise ValueError(
+                Errors.HS064.format(name="tokenizer", where=where, problem=error)
+            ) from error
         if segmenter is None:
             self.segmenter = None
         return self

@@ -110,7 +110,7 @@ def rules_suffice(work: Path, lang: str) -> bool:
         nlp = spacy.blank(lang)
     except ImportError:
         return False
-    docs = list(read_docs([work / "corpus" / "dev.spacy"], nlp.vocab, 0))
+    docs = list(read_docs([work / "corpus" / "dev.spacy"], nlp.vocab))
     by_rules = token_f(nlp, docs)
     with_tokenizer(nlp, work)
     return by_rules >= token_f(nlp, docs)
@@ -137,7 +137,7 @@ def join(work: Path) -> Language:
     if MORPHOLOGIZER in nlp.pipe_names:  # the others are small: they learn from few mistakes
         compact_pipeline(nlp, examples, TOLERANCE, components=[MORPHOLOGIZER])
     calibrate(nlp, examples)
-    docs = read_docs([work / "corpus" / "train.spacy"], Vocab(), 0)
+    docs = read_docs([work / "corpus" / "train.spacy"], Vocab())
     forms = Counter(token.lower_ for doc in docs for token in doc)
     add_words(nlp.vocab, srsly.read_json(work / "corpus" / "multiword.json"), forms)
     if (work / "training" / "sentences").exists():
@@ -151,7 +151,7 @@ def join(work: Path) -> Language:
 def measure(nlp: Language, path: Path) -> Dict[str, Any]:
     """Scores on a .spacy file: "gold" with its words and sentences, "raw" from its text. None of what
     it does not have."""
-    docs = list(read_docs([path], nlp.vocab, 0))
+    docs = list(read_docs([path], nlp.vocab))
     raw = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     scores = {"gold": nlp.evaluate(dev_examples(nlp, path)), "raw": nlp.evaluate(raw)}
     if SENTENCES not in nlp.pipe_names:  # those of the tokenizer

@@ -135,7 +135,7 @@ def test_words_are_not_searched(tmp_path):
     """The recipe cuts texts into words: there are no labels to doubt."""
     corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:4])
     code, output = run("find-errors", "words", corpus, "-o", tmp_path / "out", "-k", "2")
-    assert code == 1 and "[HS107]" in output and "segmented_corpus.v1" in output
+    assert code == 1 and "[HS107]" in output and "units.v1" in output
     assert not (tmp_path / "out").exists()
 
 

@@ -144,7 +144,7 @@ def chunked_and_tagged(nlp, corpus=TAGGED):
 def test_training_of_chunks_from_given_tags(tmp_path):
     nlp = spacy.blank("xx")
     path = corpus_file(tmp_path / "chunks.spacy", chunked_and_tagged(nlp))
-    reader = {"@readers": "spacy_hoseq.annotated_corpus.v1", "path": str(path), "attributes": ["tag"]}
+    reader = {"@readers": "spacy_hoseq.corpus.v1", "path": str(path), "attributes": ["tag"]}
     changes = {
         f"components.{NAME}.representation": "iob2",
         f"components.{NAME}.scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},

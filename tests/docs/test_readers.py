@@ -45,9 +45,11 @@ def test_every_format_is_described():
 
 
 def test_the_reader_in_a_config():
-    block = re.search(r"```ini\n(.*?)```", PAGES[PAGE], re.DOTALL).group(1)
-    config = Config().from_str('[paths]\nwsj = "wsj"\n[corpora]\n' + block)
-    assert callable(spacy.registry.resolve(config["corpora"])["train"])
+    blocks = re.findall(r"```ini\n(.*?)```", PAGES[PAGE], re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        config = Config().from_str('[paths]\nwsj = "wsj"\ntrain = "train"\n[corpora]\n' + block)
+        assert callable(spacy.registry.resolve(config["corpora"])["train"])
 
 
 def test_divisions():

@@ -17,7 +17,7 @@ from .test_calibration import examples
 def with_dev(nlp, references, tmp_path, frozen=()):
     DocBin(docs=references).to_disk(tmp_path / "dev.spacy")
     reader = {
-        "@readers": "spacy_hoseq.annotated_corpus.v1",
+        "@readers": "spacy_hoseq.corpus.v1",
         "path": str(tmp_path / "dev.spacy"),
         "attributes": [],
     }

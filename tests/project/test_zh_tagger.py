@@ -22,7 +22,7 @@ QUICK = {"training.max_steps": 0, "training.max_epochs": 1}
 def test_words_are_those_of_the_corpus(name):
     config = config_of(name).interpolate()
     for part in ("train", "dev"):
-        assert config["corpora"][part]["@readers"] == "spacy_hoseq.annotated_corpus.v1"
+        assert config["corpora"][part]["@readers"] == "spacy_hoseq.corpus.v1"
         assert config["corpora"][part]["attributes"] == []
     assert config["nlp"]["lang"] == "zh" and config["components"]["hoseq_tagger"]["attribute"] == "tag"
 

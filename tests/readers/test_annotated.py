@@ -1,4 +1,4 @@
-"""`spacy_hoseq.annotated_corpus.v1`: what is copied to the predicted docs, and what is refused."""
+"""`spacy_hoseq.corpus.v1` of .spacy files: what is copied to the predicted docs, and what is refused."""
 
 import zlib
 
@@ -6,11 +6,11 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_hoseq.readers.annotated import annotated_corpus, read_docs, spacy_files
+from spacy_hoseq.readers.annotated import read_docs, spacy_files
 
 NLP = spacy.blank("xx")
 WORDS, TAGS = "she sees the old cat . it runs .".split(), "N V D A N . N V .".split()
-READER = spacy.registry.readers.get("spacy_hoseq.annotated_corpus.v1")
+READER = spacy.registry.readers.get("spacy_hoseq.corpus.v1")
 
 
 def doc_of(words=WORDS, **annotation):
@@ -32,7 +32,7 @@ def path(tmp_path):
 
 
 def read(path, attributes=("tag",), **settings):
-    return list(READER(path, list(attributes), **settings)(NLP))
+    return list(READER(path, attributes=list(attributes), **settings)(NLP))
 
 
 def tags_of(docs):
@@ -81,19 +81,19 @@ def test_limits(path):
 def test_folder_of_files(path):
     DocBin(docs=[doc_of(["z"], tags=["Z"])]).to_disk(path.parent / "more.spacy")
     assert [eg.reference[0].text for eg in read(path.parent)] == ["she", "a", "c", "z"]
-    reader = annotated_corpus(path, ["tag"])
+    reader = READER(path, attributes=["tag"])
     assert len(list(reader(NLP))) == len(list(reader(NLP))) == 3, "it can be read again"
 
 
 @pytest.mark.parametrize("attributes", [["dep"], ["tag", "sent_start"], ["_.label"], ["TAG"]])
 def test_attributes_that_cannot_be_copied(path, attributes):
     with pytest.raises(ValueError, match=rf"\[HS161\].*{attributes[-1]}.*tag, pos, morph, lemma"):
-        READER(path, attributes)
+        READER(path, attributes=attributes)
 
 
 def test_no_path():
     with pytest.raises(ValueError, match="E913"):
-        READER(None, ["tag"])
+        READER(None)
 
 
 def test_tokens_are_those_of_the_reference(tmp_path):
@@ -115,7 +115,7 @@ def test_evaluation_with_given_tags(path):
         return doc
 
     nlp.add_pipe("tests_hoseq_notes_tags")
-    nlp.evaluate(list(READER(path, ["tag"])(nlp)))
+    nlp.evaluate(list(READER(path, attributes=["tag"])(nlp)))
     assert seen == [TAGS, ["D", ""], ["N"] * 4]
 
 
@@ -161,10 +161,8 @@ def test_entities_that_cross_the_end_of_a_sentence(tmp_path):
     assert [token.ent_iob for token in example.reference][:9] == [2, 2, 3, 2, 0, 0, 0, 3, 2][: len(doc)]
 
 
-@pytest.mark.parametrize("name", ["spacy_hoseq.annotated_corpus.v1", "spacy_hoseq.segmented_corpus.v1"])
-def test_a_file_that_is_missing(tmp_path, name):
-    settings = {"attributes": ["tag"]} if "annotated" in name else {}
-    corpus = spacy.registry.readers.get(name)(tmp_path / "none.spacy", **settings)
+def test_a_file_that_is_missing(tmp_path):
+    corpus = READER(tmp_path / "none.spacy", attributes=["tag"])
     with pytest.raises(ValueError, match=r"\[HS074\] Nothing to read at .*none.spacy"):
         list(corpus(NLP))
 
@@ -174,7 +172,7 @@ def test_files_that_are_none_of_spacy(data, tmp_path):
     """The message names the file, which may be one of a folder."""
     (tmp_path / "damaged.spacy").write_bytes(data)
     with pytest.raises(ValueError, match=r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"):
-        list(read_docs(spacy_files(tmp_path), spacy.blank("xx").vocab, 0))
+        list(read_docs(spacy_files(tmp_path), spacy.blank("xx").vocab))
 
 
 @pytest.mark.filterwarnings("ignore:.*W090")  # spaCy's, of the same

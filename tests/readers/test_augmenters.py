@@ -6,7 +6,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import registry
 
-from spacy_hoseq.readers.annotated import annotated_corpus, case_augmenter
+from spacy_hoseq.readers import corpus
+from spacy_hoseq.readers.annotated import case_augmenter
 
 N_TEXTS = 400
 
@@ -81,10 +82,10 @@ def test_one_line_of_a_config(nlp, tmp_path):
     path = tmp_path / "train.spacy"
     DocBin(docs=[gold(nlp, number) for number in range(20)]).to_disk(path)
     line = {"@augmenters": "spacy_hoseq.case_augmenter.v1", "lower": 0.0, "upper": 1.0}
-    block = {"@readers": "spacy_hoseq.annotated_corpus.v1", "path": str(path), "attributes": ["tag"]}
+    block = {"@readers": "spacy_hoseq.corpus.v1", "path": str(path), "attributes": ["tag"]}
     reader = registry.resolve({"corpus": {**block, "augmenter": line}})["corpus"]
     examples = list(reader(nlp))
-    plain = [eg.reference.text for eg in annotated_corpus(path, ["tag"])(nlp)]
+    plain = [eg.reference.text for eg in corpus(path, attributes=["tag"])(nlp)]
     assert [eg.reference.text for eg in examples[::2]] == plain
     assert [eg.predicted.text for eg in examples[1::2]] == [text.upper() for text in plain]
     assert all(eg.predicted[2].tag_ == "VBZ" for eg in examples)

@@ -13,8 +13,9 @@ TREES = """( (S (NP-SBJ (DT the) (NN fox) ) (VP (VBZ runs) (PRT (RP away) )) (. 
 COLUMNS = "Ann NNP B-PER\nsang VBD O\n\nyes UH O\n"
 
 
-def reader(format, path, *args, **settings):
-    return spacy.registry.readers.get("spacy_hoseq.corpus.v1")(path, format, *args, **settings)
+def reader(format, path, *args, attributes=None, limit=0, **options):
+    made = spacy.registry.misc.get("spacy_hoseq.corpus_options.v1")(*args, **options)
+    return spacy.registry.readers.get("spacy_hoseq.corpus.v1")(path, format, attributes, limit, options=made)
 
 
 def file_of(folder, text, name="a.txt", encoding="utf-8"):
@@ -160,9 +161,26 @@ def test_reader_in_a_config(tmp_path):
     path = file_of(tmp_path, TREES, "wsj_0001.mrg")
     block = {"@readers": "spacy_hoseq.corpus.v1", "path": str(path), "attributes": ["tag"]}
     assert len(list(spacy.registry.resolve({"train": block})["train"](ENGLISH))) == 2
+    options = {"@misc": "spacy_hoseq.corpus_options.v1", "chunks": False}
+    resolved = spacy.registry.resolve({"train": {**block, "options": options}})
+    assert not any(eg.reference.spans for eg in resolved["train"](ENGLISH))
     for wrong in ({"chunks": "many"}, {"sections": [1]}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            spacy.registry.resolve({"train": {**block, **wrong}})
+            spacy.registry.resolve({"train": {**block, "options": {**options, **wrong}}})
+
+
+@pytest.mark.filterwarnings("ignore:.*W090")  # spaCy's, of the same
+def test_docs_come_before_other_files(tmp_path):
+    """Of a folder with both; of other formats if they are named."""
+    file_of(tmp_path, COLUMNS, "a.conll")
+    docs = [spacy.tokens.Doc(ENGLISH.vocab, words=["a", "b"]) for _ in range(3)]
+    (tmp_path / "b").mkdir()
+    spacy.tokens.DocBin(docs=docs).to_disk(tmp_path / "b" / "b.spacy")
+    assert [text for text, _, _ in shown(reader("auto", tmp_path))] == ["a/ b/"] * 3
+    assert len(shown(reader("auto", tmp_path, limit=2))) == 2
+    assert [text for text, _, _ in shown(reader("columns", tmp_path))] == ["Ann/NNP sang/VBD", "yes/UH"]
+    with pytest.raises(ValueError, match=r"\[HS074\].*spacy"):
+        list(reader("spacy", tmp_path / "a.conll")(ENGLISH))
 
 
 def test_suffixes_of_the_chinese_treebank(tmp_path):

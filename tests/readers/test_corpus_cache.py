@@ -3,13 +3,14 @@
 import gc
 import os
 import weakref
+from itertools import islice
 
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
-from spacy_hoseq.readers import annotated, corpus_cache
-from spacy_hoseq.readers.annotated import annotated_corpus
+from spacy_hoseq.readers import corpora, corpus_cache
+from spacy_hoseq.readers.corpora import corpus
 
 WORDS, TAGS = ["a", "b", "c"], ["X", "Y", "Z"]
 
@@ -28,8 +29,8 @@ def path(tmp_path, nlp):
 def n_read(monkeypatch):
     """Files read so far."""
     found = []
-    plain = annotated.read_docs
-    monkeypatch.setattr(annotated, "read_docs", lambda files, *rest: counted(found, plain(files, *rest)))
+    plain = corpora.read_docs
+    monkeypatch.setattr(corpora, "read_docs", lambda files, *rest: counted(found, plain(files, *rest)))
     return found
 
 
@@ -49,46 +50,46 @@ def tags_of(examples):
 
 
 def test_another_reader_of_the_same_files_does_not_read_them(path, nlp, n_read):
-    first = list(annotated_corpus(path, [])(nlp))
-    again = list(annotated_corpus(str(path), ["tag"])(nlp))
+    first = list(corpus(path, attributes=[])(nlp))
+    again = list(corpus(str(path), attributes=["tag"])(nlp))
     assert tags_of(first) == tags_of(again) == [TAGS, TAGS[::-1]] and len(n_read) == 1
     assert all(a.reference is b.reference and a.predicted is not b.predicted for a, b in zip(first, again, strict=True))
     assert [token.tag_ for token in again[0].predicted] == TAGS and not first[0].predicted.has_annotation("TAG")
 
 
 def test_what_is_written_on_predicted_docs_is_not_cached(path, nlp):
-    for eg in annotated_corpus(path, [])(nlp):
+    for eg in corpus(path, attributes=[])(nlp):
         eg.predicted[0].tag_ = "W"
-    assert not any(eg.predicted.has_annotation("TAG") for eg in annotated_corpus(path, [])(nlp))
+    assert not any(eg.predicted.has_annotation("TAG") for eg in corpus(path, attributes=[])(nlp))
 
 
 def test_docs_that_were_not_all_read_are_not_cached(path, nlp, n_read):
-    next(annotated_corpus(path, [])(nlp))
-    assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
-    assert tags_of(annotated_corpus(path, [], limit=1)(nlp)) == [TAGS] and len(n_read) == 3
-    assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 3
+    next(corpus(path, attributes=[])(nlp))
+    assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
+    assert tags_of(corpus(path, attributes=[], limit=1)(nlp)) == [TAGS] and len(n_read) == 3
+    assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 3
 
 
 @pytest.mark.parametrize("taggings", [[TAGS, TAGS], [TAGS[:1]]])
 def test_a_file_that_was_written_again_is_read_again(path, nlp, taggings):
     """Of another size, or of the same size at another time."""
     before = path.stat()
-    list(annotated_corpus(path, [])(nlp))
+    list(corpus(path, attributes=[])(nlp))
     write(path, *taggings)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-    assert tags_of(annotated_corpus(path, [])(nlp)) == taggings
-    assert tags_of(annotated_corpus(path, [])(nlp)) == taggings
+    assert tags_of(corpus(path, attributes=[])(nlp)) == taggings
+    assert tags_of(corpus(path, attributes=[])(nlp)) == taggings
 
 
 def test_every_pipeline_has_docs_of_its_own_vocabulary(path, nlp):
     other = spacy.blank("xx")
     for pipeline in (nlp, other, nlp):
-        assert all(eg.reference.vocab is pipeline.vocab for eg in annotated_corpus(path, [])(pipeline))
+        assert all(eg.reference.vocab is pipeline.vocab for eg in corpus(path, attributes=[])(pipeline))
 
 
 def test_docs_go_with_their_pipeline(path):
     nlp = spacy.blank("xx")
-    list(annotated_corpus(path, [])(nlp))
+    list(corpus(path, attributes=[])(nlp))
     pipeline, n_before = weakref.ref(nlp), len(corpus_cache._CACHES)
     del nlp
     gc.collect()
@@ -97,7 +98,7 @@ def test_docs_go_with_their_pipeline(path):
 
 def cached_tags(nlp, path, max_tokens, limit=0):
     """Tags of the docs of a file, as the reader takes them from memory or from the file."""
-    docs = annotated.read_docs([path], nlp.vocab, limit)
+    docs = islice(corpora.read_docs([path], nlp.vocab), limit or None)
     return [[token.tag_ for token in doc] for doc in corpus_cache.cached(nlp, limit, [path], docs, max_tokens)]
 
 
@@ -120,8 +121,8 @@ def test_the_limit_is_of_all_corpora_of_a_pipeline(path, nlp, n_read):
 
 def test_nothing_is_cached_in_a_memory_zone(path, nlp, n_read):
     with nlp.memory_zone():
-        assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]]
-    assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
+        assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]]
+    assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
 
 
 def test_user_data_and_unknown_spaces_are_read(tmp_path, nlp):
@@ -130,7 +131,7 @@ def test_user_data_and_unknown_spaces_are_read(tmp_path, nlp):
     docs[1].user_data["note"] = 1
     two = Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, True])
     DocBin(docs=[*docs, two], store_user_data=True).to_disk(tmp_path / "corpus.spacy")
-    found = [eg.reference for eg in annotated_corpus(tmp_path / "corpus.spacy", [])(nlp)]
+    found = [eg.reference for eg in corpus(tmp_path / "corpus.spacy", attributes=[])(nlp)]
     assert [doc.user_data.get("note") for doc in found] == [None, 1, None]
     assert [doc.has_unknown_spaces for doc in found] == [True, False, True]
     assert [doc.text for doc in found] == ["a b c ", "a bc", "a b c "]

@@ -16,8 +16,9 @@ from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
 
 import spacy_hoseq
+from spacy_hoseq.readers import corpus as read_corpus
 from spacy_hoseq.recipes import RECIPES, recipe
-from spacy_hoseq.segmentation.corpus import segmented_corpus
+from spacy_hoseq.segmentation import make_units
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(spacy_hoseq.__file__).parent / "recipes"
@@ -190,7 +191,7 @@ def corpus(request, tmp_path_factory):
 def first_doc(name, nlp, path):
     """Of a corpus. Recipe `words` labels the units of its text."""
     if name == "words":
-        return next(iter(segmented_corpus(path, "last")(nlp))).reference
+        return next(iter(read_corpus(path, augmenter=make_units("last"))(nlp))).reference
     return next(DocBin().from_disk(path).get_docs(nlp.vocab))
 
 

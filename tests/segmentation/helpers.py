@@ -7,7 +7,8 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import fix_random_seed
 
-from spacy_hoseq.segmentation.corpus import segmented_corpus
+from spacy_hoseq.readers import corpus
+from spacy_hoseq.segmentation.corpus import make_units
 
 SENTENCES = [
     [("我们", "PN"), ("喝", "VV"), ("茶", "NN"), ("。", "PU")],
@@ -49,7 +50,7 @@ def train(nlp, examples, epochs=12):
 @cache
 def segmenter_bytes(kinds, path):
     nlp = new_segmenter()
-    train(nlp, list(segmented_corpus(path, kinds=kinds)(nlp)))
+    train(nlp, list(corpus(path, augmenter=make_units(kinds))(nlp)))
     return nlp.config.to_bytes(), nlp.to_bytes(exclude=["vocab"])
 
 
@@ -68,4 +69,4 @@ def pipeline(path, kinds=""):
 
 def examples_of(path, kinds=""):
     nlp = spacy.blank("zh")
-    return [Example(eg.predicted, eg.reference) for eg in segmented_corpus(path, kinds=kinds)(nlp)]
+    return [Example(eg.predicted, eg.reference) for eg in corpus(path, augmenter=make_units(kinds))(nlp)]

@@ -4,7 +4,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.segmentation.corpus import labelled_units, segmented_corpus
+from spacy_hoseq.segmentation.corpus import labelled_units, make_units
 
 from .helpers import examples_of, saved_words
 
@@ -64,11 +64,8 @@ def test_reader(tmp_path):
     assert [eg.predicted.text for eg in examples] == [eg.reference.text for eg in examples]
     assert not examples[0].predicted.has_annotation("TAG")
     assert [unit.tag_ for unit in examples[0].reference] == ["B-PN", "E-PN", "S-VV", "S-NN", "S-PU"]
-    assert len(list(segmented_corpus(path, limit=2)(spacy.blank("zh")))) == 2
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(ValueError, match="E913"):
-        segmented_corpus(None)
     with pytest.raises(ValueError, match="HS161"):
-        segmented_corpus("words.spacy", kinds="lemma")
+        make_units("lemma")

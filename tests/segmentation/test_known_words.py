@@ -5,7 +5,8 @@ import spacy
 
 from spacy_hoseq.features.attributes import token_values
 from spacy_hoseq.features.contextual.known_words import TABLE
-from spacy_hoseq.segmentation.corpus import segmented_corpus
+from spacy_hoseq.readers import corpus
+from spacy_hoseq.segmentation.corpus import make_units
 from spacy_hoseq.segmentation.known_words import known_words
 
 from .helpers import SENTENCES, saved_words
@@ -27,7 +28,7 @@ def test_own_words(own_words, tmp_path):
     path = saved_words(tmp_path)
     nlp = spacy.blank("zh")
     nlp.vocab.lookups = known_words(path)
-    examples = list(segmented_corpus(path, own_words=own_words)(nlp))
+    examples = list(corpus(path, augmenter=make_units(own_words=own_words))(nlp))
     begins = [token_values(eg.predicted, "known_begins").tolist() for eg in examples]
     assert begins[0] == [1 if own_words else 2, 1, 1, 1, 1], "我们 is in this text alone"
     assert begins[1][3] == 2, "学校 is in another one, too"

@@ -38,7 +38,9 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
     separator = settings.separator or found_separator(head) or "/"
     bracketed = is_bracketed(head)
     blocks = _blocks(path, settings) if bracketed else _lines(path, settings)
-    yield from read_each(path, blocks, partial(_sentences, separator=separator, bracketed=bracketed))
+    yield from read_each(
+        path, blocks, partial(_sentences, separator=separator, bracketed=bracketed)
+    )
 
 
 def check_separator(separator: str) -> None:

@@ -71,7 +71,9 @@ def _sentence(tree: Tree, settings: Settings) -> Sentence:
             n_traces += 1
             continue
         word = leaf.word or ""
-        if settings.unescape:  # as in print: brackets by their names, and the escaped slash and asterisk
+        if (
+            settings.unescape
+        ):  # as in print: brackets by their names, and the escaped slash and asterisk
             word = ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
         words.append(word)
         bare = leaf.label if leaf.label.startswith("-") else leaf.label.partition("-")[0]
