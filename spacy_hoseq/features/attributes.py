@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import IDS
 from spacy.lookups import Lookups
-from spacy.strings import SYMBOLS_BY_STR, get_string_id, hash_string  # type: ignore[attr-defined]
+from spacy.strings import SYMBOLS_BY_STR, hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc, Token
 
 from ..arrays import Keys
@@ -51,29 +51,34 @@ class Attribute(NamedTuple):
     number. word: whether it is given the text of the word, or spaCy's Lexeme; or "texts" or
     "lexemes", those of one or more words at once, and gives a list of as many values. numbers:
     those that a template may name; None = it takes none.
-    table: of the vocabulary's lookups, on which values depend; None = on no table."""
+    table: of the vocabulary's lookups, on which values depend; None = on no table. number: the one
+    that a template has named."""
 
     function: Callable[..., Any]
     word: Word = "text"
     numbers: Optional[range] = None
     table: Optional[str] = None
+    number: Optional[int] = None
+
+    def values(self, lexemes: Sequence[Any], texts: Sequence[str]) -> Sequence[Any]:
+        """Values of some words. lexemes: spaCy's. texts: of them."""
+        words: Sequence[Any] = texts if self.word in ("text", "texts") else lexemes
+        number = [] if self.number is None else [self.number]
+        function = partial(self.function, *number)
+        if self.word in ("text", "lexeme"):
+            return [*map(function, words)]
+        return function(words)  # type: ignore[no-any-return]
 
     def value(self, lexeme: Any) -> Any:
-        """Value of one word. lexeme: spaCy's."""
-        word = lexeme.text if self.word in ("text", "texts") else lexeme
-        return (
-            self.function([word])[0] if self.word in ("texts", "lexemes") else self.function(word)
-        )
+        return self.values([lexeme], [lexeme.text])[0]
 
 
-# by name: a function that gives it, perhaps with others, for some Docs: values (N,) of all tokens, end to end
+# by name: a function that gives it, perhaps with others, for some Docs: values (N,) of all tokens
 OF_DOCS: Dict[str, Callable[[Sequence[Doc]], Dict[str, Keys]]] = {}
-TABLES_OF_DOCS: Dict[
-    str, str
-] = {}  # of those names, the table of the vocabulary that they depend on
-ATTRIBUTES: Dict[
-    str, Attribute
-] = {}  # by name; "prefixN" takes a number, "prefix" is another one without
+# of those names, the table of the vocabulary that they depend on
+TABLES_OF_DOCS: Dict[str, str] = {}
+# by name; "prefixN" takes a number, "prefix" is another one without
+ATTRIBUTES: Dict[str, Attribute] = {}
 
 
 def register_attribute(
@@ -134,7 +139,7 @@ def lexical_attribute(name: str) -> Optional[Attribute]:
     number = int(name[len(stem) :])
     if attribute is None or attribute.numbers is None or number not in attribute.numbers:
         return None
-    return attribute._replace(function=partial(attribute.function, number), numbers=None)
+    return attribute._replace(number=number)
 
 
 def numbers_of(name: str) -> Optional[range]:
@@ -208,30 +213,24 @@ def token_values(doc: Doc, name: str) -> Keys:
 def as_keys(values: Sequence[Any]) -> Keys:
     """RETURNS (n,) uint64. RAISES ValueError [HS027]: what is no `Value`."""
     kinds = set(map(type, values))
-    if kinds == {str}:  # as `get_string_id`, which takes three times as long
-        symbols = SYMBOLS_BY_STR
-        numbers = [symbols[text] if text in symbols else hash_string(text) for text in values]
-    else:
-        of_kind = _KEY_OF.get(kinds.pop(), _as_key) if len(kinds) == 1 else _as_key
-        numbers = [*map(of_kind, values)]
-    return np.array(numbers, np.uint64)
+    # mostly, the values of all words are of one kind
+    key_of = _KEY_OF.get(kinds.pop(), _as_key) if len(kinds) == 1 else _as_key
+    return np.array([*map(key_of, values)], np.uint64)
 
 
-# the same as `_as_key`, where the values of all words are of one kind
-_KEY_OF: Dict[type, Callable[[Any], int]] = {
-    int: ALL_BITS.__and__,
-    bool: bool,
-    type(None): bool,
-}
+def _text_key(text: str) -> int:
+    """As `get_string_id`, which takes three times as long."""
+    return int(SYMBOLS_BY_STR[text] if text in SYMBOLS_BY_STR else hash_string(text))
 
 
 def _as_key(value: Any) -> int:
-    if value is True or value is False:
-        return int(value)
     if isinstance(value, str):
-        return int(get_string_id(value))  # 0 for the empty string
-    if value is None or isinstance(value, (bool, int, np.integer)):
+        return _text_key(value)
+    if value is None or isinstance(value, (int, np.integer)):
         return int(value or 0) & ALL_BITS
     name = f"{type(value).__name__} that a template reads"
     expected = "str, int, bool or None"
     raise ValueError(Errors.HS027.format(name=name, value=repr(value), expected=expected))
+
+
+_KEY_OF: Dict[type, Callable[[Any], int]] = {str: _text_key, int: ALL_BITS.__and__, bool: bool}

@@ -10,6 +10,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
+from ..kept import Kept
 from .attributes import (
     TABLES_OF_DOCS,
     check_attribute,
@@ -18,7 +19,7 @@ from .attributes import (
 )
 from .index import Index
 from .keys import AFTER, BEFORE, KeyFolds
-from .lexicon import MAX_WORD_TYPES, TYPE_AFTER, TYPE_BEFORE, ValuesOf, WordAttributes
+from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon, WordValues, lexicon_of
 from .sequences import vocab_of, words_and_lengths
 from .templates import Template
 
@@ -34,7 +35,7 @@ class Columns(NamedTuple):
     lengths: Lengths
     positions: Ints
     types: Rows
-    words: ValuesOf
+    words: WordValues
     of_docs: Keys
 
     @property
@@ -70,35 +71,31 @@ class FeatureExtractor:
     """Computes, for every token of a batch, the key of every template.
 
     templates: parsed templates; row k of every result belongs to templates[k].
-    most_types (int): word types that are remembered.
     contextual (List[str]): attributes that are read from the Doc, not from the word.
     reach (int): how many words away templates look, at most.
     of_one_word: place of a word -> templates about it alone. of_more: all other templates.
     RAISES ValueError [HS013]: a template names an unknown attribute.
     """
 
-    def __init__(self, templates: Sequence[Template], most_types: int = MAX_WORD_TYPES) -> None:
+    def __init__(self, templates: Sequence[Template]) -> None:
         self.templates = list(templates)
         parts = [p for t in templates for p in t.parts if p.attribute != "bias"]
         attributes = {part.attribute: lexical_attribute(part.attribute) for part in parts}
         for name in attributes:
             check_attribute(name)
+        self.attributes = [known for known in attributes.values() if known is not None]
+        self._lexicon: Kept[Lexicon] = Kept()
         self._lexical = [name for name, known in attributes.items() if known is not None]
         self.contextual = [name for name, known in attributes.items() if known is None]
-        self._words = WordAttributes([a for a in attributes.values() if a is not None], most_types)
-        no_types = np.zeros(0, np.int32)
-        no_values = np.zeros((len(self._lexical), 0), np.uint64)
-        self._no_words = ValuesOf(no_types, no_values, np.arange(len(self._lexical)), object())
         self.reach = max((abs(part.offset) for part in parts), default=0)
         self.of_one_word: Dict[int, List[int]] = {}
         self.of_more: List[int] = []
         for k, template in enumerate(self.templates):
             offsets = {part.offset for part in template.parts}
             reads_docs = any(part.attribute in self.contextual for part in template.parts)
-            if len(offsets) == 1 and not reads_docs:
-                self.of_one_word.setdefault(offsets.pop(), []).append(k)
-            else:
-                self.of_more.append(k)
+            is_of_one = len(offsets) == 1 and not reads_docs
+            group = self.of_one_word.setdefault(offsets.pop(), []) if is_of_one else self.of_more
+            group.append(k)
         self._makers: Dict[Tuple[int, ...], Maker] = {}
 
     @property
@@ -109,8 +106,9 @@ class FeatureExtractor:
     @property
     def tables(self) -> List[str]:
         """Names of the vocabulary's tables on which the features depend."""
-        of_docs = {TABLES_OF_DOCS[name] for name in self.contextual if name in TABLES_OF_DOCS}
-        return sorted({*self._words.tables, *of_docs})
+        of_words = [attribute.table for attribute in self.attributes]
+        of_docs = [TABLES_OF_DOCS.get(name) for name in self.contextual]
+        return sorted({table for table in (*of_words, *of_docs) if table is not None})
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
@@ -121,7 +119,7 @@ class FeatureExtractor:
     def columns(self, docs: Sequence[Doc]) -> Columns:
         """Attribute values of all tokens, from which keys are made block by block."""
         orths, lengths = words_and_lengths(docs)
-        words = self._words.of(vocab_of(docs), orths) if len(orths) else self._no_words
+        words = self._values(docs, orths)
         positions = positions_of(lengths, self.reach)
         layout = positions, lengths, self.reach
         types = laid_apart(words.types, *layout, (TYPE_BEFORE, TYPE_AFTER))
@@ -131,6 +129,14 @@ class FeatureExtractor:
             for row, name in zip(of_docs, self.contextual, strict=True):
                 row[:] = laid_apart(values[name], *layout, (BEFORE, AFTER))
         return Columns(lengths, positions, types, words, of_docs)
+
+    def _values(self, docs: Sequence[Doc], orths: Keys) -> WordValues:
+        if not len(orths):
+            nothing = np.zeros((len(self.attributes), 0), np.uint64)
+            return WordValues(np.zeros(0, np.int32), nothing, np.arange(len(nothing)), nothing)
+        vocab = vocab_of(docs)
+        lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
+        return lexicon.of(vocab, self, orths)
 
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
@@ -153,6 +159,17 @@ class FeatureExtractor:
         maker = self._maker(templates)
         return maker.keys.keys(columns.of_types(maker.words, types))
 
+    def distinct_keys(self, columns: Columns) -> Iterator[Tuple[List[int], Keys, Ints]]:
+        """All keys of a batch, those of templates about one word once for each word type. RETURNS
+        templates (K,), their keys (K, n), and which of these each token has (N,)."""
+        types, place = np.unique(columns.types, return_inverse=True)
+        for offset, templates in self.of_one_word.items():
+            at = place.take(columns.positions + offset)
+            yield templates, self.type_keys(columns, templates, types), at
+        if self.of_more:
+            keys = self.keys_between(columns, 0, columns.n_tokens, self.of_more)
+            yield self.of_more, keys, np.arange(columns.n_tokens)
+
     def _maker(self, templates: Sequence[int]) -> Maker:
         chosen = tuple(templates)
         if chosen not in self._makers:
@@ -165,19 +182,17 @@ class FeatureExtractor:
                 [get_string_id(str(template)) for template in asked],
                 [[row_of.get(part, len(row_of)) for part in template.parts] for template in asked],
             )
-            words = [self._lexical.index(part.attribute) for part in of_words]
-            docs = [self.contextual.index(part.attribute) for part in of_docs]
-            offsets = [[part.offset for part in some] for some in (of_words, of_docs)]
-            places = (words, offsets[0], docs, offsets[1])
-            self._makers[chosen] = Maker(keys, *(np.array([p], np.intp).T for p in places))
+            places = []
+            for names, some in ((self._lexical, of_words), (self.contextual, of_docs)):
+                places.append(np.array([[names.index(part.attribute)] for part in some], np.intp))
+                places.append(np.array([[part.offset] for part in some], np.intp))
+            self._makers[chosen] = Maker(keys, *(place.reshape(-1, 1) for place in places))
         return self._makers[chosen]
 
     def forget_words(self) -> None:
         """Drop all cached word types (at the end of a memory zone)."""
-        self._words.forget_words()
-
-    def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_makers": {}}
+        if self._lexicon.latest is not None:
+            self._lexicon.latest.clear()
 
 
 def laid_apart(
@@ -206,35 +221,19 @@ def positions_of(lengths: Lengths, margin: int) -> Ints:
     return np.arange(len(sentence)) + margin * (2 * sentence + 1)
 
 
-class Counted(NamedTuple):
-    """keys (K, n). counts (n,): how often each column stands in the text; None = once."""
-
-    keys: Keys
-    counts: Optional[NDArray[np.int64]]
-
-
-def counted_keys(extractor: FeatureExtractor, columns: Columns) -> Iterator[Counted]:
-    """All keys of a batch, some at a time."""
-    types, place = np.unique(columns.types, return_inverse=True)
-    for offset, templates in extractor.of_one_word.items():
-        counts = np.bincount(place.take(columns.positions + offset), minlength=len(types))
+def counted_keys(extractor: FeatureExtractor, columns: Columns) -> Iterator[Tuple[Keys, Ints]]:
+    """All keys of a batch, some at a time: (K, n), and how often each column stands in the text
+    (n,)."""
+    for _, keys, at in extractor.distinct_keys(columns):
+        counts = np.bincount(at, minlength=keys.shape[1])
         here = np.flatnonzero(counts)
-        yield Counted(extractor.type_keys(columns, templates, types.take(here)), counts.take(here))
-    if extractor.of_more:
-        yield Counted(extractor.keys_between(columns, 0, columns.n_tokens, extractor.of_more), None)
+        yield keys.take(here, axis=1), counts.take(here)
 
 
 def rows_of(extractor: FeatureExtractor, index: Index, columns: Columns) -> Rows:
     """Row of each template at each token of a batch. RETURNS (K, N)."""
     rows = np.empty((len(extractor.templates), columns.n_tokens), np.int32)
-    types, place = np.unique(columns.types, return_inverse=True)
-    for offset, templates in extractor.of_one_word.items():
-        at = place.take(columns.positions + offset)
-        for template, row in zip(
-            templates, index.lookup(extractor.type_keys(columns, templates, types)), strict=True
-        ):
+    for templates, keys, at in extractor.distinct_keys(columns):
+        for template, row in zip(templates, index.lookup(keys), strict=True):
             row.take(at, out=rows[template], mode="clip")
-    if extractor.of_more:
-        keys = extractor.keys_between(columns, 0, columns.n_tokens, extractor.of_more)
-        rows[extractor.of_more] = index.lookup(keys)
     return rows

@@ -13,7 +13,7 @@ Checked in tests/features/test_index.py and tests/features/test_growing_table.py
 
 from functools import partial
 from threading import Lock
-from typing import Any, Callable, List, Literal, Optional, Protocol, Tuple
+from typing import Any, Callable, List, Literal, Protocol, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ from ..kept import are_same
 from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
-FEW = 4_096  # keys whose tables are read as a whole
-WINDOW = np.arange(
-    1, 9
-)  # slots further on that are looked at together: they lie in one line of memory
+WINDOW = np.arange(1, 9)  # slots further on that are looked at together: one line of memory
+ONCE = np.ones(1, np.int64)
+
+Counted = Tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
 
 
 class Index(Protocol):
@@ -68,21 +68,11 @@ class ExactIndex:
         self._fill(keys, rows)
 
     def lookup(self, keys: Keys) -> Rows:
-        """Most time is spent in waiting for memory: of many keys, each array is read only where it
-        matters; of a few (`FEW`) it is the calls that take time."""
         flat = (keys & self._compared).reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
-        at_home = self._slot_keys.take(slots)
-        hit = at_home == flat
-        if len(flat) <= FEW:
-            rows = np.where(hit, self._slot_rows.take(slots), NO_ROW)
-            open_ = np.flatnonzero(self._crowded.take(slots) > hit)
-        else:
-            hits = np.flatnonzero(hit)
-            rows = np.full(len(flat), NO_ROW)
-            rows[hits] = self._slot_rows.take(slots.take(hits))
-            occupied = np.flatnonzero(~hit & (at_home != ABSENT))
-            open_ = occupied[self._crowded.take(slots.take(occupied))]
+        hit = self._slot_keys.take(slots) == flat
+        rows = np.where(hit, self._slot_rows.take(slots), NO_ROW)
+        open_ = np.flatnonzero(self._crowded.take(slots) > hit)
         slots = slots.take(open_)
         while len(open_):  # the few whose key may lie further on
             window = (slots[:, None] + WINDOW) & int(self._mask)
@@ -156,40 +146,33 @@ class KeyCounter:
     """
 
     def __init__(self) -> None:
-        self._keys = np.zeros(0, np.uint64)
-        self._counts = np.zeros(0, np.int64)
-        self._waiting: List[Tuple[Keys, NDArray[np.int64]]] = []
+        self._merged: Counted = (np.zeros(0, np.uint64), np.zeros(0, np.int64))
+        self._waiting: List[Counted] = []
 
-    def add(self, keys: Keys, counts: Optional[NDArray[np.int64]] = None) -> None:
-        """keys of any shape. counts: of each, or of each of their columns; None = 1."""
+    def add(self, keys: Keys, counts: AnyInts = ONCE) -> None:
+        """keys of any shape. counts: of each, or of each of their columns."""
         seen = keys != ABSENT
-        if counts is None:
-            summed = np.unique(keys[seen], return_counts=True)
-        else:
-            summed = _summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen], "quicksort")
-        self._waiting.append(summed)
-        if sum(len(waiting) for waiting, _ in self._waiting) > len(self._keys):
+        self._waiting.append(_summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen]))
+        if sum(len(keys) for keys, _ in self._waiting) > len(self._merged[0]):
             self._merge()
 
     def frequent(self, min_count: int) -> Keys:
         """Keys seen at least `min_count` times, ascending (so they are stored in fewer bytes)."""
         self._merge()
-        return self._keys[self._counts >= min_count]
+        keys, counts = self._merged
+        return keys[counts >= min_count]
 
     def _merge(self) -> None:
-        keys, counts = (
-            np.concatenate(parts)
-            for parts in zip((self._keys, self._counts), *self._waiting, strict=True)
-        )
-        self._keys, self._counts = _summed(keys, counts, "stable")
+        keys, counts = map(np.concatenate, zip(self._merged, *self._waiting, strict=True))
+        # the faster sort where parts are in order already; else it takes six times as long
+        self._merged = _summed(keys, counts, "stable")
         self._waiting = []
 
 
 def _summed(
-    keys: Keys, counts: NDArray[np.int64], kind: Literal["quicksort", "stable"]
-) -> Tuple[Keys, NDArray[np.int64]]:
-    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,). kind: "stable" is
-    the faster sort if parts of the keys are in order already, and else takes six times as long."""
+    keys: Keys, counts: AnyInts, kind: Literal["quicksort", "stable"] = "quicksort"
+) -> Counted:
+    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,)."""
     order = np.argsort(keys, kind=kind)
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0

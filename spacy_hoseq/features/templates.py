@@ -12,15 +12,18 @@ the training data (features/known_tags.py). A range stands for one template per 
 
 import itertools
 import re
-from typing import Iterable, List, NamedTuple, Tuple
+from typing import Iterable, List, NamedTuple, Optional, Tuple
 
 from ..errors import Errors
 from .attributes import numbered_names, numbers_of
 
-_NAME = re.compile(r"_\.[A-Za-z]\w*|[A-Za-z_]+")
-_LENGTHS = re.compile(r"(\d+)(?:\.\.(\d+))?")
-_OFFSETS = re.compile(r"\[([+-]?\d+)(?:\.\.([+-]?\d+))?\]")
+PART = re.compile(
+    r"(_\.[A-Za-z]\w*|[A-Za-z_]+)(?:(\d+)(?:\.\.(\d+))?)?"  # attribute, numbers
+    r"\[([+-]?\d+)(?:\.\.([+-]?\d+))?\]"  # offsets
+)
+BETWEEN = re.compile(r"\+(?![^[\]]*\])")  # parts, not within brackets
 MAX_OFFSET = 100
+OFFSETS = range(-MAX_OFFSET, MAX_OFFSET + 1)
 
 
 class Part(NamedTuple):
@@ -50,7 +53,9 @@ def parse_templates(texts: Iterable[str]) -> List[Template]:
     """
     templates = [template for text in texts for template in parse_template(text)]
     if not templates:
-        raise ValueError(Errors.HS027.format(name="templates", value="none", expected="one or more"))
+        raise ValueError(
+            Errors.HS027.format(name="templates", value="none", expected="one or more")
+        )
     seen = set()
     for template in templates:
         if template in seen:
@@ -64,55 +69,38 @@ def parse_templates(texts: Iterable[str]) -> List[Template]:
 
 def parse_template(text: str) -> List[Template]:
     """Read one template string into one template per combination of its ranges. RAISES ValueError
-    [HS010]."""
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError(_message(str(text), 0, 'a template such as "lower[0]"'))
-    alternatives = []
+    [HS010], which points at the part that is wrong."""
+    alternatives: List[List[Part]] = []
     at = 0
-    while True:
-        parts, at = _parse_part(text, at)
-        alternatives.append(parts)
-        if at == len(text):
-            return [Template(parts) for parts in itertools.product(*alternatives)]
-        if text[at] != "+":
-            raise ValueError(_message(text, at, '"+" or the end'))
-        at += 1
+    for part in BETWEEN.split(str(text)):
+        try:
+            alternatives.append(_parts(part))
+        except ValueError as error:
+            given = {"text": text, "pointer": " " * at + "^", "at": at + 1}
+            raise ValueError(Errors.HS010.format(**given, expected=error)) from error
+        at += len(part) + 1
+    return [Template(parts) for parts in itertools.product(*alternatives)]
 
 
-def _parse_part(text: str, at: int) -> Tuple[List[Part], int]:
-    name = _NAME.match(text, at)
-    if not name:
-        raise ValueError(_message(text, at, "an attribute name"))
-    at = name.end()
-    if name.group() == "bias":
-        return [Part("bias", 0)], at
-    attributes = [name.group()]
-    lengths = _LENGTHS.match(text, at)
-    known = numbers_of(name.group())
-    if lengths and known is not None:
-        numbers = _range(text, lengths, least=known[0], most=known[-1])
-        attributes = [f"{name.group()}{n}" for n in numbers]
-    elif lengths and not name.group().startswith("_."):
-        raise ValueError(
-            _message(text, at, f'"[" (only {", ".join(numbered_names())} take a number)')
-        )
-    at = lengths.end() if lengths else at
-    offsets = _OFFSETS.match(text, at)
-    if not offsets:
-        raise ValueError(_message(text, at, 'an offset such as "[-1]" or "[-2..2]"'))
-    within = _range(text, offsets, least=-MAX_OFFSET, most=MAX_OFFSET)
-    return [Part(a, o) for a in attributes for o in within], offsets.end()
+def _parts(text: str) -> List[Part]:
+    """One for each number and offset. RAISES ValueError: what is expected in its place."""
+    if text == "bias":
+        return [Part(text, 0)]
+    match = PART.fullmatch(text)
+    if match is None:
+        raise ValueError('an attribute and an offset, such as "lower[0]" or "suffix1..3[-1..1]"')
+    name, first, last, begin, end = match.groups()
+    names = [name]
+    if first is not None:
+        known = numbers_of(name)
+        if known is None:
+            raise ValueError(f'"[" (only {", ".join(numbered_names())} take a number)')
+        names = [f"{name}{number}" for number in _range(first, last, known)]
+    return [Part(each, offset) for each in names for offset in _range(begin, end, OFFSETS)]
 
 
-def _range(text: str, match: "re.Match[str]", *, least: int, most: int) -> range:
-    first = int(match.group(1))
-    last = first if match.group(2) is None else int(match.group(2))
-    if not least <= first <= last <= most:
-        raise ValueError(
-            _message(text, match.start(), f"a range from {least} to {most}, smaller number first")
-        )
-    return range(first, last + 1)
-
-
-def _message(text: str, at: int, expected: str) -> str:
-    return Errors.HS010.format(text=text, pointer=" " * at + "^", at=at + 1, expected=expected)
+def _range(first: str, last: Optional[str], known: range) -> range:
+    written = range(int(first), int(last or first) + 1)
+    if not written or written[0] < known[0] or written[-1] > known[-1]:
+        raise ValueError(f"a range from {known[0]} to {known[-1]}, smaller number first")
+    return written

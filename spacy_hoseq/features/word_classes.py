@@ -63,9 +63,7 @@ def word_classes(
         sizes = ", ".join(f"{len(known) - 1:,}" for known in names)
         actual = f"{len(columns)} columns, of {sizes} classes"
         raise ValueError(
-            Errors.HS073.format(
-                path=path or lexicon, line="all", expected=CLASSES, actual=actual
-            )
+            Errors.HS073.format(path=path or lexicon, line="all", expected=CLASSES, actual=actual)
         )
     keys = sorted(set().union(*columns))
     numbers = [{name: i for i, name in enumerate(known)} for known in names]

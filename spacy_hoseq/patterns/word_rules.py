@@ -12,16 +12,18 @@ many rules in one number (Baeza-Yates & Gonnet 1992, "A new approach to text sea
 short strings). Checked against the `Matcher` on whole texts in tests/patterns/test_rules.py.
 """
 
+from threading import Lock
 from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 from spacy.matcher import Matcher
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
-from ..arrays import Ints, Mask
-from ..features.attributes import Attribute
-from ..features.lexicon import WordAttributes
+from ..arrays import Ints, Keys, Mask
+from ..features.lexicon import MAX_WORD_TYPES
 from ..features.sequences import vocab_of, words_and_lengths
+from ..kept import Kept
 from .sources import NONE
 
 TESTS = frozenset([
@@ -41,8 +43,7 @@ def looks_at_words(tokens: List[Description]) -> bool:
 class WordRules:
     """tokens: descriptions of each rule's words, oldest first, at least one word each.
 
-    Words that pass the same tests have one class, which is an attribute of word types: `_accepts` has
-    the bits of each class.
+    Words that pass the same tests have one class: `_accepts` has the bits of each class.
     """
 
     def __init__(self, tokens: List[List[Description]]) -> None:
@@ -62,7 +63,8 @@ class WordRules:
         self._accepts = np.packbits(self._shorter[:, None], axis=-1)[
             :, :0
         ]  # (longest, classes, bytes)
-        self._words = WordAttributes([Attribute(self._classes, "lexemes")])
+        self._words: Kept[Dict[int, int]] = Kept()  # class of each word of a vocabulary
+        self._lock = Lock()
 
     def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
         """RETURNS last tokens (M,), counted over all docs, and rules (M,), in the order of tokens,
@@ -70,8 +72,8 @@ class WordRules:
         orths, lengths = words_and_lengths(docs)
         if not len(orths) or not self._rules:
             return NONE, NONE
-        values = self._words.of(vocab_of(docs), orths)
-        classes = values.table[values.rows[0]].take(values.types).astype(np.intp)
+        with self._lock:
+            classes = self._classes(vocab_of(docs), orths)
         accepts = self._accepts
         shorter = np.packbits(self._shorter, axis=-1)
         place = np.arange(len(orths)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -86,20 +88,27 @@ class WordRules:
         return tokens[rows], rules
 
     def forget_words(self) -> None:
-        self._words.forget_words()
+        self._words.forget()
 
     def __reduce__(self) -> Any:
         return WordRules, (self._rules,)
 
-    def _classes(self, words: Sequence[Any]) -> List[int]:
-        vocab = words[0].vocab
-        matcher = Matcher(vocab)
-        for number, description in enumerate(self._tests):
-            matcher.add(str(number), [[description]])
-        passed = np.zeros((len(words), len(self._tests)), bool)
-        for key, word, _ in matcher(Doc(vocab, words=[word.text for word in words])):
-            passed[word, int(vocab.strings[key])] = True
-        return [self._class(tests) for tests in passed]
+    def _classes(self, vocab: Vocab, orths: Keys) -> Ints:
+        """Class of each word (N,)."""
+        class_of = self._words.of((vocab,), dict)
+        words = orths.tolist()
+        new = sorted({*words}.difference(class_of))
+        if new:
+            matcher = Matcher(vocab)
+            for number, description in enumerate(self._tests):
+                matcher.add(str(number), [[description]])
+            passed = np.zeros((len(new), len(self._tests)), bool)
+            for key, word, _ in matcher(Doc(vocab, words=[vocab.strings[orth] for orth in new])):
+                passed[word, int(vocab.strings[key])] = True
+            class_of.update(zip(new, map(self._class, passed), strict=True))
+        if len(class_of) > MAX_WORD_TYPES:
+            self._words.forget()
+        return np.array([class_of[orth] for orth in words], np.intp)
 
     def _class(self, passed: Mask) -> int:
         """passed (tests,)."""

@@ -11,9 +11,10 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
+from spacy_hoseq.features import lexicon
 from spacy_hoseq.features.attributes import ATTRIBUTES, lexical_attribute, register_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.lexicon import Lexicon, WordAttributes, lexicon_of
+from spacy_hoseq.features.lexicon import Lexicon, lexicon_of
 from spacy_hoseq.features.templates import parse_templates
 
 from .values import value_of
@@ -30,14 +31,25 @@ def orths_of(vocab, words):
     return np.array([vocab.strings.add(word) for word in words], np.uint64)
 
 
-def found_of(lex, vocab, words, names=NAMES, **limits):
-    attributes = WordAttributes([lexical_attribute(name) for name in names], **limits)
-    return lex.of(vocab, attributes, orths_of(vocab, words))
+class Asking:
+    def __init__(self, names):
+        self.attributes = [lexical_attribute(name) for name in names]
 
 
-def values_of(lex, vocab, words, names=NAMES, **limits):
-    found = found_of(lex, vocab, words, names, **limits)
+def found_of(lex, vocab, words, names=NAMES):
+    readers = lex.__dict__.setdefault("readers of tests", {})
+    reader = readers.setdefault(tuple(names), Asking(names))
+    return lex.of(vocab, reader, orths_of(vocab, words))
+
+
+def values_of(lex, vocab, words, names=NAMES):
+    found = found_of(lex, vocab, words, names)
     return found.table[found.rows[:, None], found.types].T
+
+
+@pytest.fixture
+def few_types(monkeypatch):
+    monkeypatch.setattr(lexicon, "MAX_WORD_TYPES", 10)
 
 
 def direct(vocab, words):
@@ -76,11 +88,11 @@ def test_the_empty_word_and_the_largest_number(vocab):
     assert found.types[0] == found.types[2] and len(set(found.types.tolist())) == 3
 
 
-def test_another_numbering_when_a_row_may_stand_for_another_word(vocab):
+def test_another_numbering_when_a_row_may_stand_for_another_word(vocab, few_types):
     lex, seen = Lexicon(), {}
     for first, last in ((0, 5), (3, 9), (9, 12), (0, 30), (0, 2), (0, 4)):
         words = words_of(first, last)
-        found = found_of(lex, vocab, words, most_types=10)
+        found = found_of(lex, vocab, words)
         for word, row in zip(words, found.types.tolist(), strict=True):
             assert row >= 2, "those before are no words"
             assert seen.setdefault((id(found.numbering), row), word) == word
@@ -149,12 +161,12 @@ def test_each_type_is_worked_out_once(vocab, calls):
     assert sorted(calls) == ["a", "b", "c", "c"]
 
 
-def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls):
+def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls, few_types):
     lex = Lexicon()
     for first, last, n_calls in ((0, 8, 8), (0, 2, 8), (8, 12, 12)):
-        values_of(lex, vocab, words_of(first, last), ["counting"], most_types=10)
+        values_of(lex, vocab, words_of(first, last), ["counting"])
         assert len(calls) == n_calls
-    values_of(lex, vocab, words_of(0, 1), ["counting"], most_types=10)
+    values_of(lex, vocab, words_of(0, 1), ["counting"])
     assert len(calls) == 13, "the first words had been forgotten"
 
 
@@ -162,14 +174,18 @@ def test_components_share_the_values_of_words(calls):
     """Two extractors of one vocabulary; another vocabulary has its own words."""
     vocab = spacy.blank("xx").vocab
     one, other = (FeatureExtractor(parse_templates([t])) for t in ("counting[0]", "counting[-1]+lower[0]"))
-    docs = [Doc(vocab, words=["a", "b", "a"])]
-    expected = [extractor.keys(docs).tolist() for extractor in (one, other)]
-    assert sorted(calls) == ["a", "b"]
+    expected = [extractor.keys([Doc(vocab, words=["a", "b", "a"])]).tolist() for extractor in (one, other)]
+    assert set(calls) == {"a", "b"}
+    calls.clear()
+    docs = [Doc(vocab, words=["a", "c", "a"])]
+    for extractor in (one, other):
+        extractor.keys(docs)
+    assert calls == ["c"]
     elsewhere = [Doc(spacy.blank("xx").vocab, words=["a", "b", "a"])]
-    assert one.keys(elsewhere).tolist() == expected[0] and len(calls) == 4
-    assert one.keys(docs).tolist() == expected[0] and len(calls) == 4
-    one.forget_words()
-    assert other.keys(docs).tolist() == expected[1] and len(calls) == 6
+    assert one.keys(elsewhere).tolist() == expected[0] and sorted(calls) == ["a", "b", "c"]
+    other.forget_words()
+    other.keys(docs)
+    assert sorted(calls) == ["a", "a", "b", "c", "c"]
 
 
 def test_a_copied_extractor_reads_the_same_values(vocab):
@@ -194,12 +210,12 @@ def test_an_attribute_that_fails_is_asked_again(vocab, calls):
     assert values_of(lex, own, ["a", "b"], ["word_class1", "length"]).tolist() == [[0, 1], [0, 1]]
 
 
-def test_values_are_the_same_with_and_without_eviction(vocab):
+def test_values_are_the_same_with_and_without_eviction(vocab, few_types):
     lex = Lexicon()
     rng = np.random.default_rng(3)
-    for size in (1, 5, 6, 7, 30, 3, 2, 6):  # also more types in one batch than may be kept
+    for size in (1, 5, 10, 11, 30, 3, 2, 10):  # also more types in one batch than may be kept
         words = [f"W{i}x" for i in rng.integers(0, 40, size=size)]
-        assert values_of(lex, vocab, words, most_types=6).tolist() == direct(vocab, words)
+        assert values_of(lex, vocab, words).tolist() == direct(vocab, words)
 
 
 def test_keys_after_forgetting(vocab):

@@ -46,53 +46,23 @@ CONSTRUCTS = {
     f"lower[{MAX_OFFSET}]": ["lower[100]"],
 }  # fmt: skip
 
-# Template text -> where the arrow points, counted from 1, and what is expected there.
+PART, NUMBERS = "an attribute and an offset", "suffix, word_class take a number"
+# Template text -> where the part begins to which the arrow points, counted from 1, and what is expected there.
 MISTAKES = {
-    "": (1, "a template"),
-    "   ": (1, "a template"),
-    "lower": (6, "an offset"),
-    "lower[": (6, "an offset"),
-    "lower[0": (6, "an offset"),
-    "lower[]": (6, "an offset"),
-    "lower[x]": (6, "an offset"),
-    "lower[0..]": (6, "an offset"),
-    "lower[0.5]": (6, "an offset"),
-    "lower[ 0]": (6, "an offset"),
-    "lower3[0]": (
-        6,
-        "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number",
-    ),
-    "3lower[0]": (1, "an attribute name"),
-    "+lower[0]": (1, "an attribute name"),
-    " lower[0]": (1, "an attribute name"),
-    "lower[0]+": (10, "an attribute name"),
-    "lower[0]++orth[0]": (10, "an attribute name"),
-    "lower[0] + orth[0]": (9, "or the end"),
-    "lower[0]orth[0]": (9, "or the end"),
-    "bias[0]": (5, "or the end"),
-    "lower[2..1]": (6, "smaller number first"),
-    "lower[101]": (6, "a range from -100 to 100"),
-    "lower[-101]": (6, "a range from -100 to 100"),
-    "lower[0..101]": (6, "a range from -100 to 100"),
-    "orth[0]+lower[2..1]": (14, "smaller number first"),
-    "prefix0[0]": (7, "a range from 1 to 127"),
-    "prefix3..1[0]": (7, "smaller number first"),
-    "suffix128[0]": (7, "a range from 1 to 127"),
-    "known_tag128[0]": (10, "a range from 0 to 127"),
-    "known_tag0..128[0]": (10, "a range from 0 to 127"),
-    "known_tag3..128[0]": (10, "a range from 0 to 127"),
-    "known_tag2..1[0]": (10, "smaller number first"),
-    "known_tags2[0]": (
-        11,
-        "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number",
-    ),
-    "edge1[0]": (
-        5,
-        "short_infix, simplified_prefix, simplified_suffix, suffix, word_class take a number",
-    ),
-    "suffix1..[0]": (8, "an offset"),
-    "_.[0]": (2, "an offset"),
-}
+    **dict.fromkeys(["", "   ", "lower", "lower[", "lower[0", "lower[]", "lower[x]", "lower[0..]", "lower[0.5]",
+                     "lower[ 0]", "3lower[0]", "+lower[0]", " lower[0]", "lower[0]orth[0]", "bias[0", "suffix1..[0]",
+                     "_.[0]"], (1, PART)),
+    "lower[0]+": (10, PART),
+    "lower[0]++orth[0]": (10, PART),
+    "lower[0] + orth[0]": (1, PART),
+    **dict.fromkeys(["lower3[0]", "known_tags2[0]", "edge1[0]"], (1, NUMBERS)),
+    "lower[2..1]": (1, "smaller number first"),
+    "orth[+1]+lower[2..1]": (10, "smaller number first"),
+    **dict.fromkeys(["lower[101]", "lower[-101]", "lower[0..101]"], (1, "a range from -100 to 100")),
+    "prefix3..1[0]": (1, "smaller number first"),
+    **dict.fromkeys(["prefix0[0]", "suffix128[0]"], (1, "a range from 1 to 127")),
+    **dict.fromkeys(["known_tag128[0]", "known_tag3..128[0]"], (1, "a range from 0 to 127")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", CONSTRUCTS)

@@ -36,7 +36,7 @@ def test_classes(path):
     }  # fmt: skip
     lexemes = [vocab[word] for word in classes]
     for number in (1, 2):
-        together = lexical_attribute(f"word_class{number}").function(lexemes)
+        together = lexical_attribute(f"word_class{number}").values(lexemes, [*classes])
         assert together == [of_word[number - 1] for of_word in classes.values()]
 
 

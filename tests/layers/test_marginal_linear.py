@@ -11,7 +11,7 @@ from thinc.api import Model, set_dropout_rate
 
 from spacy_hoseq.decoders.answers.label_ngrams import AFTER, BEFORE
 from spacy_hoseq.decoders.problem.posterior import ProbableLabels, certain_labels
-from spacy_hoseq.features import keys
+from spacy_hoseq.features import keys, lexicon
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import parse_templates
@@ -385,18 +385,18 @@ def texts(n):
     return [doc_of(" ".join(rng.choice(words, rng.integers(1, 9)))) for _ in range(n)]
 
 
-def forgetful(docs, word_types):
-    """A layer that remembers few words; labels depend on the docs alone."""
+def forgetful(docs):
+    """A layer whose labels depend on the docs alone."""
     model = layer(docs=docs, labels=labels_of(docs, seed=5))
     model.layers[0] = Model("heard", lambda model, docs, is_train: (labels_of(docs, seed=len(docs)), no_backprop))
-    model.attrs["features"].words._words.most_types = word_types
     return model
 
 
-def test_words_that_are_numbered_anew():
+def test_words_that_are_numbered_anew(monkeypatch):
     """When too many words are known, or a memory zone ends, numbers stand for other words."""
+    monkeypatch.setattr(lexicon, "MAX_WORD_TYPES", 26)
     docs = texts(30)
-    model = forgetful(docs, 26)
+    model = forgetful(docs)
     for i, doc in enumerate(docs):
         asked = [doc_of(f"{doc.text} new{i // 3}")]
         scores = np.concatenate(model.predict(asked))
@@ -406,10 +406,11 @@ def test_words_that_are_numbered_anew():
 
 
 @pytest.mark.long
-def test_several_threads():
+def test_several_threads(monkeypatch):
     docs = texts(120)
-    model = forgetful(docs, 16)  # words are forgotten again and again
-    expected = [np.concatenate(forgetful(docs, 1000).predict([doc])) for doc in docs]
+    expected = [np.concatenate(forgetful(docs).predict([doc])) for doc in docs]
+    monkeypatch.setattr(lexicon, "MAX_WORD_TYPES", 16)  # words are forgotten again and again
+    model = forgetful(docs)
     for scores, answers in zip(expected, in_threads(model, docs), strict=True):
         assert len(answers) == 4 and all(np.array_equal(answer, scores) for answer in answers)
 
