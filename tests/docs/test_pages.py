@@ -223,7 +223,7 @@ def test_ready_made_templates():
     """All are listed; and a message."""
     _, message = blocks("docs/reference/templates.md", "text")
     with pytest.raises(ValueError) as refused:
-        parse_templates(["suffix3..1[0]"])
+        parse_templates(["lower[0]+suffix3..1[0]"])
     assert str(refused.value) == message.rstrip("\n")
     rows = made_tables().template_rows()
     assert {row[0].strip("`") for row in rows} == {*template_sets()}
