@@ -246,16 +246,19 @@ def coupled_tags(daily: List[Doc], guesses: List[Doc]) -> Iterator[List[str]]:
 
 def permit_several(nlp: Language, labels: List[str]) -> None:
     """Let gold tags be several, joined by "|"; "" is any."""
-    tagger, masks = nlp.get_pipe("hoseq_tagger"), {"": np.ones(len(labels), bool)}
+    tagger: Any = nlp.get_pipe("hoseq_tagger")
+    table = tagger._label_table
+    rows = {"": len(table.masks) - 1}
 
-    def gold_mask(examples: List[Example]) -> Any:
+    def gold_rows(examples: List[Example]) -> Any:
         names = [token.tag_ for eg in examples for token in eg.reference]
-        for name in {*names} - {*masks}:
+        for name in {*names} - {*rows}:
             permitted: Set[str] = {*name.split("|")}
-            masks[name] = np.array([label in permitted for label in labels])
-        return np.array([masks[name] for name in names])
+            rows[name] = len(table.masks)
+            table.masks = np.vstack([table.masks, [label in permitted for label in labels]])
+        return np.array([rows[name] for name in names])
 
-    tagger._gold_mask = gold_mask  # type: ignore[attr-defined]
+    tagger._gold_rows = gold_rows
 
 
 def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:

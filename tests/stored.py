@@ -2,7 +2,7 @@
 
 import srsly
 
-from spacy_hoseq.components.saving import with_digest
+from spacy_hoseq.components.saving import signed
 from spacy_hoseq.layers.storage import pack_extra, pack_table, unpack_extra, unpack_table
 from spacy_hoseq.learning.used_rows import UsedRows
 
@@ -25,5 +25,5 @@ def bytes_of(message):
 def reseal(folder, component, model):
     """Write the message of a model, with the digest that it has to have."""
     message = {name: part for name, part in model.items() if name != "digest"}
-    data = with_digest(srsly.msgpack_dumps(message), component._meaning())
+    data = signed(srsly.msgpack_dumps(message), component._meaning())
     (folder / "model").write_bytes(data)

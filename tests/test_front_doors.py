@@ -8,7 +8,6 @@ import pytest
 
 ROOMS = [
     "compaction",
-    "components",
     "curation",
     "decoders",
     "features",

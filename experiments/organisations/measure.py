@@ -64,7 +64,7 @@ def at_thresholds(nlp: spacy.language.Language, gold: List[Doc]) -> Dict[Optiona
     for docs in minibatch(gold, nlp.batch_size):
         reading = chunker.read([annotated_with(doc, []) for doc in docs])
         for threshold in THRESHOLDS:
-            for found in reading.chunks_at(threshold):
+            for found in chunker.chunks(reading, threshold):
                 guesses[threshold].append(set(zip(found.first, found.end, found.types, strict=True)))
     return guesses
 

@@ -15,7 +15,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..arrays import Floats32
-from ..components import SequenceComponent
+from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..pipelines import found_at, load_from, run_code
 from ..pipelines.loading import folder_of

@@ -13,7 +13,7 @@ from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 from wasabi import msg
 
-from ..components import SequenceComponent
+from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..pipelines import load_found, run_code
 from ..readers.annotated import read_docs

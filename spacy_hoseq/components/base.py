@@ -1,7 +1,10 @@
-"""What all components share: labels, examples, updates, and reading what was saved.
+"""What all components share: labels, examples, updates, saving, over spaCy's TrainablePipe.
 
 A component says where its labels stand on a Doc (`Target`), what constrains them, and how it reads
-and learns; the rest is here, over spaCy's TrainablePipe.
+and learns; the rest is here.
+
+Labels, tag dictionary and settings are saved in `cfg`, weights in `model`, with a digest of both
+(saving.py). Settings stay those of the config, which may override what was saved.
 """
 
 import warnings
@@ -24,31 +27,29 @@ from typing import (
 )
 
 import numpy as np
+import srsly
+from spacy import util
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.lookups import Lookups, Table
+from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..arrays import Ints, Mask
+from ..arrays import Ints, Labels, Mask
+from ..chunks import grammar
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
-from .initialization import (
-    batches,
-    cite_tables,
-    earlier_components,
-    known_tags_in,
-)
-from .reading import Reading, TagDictionary
-from .saving import SavedComponent, tables_of
-from .targets.target import LabelTable, Target, known_labels, word_examples
-from .targets.token_labels import names_of
+from .reading import Reading, TagDictionary, together
+from .saving import checked, signed, tables_beside, tables_of
+from .targets.target import LabelTable, Target, word_examples
+from .training import cite_tables, earlier_components, known_tags_in
 
 ABOVE = ("explain", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
@@ -56,6 +57,9 @@ inspection = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
 MOST = 1e6  # score that no weights reach which learn something
 FEW = 5  # names in a message
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
+OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
+SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
+OF_CALIBRATION = (SETS, "temperature")  # the second: that of a training which calibrates
 
 
 def register_factory(
@@ -70,8 +74,7 @@ def register_factory(
     """The factory of a component, whose settings are those of its `__init__`: their names, types
     and defaults.
 
-    registered: defaults that registered functions make, in place of those of `__init__`. scores:
-        weights of scores.
+    registered: other defaults, such as what registered functions make. scores: weights of scores.
     RETURNS the function that the entry point names.
     """
     settings = settings_of(component)
@@ -79,18 +82,15 @@ def register_factory(
     def make(nlp: Language, name: str, model: Model, **given: Any) -> Any:
         return component(nlp.vocab, model, name, **given)
 
-    first = list(signature(make).parameters.values())[:3]
-    parameters = [*first, *(each.replace(default=Parameter.empty) for each in settings)]
+    parameters = [*signature(make).parameters.values()][:3]
+    parameters += [each.replace(default=Parameter.empty) for each in settings]
     make.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    make.__qualname__ = f"make_{name}"
-    make.__module__ = component.__module__
     make.__doc__ = component.__doc__
-    defaults = {each.name: registered.get(each.name, each.default) for each in settings}
     Language.factory(
         name,
         assigns=list(assigns),
         requires=list(requires),
-        default_config={"model": registered["model"], **defaults},
+        default_config={**{each.name: each.default for each in settings}, **registered},
         default_score_weights=scores,
         func=make,
     )
@@ -100,15 +100,16 @@ def register_factory(
 def settings_of(component: Any) -> List[Parameter]:
     """What a config says of a component, beside its model: all arguments by name, also those that
     it hands on."""
-    parameters = signature(component.__init__).parameters.values()
-    own = {each.name: each for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
-    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
-        inherited = {each.name: each for each in settings_of(component.__mro__[1])}
-        own = {**inherited, **own}
-    return [each for name, each in own.items() if name not in component.no_settings]
+    settings: Dict[str, Parameter] = {}
+    for kind in (component.__mro__[1], component):
+        parameters = signature(kind.__init__).parameters.values()
+        own = {each.name: each for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
+        hands_on = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
+        settings = {**settings, **own} if hands_on else own
+    return [each for name, each in settings.items() if name not in component.no_settings]
 
 
-class SequenceComponent(SavedComponent):
+class SequenceComponent(TrainablePipe):
     """A component that labels sequences of tokens.
 
     target: where its labels stand. cfg: its settings, which are saved with it.
@@ -128,16 +129,14 @@ class SequenceComponent(SavedComponent):
         target: Target,
         cfg: Dict[str, Any],
     ) -> None:
-        self.vocab = vocab
-        self.model = model
-        self.name = name
+        super().__init__(vocab, model, name, labels=[], **cfg)
         self.scorer = scorer
-        self.cfg: Dict[str, Any] = {"labels": [], **cfg}
         self.target = target
         # of the training, until they are looked at
-        self._score_weights: Optional[Dict[str, Optional[float]]] = None
+        self._score_weights: Dict[str, Optional[float]] = {}
         self._known_tags: Optional[Table] = None  # that this component has made
-        self._tables = None
+        # that it was trained with, if its vocabulary was read without them
+        self._tables: Optional[Lookups] = None
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
@@ -146,23 +145,37 @@ class SequenceComponent(SavedComponent):
         self._labels_changed()
         return super().__reduce_ex__(protocol)
 
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """By id."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> Any:
+        """What `spacy init labels` writes and `initialize` takes."""
+        return self.labels
+
+    @property
+    def tags(self) -> List[str]:
+        """What a token can be labelled with, by id: the labels, unless several tags stand for
+        each."""
+        return list(self.labels)
+
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
 
-        RAISES ValueError [E187]: no string; [HS027]: it cannot be written; [E922]:
-        there are weights.
+        RAISES ValueError [E187]: no string; [HS027]: it cannot be written; [E922]: there are
+        weights.
         """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
-        if not label:
-            raise ValueError(Errors.HS027.format(name="label", value="the empty text", expected="a name"))
         self._check_label(label)
-        if label in self.cfg["labels"]:
+        if label in self.labels:
             return 0
         if self.model.has_dim("nO"):
             raise ValueError(SpacyErrors.E922.format(name=self.name, nO=self.model.get_dim("nO")))
         self.cfg["labels"].append(label)
-        self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
+        self.vocab.strings.add(label, allow_transient=False)
         self._labels_changed()
         return 1
 
@@ -200,16 +213,34 @@ class SequenceComponent(SavedComponent):
         emissions only; None = wait for `finish_update`."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples, docs = word_examples(self._checked(examples, "update"))
-        if not any(map(len, docs)):
-            return losses
-        self._require_labels()
-        loss = self._learn(examples, docs, drop)
-        self._n_updates += 1
-        if sgd not in (None, False):
-            self.finish_update(sgd)
-        losses[self.name] += loss
+        examples, docs = self._word_examples(examples, "update")
+        if any(map(len, docs)):
+            self._require_labels()
+            losses[self.name] += self._learn(examples, docs, drop)
+            self._n_updates += 1
+            if sgd not in (None, False):
+                self.finish_update(sgd)
         return losses
+
+    def gold(self, examples: Iterable[Example]) -> Mask:
+        """What the annotation permits at the words of the predicted docs (N, L): everything where
+        nothing is known.
+        WARNS [HW001]: labels that the component does not have."""
+        return self._label_table.masks[self._gold_rows(word_examples(list(examples))[0])]
+
+    def gold_ids(self, examples: Iterable[Example]) -> Labels:
+        """Gold label ids of the words of the predicted docs, end to end (N,), -1 where not known.
+        WARNS as `gold`."""
+        rows = self._gold_rows(word_examples(list(examples))[0])
+        return np.where(rows < len(self._label_table.labels), rows, -1).astype(np.int32)
+
+    def permitted(self, docs: WordDocs, *, preset: bool) -> Optional[Mask]:
+        """What the tag dictionary permits at the words of docs (N, L), None = everything. preset:
+        what is set on them already goes before it, unless the component overwrites that."""
+        before = preset and not self.cfg["overwrite"]
+        fixed = self.target.preset(docs, self._label_table) if before else None
+        dictionary = self._dictionary
+        return together(fixed, None if dictionary is None else dictionary.allowed(docs))
 
     @property
     def knows(self) -> str:
@@ -249,27 +280,71 @@ class SequenceComponent(SavedComponent):
         """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if
         none of it counts in training: it has no weight, or there are no gold labels."""
         scores: Dict[str, object] = super().score(examples, **settings)
+        weights = {name: w for name, w in self._score_weights.items() if w is not None}
+        self._score_weights = {}
         self._n_evaluated = self._n_updates
-        weights = {name: w for name, w in (self._score_weights or {}).items() if w is not None}
-        self._score_weights = None
-        found = [name for name, value in scores.items() if value is not None]
-        if weights and scores and not any(map(weights.get, found)):
+        counts = [weights.get(name) for name, value in scores.items() if value is not None]
+        if weights and scores and not any(counts):
             names = ", ".join(name for name in scores if not name.endswith("_per_type"))
             pairs = ", ".join(f"{name} = {weight}" for name, weight in weights.items())
             message = Warnings.HW004.format(name=self.name, scores=names, weights=pairs)
             warnings.warn(message, stacklevel=2)
         return scores
 
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """As all components of spaCy."""
+        parts = {
+            "cfg": lambda: srsly.json_dumps(self.cfg),
+            "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
+            "model": lambda: signed(self.model.to_bytes(), self._meaning()),
+        }
+        return util.to_bytes(parts, exclude)
+
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """As all components of spaCy. WARNS [HW008]: a training that evaluates has ended, and its
         evaluations know nothing of many of the updates. RAISES ValueError [HS003]: a component that
         was taken over has other tables than the pipeline."""
         self.lend_tables(self.vocab)  # before the vocabulary is saved
-        super().to_disk(path, exclude=exclude)
+        model = signed(self.model.to_bytes(), self._meaning())
+        writers = {
+            "cfg": lambda file: srsly.write_json(file, self.cfg, indent=0),  # lists of many numbers
+            "vocab": lambda file: self.vocab.to_disk(file, exclude=exclude),
+            "model": lambda file: file.write_bytes(model),
+        }
+        util.to_disk(path, writers, exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
             numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
             warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
+
+    def from_bytes(
+        self, bytes_data: bytes, *, exclude: Iterable[str] = ()
+    ) -> "SequenceComponent":
+        """RAISES ValueError [HS064]: the data cannot be read, or do not belong together."""
+        readers = {
+            "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),
+            "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
+            "model": lambda data: self._read_model(data, None),
+        }
+        with self._reading("bytes"):
+            unknown = {*srsly.msgpack_loads(bytes_data)} - {*readers}
+            if unknown:
+                raise KeyError(*unknown)
+            util.from_bytes(bytes_data, readers, exclude)
+        return self
+
+    def from_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
+    ) -> "SequenceComponent":
+        """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together."""
+        readers: Dict[str, Callable[[Path], Any]] = {
+            "cfg": lambda file: self._read_cfg(srsly.read_json(file)),
+            "vocab": lambda file: self.vocab.from_disk(file, exclude=exclude),
+            "model": lambda file: self._read_model(file.read_bytes(), file.parent),
+        }
+        with self._reading(str(path)):
+            util.from_disk(path, readers, exclude)
+        return self
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -284,32 +359,24 @@ class SequenceComponent(SavedComponent):
             if self._label_table is not before:
                 self._labels_changed()
 
-    def _words(self, docs: Iterable[Doc]) -> WordDocs:
-        """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`;
-        [HS008]: they have several vocabularies."""
-        words = words_of(list(docs))
-        if any(map(len, words)):
-            self.lend_tables(vocab_of(words))
-            self._require_labels()
-        return words
+    def forget_calibration(self) -> None:
+        """Drop what holds for the weights that it was found with."""
+        for name in OF_CALIBRATION:
+            self.cfg.pop(name, None)
+
+    @cached_property
+    def continues(self) -> Optional[Mask]:
+        """Pairs of labels of one span (L, L): a tag that cannot be first goes on with the span of
+        the one before. None: labels are those of tokens. RAISES ValueError [HS161]: tags do not say
+        where spans begin."""
+        if self.target.representation is None:
+            return None
+        rules = grammar(self.tags, self.target.representation)
+        return rules.pairs & ~rules.first
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         """As `read`. docs: their words; they may all be empty."""
         raise NotImplementedError
-
-    @property
-    def _writes_labels_alone(self) -> bool:
-        """Whether `set_annotations` needs no probabilities."""
-        return True
-
-    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
-        """Write the labels."""
-        self.target.write(
-            docs, reading.label_ids, self._label_table, overwrite=self.cfg["overwrite"]
-        )
-
-    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
-        """Write what else the config asks for."""
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
         """Keep the gradient of a batch for `finish_update`. docs: the predicted ones. RETURNS the
@@ -320,70 +387,47 @@ class SequenceComponent(SavedComponent):
         """Number the features of the training data, and set all weights to zero."""
         raise NotImplementedError
 
-    def _initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        nlp: Optional[Language],
-        labels: Optional[Sequence[str]],
-        tag_dictionary: Optional[Dict[str, List[str]]] = None,
-        weights_from: Optional[str] = None,
-    ) -> None:
-        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
-        examples, _ = word_examples(list(get_examples()))
-        self._tables = None
-        if weights_from is not None:
-            self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
-            return
-        self._score_weights = None if nlp is None else dict(nlp.config["training"]["score_weights"])
-        self._warn_of_negative(examples)
-        for label in self._labels_in(examples) if labels is None else labels:
-            self.add_label(label)
-        if not self.labels:
-            there = ", ".join(self.target.others_in(examples)) or "nothing"
-            looked = self.target.where
-            raise ValueError(Errors.HS069.format(name=self.name, looked=looked, there=there))
-        if "tag_dictionary" in self.cfg:
-            self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
-            self._labels_changed()
-            TagDictionary(self.cfg["tag_dictionary"], self.labels)  # impossible ones are refused now
-        if not examples:
-            raise ValueError(SpacyErrors.E923.format(name=self.name))
-        if TABLE in tables_of(self.model):
-            for pipe in earlier_components(nlp, self):
-                if isinstance(pipe, SequenceComponent):
-                    pipe.lend_tables(self.vocab)
-            self._count_known_tags(examples)
-        self.lend_tables(examples[0].predicted.vocab)
-        if nlp is not None:
-            cite_tables(nlp, tables_of(self.model))
-        self._define(examples, nlp)
-
-    def _warn_of_negative(self, examples: List[Example]) -> None:
-        """WARNS [HW010]: labels that are only said not to be there."""
-        prefix = self.target.neg_prefix
-        annotated = ((self.target.read(eg.reference), eg.reference) for eg in examples)
-        names = names_of(annotated, "") if prefix else []
-        negative = [name for name in names if name.startswith(prefix)]
-        if negative:
-            labels = ", ".join(negative[:FEW])
-            message = Warnings.HW010.format(name=self.name, labels=labels, prefix=prefix)
-            warnings.warn(message, stacklevel=3)
-
-    def _count_known_tags(self, examples: List[Example]) -> None:
-        """A table that was given, or that an earlier component has made, stays."""
-        lookups = self.vocab.lookups
-        if lookups.has_table(TABLE):
-            if lookups.get_table(TABLE) is not self._known_tags:
-                return
-            lookups.remove_table(TABLE)
-        self._known_tags = lookups.add_table(
-            TABLE, known_tags_in(self._gold_batches(examples), self.tags)
+    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
+        """Write the labels."""
+        self.target.write(
+            docs, reading.label_ids, self._label_table, overwrite=self.cfg["overwrite"]
         )
 
-    def _checked(self, examples: Iterable[Example], method: str) -> List[Example]:
+    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+        """Write what else the config asks for."""
+
+    @property
+    def _writes_labels_alone(self) -> bool:
+        """Whether `set_annotations` needs no probabilities."""
+        return True
+
+    def _check_label(self, label: str) -> None:
+        """RAISES ValueError [HS027]: it cannot be written where the config says."""
+        self.target.check_label(label)
+
+    def _labels_in(self, examples: List[Example]) -> List[str]:
+        """All labels in the gold annotation."""
+        return self.target.labels_in(examples)
+
+    def _gold_rows(self, examples: Sequence[Example]) -> Ints:
+        """Rows of the label table's masks (N,). examples: without white space."""
+        return self.target.gold_rows(examples, self._label_table)
+
+    def _words(self, docs: Iterable[Doc]) -> WordDocs:
+        """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`;
+        [HS008]: they have several vocabularies."""
+        words = words_of(list(docs))
+        if any(map(len, words)):
+            self.lend_tables(vocab_of(words))
+            self._require_labels()
+        return words
+
+    def _word_examples(
+        self, examples: Iterable[Example], method: str
+    ) -> Tuple[List[Example], WordDocs]:
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.{method}")
-        return examples
+        return word_examples(examples)
 
     def _finite(self, loss: float) -> float:
         """RAISES ValueError [E910]."""
@@ -398,10 +442,6 @@ class SequenceComponent(SavedComponent):
             numbers = {"largest": largest, "limit": MOST, "rate": learn_rate}
             raise ValueError(Errors.HS042.format(name=self.name, **numbers))
 
-    def _labels_in(self, examples: List[Example]) -> List[str]:
-        """All labels in the gold annotation."""
-        return self.target.labels_in(examples)
-
     @cached_property
     def _label_table(self) -> LabelTable:
         return LabelTable(self.tags, self.vocab.strings, self.target.neg_prefix, self.target.space)
@@ -415,28 +455,70 @@ class SequenceComponent(SavedComponent):
         for name in self.made_of_labels:
             self.__dict__.pop(name, None)
 
-    def gold(self, examples: Iterable[Example]) -> Mask:
-        """What the annotation permits at the words of the predicted docs (N, L): everything where
-        nothing is known.
-        WARNS [HW001]: labels that the component does not have."""
-        return self._gold_mask(word_examples(list(examples))[0])
+    def _initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        nlp: Optional[Language],
+        labels: Optional[Sequence[str]],
+        tag_dictionary: Optional[Dict[str, List[str]]] = None,
+        weights_from: Optional[str] = None,
+    ) -> None:
+        """As `initialize` of each component. RAISES ValueError [HS069]: there are no labels."""
+        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
+        examples, _ = word_examples(list(get_examples()))
+        self._tables = None
+        if weights_from is not None:
+            self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
+            return
+        self._score_weights = {} if nlp is None else dict(nlp.config["training"]["score_weights"])
+        self._find_labels(examples, labels, tag_dictionary or {})
+        if not examples:
+            raise ValueError(SpacyErrors.E923.format(name=self.name))
+        tables = tables_of(self.model)
+        if TABLE in tables:
+            self._count_known_tags(examples, nlp)
+        self.lend_tables(examples[0].predicted.vocab)
+        if nlp is not None:
+            cite_tables(nlp, tables)
+        self._define(examples, nlp)
 
-    @cached_property
-    def continues(self) -> Optional[Mask]:
-        """Pairs of labels of one span (L, L), None of labels of tokens. RAISES ValueError
-        [HS161]."""
-        return self.target.continues(self.tags)
+    def _find_labels(
+        self,
+        examples: List[Example],
+        labels: Optional[Sequence[str]],
+        tag_dictionary: Dict[str, List[str]],
+    ) -> None:
+        """WARNS [HW010]: labels that are only said not to be there."""
+        prefix = self.target.neg_prefix
+        names = self.target.names_in(examples) if prefix else []
+        negative = [name for name in names if name.startswith(prefix)]
+        if negative:
+            said = {"labels": ", ".join(negative[:FEW]), "prefix": prefix}
+            warnings.warn(Warnings.HW010.format(name=self.name, **said), stacklevel=4)
+        for label in self._labels_in(examples) if labels is None else labels:
+            self.add_label(label)
+        if not self.labels:
+            there = ", ".join(self.target.others_in(examples)) or "nothing"
+            looked = self.target.where
+            raise ValueError(Errors.HS069.format(name=self.name, looked=looked, there=there))
+        if "tag_dictionary" in self.cfg:
+            self.cfg["tag_dictionary"] = dict(tag_dictionary)
+            self._labels_changed()
+            TagDictionary(tag_dictionary, self.labels)  # impossible ones are refused now
 
-    def _gold_mask(self, examples: Sequence[Example]) -> Mask:
-        """As `gold`, of examples without white space."""
-        return self.target.gold(examples, self._label_table)
-
-    def _gold_batches(self, examples: List[Example]) -> Iterator[Tuple[List[Doc], Ints]]:
-        """Predicted docs with their gold labels (N,) by id, -1 where not known, batch by batch."""
-        yield from (
-            ([eg.predicted for eg in batch], known_labels(self._gold_mask(batch)))
-            for batch in batches(examples)
-        )
+    def _count_known_tags(self, examples: List[Example], nlp: Optional[Language]) -> None:
+        """A table that was given, or that an earlier component has made, stays."""
+        for pipe in earlier_components(nlp, self):
+            if isinstance(pipe, SequenceComponent):
+                pipe.lend_tables(self.vocab)
+        lookups = self.vocab.lookups
+        if lookups.has_table(TABLE):
+            if lookups.get_table(TABLE) is not self._known_tags:
+                return
+            lookups.remove_table(TABLE)
+        docs = [eg.predicted for eg in examples]
+        tags_of = known_tags_in(docs, self.gold_ids(examples), self.tags)
+        self._known_tags = lookups.add_table(TABLE, tags_of)
 
     def _weights_from(self, path: str, *, is_alone: bool) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay
@@ -447,11 +529,53 @@ class SequenceComponent(SavedComponent):
             warnings.warn(Warnings.HW006.format(name=self.name, path=path), stacklevel=3)
         folder = Path(path) / self.name
         if not folder.is_dir():
+            what = f'component "{self.name}"'
             expected = "a pipeline saved by `nlp.to_disk` that has it"
-            raise ValueError(
-                Errors.HS159.format(what=f'component "{self.name}"', source=path, expected=expected)
-            )
+            raise ValueError(Errors.HS159.format(what=what, source=path, expected=expected))
         self.from_disk(folder, exclude=["vocab"])
         saved = self._tables or Lookups()
         self._tables = None
         lend_tables(saved, self.vocab.lookups, {TABLE})  # (others are given again by the config)
+
+    @contextmanager
+    def _reading(self, where: str) -> Iterator[None]:
+        """RAISES ValueError [HS064]: whatever goes wrong."""
+        try:
+            yield
+            width = self.model.get_dim("nO") if self.model.has_dim("nO") else len(self.tags)
+            if width != len(self.tags):
+                raise ValueError(f"{width} columns of weights, but {len(self.labels)} labels")
+        except Exception as error:
+            problem = Errors.HS064.format(name=self.name, where=where, problem=str(error) or error)
+            raise ValueError(problem) from error
+        for label in self.labels:
+            self.vocab.strings.add(label, allow_transient=False)
+        for node in self.model.walk():
+            scorer_of(node).prepare()
+
+    def _read_cfg(self, saved: Dict[str, Any]) -> None:
+        """RAISES ValueError: labels that are none."""
+        self.forget_calibration()
+        self.cfg.update({name: saved[name] for name in OF_TRAINING if name in self.cfg})
+        self.cfg.update({name: saved[name] for name in OF_CALIBRATION if name in saved})
+        self._labels_changed()
+        for label in self.labels:
+            self._check_label(label)  # the config may say another attribute than that of training
+
+    def _read_model(self, data: bytes, folder: Optional[Path]) -> None:
+        """folder: of the component. A pipeline that takes it over by its config (`source`) reads no
+        tables of the vocabulary that was saved beside it: they are kept here."""
+        tables = tables_of(self.model)
+        self._tables = None if folder is None else tables_beside(folder, self.vocab, tables)
+        self.model.from_bytes(checked(data, self._meaning()))
+
+    def _meaning(self) -> Dict[str, Any]:
+        """What gives the columns of the weights, and the numbers kept with them, their meaning,
+        beside the config."""
+        lookups = self._tables or self.vocab.lookups
+        return {
+            **{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg},
+            "columns": len(self.tags),
+            SETS: srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS))),  # as they are read
+            "tables": {name: lookups.get_table(name, None) for name in tables_of(self.model)},
+        }

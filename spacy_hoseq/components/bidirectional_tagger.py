@@ -16,7 +16,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config
 
-from ..arrays import Floats, Ints, Labels, Mask
+from ..arrays import Floats, Ints, Labels
 from ..decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
 from ..decoders.bidirectional.easiest_first import EasiestPath, decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import contexts_of, known_slots
@@ -28,11 +28,11 @@ from ..layers.local_scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
 from .base import SequenceComponent, register_factory
 from .extensions import write_decisions
-from .initialization import after_earlier_components, batches, seed_of
-from .reading import LabelsAlone, Reading, allowed_labels
+from .reading import LabelsAlone, Reading
 from .targets.chunk_tags import ChunkTags
-from .targets.target import Target, known_labels, word_examples
+from .targets.target import Target
 from .targets.token_labels import TokenLabels
+from .training import after_earlier_components, batches_with, seed_of
 
 DEFAULT_MODEL = """
 [model]
@@ -139,32 +139,27 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self.cfg["save_decisions"] = self.knows == "decisions"
         return bool(self.cfg["save_decisions"])
 
-    def permitted(
-        self, docs: WordDocs, preset: Optional[TokenLabels] = None
-    ) -> Optional[Mask]:
-        """What the tag dictionary permits at all words of docs (N, L); None = everything. preset:
-        where labels that are set on them constrain them, too."""
-        return allowed_labels(docs, self._label_table, self._dictionary, preset)
-
     def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> Tuple[float, None]:
         """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what
         `model.predict` gave. There is no gradient with respect to it: classifiers learn in
         `update`."""
-        examples, docs = word_examples(self._checked(examples, "get_loss"))
-        gold = known_labels(self._gold_mask(examples))
-        contexts = self._contexts(docs, gold)
-        return mean_loss(scores, shim_of(self.model).masks, gold, contexts), None
+        examples, docs = self._word_examples(examples, "get_loss")
+        gold = self._gold(examples)
+        return mean_loss(scores, shim_of(self.model).masks, gold, self._contexts(docs, gold)), None
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
         shim = shim_of(self.model)
-        features = scorer_of(self.model).features
-        gold = known_labels(self._gold_mask(examples))
+        gold = self._gold(examples)
         contexts = self._contexts(docs, gold)
+        features = scorer_of(self.model).features
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
         loss = self._finite(shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop))
         # a token cannot lose more than scores lie apart
         self._check_size(loss / len(gold), LEARN_RATE)
         return loss
+
+    def _gold(self, examples: Iterable[Example]) -> Ints:
+        return self.gold_ids(examples).astype(np.intp)
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> "DecidedReading":
         return DecidedReading(docs, self.target, self.tags, self._decided(docs, preset=preset))
@@ -175,9 +170,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         # of Docs that are all empty
         path: Any = EasiestPath(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.intp))
         if any(map(len, docs)):
-            is_kept = preset and not self.cfg["overwrite"]
-            target = self.target if is_kept and isinstance(self.target, TokenLabels) else None
-            allowed = self.permitted(docs, target)
+            allowed = self.permitted(docs, preset=preset)
             local = self.model.predict(docs), sequence_lengths(docs), scorer_of(self.model).order
             if strategy in GREEDY:
                 path = decode_easiest_first(*local, allowed=allowed, hardest=hardest)
@@ -200,32 +193,25 @@ class HoseqBidirectionalTagger(SequenceComponent):
             write_decisions(doc, self.name, [names[y] for y in ids.tolist()], order, of_tokens)
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
-        if nlp is not None:
-            self._configure_layer(seed=seed_of(nlp))
+        self._configure_layer(seed=seed_of(nlp))
         docs = [eg.predicted for eg in examples]
-        gold = list(self._gold_batches(examples))
-        versions = [self._in_context(gold)]
+        gold = self._gold(examples)
+        versions = [(docs, gold)]
         # as in the gold annotation, and as earlier components write it
         if scorer_of(self.model).reads_annotation:
-            same = [Example(eg.reference, eg.reference) for eg in examples]
-            annotated = batches(after_earlier_components(docs, nlp, self))
-            versions = [
-                self._in_context(self._gold_batches(same)),
-                self._in_context(
-                    (copies, ids) for copies, (_, ids) in zip(annotated, gold, strict=True)
-                ),
-            ]
-        define_features(
-            self.model, self.labels, versions, sum(int((ids >= 0).sum()) for _, ids in gold)
-        )
+            references = [eg.reference for eg in examples]
+            same = [Example(doc, doc) for doc in references]
+            copies = after_earlier_components(docs, nlp, self)
+            versions = [(references, self._gold(same)), (copies, gold)]
+        in_context = [self._in_context(*version) for version in versions]
+        define_features(self.model, self.labels, in_context, int((gold >= 0).sum()))
         self.model.set_dim("nO", len(self.labels))
         self.model.initialize(X=docs[:10])
 
-    def _in_context(
-        self, gold: Iterable[Tuple[List[Doc], Ints]]
-    ) -> Iterator[Tuple[List[Doc], Ints]]:
+    def _in_context(self, docs: List[Doc], gold: Ints) -> Iterator[Tuple[List[Doc], Ints]]:
         """Docs with their gold labels in the slots of all tokens (N, 2k), batch by batch."""
-        return ((docs, self._contexts(docs, ids)) for docs, ids in gold if len(ids))
+        pairs = batches_with(docs, gold)
+        return ((batch, self._contexts(batch, ids)) for batch, ids in pairs if len(ids))
 
     def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
         return contexts_of(

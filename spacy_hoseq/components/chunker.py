@@ -17,7 +17,7 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Config
 
-from ..arrays import AnyInts, Floats, Mask
+from ..arrays import AnyInts, Floats, Ints, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
 from ..decoders.problem import Potentials, ranges
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
@@ -30,51 +30,9 @@ from .expected_spans import check_span_threshold, expected_chunks
 from .reading import Reading
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
-from .targets.entities import preset_mask
 
 WORDS = 8_000  # of a batch, read at once
 THRESHOLDS = [n / 20 for n in range(2, 13)]  # among which `fit_threshold` chooses
-
-
-class ChunkReading(Reading):
-    """tags: the labels, as a table. continues (L, L): pairs of tags of one chunk. threshold: None =
-    the chunks of the best labelling; else those that are right in expectation (expected.py)."""
-
-    target: ChunkTags
-
-    def __init__(
-        self,
-        docs: WordDocs,
-        target: ChunkTags,
-        tags: TagTable,
-        continues: Optional[Mask],
-        potentials: Potentials,
-        threshold: Optional[float],
-    ) -> None:
-        super().__init__(docs, target, tags.names, potentials)
-        self._tags = tags
-        self._continues = continues
-        self._threshold = threshold
-
-    @cached_property
-    def chunks(self) -> List[FoundChunks]:
-        """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
-        as it does."""
-        if self._threshold is not None:
-            return self.chunks_at(self._threshold)
-        lengths = self.posterior.lengths
-        begins = np.zeros(len(self.best), bool)
-        begins[np.cumsum(lengths) - lengths] = True
-        first, end, types = self._tags.chunks(self.best, begins)
-        labels = self.best[ranges(first, end - first)]
-        p = self.posterior.segments(first, end - first, labels, self._continues)
-        return chunks_by_doc(self.docs, Chunks(first, end, types), p)
-
-    def chunks_at(self, threshold: float) -> List[FoundChunks]:
-        """Those that are right in expectation, of probabilities above a threshold."""
-        representation = str(self.target.representation)
-        chunks, p = expected_chunks(self.posterior, self.labels, representation, threshold)
-        return chunks_by_doc(self.docs, chunks, p)
 
 
 class ScoredChunks(NamedTuple):
@@ -196,20 +154,35 @@ class HoseqChunker(StructuredComponent):
         """As all components: the one with the largest F, its neighbours counted in."""
         if self.cfg["span_threshold"] is None:
             return None
-        reading: Any = self.read([eg.predicted for eg in examples], preset=False)
+        reading = self.read([eg.predicted for eg in examples], preset=False)
         gold = [{*self.target.items(eg.reference)} for eg in examples]
         scores = []
         for threshold in THRESHOLDS:
-            guessed = [
-                {*zip(chunks.first, chunks.end, chunks.types, strict=True)}
-                for chunks in reading.chunks_at(threshold)
-            ]
+            found = self.chunks(reading, threshold)
+            guessed = [{*zip(of.first, of.end, of.types, strict=True)} for of in found]
             right = sum(len(a & b) for a, b in zip(gold, guessed, strict=True))
             scores.append(2 * right / max(1, sum(map(len, [*gold, *guessed]))))
         smooth = np.convolve(np.pad(scores, 1, mode="edge"), np.full(3, 1 / 3), "valid")
         best = THRESHOLDS[int(smooth.argmax())]
         self.cfg["span_threshold"] = best
         return best
+
+    def chunks(self, reading: Reading, threshold: Optional[float] = None) -> List[FoundChunks]:
+        """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
+        as it does. threshold: those that are right in expectation, of probabilities above it; None
+        = those of the best labelling."""
+        representation = str(self.target.representation)
+        if threshold is not None:
+            found = expected_chunks(reading.posterior, reading.labels, representation, threshold)
+            return chunks_by_doc(reading.docs, *found)
+        lengths = reading.posterior.lengths
+        begins = np.zeros(len(reading.best), bool)
+        begins[np.cumsum(lengths) - lengths] = True
+        chunks = self._label_table.tags.chunks(reading.best, begins)
+        sizes = chunks.end - chunks.first
+        labels = reading.best[ranges(chunks.first, sizes)]
+        p = reading.posterior.segments(chunks.first, sizes, labels, self.continues)
+        return chunks_by_doc(reading.docs, chunks, p)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """As all components of spaCy; of a batch, about as many words are read at once as stay in
@@ -218,14 +191,12 @@ class HoseqChunker(StructuredComponent):
             for part in minibatch_by_words(docs, size=WORDS, tolerance=0.0):
                 yield from super().pipe(part, batch_size=len(part))
 
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> ChunkReading:
-        potentials = self._possible_labels(docs, preset=preset)
-        tags = self._label_table.tags
-        threshold = self.cfg["span_threshold"]
-        return ChunkReading(docs, self.target, tags, self.continues, potentials, threshold)
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+        return Reading(docs, self.target, self.tags, self._potentials(docs, preset=preset))
 
-    def _write(self, docs: Sequence[Doc], reading: ChunkReading) -> None:  # type: ignore[override]
-        self.target.write_chunks(docs, reading.chunks, overwrite=self.cfg["overwrite"])
+    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
+        chunks = self.chunks(reading, self.cfg["span_threshold"])
+        self.target.write_chunks(docs, chunks, overwrite=self.cfg["overwrite"])
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
         return self.target.types_in(examples)
@@ -238,13 +209,13 @@ class HoseqChunker(StructuredComponent):
     def _grammar(self) -> Grammar:
         return grammar(self.tags, self.cfg["representation"])
 
-    def _gold_mask(self, examples: Sequence[Example]) -> Mask:
+    def _gold_rows(self, examples: Sequence[Example]) -> Ints:
         """As for all components; everything also where sentences of the predicted docs cut a gold
         chunk."""
-        mask = super()._gold_mask(examples)
+        rows = super()._gold_rows(examples)
+        masks = self._label_table.masks
         possible = self._edges(sequence_lengths([eg.predicted for eg in examples]))
-        mask[~(mask & possible).any(axis=1)] = True
-        return mask
+        return np.where((masks[rows] & possible).any(axis=1), rows, len(masks) - 1)
 
     def _edges(self, lengths: AnyInts) -> Mask:
         """Tags that can begin and end sequences, at their ends. RETURNS (N, L) bool."""
@@ -260,31 +231,18 @@ class HoseqChunker(StructuredComponent):
         weights = potentials.weights.permitting(self._grammar.pairs)
         return potentials._replace(weights=weights, allowed=self._edges(potentials.lengths))
 
-    def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
-        potentials = self._possible(self.model.predict(docs))
-        if preset and self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
-            return potentials.permitting(
-                preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first)
-            )
-        return potentials
-
 
 def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats) -> List[FoundChunks]:
     """Cut by Doc, on its tokens. docs: without white space. chunks: of all words, end to end, with
     probabilities p."""
-    first, end, types = chunks
+    starts = np.cumsum([0, *map(len, docs)])
+    cuts = np.searchsorted(chunks.first, starts).tolist()
+    shift = np.repeat(starts[:-1], np.diff(cuts))
+    firsts = (chunks.first - shift).tolist()
+    ends = (chunks.end - shift).tolist()
     p32 = p.astype(np.float32)
-    cuts = [0, len(first)]
-    if len(docs) > 1:
-        starts = np.cumsum([0, *(len(doc) for doc in docs)])
-        cuts = np.searchsorted(first, starts).tolist()
-        shift = np.repeat(starts[:-1], np.diff(cuts))
-        first = first - shift
-        end = end - shift
-    firsts = first.tolist()
-    ends = end.tolist()
     return [
-        FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), types[a:b], p32[a:b])
+        FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), chunks.types[a:b], p32[a:b])
         for doc, (a, b) in zip(docs, pairwise(cuts), strict=True)
     ]
 

@@ -86,11 +86,11 @@ class Script(NamedTuple):
 
 
 @lru_cache(maxsize=100_000)
-def script_of(form: str, lemma: str) -> Script:
-    """The shortest script that makes this lemma of this form, of several the one of the first
-    case."""
+def label_of(form: str, lemma: str) -> str:
+    """The label of the shortest script that makes this lemma of this form; of several, of the one
+    of the first case."""
     scripts = [_between(case, changed(form), lemma) for case, changed in CASES.items()]
-    return min(scripts, key=lambda script: sum(map(len, script[1:5])))
+    return min(scripts, key=lambda script: sum(map(len, script[1:5]))).label
 
 
 def _between(case: str, base: str, lemma: str) -> Script:

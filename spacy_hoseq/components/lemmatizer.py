@@ -15,22 +15,24 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Config
 
 from ..arrays import Labels, Mask
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.keys import row_keys
 from ..features.sequences import WordDocs, words_of
+from ..kept import Kept
 from ..layers.scorer import scorer_of
 from ..layers.shim import weights_of
 from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import TaggerModel
 from .base import register_factory
-from .lemma_scripts import Candidates, script_named, script_of
+from .lemma_scripts import Candidates, label_of, script_named
 from .reading import LabelsAlone, Reading, together
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
 from .targets.lemmas import LemmaLabels
+from .targets.token_labels import Columns
 
 DEFAULT_MODEL = """
 [model]
@@ -60,7 +62,7 @@ class HoseqLemmatizer(HoseqTagger):
     `neg_prefix` (docs/reference/lemmatizer.md)."""
 
     no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")
-    made_of_labels = (*HoseqTagger.made_of_labels, "candidates", "_known_tokens")
+    made_of_labels = (*HoseqTagger.made_of_labels, "candidates")
     target: LemmaLabels
 
     def __init__(
@@ -73,6 +75,7 @@ class HoseqLemmatizer(HoseqTagger):
         target = LemmaLabels()
         super().__init__(vocab, model, name, target=target, **settings)
         self.cfg.update({"attribute": target.attribute, "neg_prefix": ""})
+        self._known: Kept[Dict[int, int]] = Kept()  # labels, by form and analysis
 
     @property
     def limits_words(self) -> bool:
@@ -104,7 +107,7 @@ class HoseqLemmatizer(HoseqTagger):
         examples = list(get_examples())
         for form, lemmas in (lexicon or {}).items():
             entries.setdefault(form, set()).update(
-                script_of(form, lemma).label for lemma in lemmas if lemma
+                label_of(form, lemma) for lemma in lemmas if lemma
             )
         for form, script in self._scripts_in(examples) if entries else ():
             if form in entries:
@@ -169,62 +172,42 @@ class HoseqLemmatizer(HoseqTagger):
         self, examples: List[Example], scores: Potentials
     ) -> Tuple[float, PotentialsGradient]:
         """Over labels that fit: what never can be a guess need not be learnt."""
-        allowed = self._permitted([eg.predicted for eg in examples], preset=False)
+        allowed = self.permitted(words_of([eg.predicted for eg in examples]), preset=False)
         return super()._loss(examples, scores.permitting(allowed))
 
-    def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
-        return together(self.candidates.allowed(docs), super()._permitted(docs, preset=preset))
+    def permitted(self, docs: WordDocs, *, preset: bool) -> Optional[Mask]:
+        """As all components, of the scripts that fit the words."""
+        return together(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
         is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
-        is_plain = labels_alone and not is_preset and any(map(len, docs))
-        if not is_plain or not KnownTokens.serve(self.model):
+        analysis = self._analysis if labels_alone and not is_preset and any(map(len, docs)) else None
+        if analysis is None:
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
-        labels = self._known_tokens.labels(self.model, docs, self._best_of)
+        labels = self._labels_of_tokens(docs, [ORTH, *(IDS[name.upper()] for name in analysis)])
         alone = LabelsAlone(labels, self.name, "labels alone were asked for")
         return Reading(docs, self.target, self.tags, alone)
 
-    def _best_of(self, docs: WordDocs) -> Labels:
-        best = super()._read(docs, preset=False, labels_alone=True).best
-        scorer_of(self.model.layers[0]).forget_scores()  # labels are remembered
-        return best
+    @property
+    def _analysis(self) -> Optional[Sequence[str]]:
+        """What labels depend on beside the form of the word itself, if nothing but its analysis:
+        then words of one form and analysis have one lemma, wherever they stand."""
+        head = scorer_of(self.model)
+        if len(self.model.layers) != 1 or head.source is not None or head.structure.label_pairs:
+            return None
+        if not isinstance(head.emissions, SparseScorer) or head.emissions.reach:
+            return None
+        analysis = head.emissions.features.extractor.contextual
+        return analysis if {*analysis} <= ANALYSIS else None
 
-    @cached_property
-    def _known_tokens(self) -> "KnownTokens":
-        return KnownTokens()
-
-
-class KnownTokens:
-    """Labels of forms with analyses, under one state of the weights.
-
-    If no feature looks beyond a word and its analysis, and no label at its neighbours, the label of
-    a token follows from these. Texts repeat them, so each is decoded once.
-    """
-
-    def __init__(self) -> None:
-        self._weights: Any = None
-        self._labels: Dict[int, int] = {}
-
-    @staticmethod
-    def serve(model: Model) -> bool:
-        """Whether the labels of a model follow from form and analysis."""
-        head = scorer_of(model)
-        if len(model.layers) != 1 or head.source is not None or head.structure.label_pairs:
-            return False
-        emissions = head.emissions
-        is_sparse = isinstance(emissions, SparseScorer) and not emissions.reach
-        return is_sparse and {*_analysis_of(model)} <= ANALYSIS
-
-    def labels(self, model: Model, docs: WordDocs, decode: Callable[[WordDocs], Labels]) -> Labels:
-        """Label ids of all tokens (N,). decode: finds those of tokens that are not known."""
+    def _labels_of_tokens(self, docs: WordDocs, columns: Columns) -> Labels:
+        """Label ids of all tokens (N,). Texts repeat forms with their analyses, so each is decoded
+        once. columns: of `doc.to_array`, on which they depend."""
         # the same object until they change
-        weights = weights_of(model.layers[0]).used_rows("table")
-        if weights is not self._weights or len(self._labels) > MOST_TOKENS:
-            self._labels = {}
-            self._weights = weights
-        known = self._labels
-        columns = [ORTH, *(IDS[name.upper()] for name in _analysis_of(model))]
+        weights = weights_of(self.model.layers[0]).used_rows("table")
+        known = self._known.of((weights,), dict)
+        if len(known) > MOST_TOKENS:
+            known.clear()
         tokens = np.concatenate([doc.to_array(columns).reshape(-1, len(columns)) for doc in docs])
         keys: List[int] = row_keys(list(tokens.T)).tolist()
         new = {key: i for i, key in enumerate(keys) if key not in known}
@@ -234,13 +217,9 @@ class KnownTokens:
             words = [vocab.strings[orth] for orth in types[:, 0].tolist()]
             doc = Doc(vocab, words=words, sent_starts=[True] * len(words))
             doc.from_array(columns[1:], np.ascontiguousarray(types[:, 1:]))  # type: ignore[arg-type]
-            known.update(zip(new, decode(words_of([doc])).tolist(), strict=True))
+            found = super()._read(words_of([doc]), preset=False, labels_alone=True)
+            known.update(zip(new, found.best.tolist(), strict=True))
         return np.array([known[key] for key in keys], np.int32)
-
-
-def _analysis_of(model: Model) -> Sequence[str]:
-    emissions: SparseScorer = scorer_of(model.layers[0])
-    return emissions.features.extractor.contextual
 
 
 make_hoseq_lemmatizer = register_factory(

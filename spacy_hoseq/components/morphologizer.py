@@ -15,7 +15,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config
 
-from ..arrays import Floats32, Mask
+from ..arrays import Floats32
 from ..layers.structured import TaggerModel
 from .base import register_factory
 from .morphology_labels import (
@@ -25,7 +25,6 @@ from .morphology_labels import (
     label_of,
     normalized,
 )
-from .reading import Reading, together
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
 from .targets.morphology import MorphologyLabels
@@ -81,7 +80,7 @@ class HoseqMorphologizer(HoseqTagger):
         overwrite: bool = True,
         **settings: Any,
     ) -> None:
-        target = MorphologyLabels(with_tag)
+        target = MorphologyLabels(with_tag, extend)
         super().__init__(vocab, model, name, target=target, overwrite=overwrite, **settings)
         self.cfg.update(
             {
@@ -93,7 +92,7 @@ class HoseqMorphologizer(HoseqTagger):
         )
 
     @property
-    def label_data(self) -> Dict[str, Dict[str, Any]]:  # type: ignore[override]
+    def label_data(self) -> Dict[str, Dict[str, Any]]:
         """What `spacy init labels` writes and `initialize` takes: features and part of speech of
         each label, as those of spaCy's morphologizer."""
         analyses = {label: analysis_of(label) for label in self.labels}
@@ -154,17 +153,6 @@ class HoseqMorphologizer(HoseqTagger):
     @cached_property
     def _cost_table(self) -> Floats32:
         return costs_of(self.labels)
-
-    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
-        settings = {name: bool(self.cfg[name]) for name in ("overwrite", "extend")}
-        self.target.write(docs, reading.label_ids, self._label_table, **settings)
-
-    def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
-        allowed = super()._permitted(docs, preset=False)
-        fitting = (
-            self.target.preset(docs, self.labels, extend=self.cfg["extend"]) if preset else None
-        )
-        return together(fitting, allowed)
 
 
 def _label(name: str) -> str:

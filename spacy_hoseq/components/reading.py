@@ -16,8 +16,7 @@ from ..decoders.problem import Potentials
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.sequences import WordDocs, on_tokens, words_and_lengths
-from .targets.target import LabelTable, Target
-from .targets.token_labels import TokenLabels
+from .targets.target import Target
 
 
 class TagDictionary:
@@ -34,13 +33,9 @@ class TagDictionary:
         for word, names in entries.items():
             known = frozenset(ids[name] for name in names if name in ids)
             if not known:
-                raise ValueError(
-                    Errors.HS027.format(
-                        name=f'tag dictionary entry "{word}"',
-                        value=names,
-                        expected=f"one of {', '.join(labels)}",
-                    )
-                )
+                entry = f'tag dictionary entry "{word}"'
+                expected = f"one of {', '.join(labels)}"
+                raise ValueError(Errors.HS027.format(name=entry, value=names, expected=expected))
             rows.append(row_of.setdefault(known, len(row_of)))
         self._masks = np.ones((len(row_of) + 1, len(labels)), bool)  # last row: any other word
         for known, row in row_of.items():
@@ -52,34 +47,6 @@ class TagDictionary:
         """RETURNS (N, L) bool."""
         orths, _ = words_and_lengths(docs)
         return self._masks[self._rows[self._index.lookup(orths)]]
-
-
-def allowed_labels(
-    docs: Sequence[Doc],
-    table: LabelTable,
-    dictionary: Optional[TagDictionary],
-    preset: Optional[TokenLabels],
-) -> Optional[Mask]:
-    """Labels permitted at each token of all docs. RETURNS (N, L) bool, or None if nothing is
-    constrained.
-
-    preset: where a label that is set already is the only one permitted (it constrains its
-        neighbours), or "!NN" rules one out, and goes before the dictionary; None = nowhere. A
-        preset string that is no label of the component constrains nothing.
-    """
-    allowed = None if dictionary is None else dictionary.allowed(docs)
-    is_set = [] if preset is None else list(map(preset.is_set, docs))
-    if preset is not None and any(is_set):
-        # (only these are read: a Doc of one token always counts as set)
-        values = np.concatenate(
-            [
-                preset.labels_set(doc) if there else np.zeros(len(doc), np.uint64)
-                for doc, there in zip(docs, is_set, strict=True)
-            ]
-        )
-        masks, _ = table.masks(values)
-        return allowed if masks.all() else together(masks, allowed)
-    return allowed
 
 
 def together(first: Optional[Mask], second: Optional[Mask]) -> Optional[Mask]:
@@ -147,7 +114,7 @@ class Reading:
     @cached_property
     def label_ids(self) -> List[Labels]:
         """Of each Doc, the label ids of its tokens (len(doc),), -1 at white space."""
-        return on_tokens(self.best, self.docs, -1)
+        return self.of_tokens(self.best, -1)
 
     def confidences(self) -> Floats:
         """How probable the label of each word is (N,): p(y_t = its label | x), exact under the
@@ -157,7 +124,7 @@ class Reading:
 
     def marginals(self) -> List[Floats32]:
         """Of each Doc, p(y_t = y | x) of its tokens (len(doc), L); 0 at white space."""
-        return on_tokens(self.posterior.nodes.astype(np.float32), self.docs, 0)
+        return self.of_tokens(self.posterior.nodes.astype(np.float32))
 
     def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> List[NDArray[Any]]:
         """What belongs to each Doc, by token: `absent` at white space. of_words (N, ...)."""

@@ -10,9 +10,9 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
-from ..arrays import Floats32, Labels
+from ..arrays import Floats32
 from ..decoders.choice import decode_exact
-from ..decoders.kbest import KBest, combine, k_best
+from ..decoders.kbest import KBest, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
@@ -22,13 +22,11 @@ from ..layers.shim import weights_in
 from ..layers.structured import TaggerModel
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
-from .base import SequenceComponent, inspection
+from .base import OF_CALIBRATION, SequenceComponent, inspection
 from .extensions import write_marginals
-from .initialization import seed_of
-from .listening import ComponentTexts, warn_uncalibrated
 from .reading import Reading
-from .saving import OF_CALIBRATION
-from .targets.target import Target, word_examples
+from .targets.target import Target
+from .training import ComponentTexts, seed_of, warn_uncalibrated
 
 DEFAULT_MODEL = """
 [model]
@@ -45,8 +43,6 @@ nO = null
 @misc = "spacy_hoseq.templates.v1"
 name = "english_pos"
 """
-
-
 ADAGRAD = {
     "@misc": "spacy_hoseq.adagrad.v1",
     "learn_rate": 0.1,
@@ -98,8 +94,8 @@ class StructuredComponent(SequenceComponent):
     def is_calibrated(self) -> bool:
         """Whether the objective learns p(y | x), or it was calibrated since: labels with probability
         0.9 are then right nine times in ten."""
-        return self.objective_name == "log_likelihood" or any(
-            name in self.cfg for name in OF_CALIBRATION
+        return self.objective_name == "log_likelihood" or not self.cfg.keys().isdisjoint(
+            OF_CALIBRATION
         )
 
     def keep_probabilities(self) -> bool:
@@ -115,12 +111,6 @@ class StructuredComponent(SequenceComponent):
         words = self._words(docs)
         return words, self._potentials(words, preset=preset)
 
-    def gold_ids(self, examples: Iterable[Example]) -> Labels:
-        """Gold label ids of the words of the predicted docs, end to end, -1 where not known.
-        RETURNS (N,)."""
-        parts = self._gold_sequences(word_examples(list(examples))[0])
-        return np.concatenate([np.zeros(0, np.int32), *parts])
-
     def prediction_sets(
         self, docs: Iterable[Doc], alpha: float, kind: str = "labels"
     ) -> Iterator[Any]:
@@ -133,13 +123,13 @@ class StructuredComponent(SequenceComponent):
         self, examples: Iterable[Example], scores: Potentials
     ) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
-        return self._loss(word_examples(self._checked(examples, "get_loss"))[0], scores)
+        return self._loss(self._word_examples(examples, "get_loss")[0], scores)
 
     def _loss(
         self, examples: List[Example], scores: Potentials
     ) -> Tuple[float, PotentialsGradient]:
         potentials = self._possible(scores)
-        gold = self._gold_mask(examples)
+        gold = self._label_table.masks[self._gold_rows(examples)]
         gold = gold if potentials.allowed is None else gold & potentials.allowed
         loss, gradient = self.objective(potentials, gold, self.decoder, self._costs())
         return self._finite(loss), gradient
@@ -148,11 +138,10 @@ class StructuredComponent(SequenceComponent):
         self.forget_calibration()
         set_dropout_rate(self.model, drop)
         potentials, backprop = self.model.begin_update(docs)
-        tables = potentials.scores, potentials.trans
-        largest = max(
-            max(float(table.max(initial=0)), -float(table.min(initial=0))) for table in tables
+        size = max(
+            float(np.abs(table).max(initial=0)) for table in (potentials.scores, potentials.trans)
         )
-        self._check_size(largest, getattr(self._update_rule, "learn_rate", "unknown"))
+        self._check_size(size, getattr(self._update_rule, "learn_rate", "unknown"))
         loss, gradient = self._loss(examples, potentials)
         backprop(gradient)
         self._hand_over(docs, potentials, backprop)
@@ -162,30 +151,35 @@ class StructuredComponent(SequenceComponent):
         self.forget_calibration()
         if self.cfg["save_marginals"] and not self.is_calibrated:
             warn_uncalibrated(self, "`save_marginals`")
-        if nlp is not None:
-            self._configure_layers(seed=seed_of(nlp))
-        # gold spans that are no chunks are refused now
-        texts = ComponentTexts(self, examples, nlp, list(self._gold_sequences(examples)))
+        self._configure_layers(seed=seed_of(nlp))
+        docs = [eg.predicted for eg in examples]
+        # of each sequence as it will be decoded; gold spans that are no chunks are refused now
+        gold = np.split(self.gold_ids(examples), np.cumsum(sequence_lengths(docs)))[:-1]
+        texts = ComponentTexts(self, examples, nlp, gold)
         for layer in own_layers(self.model):
             scorer_of(layer).define(texts)
-        sample = [eg.predicted for eg in examples[:10]]
-        shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]
-        self.model.initialize(X=sample, Y=shapes)
-
-    def _possible_labels(self, docs: WordDocs, *, preset: bool) -> Potentials:
-        """As `_potentials`, of docs that may all be empty."""
-        if any(map(len, docs)):
-            return self._potentials(docs, preset=preset)
-        n_labels = len(self.tags)
-        trans = np.zeros((n_labels, n_labels), np.float32)
-        return Potentials(
-            np.zeros((0, n_labels), np.float32), Weights(trans), np.zeros(0, np.int32)
-        )
+        shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in docs[:10]]
+        self.model.initialize(X=docs[:10], Y=shapes)
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
         if self.cfg["save_marginals"]:
             for doc, marginals in zip(docs, reading.marginals(), strict=True):
                 write_marginals(doc, self.name, self.tags, marginals)
+
+    def _potentials(self, docs: WordDocs, *, preset: bool = True) -> Potentials:
+        """What is decoded, as `potentials` has it. docs: their words; they may all be empty."""
+        if not any(map(len, docs)):
+            n_labels = len(self.tags)
+            trans = np.zeros((n_labels, n_labels), np.float32)
+            return Potentials(trans[:0], Weights(trans), np.zeros(0, np.int32))
+        potentials = self._possible(self.model.predict(docs))
+        return potentials.permitting(self.permitted(docs, preset=preset))
+
+    def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
+        """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,
+        HS099]."""
+        for words in (self._words([doc]) for doc in docs):
+            yield words, k_best(self._potentials(words), k)
 
     def _costs(self) -> Optional[Floats32]:
         """What a wrong label costs in learning, [right, wrong] (L, L); None = all the same."""
@@ -195,10 +189,6 @@ class StructuredComponent(SequenceComponent):
         """Without labellings that cannot be at all, whatever is known of the texts."""
         return potentials
 
-    def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
-        """What is decoded, as `potentials` has it."""
-        raise NotImplementedError
-
     def _hand_over(
         self,
         docs: WordDocs,
@@ -206,18 +196,3 @@ class StructuredComponent(SequenceComponent):
         backprop: Callable[[PotentialsGradient], object],
     ) -> None:
         """An update, to components that listen to this one."""
-
-    def _gold_sequences(self, examples: List[Example]) -> Iterable[Labels]:
-        """Gold labels of every sequence as it will be decoded, by id, -1 where not known."""
-        for docs, ids in self._gold_batches(examples):
-            yield from (
-                np.split(ids.astype(np.int32), np.cumsum(sequence_lengths(docs))[:-1])
-                if len(ids)
-                else []
-            )
-
-    def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
-        """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,
-        HS099]."""
-        for words in (self._words([doc]) for doc in docs):
-            yield words, k_best(self._potentials(words), k) if len(words[0]) else combine([], k)

@@ -5,20 +5,22 @@ at every `finish_update`; `[training.optimizer]` trains neural emissions only. `
 weights, `predict` and saving on finished ones (averaged, half precision).
 """
 
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 from spacy.language import Language
+from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config
+from thinc.api import Config, Model
 
-from ..arrays import Labels, Mask
+from ..arrays import Labels
 from ..decoders.answers import best_labels
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
+from ..errors import Errors
 from ..features.keys import label_values
 from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
 from ..layers.listener import (
@@ -33,8 +35,7 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
-from .listening import check_tok2vec, listeners_in
-from .reading import LabelsAlone, Reading, allowed_labels
+from .reading import LabelsAlone, Reading
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.token_labels import TokenLabels
 
@@ -152,13 +153,10 @@ class HoseqTagger(StructuredComponent):
         RAISES ValueError [HS027, HS038, HS099]."""
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
-        nothing = np.zeros((n_samples, 0), np.int32)
         parts = (self._words([doc]) for doc in docs)
-        drawn = (
-            (words, sample(self._potentials(words), n_samples, rng) if len(words[0]) else nothing)
-            for words in parts
-        )
-        return [self._named(rows, words) for words, rows in drawn]
+        return [
+            self._named(sample(self._potentials(words), n_samples, rng), words) for words in parts
+        ]
 
     @property
     def listeners(self) -> List[MarginalListener]:
@@ -220,33 +218,29 @@ class HoseqTagger(StructuredComponent):
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         parts = self._parts(docs) if labels_alone else [docs]
-        if len(parts) > 1:
-            readings = (self._read_together(part, preset=preset) for part in parts)
-            labels = np.concatenate([reading.best for reading in readings])
-            alone = LabelsAlone(
-                labels, self.name, "of so many texts at once, labels alone were asked for"
-            )
-            return Reading(docs, self.target, self.tags, alone)
-        return self._read_together(docs, preset=preset)
+        if len(parts) == 1:
+            return self._read_together(docs, preset=preset)
+        labels = [self._read_together(part, preset=preset).best for part in parts]
+        reason = "of so many texts at once, labels alone were asked for"
+        alone = LabelsAlone(np.concatenate(labels), self.name, reason)
+        return Reading(docs, self.target, self.tags, alone)
 
     def _read_together(self, docs: WordDocs, *, preset: bool) -> Reading:
-        potentials = self._possible_labels(docs, preset=preset)
+        potentials = self._potentials(docs, preset=preset)
         labels = best_labels(potentials)
         return Reading(docs, self.target, self._label_table.labels, potentials, labels)
 
     def _parts(self, docs: WordDocs) -> List[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text
         around a sentence does not matter, a long Doc is cut between sentences."""
-        most = max(1, self.label_cells // len(self._label_table.labels))
+        most = max(1, self.label_cells // max(1, len(self._label_table.labels)))
         if sum(map(len, docs)) <= most:
             return [docs]
         if scorer_of(self.model).sees_sentences_alone:
             docs = words_of([piece for doc in docs for piece in pieces_of(doc, most)])
         before = np.cumsum([0, *map(len, docs[:-1])]) // most
-        ends = [*np.flatnonzero(np.diff(before)) + 1, len(docs)]
-        if len(ends) == 1:
-            return [docs]
-        return [words_of(docs[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+        bounds = [0, *np.flatnonzero(np.diff(before)) + 1, len(docs)]
+        return [words_of(docs[start:end]) for start, end in pairwise(bounds)]
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
         super()._keep(docs, reading)
@@ -263,31 +257,28 @@ class HoseqTagger(StructuredComponent):
                 labels = probable_values(reading.posterior.probable(threshold), values, threshold)
             write_upstream(reading.docs, asked, labels)
 
-    def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
-        potentials: Potentials = self.model.predict(docs)
-        return potentials.permitting(
-            self._permitted(docs, preset=preset and not self.cfg["overwrite"])
-        )
-
-    def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
-        """What the tag dictionary permits, and what is set on the docs already (N, L); None =
-        all."""
-        return allowed_labels(
-            docs, self._label_table, self._dictionary, self.target if preset else None
-        )
-
     def _hand_over(
         self,
         docs: WordDocs,
         potentials: Potentials,
         backprop: Callable[[PotentialsGradient], object],
     ) -> None:
+        learns = [each for each in self.listeners if each.output == "marginals" and each.grad_factor]
+        if learns and any(isinstance(node, Tok2VecListener) for node in self.model.walk()):
+            # spaCy's Tok2Vec would count the first of two gradients twice
+            raise ValueError(Errors.HS104.format(name=self.name))
         if self.listeners:
-            check_tok2vec(self.model, self.listeners, self.name)
-            potentials = potentials.permitting(self._permitted(docs, preset=False))
+            potentials = potentials.permitting(self.permitted(docs, preset=False))
             upstream = Upstream(docs, potentials, self.labels, self.decoder, backprop)
             for listener in self.listeners:
                 listener.receive(upstream)
+
+
+def listeners_in(component: object) -> List[MarginalListener]:
+    """The listeners in the model of any component."""
+    model = getattr(component, "model", None)
+    nodes = model.walk() if isinstance(model, Model) else ()
+    return [node for node in nodes if isinstance(node, MarginalListener)]
 
 
 DEFAULTS = {

@@ -28,7 +28,7 @@ from thinc.api import Config
 
 from ..arrays import AnyInts
 from ..chunks import OUTSIDE, TagTable
-from ..components import target_at
+from ..components.targets.places import target_at
 from ..decoders import k_best, posterior
 from ..errors import Errors
 from ..inspection import Explanation, Reading

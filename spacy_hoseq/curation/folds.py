@@ -24,7 +24,7 @@ from spacy.util import load_model_from_config, registry
 from thinc.api import Config
 
 from ..arrays import Ints
-from ..components import SequenceComponent
+from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..inspection.calibration import annotated_before, calibratable, calibrate_one
 

@@ -23,7 +23,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..arrays import AnyInts, Floats, Ints, Mask
-from ..components import StructuredComponent, known_labels
+from ..components.structured import StructuredComponent
 from ..decoders import best_labels, decode_exact, posterior
 from ..decoders.problem import Potentials, ranges
 from ..errors import Errors
@@ -110,7 +110,7 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
     permitted: Mask = component.gold(examples)
     if potentials.allowed is not None:
         permitted[~(permitted & potentials.allowed).any(axis=1)] = True
-    gold = known_labels(permitted)
+    gold = np.where(permitted.sum(axis=1) == 1, permitted.argmax(axis=1), -1)
     goes_on = component.continues
     firsts = np.flatnonzero(~continues(gold, goes_on, potentials.lengths))
     known = gold[firsts] >= 0

@@ -28,7 +28,9 @@ from spacy.training import Example
 from spacy.util import minibatch, resolve_dot_names
 
 from ..arrays import AnyInts, Floats, Ints, Labels, Mask
-from ..components import SequenceComponent, StructuredComponent, listeners_in
+from ..components.base import SequenceComponent
+from ..components.structured import StructuredComponent
+from ..components.tagger import listeners_in
 from ..decoders import Potentials, posterior
 from ..errors import Errors
 from ..layers.listener import own_layers

@@ -24,7 +24,8 @@ from spacy.util import minibatch
 
 from ..arrays import Floats, Ints
 from ..chunks import OUTSIDE, grammar
-from ..components import SequenceComponent, growing_tags
+from ..components.base import SequenceComponent
+from ..components.expected_spans import growing_tags
 from ..decoders.problem import ranges
 from ..errors import Errors
 from .reading import Reading, reading_of

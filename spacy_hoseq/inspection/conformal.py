@@ -24,7 +24,8 @@ from spacy.util import minibatch
 
 from ..arrays import AnyInts, Floats, Ints
 from ..chunks import TagTable
-from ..components import StructuredComponent, probable_chunks
+from ..components.expected_spans import probable_chunks
+from ..components.structured import StructuredComponent
 from ..decoders import best_labels, k_best, path_score
 from ..errors import Errors
 from .certainty import BATCH, type_probabilities

@@ -33,7 +33,7 @@ from spacy.tokens import Doc, Span
 
 from ..arrays import Floats, Labels, Mask
 from ..chunks import OUTSIDE, grammar
-from ..components import growing_tags
+from ..components.expected_spans import growing_tags
 from ..decoders import NoPath, Potentials, best_labels, path_score
 from ..decoders.problem import matching
 from ..errors import Errors

@@ -12,8 +12,9 @@ from spacy.tokens import Doc
 from spacy.util import _pipe, raise_error
 
 from ..arrays import Floats, Ints, Labels
-from ..components import Items, SequenceComponent
-from ..components import Reading as ComponentReading
+from ..components.base import SequenceComponent
+from ..components.reading import Reading as ComponentReading
+from ..components.targets.target import Items
 from ..decoders import Potentials, Weights, best_with, path_score
 from ..decoders.bidirectional import OFFSETS, contexts_of, edge_contexts, log_probabilities
 from ..errors import Errors
@@ -163,7 +164,7 @@ class Decisions(Reading):
             self.visible[inner[order[inner + offset] < order[inner]]] |= 1 << slot
         words = np.arange(len(best))
         scores = pipe.model.predict(docs)(words, self.visible, words, self.contexts)
-        log_p = log_probabilities(scores, words, pipe.permitted(docs))
+        log_p = log_probabilities(scores, words, pipe.permitted(docs, preset=False))
         possible = np.isfinite(log_p)
         weights = Weights(np.zeros((n_labels, n_labels)))
         return (

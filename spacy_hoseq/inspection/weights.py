@@ -14,8 +14,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from ..components import Reading as ComponentReading
-from ..components import SequenceComponent
+from ..components.base import SequenceComponent
+from ..components.reading import Reading as ComponentReading
 from ..decoders import PatternTrie
 from ..features.sequences import sequence_lengths
 from ..layers.listener import own_layers

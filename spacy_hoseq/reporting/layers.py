@@ -10,7 +10,9 @@ import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from ..arrays import Floats
-from ..components import COLUMNS, DECISIONS, MARGINALS, script_named, target_at
+from ..components.extensions import DECISIONS, MARGINALS
+from ..components.lemma_scripts import script_named
+from ..components.targets.places import COLUMNS, target_at
 from ..words import spans_of
 from .sentence import SIGN, shown
 

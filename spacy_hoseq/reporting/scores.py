@@ -10,7 +10,7 @@ from spacy.morphology import Morphology
 from spacy.tokens import Doc
 
 from ..arrays import Floats
-from ..components import target_at
+from ..components.targets.places import target_at
 from ..features.sequences import sentence_starts
 from .sentence import written
 from .significance import f_score, interval

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import table
 
-from ..components import COLUMNS
+from ..components.targets.places import COLUMNS
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
 from .layers import Sentence, label_layers, others_of, said, sentences_of, span_layers

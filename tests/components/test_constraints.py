@@ -1,12 +1,11 @@
 """Labels that are set already, tag dictionaries, and tokens for which nothing is left."""
 
-from unittest import mock
 
 import numpy as np
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.components.reading import TagDictionary, allowed_labels
+from spacy_hoseq.components.reading import TagDictionary
 from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.components.targets.token_labels import TokenLabels
 from spacy_hoseq.layers.shim import weights_of
@@ -113,17 +112,6 @@ def test_preset_tags_of_one_doc_do_not_touch_others():
     assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe(docs)] == [tags, ["R", "R"], tags]
 
 
-def test_docs_of_one_token_let_others_alone():
-    """To spaCy, sentences of a Doc of one token are always set: that is no reason to read those of all others."""
-    nlp = blank()
-    starts = TokenLabels("sent_start")
-    docs = [Doc(nlp.vocab, words=["one"]), Doc(nlp.vocab, words=["two", "words"])]
-    read = []
-    with mock.patch.object(starts, "read", side_effect=lambda doc: read.append(doc) or np.zeros(len(doc), np.uint64)):
-        assert allowed_labels(docs, LabelTable(["START", "IN"], nlp.vocab.strings, ""), None, starts) is None
-    assert read == docs[:1]
-
-
 def test_one_label_is_preset_or_not():
     nlp = trained(corpus=[("a b", "X X")])
     doc = tagger_of(nlp)(with_gaps(nlp, "a b c", ["ODD", "", "X"]))
@@ -203,9 +191,8 @@ def test_nothing_is_constrained():
     nlp = ready()
     table, tags = LabelTable(LABELS, nlp.vocab.strings, "!"), TokenLabels("tag", "!")
     docs = [doc_of(nlp, "the cat"), doc_of(nlp, "")]
-    assert allowed_labels(docs, table, None, tags) is None
-    assert allowed_labels([doc_of(nlp, "a", "N")], table, None, None) is None
-    mask = allowed_labels([doc_of(nlp, "a", "N")], table, None, tags)
+    assert tags.preset(docs, table) is None
+    mask = tags.preset([doc_of(nlp, "a", "N")], table)
     assert mask.astype(int).tolist() == [[0, 0, 0, 1, 0, 0]]
 
 

@@ -5,7 +5,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.components.targets.entities import gold_entity_values
+from spacy_hoseq.components.targets.chunk_tags import ChunkTags
 
 from .chunker_helpers import (
     CORPUS,
@@ -128,13 +128,14 @@ def test_entities_are_read_as_they_are_aligned(representation):
         letters = dict(zip("UBILO", REPRESENTATIONS[representation] + "O", strict=True))
         strings = example.reference.vocab.strings
         expected = [letters[tag[0]] + tag[1:] for tag in example.get_aligned_ner()]
-        assert [strings[value] for value in gold_entity_values(example, representation)] == expected
+        found = ChunkTags("", representation, with_entities=True).aligned(example)
+        assert [strings[value] for value in found] == expected
     words = doc_of(nlp, "ab cd ef")
     blocked = with_entities(doc_of(nlp, "ab cd ef"), [], blocked=[words[1:2]])
     missing = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
     other = with_entities(doc_of(nlp, "ab cdef"), [(0, 1, "NP")])
     for reference, known in ((blocked, [1, 0, 1]), (missing, [1, 0, 0]), (other, [1, 1, 1])):
-        values = gold_entity_values(Example(words, reference), representation)
+        values = ChunkTags("", representation, with_entities=True).aligned(Example(words, reference))
         assert (values > 0).tolist() == [bool(each) for each in known]
 
 

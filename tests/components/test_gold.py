@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.targets.target import LabelTable, permitted_labels
+from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.components.targets.token_labels import TokenLabels
 
 from .helpers import (
@@ -35,7 +35,7 @@ def names(values):
 
 
 def permitted(examples):
-    return permitted_labels(TAGS.gold_values(examples), examples, TABLE)
+    return TABLE.masks[TAGS.gold_rows(examples, TABLE)]
 
 
 TOKENIZATIONS = [
@@ -109,9 +109,7 @@ def test_unknown_labels_count_as_missing():
 def test_no_prefix_for_negative_annotation():
     table = LabelTable(["A", "!A"], NLP.vocab.strings, "")
     values = np.array([NLP.vocab.strings.add(name) for name in ("!A", "A", "!!A")] + [0], np.uint64)
-    masks, unknown = table.masks(values)
-    assert masks.astype(int).tolist() == [[0, 1], [1, 0], [1, 1], [1, 1]]
-    assert unknown.tolist() == [False, False, True, False]
+    assert table.masks[table.rows(values)].astype(int).tolist() == [[0, 1], [1, 0], [1, 1], [1, 1]]
 
 
 def test_label_names_are_sorted():
@@ -124,7 +122,7 @@ def test_writing_and_reading():
     doc = Doc(NLP.vocab, words=["a", "b"])
     TAGS.write([doc, Doc(NLP.vocab)], [np.array([2, 0], np.int32), np.zeros(0, np.int32)], TABLE, overwrite=False)
     assert [token.tag_ for token in doc] == ["C", "A"]
-    assert TAGS.read(doc).tolist() == TABLE.ids[[2, 0]].tolist()
+    assert TAGS.read(doc).tolist() == TABLE.values[[2, 0]].tolist()
     assert TAGS.read(Doc(NLP.vocab)).tolist() == []
 
 

@@ -10,9 +10,9 @@ from spacy.tokens import Doc
 from spacy_hoseq.components.lemma_scripts import (
     Candidates,
     Script,
+    label_of,
     longest_common,
     script_named,
-    script_of,
 )
 
 SCRIPTS = [
@@ -37,7 +37,7 @@ words = st.text(max_size=12) | st.text(alphabet="abAB*>% \u0301\u0130ß👩\u200
 
 @pytest.mark.parametrize("form, lemma, label", SCRIPTS)
 def test_labels(form, lemma, label):
-    assert script_of(form, lemma).label == label
+    assert label_of(form, lemma) == label
 
 
 @given(form=words, lemma=words)
@@ -45,7 +45,7 @@ def test_labels(form, lemma, label):
 @example(form="cafe\u0301s", lemma="cafe\u0301")
 @example(form="👩\u200d🚀s", lemma="👩\u200d🚀")
 def test_makes_the_lemma(form, lemma):
-    script = script_of(form, lemma)
+    script = script_named(label_of(form, lemma))
     assert script.applied(form) == lemma
     assert script_named(script.label) == script
 
@@ -57,7 +57,7 @@ def pieces_of(text):
 @given(form=words, lemma=words)
 def test_is_the_shortest_of_all_cases(form, lemma):
     """No case shares a longer string with the lemma, counted from what stays out of it."""
-    script = script_of(form, lemma)
+    script = script_named(label_of(form, lemma))
     replaced = sum(map(len, script[1:5]))
     for changed in (form.lower(), form, form[:1].upper() + form[1:].lower(), form.upper()):
         size = max(map(len, pieces_of(changed) & pieces_of(lemma)))
@@ -92,7 +92,7 @@ word_lists = st.lists(st.text(alphabet="abAB", min_size=1, max_size=5), min_size
 
 @given(forms=word_lists, lemmas=word_lists, others=word_lists)
 def test_are_all_that_fit(forms, lemmas, others):
-    labels = sorted({script_of(form, lemma).label for form, lemma in zip(forms, lemmas, strict=False)})
+    labels = sorted({label_of(form, lemma) for form, lemma in zip(forms, lemmas, strict=False)})
     doc = Doc(VOCAB, words=[*forms, *others])
     for form, allowed in zip(doc, Candidates(labels).allowed([doc]), strict=True):
         fitting = [script_named(label).applied(form.text) is not None for label in labels]

@@ -133,7 +133,8 @@ def test_without_part_of_speech(without_pos):
 )
 def test_overwrite_and_extend(without_pos, overwrite, extend, words, morphs, expected):
     morphologizer = without_pos.get_pipe(NAME)
-    morphologizer.cfg.update(overwrite=overwrite, extend=extend)
+    morphologizer.cfg["overwrite"] = overwrite
+    morphologizer.target.extend = extend
     doc = morphologizer(Doc(without_pos.vocab, words=words, morphs=morphs))
     assert said(doc) == (expected, [""] * len(words))
 
@@ -216,7 +217,7 @@ def test_what_is_set_constrains_its_neighbours():
     assert (doc[0].pos_, str(doc[0].morph)) in [("NOUN", "Case=Acc|Number=Sing"), ("ADJ", "Case=Acc|Number=Sing")]
     doc = nlp(Doc(nlp.vocab, words=words, morphs=["Case=Abl", "", ""]))  # which no label has
     assert (doc[0].pos_, str(doc[0].morph)) == ("NOUN", "Case=Abl")
-    nlp.get_pipe(NAME).cfg["extend"] = True
+    nlp.get_pipe(NAME).target.extend = True
     doc = nlp(Doc(nlp.vocab, words=words, morphs=["Case=Acc", "", ""]))
     assert "Case=Acc" in str(doc[0].morph) and "Number=" in str(doc[0].morph)
 

@@ -7,7 +7,8 @@ import pytest
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from spacy_hoseq.components import Target, target_at
+from spacy_hoseq.components.targets.places import target_at
+from spacy_hoseq.components.targets.target import Target
 
 from . import bidirectional_helpers as bidirectional
 from . import chunker_helpers as chunks

@@ -7,8 +7,8 @@ from markupsafe import escape
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from spacy_hoseq.cli.text import text_table
-from spacy_hoseq.components import target_at
 from spacy_hoseq.components.extensions import write_decisions, write_marginals
+from spacy_hoseq.components.targets.places import target_at
 from spacy_hoseq.reporting.layers import sentences_of, stretches
 from spacy_hoseq.reporting.text import notes_of, text_page
 

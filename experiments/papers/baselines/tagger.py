@@ -11,9 +11,9 @@ from typing import Any
 
 from spacy.vocab import Vocab
 
-from spacy_hoseq.components import HoseqTagger, Reading
 from spacy_hoseq.components.base import register_factory
-from spacy_hoseq.components.tagger import DEFAULTS
+from spacy_hoseq.components.reading import Reading
+from spacy_hoseq.components.tagger import DEFAULTS, HoseqTagger
 from spacy_hoseq.decoders import Decoder
 from spacy_hoseq.layers.structured import TaggerModel
 
@@ -28,7 +28,7 @@ class DecodedTagger(HoseqTagger):
         self.decoder = decoder
 
     def _read_together(self, docs: Any, *, preset: bool) -> Reading:
-        potentials = self._possible_labels(docs, preset=preset)
+        potentials = self._potentials(docs, preset=preset)
         return Reading(docs, self.target, self.tags, potentials, self.decoder(potentials).labels)
 
 

@@ -1,19 +1,26 @@
 """Chunks on Docs: spans of a group, or entities, as one tag a token, and back."""
 
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
 
 import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
 from ...arrays import Floats32, Keys, Labels, Mask
-from ...chunks import Chunks, TagTable, check_representation, grammar, write_chunks
+from ...chunks import (
+    OUTSIDE,
+    Chunks,
+    TagTable,
+    check_representation,
+    grammar,
+    write_chunks,
+)
 from ...errors import Errors
 from ...features.sequences import sentence_starts
 from ...words import on_original, spans_of, without
-from .entities import gold_entity_values, put_entities, write_entities
 from .target import ENTS, SPANS, Items, LabelTable, Target
-from .token_labels import names_of
+
+BEGINS = 3  # ENT_IOB, also of blocked tokens, which have no type
 
 
 class FoundChunks(NamedTuple):
@@ -40,16 +47,13 @@ class ChunkTags(Target):
     RAISES ValueError [HS161]: no such representation.
     """
 
-    neg_prefix = ""
-    space = ""
-
     def __init__(self, spans_key: str, representation: str, *, with_entities: bool = False) -> None:
         check_representation(representation)
         self.spans_key = spans_key
-        self.representation: Optional[str] = representation
+        self.representation: str = representation
         self.with_entities = with_entities
         group = (f"{SPANS}{spans_key}",) if spans_key else ()
-        self.places: Tuple[str, ...] = (*group, ENTS) if with_entities else group
+        self.places = (*group, ENTS) if with_entities else group
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: no tag of a chunk."""
@@ -60,38 +64,46 @@ class ChunkTags(Target):
         spans = (span for example in examples for span in self._spans(example.reference))
         return sorted({span.label_ for span in spans} - {""})
 
-    def labels_in(self, examples: Sequence[Example]) -> List[str]:
-        """All tags of gold chunks, sorted."""
-        return names_of(((self.read(eg.reference), eg.reference) for eg in examples), "")
-
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """Span groups and entities that are annotated."""
         keys = {key for example in examples for key in example.reference.spans}
         ents = ["doc.ents"] if any(example.reference.ents for example in examples) else []
         return [*(f'doc.spans["{key}"]' for key in sorted(keys)), *ents]
 
-    def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """Gold tags of all predicted tokens (N,) as string-store ids; 0 where nothing is known:
-        everywhere if there is no such span group, and at tokens of chunks that do not begin and end
-        with a token.
-
-        RAISES ValueError [HS083]: gold spans that are no chunks.
-        """
-        return np.concatenate([self._aligned(eg) for eg in examples])
-
-    def continues(self, tags: Sequence[str]) -> Optional[Mask]:
-        """As `Target` has it."""
-        rules = grammar(tags, str(self.representation))
-        return rules.pairs & ~rules.first
-
     def read(self, doc: Doc) -> Keys:
-        """Tags of the chunks on a Doc as string-store ids, all 0 without the span group. RAISES
-        ValueError [HS083]."""
-        if self.spans_key not in doc.spans:
-            return np.zeros(len(doc), np.uint64)
-        spans = list(doc.spans[self.spans_key])
-        self._check(doc, spans)
-        return self._values(doc, spans)
+        """Tags of the chunks on a Doc as string-store ids; 0 where nothing is known: everywhere
+        without the span group; with entities, at tokens without them and at blocked ones. RAISES
+        ValueError [HS083]: spans that are no chunks."""
+        spans = self._spans(doc)
+        if self.spans_key in doc.spans:
+            self._check(doc, spans)
+        return np.where(self._is_known(doc), self._values(doc, spans), np.uint64(0))
+
+    def aligned(self, example: Example) -> Keys:
+        """Gold tags of the predicted tokens; 0 also at tokens of chunks that do not begin and end
+        with a token. RAISES ValueError [HS083]."""
+        predicted = example.predicted
+        reference = example.reference
+        values = self.read(reference)
+        if np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
+            return values
+        spans = self._spans(reference)
+        parts = [example.get_aligned_spans_y2x([span]) for span in spans]
+        unknown = [span for span, aligned in zip(spans, parts, strict=True) if not aligned]
+        places = sorted(_tokens_of(unknown) | {*np.flatnonzero(values == 0).tolist()})
+        values = self._values(predicted, [span for aligned in parts for span in aligned])
+        for i in places:
+            values[np.asarray(example.alignment.y2x[i], np.intp)] = 0
+        return values
+
+    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
+        """Beside entities that are set already: these, and what can follow them; no chunk over
+        blocked tokens, nor over an entity of an unknown type or across sentences."""
+        if not self.with_entities or not any(doc.ents or blocked_spans(doc) for doc in docs):
+            return None
+        ids: Dict[str, int] = {tag: i for i, tag in enumerate(table.labels)}
+        first = grammar(table.labels, self.representation).first
+        return np.concatenate([self._permitted(doc, ids, first) for doc in docs])
 
     def items(self, doc: Doc) -> Items:
         """The chunks on a Doc."""
@@ -109,7 +121,10 @@ class ChunkTags(Target):
             together = sorted([*kept, *spans], key=lambda span: span.start)
             doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=together)
         if self.with_entities and (doc.ents or not in_group):
-            put_entities(doc, first, end, spans)
+            gone = [entity for entity in doc.ents if entity.end > first and entity.start < end]
+            freed = (_tokens_of(gone) | {*range(first, end)}) - _tokens_of(spans)
+            outside = [doc[i : i + 1] for i in sorted(freed)]
+            doc.set_ents(spans, outside=outside, default="unmodified")
 
     def write(
         self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
@@ -117,13 +132,14 @@ class ChunkTags(Target):
         """Set the spans that the labels of each Doc stand for: ids in the table, -1 at white space.
         No chunk crosses the end of a sentence. A span group that is set already stays, unless
         `overwrite`."""
-        self.write_chunks(docs, self._chunks(docs, labels, table), overwrite=overwrite)
+        pairs = zip(docs, labels, strict=True)
+        self.write_chunks(docs, (_chunks(*pair, table) for pair in pairs), overwrite=overwrite)
 
     def write_chunks(
         self, docs: Sequence[Doc], chunks: Iterable[FoundChunks], *, overwrite: bool
     ) -> None:
-        """Set spans, with their probabilities as scores. What is set already stays, unless
-        `overwrite`."""
+        """Set spans, with their probabilities as scores. Spans, entities and blocked tokens that are
+        set already stay, unless `overwrite`."""
         for doc, found in zip(docs, chunks, strict=True):
             spans = found.spans(doc)
             if overwrite or self.spans_key not in doc.spans:
@@ -132,16 +148,11 @@ class ChunkTags(Target):
                     doc, name=self.spans_key, spans=spans, attrs=scores
                 )
             if self.with_entities:
-                write_entities(doc, spans, overwrite=overwrite)
-
-    def _chunks(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable
-    ) -> Iterable[FoundChunks]:
-        """labels: as `write` has them."""
-        for doc, ids in zip(docs, labels, strict=True):
-            words = without(doc, ids < 0) if (ids < 0).any() else doc
-            first, end, types = table.tags.chunks(ids[ids >= 0], sentence_starts(words))
-            yield FoundChunks(*on_original(words, first.tolist(), end.tolist()), types, None)
+                kept = [] if overwrite else list(doc.ents)
+                blocked = [] if overwrite else blocked_spans(doc)
+                occupied = _tokens_of([*kept, *blocked])
+                fitting = [span for span in spans if not _tokens_of([span]) & occupied]
+                doc.set_ents([*kept, *fitting], blocked=blocked)
 
     def _spans(self, doc: Doc) -> List[Span]:
         """The chunks on a Doc: those of the group; without it, its entities if they count."""
@@ -149,23 +160,12 @@ class ChunkTags(Target):
             return spans_of(doc.spans[self.spans_key])
         return list(doc.ents) if self.with_entities else []
 
-    def _aligned(self, example: Example) -> Keys:
-        predicted = example.predicted
-        reference = example.reference
-        if self.with_entities and self.spans_key not in reference.spans:
-            return gold_entity_values(example, str(self.representation))
-        values = self.read(reference)
-        if np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
-            return values
-        if self.spans_key not in reference.spans:
-            return np.zeros(len(predicted), np.uint64)
-        spans = list(reference.spans[self.spans_key])
-        aligned = [example.get_aligned_spans_y2x([span]) for span in spans]
-        values = self._values(predicted, [span for parts in aligned for span in parts])
-        for span, parts in zip(spans, aligned, strict=True):
-            if not parts:
-                values[np.asarray(example.alignment.y2x[span.start : span.end], np.intp)] = 0
-        return values
+    def _is_known(self, doc: Doc) -> Mask:
+        """Tokens that are known to be in a chunk, or in none (len(doc),)."""
+        if self.spans_key in doc.spans or not self.with_entities:
+            return np.full(len(doc), self.spans_key in doc.spans)
+        kinds, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(-1, 2).T
+        return np.asarray((kinds > 0) & ((kinds != BEGINS) | (types > 0)))
 
     def _check(self, doc: Doc, spans: Sequence[Span]) -> None:
         starts = sentence_starts(doc)
@@ -187,6 +187,40 @@ class ChunkTags(Target):
         ordered = sorted(spans, key=lambda span: span.start)
         bounds = np.array([(span.start, span.end) for span in ordered], np.intp).reshape(-1, 2)
         chunks = Chunks(bounds[:, 0], bounds[:, 1], [span.label_ for span in ordered])
-        tags: List[str] = write_chunks(chunks, len(doc), str(self.representation))
+        tags = write_chunks(chunks, len(doc), self.representation)
         ids = {tag: doc.vocab.strings.add(tag) for tag in set(tags)}
         return np.array([ids[tag] for tag in tags], np.uint64)
+
+    def _permitted(self, doc: Doc, ids: Dict[str, int], first: Mask) -> Mask:
+        """As `preset` of one Doc. ids: of the tags. first (L,): tags that can begin a sequence."""
+        mask = np.ones((len(doc), len(ids)), bool)
+        begins = sentence_starts(doc)
+        for span in [*blocked_spans(doc), *doc.ents]:
+            chunk = Chunks(np.array([0]), np.array([len(span)]), [span.label_])
+            names = write_chunks(chunk, len(span), self.representation)
+            if not span.label_ or not ids.keys() >= {*names} or begins[span.start + 1 : span.end].any():
+                names = [OUTSIDE] * len(span)
+            mask[span.start : span.end] = False
+            mask[range(span.start, span.end), [ids[name] for name in names]] = True
+            if span.end < len(doc):
+                mask[span.end] &= first
+        return mask
+
+
+def _chunks(doc: Doc, ids: Labels, table: LabelTable) -> FoundChunks:
+    """ids: as `write` has them."""
+    words = without(doc, ids < 0) if (ids < 0).any() else doc
+    first, end, types = table.tags.chunks(ids[ids >= 0], sentence_starts(words))
+    return FoundChunks(*on_original(words, first.tolist(), end.tolist()), types, None)
+
+
+def blocked_spans(doc: Doc) -> List[Span]:
+    """Tokens over which spaCy permits no entity (`doc.set_ents(blocked=...)`)."""
+    if not doc.has_annotation("ENT_IOB"):  # of most Docs it is all that has to be looked at
+        return []
+    kinds, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(-1, 2).T
+    return [doc[i : i + 1] for i in np.flatnonzero((kinds == BEGINS) & (types == 0)).tolist()]
+
+
+def _tokens_of(spans: Sequence[Span]) -> Set[int]:
+    return {i for span in spans for i in range(span.start, span.end)}

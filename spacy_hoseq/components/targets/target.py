@@ -27,44 +27,35 @@ class LabelTable:
     labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but
     NN"; "" = no such prefix. space (str): what is written at white-space tokens, which have the id
     -1.
+
+    masks (R, L): row y permits label y alone; further rows, any label but one; the last row, all.
     """
 
     def __init__(
         self, labels: Sequence[str], strings: StringStore, neg_prefix: str, space: str = ""
     ) -> None:
-        n = len(labels)
         self.labels = list(labels)
         self.names = [*labels, space]  # the last one: of white space
-        self.ids = np.array(
-            [
-                strings.add(label, allow_transient=False)  # type: ignore[call-arg]
-                for label in labels
-            ],
-            np.uint64,
-        )
-        self.values = np.append(self.ids, np.uint64(strings.as_int(space)))
+        ids = [strings.add(label, allow_transient=False) for label in labels]  # type: ignore[call-arg]
         negative = [strings.as_int(f"{neg_prefix}{label}") for label in labels if neg_prefix]
-        names = np.array([*self.ids, *negative], np.uint64)
+        self.values = np.array([*ids, strings.as_int(space)], np.uint64)
         # what only rules a label out
-        self.negative = np.setdiff1d(names[n:], self.ids)
-        order = np.argsort(names, kind="stable")
-        self._names = names[order]
-        each = np.eye(n, dtype=bool)
-        masks = np.concatenate([each, ~each[: len(negative)]])
-        # last row: no annotation
-        self._masks = np.concatenate([masks[order], np.ones((1, n), bool)])
+        self.negative = np.array([*{*negative} - {*ids}], np.uint64)
+        each = np.eye(len(ids), dtype=bool)
+        self.masks = np.concatenate([each, ~each[: len(negative)], np.ones((1, len(ids)), bool)])
+        names = np.array([*ids, *negative], np.uint64)
+        self._order = np.argsort(names, kind="stable")
+        self._names = names[self._order]
 
     @cached_property
     def tags(self) -> TagTable:
         """The labels as tags of chunks."""
         return TagTable(self.labels)
 
-    def masks(self, values: Keys) -> Tuple[Mask, Mask]:
-        """RETURNS permitted labels (N, L) bool, and where an annotation names no known label (N,)
-        bool."""
+    def rows(self, values: Keys) -> Ints:
+        """Rows of `masks` for annotated strings (N,); the last one if they name no known label."""
         at = np.minimum(np.searchsorted(self._names, values), len(self._names) - 1)
-        known = self._names[at] == values
-        return self._masks[np.where(known, at, len(self._names))], ~known & (values != 0)
+        return np.where(self._names[at] == values, self._order[at], len(self._names))
 
 
 class Target(Protocol):
@@ -80,9 +71,9 @@ class Target(Protocol):
     """
 
     places: Tuple[str, ...]
-    representation: Optional[str]
-    neg_prefix: str
-    space: str
+    representation: Optional[str] = None
+    neg_prefix: str = ""
+    space: str = ""
 
     @property
     def place(self) -> str:
@@ -105,10 +96,21 @@ class Target(Protocol):
         return self.place == "sent_start"
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError: no label that can stand there."""
+        """RAISES ValueError [HS027]: no label that can stand there."""
+
+    def names_in(self, examples: Sequence[Example]) -> List[str]:
+        """All strings in the gold annotation, sorted: labels, and those with `neg_prefix`."""
+        names = {
+            eg.reference.vocab.strings[value]
+            for eg in examples
+            for value in set(self.read(eg.reference).tolist()) - {0}
+        }
+        return sorted(names)
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
+        names = {name.removeprefix(self.neg_prefix) for name in self.names_in(examples)}
+        return sorted(names - {""})
 
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """What else the gold annotation has of this kind, in words."""
@@ -119,18 +121,23 @@ class Target(Protocol):
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is
         known."""
+        return np.concatenate([np.zeros(0, np.uint64), *map(self.aligned, examples)])
 
-    def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:
-        """What the annotation permits at the predicted tokens (N, L): everything where nothing is
-        known. WARNS
-        [HW001]: labels that are not in the table."""
-        return permitted_labels(self.gold_values(examples), examples, table)
+    def aligned(self, example: Example) -> Keys:
+        """As `gold_values`, of one example."""
 
-    def continues(self, tags: Sequence[str]) -> Optional[Mask]:
-        """Pairs of tags of one span (L, L): a tag that cannot be first goes on with the span of the
-        one before. None: labels are those of tokens. RAISES ValueError [HS161]: tags do not say
-        where spans begin."""
-        return None
+    def gold_rows(self, examples: Sequence[Example], table: LabelTable) -> Ints:
+        """What the annotation permits at the predicted tokens: rows (N,) of the table's masks.
+        WARNS [HW001]: labels that are not in the table."""
+        values = self.gold_values(examples)
+        rows = table.rows(values)
+        unknown = values[(rows == len(table.masks) - 1) & (values != 0)]
+        if len(unknown):
+            names = sorted({_name_of(value, examples) for value in set(unknown.tolist())})
+            others = len(names) - NAMED
+            labels = ", ".join([*names[:NAMED], *([f"{others} others"] if others > 0 else [])])
+            warnings.warn(Warnings.HW001.format(labels=labels, n=len(unknown)), stacklevel=2)
+        return rows
 
     def items(self, doc: Doc) -> Items:
         """The labels that stand on a Doc, white space left out; "" = a token without a label."""
@@ -138,6 +145,10 @@ class Target(Protocol):
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
         """Put other labels into the tokens first <= i < end of an annotated Doc. Spans that reach
         into them go."""
+
+    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
+        """Labels permitted beside what is set on the docs already (N, L); None = all."""
+        return None
 
     def write(
         self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
@@ -150,19 +161,6 @@ def _in_words(place: str) -> str:
     if place.startswith(SPANS):
         return f'doc.spans["{place[len(SPANS) :]}"]'
     return f"doc.{place}" if place == ENTS else f"token.{place}"
-
-
-def permitted_labels(values: Keys, examples: Sequence[Example], table: LabelTable) -> Mask:
-    """The labels that gold values permit, as `gold_mask` has them. values (N,): of these examples.
-    RETURNS (N, L) bool.
-    WARNS [HW001]."""
-    masks, unknown = table.masks(values)
-    if unknown.any():
-        names = sorted({_name_of(value, examples) for value in set(values[unknown].tolist())})
-        others = len(names) - NAMED
-        labels = ", ".join([*names[:NAMED], *([f"{others} others"] if others > 0 else [])])
-        warnings.warn(Warnings.HW001.format(labels=labels, n=int(unknown.sum())), stacklevel=2)
-    return masks
 
 
 def _name_of(value: int, examples: Sequence[Example]) -> str:
@@ -180,9 +178,3 @@ def word_examples(examples: Sequence[Example]) -> Tuple[List[Example], WordDocs]
     return [
         eg if x is eg.predicted and y is eg.reference else Example(x, y) for eg, x, y in parts
     ], predicted
-
-
-def known_labels(masks: Mask) -> Ints:
-    """Label ids where the gold annotation permits one label only, -1 elsewhere. masks (N, L).
-    RETURNS (N,)."""
-    return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1)

@@ -1,6 +1,6 @@
 """Labels in an attribute of each token: of spaCy, or an extension."""
 
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from spacy.attrs import ORTH, POS, SENT_START, TAG
@@ -8,14 +8,15 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from ...arrays import Keys, Labels
+from ...arrays import Keys, Labels, Mask
 from ...errors import Errors
 from ...features.sequences import by_doc
 from ...words import tokens_of
 from .target import Items, LabelTable, Target
 
+Columns = List[Union[int, str]]
 # of spaCy's; all others are extensions
-ATTRIBUTES = {"tag": [TAG], "pos": [POS], "sent_start": [SENT_START]}
+ATTRIBUTES = {"tag": TAG, "pos": POS, "sent_start": SENT_START}
 STARTS = "S"  # labels of "sent_start": whether a sentence starts at the token
 GOES_ON = "I"
 STARTED = np.uint64(1)  # what SENT_START is there (1 and -1)
@@ -34,66 +35,65 @@ class TokenLabels(Target):
         computed.
     """
 
-    representation: Optional[str] = None
-    extension = ""
+    extension = ""  # its name
+    columns: Columns = []  # of `doc.to_array`, where labels are written
+    of_words = False  # a label belongs to one word: what is split or merged has none
 
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
-        self.extension = attribute[2:] if attribute.startswith("_.") else ""
-        if attribute not in ATTRIBUTES and not self.extension.isidentifier():
-            raise ValueError(
-                Errors.HS027.format(name="attribute", value=repr(attribute), expected=WRITABLE)
-            )
         self.attribute = attribute
         self.places: Tuple[str, ...] = (attribute,)
         self.neg_prefix = neg_prefix
         self.space = SPACE.get(attribute, "")
-        self._register()
+        if attribute in ATTRIBUTES:
+            self.columns = [ATTRIBUTES[attribute]]
+        else:
+            self.extension = attribute[2:] if attribute.startswith("_.") else ""
+            self._register()
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         """Extensions belong to the process, not to the component: one that was unpickled registers
         its own."""
         self.__dict__.update(state)
-        self._register()
+        if self.extension:
+            self._register()
+
+    def _register(self) -> None:
+        is_name = self.extension.isidentifier()
+        if is_name and not Token.has_extension(self.extension):
+            Token.set_extension(self.extension, default="")
+        _, method, getter, setter = Token.get_extension(self.extension) if is_name else [None] * 4
+        if not is_name or method or (getter and not setter):
+            value = repr(self.attribute)
+            raise ValueError(Errors.HS027.format(name="attribute", value=value, expected=WRITABLE))
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: spaCy's parts of speech are a closed list, and so are starts
         of sentences."""
-        known = CLOSED.get(self.attribute, [label])
+        known = CLOSED.get(self.attribute, [label or "a name"])
         if label not in known:
             name = f"label of {self.attribute}"
             message = Errors.HS027.format(name=name, value=repr(label), expected=", ".join(known))
             raise ValueError(message)
 
-    def labels_in(self, examples: Sequence[Example]) -> List[str]:
-        """All labels in the gold annotation, sorted."""
-        return names_of(
-            ((self.read(eg.reference), eg.reference) for eg in examples), self.neg_prefix
-        )
-
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """Attributes of tokens that are annotated."""
         return [
             f"token.{name}"
-            for name, columns in ATTRIBUTES.items()
-            if any(eg.reference.has_annotation(columns[0]) for eg in examples)
+            for name, column in ATTRIBUTES.items()
+            if any(eg.reference.has_annotation(column) for eg in examples)
         ]
-
-    def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """Gold labels of all predicted tokens (N,); 0 where missing, or where a token does not
-        align to one label."""
-        return np.concatenate([self._aligned(eg) for eg in examples])
 
     def is_set(self, doc: Doc) -> bool:
         """Whether any token may have a label: a look at the Doc that costs less than reading its
         labels."""
-        return bool(self.extension or doc.has_annotation(ATTRIBUTES[self.attribute][0]))
+        return bool(self.extension) or any(map(doc.has_annotation, self.columns))
 
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),). RAISES ValueError [HS027]: an extension holds something
         else."""
         if not self.extension:
-            values = np.asarray(doc.to_array(ATTRIBUTES[self.attribute]), np.uint64)
-            return self._named(values, doc) if self.attribute == "sent_start" else values
+            values = np.asarray(doc.to_array(self.columns).reshape(-1), np.uint64)
+            return _named(values, doc) if self.attribute == "sent_start" else values
         texts = [getattr(token._, self.extension) or "" for token in tokens_of(doc)]
         strange = [text for text in texts if not isinstance(text, str)]
         if strange:
@@ -102,18 +102,49 @@ class TokenLabels(Target):
             raise ValueError(message)
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
-    def labels_set(self, doc: Doc) -> Keys:
+    def aligned(self, example: Example) -> Keys:
+        """Gold labels of the predicted tokens; 0 where missing, or where a token does not align to
+        one label."""
+        gold = self.read(example.reference)
+        words, gold_words = (doc.to_array([ORTH]) for doc in (example.predicted, example.reference))
+        if np.array_equal(words, gold_words):
+            return gold
+        if self.attribute == "sent_start":
+            starts = {True: STARTED, False: GOING_ON, None: np.uint64(0)}
+            aligned = [starts[start] for start in example.get_aligned_sent_starts()]
+            return _named(np.array(aligned, np.uint64), example.reference)
+        values = np.zeros(len(words), np.uint64)
+        for i, word in enumerate(words):
+            places = np.asarray(example.alignment.x2y[i], np.intp).reshape(-1)
+            same = gold_words[places] == word
+            if len({*gold[places].tolist()}) == 1 and (len(same) == same.sum() == 1 or not self.of_words):
+                values[i] = gold[places[0]]
+        return values
+
+    def _set_before(self, doc: Doc) -> Keys:
         """As `read`, without the default of an extension: nobody has set that."""
         if not self.extension or Token.get_extension(self.extension)[2] is not None:
             return self.read(doc)  # (what an extension computes has no default)
         is_written = [("._.", self.extension, token.idx, None) in doc.user_data for token in doc]
         return np.where(np.array(is_written, bool), self.read(doc), np.uint64(0))
 
+    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
+        """A label that is set already is the only one permitted (it constrains its neighbours), or
+        "!NN" rules one out. A string that is no label of the component constrains nothing."""
+        if not any(map(self.is_set, docs)):
+            return None
+        masks = table.masks[table.rows(np.concatenate([self._set_before(doc) for doc in docs]))]
+        return None if masks.all() else masks
+
     def items(self, doc: Doc) -> Items:
         """The words of a Doc with their labels, "" where there is none."""
+        pairs = zip(doc, self.read(doc).tolist(), strict=True)
         strings = doc.vocab.strings
-        labels = [strings[value] if value else "" for value in self.read(doc).tolist()]
-        return [(i, i + 1, label) for i, label in enumerate(labels) if not doc[i].is_space]
+        return [
+            (token.i, token.i + 1, strings[value] if value else "")
+            for token, value in pairs
+            if not token.is_space
+        ]
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
         """Give other labels to tokens of an annotated Doc."""
@@ -131,16 +162,10 @@ class TokenLabels(Target):
                 doc.vocab.strings.add(self.space)
         for doc, values in zip(docs, by_doc(table.values.take(flat), docs), strict=True):
             if not overwrite and self.is_set(doc):
-                preset = self.labels_set(doc)
-                stays = (preset != 0) & ~np.isin(preset, table.negative)
-                values = np.where(stays, preset, values)
+                before = self._set_before(doc)
+                stays = (before != 0) & ~np.isin(before, table.negative)
+                values = np.where(stays, before, values)
             self._set(doc, values)
-
-    def _named(self, starts: Keys, doc: Doc) -> Keys:
-        """The labels of SENT_START (n,)."""
-        strings = doc.vocab.strings
-        named = [np.uint64(strings.add(STARTS)), np.uint64(strings.add(GOES_ON))]
-        return np.select([starts == STARTED, starts == GOING_ON], named, np.uint64(0))
 
     def _set(self, doc: Doc, values: Keys) -> None:
         if self.extension:
@@ -153,7 +178,7 @@ class TokenLabels(Target):
             starts[np.flatnonzero(values)[:1]] = False
             starts[:1] = True
             values = np.where(starts, STARTED, GOING_ON)
-        doc.from_array(ATTRIBUTES[self.attribute], values[:, None])  # type: ignore[arg-type]
+        doc.from_array(self.columns, values[:, None])  # type: ignore[arg-type]
 
     def _put(self, token: Token, label: str) -> None:
         if self.extension:
@@ -163,38 +188,16 @@ class TokenLabels(Target):
         else:
             setattr(token, f"{self.attribute}_", label)
 
-    def _aligned(self, example: Example) -> Keys:
-        predicted = example.predicted
-        gold = self.read(example.reference)
-        if np.array_equal(predicted.to_array([ORTH]), example.reference.to_array([ORTH])):
-            return gold
-        if self.attribute == "sent_start":
-            starts = {True: STARTED, False: GOING_ON, None: np.uint64(0)}
-            aligned = [starts[start] for start in example.get_aligned_sent_starts()]
-            return self._named(np.array(aligned, np.uint64), example.reference)
-        values = np.zeros(len(predicted), np.uint64)
-        for i in range(len(predicted)):
-            labels = gold[np.asarray(example.alignment.x2y[i], np.intp).reshape(-1)]
-            if len(labels) and (labels == labels[0]).all():
-                values[i] = labels[0]
-        return values
 
-    def _register(self) -> None:
-        if self.extension:
-            if not Token.has_extension(self.extension):
-                Token.set_extension(self.extension, default="")
-            _, method, getter, setter = Token.get_extension(self.extension)
-            if method or (getter and not setter):
-                raise ValueError(
-                    Errors.HS027.format(name="attribute", value=repr(self.attribute), expected=WRITABLE)
-                )
+def _named(starts: Keys, doc: Doc) -> Keys:
+    """The labels of SENT_START (n,)."""
+    strings = doc.vocab.strings
+    named = [np.uint64(strings.add(STARTS)), np.uint64(strings.add(GOES_ON))]
+    return np.select([starts == STARTED, starts == GOING_ON], named, np.uint64(0))
 
 
-def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str]:
-    """All labels among values and their Docs, sorted."""
-    names = {
-        (doc.vocab.strings[value] if value else "").removeprefix(neg_prefix)
-        for values, doc in annotated
-        for value in set(values.tolist())
-    }
-    return sorted(names - {""})
+def texts_of(doc: Doc, columns: Columns) -> "List[List[str]]":
+    """The strings of each token in some columns of `doc.to_array`, "" where nothing is set."""
+    strings = doc.vocab.strings
+    rows: Any = doc.to_array(columns).reshape(-1, len(columns)).tolist()
+    return [[strings[key] if key else "" for key in row] for row in rows]
