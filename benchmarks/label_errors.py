@@ -26,9 +26,8 @@ from thinc.api import Config
 from wasabi import msg
 
 from spacy_hoseq.chunks import OUTSIDE
-from spacy_hoseq.curation.findings import Judged, region_of, spans_in
+from spacy_hoseq.curation.findings import Judgement, judged, region_of, spans_in
 from spacy_hoseq.curation.folds import examples_of, trained, trained_without, with_labels
-from spacy_hoseq.curation.judgement import Judgement, judged
 from spacy_hoseq.recipes import recipe
 
 from .page import show, write_table
@@ -85,18 +84,18 @@ def read(data: Path, n: int) -> List[Doc]:
     return [doc_of(vocab, CORPUS, rows[i : i + PER_DOC]) for i in range(0, len(rows), PER_DOC)]
 
 
-def out_of_fold(config: Config, docs: Sequence[Doc], folds: int, seed: int) -> List[Judged]:
+def out_of_fold(config: Config, docs: Sequence[Doc], folds: int, seed: int) -> List[Judgement]:
     return [
-        Judged(judgement, fold.docs)
+        judgement._replace(docs=fold.docs)
         for fold in trained_without(config, docs, folds, seed=seed)
         for judgement in judged(fold.nlp, fold.examples)
     ]
 
 
-def confused(parts: Sequence[Judged]) -> Confusions:
+def confused(parts: Sequence[Judgement]) -> Confusions:
     """What gold labels are taken for: a chunk for one of the same words, or for none."""
     counts: Confusions = {}
-    for judgement, _ in parts:
+    for judgement in parts:
         for unit, (first, size) in enumerate(zip(judgement.first.tolist(), judgement.sizes.tolist(), strict=True)):
             words = slice(first, first + size)
             if (judgement.gold[words] == judgement.reading.best[words]).all() or region_of(judgement, unit) != (
@@ -149,10 +148,10 @@ def measured(
 ) -> Dict[str, Any]:
     """Average precision of each ranking of the units."""
     parts = out_of_fold(config, docs, folds, seed)
-    wrong = np.concatenate([np.concatenate([flags[i] for i in part.docs])[part.judgement.first] for part in parts])
-    rankings = {"find_errors": np.concatenate([part.judgement.doubts for part in parts])}
-    rankings["p_gold"] = np.concatenate([-np.log(np.maximum(part.judgement.p, LEAST)) for part in parts])
-    rankings |= cleanlab_rankings([part.judgement for part in parts])
+    wrong = np.concatenate([np.concatenate([flags[i] for i in part.docs])[part.first] for part in parts])
+    rankings = {"find_errors": np.concatenate([part.doubts for part in parts])}
+    rankings["p_gold"] = np.concatenate([-np.log(np.maximum(part.p, LEAST)) for part in parts])
+    rankings |= cleanlab_rankings(parts)
     result = {"changed": int(wrong.sum()), "units": len(wrong)}
     result |= {name: average_precision(doubts, wrong) for name, doubts in rankings.items()}
     with tempfile.TemporaryDirectory() as folder:

@@ -46,7 +46,8 @@ PERMITTED = {
     },
     "curation": {
         "numpy", "spacy", "thinc.api",
-        "inspection", "components", "features", "decoders", "chunks", "readers", "arrays", "errors", "lazy_names",
+        "inspection", "compaction", "components", "features", "decoders", "chunks", "readers", "arrays", "errors",
+        "lazy_names",
     },
     "readers": {"numpy", "spacy", "srsly", "pyarrow", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},

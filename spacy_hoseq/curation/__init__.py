@@ -1,8 +1,8 @@
 """What is wrong with annotation, and what to annotate next: exact probabilities of gold annotation
 and of texts.
 
-judgement    probabilities of gold labels and spans, alone and given the labels around;  folds: by unseeing models
-findings     likely errors, ranked, with alternatives, and what becomes of those that are accepted
+findings     probabilities of gold labels and spans, likely errors with alternatives, and what becomes of them
+folds        models that have not seen a text
 selection    texts, and words in them, of which a model is least sure
 """
 
@@ -12,14 +12,13 @@ HOMES = {
     "Alternative": "findings",
     "Doubts": "selection",
     "Finding": "findings",
-    "Judged": "findings",
-    "Judgement": "judgement",
+    "Judgement": "findings",
     "corrected": "findings",
     "doubtful_tokens": "selection",
     "doubts_of": "selection",
     "find_errors": "findings",
-    "judge": "judgement",
-    "judged": "judgement",
+    "judge": "findings",
+    "judged": "findings",
     "ranked": "findings",
     "select": "selection",
     "trained_without": "folds",

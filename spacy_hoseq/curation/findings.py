@@ -1,13 +1,20 @@
 """Annotation that is likely wrong, the most likely first, and why a model that has not seen the text
 prefers another.
 
-Units (judgement.py) are ranked by how much more probable the best other label is than the gold one,
-to a model that has not seen the text, while the annotation around is believed:
+A unit is what one decision of an annotator is about: a token; for chunks a gold chunk, or a token
+outside of all. Units are ranked by how much more probable the best other label is than the gold
+one, while the annotation around is believed:
 
-    log max over other than gold of p(y_unit = other | x, others) - log p(y_unit = gold | x, others)
+    p        = p(y_unit = gold | x)
+    p_given  = p(y_unit = gold | x, gold labels of all other units)
+    p_other  = max of p(y_unit = other | x, gold labels of all other units), other than gold
+    doubt    = log p_other - log p_given
 
 A model is often unsure of what the gold labels around decide: what is left by them is the
-annotator's mistake, or its own.
+annotator's mistake, or its own. The last two take a few passes over the whole batch: a feature looks
+at R neighbouring labels at most, so with everything between them fixed, units that are R apart say
+nothing of each other and can be left free together. Checked against enumeration in
+tests/curation/test_judgement.py.
 
 One disagreement is one finding. Its region is the smallest stretch of words in which neither the
 gold labelling nor the best one has a chunk that reaches beyond it; its alternatives are the k best
@@ -19,27 +26,44 @@ likely wrong.
 """
 
 from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    DefaultDict,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
+from spacy.language import Language
 from spacy.tokens import Doc, Span
+from spacy.training import Example
 from thinc.api import Config
 
-from ..arrays import AnyInts
+from ..arrays import AnyInts, Floats, Ints, Mask
 from ..chunks import OUTSIDE, TagTable
+from ..components.structured import StructuredComponent
 from ..components.targets.places import target_at
-from ..decoders import k_best, posterior
+from ..decoders import Potentials, best_labels, decode_exact, k_best, posterior
+from ..decoders.problem import ranges
 from ..errors import Errors
-from ..inspection import Explanation, Reading
-from ..inspection.explanation import explain, explain_span
+from ..inspection import Explanation, Reading, explain, explain_span
+from ..inspection.reading import knows_sums, own_components, stages, sums_of
 from .folds import Fold, trained_without
-from .judgement import Judgement, continues, judged
 
 EXPLAINED = 500  # findings
+MOST_PASSES = 8  # features that look at more labels: with fewer of the others fixed than could be
 EDGE = 0  # stands before the first and after the last word of a sequence
 Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
-Context = Tuple[int, int, int]
+Variants = DefaultDict[Tuple[str, int, int, int], "Counter[str]"]  # component, before, word, after
 
 
 class Alternative(NamedTuple):
@@ -78,11 +102,37 @@ class Finding(NamedTuple):
     why: Optional[Explanation] = None
 
 
-class Judged(NamedTuple):
-    """A judgement, and the numbers of its Docs in the corpus."""
+class Judgement(NamedTuple):
+    """Of the N words of some examples, as one component reads them.
 
-    judgement: Judgement
+    docs: numbers of the examples in the corpus. permitted (N, L): by the gold annotation; gold
+    (N,): ids, -1 where not known. first, sizes (U,): words of each unit. p, p_given, p_other (U,);
+    p_other is 1 - p_given where gold is the best.
+    """
+
+    reading: Reading
     docs: List[int]
+    permitted: Mask
+    gold: Ints
+    first: Ints
+    sizes: Ints
+    p: Floats
+    p_given: Floats
+    p_other: Floats
+
+    @property
+    def doubts(self) -> Floats:
+        """log p_other - log p_given of each unit, in nats: above 0 where another labelling is
+        better. RETURNS (U,).
+
+        A unit that the best labelling has as annotated is doubtful only if it is without the gold
+        labels around, too: log (1 - p) - log p; else they are what is wrong.
+        """
+        n_wrong = np.concatenate([[0], np.cumsum(self.reading.best != self.gold)])
+        agrees = n_wrong[self.first + self.sizes] == n_wrong[self.first]
+        doubts = _log(self.p_other) - _log(self.p_given)
+        alone = _log(1.0 - self.p) - _log(self.p)
+        return np.where(agrees, np.minimum(doubts, alone), doubts)
 
 
 def find_errors(
@@ -103,33 +153,34 @@ def find_errors(
     RAISES ValueError [HS150, HS159, HS152, HS108].
     """
     parts = [
-        Judged(judgement, fold.docs)
+        judgement._replace(docs=fold.docs)
         for fold in progress(trained_without(config, docs, n_folds, seed=seed, folder=folder))
         for judgement in judged(fold.nlp, fold.examples)
     ]
     return ranked(parts, n=n, k=k, with_reasons=True)
 
 
-def ranked(parts: Sequence[Judged], *, n: int, k: int, with_reasons: bool = False) -> List[Finding]:
+def ranked(
+    parts: Sequence[Judgement], *, n: int, k: int, with_reasons: bool = False
+) -> List[Finding]:
     """The n likeliest errors of judged parts of a corpus, of those that are likelier than not.
     Ties: in the order of the parts. with_reasons: the first EXPLAINED with `why`."""
-    doubts = np.concatenate([np.zeros(0), *(part.judgement.doubts for part in parts)])
-    sizes = [len(part.judgement.first) for part in parts]
-    ends = np.cumsum(sizes)
-    reported: List[Set[int]] = [set() for _ in parts]
-    contexts = variants([part.judgement for part in parts])
+    units = [
+        (-doubt, i, unit)
+        for i, part in enumerate(parts)
+        for unit, doubt in enumerate(part.doubts.tolist())
+        if doubt > 0
+    ]
+    variants = variants_in(parts)
+    reported = [np.zeros(len(part.gold), bool) for part in parts]
     findings: List[Finding] = []
-    for at in np.argsort(-doubts, kind="stable").tolist():
-        if len(findings) == n or doubts[at] <= 0:
-            break
-        i = int(np.searchsorted(ends, at, side="right"))
-        unit = at - int(ends[i]) + sizes[i]
-        region = region_of(parts[i].judgement, unit)
-        if reported[i].isdisjoint(range(*region)):
-            reported[i].update(range(*region))
-            finding = _finding(parts[i], unit, region, k, contexts[i])
+    for _, i, unit in sorted(units):
+        region = slice(*region_of(parts[i], unit))
+        if len(findings) < n and not reported[i][region].any():
+            reported[i][region] = True
+            finding = _finding(parts[i], unit, region, k, variants)
             if with_reasons and len(findings) < EXPLAINED:
-                finding = finding._replace(why=_reasons(parts[i].judgement, unit, region))
+                finding = finding._replace(why=_reasons(parts[i], unit, region))
             findings.append(finding)
     return findings
 
@@ -145,8 +196,8 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
     n_changed = 0
     for number, task in enumerate(tasks, 1):
         try:
-            chosen = task.get("accept") or []
-            if task.get("answer", "accept") != "accept" or not chosen or chosen[0] == "0":
+            chosen = task.get("accept") or ["0"]
+            if task.get("answer", "accept") != "accept" or chosen[0] == "0":
                 continue
             finding = task["finding"]
             doc = docs[finding["doc"]]
@@ -163,16 +214,93 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
     return n_changed
 
 
+def judged(
+    nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()
+) -> Iterator[Judgement]:
+    """By each component of a pipeline that has p(y | x), in its order. names: of some only.
+
+    examples: predicted docs have no labels yet, only what the pipeline is given; components before
+        one annotate them.
+    RAISES ValueError [HS152]: there is no such component; [HS105]: it has no p(y | x); [HS108]: a
+    component before it merges or splits tokens.
+    """
+    own = own_components(nlp, names, with_sentences=True)
+    wanted = [name for name, pipe in own.items() if knows_sums(pipe)]
+    if not wanted or len(wanted) < len(names):
+        sums_of(next(pipe for name, pipe in own.items() if name not in wanted))
+    for name, pipe, docs in stages(nlp, [eg.predicted.copy() for eg in examples]):
+        if name in wanted:
+            yield judge(pipe, beside(name, docs, examples))
+
+
+def beside(name: str, docs: Sequence[Doc], examples: Sequence[Example]) -> List[Example]:
+    """Docs as a component is given them, copied, with their gold annotation. RAISES ValueError
+    [HS108]."""
+    same_tokens(name, docs, [eg.predicted for eg in examples])
+    return [Example(doc.copy(), eg.reference) for doc, eg in zip(docs, examples, strict=True)]
+
+
+def same_tokens(name: str, docs: Sequence[Doc], before: Sequence[Doc]) -> None:
+    """RAISES ValueError [HS108]: components before this one have merged or split tokens."""
+    for doc, other in zip(docs, before, strict=True):
+        if len(doc) != len(other):
+            raise ValueError(Errors.HS108.format(name=name, text=repr(doc.text[:40])))
+
+
+def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgement:
+    """As `judged`, by one component. RAISES ValueError [E143]: it has no labels."""
+    reading = Reading(component, [eg.predicted for eg in examples])
+    potentials = reading.potentials
+    permitted: Mask = component.gold(examples)
+    if potentials.allowed is not None:
+        permitted[~(permitted & potentials.allowed).any(axis=1)] = True
+    gold = np.where(permitted.sum(axis=1) == 1, permitted.argmax(axis=1), -1)
+    firsts = np.flatnonzero(~_continues(reading, gold))
+    known = gold[firsts] >= 0
+    first = firsts[known]
+    sizes = np.diff(firsts, append=len(gold))[known]
+    p = reading.posterior.segments(first, sizes, gold[ranges(first, sizes)], component.continues)
+    given = given_the_others(potentials, permitted, first, sizes)
+    docs = list(range(len(examples)))
+    return Judgement(reading, docs, permitted, gold, first, sizes, p, *given)
+
+
+def given_the_others(
+    potentials: Potentials, permitted: Mask, first: Ints, sizes: Ints
+) -> Tuple[Floats, Floats]:
+    """p_given and p_other (U,). permitted (N, L): by the annotation, one label at the words of a
+    unit. Time: that of labels and sums, as often as the longest feature has labels."""
+    configurations = potentials.configurations
+    spans = [] if configurations is None else configurations.sizes.tolist()
+    n_passes = min(max([2, potentials.weights.trie.max_length, *spans]), MOST_PASSES)
+    p_given = np.zeros(len(first))
+    p_other = np.zeros(len(first))
+    gold = permitted.argmax(axis=1)
+    for i in range(n_passes):
+        here = slice(i, None, n_passes)
+        units = first[here], sizes[here]
+        places = ranges(*units)
+        mask = permitted.copy()
+        mask[places] = True
+        given = potentials.permitting(mask)
+        p = posterior(given)
+        best = best_labels(given)[places]
+        p_given[here] = p.segments(*units, gold[places])
+        n_changed = np.concatenate([[0], np.cumsum(best != gold[places])])
+        is_other = np.diff(n_changed[np.cumsum([0, *sizes[here]])]) > 0
+        p_other[here] = np.where(
+            is_other, p.segments(*units, best), np.maximum(1.0 - p_given[here], 0.0)
+        )
+    return p_given, p_other
+
+
 def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
     """The words first <= i < end around a unit that neither labelling has a chunk across the ends
     of."""
     first = int(judgement.first[unit])
     end = first + int(judgement.sizes[unit])
-    if judgement.goes_on is None:
-        return first, end
-    lengths = judgement.reading.lengths
-    together = continues(judgement.gold, judgement.goes_on, lengths)
-    together |= continues(judgement.reading.best, judgement.goes_on, lengths)
+    reading = judgement.reading
+    together = _continues(reading, judgement.gold) | _continues(reading, reading.best)
     while together[first]:
         first -= 1
     while end < len(together) and together[end]:
@@ -180,115 +308,110 @@ def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
     return first, end
 
 
-def variants(parts: Sequence[Judgement]) -> List[List[Dict[str, int]]]:
-    """Of each part of a corpus, for each word: how often it has each label in its context, if it
-    has several there, else nothing. Components have labels of their own."""
-    contexts = [_contexts(part.reading) for part in parts]
-    counts: Dict[Tuple[str, Context], Counter[str]] = defaultdict(Counter)
-    for of_part, (reading, gold) in zip(
-        contexts, ((p.reading, p.gold) for p in parts), strict=True
-    ):
-        for context, label in zip(of_part, gold.tolist(), strict=True):
+def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]:
+    """What labels of the words from `first` on stand for, -1 = not known: a label a token, or
+    chunks, with their tokens."""
+    reading = judgement.reading
+    if not reading.target.of_spans:
+        known = [(i, int(y)) for i, y in enumerate(labels, first) if y >= 0]
+        return [(*reading.tokens(i, i + 1), reading.labels[y]) for i, y in known]
+    tags = np.where(labels < 0, reading.labels.index(OUTSIDE), labels)
+    starts, ends, types = TagTable(reading.labels).chunks(tags, np.zeros(len(labels), bool))
+    bounds = zip((first + starts).tolist(), (first + ends).tolist(), types, strict=True)
+    return [(*reading.tokens(a, b), name) for a, b, name in bounds]
+
+
+def variants_in(parts: Sequence[Judgement]) -> Variants:
+    """How often a word has each label between the same neighbours; components have labels of their
+    own."""
+    variants: Variants = defaultdict(Counter)
+    for part in parts:
+        contexts = _contexts(part.reading)
+        for context, label in zip(contexts, part.gold.tolist(), strict=True):
             if label >= 0:
-                counts[reading.pipe.name, context][reading.labels[label]] += 1
-    several = {key: dict(count.most_common()) for key, count in counts.items() if len(count) > 1}
-    return [
-        [several.get((part.reading.pipe.name, context), {}) for context in of_part]
-        for part, of_part in zip(parts, contexts, strict=True)
-    ]
+                variants[context][part.reading.labels[label]] += 1
+    return variants
 
 
-def _contexts(reading: Reading) -> List[Context]:
-    """The word before, the word and the word after, for all words."""
+def _contexts(reading: Reading) -> List[Tuple[str, int, int, int]]:
+    """The component, the word before, the word and the word after, for all words."""
     orths, _ = reading.docs.words_and_lengths
     before = np.roll(orths, 1)
     after = np.roll(orths, -1)
     before[reading.ends - reading.lengths] = EDGE
     after[reading.ends - 1] = EDGE
-    return list(zip(before.tolist(), orths.tolist(), after.tolist(), strict=True))
+    columns = [reading.pipe.name] * len(orths), before.tolist(), orths.tolist(), after.tolist()
+    return list(zip(*columns, strict=True))
 
 
-def _finding(
-    part: Judged, unit: int, region: Tuple[int, int], k: int, contexts: List[Dict[str, int]]
-) -> Finding:
-    judgement = part.judgement
+def _continues(reading: Reading, labels: AnyInts) -> Mask:
+    """Whether a word goes on with the chunk of the word before it (N,). labels (N,): ids, -1 = not
+    known."""
+    result = np.zeros(len(labels), bool)
+    if reading.target.of_spans:
+        goes_on = reading.pipe.continues[labels[:-1], labels[1:]]
+        result[1:] = goes_on & (labels[:-1] >= 0) & (labels[1:] >= 0)
+        result[reading.ends - reading.lengths] = False
+    return result
+
+
+def _finding(judgement: Judgement, unit: int, region: slice, k: int, variants: Variants) -> Finding:
+    """With the labellings of the region, given the gold labels around."""
     reading = judgement.reading
-    sentence = reading.sentence(region[0])
-    gold, others = _labellings(judgement, sentence.start, region, k)
-    varying = [contexts[t] for t in range(*region) if contexts[t]]
-    annotated = spans_in(judgement, region[0], judgement.gold[slice(*region)])
-    first, end = reading.tokens(*region)
-    return Finding(
-        doc=part.docs[reading.text_of[region[0]]],
-        component=reading.pipe.name,
-        attribute=judgement.attribute,
-        first=first,
-        end=end,
-        sentence=reading.tokens(sentence.start, sentence.stop),
-        gold=Alternative(annotated, gold),
-        alternatives=[
-            Alternative(spans_in(judgement, region[0], labels), p) for labels, p in others
-        ],
-        doubt=float(judgement.doubts[unit]),
-        p=float(judgement.p[unit]),
-        p_given=float(judgement.p_given[unit]),
-        gap=float(judgement.gaps[reading.sentence_of[region[0]]]),
-        variants=varying[0] if varying else {},
-    )
-
-
-def _labellings(
-    judgement: Judgement, start: int, region: Tuple[int, int], k: int
-) -> Tuple[float, List[Tuple[AnyInts, float]]]:
-    """p(what gold permits in the region), and its k best other labellings with theirs, given the
-    gold labels around. start (int): the first word of the sentence."""
-    reading = judgement.reading
-    some = reading.potentials.select(reading.sentence_of[[start]])
-    within = slice(region[0] - start, region[1] - start)
+    sentence = reading.sentence(region.start)
+    some = reading.potentials.select(reading.sentence_of[[sentence.start]])
+    within = slice(region.start - sentence.start, region.stop - sentence.start)
     permitted = judgement.permitted[some.tokens]
     mask = permitted.copy()
     mask[within] = True
     free = some.potentials.permitting(mask)
+    as_gold = some.potentials.permitting(permitted)
     log_z = posterior(free).log_z[0]
-    gold = float(np.exp(posterior(some.potentials.permitting(permitted)).log_z[0] - log_z))
     best = k_best(free, k + 1)
     p_of: Dict[Tuple[int, ...], float] = {}
     for labels, score in zip(best.labels[:, within], best.scores, strict=True):
         if not permitted[within][np.arange(len(labels)), labels].all():
             p_of.setdefault(tuple(labels.tolist()), float(np.exp(score - log_z)))
-    return gold, [(np.array(labels), p) for labels, p in p_of.items()][:k]
+    p_gold = float(np.exp(posterior(as_gold).log_z[0] - log_z))
+    gap = decode_exact(some.potentials).scores[0] - decode_exact(as_gold).scores[0]
+    several = [dict(variants[key].most_common()) for key in _contexts(reading)[region]]
+    first, end = reading.tokens(region.start, region.stop)
+    return Finding(
+        doc=judgement.docs[reading.text_of[region.start]],
+        component=reading.pipe.name,
+        attribute=reading.target.place,
+        first=first,
+        end=end,
+        sentence=reading.tokens(sentence.start, sentence.stop),
+        gold=Alternative(spans_in(judgement, region.start, judgement.gold[region]), p_gold),
+        alternatives=[
+            Alternative(spans_in(judgement, region.start, np.array(labels)), p)
+            for labels, p in [*p_of.items()][:k]
+        ],
+        doubt=float(judgement.doubts[unit]),
+        p=float(judgement.p[unit]),
+        p_given=float(judgement.p_given[unit]),
+        gap=float(gap),
+        variants=next((labels for labels in several if len(labels) > 1), {}),
+    )
 
 
-def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]:
-    """What labels of the words from `first` on stand for, -1 = not known: a label a token, or
-    chunks, with their tokens."""
-    reading = judgement.reading
-    if judgement.goes_on is None:
-        known = [(i, int(y)) for i, y in enumerate(labels, first) if y >= 0]
-        return [(*reading.tokens(i, i + 1), reading.labels[y]) for i, y in known]
-    tags = np.where(labels < 0, reading.labels.index(OUTSIDE), labels)
-    chunks = TagTable(reading.labels).chunks(tags, np.zeros(len(labels), bool))
-    bounds = zip(chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True)
-    return [(*reading.tokens(first + a, first + b), name) for a, b, name in bounds]
-
-
-def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Optional[Explanation]:
+def _reasons(judgement: Judgement, unit: int, region: slice) -> Optional[Explanation]:
     """Why the best label of a word is not the gold one; of the annotated chunk or, outside of all,
     of the one that the model finds. None: there is nothing to compare with."""
     reading = judgement.reading
     word = int(judgement.first[unit])
     gold = judgement.gold[word : word + int(judgement.sizes[unit])]
     text = reading.texts[int(reading.text_of[word])]
-    try:
-        if judgement.goes_on is None:
-            is_other = gold[0] != reading.best[word]
-            against = reading.labels[gold[0]] if is_other else None
-            why = explain(reading.pipe, text, int(reading.token_of[word]), against)
-        else:
-            found = spans_in(judgement, region[0], reading.best[slice(*region)])
-            why = explain_span(
-                reading.pipe, Span(text, *[*spans_in(judgement, word, gold), *found][0])
-            )
-    except (ValueError, IndexError):  # nothing else can stand there, or there is no chunk
-        return None
-    return why
+    with suppress(ValueError):  # nothing else can stand there
+        if not reading.target.of_spans:
+            against = None if gold[0] == reading.best[word] else reading.labels[gold[0]]
+            return explain(reading.pipe, text, int(reading.token_of[word]), against)
+        found = spans_in(judgement, region.start, reading.best[region])
+        for chunk in [*spans_in(judgement, word, gold), *found][:1]:
+            return explain_span(reading.pipe, Span(text, *chunk))
+    return None
+
+
+def _log(p: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(p, np.finfo(float).tiny)))

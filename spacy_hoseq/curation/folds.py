@@ -6,7 +6,6 @@ wrong ones too.
 """
 
 import hashlib
-import re
 import tempfile
 from contextlib import suppress
 from io import StringIO
@@ -20,16 +19,16 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from spacy.util import load_model_from_config, registry
+from spacy.util import load_model_from_config
 from thinc.api import Config
 
 from ..arrays import Ints
+from ..compaction.pipeline import dev_examples
 from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..inspection.calibration import annotated_before, calibratable, calibrate_one
 
 DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
-VARIABLE = re.compile(r"\$\{(\w+)\.(\w+)\}")
 UNITS = "spacy_hoseq.units.v1"  # an augmenter: labels are not those of words
 DONE = "done"  # the digest of what a training was made of
 QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
@@ -54,20 +53,21 @@ def trained_without(
 ) -> Iterator[Fold]:
     """A training of the config for each of n_folds parts of the Docs, on the other parts.
 
-    config: for `spacy train`, not interpolated; its corpora need a `path` of .spacy files. docs:
-    annotated, of one vocabulary. folder: where trainings stay, and are taken up again.
-    RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS159]: a
-    corpus of the config without a path; [HS107]: the config cuts texts into words.
+    config: for `spacy train`, not interpolated; its corpora read `${paths.train}` and
+    `${paths.dev}`. docs: annotated, of one vocabulary. folder: where trainings stay, and are taken
+    up again.
+    RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS159]:
+    other corpora; [HS107]: the config cuts texts into words.
     """
-    augmenters = [block.get("augmenter") or {} for block in config.get("corpora", {}).values()]
-    if any(augmenter.get("@augmenters") == UNITS for augmenter in augmenters):
-        raise ValueError(Errors.HS107.format(augmenter=UNITS))
+    for block in config.get("corpora", {}).values():
+        if (block.get("augmenter") or {}).get("@augmenters") == UNITS:
+            raise ValueError(Errors.HS107.format(augmenter=UNITS))
     parts = divided(docs, n_folds, seed)
     config = with_labels(config, docs)
     with tempfile.TemporaryDirectory() as temporary:
         for part in range(n_folds):
             place = (folder or Path(temporary)) / f"{part}"
-            seen = [doc for doc, of in zip(docs, parts, strict=True) if of != part]
+            seen = [docs[i] for i in np.flatnonzero(parts != part)]
             nlp = trained(config, seen, place, seed=seed)
             numbers = np.flatnonzero(parts == part).tolist()
             examples = examples_of(nlp, [docs[i] for i in numbers], place)
@@ -115,16 +115,17 @@ def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
 
 def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0) -> Language:
     """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder:
-    to write into. A training that is there, of the same config and Docs, is not repeated."""
+    to write into. A training that is there, of the same config and Docs, is not repeated. RAISES
+    ValueError [HS159]."""
     folder.mkdir(parents=True, exist_ok=True)
     order = np.random.default_rng(seed).permutation(len(docs)).tolist()
     n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
     digest = hashlib.sha256(config.to_bytes())
-    for name, numbers in (("dev_corpus", order[:n_dev]), ("train_corpus", order[n_dev:])):
-        path = folder / f"{name}.spacy"
-        write_docs(path, [docs[i] for i in sorted(numbers)])
+    for part, numbers in (("dev", order[:n_dev]), ("train", order[n_dev:])):
+        path = folder / f"{part}.spacy"
+        DocBin(docs=[docs[i] for i in sorted(numbers)], store_user_data=True).to_disk(path)
         digest.update(path.read_bytes())
-        config = with_path(config, name, path)
+        config = with_path(config, part, path)
     done = folder / DONE
     if not done.is_file() or done.read_text(encoding="utf8") != digest.hexdigest():
         config["training"]["logger"] = dict(QUIET)
@@ -134,38 +135,26 @@ def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0)
     return spacy.load(folder / "model-best")
 
 
-def with_path(config: Config, name: str, path: Path) -> Config:
-    """A copy whose corpus "train_corpus" or "dev_corpus" reads another file, by the variable that
-    names it ("${paths.train}") if there is one, and so does all else that reads that variable: it
-    must not know the rest of the texts, either. RAISES ValueError [HS159]."""
+def with_path(config: Config, part: str, path: Path) -> Config:
+    """A copy in which "train" or "dev" of the paths is another file: its corpus reads that, and so
+    does all else that must not know the rest of the texts. RAISES ValueError [HS159]: it does
+    not."""
     config = config.copy()
-    place = config.get("training", {}).get(name, name)
-    block: Any = config
-    for key in place.split("."):
-        block = block.get(key, {})
-    if "path" not in block:
-        source = f"the corpus [{place}] of the config"
-        expected = "it a reader of .spacy files"
+    config["paths"] = {**config.get("paths", {}), part: str(path)}
+    name = config.get("training", {}).get(f"{part}_corpus", f"corpora.{part}")
+    corpora = {
+        f"corpora.{key}": block for key, block in config.interpolate().get("corpora", {}).items()
+    }
+    if corpora.get(name, {}).get("path") != str(path):
+        source = f"the corpus [{name}] of the config"
+        expected = f"it `path = ${{paths.{part}}}`, and a reader of .spacy files"
         raise ValueError(Errors.HS159.format(what="path", source=source, expected=expected))
-    variable = VARIABLE.fullmatch(str(block["path"]))
-    if variable:
-        config[variable[1]][variable[2]] = str(path)
-    else:
-        block["path"] = str(path)
     return config
 
 
 def examples_of(nlp: Language, docs: Sequence[Doc], folder: Path) -> List[Example]:
     """Examples of Docs as the pipeline's config reads its development corpus: with what it is given
-    beside words."""
+    beside words. folder: to write into."""
     path = folder / "judged.spacy"
-    write_docs(path, docs)
-    config = with_path(nlp.config, "dev_corpus", path).interpolate()
-    block: Any = config
-    for key in config["training"]["dev_corpus"].split("."):
-        block = block[key]
-    return list(registry.resolve({"corpus": block})["corpus"](nlp))
-
-
-def write_docs(path: Path, docs: Sequence[Doc]) -> None:
     DocBin(docs=docs, store_user_data=True).to_disk(path)
+    return dev_examples(nlp, path)

@@ -32,7 +32,7 @@ from ..arrays import Floats, Ints, Keys
 from ..errors import Errors
 from ..inspection.certainty import BATCH, Certainty, certainties_of
 from ..inspection.reading import own_components, reading_of, stages
-from .judgement import same_tokens
+from .findings import same_tokens
 
 Measure = Literal["entropy", "margin", "confidence"]
 MEASURES = ("entropy", "margin", "confidence")

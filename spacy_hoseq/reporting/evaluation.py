@@ -14,8 +14,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..curation.findings import Judged, ranked
-from ..curation.judgement import Judgement, beside, judge
+from ..curation import Judgement, judge, ranked
+from ..curation.findings import beside
 from ..inspection import Quality, quality, quality_of
 from ..inspection.reading import knows_sums, own_components, stages
 from .findings import shown_finding
@@ -127,7 +127,7 @@ def _of_probabilities(
 ) -> Data:
     if judgement is None:
         return {"calibration": None, "uncertain": [], "errors": []}
-    is_span = judgement.goes_on is not None
+    is_span = judgement.reading.target.of_spans
     values = _of_spans(judgement, docs, gold) if is_span else _of_tokens(judgement)
     bins = values.reliability
     calibration = {
@@ -141,7 +141,7 @@ def _of_probabilities(
         "counts": bins.counts.tolist(),
         "curve": values.curve,
     }
-    findings = ranked([Judged(judgement, list(range(len(docs))))], n=MOST, k=3)
+    findings = ranked([judgement], n=MOST, k=3)
     errors = [shown_finding(gold_docs[one.doc], one) for one in findings]
     return {"calibration": calibration, "uncertain": _uncertain(judgement), "errors": errors}
 
@@ -154,7 +154,7 @@ def _of_tokens(judgement: Judgement) -> Quality:
 
 def _of_spans(judgement: Judgement, docs: Sequence[Doc], gold: Sequence[Items]) -> Quality:
     """Of the spans that are found, by their probabilities."""
-    key = judgement.attribute.partition(".")[2]
+    key = judgement.reading.target.place.partition(".")[2]
     right: List[bool] = []
     p: List[float] = []
     for doc, of_gold in zip(docs, gold, strict=True):

@@ -1,11 +1,8 @@
 """Wrong annotation is found, told and corrected."""
 
-from collections import Counter
-
 import pytest
 
-from spacy_hoseq.curation.findings import Judged, corrected, ranked, region_of, variants
-from spacy_hoseq.curation.judgement import judge
+from spacy_hoseq.curation.findings import corrected, judge, ranked, region_of, variants_in
 from spacy_hoseq.reporting.findings import annotation_tasks, findings_page, marked, text_of
 
 from ..components import chunker_helpers, helpers
@@ -17,7 +14,7 @@ MERGED = [("the old dog sees a cat .", "D A N V D N .", [(0, 3, "NP"), (3, 6, "N
 def of_tagger(k=2, n=10):
     nlp = helpers.ready("log_likelihood")
     examples = helpers.examples_of(nlp, WRONG)
-    part = Judged(judge(helpers.tagger_of(nlp), examples), [5, 1, 2, 3, 4, 0])
+    part = judge(helpers.tagger_of(nlp), examples)._replace(docs=[5, 1, 2, 3, 4, 0])
     docs = [examples[i].reference for i in (5, 1, 2, 3, 4, 0)]
     return docs, ranked([part], n=n, k=k)
 
@@ -25,7 +22,7 @@ def of_tagger(k=2, n=10):
 def of_chunker():
     nlp = chunker_helpers.ready()
     examples = chunker_helpers.examples_of(nlp, MERGED)
-    part = Judged(judge(chunker_helpers.chunker_of(nlp), examples), [0, 1, 2])
+    part = judge(chunker_helpers.chunker_of(nlp), examples)._replace(docs=[0, 1, 2])
     return [eg.reference for eg in examples], ranked([part], n=10, k=3)
 
 
@@ -38,7 +35,11 @@ def test_wrong_labels_are_found_the_most_doubtful_first():
     assert (first.component, first.attribute, first.sentence) == ("hoseq_tagger", "tag", (0, 4))
     assert first.gold.spans == [(1, 2, "N")] and first.gold.p == pytest.approx(first.p_given)
     assert first.alternatives[0].spans == [(1, 2, "V")] and first.alternatives[0].p > 0.5
-    assert len(first.alternatives) == 2 and first.gap > 0
+    assert len(first.alternatives) == 2
+    nlp = helpers.ready("log_likelihood")
+    (scored,) = helpers.tagger_of(nlp).top_k([helpers.doc_of(nlp, docs[5].text)], 5000)
+    scores = {tuple(labels): score for labels, score in scored}
+    assert first.gap == pytest.approx(scored[0].score - scores[tuple("N N R .".split())]) and first.gap > 1
     assert len(of_tagger(n=1)[1]) == 1
 
 
@@ -121,6 +122,7 @@ def test_words_in_the_same_context_with_several_labels():
     nlp = helpers.ready("log_likelihood")
     corpus = [("a cat runs .", "D N V ."), ("a cat runs .", "D N N ."), ("a cat sleep .", "D N V .")]
     one = judge(helpers.tagger_of(nlp), helpers.examples_of(nlp, corpus))
-    (of_words,) = variants([one])
-    assert of_words[2] == {"V": 1, "N": 1} == of_words[6]
-    assert Counter(map(bool, of_words)) == {False: 10, True: 2}
+    several = [labels for labels in variants_in([one]).values() if len(labels) > 1]
+    assert several == [{"V": 1, "N": 1}]
+    (found,) = ranked([one], n=1, k=1)
+    assert (found.doc, found.first, found.variants) == (1, 2, {"V": 1, "N": 1})

@@ -36,18 +36,19 @@ def test_impossible_numbers_of_parts_are_refused(n):
         divided(tagged_docs(["a/A", "b/B", "a/A"]), n, seed=0)
 
 
-def test_a_corpus_without_a_path_is_refused(tmp_path):
+@pytest.mark.parametrize("reader", [{"@readers": "mine.v1"}, {"@readers": "spacy.Corpus.v1", "path": "all.spacy"}])
+def test_a_corpus_that_would_read_something_else_is_refused(reader, tmp_path):
     config = config_of("crf")
-    config["corpora"]["train"] = {"@readers": "mine.v1"}
+    config["corpora"]["train"] = reader
     with pytest.raises(ValueError, match=r"HS159.*corpora\.train"):
-        with_path(config, "train_corpus", tmp_path)
+        with_path(config, "train", tmp_path)
 
 
 def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
     config = Config().from_str(recipe("tagger"), interpolate=False)
     config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}"}
-    changed = with_path(config, "train_corpus", tmp_path / "t.spacy")
-    changed = with_path(changed, "dev_corpus", tmp_path / "d.spacy").interpolate()
+    changed = with_path(config, "train", tmp_path / "t.spacy")
+    changed = with_path(changed, "dev", tmp_path / "d.spacy").interpolate()
     assert changed["initialize"]["lookups"]["path"] == changed["corpora"]["train"]["path"] == str(tmp_path / "t.spacy")
     assert changed["corpora"]["dev"]["path"] == str(tmp_path / "d.spacy")
     assert config["paths"]["train"] is None

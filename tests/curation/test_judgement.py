@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.curation.judgement import given_the_others, judge, judged
+from spacy_hoseq.curation.findings import given_the_others, judge, judged
 from spacy_hoseq.curation.selection import doubts_of
 from spacy_hoseq.reporting.evaluation import evaluated
 
@@ -64,19 +64,9 @@ def tagger_judgement(corpus=helpers.CORPUS):
 
 def test_units_of_a_tagger_are_its_tokens():
     nlp, judgement = tagger_judgement()
-    assert judgement.attribute == "tag" and judgement.goes_on is None
     assert [judgement.reading.labels[y] for y in judgement.gold] == [tag for tags in helpers.gold() for tag in tags]
     assert judgement.first.tolist() == list(range(len(judgement.gold))) and set(judgement.sizes) == {1}
     assert judgement.p == pytest.approx(judgement.reading.posterior.nodes[judgement.first, judgement.gold])
-
-
-def test_gaps_are_log_ratios_of_the_best_labelling_and_gold():
-    text, wrong = "a cat runs .", "D V N ."
-    nlp, judgement = tagger_judgement([(text, wrong), ("dogs run .", "N V .")])
-    scores = {tuple(labels): s for labels, s in helpers.tagger_of(nlp).top_k([helpers.doc_of(nlp, text)], 5000)[0]}
-    best = max(scores.values())
-    assert judgement.gaps[0] == pytest.approx(best - scores[tuple(wrong.split())]) and judgement.gaps[0] > 1
-    assert judgement.gaps[1] == 0
 
 
 def test_what_is_not_annotated_is_no_unit():
@@ -97,7 +87,6 @@ def test_units_of_a_chunker_are_chunks_and_tokens_outside():
     judgement = judge(chunker_helpers.chunker_of(nlp), chunker_helpers.examples_of(nlp)[:2])
     bounds = list(zip(judgement.first.tolist(), judgement.sizes.tolist(), strict=True))
     assert bounds == [(0, 3), (3, 1), (4, 2), (6, 1), (7, 1), (8, 1), (9, 1)]
-    assert judgement.attribute == "spans.chunks"
     docs, scores = chunker_helpers.through(nlp, chunker_helpers.TEXTS[:2])
     assert docs == chunker_helpers.gold()[:2], "what is found is gold, so that their probabilities are the same"
     chunks = [0, 1, 2, 4, 5]

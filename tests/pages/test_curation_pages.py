@@ -4,8 +4,7 @@ import pytest
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.curation.findings import Alternative, Finding, Judged, ranked
-from spacy_hoseq.curation.judgement import judged
+from spacy_hoseq.curation.findings import Alternative, Finding, judged, ranked
 from spacy_hoseq.reporting.findings import findings_page
 from spacy_hoseq.reporting.report import as_page, report
 
@@ -48,8 +47,7 @@ def test_a_finding_has_the_reasons_of_the_model(browse):
     nlp = chunker_helpers.trained("marginals", 8)
     examples = chunker_helpers.examples_of(nlp)
     judgements = list(judged(nlp, [Example(eg.predicted, mistaken(eg.reference)) for eg in examples]))
-    numbers = list(range(len(examples)))
-    made = ranked([Judged(one, numbers) for one in judgements], n=20, k=2, with_reasons=True)
+    made = ranked(judgements, n=20, k=2, with_reasons=True)
     assert {one.component for one in made if one.why} == {"hoseq_tagger", "hoseq_chunker"}
     for one in made:
         if one.why is not None:
