@@ -1,21 +1,22 @@
 """Which algorithm finds the best labels, or p(y | x): by the features of a batch, the cheapest exact
 one. docs/algorithms.md has the table."""
 
+import math
 from typing import List, Optional
 
 import numpy as np
 
 from ...arrays import Ints, Labels
-from ..chain import Arrivals, edge_viterbi, sums_of_chain, viterbi
+from ..chain import best_paths, sums_of_chain
 from ..patterns import decode_any_sign
-from ..problem import TUNING, Posterior, Potentials, Tuning, score_of_checked
+from ..problem import TUNING, Posterior, Potentials, Tuning, largest, score_of_checked
 from ..pruning import pruned_labels
-from .log_chain import LogChain
 from .pattern_posterior import PatternPosterior
 
 ROUNDING = 0.01  # of a logarithm, more than there can be
 LARGE = 1e12
-LEAST = 1e-6
+LOG_HALF = math.log(0.5)
+LOG_LEAST = math.log(1e-6)
 MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
 
 
@@ -29,9 +30,9 @@ def best_labels(
     on the batch. RAISES ValueError [HS020, HS022, HS024, HS027, HS037]; [HS023]: a sequence
     has no path; [HS038]: as configurations.
     """
-    potentials.check()
     if known is not None and potentials.is_chain and potentials.is_plain:
         return _beside_posterior(potentials, known, tuning)
+    potentials.check()
     groups = _groups(potentials)
     if len(groups) == 1 and potentials.configurations is None:
         return _labels(potentials, tuning)
@@ -54,12 +55,8 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
     potentials.check()
     if potentials.is_chain:
         chain = sums_of_chain(potentials, tuning)
-        if chain is not None:  # else scaled probabilities would lose digits, or there is no path
+        if chain is not None:  # else rounding would show
             return chain
-        if potentials.edge_scores is None:
-            logarithms = LogChain(potentials, tuning=tuning)
-            if logarithms.keeps_digits:
-                return logarithms
     return PatternPosterior(potentials, tuning=tuning)
 
 
@@ -71,33 +68,30 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
     if potentials.is_plain:
         # beside forbidden transitions a change of one label alone is hardly ever permitted
         if potentials.is_chain and potentials.fired is None and weights.permitted < MANY_PERMITTED:
-            return _viterbi(potentials, tuning)
+            return best_paths(potentials, tuning).labels
         return pruned_labels(potentials, tuning)
     if potentials.is_chain:
-        return edge_viterbi(potentials).labels
+        return best_paths(potentials, tuning).labels
     return decode_any_sign(potentials, tuning=tuning).labels
 
 
 def _beside_posterior(potentials: Potentials, known: Posterior, tuning: Tuning) -> Labels:
     """The most probable labels make a labelling of probability p. More than half: it is the best one.
     Else the best one has at least p, and so has each of its labels: others are not searched."""
-    scores = potentials.scores
-    if not np.abs(scores).max(initial=0.0) * potentials.lengths.max(initial=0) < LARGE:
+    most = largest(potentials.scores) * potentials.lengths.max(initial=0)
+    if not most < LARGE:
         return best_labels(potentials, tuning=tuning)  # log Z has not the digits to be compared
     labels: Labels = known.nodes.argmax(axis=1).astype(np.int32)
     log_p = score_of_checked(potentials, labels) - known.log_z - ROUNDING
-    sure = log_p > np.log(0.5)
-    told = log_p > np.log(LEAST)
-    others = np.flatnonzero(~told)  # p excludes hardly a label
-    if len(others):
-        part = potentials.select(others)
-        labels[part.tokens] = best_labels(part.potentials, tuning=tuning)
-    others = np.flatnonzero(told & ~sure)
-    if len(others):
-        part = potentials.select(others)
-        least = np.repeat(np.exp(log_p[others]), potentials.lengths[others])
-        some = part.potentials.permitting(known.nodes[part.tokens] >= least[:, None])
-        labels[part.tokens] = pruned_labels(some, tuning)
+    for is_told in (False, True):  # a tiny p excludes hardly a label
+        unsure = np.flatnonzero((log_p <= LOG_HALF) & ((log_p > LOG_LEAST) == is_told))
+        if len(unsure):
+            part = potentials.select(unsure)
+            some = part.potentials
+            if is_told:
+                least = np.repeat(np.exp(log_p[unsure]), some.lengths)
+                some = some.permitting(known.nodes[part.tokens] >= least[:, None])
+            labels[part.tokens] = (pruned_labels if is_told else _labels)(some, tuning)
     return labels
 
 
@@ -107,15 +101,6 @@ def _best_of_each(potentials: Potentials) -> Labels:
     allowed = potentials.allowed
     possible = scores if allowed is None else np.where(allowed, scores, -np.inf)
     return np.asarray(possible.argmax(axis=1), np.int32)
-
-
-def _viterbi(potentials: Potentials, tuning: Tuning) -> Labels:
-    scores, weights, lengths = potentials[:3]
-    allowed = potentials.allowed
-    arrivals = weights.prepared(Arrivals.of) if len(lengths) > 1 else None
-    return viterbi(
-        scores, weights.trans, lengths, allowed=allowed, arrivals=arrivals, tuning=tuning
-    ).labels
 
 
 def _groups(potentials: Potentials) -> List[Ints]:

@@ -1,13 +1,12 @@
 """p(y | x) with label patterns or configurations, and of chains whose scores are too far apart for
-scaled sums.
+other sums.
 
 A string of labels that ends at a token is a pattern that fires there with weight 0: added to the
 trie, its expected count is its probability. Where configurations fire, it is a configuration of
 weight 0 whose sets are single labels. So pairs of labels, and whole segments, need no algorithm of
 their own; and a cost of pairs is the weight of such patterns.
 
-Checked against enumeration and finite differences in
-tests/decoders/answers/test_pattern_posterior.py.
+Checked against enumeration and finite differences in tests/decoders/test_posterior.py.
 """
 
 from functools import cached_property
@@ -50,13 +49,10 @@ class PatternPosterior(Posterior):
     def __init__(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> None:
         self._potentials = potentials
         self._tuning = tuning
+        self.lengths = potentials.lengths
 
-    @property
-    def lengths(self) -> AnyInts:
-        return self._potentials.lengths
-
-    @property
-    def log_z(self) -> Floats:
+    @cached_property
+    def log_z(self) -> Floats:  # type: ignore[override]
         return self._sums.log_z
 
     @property

@@ -13,7 +13,7 @@ from typing import List, NamedTuple, Optional
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask
+from ...arrays import Floats, Ints, Labels, Mask
 from ..problem import TUNING, Tuning, Weights
 
 FEW = 4  # labels before a label, up to which each label is looked at by itself
@@ -72,8 +72,8 @@ class Arrivals:
         earlier = np.argsort(~permitted[:, later], axis=0, kind="stable")[:FEW]
         self._few = Few(later, earlier, trans[earlier, later][:, :, None])
 
-    def __call__(self, v: Floats) -> Floats:
-        """v (L, n). RETURNS (L, n)."""
+    def __call__(self, v: Floats, t: int = 0) -> Floats:
+        """v (L, n), the same at each step t. RETURNS (L, n)."""
         if self._few is None:
             return max_plus(v, self._trans, self._tuning)
         result = np.empty(v.shape)
@@ -83,26 +83,21 @@ class Arrivals:
         result[later] = np.maximum.reduce(v.take(sources, 0) + trans, axis=0)  # (K, M, n)
         return result
 
+    def from_each(self, following: Labels, t: int = 0) -> Floats:
+        """trans of all labels before some (n,). RETURNS (L, n)."""
+        return self._trans.take(following, axis=1)
+
 
 def max_plus(v: Floats, trans: Floats, tuning: Tuning = TUNING) -> Floats:
     """max_a (v[a, n] + trans[a, y]). v (A, n), trans (A, B). RETURNS (B, n)."""
-    n_columns = v.shape[1]
-    fits = trans.size * n_columns <= tuning.step_cells
-    if n_columns * COLUMN_COST <= len(trans):  # few columns: the labels are what lies side by side
-        if fits:
-            return np.asarray((v.T[:, :, None] + trans).max(axis=1).T)
-        largest = np.empty((trans.shape[1], n_columns))
-        at_once = max(1, tuning.step_cells // max(1, len(trans)))
-        for y in range(0, trans.shape[1], at_once):
-            some = slice(y, y + at_once)
-            for i in range(n_columns):
-                largest[some, i] = (v[:, i, None] + trans[:, some]).max(axis=0)
-        return largest
-    if fits:  # one call on a cube is then cheaper than 2 A calls
-        return np.asarray(np.maximum.reduce(v[:, None, :] + trans[:, :, None], axis=0))
-    result: Floats = v[0] + trans[0][:, None]  # (B, n)
-    candidate = np.empty_like(result)
-    for a in range(1, len(trans)):
-        np.add(v[a], trans[a][:, None], out=candidate)
-        np.maximum(result, candidate, out=result)
-    return result
+    at_once = max(1, tuning.step_cells // max(1, v.size))  # later labels
+    # of few columns the labels are what lies side by side
+    few = v.shape[1] * COLUMN_COST <= len(trans)
+    parts = []
+    for start in range(0, trans.shape[1], at_once):
+        some = trans[:, start : start + at_once]
+        if few:
+            parts.append(np.maximum.reduce(v.T[:, :, None] + some, axis=1).T)
+        else:
+            parts.append(np.maximum.reduce(v[:, None, :] + some[:, :, None], axis=0))
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros((0, v.shape[1])), *parts])

@@ -4,39 +4,44 @@ Neighbouring blocks share a step. A block is an ordinary chain whose first emiss
 that step, and whose last beta is that of the block behind it. Only alpha at the borders is kept: each
 question walks from the last block to the first, and makes both ways of a block anew.
 
-Checked against the same chains as a whole in tests/decoders/chain/test_blocked_chain.py.
+Checked with small blocks in tests/decoders/chain/test_posterior.py.
 """
 
 from functools import cached_property
-from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple, cast
+from typing import Iterator, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem import (
-    TUNING,
     LabelPairs,
-    Posterior,
+    Layout,
     Potentials,
     PotentialsGradient,
     Tuning,
-    largest,
     make_layout,
     ranges,
 )
-from .chain_posterior import ChainPosterior, WayForward, chain_posterior, way_of_chain
+from .chain_posterior import NONE, ChainPosterior, chain_posterior, forward_of, posterior_of
+from .forward_backward import ChainWeights, Prefixes
+from .log_chain import LogChain
 
 MANY_BLOCKS = 4  # from which on a batch is walked in blocks: each question then takes two ways
 
 
-def sums_of_chain(potentials: Potentials, tuning: Tuning = TUNING) -> Optional[Posterior]:
-    """As `chain_posterior`, in blocks if the batch is large."""
-    if potentials.edge_scores is not None or (
-        potentials.scores.size <= MANY_BLOCKS * tuning.sum_cells
-    ):
-        return chain_posterior(potentials)
-    chain = BlockedChain(potentials, tuning)
-    return chain if chain.keeps_digits else None
+def sums_of_chain(potentials: Potentials, tuning: Tuning) -> Optional[ChainPosterior]:
+    """Of a checked batch. RETURNS None if digits would be lost, which exclusive sums may keep. RAISES
+    ValueError [HS023]: a sequence has no path."""
+    is_large = potentials.scores.size > MANY_BLOCKS * tuning.sum_cells
+    if is_large and potentials.edge_scores is None:
+        blocked = BlockedChain(potentials, tuning)
+        if blocked.keeps_digits:
+            return blocked
+    chain = chain_posterior(potentials)
+    if chain is not None or potentials.edge_scores is not None:
+        return chain
+    logarithms = LogChain(potentials)
+    return logarithms if logarithms.keeps_digits else None
 
 
 class Block(NamedTuple):
@@ -49,40 +54,33 @@ class Block(NamedTuple):
     goes_on: Mask
 
 
-class BlockedChain(Posterior):
+class BlockedChain(ChainPosterior):
     """Forward messages at the borders of blocks. Without edge_scores, checked.
 
     keeps_digits: scaled probabilities do, and every sequence has a path; if not, nothing can be
         asked. Backpropagation takes the memory of the whole chain.
     """
 
-    def __init__(self, potentials: Potentials, tuning: Tuning = TUNING) -> None:
+    def __init__(self, potentials: Potentials, tuning: Tuning) -> None:
         self._potentials = potentials
-        self._most = largest(potentials.scores)
-        self._log_z = np.zeros(len(potentials.lengths))
-        layout = make_layout(potentials.lengths, len(potentials.scores))
-        steps = layout.blocks(potentials.scores.shape[1], tuning.sum_cells)
+        self.lengths = potentials.lengths
+        self.log_z = np.zeros(len(potentials.lengths))
         self._blocks: List[Tuple[int, int, Optional[Floats]]] = []
         entry: Optional[Floats] = None
         self.keeps_digits = True
-        for first, last in steps:
+        layout = make_layout(potentials.lengths, len(potentials.scores))
+        for first, last in layout.blocks(potentials.scores.shape[1], tuning.sum_cells):
             self._blocks.append((first, last, entry))
             block = self._block(first, last, entry)
-            way = way_of_chain(block.potentials, self._most)
-            if way is None:
+            forward = forward_of(block.potentials)
+            if forward is None:
                 self.keeps_digits = False
                 return
-            self._log_z[block.sequences[way.layout.order]] += way.prefixes.log_z
-            ends = np.cumsum(block.potentials.lengths)[block.goes_on] - 1
-            entry = way.prefixes.alpha[way.layout.place[ends]]
-
-    @property
-    def lengths(self) -> AnyInts:
-        return self._potentials.lengths
-
-    @property
-    def log_z(self) -> Floats:
-        return self._log_z
+            (_, alpha, ends, total, log_z), _, here = forward
+            self.log_z[block.sequences[here.order]] += log_z
+            shares = np.empty((len(ends), alpha.shape[1]))
+            shares[here.order] = alpha[ends] / total[:, None]
+            entry = shares[block.goes_on]
 
     @cached_property
     def nodes(self) -> Floats:
@@ -93,24 +91,28 @@ class BlockedChain(Posterior):
 
     @property
     def expected(self) -> PotentialsGradient:
-        nothing = np.zeros(0)
         trans = np.zeros(self._potentials.trans.shape)
         for _, chain in self._chains():
             trans += chain.expected.trans
-        return PotentialsGradient(self.nodes, trans, nothing, nothing)
+        return PotentialsGradient(self.nodes, trans, NONE, NONE)
 
-    def pairs(self, arcs: LabelPairs) -> Floats:
-        p = np.zeros(len(arcs.tokens))
-        for chain, place in self._places():
-            which, here = _held(place, arcs.tokens)
-            p[which] = chain.pairs(LabelPairs(here, arcs.earlier[which], arcs.later[which]))
-        return p
-
-    def entropies(self) -> Floats:
-        return self._of_tokens(ChainPosterior.entropies)
+    def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
+        steps = np.zeros(len(tokens))
+        place = np.full(len(self._potentials.scores), -1, np.intp)
+        for block, chain in self._chains():
+            # the first token of a block has one before it in the block before, which comes later
+            place[block.tokens] = np.arange(len(block.tokens))
+            here = place.take(tokens)
+            which = np.flatnonzero(here >= 0)
+            steps[which] = chain.steps(here[which], earlier[which], later[which])
+            place[block.tokens] = -1
+        return steps
 
     def conditional_entropies(self) -> Floats:
-        return self._of_tokens(ChainPosterior.conditional_entropies)
+        entropies = np.empty(len(self._potentials.scores))
+        for block, chain in self._chains():
+            entropies[block.tokens] = chain.conditional_entropies()
+        return entropies
 
     def backprop(
         self,
@@ -118,32 +120,8 @@ class BlockedChain(Posterior):
         arcs: Optional[LabelPairs] = None,
         d_arcs: Optional[AnyFloats] = None,
     ) -> PotentialsGradient:
-        whole = cast(ChainPosterior, chain_posterior(self._potentials, self._most))
+        whole = cast(ChainPosterior, chain_posterior(self._potentials))
         return whole.backprop(d_nodes, arcs, d_arcs)
-
-    def _segments(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
-    ) -> Floats:
-        if not len(sizes):
-            return np.zeros(0)
-        tokens = ranges(first, sizes)
-        starts = np.cumsum(sizes) - sizes
-        last = starts + sizes - 1
-        factors = np.ones(len(tokens))
-        of_starts = np.ones(len(starts))
-        stops = np.ones(len(starts))
-        earlier = np.roll(labels, 1)
-        for chain, place in self._places():
-            which, here = _held(place, tokens)
-            factors[which] = chain.steps(here, earlier[which], labels[which])
-            which, here = _held(place, tokens[starts])
-            of_starts[which] = chain.at(here, labels[starts[which]])
-            if continues is not None:
-                # the last token of a block stops for certain there: the one behind it knows
-                which, here = _held(place, tokens[last])
-                stops[which] *= chain.stops(here, labels[last[which]], continues)
-        factors[starts] = of_starts
-        return np.asarray(np.multiply.reduceat(factors, starts) * stops)
 
     def _block(self, first: int, last: int, entry: Optional[Floats]) -> Block:
         """Steps from `first` to before `last`, and the one before them. entry: alpha of that one."""
@@ -170,31 +148,12 @@ class BlockedChain(Posterior):
         for first, last, entry in reversed(self._blocks):
             block = self._block(first, last, entry)
             # there is one, as there was on the way forward
-            way = cast(WayForward, way_of_chain(block.potentials, self._most))
+            forward = cast("Tuple[Prefixes, ChainWeights, Layout]", forward_of(block.potentials))
+            layout = forward[2]
             suffixes = np.ones((len(block.sequences), block.potentials.weights.n_labels))
             if after is not None:
                 suffixes[block.goes_on] = after
-            chain = ChainPosterior(*way, suffixes[way.layout.order])
-            after = chain.first_suffixes()
+            chain = posterior_of(*forward, suffixes[layout.order])
+            after = np.empty_like(suffixes)
+            after[layout.order] = chain.beta[: len(after)]
             yield block, chain
-
-    def _places(self) -> Iterator[Tuple[ChainPosterior, Ints]]:
-        """Each block, and where it has the tokens of the batch (N,), -1 for others."""
-        place = np.full(len(self._potentials.scores), -1, np.intp)
-        for block, chain in self._chains():
-            place[block.tokens] = np.arange(len(block.tokens))
-            yield chain, place
-            place[block.tokens] = -1
-
-    def _of_tokens(self, values: Callable[[ChainPosterior], Floats]) -> Floats:
-        found = np.empty(len(self._potentials.scores))
-        for block, chain in self._chains():
-            found[block.tokens] = values(chain)
-        return found
-
-
-def _held(place: Ints, tokens: Ints) -> Tuple[Ints, Ints]:
-    """Those of the tokens that a block holds, and where."""
-    here = place.take(tokens)
-    which = np.flatnonzero(here >= 0)
-    return which, here[which]

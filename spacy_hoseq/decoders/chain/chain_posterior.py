@@ -1,4 +1,4 @@
-"""p(y | x) of a first-order chain, in scaled probabilities, and backpropagation through it.
+"""p(y | x) of a first-order chain, and backpropagation through it.
 
     mu_t(y) = p(y_t = y | x)        nu_t(a, b) = p(y_{t-1} = a, y_t = b | x)
 
@@ -6,16 +6,15 @@ A loss of these has gradients d_mu and d_nu; they make up a cost of each labelli
 (`problem/posterior.py`). E[f c] is found by forward and backward passes that carry the cost of
 prefixes and suffixes along, in the order of time of forward-backward itself:
 
-    A_t(y)     = e_t(y) sum_a w(a, y) (A_{t-1}(a) + alpha_{t-1}(a) d_nu[t, a, y]) / scale_t + alpha_t(y) d_mu[t, y]
-    B_{t-1}(a) = sum_y w(a, y) e_t(y) (B_t(y) + beta_t(y) (d_mu[t, y] + d_nu[t, a, y])) / scale_t
+    A_t(y)     = e_t(y) sum_a w(a, y) (A_{t-1}(a) + alpha_{t-1}(a) d_nu[t, a, y]) + alpha_t(y) d_mu[t, y]
+    B_{t-1}(a) = sum_y w(a, y) e_t(y) (B_t(y) + beta_t(y) (d_mu[t, y] + d_nu[t, a, y]))
 
-with e = exp(scores), w = exp(trans), alpha and beta scaled as in `forward_backward`. Then E[I(y_t =
-y) c] is A_t beta_t + alpha_t B_t. Tests compare with enumeration, and the gradient with finite
-differences.
+with e, w, alpha and beta scaled as in `forward_backward.py`. Then E[I(y_t = y) c] is A_t beta_t +
+alpha_t B_t. Tests compare with enumeration, and the gradient with finite differences.
 """
 
 from functools import cached_property
-from typing import NamedTuple, Optional, Tuple
+from typing import Iterator, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 
@@ -27,129 +26,163 @@ from ..problem import (
     Potentials,
     PotentialsGradient,
     check_gradient,
-    largest,
     make_layout,
     packed_edge_scores,
     ranges,
 )
 from .forward_backward import (
     ChainWeights,
-    ScaledPrefixes,
-    moved_on,
-    packed_emissions,
+    Prefixes,
+    Suffixes,
+    multiply,
     scaled_prefixes,
     scaled_suffixes,
 )
 
-
-def chain_posterior(
-    potentials: Potentials, most: Optional[float] = None
-) -> "Optional[ChainPosterior]":
-    """Of a checked batch. most (float): how far its scores are from 0. RETURNS None if scaled
-    probabilities would lose digits, or if a sequence has no path."""
-    way = way_of_chain(potentials, largest(potentials.scores) if most is None else most)
-    return None if way is None else ChainPosterior(*way)
+NONE = np.zeros(0)
 
 
-class WayForward(NamedTuple):
-    prefixes: ScaledPrefixes
-    of: ChainWeights
-    layout: Layout
+def chain_posterior(potentials: Potentials) -> "Optional[ChainPosterior]":
+    """Of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a sequence
+    has no path."""
+    forward = forward_of(potentials)
+    return None if forward is None else posterior_of(*forward)
 
 
-def way_of_chain(potentials: Potentials, most: float) -> Optional[WayForward]:
+def forward_of(potentials: Potentials) -> Optional[Tuple[Prefixes, ChainWeights, Layout]]:
     """As `chain_posterior`, without the way back."""
     scores, weights, lengths = potentials[:3]
     layout = make_layout(lengths, len(scores))
-    emissions = packed_emissions(scores, potentials.allowed, layout)
+    allowed = potentials.allowed
+    emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    if len(layout.order) > 1:
+        emissions = emissions.take(layout.tokens, axis=0)
     if potentials.edge_scores is None:
         of = weights.prepared(ChainWeights.of)
     else:
         both = packed_edge_scores(potentials.edge_scores, layout) + weights.precise_trans
         of = ChainWeights.of_scores(both, permit_all=weights.permit_all)
-    prefixes = scaled_prefixes(emissions, of, weights.trans, layout, most)
-    return None if prefixes is None else WayForward(prefixes, of, layout)
+    prefixes = scaled_prefixes(emissions, of, layout)
+    return None if prefixes is None else (prefixes, of, layout)
+
+
+def posterior_of(
+    prefixes: Prefixes, of: ChainWeights, layout: Layout, last: Optional[Floats] = None
+) -> "ChainPosterior":
+    """last (S, L), by rank: beta of last tokens; None = 1."""
+    suffixes = scaled_suffixes(prefixes, of, layout, last)
+    log_z = np.empty(len(layout.lengths))
+    log_z[layout.order] = prefixes.log_z
+    return ChainPosterior(layout, log_z, prefixes.e, prefixes.alpha, suffixes, of)
+
+
+class Run(NamedTuple):
+    """Some sequences at one step. here, before: packed tokens, and those before them. weights: w,
+    shared (L, L), or of each (n, L, L)."""
+
+    here: slice
+    before: slice
+    weights: Floats
 
 
 class ChainPosterior(Posterior):
-    """Forward-backward over a batch, kept for the way back."""
+    """Forward-backward over a batch, kept for the way back.
+
+    layout. log_z (S,). e, alpha (N, L) and suffixes: packed. of: w, shared by all tokens or of
+    each, packed; None = a subclass makes it.
+    """
 
     def __init__(
         self,
-        prefixes: ScaledPrefixes,
-        of: ChainWeights,
         layout: Layout,
-        last: Optional[Floats] = None,
+        log_z: Floats,
+        e: Floats,
+        alpha: Floats,
+        suffixes: Suffixes,
+        of: Optional[ChainWeights],
     ) -> None:
-        self._layout = layout
-        self._e, self._alpha, log_z = prefixes  # (N, L)
-        self.weights = of.weights  # w (L, L), or (N, L, L) packed; the largest 1
-        self._back = of.back
-        self._beta, self._nodes = scaled_suffixes(prefixes, of, layout, last)
-        self._log_z: Floats = np.empty(len(layout.lengths))
-        self._log_z[layout.order] = log_z
-        self._place = np.empty(len(layout.tokens), np.intp)
-        self._place[layout.tokens] = np.arange(len(layout.tokens))
-
-    @property
-    def lengths(self) -> AnyInts:
-        return self._layout.lengths
-
-    @property
-    def log_z(self) -> Floats:
-        return self._log_z
+        self.layout = layout
+        self.lengths = layout.lengths
+        self.log_z = log_z
+        self._e = e
+        self._alpha = alpha
+        self.beta, self._message = suffixes
+        self._of = of
+        self._place = layout.place
 
     @cached_property
     def nodes(self) -> Floats:
         """mu. RETURNS (N, L), rows sum to 1."""
-        return self._unpacked(self._nodes)
+        return self._unpacked(self._alpha * self.beta)
 
-    def stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
-        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
-        nothing goes on. tokens, labels (E,). RETURNS (E,)."""
-        last = np.zeros(len(self._e), bool)
-        stop = np.ones(len(tokens))
-        last[np.cumsum(self._layout.lengths) - 1] = True
-        leaves = (
-            self.weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0
-        ) & ~continues
-        here = np.flatnonzero(continues.any(axis=1).take(labels) & ~last.take(tokens))
-        stop[here] = 0.0
-        # in some representations none can stop
-        here = here[leaves.any(axis=1).take(labels.take(here))]
-        at = self._place.take(tokens.take(here) + 1)
-        before = labels.take(here)
-        if self.weights.ndim == 2:
-            weights = np.where(continues, 0.0, self.weights)[before]
-        else:
-            weights = np.where(continues[before], 0.0, self.weights[at, before])
-        suffixes = (weights * self._e[at] * self._beta[at]).sum(axis=1)
-        beta = self._beta[self._place.take(tokens.take(here)), before]
-        stop[here] = np.divide(suffixes, beta, out=np.zeros(len(here)), where=beta > 0)
-        return stop
-
-    @cached_property
+    @property
     def expected(self) -> PotentialsGradient:
-        first = len(self._layout.order)  # place of the first token that has one before it
-        message = self._e[first:] * self._beta[first:]
-        alpha = self._alpha.take(self._places_before(), axis=0)
-        nothing = np.zeros(0)
-        if self.weights.ndim == 2:
-            trans = alpha.T @ message
-            trans *= self.weights
-            return PotentialsGradient(self.nodes, trans, nothing, nothing)
-        packed = np.zeros(self.weights.shape)
-        packed[first:] = alpha[:, :, None] * self.weights[first:] * message[:, None, :]
-        return PotentialsGradient(
-            self.nodes, packed.sum(axis=0), nothing, nothing, nothing, self._unpacked(packed)
-        )
+        trans, edges = self._counts((self._alpha, self._message))
+        edges = None if edges is None else self._unpacked(edges)
+        return PotentialsGradient(self.nodes, trans, NONE, NONE, NONE, edges)
 
     def pairs(self, arcs: LabelPairs) -> Floats:
-        here, before = self._sides(arcs)
-        _, earlier, later = arcs
-        message = self._e[here, later] * self._beta[here, later]
-        weights = self._weight(here, earlier, later)
-        return np.asarray(self._alpha[before, earlier] * weights * message * (before >= 0))
+        tokens, earlier, later = arcs
+        p = self._at(tokens - 1, earlier) * self.steps(tokens, earlier, later)
+        return np.where(self._is_first[tokens], 0.0, p)
+
+    def _at(self, tokens: AnyInts, labels: AnyInts) -> Floats:
+        """p(y_t = y | x). RETURNS (M,)."""
+        return np.asarray(self.nodes.take(tokens * self.nodes.shape[1] + labels))
+
+    def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
+        """p(y_t = later | y_{t-1} = earlier), 0 where that is impossible; at first tokens any
+        number. RETURNS (M,)."""
+        n_labels = self._e.shape[1]
+        here = self._place.take(tokens)
+        message = self._message.take(here * n_labels + later)
+        beta = self.beta.take(self._place.take(tokens - 1) * n_labels + earlier)
+        joint = self._weight(tokens, earlier, later) * message
+        return np.asarray(np.divide(joint, beta, out=np.zeros(len(joint)), where=beta > 0))
+
+    def conditional_entropies(self) -> Floats:
+        """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
+        nodes = self._alpha * self.beta
+        entropies: Floats = -(nodes * _log(nodes)).sum(axis=1)
+        for here, before, weights in self._runs():
+            message = self._message[here]
+            moved = multiply(self._alpha[before], weights * _log(weights)) * message
+            entropies[here] = (nodes[before] * _log(self.beta[before])).sum(axis=1)
+            entropies[here] -= (moved + nodes[here] * _log(message)).sum(axis=1)
+        return self._unpacked(np.maximum(entropies, 0.0))
+
+    def backprop(
+        self,
+        d_nodes: AnyFloats,
+        arcs: Optional[LabelPairs] = None,
+        d_arcs: Optional[AnyFloats] = None,
+    ) -> PotentialsGradient:
+        check_gradient(d_nodes, self._alpha.shape)
+        layout = self.layout
+        alpha = self._alpha
+        e = self._e
+        node: Floats = d_nodes[layout.tokens].astype(np.float64)
+        into, backward = np.zeros((2, *alpha.shape))
+        costly = None
+        if arcs is not None and d_arcs is not None:
+            costly, of_arcs = self._arc_costs(arcs, d_arcs, into, backward)
+        forward = alpha * node  # A, B
+        for here, before, weights in self._runs():
+            forward[here] += e[here] * (multiply(forward[before], weights) + into[here])
+        for here, before, weights in self._runs(back=True):
+            message = e[here] * backward[here] + self._message[here] * node[here]
+            backward[before] += multiply(message, weights)
+        with_cost = forward * self.beta + alpha * backward  # E[I(y_t = y) c]
+        cost = with_cost.sum(axis=1, keepdims=True)  # E[c], the same at every token of a sequence
+        after = self._message * (node - cost) + e * backward
+        trans, edges = self._counts((forward, self._message), (alpha, after))
+        if costly is not None:
+            _add_at(trans, costly[1:], of_arcs)
+        if costly is not None and edges is not None:
+            _add_at(edges, (self._place[costly.tokens], *costly[1:]), of_arcs)
+        scores = self._unpacked(with_cost - alpha * self.beta * cost)
+        edges = None if edges is None else self._unpacked(edges).astype(d_nodes.dtype)
+        return PotentialsGradient(scores.astype(d_nodes.dtype), trans, NONE, NONE, NONE, edges)
 
     def _segments(
         self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
@@ -159,162 +192,83 @@ class ChainPosterior(Posterior):
             return np.zeros(0)
         starts = np.cumsum(sizes) - sizes
         tokens = ranges(first, sizes)
-        last = starts + sizes - 1
         steps = np.ones(len(labels))
         steps[1:] = self.steps(tokens[1:], labels[:-1], labels[1:])
-        steps[starts] = self.at(tokens[starts], labels[starts])
-        p = np.multiply.reduceat(steps, starts)
+        steps[starts] = self._at(first, labels[starts])
+        p = np.asarray(np.multiply.reduceat(steps, starts), np.float64)
         if continues is not None:
-            p *= self.stops(tokens[last], labels[last], continues)
-        return np.asarray(p)
+            last = starts + sizes - 1
+            p *= self._stops(tokens[last], labels[last], continues)
+        return p
 
-    def at(self, tokens: Ints, labels: AnyInts) -> Floats:
-        """p(y_t = y | x). tokens, labels (M,). RETURNS (M,)."""
-        return np.asarray(self._nodes[self._place.take(tokens), labels])
+    def _stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
+        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
+        nothing goes on. tokens, labels (E,). RETURNS (E,)."""
+        is_last = np.append(self._is_first[1:], True)
+        goes_on = continues[labels] & ~is_last[tokens][:, None]
+        which, later = goes_on.nonzero()
+        further = self.steps(tokens.take(which) + 1, labels.take(which), later)
+        return np.maximum(1.0 - np.bincount(which, further, minlength=len(tokens)), 0.0)
 
-    def first_suffixes(self) -> Floats:
-        """beta at first tokens. RETURNS (S, L)."""
-        lengths = self._layout.lengths
-        return np.asarray(self._beta[self._place[np.cumsum(lengths) - lengths]])
+    @cached_property
+    def _is_first(self) -> Mask:
+        """First tokens of sequences (N,)."""
+        is_first = np.zeros(int(self.lengths.sum()), bool)
+        is_first[np.cumsum(self.lengths) - self.lengths] = True
+        return is_first
 
-    def conditional_entropies(self) -> Floats:
-        """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
-        first = len(self._layout.order)  # first: place of the first with one before it
-        places = self._places_before()
-        message = self._e * self._beta
-        beta = self._beta[places]
-        nodes = self._nodes
-        weighted = self.weights * _log(self.weights)
-        alpha = self._alpha[places]
-        if weighted.ndim == 2:
-            of_pairs = ((alpha @ weighted) * message[first:]).sum(axis=1)
-        else:
-            of_pairs = np.einsum("na,nab,nb->n", alpha, weighted[first:], message[first:])
-        entropies: Floats = np.empty(len(nodes))
-        entropies[:first] = -(nodes[:first] * _log(nodes[:first])).sum(axis=1)
-        entropies[first:] = (nodes[places] * _log(beta)).sum(axis=1) - of_pairs
-        entropies[first:] -= (nodes[first:] * _log(message[first:])).sum(axis=1)
-        return self._unpacked(np.maximum(entropies, 0.0))
+    def _runs(self, *, back: bool = False) -> "Iterator[Run]":
+        """All steps but the first, in parts or whole. back (bool): from the last on, and w with the
+        later label first."""
+        of = cast(ChainWeights, self._of)
+        weights = of.back if back else of.weights
+        steps = range(1, len(self.layout.size_at_t))
+        for t in reversed(steps) if back else steps:
+            here = self.layout.step(t)
+            yield Run(here, self.layout.before(t), weights if weights.ndim == 2 else weights[here])
 
-    def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
-        """p(y_t = later | y_{t-1} = earlier), 0 where that is impossible; at first tokens any
-        number. RETURNS (M,)."""
-        n_labels = self._e.shape[1]
-        here = self._place.take(tokens)
-        cells = here * n_labels + later
-        message = self._e.take(cells) * self._beta.take(cells)
-        beta = self._beta.take(self._place.take(tokens - 1) * n_labels + earlier)
-        weighted = self._weight(here, earlier, later) * message
-        return np.asarray(np.divide(weighted, beta, out=np.zeros(len(cells)), where=beta > 0))
-
-    def backprop(
-        self,
-        d_nodes: AnyFloats,
-        arcs: Optional[LabelPairs] = None,
-        d_arcs: Optional[AnyFloats] = None,
-    ) -> PotentialsGradient:
-        # long: two recursions, and what they make of the cost, with the same arrays
-        check_gradient(d_nodes, self._alpha.shape)
-        layout = self._layout
-        weights = self.weights
-        alpha = self._alpha
-        beta = self._beta
-        e = self._e
-        node: Floats = d_nodes[layout.tokens].astype(np.float64)
-        message = e * beta
-        into = np.zeros_like(alpha)
-        out_of = np.zeros_like(alpha)
-        d_weights = np.zeros_like(weights)
-        if arcs is not None and d_arcs is not None and len(d_arcs):
-            into, out_of, d_weights = self._arc_costs(arcs, d_arcs, message)
-        forward = alpha * node  # A, B
-        backward = out_of
-        back = self._back
-        for t in range(1, len(layout.size_at_t)):
-            here = layout.step(t)
-            forward[here] += e[here] * (
-                moved_on(forward[self._before(t)], weights, here) + into[here]
-            )
-        for t in range(len(layout.size_at_t) - 1, 0, -1):
-            here = layout.step(t)
-            backward[self._before(t)] += moved_on(
-                e[here] * backward[here] + message[here] * node[here], back, here
-            )
-        with_cost = forward * beta + alpha * backward  # E[I(y_t = y) c]
-        cost = with_cost.sum(axis=1, keepdims=True)  # E[c], the same at every token of a sequence
-        after = message * (node - cost) + e * backward
-        for t in range(1, len(layout.size_at_t)):
-            here = layout.step(t)
-            before = self._before(t)
-            if weights.ndim == 2:
-                d_weights += forward[before].T @ message[here]
-                d_weights += alpha[before].T @ after[here]
-            else:
-                d_weights[here] += forward[before][:, :, None] * message[here][:, None, :]
-                d_weights[here] += alpha[before][:, :, None] * after[here][:, None, :]
-        d_weights *= weights
-        scores = self._unpacked(with_cost - alpha * beta * cost).astype(d_nodes.dtype)
-        nothing = np.zeros(0)
+    def _weight(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
+        """w of pairs of labels, the later one at these tokens. RETURNS (M,)."""
+        weights = cast(ChainWeights, self._of).weights
         if weights.ndim == 2:
-            return PotentialsGradient(scores, d_weights, nothing, nothing)
-        return PotentialsGradient(
-            scores,
-            d_weights.sum(axis=0),
-            nothing,
-            nothing,
-            nothing,
-            self._unpacked(d_weights).astype(d_nodes.dtype),
-        )
+            return np.asarray(weights.take(earlier * weights.shape[1] + later))
+        return np.asarray(weights[self._place.take(tokens), earlier, later])
+
+    def _counts(self, *terms: Tuple[Floats, Floats]) -> Tuple[Floats, Optional[Floats]]:
+        """The sum of left_{t-1}(a) w_t(a, y) right_t(y) over all terms (N, L), packed. RETURNS it
+        summed over tokens (L, L), and (N, L, L), packed, where text scores pairs of labels."""
+        layout = self.layout
+        n_labels = self._e.shape[1]
+        trans = np.zeros((n_labels, n_labels))
+        if self._of is not None and self._of.weights.ndim == 2:
+            first = len(layout.order)
+            sizes = layout.size_at_t
+            places = np.arange(first, len(self._e)) - np.repeat(sizes[:-1], sizes[1:])
+            for left, right in terms:
+                trans += left.take(places, axis=0).T @ right[first:]
+            return trans * self._of.weights, None
+        edges = None if self._of is None else np.zeros(self._of.weights.shape)
+        for here, before, weights in self._runs():
+            pairs = sum(left[before][:, :, None] * right[here][:, None] for left, right in terms)
+            pairs = pairs * weights
+            trans += pairs.sum(axis=0)
+            if edges is not None:
+                edges[here] = pairs
+        return trans, edges
 
     def _arc_costs(
-        self, arcs: LabelPairs, d_arcs: AnyFloats, message: Floats
-    ) -> Tuple[Floats, Floats, Floats]:
-        """Costs of arcs on the way forward and on the way back (N, L), and by pair of labels (as
-        the weights)."""
-        n_labels = self._e.shape[1]
-        here, before = self._sides(arcs)
-        follows = before >= 0
-        here = here[follows]
-        before = before[follows]
-        earlier = arcs.earlier[follows]
-        later = arcs.later[follows]
-        cost = d_arcs[follows].astype(np.float64)
-        moved = cost * self._weight(here, earlier, later)
-        came = self._alpha[before, earlier]
-        goes = message[here, later]
-        pairs = earlier * n_labels + later
-        if self.weights.ndim == 3:
-            pairs += here * n_labels * n_labels
-        return (
-            _added(here * n_labels + later, moved * came, self._e.shape),
-            _added(before * n_labels + earlier, moved * goes, self._e.shape),
-            _added(pairs, cost * came * goes, self.weights.shape),
-        )
-
-    def _sides(self, arcs: LabelPairs) -> "tuple[Ints, Ints]":
-        """Packed places of the later and the earlier token of each arc; -1 where there is no
-        earlier one."""
-        is_first = np.zeros(len(self._e), bool)
-        is_first[np.cumsum(self._layout.lengths) - self._layout.lengths] = True
-        before = np.where(is_first[arcs.tokens], -1, self._place[arcs.tokens - 1])
-        return self._place[arcs.tokens], before
-
-    def _weight(self, places: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
-        """e^score of pairs of labels, the later one at these packed places."""
-        weights = self.weights
-        return np.asarray(
-            weights[earlier, later] if weights.ndim == 2 else weights[places, earlier, later]
-        )
-
-    def _before(self, t: int) -> slice:
-        """The tokens before those of step t."""
-        start = int(self._layout.offset[t - 1])
-        return slice(start, start + int(self._layout.size_at_t[t]))
-
-    def _places_before(self) -> Ints:
-        """Packed places of the tokens before those that are no first tokens."""
-        sizes = self._layout.size_at_t
-        return np.arange(len(self._layout.order), len(self._e)) - np.repeat(sizes[:-1], sizes[1:])
+        self, arcs: LabelPairs, d_arcs: AnyFloats, into: Floats, out_of: Floats
+    ) -> Tuple[LabelPairs, Floats]:
+        """Put the costs of arcs into those of the way forward and of the way back. RETURNS the arcs
+        that follow a token, and d_nu times nu."""
+        follows = np.flatnonzero(~self._is_first[arcs.tokens])
+        arcs = LabelPairs(*(part[follows] for part in arcs))
+        here = self._place[arcs.tokens], arcs.later
+        before = self._place[arcs.tokens - 1], arcs.earlier
+        moved = d_arcs[follows].astype(np.float64) * self._weight(*arcs)
+        _add_at(into, here, moved * self._alpha[before])
+        _add_at(out_of, before, moved * self._message[here])
+        return arcs, moved * self._alpha[before] * self._message[here]
 
     def _unpacked(self, packed: Floats) -> Floats:
         return np.asarray(packed.take(self._place, axis=0))
@@ -325,8 +279,7 @@ def _log(p: Floats) -> Floats:
     return np.asarray(np.log(np.where(p > 0, p, 1.0)))
 
 
-def _added(places: Ints, values: Floats, shape: Tuple[int, ...]) -> Floats:
-    """Values added up at places of an array."""
-    total: Floats = np.zeros(shape)
-    total += np.bincount(places, values, minlength=total.size).reshape(shape)
-    return total
+def _add_at(total: Floats, at: Tuple[Ints, ...], values: Floats) -> None:
+    """Add values at places of an array, some of them more than once."""
+    places = np.ravel_multi_index(at, total.shape)
+    total += np.bincount(places, values, minlength=total.size).reshape(total.shape)

@@ -1,67 +1,49 @@
 """First-order chain: log Z and marginals (Rabiner 1989, section III; Lafferty, McCallum & Pereira
 2001).
 
-    alpha_t(y) = exp(scores[t, y]) sum_a alpha_{t-1}(a) exp(trans[a, y])
-    beta_t(a)  = sum_y exp(trans[a, y] + scores[t+1, y]) beta_{t+1}(y)
+    alpha_t(y) = e_t(y) sum_a alpha_{t-1}(a) w(a, y)        e = exp(scores), w = exp(trans)
+    beta_t(a)  = sum_y w(a, y) m_{t+1}(y)                   m_t(y) = e_t(y) beta_t(y)
     p(y_t = y) = alpha_t(y) beta_t(y) / Z
 
-The walk works with probabilities that are scaled to sum to 1 at every step: a step is one matrix
-product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a
-label can never be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Where some
-transitions are forbidden there is no such bound, since what a label is worth depends on all ways to
-it and from it: there no label that a prefix can end with may have a share below LEAST, which the
-walk looks at. If one of both does not hold (very large weights), `scaled_prefixes` has no result,
-and whoever asks takes sums on logarithms (`patterns/lattice_sums.py`). Where no score is large, as
-a rule, scores need no shift, and scaling waits for several steps (`_way_of_small_scores`).
+In probabilities, of which a step is one matrix product. The largest e of a token and the largest w
+are 1, and alpha is scaled to sum to 1 every few steps, before its logarithm has changed by ROOM.
 
-Checked against enumeration in tests/decoders/chain/test_forward_backward.py.
+Nothing is lost while any two transitions differ by less than MAX_RANGE, since then a label can
+never be worth more than e^(2 MAX_RANGE) times what its share of alpha says. A forbidden transition
+can make a tiny prefix the only possible one. There every alpha has to be 0, where no prefix can end
+with the label, or above LEAST: a step then leaves more than e^-MAX_RANGE of it, which is a number
+with all its digits. Where that does not hold (scores that are far apart), `scaled_prefixes` has no
+result, and sums are of logarithms (`log_chain.py`).
+
+Checked against enumeration in tests/decoders/chain/test_posterior.py.
 """
 
+import math
 from itertools import pairwise
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Callable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import AnyFloats, Floats, Mask
+from ...arrays import AnyFloats, Floats, Ints, Mask
 from ..problem import Layout, Weights
 
 # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
 MAX_RANGE = 300.0
-# share of alpha that keeps its digits through the next step, with MAX_RANGE below it
+ROOM = 100.0
 LEAST = 1e-150
-MANY_LABELS = 500  # from which on a second table of their pairs takes memory that is missed
 NORMAL = 1e-290  # number that has all its digits
-SMALL = 50.0  # by how much a step with small scores changes logarithms at most
-# multiplications for which BLAS starts no second thread (OpenBLAS: up to 262,144). A step is so short that threads
-# double its processor time, and where other processes run they wait for each other
+MANY_LABELS = 500  # from which on a second table of their pairs takes memory that is missed
+# multiplications for which BLAS starts no second thread (OpenBLAS: up to 262,144). A step is so
+# short that threads double its processor time, and where other processes run they wait for each
+# other
 ONE_THREAD = 250_000
 LEAST_ROWS = 32  # of a block: where one thread would do less at once, threads pay
-# by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
-ROOM = 200.0
-
-
-class ScaledPrefixes(NamedTuple):
-    """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha. alpha
-    (N, L): last rows of sequences sum to 1, others to anything. log_z (S,) by rank."""
-
-    e: Floats
-    alpha: Floats
-    log_z: Floats
-
-
-def packed_emissions(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) -> AnyFloats:
-    """Emission scores in packed order. RETURNS (N, L), -inf where a label is not allowed."""
-    emissions: AnyFloats = scores.take(layout.tokens, axis=0)
-    if allowed is not None:
-        emissions[~allowed.take(layout.tokens, axis=0)] = -np.inf
-    return emissions
 
 
 class ChainWeights(NamedTuple):
-    """Of transitions, and perhaps scores of pairs of labels at each token. weights: e^trans, the
-    largest 1; log_largest: what they were divided by. back: the later label first. spread: by how
-    much those differ that are not forbidden. permit_all: none is forbidden."""
+    """Of transitions, and perhaps scores of pairs of labels at each token. weights (L, L) or (N, L,
+    L): e^trans, the largest 1; log_largest: what they were divided by. back: the later label first.
+    spread: by how much those differ that are not forbidden. permit_all: none is forbidden."""
 
     weights: Floats
     log_largest: float
@@ -80,43 +62,82 @@ class ChainWeights(NamedTuple):
         top = float(trans.max(initial=-np.inf))
         top = top if np.isfinite(top) else 0.0
         weights: Floats = np.exp(trans - top)
-        return cls(weights, top, turned(weights), finite_range(trans), permit_all)
+        back = weights.swapaxes(-1, -2)
+        if weights.ndim == 2 and len(weights) <= MANY_LABELS:
+            # laid out anew: products with a transposed matrix take longer
+            back = np.ascontiguousarray(back)
+        return cls(weights, top, back, finite_range(trans), permit_all)
 
 
-def finite_range(trans: AnyFloats) -> float:
-    """By how much the transitions that are not forbidden differ."""
-    finite = np.isfinite(trans)
-    most = float(trans.max(initial=-np.inf, where=finite))
-    return max(0.0, most - float(trans.min(initial=np.inf, where=finite)))
+class Prefixes(NamedTuple):
+    """The way forward, packed. e (N, L): scaled like alpha. alpha (N, L): rows sum to anything. ends
+    (S,): places of last tokens, and total (S,): what alpha sums to there. log_z (S,). By rank."""
+
+    e: Floats
+    alpha: Floats
+    ends: Ints
+    total: Floats
+    log_z: Floats
 
 
-def scaled_prefixes(
-    emissions: AnyFloats,
-    of: ChainWeights,
-    trans: AnyFloats,
-    layout: Layout,
-    most: float,
-) -> Optional[ScaledPrefixes]:
-    """most (float): no finite emission is further from 0. RETURNS None if digits would be lost, or
-    if a sequence has no path."""
-    if of.spread >= MAX_RANGE:
+class Suffixes(NamedTuple):
+    """The way back, packed (N, L): beta, so that alpha times beta are probabilities, and m."""
+
+    beta: Floats
+    message: Floats
+
+
+def scaled_prefixes(emissions: AnyFloats, of: ChainWeights, layout: Layout) -> Optional[Prefixes]:
+    """emissions (N, L): packed, -inf where a label is not allowed. RETURNS None if digits would be
+    lost, or if a sequence has no path."""
+    top = highest(emissions)
+    e: Floats = np.subtract(emissions, top[:, None], dtype=np.float64, order="C")
+    np.exp(e, out=e)
+    if of.spread >= MAX_RANGE or not (of.permit_all or _is_near(e, emissions, of)):
         return None
-    change = most + of.spread + np.log(max(1, len(trans)))
-    if of.weights.ndim == 2 and change <= SMALL:
-        n_steps = int(ROOM / max(change, 1.0))
-        prefixes = _way_of_small_scores(emissions, of, layout, n_steps)
-        if prefixes is not None:
-            return prefixes
-    precise: Floats = emissions.astype(np.float64, copy=False)
-    prefixes = _way_forward(precise, of, layout)
-    reached = (
-        None
-        if prefixes is not None or of.permit_all
-        else reached_labels(precise > -np.inf, trans, layout)
-    )
-    if reached is not None:  # labels that no prefix can end with may have had the highest scores
-        prefixes = _way_forward(np.where(reached, precise, -np.inf), of, layout)
-    return prefixes
+    alpha = e.copy()
+    # a step changes the logarithm of a sum by no more than this, if it can go on
+    n_steps = max(1, int(ROOM / (1.0 + of.spread + math.log(1 + e.shape[1]))))
+    log_z = sum_by_rank(top, layout) + of.log_largest * (layout.lengths[layout.order] - 1.0)
+    product, weights = _products(of.weights, layout)
+    rows = by_step(alpha, layout), before_step(alpha, layout), by_step(e, layout), weights
+    for t, (here, before, of_tokens, moves) in enumerate(zip(*rows, strict=True)):
+        if t > 0:
+            product(before, moves, here)
+            here *= of_tokens
+        if t % n_steps == n_steps - 1:
+            scale = np.maximum(here.sum(axis=-1, keepdims=True), NORMAL)
+            log_z[: len(scale)] += np.log(scale.reshape(-1))
+            here /= scale
+            of_tokens /= scale
+    ends = layout.ends
+    total = alpha.take(ends, axis=0).sum(axis=1)
+    if not of.permit_all:
+        low = (alpha < LEAST).reshape(-1).nonzero()[0]
+        if alpha.take(low).any() or not total.all():
+            return None
+        e.reshape(-1)[low] = 0.0  # else suffixes of labels that no prefix ends with could overflow
+    return Prefixes(e, alpha, ends, total, log_z + np.log(total))
+
+
+def scaled_suffixes(
+    prefixes: Prefixes, of: ChainWeights, layout: Layout, last: Optional[Floats] = None
+) -> Suffixes:
+    """last (S, L), by rank: beta of last tokens, times anything; None = 1."""
+    e, alpha, ends, total, _ = prefixes
+    beta = np.empty_like(e)
+    message = np.empty_like(e)
+    beta[ends] = 1.0 / total[:, None]
+    if last is not None:
+        beta[ends] = last / (alpha[ends] * last).sum(axis=1, keepdims=True)
+    message[ends] = e[ends] * beta[ends]
+    product, back = _products(of.back, layout)
+    rows = [before_step(packed, layout) for packed in (e, beta, message)]
+    steps = zip(by_step(message, layout), *rows, back, strict=True)
+    for after, of_tokens, here, into, moves in reversed(list(steps)[1:]):
+        product(after, moves, here)
+        np.multiply(of_tokens, here, into)
+    return Suffixes(beta, message)
 
 
 def by_step(packed: Floats, layout: Layout) -> List[Floats]:
@@ -127,150 +148,55 @@ def by_step(packed: Floats, layout: Layout) -> List[Floats]:
     return [packed[start:end] for start, end in pairwise(offset)]
 
 
-def _way_of_small_scores(
-    emissions: AnyFloats, of: ChainWeights, layout: Layout, n_steps: int
-) -> Optional[ScaledPrefixes]:
-    """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than
-    e^SMALL in a step, unless a label that has nearly all of it cannot go on. RETURNS None if digits
-    may be lost, or if a sequence has no path; only where transitions are forbidden."""
-    e: Floats = np.exp(emissions, dtype=np.float64)
-    alpha = e.copy()
-    ones = np.ones(e.shape[1])
-    log_z: Floats = np.multiply(of.log_largest, layout.lengths[layout.order] - 1.0)
-    before = alpha[:0]
-    for t, (here, of_tokens) in enumerate(
-        zip(by_step(alpha, layout), by_step(e, layout), strict=True)
-    ):
-        if t > 0:
-            multiply(before[: len(here)], of.weights, here)
-            here *= of_tokens
-        if t % n_steps == n_steps - 1:
-            scale = np.maximum(here.sum(axis=-1, keepdims=True), NORMAL)
-            log_z[: len(scale)] += np.log(scale.reshape(-1))
-            here /= scale
-            of_tokens /= scale
-        before = here
-    ends = ends_of(layout)
-    total = alpha.take(ends, axis=0) @ ones
-    if not of.permit_all and not (_kept(alpha, e, ones) and total.min(initial=1.0) >= NORMAL):
-        return None
-    alpha[ends] /= total[:, None]
-    e[ends] /= total[:, None]
-    return ScaledPrefixes(e, alpha, log_z + np.log(total))
+def before_step(packed: Floats, layout: Layout) -> List[Floats]:
+    """The rows of the tokens before those of each step, none before the first one, as `by_step`."""
+    if len(layout.order) == 1:
+        return [packed[:0], *packed[:-1]]
+    steps = range(1, len(layout.size_at_t))
+    return [packed[:0], *(packed[layout.before(t)] for t in steps)][: len(layout.size_at_t)]
 
 
-def _kept(alpha: Floats, e: Floats, ones: Floats) -> bool:
-    """Whether all shares have their digits. Takes labels that no prefix ends with out of e:
-    suffixes of them could overflow."""
-    sums = alpha @ ones
-    if sums.min(initial=1.0) < np.exp(-ROOM):
-        return False
-    cells = np.flatnonzero(alpha < LEAST * np.exp(ROOM))
-    low = alpha.take(cells)
-    if ((low > 0) & (low < LEAST * sums.take(cells // len(ones)))).any():
-        return False
-    e.reshape(-1)[cells[low == 0]] = 0.0
-    return True
+Product = Callable[[Floats, Floats, Floats], Floats]
 
 
-def ends_of(layout: Layout) -> NDArray[np.int64]:
-    """Where the last token of each sequence is packed. RETURNS (S,) by rank."""
-    return layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
+def _products(weights: Floats, layout: Layout) -> Tuple[Product, List[Floats]]:
+    """What multiplies the rows of a step, and by what at each step. weights (L, L) or (N, L, L)."""
+    n_columns = len(layout.order)
+    shared = weights.ndim == 2
+    of_steps = [weights] * len(layout.size_at_t) if shared else by_step(weights, layout)
+    is_small = n_columns == 1 or (shared and n_columns * weights.size <= ONE_THREAD)
+    return np.dot if is_small else multiply, of_steps
 
 
-def scaled_suffixes(
-    prefixes: ScaledPrefixes, of: ChainWeights, layout: Layout, last: Optional[Floats] = None
-) -> Tuple[Floats, Floats]:
-    """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L)
-    each, packed. last (S, L), by rank: beta of last tokens; None = 1."""
-    e, alpha, _ = prefixes
-    beta = np.ones_like(e)
-    nodes = alpha.copy()
-    if last is not None:
-        ends = ends_of(layout)
-        nodes[ends] *= last
-        total = nodes[ends].sum(axis=1, keepdims=True)
-        nodes[ends] /= total
-        beta[ends] = last / total
-    after = np.zeros(0)
-    rows = [by_step(packed, layout) for packed in (e, alpha, beta, nodes)]
-    steps = list(zip(*rows, strict=True))
-    for t in range(len(steps) - 1, 0, -1):
-        of_tokens, _, after, _ = steps[t]
-        _, of_prefixes, here, p = steps[t - 1]
-        n = len(after)
-        message = of_tokens * after
-        if of.weights.ndim == 2:
-            multiply(message, of.back, here[:n])
-        else:
-            here[:n] = moved_on(message, of.back, layout.step(t))
-        # as long as they are in the processor's cache
-        np.multiply(of_prefixes[:n], here[:n], out=p[:n])
-    return beta, nodes
-
-
-def _way_forward(emissions: Floats, of: ChainWeights, layout: Layout) -> Optional[ScaledPrefixes]:
-    """Scaled at every step. Where some transitions are forbidden, a label can be reached if its sum
-    over the labels before is above 0, as long as no share was below LEAST until then."""
-    shift = highest(emissions)[:, None]
-    if not np.isfinite(shift).all():
-        return None
-    potentials = emissions - shift  # (N, L)
-    np.exp(potentials, out=potentials)
-    alpha = np.empty_like(potentials)
-    scale = np.empty(len(potentials))
-    reached = None if of.permit_all else emissions > -np.inf
-    before = alpha[:0]
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for t in range(len(layout.size_at_t)):
-            here = layout.step(t)
-            current = potentials[here]  # (n, L)
-            if t > 0:
-                moved = moved_on(before[: len(current)], of.weights, here)
-                if reached is not None:
-                    reached[here] &= moved > 0
-                current = np.multiply(moved, current, out=moved)
-            current.sum(axis=1, out=scale[here])
-            before = np.divide(current, scale[here, None], out=alpha[here])
-        potentials /= scale[:, None]
-    kept = scale.min(initial=1.0) >= NORMAL  # not where there is no path, and then no number
-    if not kept or (reached is not None and _lost(alpha, scale, reached)):
-        return None
-    if reached is not None:
-        potentials *= reached  # else suffixes of labels that no prefix ends with could overflow
-    log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout)
-    log_z += of.log_largest * (layout.lengths[layout.order] - 1)
-    return ScaledPrefixes(potentials, alpha, log_z)
-
-
-def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
-    """sum_a before[n, a] weights[a, b] for the tokens of a step, packed. RETURNS (n, L)."""
-    if weights.ndim == 2:
-        return multiply(before, weights, np.empty(before.shape))
-    return np.asarray((before.reshape(-1, 1, weights.shape[1]) @ weights[here])[:, 0])
-
-
-def multiply(left: Floats, right: Floats, product: Floats) -> Floats:
-    """left (n, K), or one row, @ right (K, L), written to product. In blocks of rows, so that one
-    thread does it, unless there are many labels."""
-    if left.size * right.shape[1] <= ONE_THREAD or left.ndim == 1:
-        return np.dot(left, right, out=product)
-    n_rows = max(LEAST_ROWS, ONE_THREAD // right.size)
-    for start in range(0, len(left), n_rows):
+def multiply(rows: Floats, weights: Floats, product: Optional[Floats] = None) -> Floats:
+    """sum_a rows[n, a] weights[a, b], or weights[n, a, b]. RETURNS (n, L). In blocks of rows, so
+    that one thread does it, unless there are many labels."""
+    if product is None:
+        product = np.empty((len(rows), weights.shape[-1]))
+    if weights.ndim == 3:
+        np.matmul(rows[:, None], weights, out=product[:, None])
+        return product
+    n_rows = max(LEAST_ROWS, ONE_THREAD // max(1, weights.size))
+    for start in range(0, len(rows), n_rows):
         stop = start + n_rows
-        np.matmul(left[start:stop], right, out=product[start:stop])
+        np.dot(rows[start:stop], weights, out=product[start:stop])
     return product
 
 
-def turned(weights: Floats) -> Floats:
-    """With the later label first: `moved_on` with these is a step back. Laid out anew, since
-    products with a transposed matrix take longer, unless it is large."""
-    swapped = weights.swapaxes(-1, -2)
-    is_small = weights.ndim == 2 and len(weights) <= MANY_LABELS
-    return np.ascontiguousarray(swapped) if is_small else swapped
+def _is_near(e: Floats, emissions: AnyFloats, of: ChainWeights) -> bool:
+    """A step leaves more than e^-MAX_RANGE of any alpha, if it leaves something."""
+    low = (e < math.exp(of.spread - MAX_RANGE)).reshape(-1).nonzero()[0]
+    return not (emissions.take(low) > -np.inf).any()
 
 
-def highest(values: Floats) -> Floats:
+def finite_range(trans: AnyFloats) -> float:
+    """By how much the transitions that are not forbidden differ."""
+    finite = np.isfinite(trans)
+    most = float(trans.max(initial=-np.inf, where=finite))
+    return max(0.0, most - float(trans.min(initial=np.inf, where=finite)))
+
+
+def highest(values: AnyFloats) -> AnyFloats:
     """The largest value of each row, -inf of rows without any: numpy finds where it is four times
     as fast as what it is. values (n, L), no NaN. RETURNS (n,)."""
     n, n_columns = values.shape
@@ -290,9 +216,7 @@ def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[
     steps = opened.astype(np.float32)
     for t in range(1, len(layout.size_at_t)):
         here = layout.step(t)
-        start = int(layout.offset[t - 1])
-        before = reached[start : start + here.stop - here.start]
-        reached[here] &= before.astype(np.float32) @ steps > 0
+        reached[here] &= reached[layout.before(t)].astype(np.float32) @ steps > 0
     return reached
 
 
@@ -302,15 +226,7 @@ def vanished(current: Floats, share: Floats, reached: Mask) -> bool:
     return bool((current[reached] < NORMAL).any() or (share[reached] < LEAST).any())
 
 
-def _lost(alpha: Floats, scale: Floats, reached: Mask) -> bool:
-    """`vanished` for all steps at once: a share of LEAST that comes from a usual sum has its
-    digits."""
-    if scale.min(initial=np.inf) >= NORMAL / LEAST:
-        return bool((reached & (alpha < LEAST)).any())
-    return vanished(alpha * scale[:, None], alpha, reached)
-
-
-def sum_by_rank(values: Floats, layout: Layout) -> Floats:
+def sum_by_rank(values: AnyFloats, layout: Layout) -> Floats:
     """Sum of the packed values of each sequence. values (N,). RETURNS (S,) by rank."""
     rank = np.arange(len(values)) - np.repeat(layout.offset[:-1], layout.size_at_t)
     return np.asarray(np.bincount(rank, weights=values, minlength=len(layout.lengths)), np.float64)

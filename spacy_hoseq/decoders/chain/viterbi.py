@@ -3,17 +3,16 @@ scores of label pairs differ from token to token.
 
     V_t(y) = scores[t, y] + max_a (V_{t-1}(a) + trans[a, y] + edge_scores[t, a, y])
 
-Checked against enumeration and a plain twin in tests/decoders/chain/test_viterbi.py, with
-edge_scores in tests/decoders/chain/test_edge_scores.py.
+Checked against enumeration in tests/decoders/chain/test_viterbi.py.
 """
 
 from itertools import pairwise
-from typing import List, NamedTuple, Optional
+from typing import List, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyFloats, AnyInts, Floats, Mask
+from ...arrays import AnyFloats, AnyInts, Floats, Labels, Mask
 from ..problem import (
     TUNING,
     Layout,
@@ -21,6 +20,7 @@ from ..problem import (
     Paths,
     Potentials,
     Tuning,
+    Weights,
     check_scores,
     make_layout,
     masked,
@@ -36,7 +36,7 @@ def viterbi(
     lengths: AnyInts,
     *,
     allowed: Optional[Mask] = None,
-    arrivals: Optional[Arrivals] = None,
+    edge_scores: Optional[AnyFloats] = None,
     tuning: Tuning = TUNING,
 ) -> Paths:
     """Best label sequence of a first-order chain, for a batch of sequences.
@@ -47,7 +47,7 @@ def viterbi(
     trans (L, L): first index is the earlier token; -inf forbids a transition.
     lengths (S,) int: tokens of each sequence, all >= 1.
     allowed (N, L) bool: labels permitted at each token; None = all.
-    arrivals: those of trans, if they are there.
+    edge_scores (N, L, L): on top of trans, of the token before and each token; None = 0.
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: lowest label id, decided right to
     left.
     RAISES ValueError [HS020, HS022, HS023, HS024, HS027].
@@ -56,19 +56,28 @@ def viterbi(
     (longer batches are walked in blocks of steps, each computed a second time on the way back).
     """
     check_scores(scores, trans, allowed)
+    weights = Weights(trans)
+    potentials = Potentials(scores, weights, lengths, edge_scores=edge_scores, allowed=allowed)
+    return best_paths(potentials, tuning)
+
+
+def best_paths(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
+    """`viterbi` of a batch that has been checked."""
+    scores, weights, lengths = potentials[:3]
+    allowed = potentials.allowed
     layout = make_layout(lengths, len(scores))
-    if (
-        len(layout.lengths) == 1
-        and scores.size <= tuning.history_cells
-        and trans.size <= tuning.step_cells
-    ):
-        path = best_path(masked(scores, allowed), np.ascontiguousarray(trans.T, np.float64))
-        if path is None:
-            raise NoPath(0)
-        return Paths(np.array(path.labels, np.int32), np.array([path.score]))
+    trans = weights.precise_trans
+    is_short = scores.size <= tuning.history_cells and trans.size <= tuning.step_cells
+    if len(layout.lengths) == 1 and is_short and potentials.edge_scores is None:
+        return best_path(masked(scores, allowed), trans)
+    if potentials.edge_scores is not None:
+        edge_scores = packed_edge_scores(potentials.edge_scores, layout)
+        arriving: AnyArrivals = EdgeArrivals(edge_scores + trans, layout)
+    else:
+        arriving = weights.prepared(Arrivals.of)
+        if tuning is not TUNING:
+            arriving = Arrivals(trans, tuning)
     emissions = packed_scores(scores, allowed, layout)  # (L, N)
-    precise: Floats = trans.astype(np.float64)
-    arriving = Arrivals(precise, tuning) if arrivals is None else arrivals
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     blocks = list(layout.blocks(scores.shape[1], tuning.history_cells))
@@ -78,40 +87,52 @@ def viterbi(
     following = np.zeros(0, np.int32)  # labels at t + 1
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = way_forward(emissions, arriving, layout, first, last, entry)
-        following = way_back(history, precise, layout, first, following, labels, best)
+        following = way_back(history, arriving, layout, first, following, labels, best)
     return unpack_paths(labels, best, layout)
 
 
-class BestPath(NamedTuple):
-    """labels (T,) of one sequence."""
+class EdgeArrivals:
+    """As `Arrivals`, of trans and edge_scores (N, L, L), packed."""
 
-    labels: List[int]
-    score: float
+    def __init__(self, both: Floats, layout: Layout) -> None:
+        self._both = both
+        self._layout = layout
+
+    def __call__(self, v: Floats, t: int) -> Floats:
+        return np.asarray((v.T[:, :, None] + self._both[self._layout.step(t)]).max(axis=1).T)
+
+    def from_each(self, following: Labels, t: int) -> Floats:
+        here = self._both[self._layout.step(t)]
+        return np.asarray(here[np.arange(len(following)), :, following].T)
 
 
-def best_path(emissions: Floats, turned: Floats) -> Optional[BestPath]:
-    """Of one sequence: what `viterbi` finds, to the last bit, in half a dozen calls a token.
-    emissions (T, L), T > 0, which it changes. turned (L, L): trans, the later label first. RETURNS
-    None if there is no path."""
-    arriving = np.empty_like(turned)
-    largest = np.empty(len(turned))
+AnyArrivals = Union[Arrivals, EdgeArrivals]
+
+
+def best_path(emissions: Floats, trans: Floats) -> Paths:
+    """Of one sequence: what the walk of a batch finds, to the last bit, in half a dozen calls a
+    token. emissions (T, L), T > 0, which it changes. RAISES NoPath."""
+    arriving = np.empty_like(trans)
+    largest = np.empty(len(trans))
     v = list(emissions)
     for before, here in pairwise(v):
-        np.add(turned, before, out=arriving)
-        np.maximum.reduce(arriving, axis=1, out=largest)
+        np.add(trans, before[:, None], out=arriving)
+        np.maximum.reduce(arriving, axis=0, out=largest)
         np.add(largest, here, out=here)
     label = int(v[-1].argmax())
     score = float(v[-1][label])
+    if score == -np.inf:
+        raise NoPath(0)
     labels = [label]
     for before in reversed(v[:-1]):
-        label = int(np.add(turned[label], before, out=largest).argmax())
+        label = int(np.add(trans[:, label], before, out=largest).argmax())
         labels.append(label)
-    return None if score == -np.inf else BestPath(labels[::-1], score)
+    return Paths(np.array(labels[::-1], np.int32), np.array([score]))
 
 
 def way_forward(
     emissions: Floats,
-    arriving: Arrivals,
+    arrivals: AnyArrivals,
     layout: Layout,
     first: int,
     last: int,
@@ -122,14 +143,14 @@ def way_forward(
     v = entry
     for t in range(first, last):
         here = emissions[:, layout.step(t)]  # (L, n)
-        v = here if v is None else arriving(v[:, : here.shape[1]]) + here
+        v = here if v is None else arrivals(v[:, : here.shape[1]], t) + here
         history.append(v)
     return history
 
 
 def way_back(
     history: List[Floats],
-    trans: Floats,
+    arrivals: AnyArrivals,
     layout: Layout,
     first: int,
     following: NDArray[np.int32],
@@ -145,7 +166,8 @@ def way_back(
         best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
         here = np.empty(v.shape[1], np.int32)
         here[n_on:] = v[:, n_on:].argmax(axis=0)
-        here[:n_on] = (v[:, :n_on] + trans[:, following]).argmax(axis=0)
+        if n_on:
+            here[:n_on] = (v[:, :n_on] + arrivals.from_each(following, t + 1)).argmax(axis=0)
         labels[layout.step(t)] = following = here
     return following
 
@@ -165,46 +187,3 @@ def in_order(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
     scores = np.empty_like(best)
     scores[layout.order] = best
     return Paths(flat, scores)
-
-
-def edge_viterbi(potentials: Potentials) -> Paths:
-    """As `viterbi`, with edge_scores (N, L, L) on top of trans (None = 0); those of first tokens
-    count for nothing.
-    potentials: checked.
-
-    RAISES ValueError [HS023]. Time O(N L^2), memory O(N L^2).
-    """
-    scores = potentials.scores
-    edge_scores = potentials.edge_scores
-    if edge_scores is None:
-        edge_scores = np.zeros((*scores.shape, scores.shape[1]))
-    layout = make_layout(potentials.lengths, len(scores))
-    emissions = packed_scores(scores, potentials.allowed, layout).T  # (N, L)
-    both = packed_edge_scores(edge_scores, layout) + potentials.trans  # (N, L, L)
-    v = emissions.copy()
-    back = np.zeros(emissions.shape, np.int32)
-    for t in range(1, len(layout.size_at_t)):
-        here = layout.step(t)
-        start = int(layout.offset[t - 1])
-        before = v[start : start + here.stop - here.start]
-        candidates = before[:, :, None] + both[here]  # (n, earlier, later)
-        back[here] = candidates.argmax(axis=1)
-        v[here] += candidates.max(axis=1)
-    return _read_back(v, back, layout)
-
-
-def _read_back(v: Floats, back: NDArray[np.int32], layout: Layout) -> Paths:
-    """v (N, L): packed. back (N, L): the label before each. RAISES ValueError [HS023]."""
-    labels = np.zeros(len(v), np.int32)
-    best = np.zeros(len(layout.lengths))
-    following = np.zeros(0, np.int32)  # labels at t + 1
-    for t in range(len(layout.size_at_t) - 1, -1, -1):
-        here = layout.step(t)
-        n_on = len(following)
-        # sequences whose last token is t
-        best[n_on : here.stop - here.start] = v[here][n_on:].max(axis=1)
-        chosen = v[here].argmax(axis=1).astype(np.int32)
-        if n_on:
-            chosen[:n_on] = back[layout.step(t + 1)][np.arange(n_on), following]
-        labels[here] = following = chosen
-    return unpack_paths(labels, best, layout)

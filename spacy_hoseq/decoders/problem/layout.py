@@ -5,7 +5,6 @@ order at every step; sequences that have ended are missing at the end of the sli
 orders sequences in the same way.
 """
 
-import math
 from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -33,10 +32,23 @@ class Layout(NamedTuple):
     @property
     def place(self) -> Ints:
         """Packed place of each flat token. RETURNS (N,)."""
-        return np.argsort(self.tokens)
+        place = np.empty(len(self.tokens), np.intp)
+        place[self.tokens] = np.arange(len(place))
+        return place
+
+    @property
+    def ends(self) -> Ints:
+        """Packed places of last tokens. RETURNS (S,) by rank."""
+        sizes = self.lengths[self.order]
+        return np.asarray(self.offset[sizes - 1] + np.arange(len(sizes)))
 
     def step(self, t: int) -> slice:
         return slice(int(self.offset[t]), int(self.offset[t + 1]))
+
+    def before(self, t: int) -> slice:
+        """The tokens before those of step t > 0."""
+        start = int(self.offset[t - 1])
+        return slice(start, start + int(self.size_at_t[t]))
 
     def steps_of(self, packed: Ints) -> Tuple[Ints, Ints]:
         """Step and column of packed places. RETURNS (n,), (n,)."""
@@ -139,8 +151,8 @@ def check_emissions(
         raise ValueError(
             Errors.HS024.format(name="trans", got=shape_of_trans, expected=(n_labels, n_labels))
         )
-    if not math.isfinite(largest(scores)):
-        finite = np.isfinite(scores)
+    finite = np.isfinite(scores)
+    if not finite.all():
         token, label = np.argwhere(~finite)[0]
         where = f"emissions, first at token {token}, label {label}"
         raise ValueError(Errors.HS020.format(name=where, n=(~finite).sum(), size=scores.size))
@@ -234,13 +246,10 @@ def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:
 def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Ints:
     """The sequence of each segment (C,). RAISES ValueError [HS027]: one that is empty, or not
     within a sequence."""
-    ends = np.cumsum(lengths)
-    sequence: Ints = np.searchsorted(ends, first, side="right")
-    if (
-        (sizes < 1).any()
-        or (first < 0).any()
-        or (first + sizes > np.append(ends, 0)[sequence]).any()
-    ):
+    ends = lengths.cumsum()
+    sequence: Ints = ends.searchsorted(first, side="right")
+    outside = first + sizes > np.append(ends, 0)[sequence]
+    if (outside | (sizes < 1) | (first < 0)).any():
         value = f"first {first.tolist()[:10]}, sizes {sizes.tolist()[:10]}"
         expected = "one token or more each, within a sequence"
         raise ValueError(Errors.HS027.format(name="segments", value=value, expected=expected))

@@ -121,13 +121,8 @@ class Posterior:
     gradient of sum(log_z) with respect to the potentials.
     """
 
-    @property
-    def lengths(self) -> AnyInts:
-        raise NotImplementedError
-
-    @property
-    def log_z(self) -> Floats:
-        raise NotImplementedError
+    lengths: AnyInts
+    log_z: Floats
 
     @property
     def nodes(self) -> Floats:

@@ -2,9 +2,9 @@
 left decomposes into independent windows.
 
 A token with one candidate is decided. Tokens that are open influence each other only through
-patterns or transitions that cover both, so a sequence decomposes into windows around runs of open
-tokens, with decided tokens of context on both sides (1 for a chain, max_length - 1 with patterns
-that fire everywhere). A pattern that fires at a position matters there only if all its labels are
+patterns or transitions that cover both, so a sequence decomposes into windows: open tokens, with
+decided tokens of context on both sides (1 for a chain, max_length - 1 with patterns that fire
+everywhere). A pattern that fires at a position matters there only if all its labels are
 candidates and one of its tokens is open; all its tokens then belong to one window. Each window is
 decoded as a sequence of its own: over pairs of candidates if they are few, else over all labels.
 
@@ -16,11 +16,12 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Ints, Labels, Mask
-from ..chain import Arrivals, viterbi
+from ..chain import best_paths
 from ..patterns import decode_nonnegative
 from ..problem import (
     Fired,
     NoPath,
+    Paths,
     Potentials,
     Tuning,
     Weights,
@@ -31,7 +32,6 @@ from ..problem import (
 from .candidates import Candidates, candidate_labels, fired_loss_of
 from .limits import Limits
 from .sparse import decode_sparse
-from .sparse_viterbi import sparse_viterbi
 
 # time of a pair of candidates, and of one with patterns, over that of a transition
 PAIR_COST = 32
@@ -44,15 +44,14 @@ MOST_NODES = 4_000  # of a large trie few nodes are cells of the sparse decoder
 
 
 class Windows(NamedTuple):
-    """tokens (M,): flat token index of every window token; windows may share tokens. lengths (W,):
-    window sizes."""
+    """tokens (M,): flat token index of every window token, ascending. lengths (W,): window sizes."""
 
     tokens: Ints
     lengths: Ints
 
     @property
     def starts(self) -> Ints:
-        return np.cumsum(self.lengths) - self.lengths
+        return self.lengths.cumsum() - self.lengths
 
     def chosen(self, which: Ints) -> "Windows":
         sizes = self.lengths[which]
@@ -89,32 +88,35 @@ def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
         context = max(1, weights.trie.max_length - 1 if weights.node_weights.any() else 1)
     windows = open_windows(is_open, lengths, context)
     for some, is_few, matters in _alike(windows, candidates.counts, weights, fired, tuning):
-        left = Potentials(scores[:0], weights, some.lengths, _fired_in(fired, some) if matters else None)
+        parts = candidates.of(some.tokens), weights, some.lengths
+        fired_here = _fired_in(fired, some) if matters else None
         try:
-            labels[some.tokens] = _decode(candidates.of(some.tokens), left, is_few, matters, tuning)
+            if is_few:
+                paths = decode_sparse(*parts, fired=fired_here, with_patterns=matters)
+            else:
+                paths = _decode_dense(*parts, fired_here, matters, tuning)
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
+        labels[some.tokens] = paths.labels
     # what is decided may be impossible, where nothing else is possible, either
     if not weights.permit_all:
         check_possible(labels, weights.trans, lengths)
     return labels
 
 
-def _decode(
-    candidates: Candidates, left: Potentials, is_few: bool, with_patterns: bool, tuning: Tuning
-) -> Labels:
-    """Windows, as sequences. left: all of them but their scores. RAISES NoPath."""
-    weights = left.weights
-    if is_few and with_patterns:
-        return decode_sparse(candidates, weights, left.fired, left.lengths).labels
-    if is_few:
-        return sparse_viterbi(candidates, weights.precise_trans, left.lengths).labels
+def _decode_dense(
+    candidates: Candidates,
+    weights: Weights,
+    lengths: Ints,
+    fired: Optional[Fired],
+    with_patterns: bool,
+    tuning: Tuning,
+) -> Paths:
+    """Windows, as sequences. RAISES NoPath."""
     scores, allowed = candidates.dense(weights.n_labels)
-    if with_patterns:
-        return decode_nonnegative(left._replace(scores=scores, allowed=allowed), tuning=tuning).labels
-    arrivals = weights.prepared(Arrivals.of)
-    return viterbi(scores, weights.trans, left.lengths, allowed=allowed, arrivals=arrivals).labels
+    windows = Potentials(scores, weights, lengths, fired, allowed=allowed)
+    return decode_nonnegative(windows, tuning=tuning) if with_patterns else best_paths(windows)
 
 
 def _within_sequences(potentials: Potentials) -> Optional[Fired]:
@@ -162,23 +164,23 @@ def _covered(fired: Optional[Fired], weights: Weights, n_tokens: int) -> Mask:
 
 
 def open_windows(is_open: Mask, lengths: AnyInts, context: int) -> Windows:
-    """Windows around runs of open tokens: runs at most `context` apart share one, and all get
-    `context` tokens more on both sides.
+    """Runs of tokens that are open, or at most `context` tokens of their sequence away from one.
 
-    is_open (N,) bool, lengths (S,). Windows never cross a sequence boundary.
+    is_open (N,) bool, lengths (S,).
     """
-    at = np.flatnonzero(is_open)
-    if not len(at):
-        return Windows(np.zeros(0, np.intp), np.zeros(0, np.intp))
-    ends = np.cumsum(lengths)
-    sequence = np.searchsorted(ends, at, side="right")
-    breaks = np.flatnonzero((np.diff(at) > context) | (np.diff(sequence) > 0))
-    first = np.concatenate([[0], breaks + 1])
-    last = np.append(breaks, len(at) - 1)
-    starts = (ends - lengths)[sequence[first]]
-    begin = np.maximum(at[first] - context, starts)
-    end = np.minimum(at[last] + context + 1, ends[sequence[last]])
-    return Windows(ranges(begin, end - begin), end - begin)
+    follows = np.ones(len(is_open), bool)  # a token of the same sequence
+    follows[lengths.cumsum() - lengths] = False
+    inside = is_open.copy()
+    for _ in range(context):
+        both = inside[1:] & follows[1:], inside[:-1] & follows[1:]
+        inside[:-1] |= both[0]
+        inside[1:] |= both[1]
+    tokens = inside.nonzero()[0]
+    is_first = ~follows.take(tokens)
+    is_first[:1] = True
+    is_first[1:] |= tokens[1:] - tokens[:-1] > 1
+    starts = is_first.nonzero()[0]
+    return Windows(tokens, np.append(starts[1:], len(tokens))[: len(starts)] - starts)
 
 
 def _alike(
@@ -188,19 +190,21 @@ def _alike(
     matter there: properties of a window, not of the batch. counts (N,): candidates."""
     if not len(windows.lengths):
         return
-    matter = np.full(len(windows.lengths), weights.has_patterns and bool(weights.node_weights.any()))
-    if fired is not None:
-        fires = np.zeros(len(counts), bool)
-        fires[fired.tokens] = True
-        matter |= np.logical_or.reduceat(fires[windows.tokens], windows.starts)
-    pairs = _pairs(counts[windows.tokens], windows)
     n_squared = weights.n_labels**2
-    dense = np.where(matter, n_squared + NODE_COST * min(len(weights.trie), MOST_NODES), n_squared + STEP_COST)
-    cost = np.where(matter, SPARSE_COST, PAIR_COST)
-    few = (pairs * cost <= windows.lengths * dense) & (pairs <= tuning.pair_cells)
-    if few.all() and not matter.any() and pairs.sum() <= tuning.pair_cells:
+    pairs = _pairs(counts.take(windows.tokens), windows)
+    matter = np.zeros(len(pairs), bool)
+    few = pairs * PAIR_COST <= windows.lengths * (n_squared + STEP_COST)
+    if weights.has_patterns:
+        fires = np.full(len(counts), weights.node_weights.any())
+        if fired is not None:
+            fires[fired.tokens] = True
+        matter = np.logical_or.reduceat(fires[windows.tokens], windows.starts)
+        dense = n_squared + NODE_COST * min(len(weights.trie), MOST_NODES)
+        few = np.where(matter, pairs * SPARSE_COST <= windows.lengths * dense, few)
+    if not weights.has_patterns and few.all() and pairs.sum() <= tuning.pair_cells:
         yield windows, True, False
         return
+    few &= pairs <= tuning.pair_cells
     cells = np.where(few, pairs, windows.lengths * weights.n_labels)
     for is_few in (True, False):
         for with_patterns in (True, False):
@@ -213,19 +217,17 @@ def _alike(
 
 def _pairs(counts: Ints, windows: Windows) -> Ints:
     """Pairs of candidates at neighbouring tokens of each window. counts (M,). RETURNS (W,)."""
+    starts = windows.starts
     pairs = np.zeros(len(counts), np.intp)
-    pairs[1:] = counts[1:] * counts[:-1]
-    pairs[windows.starts] = 0
-    return np.asarray(np.add.reduceat(pairs, windows.starts), np.intp)
+    np.multiply(counts[1:], counts[:-1], out=pairs[1:])
+    pairs[starts] = 0
+    return np.asarray(np.add.reduceat(pairs, starts), np.intp)
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:
-    """Fired patterns by window token, one copy for each window that holds the last token."""
-    if fired is None or not len(fired.tokens):
+    """Fired patterns by window token."""
+    if fired is None:
         return None
-    order = np.argsort(windows.tokens, kind="stable")
-    placed = windows.tokens[order]
-    first = np.searchsorted(placed, fired.tokens, side="left")
-    counts = np.searchsorted(placed, fired.tokens, side="right") - first
-    copies = np.repeat(np.arange(len(counts)), counts)
-    return Fired(order[ranges(first, counts)], fired.nodes[copies], fired.weights[copies])
+    place = np.searchsorted(windows.tokens, fired.tokens)
+    inside = np.flatnonzero(windows.tokens.take(place, mode="clip") == fired.tokens)
+    return Fired(place[inside], fired.nodes[inside], fired.weights[inside])

@@ -1,175 +1,226 @@
-"""The recurrence of `nonnegative.py` over candidate labels only: exact, at a cost that does not
-grow with L or U.
+"""The recurrences of `viterbi.py` and `nonnegative.py` over candidate labels only: exact, at a cost
+that does not grow with L or U.
 
-After pruning few labels are left at a token (`pruned.py`), and of the trie's nodes only those whose
-labels are all candidates at their tokens can match. These pairs (token, node) are the CELLS of a
-lattice, and everything that links them is found for all tokens of the batch at once, level by level
-of the trie:
+The candidates of all tokens are CELLS of a lattice, and EDGES lead from every candidate of a token
+to every one of the next. Of a trie's longer nodes only those whose labels are all candidates at
+their tokens can match. They are cells, too, and everything that links them is found for all tokens
+of the batch at once, level by level of the trie:
 
     parent(c)   the cell of the node without its last label, one token earlier
     fail(c)     the cell of the longest proper suffix at the same token, whose labels are candidates, too
 
-Then one pass in time order computes own(c) and V(c), a second one backwards reads off the labels.
-Checked label by label against `decode_nonnegative` and against enumeration in
-tests/decoders/pruning/test_sparse.py.
+Then one pass in time order computes V(c), a second one backwards reads off the labels. Checked label
+by label against the decoders of all labels in tests/decoders/pruning/test_sparse.py.
 """
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional
 
 import numpy as np
 
-from ...arrays import AnyInts, Floats, Ints
+from ...arrays import AnyFloats, AnyInts, Floats, Ints
+from ..chain import unpack_paths
 from ..problem import Fired, Layout, Paths, PatternTrie, Weights, make_layout, ranges
-from .candidates import Candidates
-from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
+from .candidates import Candidates, first_best
+
+
+class Edges(NamedTuple):
+    """Arcs between candidates, by target. source (E,): cells. trans (E,). first (C + 1,): of each
+    target."""
+
+    source: Ints
+    trans: Floats
+    first: Ints
 
 
 def decode_sparse(
-    candidates: Candidates, weights: Weights, fired: Optional[Fired], lengths: AnyInts
+    candidates: Candidates,
+    weights: Weights,
+    lengths: AnyInts,
+    *,
+    fired: Optional[Fired] = None,
+    with_patterns: bool = True,
 ) -> Paths:
     """Best label sequence among the candidates, for a batch of sequences.
 
-    As `decode_nonnegative` with the candidates as `allowed`; meant for few candidates a token. No
-    weight of a pattern may be negative. Of labellings with the same score another may be chosen
-    than there; which one does not depend on the rest of the batch.
-
-    Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
+    As `viterbi` with the candidates as `allowed`, ties included; with patterns as
+    `decode_nonnegative`: no weight of a pattern may be negative, and of labellings with the same
+    score another may be chosen than there. Which one does not depend on the rest of the batch.
+    RAISES ValueError [HS023]. Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
     """
-    trie = weights.trie
-    trans = weights.precise_trans
     layout = make_layout(lengths, len(candidates.first) - 1)
-    packed = candidates.of(layout.tokens)
+    packed = candidates if len(layout.order) == 1 else candidates.of(layout.tokens)
+    first = packed.first
     before = tokens_before(layout)
-    cells = _make_cells(packed, before, trie)
-    edges = edges_between(packed, before, trans)
-    label = trie.label[cells.node]
-    gain = packed.scores[cells.single]  # (C,)
-    deep = slice(len(packed.labels), len(gain))
-    gain[deep] += trans[label[cells.parent[deep]], label[deep]]
-    gain[deep] += _psi(cells, weights, fired, layout)[deep]
-    own, v, via = _forward(cells, gain, edges, layout)
-    previous = _before(cells, own, v, via, gain, edges)
-    return read_back(packed.first, v, label, previous, layout)
+    edges = edges_between(packed, before, weights.precise_trans)
+    v = packed.scores.copy()
+    longer: Optional[LongerCells] = None
+    if with_patterns and weights.has_patterns:
+        longer = LongerCells(packed, before, weights, fired, layout)
+        v = longer.gain.copy()
+    arrived = edges.trans.copy()
+    bounds = first.take(layout.offset).tolist()  # first candidate of each step
+    arcs = edges.first.take(bounds).tolist()
+    for t in range(1, len(layout.size_at_t)):
+        here = slice(bounds[t], bounds[t + 1])
+        arriving = arrived[arcs[t] : arcs[t + 1]]
+        arriving += v.take(edges.source[arcs[t] : arcs[t + 1]])
+        v[here] += np.maximum.reduceat(arriving, edges.first[here] - arcs[t])
+        if longer is not None:
+            longer.carry(t, v)
+    # the cell that each was reached from; of several that of the lowest label
+    previous = np.full(len(v), -1, np.intp)
+    if len(bounds) > 1 and bounds[1] < first[-1]:
+        later = slice(bounds[1], first[-1])  # not at the start of a sequence
+        previous[later] = edges.source.take(first_best(arrived, edges.first[bounds[1] :]))
+    labels = packed.labels
+    if longer is not None:
+        previous = longer.previous(previous)
+        labels = weights.trie.label[longer.node]
+    return read_back(first, v, labels, previous, layout)
 
 
-class PatternCells(NamedTuple):
-    """All cells, level by level (single labels first), within a level in packed token order.
+def tokens_before(layout: Layout) -> Ints:
+    """Packed token before each packed token, -1 at the start of a sequence. RETURNS (N,)."""
+    n_first = len(layout.order)
+    before = np.arange(len(layout.tokens))
+    before[:n_first] = -1
+    before[n_first:] -= layout.size_at_t[:-1].repeat(layout.size_at_t[1:])
+    return before
 
-    token (C,): packed token. node (C,): of the trie. parent, fail (C,): cells; those of single
-        labels count for nothing.
-    single (C,): the cell of the last label alone. levels: slice of the cells of each depth.
+
+def edges_between(packed: Candidates, before: Ints, trans: AnyFloats) -> Edges:
+    """packed: candidates by packed token. before (N,): as `tokens_before`."""
+    counts_here = packed.counts
+    n_before = counts_here.take(before)
+    n_before[before < 0] = 0
+    counts = n_before.repeat(counts_here)
+    source = ranges(packed.first.take(before).repeat(counts_here), counts)
+    move = packed.labels.repeat(counts)
+    move += (packed.labels * len(trans)).take(source)
+    arcs: Floats = trans.reshape(-1).take(move).astype(np.float64, copy=False)
+    first = np.zeros(len(counts) + 1, np.intp)
+    np.cumsum(counts, out=first[1:])
+    return Edges(source, arcs, first)
+
+
+def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout) -> Paths:
+    """Labels from the last tokens to the first. first (N + 1,): cells of each packed token, at
+    which paths can end.
+
+    v, label, before, by cell: score of the best path to it, its label, the cell at the token
+    before. Of paths with the same score the one that ends with the lowest label.
+    """
+    at_end = first_best(v[: first[-1]], first)  # (N,) if a sequence ended here
+    cells = np.empty(len(layout.tokens), np.intp)
+    cell = cells[:0]
+    offset = layout.offset.tolist()
+    for t in range(len(offset) - 2, -1, -1):
+        here = cells[offset[t] : offset[t + 1]]
+        before.take(cell, out=here[: len(cell)], mode="clip")
+        here[len(cell) :] = at_end[offset[t] + len(cell) : offset[t + 1]]
+        cell = here
+    return unpack_paths(label[cells].astype(np.int32), v[at_end[layout.ends]], layout)
+
+
+class LongerCells:
+    """The cells of nodes of two or more labels, behind those of single labels; level by level,
+    within a level in packed token order.
+
+    node (C,): of all cells. gain (C,): what each adds to its parent; of single labels their scores.
     """
 
-    token: Ints
-    node: Ints
-    parent: Ints
-    fail: Ints
-    single: Ints
-    levels: List[slice]
+    def __init__(
+        self,
+        packed: Candidates,
+        before: Ints,
+        weights: Weights,
+        fired: Optional[Fired],
+        layout: Layout,
+    ) -> None:
+        trie = weights.trie
+        self._n_singles = len(packed.labels)
+        levels = self._make(packed, before, trie)
+        starts = np.cumsum([self._n_singles, *map(len, levels)])
+        deep = slice(self._n_singles, len(self.node))
+        label = trie.label[self.node]
+        self.gain: Floats = packed.scores[self._single]
+        moves = label[self._parent[deep]], label[deep]
+        self.gain[deep] += weights.precise_trans[moves] + weights.psi[self.node[deep]]
+        # first cell of each step, of each level
+        self._bounds = [
+            np.searchsorted(tokens, layout.offset) + start
+            for tokens, start in zip(levels, starts, strict=False)
+        ]
+        if fired is not None and len(fired.tokens):
+            # patterns without a cell cannot match
+            at = self._at(layout.place[fired.tokens], fired.nodes, len(trie))
+            extra = np.bincount(at[at >= 0], fired.weights[at >= 0], minlength=len(self.gain))
+            for start, stop in zip(starts[:-1], starts[1:], strict=True):
+                extra[start:stop] += extra[self._fail[start:stop]]
+            self.gain += extra
+        self._via = np.arange(len(self.gain))  # the longer cell that V came from
 
-    def at(self, token: Ints, node: Ints, n_nodes: int) -> Ints:
-        """The cells of nodes of two or more labels at tokens, -1 where there are none. RETURNS
-        (n,)."""
-        n_singles = self.levels[0].stop
-        keys = np.append(self.token[n_singles:] * n_nodes + self.node[n_singles:], -1)
-        order = np.argsort(keys)
-        wanted = token * n_nodes + node
-        at = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
-        return np.where(keys[at] == wanted, n_singles + at, -1)
-
-
-def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> PatternCells:
-    after = np.full(len(before), -1, np.intp)
-    after[before[before >= 0]] = np.flatnonzero(before >= 0)
-    n_singles = len(packed.labels)
-    token = packed.tokens
-    node = packed.labels
-    levels = [slice(0, n_singles)]
-    tokens = [token]
-    nodes = [node]
-    parents = [np.full(n_singles, -1)]
-    singles = [np.arange(n_singles)]
-    while len(levels) < trie.max_length and len(node):
-        # each cell of the last level by each candidate of the next token
-        following = after[token]
-        counts = np.where(following >= 0, packed.counts[following], 0)
-        source = np.repeat(np.arange(len(node)), counts)
-        single = ranges(packed.first[following], counts)
-        child = trie.child(node[source], packed.labels[single])
-        exists = np.flatnonzero(child >= 0)
-        parents.append(levels[-1].start + source[exists])
-        singles.append(single[exists])
-        token = packed.tokens[single[exists]]
-        node = child[exists]
-        tokens.append(token)
-        nodes.append(node)
-        levels.append(slice(levels[-1].stop, levels[-1].stop + len(node)))
-    token = np.concatenate(tokens)
-    node = np.concatenate(nodes)
-    parent = np.concatenate(parents)
-    single = np.concatenate(singles)
-    cells = PatternCells(token, node, parent, single.copy(), single, levels)
-    longer = np.flatnonzero(trie.fail[node] >= trie.n_labels)  # others fail to their last label
-    cells.fail[longer] = cells.at(token[longer], trie.fail[node[longer]], len(trie))
-    return cells
-
-
-def _psi(cells: PatternCells, weights: Weights, fired: Optional[Fired], layout: Layout) -> Floats:
-    """Weights of all patterns that end at each cell. RETURNS (C,)."""
-    psi = weights.psi[cells.node]
-    if fired is None or not len(fired.tokens):
-        return psi
-    # patterns without a cell cannot match
-    at = cells.at(layout.place[fired.tokens], fired.nodes, len(weights.trie))
-    extra = np.bincount(at[at >= 0], fired.weights[at >= 0], minlength=len(psi))
-    for level in cells.levels[1:]:
-        extra[level] += extra[cells.fail[level]]
-    return np.asarray(psi + extra)
-
-
-def _forward(
-    cells: PatternCells, gain: Floats, edges: Edges, layout: Layout
-) -> Tuple[Floats, Floats, Ints]:
-    """own and V of all cells, and the longer cell that V came from (itself, if from own)."""
-    v = gain.copy()
-    own = gain.copy()
-    via = np.arange(len(v))
-    bounds = [
-        np.searchsorted(cells.token[level], layout.offset) + level.start for level in cells.levels
-    ]
-    for t in range(1, len(layout.size_at_t)):
-        a = bounds[0][t]
-        b = bounds[0][t + 1]
-        e = edges.first[a]
-        f = edges.first[b]
-        own[a:b] += np.maximum.reduceat(
-            v[edges.source[e:f]] + edges.trans[e:f], edges.first[a:b] - e
-        )
-        v[a:b] = own[a:b]
-        for bound in bounds[1:]:
+    def carry(self, t: int, v: Floats) -> None:
+        """V of the longer cells of a step, and of single labels that they end with."""
+        for bound in self._bounds:
             level = slice(bound[t], bound[t + 1])
-            v[level] += v[cells.parent[level]]
-        for bound in reversed(bounds[1:]):
+            v[level] += v[self._parent[level]]
+        for bound in reversed(self._bounds):
             here = np.arange(bound[t], bound[t + 1])
-            suffix = cells.fail[here]
+            suffix = self._fail[here]
             np.maximum.at(v, suffix, v[here])
             equal = v[suffix] == v[here]
-            via[suffix[equal]] = here[equal]
-    return own, v, via
+            self._via[suffix[equal]] = here[equal]
 
+    def previous(self, of_singles: Ints) -> Ints:
+        """The cell at the token before that V of each cell was built on. RETURNS (C,)."""
+        via = self._via
+        while (via[via] != via).any():  # follow the longer matches to the end
+            via = via[via]
+        return np.where(np.arange(len(via)) < self._n_singles, of_singles, self._parent)[via]
 
-def _before(
-    cells: PatternCells, own: Floats, v: Floats, via: Ints, gain: Floats, edges: Edges
-) -> Ints:
-    """The cell at the token before that V of each cell was built on. RETURNS (C,)."""
-    while True:  # follow the longer matches to the end
-        further = via[via]
-        if (further == via).all():
-            break
-        via = further
-    target = np.repeat(np.arange(cells.levels[0].stop), np.diff(edges.first))
-    best_edge = np.flatnonzero(v[edges.source] + edges.trans + gain[target] == own[target])[::-1]
-    previous = cells.parent.copy()
-    # the lowest label wins: it is assigned last
-    previous[target[best_edge]] = edges.source[best_edge]
-    return np.asarray(previous[via])
+    def _make(self, packed: Candidates, before: Ints, trie: PatternTrie) -> List[Ints]:
+        """RETURNS the packed tokens of each level."""
+        after = np.full(len(before), -1, np.intp)
+        after[before[before >= 0]] = np.flatnonzero(before >= 0)
+        token = packed.tokens
+        node = packed.labels
+        tokens = [token]
+        nodes = [node]
+        parents = [np.full(len(node), -1)]
+        singles = [np.arange(len(node))]
+        start = 0
+        while len(tokens) < trie.max_length and len(node):
+            # each cell of the last level by each candidate of the next token
+            following = after[token]
+            counts = np.where(following >= 0, packed.counts[following], 0)
+            source = np.repeat(np.arange(len(node)), counts)
+            single = ranges(packed.first[following], counts)
+            child = trie.child(node[source], packed.labels[single])
+            exists = np.flatnonzero(child >= 0)
+            parents.append(start + source[exists])
+            singles.append(single[exists])
+            start += len(node)
+            token = packed.tokens[single[exists]]
+            node = child[exists]
+            tokens.append(token)
+            nodes.append(node)
+        self.node = np.concatenate(nodes)
+        self._token = np.concatenate(tokens)
+        self._parent = np.concatenate(parents)
+        self._single = np.concatenate(singles)  # the cell of the last label alone
+        self._fail = self._single.copy()
+        suffix = trie.fail[self.node]
+        longer = np.flatnonzero(suffix >= trie.n_labels)  # others fail to their last label
+        self._fail[longer] = self._at(self._token[longer], suffix[longer], len(trie))
+        return tokens[1:]
+
+    def _at(self, token: Ints, node: Ints, n_nodes: int) -> Ints:
+        """The cells of nodes of two or more labels at tokens, -1 where there are none. RETURNS
+        (n,)."""
+        deep = slice(self._n_singles, len(self.node))
+        keys = np.append(self._token[deep] * n_nodes + self.node[deep], -1)
+        order = np.argsort(keys)
+        wanted = token * n_nodes + node
+        at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+        return np.where(keys[at] == wanted, self._n_singles + at, -1)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
@@ -13,11 +14,20 @@ from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
-from ...strategies import cases
+from ...strategies import cases, cases_with_edge_scores
 
 
 def decode_viterbi(case, tuning=TUNING):
-    return viterbi(case.scores, case.trans, case.lengths, allowed=case.allowed, tuning=tuning)
+    edge_scores, allowed = case.edge_scores, case.allowed
+    return viterbi(case.scores, case.trans, case.lengths, edge_scores=edge_scores, allowed=allowed, tuning=tuning)
+
+
+def with_edge_scores(case):
+    """Of the pairs of the text what the transitions were; those of first tokens count for nothing."""
+    trans = np.where(case.trans > -np.inf, case.trans, 0.0)
+    edge_scores = np.tile(trans, (len(case.scores), 1, 1))
+    edge_scores[case.starts] = 1e4
+    return replace(case.without_patterns(), trans=case.trans - trans, edge_scores=edge_scores)
 
 
 class TestViterbi(DecoderContract):
@@ -25,6 +35,30 @@ class TestViterbi(DecoderContract):
 
     def decode(self, case, tuning=TUNING):
         return decode_viterbi(case, tuning)
+
+
+class TestViterbiWithEdgeScores(DecoderContract):
+    takes_patterns = False
+    test_transitions_not_usable = None  # they are those of edge scores
+    test_wrong_shapes = test_lengths_do_not_add_up = None
+
+    def decode(self, case, tuning=TUNING):
+        return decode_exact(with_edge_scores(case).potentials(), tuning=tuning)
+
+
+@given(case=cases_with_edge_scores(max_tokens=5), rounded=st.booleans())
+def test_pairs_that_differ_from_token_to_token(case, rounded):
+    """The enumerated labelling, of several the one that ends with the lowest labels."""
+    case = case.doubles()
+    if rounded:
+        case = replace(case, scores=case.scores.round(), trans=case.trans.round(), edge_scores=case.edge_scores.round())
+    assume(oracle.is_feasible(case))
+    for got in (decode_exact(case.potentials()), decode_viterbi(case)):
+        for i, single in enumerate(case.singles()):
+            table = oracle.joint_table(single)
+            labels = got.labels[case.starts[i] : case.starts[i] + case.lengths[i]].tolist()
+            assert got.scores[i] == pytest.approx(table.best)
+            assert labels == lowest_right_to_left(table) if rounded or table.is_unique else True
 
 
 def lowest_right_to_left(table):

@@ -1,6 +1,6 @@
 """log Z, marginals and expected counts with label patterns: enumeration, finite differences, reductions, refusals.
 
-What a chain without patterns must fulfil, test_forward_backward.py asks of this walk as well.
+What a chain without patterns must fulfil, test_posterior.py asks of this walk as well.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ from ..answers.posteriors import (
     pattern_posterior,
     posterior_of,
 )
-from ..chain.test_forward_backward import NEVER, only_way_on
+from ..test_posterior import NEVER, only_way_on
 
 
 def potentials_of(case):

@@ -18,8 +18,7 @@ from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
-from ..answers.posteriors import assert_enumerated, assert_finite_differences
-from ..chain.test_forward_backward import posterior as chain_posterior
+from ..answers.posteriors import assert_enumerated, assert_finite_differences, posterior_of
 from ..chain.test_viterbi import decode_viterbi
 from .test_inclusive_sums import potentials_of
 
@@ -99,7 +98,7 @@ def test_no_patterns_is_the_chain(case):
     got, expected = decode(case), decode_viterbi(case)
     assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
     assert decode_any_sign(case.potentials()).labels.tolist() == expected.labels.tolist()
-    sums, of_chain = posterior(case), chain_posterior(case)
+    sums, of_chain = posterior(case), posterior_of(case.potentials())
     np.testing.assert_allclose(sums.log_z, of_chain.log_z, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(sums.expected.trans, of_chain.expected.trans, atol=1e-12)
 

@@ -97,7 +97,7 @@ def test_few_candidates_are_left_of_450():
     potentials = case.potentials()
     limits = potentials.weights.prepared(Limits)
     assert len(candidate_labels(case.scores, limits).labels) < 12 * len(case.scores)
-    with mock.patch.object(pruning, "viterbi", None):
+    with mock.patch.object(pruning, "best_paths", None):
         decode_exact(potentials)
 
 

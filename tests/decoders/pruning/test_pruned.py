@@ -95,32 +95,22 @@ def test_bound_counts_patterns_that_need_the_label():
         assert paths.labels.tolist() == [1, 1, 1] and paths.scores.tolist() == [10]
 
 
-def naive_windows(is_open, lengths, reach):
-    """Every open token asks for itself and `reach` tokens on both sides; windows of open tokens at most `reach`
-    apart are one."""
-    windows, start = [], 0
-    for length in lengths:
-        last_open = None
-        for t in range(start, start + length):
-            if not is_open[t]:
-                continue
-            wanted = range(max(start, t - reach), min(start + length, t + reach + 1))
-            if last_open is not None and t - last_open <= reach:
-                windows[-1] = range(windows[-1].start, wanted.stop)
-            else:
-                windows.append(wanted)
-            last_open = t
-        start += length
-    return windows
-
-
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=12), max_size=4), st.integers(1, 4))
 def test_windows_are_their_definition(sequences, reach):
+    """Tokens at most `reach` away from an open one of their sequence; neighbours share a window."""
     is_open, lengths = np.array(sum(sequences, []), bool), np.array([len(s) for s in sequences], np.int64)
+    expected, start = [], 0
+    for sequence in sequences:
+        inside = [any(sequence[max(0, t - reach) : t + reach + 1]) for t in range(len(sequence))]
+        for t in np.flatnonzero(inside).tolist():
+            if t and inside[t - 1]:
+                expected[-1].append(start + t)
+            else:
+                expected.append([start + t])
+        start += len(sequence)
     got = open_windows(is_open, lengths, reach)
-    expected = naive_windows(is_open.tolist(), lengths.tolist(), reach)
     assert got.lengths.tolist() == [len(window) for window in expected]
-    assert got.tokens.tolist() == [token for window in expected for token in window]
+    assert got.tokens.tolist() == sum(expected, [])
 
 
 @given(case=cases(max_sequences=8, rounded=True, max_labels=3), data=st.data())

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.pruning.candidates import Candidates
 from spacy_hoseq.decoders.pruning.sparse import decode_sparse
 
 from ...cases import Case
@@ -13,11 +14,18 @@ from ...contract import DecoderContract
 from ...strategies import cases, random_mask
 from ..chain.test_viterbi import decode_viterbi
 from ..patterns.test_nonnegative import decode_with_patterns
-from .test_sparse_viterbi import every_candidate
+
+
+def every_candidate(case):
+    """All labels that are allowed."""
+    mask = np.ones(case.scores.shape, bool) if case.allowed is None else case.allowed
+    tokens, labels = np.nonzero(mask)
+    first = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+    return Candidates(first, labels, case.scores[tokens, labels].astype(np.float64))
 
 
 def decode(case):
-    return decode_sparse(every_candidate(case), case.weights(), case.potentials().fired, case.lengths)
+    return decode_sparse(every_candidate(case), case.weights(), case.lengths, fired=case.potentials().fired)
 
 
 class TestSparse(DecoderContract):
@@ -29,6 +37,10 @@ class TestSparse(DecoderContract):
 
     def decode(self, case):
         return decode(case)
+
+
+class TestSparseChain(TestSparse):
+    takes_patterns = False
 
 
 @given(case=cases(max_labels=8, max_tokens=40, max_sequences=5), seed=st.integers(0, 10**6))
@@ -46,11 +58,32 @@ def test_few_candidates_as_the_decoder_of_all_labels(case, seed):
     np.testing.assert_allclose(got.scores, expected.scores, rtol=1e-12, atol=1e-9)
 
 
-@given(case=cases(rounded=True, forbidden=False))
+@given(case=cases(max_labels=9, max_tokens=40, max_sequences=5), seed=st.integers(0, 10**6), share=st.floats(0, 0.8))
+def test_few_candidates_as_viterbi(case, seed, share):
+    rng = np.random.default_rng(seed)
+    few = rng.random(case.scores.shape) < share
+    few[np.arange(len(few)), rng.integers(0, case.n_labels, len(few))] = True
+    case = replace(case.without_patterns(), allowed=few)
+    try:
+        expected = decode_viterbi(case)
+    except ValueError:
+        assume(False)  # no permitted labelling
+    got = decode(case)
+    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
+
+
+@given(case=cases(rounded=True, forbidden=False, max_labels=6, max_tokens=12))
 def test_no_patterns_is_viterbi_ties_included(case):
     case = case.without_patterns()
     got, expected = decode(case), decode_viterbi(case)
     assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
+
+
+def test_edge_scores_are_compared_before_the_score_is_added():
+    """Beside 1e20 both arcs would be the same; without it the second is better."""
+    case = Case(np.array([[0.0, 0.5], [1e20, 0.0]]), np.zeros((2, 2)), np.array([2]))
+    case = replace(case, allowed=np.array([[True, True], [True, False]]))
+    assert decode(case).labels.tolist() == decode_viterbi(case).labels.tolist() == [1, 0]
 
 
 def test_one_candidate_everywhere_is_its_score():

@@ -11,7 +11,6 @@ from spacy_hoseq.decoders.problem.path_score import path_score
 
 from ...cases import Case
 from ...strategies import random_mask, random_patterns
-from ..answers.posteriors import forward_backward
 from ..chain.test_viterbi import decode_viterbi
 from ..patterns.test_nonnegative import decode_with_patterns
 from .test_pruned import decode as decode_pruned
@@ -50,27 +49,6 @@ def plain_decode(case):
                     following[after] = max(found, following.get(after, found))
         best = following
     return max(best.values())
-
-
-def plain_posterior(case):
-    """log Z, marginals and transitions of one sequence: the textbook recurrences on logarithms, a number at a time."""
-    n_tokens, labels = len(case.scores), range(case.n_labels)
-    scores, trans = case.scores, case.trans
-    alpha, beta = np.zeros(scores.shape), np.zeros(scores.shape)
-    alpha[0] = scores[0]
-    for t in range(1, n_tokens):
-        for y in labels:
-            alpha[t, y] = scores[t, y] + np.logaddexp.reduce([alpha[t - 1, a] + trans[a, y] for a in labels])
-    for t in range(n_tokens - 2, -1, -1):
-        for a in labels:
-            beta[t, a] = np.logaddexp.reduce([trans[a, y] + scores[t + 1, y] + beta[t + 1, y] for y in labels])
-    log_z = np.logaddexp.reduce(alpha[-1])
-    transitions = np.zeros(trans.shape)
-    for t in range(1, n_tokens):
-        for a in labels:
-            for y in labels:
-                transitions[a, y] += np.exp(alpha[t - 1, a] + trans[a, y] + scores[t, y] + beta[t, y] - log_z)
-    return log_z, np.exp(alpha + beta - log_z), transitions
 
 
 def random_case(seed, *, n_patterns=40, signed=False):
@@ -124,15 +102,3 @@ def test_k_best_and_path_score_with_weights_of_any_sign(seed):
         assert best.labels[0].tolist() == list(labels) and best.scores[0] == pytest.approx(score)
         again = [path_score(potentials, y)[0] for y in best.labels]
         assert best.scores == pytest.approx(again) and (np.diff(best.scores) < 0).all()
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("scale", [1.0, 100.0])  # 100: transitions range too wide for the scaled walk
-def test_posterior_is_its_plain_twin(seed, scale):
-    case = replace(random_case(seed, n_patterns=0).doubles(), allowed=None)
-    case = replace(case, trans=scale * case.trans, scores=scale * case.scores)
-    got = forward_backward(case.scores, case.trans, case.lengths)
-    log_z, marginals, transitions = zip(*map(plain_posterior, case.singles()), strict=True)
-    assert got.log_z == pytest.approx(log_z)
-    np.testing.assert_allclose(got.nodes, np.concatenate(marginals), atol=1e-9)
-    np.testing.assert_allclose(got.expected.trans, sum(transitions), atol=1e-9)
