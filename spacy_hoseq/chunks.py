@@ -57,15 +57,6 @@ def read_chunks(tags: Sequence[str]) -> Chunks:
     return TagTable(tags).chunks(np.arange(len(tags)), np.zeros(len(tags), bool))
 
 
-def chunk_bounds(kind: Ints, inside: Mask, begins: Mask, ends: Mask) -> "tuple[Ints, Ints]":
-    """Where chunks begin and end, for tags as arrays. All (n,): type of the chunk, whether the
-    token is in one, and whether its tag says that it is the first, or the last. RETURNS first (C,),
-    end (C,)."""
-    cut = np.ones(len(kind) + 1, bool)  # between token i - 1 and token i
-    cut[1:-1] = begins[1:] | ends[:-1] | ~inside[1:] | ~inside[:-1] | (kind[1:] != kind[:-1])
-    return np.flatnonzero(cut[:-1] & inside), np.flatnonzero(cut[1:] & inside) + 1
-
-
 class Grammar(NamedTuple):
     """Which tags can stand where in a well-formed sequence. first, last (L,) bool: at its ends.
     pairs (L, L) bool: one after the other, the earlier one first."""
@@ -96,7 +87,7 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
 
 
 class TagTable:
-    """Tags by id, as the arrays that `chunk_bounds` needs: for tags that come as numbers.
+    """Tags by id: for tags that come as numbers.
 
     tags: all tags, kept as `names`. RAISES ValueError [HS027]: one of no known form.
     """
@@ -114,9 +105,13 @@ class TagTable:
         """The chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot
         go on."""
         kind = self._kind[ids]
-        first, end = chunk_bounds(
-            kind, self._inside[ids], self._begins[ids] | cuts, self._ends[ids]
-        )
+        inside = self._inside[ids]
+        begins = self._begins[ids] | cuts
+        ends = self._ends[ids]
+        cut = np.ones(len(ids) + 1, bool)  # between token i - 1 and token i
+        cut[1:-1] = begins[1:] | ends[:-1] | ~inside[1:] | ~inside[:-1] | (kind[1:] != kind[:-1])
+        first = np.flatnonzero(cut[:-1] & inside)
+        end = np.flatnonzero(cut[1:] & inside) + 1
         return Chunks(first, end, [self._types[k] for k in kind[first].tolist()])
 
 

@@ -2,11 +2,10 @@
 component)."""
 
 from operator import methodcaller
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable
 
-import numpy as np
 from spacy.pipeline.morphologizer import morphologizer_score
-from spacy.scorer import PRFScore, Scorer
+from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
@@ -34,33 +33,11 @@ def label_score(
         )
     if attribute.startswith("_."):
         return dict(Scorer.score_token_attr(examples, attribute[2:], getter=_extension_value))
-    examples = list(examples)
-    counts = _counts_of_same_tokens(examples, attribute.upper())
-    if counts is None:
-        return dict(Scorer.score_token_attr(examples, attribute))
-    return {f"{attribute}_acc": counts.fscore if len(counts) else None}
+    return dict(Scorer.score_token_attr(examples, attribute))
 
 
 def _sentences(doc: Doc, _: str) -> Iterable[Span]:
     return trimmed(doc.sents)
-
-
-def _counts_of_same_tokens(examples: List[Example], name: str) -> Optional[PRFScore]:
-    """What `Scorer.score_token_attr` counts, for all tokens at once; None if some predicted tokens
-    are not the gold ones, so that they have to be aligned. As there, predicted labels of spaces do
-    not count, but gold ones do."""
-    if not examples or any(len(eg.predicted) != len(eg.reference) for eg in examples):
-        return None
-    guess = np.concatenate(
-        [eg.predicted.to_array(["ORTH", "IS_SPACE", name]).reshape(-1, 3) for eg in examples]
-    )
-    gold = np.concatenate([eg.reference.to_array(["ORTH", name]).reshape(-1, 2) for eg in examples])
-    if (guess[:, 0] != gold[:, 0]).any():
-        return None
-    annotated = gold[:, 1] != 0
-    asked = annotated & (guess[:, 1] == 0)
-    right = int((asked & (guess[:, 2] == gold[:, 1])).sum())
-    return PRFScore(tp=right, fp=int(asked.sum()) - right, fn=int(annotated.sum()) - right)
 
 
 def make_label_scorer() -> Any:

@@ -191,19 +191,9 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
     trimmed_spans = []
     for span in spans:
         words = [token.i for token in span if not token.is_space]
-        if words and (words[0], words[-1] + 1) == (span.start, span.end):
-            trimmed_spans.append(span)
-        elif words:
-            trimmed_spans.append(
-                Span(
-                    span.doc,
-                    words[0],
-                    words[-1] + 1,
-                    span.label,
-                    kb_id=span.kb_id,
-                    span_id=span.id,
-                )
-            )
+        if words:
+            ids = {"kb_id": span.kb_id, "span_id": span.id}
+            trimmed_spans.append(Span(span.doc, words[0], words[-1] + 1, span.label, **ids))
     return trimmed_spans
 
 

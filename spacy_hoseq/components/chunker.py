@@ -20,13 +20,14 @@ from thinc.api import Config
 from ..arrays import AnyInts, Floats, Ints, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
 from ..decoders.problem import Potentials, ranges
+from ..errors import Errors
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from ..words import on_original
 from .base import inspection, register_factory
-from .expected_spans import check_span_threshold, expected_chunks
+from .expected_spans import expected_chunks
 from .reading import Reading
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
@@ -85,6 +86,12 @@ class HoseqChunker(StructuredComponent):
         scorer: Optional[Callable] = None,
     ) -> None:
         grammar([], representation)
+        if span_threshold is not None and not 0 <= span_threshold <= 1:
+            expected = "0 to 1, or null"
+            message = Errors.HS027.format(
+                name="span_threshold", value=span_threshold, expected=expected
+            )
+            raise ValueError(message)
         super().__init__(
             vocab,
             model,
@@ -99,7 +106,7 @@ class HoseqChunker(StructuredComponent):
                 "annotate_ents": annotate_ents,
                 "overwrite": overwrite,
                 "save_marginals": save_marginals,
-                "span_threshold": check_span_threshold(span_threshold),
+                "span_threshold": span_threshold,
             },
         )
 

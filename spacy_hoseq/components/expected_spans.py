@@ -35,7 +35,6 @@ import numpy as np
 from ..arrays import Floats, Ints, Mask, distinct
 from ..chunks import LETTERS, Chunks, grammar
 from ..decoders.answers import Posterior
-from ..errors import Errors
 
 Chunk = Tuple[int, int, str, float]  # first word, words, type, probability
 MOST = 0.999  # that a first tag needs, however probable a chunk has to be
@@ -150,13 +149,3 @@ def expected_chunks(
     first, sizes, types, p = zip(*chosen, strict=True) if chosen else ((), (), (), ())
     start = np.array(first, np.intp)
     return Chunks(start, start + np.array(sizes, np.intp), list(types)), np.array(p, float)
-
-
-def check_span_threshold(threshold: Optional[float]) -> Optional[float]:
-    """RETURNS it. RAISES ValueError [HS027]: not from 0 to 1."""
-    if threshold is not None and not 0 <= threshold <= 1:
-        message = Errors.HS027.format(
-            name="span_threshold", value=threshold, expected="0 to 1, or null"
-        )
-        raise ValueError(message)
-    return threshold

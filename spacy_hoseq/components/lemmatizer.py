@@ -1,7 +1,7 @@
 """`hoseq_lemmatizer`: the lemma of every token, as spaCy's `trainable_lemmatizer` reads and writes
 it.
 
-A tagger whose labels are edit scripts (lemma_scripts.py), of which only those that fit a word are
+A tagger whose labels are edit scripts (targets/lemmas.py), of which only those that fit a word are
 candidates.
 """
 
@@ -27,11 +27,10 @@ from ..layers.shim import weights_of
 from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import TaggerModel
 from .base import register_factory
-from .lemma_scripts import Candidates, label_of, script_named
 from .reading import LabelsAlone, Reading, together
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
-from .targets.lemmas import LemmaLabels
+from .targets.lemmas import Candidates, LemmaLabels, label_of, script_named
 from .targets.token_labels import Columns
 
 DEFAULT_MODEL = """

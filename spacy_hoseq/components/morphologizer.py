@@ -18,16 +18,16 @@ from thinc.api import Config
 from ..arrays import Floats32
 from ..layers.structured import TaggerModel
 from .base import register_factory
-from .morphology_labels import (
+from .structured import ADAGRAD
+from .tagger import HoseqTagger
+from .targets.morphology import (
     FeatureTable,
+    MorphologyLabels,
     analysis_of,
     costs_of,
     label_of,
     normalized,
 )
-from .structured import ADAGRAD
-from .tagger import HoseqTagger
-from .targets.morphology import MorphologyLabels
 
 DEFAULT_MODEL = """
 [model]

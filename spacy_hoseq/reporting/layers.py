@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from ..arrays import Floats
 from ..components.extensions import DECISIONS, MARGINALS
-from ..components.lemma_scripts import script_named
+from ..components.targets.lemmas import script_named
 from ..components.targets.places import COLUMNS, target_at
 from ..words import spans_of
 from .sentence import SIGN, shown

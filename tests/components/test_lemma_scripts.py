@@ -7,11 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_hoseq.components.lemma_scripts import (
+from spacy_hoseq.components.targets.lemmas import (
     Candidates,
     Script,
     label_of,
-    longest_common,
     script_named,
 )
 
@@ -63,13 +62,6 @@ def test_is_the_shortest_of_all_cases(form, lemma):
         size = max(map(len, pieces_of(changed) & pieces_of(lemma)))
         if 3 * size > max(len(changed), len(lemma)):
             assert replaced <= len(changed) + len(lemma) - 2 * size
-
-
-@given(first=words, second=words)
-def test_longest_common_string(first, second):
-    size, i, j = longest_common(first, second)
-    assert first[i : i + size] == second[j : j + size]
-    assert size == max(map(len, pieces_of(first) & pieces_of(second)))
 
 
 def test_fits():

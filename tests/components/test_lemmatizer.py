@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.lemma_scripts import label_of
+from spacy_hoseq.components.targets.lemmas import label_of
 
 from . import lemma_helpers as tiny
 from .lemma_helpers import NAME

@@ -14,7 +14,7 @@ from spacy.morphology import Morphology
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.morphology_labels import analysis_of, costs_of, label_of, normalized
+from spacy_hoseq.components.targets.morphology import analysis_of, costs_of, label_of, normalized
 from spacy_hoseq.features.sequences import words_of
 from spacy_hoseq.inspection.explanation import explain
 from spacy_hoseq.inspection.weights import inspected

@@ -1,6 +1,28 @@
-"""Where lemmas stand: `token.lemma`, read and written as the scripts that make them of words."""
+"""Where lemmas stand: `token.lemma`, as the edit scripts that make them of word forms.
 
-from typing import Sequence
+A script says which case the form is put into, what is taken away at both ends, and what is put
+there instead:
+
+    "lower *ies>*y"       Ponies -> pony
+    "lower ge*t>*en"      gesagt -> sagen
+    "keep *s>*"           Berlins -> Berlin
+    "lower went>go"       went -> go: without "*", the whole form is replaced, and no other form fits
+
+"*" stands for the longest string that form and lemma share, at least one character. Of the four
+cases the one is taken with which least is replaced; of several, the first of `CASES`. If no more
+than a third of the longer one is shared, the script replaces the whole form.
+
+Sources: edit scripts of the longest common substring, Chrupala (2006), "Simple data-driven
+context-sensitive lemmatization", and Chrupala, Dinu & van Genabith (2008), "Learning morphology
+with Morfette"; case apart from affixes, Straka (2018), "UDPipe 2.0 prototype at CoNLL 2018 UD
+shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell, Fraser & Schuetze
+(2015), "Joint lemmatization and morphological tagging with Lemming".
+"""
+
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from urllib.parse import unquote
 
 import numpy as np
 from spacy.attrs import LEMMA, ORTH
@@ -8,16 +30,29 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from ...arrays import Ints, Keys, Labels
+from ...arrays import Ints, Keys, Labels, Mask
+from ...errors import Errors
 from ...features.keys import row_keys
-from ...features.sequences import by_doc
-from ..lemma_scripts import label_of, script_named
+from ...features.sequences import by_doc, words_and_lengths
 from .target import LabelTable
 from .token_labels import TokenLabels, texts_of
 
+SHARED = "*"
+SIGNS = str.maketrans({"%": "%25", "*": "%2A", ">": "%3E"})  # what has a meaning in labels, as addresses have it
+KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
+LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
+MOST_WORDS = 100_000  # whose candidates are remembered
+
+CASES: Dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "keep": str,
+    "title": lambda form: form[:1].upper() + form[1:].lower(),
+    "upper": str.upper,
+}
+
 
 class LemmaLabels(TokenLabels):
-    """Labels that are scripts (lemma_scripts.py), of the lemmas of words."""
+    """Labels that are scripts, of the lemmas of words."""
 
     attribute = "lemma"
     places = ("lemma",)
@@ -71,3 +106,122 @@ def _lemma(strings: StringStore, names: Sequence[str], orth: int, label_id: int)
     form = strings[orth]
     lemma = script_named(names[label_id]).lemma(form) if label_id >= 0 else form
     return orth if lemma == form else int(strings.add(lemma))
+
+
+class Script(NamedTuple):
+    """case: of CASES. prefix_cut, suffix_cut: what is taken away. prefix, suffix: what is put
+    there. is_whole (bool): the form is exactly `prefix_cut`, and the lemma `prefix`."""
+
+    case: str
+    prefix_cut: str
+    prefix: str
+    suffix_cut: str = ""
+    suffix: str = ""
+    is_whole: bool = False
+
+    @property
+    def label(self) -> str:
+        """The script as a string."""
+        before = self.prefix_cut.translate(SIGNS)
+        after = self.prefix.translate(SIGNS)
+        if not self.is_whole:
+            before += SHARED + self.suffix_cut.translate(SIGNS)
+            after += SHARED + self.suffix.translate(SIGNS)
+        return f"{self.case} {before}>{after}"
+
+    def applied(self, form: str) -> Optional[str]:
+        """The lemma of a form; None: the script does not fit."""
+        base = CASES[self.case](form)
+        if self.is_whole:
+            return self.prefix if base == self.prefix_cut else None
+        end = len(base) - len(self.suffix_cut)
+        if (
+            end <= len(self.prefix_cut)
+            or not base.startswith(self.prefix_cut)
+            or not base.endswith(self.suffix_cut)
+        ):
+            return None
+        return self.prefix + base[len(self.prefix_cut) : end] + self.suffix
+
+    def lemma(self, form: str) -> str:
+        """Of any form: the form itself, if the script does not fit."""
+        lemma = self.applied(form)
+        return form if lemma is None else lemma
+
+
+@lru_cache(maxsize=100_000)
+def label_of(form: str, lemma: str) -> str:
+    """The label of the shortest script that makes this lemma of this form; of several, of the one
+    of the first case."""
+    scripts = [_between(case, changed(form), lemma) for case, changed in CASES.items()]
+    return min(scripts, key=lambda script: sum(map(len, script[1:5]))).label
+
+
+def _between(case: str, base: str, lemma: str) -> Script:
+    """The script that makes a lemma of a form in this case."""
+    if base == lemma and lemma:
+        return Script(case, "", "")
+    # the leftmost of several
+    start, start_of_lemma, size = SequenceMatcher(None, base, lemma, False).find_longest_match()
+    if LEAST_SHARED * size <= max(len(base), len(lemma)):
+        return Script(case, base, lemma, is_whole=True)
+    end = start + size
+    end_of_lemma = start_of_lemma + size
+    return Script(case, base[:start], lemma[:start_of_lemma], base[end:], lemma[end_of_lemma:])
+
+
+@lru_cache(maxsize=100_000)
+def script_named(label: str) -> Script:
+    """The script of a label. RAISES ValueError [HS027]: it is none."""
+    case, _, edit = label.partition(" ")
+    before, arrow, after = edit.partition(">")
+    stars = before.count(SHARED), after.count(SHARED)
+    if case not in CASES or not arrow or ">" in after or stars not in ((0, 0), (1, 1)):
+        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
+    prefix_cut, _, suffix_cut = before.partition(SHARED)
+    prefix, _, suffix = after.partition(SHARED)
+    return Script(
+        case,
+        unquote(prefix_cut),
+        unquote(prefix),
+        unquote(suffix_cut),
+        unquote(suffix),
+        is_whole=stars == (0, 0),
+    )
+
+
+class Candidates:
+    """Labels that fit words. labels: all scripts, by id.
+
+    A word that no script fits can have any; it is its own lemma then.
+    """
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self.scripts: List[Script] = [script_named(label) for label in labels]
+        self._ids: Dict[Tuple[str, bool, str, str], List[int]] = {}  # by what a form has to be
+        for label_id, (case, prefix, _, suffix, _, is_whole) in enumerate(self.scripts):
+            self._ids.setdefault((case, is_whole, prefix, suffix), []).append(label_id)
+        lengths = [(len(key[2]), len(key[3])) for key in self._ids if not key[1]]
+        self._lengths = sorted(set(lengths))  # of what is taken away at both ends
+        self._known = lru_cache(MOST_WORDS)(self._fitting)
+
+    def allowed(self, docs: Sequence[Doc]) -> Mask:
+        """RETURNS (N, L) bool: of all tokens of the docs."""
+        orths, _ = words_and_lengths(docs)
+        types, type_of = np.unique(orths, return_inverse=True)
+        masks = np.zeros((len(types), len(self.scripts)), bool)
+        for mask, orth in zip(masks, types.tolist(), strict=True):
+            mask[self._known(docs[0].vocab.strings[orth])] = True
+        masks[~masks.any(axis=1)] = True
+        return masks[type_of]
+
+    def _fitting(self, form: str) -> List[int]:
+        ids: List[int] = []
+        for case, changed in CASES.items():
+            base = changed(form)
+            ids += self._ids.get((case, True, base, ""), ())
+            for prefix, suffix in self._lengths:
+                end = len(base) - suffix
+                if prefix < end:  # something stays
+                    ids += self._ids.get((case, False, base[:prefix], base[end:]), ())
+        return ids
