@@ -2,8 +2,9 @@
 trained."""
 
 from collections import Counter
-from typing import Callable, Iterator, List, Sequence, Tuple
+from typing import Callable, Iterator, List, Sequence
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.training import Example
@@ -17,6 +18,7 @@ from .units import are_parted, units_of
 
 LAST = "last"
 KINDS = ("", "tag", LAST)
+PLACES = "IEBS"  # by whether a unit begins its word, and whether it ends it
 
 
 def make_units(
@@ -50,41 +52,27 @@ def labelled_units(words: Doc, kinds: str = "") -> Doc:
     """The units of the words of a Doc, with a label each as tag. A unit in which a word ends belongs
     to the word in which it begins. White-space tokens are left out."""
     tokens = [token for token in words if not token.is_space]
-    text, of_character = _written(tokens, kinds == LAST)
+    written: List[str] = []
+    for i, token in enumerate(tokens):
+        parted = i > 0 and kinds != LAST and are_parted(tokens[i - 1].text[-1], token.text[0])
+        written.append(token.text_with_ws if kinds == LAST else " " * parted + token.text)
+    word_of = np.repeat(np.arange(len(written)), [len(word) for word in written])  # of a character
+    text = "".join(written)
     units = units_of(text, inner_cuts(words.vocab))
     doc = unit_doc(words.vocab, text, units, kinds != LAST)
-    word = [of_character[start] for start in units.starts.tolist()]
-    of_words = _kinds(tokens, kinds)
-    for i, unit in enumerate(doc):
-        begins = i == 0 or word[i - 1] != word[i]
-        ends = i + 1 == len(word) or word[i + 1] != word[i]
-        place = "S" if begins and ends else "B" if begins else "E" if ends else "I"
-        unit.tag_ = f"{place}-{of_words[word[i]]}"
+    word = word_of[units.starts]
+    place = 2 * (np.diff(word, prepend=-1) != 0) + (np.diff(word, append=-1) != 0)
+    kind_of = _kinds(tokens, kinds)
+    for unit, i, at in zip(doc, word.tolist(), place.tolist(), strict=True):
+        unit.tag_ = f"{PLACES[at]}-{kind_of[i]}"
     return doc
 
 
-def _written(tokens: Sequence[Token], as_written: bool) -> Tuple[str, List[int]]:
-    """RETURNS the text, and the word of each of its characters."""
-    text = ""
-    of_character: List[int] = []
-    for i, token in enumerate(tokens):
-        if not as_written and text and are_parted(text[-1], token.text[0]):
-            text += " "
-            of_character.append(i)
-        written = token.text_with_ws if as_written else token.text
-        text += written
-        of_character += [i] * len(written)
-    return text, of_character
-
-
 def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
-    if not kinds:
-        return [ONE_KIND] * len(tokens)
     if kinds != LAST:
-        return [token.tag_ for token in tokens]
-    begins = [bool(token.is_sent_start) for token in tokens[1:]]
-    kinds_of = [LAST_KIND if last else ONE_KIND for last in [*begins, True]]
+        return [token.tag_ if kinds else ONE_KIND for token in tokens]
+    is_last = [*(bool(token.is_sent_start) for token in tokens[1:]), True]
     return [
-        SPACED_KIND if " " in token.text else kind
-        for token, kind in zip(tokens, kinds_of, strict=True)
+        SPACED_KIND if " " in token.text else LAST_KIND if last else ONE_KIND
+        for token, last in zip(tokens, is_last, strict=False)
     ]

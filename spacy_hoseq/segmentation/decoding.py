@@ -41,13 +41,10 @@ class WordBounds(NamedTuple):
 def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> Doc:
     """The units of a text as tokens; white space of any length is one space. sentences (bool): they
     begin where the signs say so, and are labelled apart."""
-    words = [
-        text[start:end]
-        for start, end in zip(units.starts.tolist(), units.ends.tolist(), strict=True)
-    ]
-    spaces = [*units.after_space[1:].tolist(), False] if words else []
-    starts = units.sentence.tolist() if words and sentences else None
-    return Doc(vocab, words=words, spaces=spaces, sent_starts=starts)
+    words = units.of(text)
+    spaces = [*units.after_space[1:].tolist(), False][: len(words)]
+    starts = units.sentence.tolist() if sentences else None
+    return Doc(vocab, words=words, spaces=spaces, sent_starts=starts or None)
 
 
 class WordLabels:
@@ -63,20 +60,18 @@ class WordLabels:
     def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[WordBounds]:
         """The words of each text. docs: `unit_doc` of each. model: gives potentials over these
         labels."""
-        if not any(map(len, docs)):
-            nothing = np.zeros(0, np.intp)
-            return [WordBounds(nothing, nothing, np.zeros(0, bool)) for _ in docs]
-        labels = best_labels(self.possible(model.predict(list(docs)), texts))
-        first = np.flatnonzero(self.begins[labels])  # (W,) in the batch
-        bounds = np.cumsum([0, *map(len, docs)])
-        cuts = np.searchsorted(first, bounds)
+        labels = np.zeros(0, np.intp)
+        if any(map(len, docs)):
+            labels = best_labels(self.possible(model.predict(list(docs)), texts))
         words = []
-        for i, start in enumerate(bounds[:-1].tolist()):
-            of_text = first[cuts[i] : cuts[i + 1]]
-            ends = np.append(of_text[1:], bounds[i + 1])[: len(of_text)]
-            sentence = np.roll(self.last[labels[of_text]], 1)
+        at = 0
+        for doc in docs:
+            of_text = labels[at : at + len(doc)]
+            first = np.flatnonzero(self.begins[of_text])  # (W,)
+            sentence = np.roll(self.last[of_text[first]], 1)
             sentence[:1] = self.last.any()
-            words.append(WordBounds(of_text - start, ends - start, sentence))
+            words.append(WordBounds(first, np.append(first[1:], len(doc)), sentence))
+            at += len(doc)
         return words
 
     def possible(self, potentials: Potentials, texts: Sequence[Units]) -> Potentials:

@@ -11,7 +11,7 @@ The table is made in initialization and saved with the vocabulary of the segment
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Dict, Iterable, List, Optional, Pattern, Sequence, Tuple, Union
+from typing import Dict, List, Optional, Pattern, Sequence, Union
 
 import numpy as np
 from spacy.lookups import Lookups
@@ -19,7 +19,6 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..arrays import Ints, Keys
 from ..features.contextual.known_words import TABLE, word_keys
 from ..readers.annotated import read_docs, spacy_files
 from .units import units_of
@@ -84,24 +83,11 @@ def _pattern(ends: Sequence[str]) -> Pattern[str]:
 def counts_by_key(counts: "Counter[str]") -> Dict[int, int]:
     """The same with words as the keys by which they are found among units, those of one unit left
     out."""
-    words = list(counts)
-    orths, sizes = _units_of_words(words)
-    keys = word_keys(orths, sizes)
-    by_key: Dict[int, int] = {}
-    for word, key in zip(words, keys.tolist(), strict=True):
-        if key:
-            by_key[key] = by_key.get(key, 0) + counts[word]
-    return by_key
-
-
-def _units_of_words(words: Iterable[str]) -> Tuple[Keys, Ints]:
-    orths: List[int] = []
-    sizes: List[int] = []
-    for word in words:
-        units = units_of(word)
-        orths += [
-            get_string_id(word[a:b])
-            for a, b in zip(units.starts.tolist(), units.ends.tolist(), strict=True)
-        ]
-        sizes.append(len(units.starts))
-    return np.array(orths, np.uint64), np.array(sizes, np.intp)
+    units = [units_of(word).of(word) for word in counts]
+    orths = [get_string_id(unit) for of_word in units for unit in of_word]
+    sizes = np.array(list(map(len, units)), np.intp)
+    by_key: Counter[int] = Counter()
+    keys = word_keys(np.array(orths, np.uint64), sizes).tolist()
+    for key, n in zip(keys, counts.values(), strict=True):
+        by_key[key] += n
+    return {key: n for key, n in by_key.items() if key}

@@ -1,7 +1,7 @@
 """`spacy_hoseq.CharacterTokenizer.v1`: words of texts without spaces, by a trained tagger of their
 characters."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Union
 
@@ -11,19 +11,17 @@ from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
-from spacy.util import load_model_from_config, to_bytes
+from spacy.util import load_model_from_config, to_bytes, to_disk
 from spacy.vocab import Vocab
 from thinc.api import Config
 
-from ..arrays import Ints, Mask
 from ..components.tagger import HoseqTagger
 from ..errors import Errors
 from ..features.simplified import in_simplified
 from ..pipelines import load_from
-from .addresses import ADDRESS
 from .decoding import WordBounds, WordLabels, unit_doc
 from .known_words import inner_cuts
-from .units import Units, units_of_each
+from .units import ADDRESS, Units, units_of_each
 
 BATCH_CHARACTERS = 20_000  # of texts that are cut together
 FOLDER = "segmenter"
@@ -86,17 +84,17 @@ class CharacterTokenizer:
     def use(self, segmenter: Language) -> None:
         """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of
         units."""
-        taggers = [pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger)]
-        problem = "" if len(taggers) == 1 else f"{len(taggers)} components `hoseq_tagger` in it"
+        pipes = [pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger)]
+        taggers = [pipe for pipe in pipes if pipe.labels]
+        if len(taggers) != 1:
+            problem = f"{len(taggers)} components `hoseq_tagger` with labels in it"
+            raise ValueError(Errors.HS121.format(problem=problem))
         try:
-            labels = WordLabels(taggers[0].labels) if taggers else None
+            self._labels = WordLabels(taggers[0].labels)
         except ValueError as error:
-            problem = str(error)
-        if problem or labels is None or not taggers[0].labels:
-            raise ValueError(Errors.HS121.format(problem=problem or "its tagger has no labels"))
+            raise ValueError(Errors.HS121.format(problem=error)) from error
         self.segmenter = segmenter
         self._tagger = taggers[0]
-        self._labels = labels
         self._cuts = inner_cuts(segmenter.vocab)
 
     def __call__(self, text: str) -> Doc:
@@ -132,40 +130,34 @@ class CharacterTokenizer:
 
     def _doc(self, text: str, units: Units, words: WordBounds) -> Doc:
         """White space as spaCy has it: one space belongs to the word before it, any other is a
-        token of its own."""
-        starts = units.starts[words.first].tolist()
-        ends = units.ends[words.end - 1].tolist()
+        token of its own. White space before the first word is of its sentence."""
         tokens: List[str] = []
         spaces: List[bool] = []
         places: List[int] = []  # of the words among the tokens
         at = 0
+        starts = units.starts[words.first].tolist()
+        ends = units.ends[words.end - 1].tolist()
         for start, end in zip([*starts, len(text)], [*ends, len(text)], strict=True):
             if start > at:
-                if tokens and text[at] == " ":
-                    spaces[-1] = True
-                    at += 1
-                if start > at:
-                    tokens.append(text[at:start])
-                    spaces.append(False)
-            places.append(len(tokens))
-            if end > start:
-                tokens.append(text[start:end])
+                tokens.append(text[at:start])
                 spaces.append(False)
-            at = end
-        begins: Optional[List[Union[bool, int, None]]] = None
-        if tokens:
-            of_words = words.sentence if self._labels.last.any() else units.sentence[words.first]
-            begins = _sentence_starts(len(tokens), np.array(places, np.intp), of_words).tolist()
-        return Doc(self.vocab, words=tokens, spaces=spaces, sent_starts=begins)
+            if end > start:
+                places.append(len(tokens))
+                tokens.append(text[start:end])
+                spaces.append(text[end : end + 1] == " ")
+                at = end + spaces[-1]
+        begins = np.zeros(len(tokens), bool)
+        of_words = words.sentence if self._labels.last.any() else units.sentence[words.first]
+        begins[np.array(places, np.intp)[of_words]] = True
+        begins[: places[0] + 1 if places else None] = False
+        begins[:1] = True
+        return Doc(self.vocab, tokens, spaces, sent_starts=begins.tolist() or None)
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
         """Called by spaCy: at the end of a zone, the segmenter forgets what it remembered of
         characters."""
-        if self.segmenter is None:
-            yield mem
-            return
-        with self.segmenter.memory_zone():
+        with self.segmenter.memory_zone() if self.segmenter else nullcontext():
             yield mem
 
     def score(self, examples: Iterable[Example]) -> Dict[str, Any]:
@@ -183,57 +175,35 @@ class CharacterTokenizer:
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
         """RAISES ValueError [HS064]: the data cannot be read."""
-
-        def read() -> Optional[Language]:
+        with _refusing("bytes"):
             parts = srsly.msgpack_loads(bytes_data)
-            return _from_parts(parts) if parts else None
-
-        return self._read("bytes", read)
+            self.segmenter = None
+            if parts:
+                config = Config().from_bytes(parts["config"], interpolate=False)
+                self.use(load_model_from_config(config).from_bytes(parts["pipeline"]))
+        return self
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """A folder, in it the segmenter as spaCy saves any pipeline."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        if self.segmenter is not None:
-            self.segmenter.to_disk(folder / FOLDER)
+        parts = {} if self.segmenter is None else {FOLDER: self.segmenter.to_disk}
+        to_disk(path, parts, exclude)
 
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "CharacterTokenizer":
         """RAISES ValueError [HS064]: the folder cannot be read."""
         folder = Path(path) / FOLDER
-
-        def read() -> Optional[Language]:
-            if not folder.exists() and Path(path).is_dir():
-                return None
-            return load_from(folder)
-
-        return self._read(str(path), read)
-
-    def _read(self, where: str, read: Callable[[], Optional[Language]]) -> "CharacterTokenizer":
-        try:
-            segmenter = read()
-            if segmenter is not None:
-                self.use(segmenter)
-        except Exception as error:
-            raise ValueError(
-                Errors.HS064.format(name="tokenizer", where=where, problem=error)
-            ) from error
-        if segmenter is None:
+        with _refusing(str(path)):
             self.segmenter = None
+            if folder.exists() or not Path(path).is_dir():
+                self.use(load_from(folder))
         return self
 
 
-def _sentence_starts(n: int, places: Ints, begins: Mask) -> Mask:
-    """Of n tokens. places: of the words among them, and the end. begins: which words begin a
-    sentence. White space before the first word is of its sentence."""
-    starts: Mask = np.zeros(n, bool)
-    starts[places[:-1][begins]] = True
-    starts[: places[0] + 1] = False
-    starts[0] = True
-    return starts
-
-
-def _from_parts(parts: Dict[str, bytes]) -> Language:
-    config = Config().from_bytes(parts["config"], interpolate=False)
-    return load_model_from_config(config).from_bytes(parts["pipeline"])
+@contextmanager
+def _refusing(where: str) -> Iterator[None]:
+    """Every error says which part of a pipeline cannot be read."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(Errors.HS064.format(name="tokenizer", where=where, problem=error)) from error

@@ -41,6 +41,17 @@ _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
 _SIGNS[list(map(ord, "。！？!?｡…"))] = ENDS
 _SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
 
+# addresses of the web and of e-mail, where Chinese characters end them
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_ENDS = "com|org|net|edu|gov|info|io|cn|tw|hk|jp|kr|uk|de|fr|eu|ru"
+_PATH = r"(?::[0-9]+)?(?:[/?#](?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*[A-Za-z0-9_~/#=&])?)?"
+
+ADDRESS = re.compile(
+    rf"(?<![A-Za-z0-9])(?:https?://{_NAME}(?:\.{_NAME})*{_PATH}"
+    rf"|[A-Za-z0-9](?:[A-Za-z0-9._%+-]*[A-Za-z0-9_])?@{_NAME}(?:\.{_NAME})+"
+    rf"|(?:{_NAME}\.)+(?:{_ENDS})(?![A-Za-z0-9-]|\.[A-Za-z]){_PATH})"
+)
+
 
 class Units(NamedTuple):
     """starts, ends (U,): first character, and the one after the last. after_space (U,) bool: white
@@ -52,6 +63,11 @@ class Units(NamedTuple):
     after_space: Mask
     after_blank: Mask
     sentence: Mask
+
+    def of(self, text: str) -> List[str]:
+        """The units as strings."""
+        bounds = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [text[start:end] for start, end in bounds]
 
 
 def units_of(

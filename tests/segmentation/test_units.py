@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.segmentation.addresses import ADDRESS
-from spacy_hoseq.segmentation.units import are_parted, units_of, units_of_each
+from spacy_hoseq.segmentation.units import ADDRESS, are_parted, units_of, units_of_each
 
 
 def units(text):
