@@ -70,7 +70,7 @@ class WordLabels:
             first = np.flatnonzero(self.begins[of_text])  # (W,)
             sentence = np.roll(self.last[of_text[first]], 1)
             sentence[:1] = self.last.any()
-            words.append(WordBounds(first, np.append(first[1:], len(doc)), sentence))
+            words.append(WordBounds(first, np.append(first, len(doc))[1:], sentence))
             at += len(doc)
         return words
 
