@@ -31,7 +31,7 @@ from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.readers.annotated import case_augmenter
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.reporting.scores import counts, items_of
+from spacy_hoseq.reporting.scores import counts, pairs_of
 from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
 
 from .page import show, write_table
@@ -218,9 +218,7 @@ def run(system: System, name: str, data: Path, training: List[Rows], held_out: L
     is_known = "".join(str(int(a.text in known)) for a, _ in pairs)
     result: Dict[str, Any] = {"right": right, "known": is_known, "training": seconds, "tagging": min(times)}
     if task_of(name) is CHUNKS:
-        result["chunks"] = counts(
-            gold, *([items_of(doc, "spans.chunks") for doc in some] for some in (gold, docs))
-        ).tolist()
+        result["chunks"] = counts(gold, pairs_of(gold, docs, "spans.chunks")).tolist()
     return result
 
 

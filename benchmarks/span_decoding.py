@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from spacy_hoseq.compaction.pipeline import dev_examples
 from spacy_hoseq.components.chunker import HoseqChunker
-from spacy_hoseq.reporting.scores import counts, items_of
+from spacy_hoseq.reporting.scores import counts, pairs_of
 from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
 
 from .page import show, write_table
@@ -53,8 +53,8 @@ class Part:
         if threshold not in self._known:
             self._pipe.cfg["span_threshold"] = threshold
             docs: List[Doc] = list(self._pipe.pipe(doc.copy() for doc in self._docs))
-            gold, guess = ([items_of(doc, f"spans.{self._key}") for doc in some] for some in (self._gold, docs))
-            self._known[threshold] = counts(self._gold, gold, guess)
+            pairs = pairs_of(self._gold, docs, f"spans.{self._key}")
+            self._known[threshold] = counts(self._gold, pairs)
             scores = [float(p) for doc in docs for p in doc.spans[self._key].attrs.get("scores", ())]
             self.confidence[threshold] = float(np.mean(scores)) if scores else 0.0
         return self._known[threshold]

@@ -31,7 +31,7 @@ from ..readers.annotated import read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
 from ..reporting.inspection import inspection_page, inspection_text
 from ..reporting.reliability import draw_calibration
-from ..reporting.report import as_json, as_markdown, as_page, examples_in, report
+from ..reporting.report import as_markdown, as_page, examples_in, report
 from .app import done, hoseq_cli, then
 from .shared import (
     CODE,
@@ -109,11 +109,11 @@ def report_cli(
     )
     write(page, as_page(evaluation))
     write(output / "report.md", as_markdown(evaluation))
-    srsly.write_json(output / "report.json", as_json(evaluation))
+    srsly.write_json(output / "report.json", evaluation)
     if curve:
         shutil.rmtree(output / TRAININGS)
     for layer in evaluation["layers"]:
-        scores = [f"{name} {100 * share.value:.2f}" for name, share in layer["scores"].items()]
+        scores = [f"{name} {100 * share['value']:.2f}" for name, share in layer["scores"].items()]
         msg.text(f"{layer['component']}: {', '.join(scores)}")
     missing = own_components(nlp).keys() - {layer["component"] for layer in evaluation["layers"]}
     if missing:

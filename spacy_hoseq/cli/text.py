@@ -241,9 +241,9 @@ def text_table(sentence: Sentence, notes: Collection[str] = ()) -> str:
     columns = [("word", "l", [word.text for word in sentence.words])]
     for number, name in enumerate(sentence.labels):
         pairs = [word.labels[number] for word in sentence.words]
-        columns.append((name, "l", [label for label, _ in pairs]))
-        if any(p is not None for _, p in pairs):
-            columns.append((f"p{'*' * (name in notes)}", "r", [percent(p) for _, p in pairs]))
+        columns.append((name, "l", [label for label, *_ in pairs]))
+        if any(p is not None for _, p, _ in pairs):
+            columns.append((f"p{'*' * (name in notes)}", "r", [percent(p) for _, p, _ in pairs]))
     for number, name in enumerate(sentence.spans):
         mark = "*" * (name in notes)
         columns.append((name, "l", [_said(word.spans[number], mark) for word in sentence.words]))

@@ -7,7 +7,7 @@ differences are by bootstrap over sentences, of tokens also by McNemar's test.
 """
 
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -19,24 +19,24 @@ from ..curation.findings import beside
 from ..inspection import Quality, quality, quality_of
 from ..inspection.reading import knows_sums, own_components, stages
 from .findings import shown_finding
+from .layers import stretches
 from .scores import (
     Data,
-    Items,
-    accuracy,
+    Pair,
     by_knowledge,
     confusion_matrix,
     confusions_of,
     counts,
     feature_scores,
-    items_of,
     label_scores,
     outside,
+    pairs_of,
     place_of,
     scores_of,
     share,
 )
 from .sentence import written
-from .significance import f_score, mcnemar, paired_bootstrap
+from .significance import accuracy, f_score, mcnemar, paired_bootstrap
 
 MOST = 20  # examples, texts of a list
 MORPH = "morph"  # the place of labels that have features
@@ -65,7 +65,7 @@ def evaluated(
     other tests of significance need.
     RAISES ValueError [HS152]; [HS108]: a component before one of ours merges or splits tokens.
     """
-    gold_docs = [eg.reference for eg in examples]
+    gold = [eg.reference for eg in examples]
     wanted = own_components(nlp)
     layers = []
     before: Optional[Tuple[Any, Optional[Judgement]]] = None
@@ -74,7 +74,7 @@ def evaluated(
         warnings.filterwarnings("ignore", r"\[HW001\]")
         for name, pipe, docs in stages(nlp, [eg.predicted.copy() for eg in examples]):
             if before is not None:
-                layers.append(_layer(*before, docs, gold_docs, known, other))
+                layers.append(_layer(*before, docs, gold, known, other))
             before = None
             if name in wanted:
                 pairs = beside(name, docs, examples)
@@ -86,35 +86,32 @@ def _layer(
     component: Any,
     judgement: Optional[Judgement],
     docs: Sequence[Doc],
-    gold_docs: Sequence[Doc],
+    gold: Sequence[Doc],
     known: Optional[Set[str]],
     other: Optional[Sequence[Doc]],
 ) -> Data:
     """Nothing, if nothing is annotated."""
     place = component.target.place
-    is_span = component.target.of_spans
-    gold = [items_of(doc, place) for doc in gold_docs]
-    if not any(label for items in gold for _, _, label in items):
+    pairs = pairs_of(gold, docs, place)
+    if not any(pair.gold for pair in pairs):
         return {}
-    guess = [items_of(doc, place) for doc in docs]
-    of_sentence = counts(gold_docs, gold, guess)
+    is_span = component.target.of_spans
+    of_sentence = counts(gold, pairs)
     scores = scores_of(of_sentence, is_span)
     if known is not None and not is_span:
-        scores |= by_knowledge(gold_docs, gold, guess, known)
-    none = outside(place)
-    found = [(set(of_guess), of_gold) for of_gold, of_guess in zip(gold, guess, strict=True)]
+        scores |= by_knowledge(gold, pairs, known)
     return {
         "component": component.name,
         "attribute": place,
         "calibrated": component.is_calibrated,
         "scores": scores,
-        "labels": label_scores(gold, guess),
-        "features": feature_scores(gold, guess) if place == MORPH else [],
-        "confusions": confusions_of(gold_docs, gold, guess, none),
-        "matrix": confusion_matrix(gold, guess, none),
-        **_of_probabilities(judgement, docs, gold_docs, gold),
-        "comparison": None if other is None else _comparison(gold_docs, gold, guess, other, place),
-        "right": "".join("01"[x in of_guess] for of_guess, of in found for x in of if x[2]),
+        "labels": label_scores(pairs),
+        "features": feature_scores(pairs) if place == MORPH else [],
+        "confusions": confusions_of(gold, pairs, outside(place)),
+        "matrix": confusion_matrix(pairs, outside(place)),
+        **_of_probabilities(judgement, docs, gold, pairs),
+        "comparison": None if other is None else _comparison(gold, pairs, other, place),
+        "right": "".join("01"[pair.gold == pair.guess] for pair in pairs if pair.gold),
         "counts": of_sentence.astype(int).tolist(),
     }
 
@@ -122,13 +119,13 @@ def _layer(
 def _of_probabilities(
     judgement: Optional[Judgement],
     docs: Sequence[Doc],
-    gold_docs: Sequence[Doc],
-    gold: Sequence[Items],
+    gold: Sequence[Doc],
+    pairs: Sequence[Pair],
 ) -> Data:
     if judgement is None:
         return {"calibration": None, "uncertain": [], "errors": []}
     is_span = judgement.reading.target.of_spans
-    values = _of_spans(judgement, docs, gold) if is_span else _of_tokens(judgement)
+    values = _of_spans(judgement, docs, pairs) if is_span else _of_tokens(judgement)
     bins = values.reliability
     calibration = {
         "ece": values.ece,
@@ -142,7 +139,7 @@ def _of_probabilities(
         "curve": values.curve,
     }
     findings = ranked([judgement], n=MOST, k=3)
-    errors = [shown_finding(gold_docs[one.doc], one) for one in findings]
+    errors = [shown_finding(gold[one.doc], one) for one in findings]
     return {"calibration": calibration, "uncertain": _uncertain(judgement), "errors": errors}
 
 
@@ -152,18 +149,18 @@ def _of_tokens(judgement: Judgement) -> Quality:
     return quality(nodes, judgement.gold[known], judgement.reading.best[known])
 
 
-def _of_spans(judgement: Judgement, docs: Sequence[Doc], gold: Sequence[Items]) -> Quality:
+def _of_spans(judgement: Judgement, docs: Sequence[Doc], pairs: Sequence[Pair]) -> Quality:
     """Of the spans that are found, by their probabilities."""
     key = judgement.reading.target.place.partition(".")[2]
-    right: List[bool] = []
-    p: List[float] = []
-    for doc, of_gold in zip(docs, gold, strict=True):
-        group = doc.spans.get(key, [])
-        scores = getattr(group, "attrs", {}).get("scores")
-        if scores is not None:
-            p += list(map(float, scores))
-            right += [(span.start, span.end, span.label_) in of_gold for span in group]
-    return quality_of(np.array(p, float), np.array(right, bool))
+    annotated = {(pair.doc, pair.first, pair.end, pair.gold) for pair in pairs}
+    found = [
+        (p, (number, *span) in annotated)
+        for number, doc in enumerate(docs)
+        for *span, p in (stretches(doc.spans[key]) if key in doc.spans else ())
+        if p is not None
+    ]
+    p, right = np.array(found, float).reshape(-1, 2).T
+    return quality_of(p, right.astype(bool))
 
 
 def _uncertain(judgement: Judgement) -> List[Data]:
@@ -173,49 +170,45 @@ def _uncertain(judgement: Judgement) -> List[Data]:
     if not len(reading.ends):
         return []
     entropies = reading.posterior.sequence_entropies()
-    p = np.exp(reading.log_p)
     rows = []
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
         here = slice(int(reading.ends[s] - reading.lengths[s]), int(reading.ends[s]))
         text = int(reading.text_of[here.start])
-        words = written(reading.texts[text][i] for i in reading.token_of[here].tolist())
-        right = bool((reading.best[here] == judgement.gold[here]).all())
-        row = {"doc": text, "words": words, "entropy": float(entropies[s]), "p": float(p[s])}
-        rows.append({**row, "right": right})
+        row = {
+            "doc": text,
+            "words": written(reading.texts[text][i] for i in reading.token_of[here].tolist()),
+            "entropy": float(entropies[s]),
+            "p": float(np.exp(reading.log_p[s])),
+            "right": bool((reading.best[here] == judgement.gold[here]).all()),
+        }
+        rows.append(row)
     return rows
 
 
 def _comparison(
-    docs: Sequence[Doc],
-    gold: Sequence[Items],
-    guess: Sequence[Items],
-    other_docs: Sequence[Doc],
-    place: str,
+    docs: Sequence[Doc], pairs: Sequence[Pair], other_docs: Sequence[Doc], place: str
 ) -> Optional[Data]:
     """With another pipeline, less this one: score; difference of accuracy or F; tokens: McNemar's
     test, of tokens only; gained, lost: places that only the other one has right, and only this one.
     None: it writes nothing of the kind."""
-    other = [items_of(doc, place) for doc in other_docs]
-    if not any(label for items in other for _, _, label in items):
+    other = pairs_of(docs, other_docs, place)
+    if not any(pair.guess for pair in other):
         return None
     is_span = place.startswith("spans.")
     score = f_score if is_span else accuracy
-    changed: Dict[bool, List[Data]] = {True: [], False: []}
-    right: List[Tuple[bool, bool]] = []
-    for number, (of_gold, of_guess, of_other) in enumerate(zip(gold, guess, other, strict=True)):
-        ours, theirs = ({item[:2]: item[2] for item in items} for items in (of_guess, of_other))
-        for first, end, label in of_gold:
-            both = ours.get((first, end)) == label, theirs.get((first, end)) == label
-            right += [both] if label else []
-            if label and both[0] != both[1]:
-                wrong = (theirs if both[0] else ours).get((first, end), outside(place))
-                changed[both[1]].append(place_of(docs[number], number, first, end, label, wrong))
-    of_sentence = counts(docs, gold, other)
-    hits = np.array(right, bool).reshape(-1, 2)
+    none = outside(place)
+    theirs = {pair[:4]: pair for pair in other}
+    gold = [(pair, theirs[pair[:4]]) for pair in pairs if pair.gold]
+    ours, others = (
+        np.array([p.gold == p.guess for p in each], bool) for each in zip(*gold, strict=True)
+    )
+    gained = [place_of(docs, a, none) for a, b in gold if a.guess != a.gold == b.guess]
+    lost = [place_of(docs, b, none) for a, b in gold if b.guess != b.gold == a.guess]
+    of_sentence = counts(docs, other)
     return {
         "score": share(of_sentence, score, int(of_sentence[:, 2].sum())),
-        "difference": paired_bootstrap(counts(docs, gold, guess), of_sentence, score),
-        "tokens": None if is_span else mcnemar(hits[:, 0], hits[:, 1]),
-        "gained": changed[True][:MOST],
-        "lost": changed[False][:MOST],
+        "difference": paired_bootstrap(counts(docs, pairs), of_sentence, score)._asdict(),
+        "tokens": None if is_span else mcnemar(ours, others)._asdict(),
+        "gained": gained[:MOST],
+        "lost": lost[:MOST],
     }

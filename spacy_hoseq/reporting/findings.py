@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 from ..curation.findings import Alternative, Finding
 from ..inspection.explanation import as_data
 from .pages import packed, rendered
-from .sentence import shown, written
+from .sentence import around, shown
 from .text import shortened
 
 SPANS_KEY = "findings"
@@ -28,13 +28,10 @@ def findings_page(
 
 def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
     """A finding in words, for templates."""
-    words = written(doc)
-    start, end = finding.sentence
+    start, stop = finding.sentence
     return {
         **{name: value for name, value in finding._asdict().items() if name != "why"},
-        "before": words[start : finding.first],
-        "words": words[finding.first : finding.end],
-        "after": words[finding.end : end],
+        **around(doc, start, finding.first, finding.end, stop),
         "gold": {"text": text_of(doc, finding.gold), "p": finding.gold.p},
         "alternatives": [
             {"text": text_of(doc, other), "p": other.p} for other in finding.alternatives

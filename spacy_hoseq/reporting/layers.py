@@ -6,10 +6,8 @@ speech, features, lemmas, extensions), or of spans (each group of `doc.spans`, `
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
-from ..arrays import Floats
 from ..components.extensions import DECISIONS, MARGINALS
 from ..components.targets.lemmas import script_named
 from ..components.targets.places import COLUMNS, target_at
@@ -25,6 +23,15 @@ Probability = Optional[float]  # None = not known
 Stretch = Tuple[int, int, str, Probability]  # a span of tokens, first <= i < end
 
 
+class Label(NamedTuple):
+    """Of a token in a layer; "" = none. others: what else it could be, with probabilities, the most
+    probable first."""
+
+    text: str
+    p: Probability = None
+    others: Sequence[Tuple[str, float]] = ()
+
+
 class Cell(NamedTuple):
     """What a layer of spans has at a word. begins, ends: it is the first, the last word of its
     span. label: "" = there is no span."""
@@ -36,12 +43,12 @@ class Cell(NamedTuple):
 
 
 class Word(NamedTuple):
-    """token: its number. labels: (label, probability) of each layer of labels. spans: of each layer
+    """token: its number, the first of several. labels: of each layer of labels. spans: of each layer
     of spans. spaced: white space follows."""
 
     token: int
     text: str
-    labels: List[Tuple[str, Probability]]
+    labels: List[Label]
     spans: List[Cell]
     spaced: bool = True
 
@@ -55,17 +62,6 @@ class Sentence(NamedTuple):
     words: List[Word]
 
 
-class Layer(NamedTuple):
-    """Labels of tokens, "" = none. p: their probabilities. names, table: of all labels (n, L), and
-    columns: which of these the tokens have; if a component has kept them."""
-
-    texts: List[str]
-    p: List[Probability]
-    columns: Sequence[int] = ()
-    names: Sequence[str] = ()
-    table: Floats = np.zeros((0, 0))
-
-
 def sentences_of(doc: Doc) -> List[Sentence]:
     """Each sentence with its words, in order. White space is left out; tokens that are drawn
     together, such as those of a flag, are one word."""
@@ -74,14 +70,14 @@ def sentences_of(doc: Doc) -> List[Sentence]:
     sentences = []
     for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
         signs = _signs(sentence)
-        here = {name: row for name, row in labels.items() if any(row.texts[s.start] for s in signs)}
+        here = {name: row for name, row in labels.items() if any(row[s.start].text for s in signs)}
         above = [(name, row) for name, row in spans if any(row[s.start].label for s in signs)]
         words = []
         for s in signs:
-            pairs = [(row.texts[s.start], row.p[s.start]) for row in here.values()]
             cells = [row[s.start]._replace(ends=row[s.end - 1].ends) for _, row in above]
             spaced = bool(s[-1].whitespace_) or doc[s.end : s.end + 1].text.isspace()
-            words.append(Word(s.start, shown(s.text), pairs, cells, spaced))
+            of_word = [row[s.start] for row in here.values()]
+            words.append(Word(s.start, shown(s.text), of_word, cells, spaced))
         if words:
             sentences.append(Sentence(list(here), [name for name, _ in above], words))
     return sentences
@@ -98,7 +94,7 @@ def _signs(sentence: Span) -> List[Span]:
     return signs
 
 
-def label_layers(doc: Doc) -> Dict[str, Layer]:
+def label_layers(doc: Doc) -> Dict[str, List[Label]]:
     """Labels of tokens by the name of their layer, with the probabilities that some component has
     kept of them."""
     texts = {
@@ -109,7 +105,7 @@ def label_layers(doc: Doc) -> Dict[str, Layer]:
     return {name: _layer(doc, name, labels) for name, labels in texts.items() if any(labels)}
 
 
-def _layer(doc: Doc, name: str, texts: List[str]) -> Layer:
+def _layer(doc: Doc, name: str, texts: List[str]) -> List[Label]:
     """With the probabilities of the first component that knows all labels, and has kept those of
     these tokens."""
     labels = texts
@@ -118,30 +114,23 @@ def _layer(doc: Doc, name: str, texts: List[str]) -> Layer:
         labels = [of_tokens.get(i, "") for i in range(len(doc))]
     there = {label for label, token in zip(labels, doc, strict=True) if not token.is_space} - {""}
     extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
-    for one in [kept for name in extensions for kept in (doc._.get(name) or {}).values()]:
-        table = one["probabilities"]
-        if there <= set(one["labels"]) and len(table) == len(doc):
-            column = {label: i for i, label in enumerate(one["labels"])}
-            columns = [column.get(label, 0) for label in labels]
-            if table.ndim == 1:  # of decisions
-                return Layer(texts, _known(table, labels))
-            p = _known(table[np.arange(len(doc)), columns], labels)
-            return Layer(texts, p, columns, one["labels"], table)
-    return Layer(texts, [None] * len(doc))
+    for kept in [one for name in extensions for one in (doc._.get(name) or {}).values()]:
+        table = kept["probabilities"]
+        if there <= set(kept["labels"]) and len(table) == len(doc):
+            rows = zip(texts, labels, doc, table.tolist(), strict=True)
+            return [_label(name, *row, kept["labels"]) for row in rows]
+    return list(map(Label, texts))
 
 
-def _known(p: Floats, labels: Sequence[str]) -> List[Probability]:
-    return [float(x) if label else None for x, label in zip(p, labels, strict=True)]
-
-
-def others_of(name: str, layer: Layer, token: Token) -> List[Tuple[str, float]]:
-    """What else a token could be, with probabilities, the most probable first; lemmas as words."""
-    if not layer.table.size:
-        return []
-    p = layer.table[token.i]
-    order = np.argsort(-p, kind="stable")[:MOST].tolist()
-    others = [i for i in order if p[i] >= LEAST and i != layer.columns[token.i]]
-    return [(said(name, layer.names[i], token.text), round(float(p[i]), 3)) for i in others]
+def _label(name: str, text: str, label: str, token: Token, p: Any, names: Sequence[str]) -> Label:
+    """p: of the label, as decisions have it, or of all labels."""
+    if not label or isinstance(p, float):
+        return Label(text, p if label else None)
+    of = dict(zip(names, p, strict=True))
+    others = [other for other in of if of[other] >= LEAST and other != label]
+    others = sorted(others, key=lambda other: -of[other])[:MOST]
+    words = [(said(name, other, token.text), round(of[other], 3)) for other in others]
+    return Label(text, of.get(label), words)
 
 
 def said(place: str, label: str, word: str) -> str:

@@ -11,14 +11,16 @@ import math
 import zlib
 from collections import Counter
 from functools import cache
-from typing import Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence
 from unicodedata import bidirectional
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from spacy.language import Language
+from wasabi import table
 
 from ..errors import Warnings
 
+WIDEST = 80  # characters of a column
 DIRECTIONS = {"L": "ltr", "R": "rtl", "AL": "rtl"}  # of kinds of letters
 
 
@@ -50,8 +52,14 @@ def _environment(is_page: bool) -> Environment:
         trim_blocks=not is_page,
         lstrip_blocks=not is_page,
     )
-    environment.globals.update(round_ticks=round_ticks)
+    environment.globals.update(round_ticks=round_ticks, table=text_table)
     return environment
+
+
+def text_table(rows: Sequence[Sequence[str]], **settings: Any) -> List[str]:
+    """Lines of a table in a fixed-width font."""
+    lines = table(rows, max_col=WIDEST, **settings).strip("\n").splitlines()
+    return [line.rstrip() for line in lines]
 
 
 def packed(value: object) -> str:

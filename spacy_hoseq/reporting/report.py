@@ -128,27 +128,10 @@ def examples_in(nlp: Language, path: Path) -> List[Example]:
     return examples
 
 
-def as_json(value: object) -> Any:
-    """A report as plain dictionaries and lists."""
-    if hasattr(value, "_asdict"):
-        return {name: as_json(part) for name, part in value._asdict().items()}
-    if isinstance(value, dict):
-        return {name: as_json(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_json(part) for part in value]
-    return value
-
-
 def as_page(found: Report) -> str:
     """A page of HTML that needs no network."""
-    return rendered("report.html.jinja", **found, uncalibrated=_notes(found))
+    return rendered("report.html.jinja", **found, note=Warnings.HW009)
 
 
 def as_markdown(found: Report) -> str:
-    return rendered("report.md.jinja", **found, uncalibrated=_notes(found))
-
-
-def _notes(found: Report) -> Dict[str, str]:
-    """What to say beside probabilities that are not calibrated, by component."""
-    names = [layer["component"] for layer in found["layers"] if not layer["calibrated"]]
-    return {name: Warnings.HW009.format(name=name) for name in names}
+    return rendered("report.md.jinja", **found, note=Warnings.HW009)

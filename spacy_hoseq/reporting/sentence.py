@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from typing import Iterable, List
+from typing import Dict, Iterable, List
 
-from spacy.tokens import Token
+from spacy.tokens import Doc, Token
 
 WIDE = ("F", "W")  # of two columns: Chinese characters, emoji
 OPENING = ("Ps", "Pi")  # brackets and quotation marks
@@ -32,6 +32,17 @@ def cut(text: str, most: int) -> str:
 def written(tokens: Iterable[Token]) -> List[str]:
     """Words as they are shown, each with the space that follows it in the text."""
     return [shown(token.text) + " " * bool(token.whitespace_) for token in tokens]
+
+
+def around(doc: Doc, start: int, first: int, end: int, stop: int) -> Dict[str, List[str]]:
+    """The tokens first <= i < end in the sentence start <= i < stop: before, words, after, each
+    word with the space that follows it."""
+    parts = {
+        "before": doc[start:first],
+        "words": doc[first:end],
+        "after": doc[end : max(stop, end)],
+    }
+    return {name: written(tokens) for name, tokens in parts.items()}
 
 
 def shown(text: str) -> str:

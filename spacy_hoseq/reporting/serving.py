@@ -13,7 +13,6 @@ port; and `Origin`, which browsers send with what comes from a page, the same wi
 
 import asyncio
 import json
-import re
 import socket
 from ipaddress import ip_address
 from time import monotonic
@@ -23,6 +22,7 @@ from urllib.parse import parse_qs
 import h11
 import uvicorn
 from spacy.language import Language
+from spacy.tokens import Doc
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -56,104 +56,6 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 PORTS = {"http": 80, "https": 443}  # that a browser leaves out
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::([0-9]{1,5}))?")
-
-
-class Pages:
-    """What the server answers, of one pipeline. names: of components that are explained."""
-
-    def __init__(
-        self,
-        nlp: Language,
-        names: Sequence[str],
-        max_length: int,
-        max_words: int,
-        max_seconds: float,
-    ) -> None:
-        self._nlp = nlp
-        self._names = names
-        self._max_length = max_length
-        self._max_words = max_words
-        self._max_seconds = max_seconds
-        self._queue = Queue(max_seconds)
-
-    async def typed(self, request: Request) -> Response:
-        """The page, of a text if there is one; a problem stands on it beside the text."""
-        text = ""
-        try:
-            if request.method != "POST":
-                return HTMLResponse(self._page([]))
-            form = parse_qs((await self._body(request)).decode("utf8", "replace"), max_num_fields=4)
-            text = form.get("text", [""])[0].replace("\r\n", "\n")
-            (page,) = await self._queue.all_of(self._tagged(text), request)
-            return HTMLResponse(page)
-        except (ValueError, HTTPException) as error:
-            status, problem = _said(error)
-            return HTMLResponse(self._page([], text, problem), status)
-
-    async def explain(self, request: Request) -> Response:
-        try:
-            if (
-                request.headers.get("content-type", "").partition(";")[0].strip()
-                != "application/json"
-            ):
-                message = Errors.HS172.format(actual="another type", expected="application/json")
-                raise HTTPException(415, message)
-            asked = read_json(await self._body(request))
-            words, *decisions = await self._queue.all_of(self._reasons(**asked), request)
-            return JSONResponse({"words": words, "decisions": decisions})
-        except (ValueError, HTTPException) as error:
-            status, problem = _said(error)
-            return JSONResponse({"error": problem}, status)
-
-    def _page(self, docs: Sequence[Any], text: str = "", problem: str = "") -> str:
-        form = {"typed": text, "problem": problem, "most": self._max_length}
-        return text_page(docs, self._nlp, template="typed.html.jinja", **form)
-
-    def _tagged(self, text: str) -> Iterator[str]:
-        self._check_length(len(text))
-        with self._nlp.memory_zone():
-            yield self._page([self._nlp(text)], text)
-
-    def _reasons(
-        self, text: str, component: Optional[str], tokens: Optional[List[int]]
-    ) -> Iterator[Any]:
-        """The words of a text, then each decision. RAISES ValueError [HS152, HS141], HTTPException
-        [HS149, HS182]."""
-        self._check_length(len(text))
-        if component not in (None, *self._names):
-            known = ", ".join(self._names)
-            raise ValueError(Errors.HS152.format(names=component, known=known))
-        with self._nlp.memory_zone():
-            names = [component] if component else self._names
-            doc, seen = annotated(self._nlp, self._nlp.make_doc(text), names)
-            every = [token.i for token in doc if not token.is_space]
-            asked = list(dict.fromkeys(every if tokens is None else tokens))
-            n = len(asked) * len(seen)
-            if n > self._max_words:
-                raise HTTPException(413, Errors.HS182.format(n=n, most=self._max_words))
-            yield [shown(token.text) for token in doc]
-            yield from reasons_of(self._nlp, doc, seen, asked)
-
-    async def _body(self, request: Request) -> bytes:
-        """RAISES HTTPException [HS181]: it does not arrive in time; [HS149]."""
-        try:
-            return await asyncio.wait_for(self._arrived(request), self._max_seconds)
-        except asyncio.TimeoutError as error:
-            raise HTTPException(408, Errors.HS181.format(seconds=self._max_seconds)) from error
-
-    async def _arrived(self, request: Request) -> bytes:
-        body = bytearray()
-        async for part in request.stream():
-            body.extend(part)
-            if len(body) > BYTES * self._max_length + MORE:
-                self._check_length(len(body))
-        return bytes(body)
-
-    def _check_length(self, n: int) -> None:
-        """RAISES HTTPException [HS149]."""
-        if n > self._max_length:
-            raise HTTPException(413, Errors.HS149.format(n=n, most=self._max_length))
 
 
 def application(
@@ -171,19 +73,69 @@ def application(
     text. max_words: for how many words one request may have reasons. max_seconds: of work for a
     request, and in which its text has to arrive. hosts: names of this server beside its
     addresses."""
-    pages = Pages(nlp, explained(nlp, names), max_length, max_words, max_seconds)
+    # long: the answers share the pipeline, its queue and the limits
+    known = explained(nlp, names)
+    queue = Queue(max_seconds)
+
+    def page(docs: Sequence[Doc], text: str = "", problem: str = "") -> str:
+        form = {"typed": text, "problem": problem, "most": max_length}
+        return text_page(docs, nlp, template="typed.html.jinja", **form)
+
+    def tagged(text: str) -> Iterator[str]:
+        check_length(len(text), max_length)
+        with nlp.memory_zone():
+            yield page([nlp(text)], text)
+
+    def reasons(text: str, component: Optional[str], tokens: Optional[List[int]]) -> Iterator[Any]:
+        check_length(len(text), max_length)
+        if component not in (None, *known):
+            raise ValueError(Errors.HS152.format(names=component, known=", ".join(known)))
+        with nlp.memory_zone():
+            doc, seen = annotated(nlp, nlp.make_doc(text), [component] if component else known)
+            every = [token.i for token in doc if not token.is_space]
+            asked = list(dict.fromkeys(every if tokens is None else tokens))
+            if len(asked) * len(seen) > max_words:
+                n = len(asked) * len(seen)
+                raise HTTPException(413, Errors.HS182.format(n=n, most=max_words))
+            yield [shown(token.text) for token in doc]
+            yield from reasons_of(nlp, doc, seen, asked)
+
+    async def body(request: Request) -> bytes:
+        try:
+            return await asyncio.wait_for(body_of(request, max_length), max_seconds)
+        except asyncio.TimeoutError as error:
+            raise HTTPException(408, Errors.HS181.format(seconds=max_seconds)) from error
+
+    async def typed(request: Request) -> Response:
+        if request.method != "POST":
+            return HTMLResponse(page([]))
+        form = parse_qs((await body(request)).decode("utf8", "replace"), max_num_fields=4)
+        request.state.text = form.get("text", [""])[0].replace("\r\n", "\n")
+        return HTMLResponse(*await queue.all_of(tagged(request.state.text), request))
+
+    async def explain(request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            message = Errors.HS172.format(actual="another type", expected="application/json")
+            raise HTTPException(415, message)
+        asked = reasons(**read_json(await body(request)))
+        words, *found = await queue.all_of(asked, request)
+        return JSONResponse({"words": words, "decisions": found})
+
+    async def refused(request: Request, error: Exception) -> Response:
+        message = f"{getattr(error, 'detail', error)}".encode("utf8", "replace").decode("utf8")
+        status = getattr(error, "status_code", 400)
+        if request.url.path == "/explain":
+            return JSONResponse({"error": message}, status)
+        return HTMLResponse(page([], getattr(request.state, "text", ""), message), status)
+
     routes = [
-        Route("/", pages.typed, methods=["GET", "POST"]),
-        Route("/explain", pages.explain, methods=["POST"]),
+        Route("/", typed, methods=["GET", "POST"]),
+        Route("/explain", explain, methods=["POST"]),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)])
-
-
-def _said(error: Exception) -> Tuple[int, str]:
-    """Status and message of a problem."""
-    message = f"{getattr(error, 'detail', error)}"
-    return getattr(error, "status_code", 400), message.encode("utf8", "replace").decode("utf8")
+    handlers: Any = {ValueError: refused, HTTPException: refused}
+    guard = [Middleware(Guard, hosts=hosts)]
+    return Starlette(routes=routes, middleware=guard, exception_handlers=handlers)
 
 
 class Queue:
@@ -202,27 +154,45 @@ class Queue:
         if len(self._line) >= PLACES:
             raise too_many
         self._line.append(pieces)
+        items: List[Any] = []
         try:
             end = monotonic() + WAIT
             while self._line[0] is not pieces:
-                await self._check(request, end, too_many)
+                await check_waits(request, end, too_many)
                 await asyncio.sleep(LOOK)
-            too_long = HTTPException(503, Errors.HS180.format(seconds=self._seconds))
             end = monotonic() + self._seconds
-            items: List[Any] = []
-            while not items or items[-1] is not END:
-                await self._check(request, end, too_long)
+            too_long = HTTPException(503, Errors.HS180.format(seconds=self._seconds))
+            while END not in items[-1:]:
+                await check_waits(request, end, too_long)
                 items.append(await run_in_threadpool(next, pieces, END))
             return items[:-1]
         finally:
             self._line.remove(pieces)
             pieces.close()  # type: ignore[attr-defined]  # its Docs belong to a memory zone
 
-    async def _check(self, request: Request, end: float, late: HTTPException) -> None:
-        if monotonic() > end:
-            raise late
-        if await request.is_disconnected():
-            raise HTTPException(GONE)
+
+async def check_waits(request: Request, end: float, late: HTTPException) -> None:
+    """RAISES HTTPException: it is too late, or nobody waits for the answer."""
+    if monotonic() > end:
+        raise late
+    if await request.is_disconnected():
+        raise HTTPException(GONE)
+
+
+def check_length(n: int, most: int) -> None:
+    """RAISES HTTPException [HS149]."""
+    if n > most:
+        raise HTTPException(413, Errors.HS149.format(n=n, most=most))
+
+
+async def body_of(request: Request, max_length: int) -> bytes:
+    """RAISES HTTPException [HS149]: more bytes than the longest text can be."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > BYTES * max_length + MORE:
+            check_length(len(body), max_length)
+    return body
 
 
 def read_json(body: bytes) -> Dict[str, Any]:
@@ -267,15 +237,11 @@ class Guard:
     def _stranger(self, scope: Any) -> Optional[str]:
         """Who the request is for or from, if it may not be answered."""
         headers = Headers(scope=scope)
-        hosts = headers.getlist("host")
-        origins = headers.getlist("origin")
-        scheme = scope["scheme"]
-        if len(hosts) != 1 or not is_this_server(hosts[0], self._hosts, scope["server"], scheme):
-            return ", ".join(hosts)
-        return next(
-            (origin for origin in origins if origin.lower() != f"{scheme}://{hosts[0].lower()}"),
-            None,
-        )
+        host, *more = headers.getlist("host") or [""]
+        if more or not is_this_server(host, self._hosts, scope["server"], scope["scheme"]):
+            return ", ".join([host, *more])
+        own = f"{scope['scheme']}://{host.lower()}"
+        return next((each for each in headers.getlist("origin") if each.lower() != own), None)
 
 
 def is_this_server(
@@ -285,25 +251,12 @@ def is_this_server(
     names.
 
     server: address and port at which the connection has arrived."""
-    parts = _HOST.fullmatch(host)
-    if parts is None:
-        return False
-    name = parts[1].lower()
-    port = int(parts[2] or PORTS[scheme])
-    if f"{name}:{port}" in names:
-        return True
-    return port == server[1] and (
-        name in names or _address(name.strip("[]")) == _address(server[0])
-    )
-
-
-def _address(name: str) -> Any:
-    """None: it is a name."""
-    try:
-        address = ip_address(name)
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
+    address = ip_address(server[0])
+    address = getattr(address, "ipv4_mapped", None) or address
+    own = [*names, f"[{address}]" if address.version == 6 else f"{address}"]
+    own = [*(f"{name}:{server[1]}" for name in own), *(name for name in names if ":" in name)]
+    given = host.lower()
+    return given in own or f"{given}:{PORTS[scheme]}" in own
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -319,8 +272,9 @@ def listening(host: str, port: int) -> socket.socket:
 def names_of_server(host: str) -> Tuple[str, ...]:
     """By which requests may name it, beside its addresses: `localhost` if it listens there, the
     name that it listens on, and, if it listens on all addresses, that of the machine."""
-    address = _address(host)
-    if address is None:
+    try:
+        address = ip_address(host)
+    except ValueError:
         return (host,)
     if address.is_unspecified:
         return ("localhost", socket.gethostname())

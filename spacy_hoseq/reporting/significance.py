@@ -65,6 +65,16 @@ def _drawn_anew(n: int, resamples: int, seed: int) -> Iterator[Floats]:
     )
 
 
+def accuracy(counts: Floats) -> Floats:
+    """As `f_score`: the share of gold items that are right."""
+    return np.asarray(counts[:, 0] / np.maximum(1, counts[:, 2]))
+
+
+def precision(counts: Floats) -> Floats:
+    """As `f_score`: the share of what was found that is right."""
+    return np.asarray(counts[:, 0] / np.maximum(1, counts[:, 1]))
+
+
 def f_score(counts: Floats) -> Floats:
     """counts (n, m): chunks that are right, chunks found, gold chunks, and anything else. RETURNS
     (n,)."""

@@ -9,17 +9,15 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from wasabi import table
 
 from ..components.targets.places import COLUMNS
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
-from .layers import Sentence, label_layers, others_of, said, sentences_of, span_layers
+from .layers import Sentence, label_layers, said, sentences_of, span_layers
 from .pages import direction, packed, rendered, uncalibrated
 from .sentence import cut, may_break, shown
 
 REASONS = 12  # terms of a decision that are shown
-WIDEST = 80  # characters of a column
 HEIGHT = 420  # pixels of a page in a notebook
 BEGINNING = 40  # columns of a text in a title
 LEFT_OUT = ("labels", "others", "p_against", "start", "first", "end", "p")  # of reasons in a page
@@ -101,7 +99,7 @@ def _title(doc: Doc, model: str) -> str:
 
 def _has_p(sentence: Sentence) -> bool:
     """Whether anything that is seen at once has a probability."""
-    seen = [p for word in sentence.words for _, p in word.labels[:1]]
+    seen = [p for word in sentence.words for _, p, _ in word.labels[:1]]
     seen += [cell.p for word in sentence.words for cell in word.spans]
     return any(p is not None for p in seen)
 
@@ -130,9 +128,8 @@ def _opened(doc: Doc, reasons: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
     facts: Dict[int, List[Any]] = {token.i: [] for token in doc if not token.is_space}
     for name, layer in label_layers(doc).items():
         for i in facts:
-            if layer.texts[i]:
-                others = others_of(name, layer, doc[i])
-                facts[i].append([name, layer.texts[i], layer.p[i], others])
+            if layer[i].text:
+                facts[i].append([name, *layer[i]])
     for name, row in span_layers(doc):
         for first, end, label, p in row:
             for i in facts.keys() & range(first, end):
@@ -170,29 +167,12 @@ def reasons_of(
 def explanation_text(one: Explanation, doc: Doc, *, calibrated: bool = True) -> str:
     """RETURNS (str): what was decided, how probable the alternatives are, and what the decision is
     the sum of. calibrated (bool): whether these probabilities are."""
+    rows = [(f"{t.value:+.3f}", t.kind, t.name, shown(doc[t.token].text)) for t in one.terms]
+    rest = sum(term.value for term in one.terms[REASONS:])
+    more = [(f"{rest:+.3f}", f"{len(rows) - REASONS} more", "", "")] * (len(rows) > REASONS)
+    values = {"terms": [*rows[:REASONS], *more], "calibrated": calibrated}
     words = " ".join(shown(token.text) for token in doc[one.first : one.end])
-    places = f"{one.first}-{one.end - 1}" if one.end - one.first > 1 else f"{one.first}"
-    turn = f" (turn {one.turn})" if one.turn else ""
-    alternatives = ", ".join(f"{label} {p:.3f}" for label, p in one.alternatives)
-    lines = [
-        f"{one.component}, {places}: {words}{turn}",
-        f"  {alternatives}{'' if calibrated else ' (not calibrated)'}",
-    ]
-    if not one.against:
-        return "\n".join([*lines, "  no other label is permitted here"])
-    lines.append(
-        f"  {one.label}, not {one.against}: ahead by {one.difference:.3f}, which is the sum of"
-    )
-    rows = [
-        (f"{term.value:+.3f}", term.kind, term.name, shown(doc[term.token].text))
-        for term in one.terms[:REASONS]
-    ]
-    rest = one.terms[REASONS:]
-    if rest:
-        rows.append((f"{sum(term.value for term in rest):+.3f}", f"{len(rest)} more", "", ""))
-    header = ("value", "", "what", "at")
-    text = table(rows, header=header, aligns=("r", "l", "l", "l"), max_col=WIDEST)
-    return "\n".join([*lines, *(f"    {line}".rstrip() for line in text.strip("\n").splitlines())])
+    return rendered("explanation.txt.jinja", one=one, words=words, **values).rstrip("\n")
 
 
 def notes_of(nlp: Language) -> Dict[str, str]:

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.reporting.evaluation import evaluated
 from spacy_hoseq.reporting.report import (
-    as_json,
     as_markdown,
     as_page,
     examples_in,
@@ -70,8 +69,8 @@ class Reader(HTMLParser):
 def test_figures_are_those_of_spacys_scorer():
     nlp = helpers.ready("log_likelihood")
     (layer,) = evaluated(nlp, examples(), {"the", "she"})
-    assert layer["scores"]["accuracy"].value == pytest.approx(nlp.evaluate(examples())["tag_acc"])
-    n = {name: share.n for name, share in layer["scores"].items()}
+    assert layer["scores"]["accuracy"]["value"] == pytest.approx(nlp.evaluate(examples())["tag_acc"])
+    n = {name: share["n"] for name, share in layer["scores"].items()}
     assert (
         n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3
         and n["sentences"] == 5
@@ -79,14 +78,14 @@ def test_figures_are_those_of_spacys_scorer():
     assert sum(layer["calibration"]["counts"]) == n["accuracy"]
     assert layer["calibration"]["curve"][-1] == (
         1.0,
-        pytest.approx(1 - layer["scores"]["accuracy"].value),
+        pytest.approx(1 - layer["scores"]["accuracy"]["value"]),
     )
     entropies = [row["entropy"] for row in layer["uncertain"]]
     assert entropies == sorted(entropies, reverse=True) and len(entropies) == 5
     assert 0 < layer["uncertain"][0]["p"] < 1
     assert (
         len(layer["right"]) == 24
-        and layer["right"].count("1") / 24 == layer["scores"]["accuracy"].value
+        and layer["right"].count("1") / 24 == layer["scores"]["accuracy"]["value"]
     )
     assert np.sum(layer["counts"], axis=0).tolist() == [layer["right"].count("1"), 24, 24]
 
@@ -102,9 +101,11 @@ def test_layers_of_a_pipeline_with_chunks():
     tags, chunks = evaluated(nlp, chunker_helpers.examples_of(nlp))
     assert (tags["attribute"], chunks["attribute"]) == ("tag", "spans.chunks")
     found = nlp.evaluate(chunker_helpers.examples_of(nlp))
-    assert chunks["scores"]["f"].value == pytest.approx(found["spans_chunks_f"])
+    assert chunks["scores"]["f"]["value"] == pytest.approx(found["spans_chunks_f"])
     assert sum(chunks["calibration"]["counts"]) == sum(map(len, chunker_helpers.gold()))
     assert chunks["calibration"]["brier"] is None
+    page = as_markdown(report(nlp, chunker_helpers.examples_of(nlp), model="m", data="d"))
+    assert f"| {chunks['scores']['precision']['n']} found |" in page
     (_, other) = evaluated(
         nlp,
         chunker_helpers.examples_of(nlp),
@@ -117,11 +118,11 @@ def test_a_bidirectional_tagger_has_all_but_probabilities():
     nlp = bidirectional_helpers.ready()
     found = report(nlp, helpers.examples_of(nlp, WORDS), model="m", data="d", train=[])
     (layer,) = found["layers"]
-    assert layer["scores"]["accuracy"].value == pytest.approx(
+    assert layer["scores"]["accuracy"]["value"] == pytest.approx(
         nlp.evaluate(helpers.examples_of(nlp, WORDS))["tag_acc"]
     )
     assert (
-        layer["attribute"] == "tag" and layer["labels"] and layer["scores"]["unknown words"].n == 24
+        layer["attribute"] == "tag" and layer["labels"] and layer["scores"]["unknown words"]["n"] == 24
     )
     assert layer["calibration"] is None and not layer["uncertain"] and not layer["errors"]
     assert "calibration" not in as_markdown(found) and "| accuracy |" in as_markdown(found)
@@ -135,7 +136,7 @@ def test_chunks_of_a_bidirectional_tagger_are_spans():
     (layer,) = evaluated(nlp, chunked)
     assert layer["attribute"] == "spans.chunks" and layer["calibration"] is None
     share = layer["scores"]["f"]
-    assert share.value == pytest.approx(nlp.evaluate(chunked)["spans_chunks_f"]) and share.n
+    assert share["value"] == pytest.approx(nlp.evaluate(chunked)["spans_chunks_f"]) and share["n"]
 
 
 def test_another_pipeline_is_compared():
@@ -144,23 +145,23 @@ def test_another_pipeline_is_compared():
     (alone,) = evaluated(worse, helpers.examples_of(worse, WORDS))
     comparison = layer["comparison"]
     assert comparison["score"] == alone["scores"]["accuracy"]
-    ours, theirs = (one["scores"]["accuracy"].value for one in (layer, alone))
-    assert comparison["difference"].gain == pytest.approx(theirs - ours)
-    assert comparison["tokens"].gained - comparison["tokens"].lost == round(
-        24 * comparison["difference"].gain
+    ours, theirs = (one["scores"]["accuracy"]["value"] for one in (layer, alone))
+    assert comparison["difference"]["gain"] == pytest.approx(theirs - ours)
+    assert comparison["tokens"]["gained"] - comparison["tokens"]["lost"] == round(
+        24 * comparison["difference"]["gain"]
     )
-    assert len(comparison["lost"]) == comparison["tokens"].lost
-    assert len(comparison["gained"]) == comparison["tokens"].gained
+    assert len(comparison["lost"]) == comparison["tokens"]["lost"]
+    assert len(comparison["gained"]) == comparison["tokens"]["gained"]
 
 
 def test_page_and_markdown_and_json_say_the_same():
     found = made(train=[eg.reference for eg in examples()][:1])
     (layer,) = found["layers"]
-    value = f"{100 * layer['scores']['accuracy'].value:.2f}"
+    value = f"{100 * layer['scores']['accuracy']['value']:.2f}"
     page = Reader(as_page(found))
     assert not page.open and value in page.words and "m<1> on d.spacy" in page.words
     assert f"| accuracy | {value} (" in as_markdown(found)
-    plain = srsly.json_loads(srsly.json_dumps(as_json(found)))
+    plain = srsly.json_loads(srsly.json_dumps(found))
     assert f"{100 * plain['layers'][0]['scores']['accuracy']['value']:.2f}" == value
     assert plain["layers"][0]["labels"][0] == pytest.approx(layer["labels"][0])
 
@@ -228,7 +229,7 @@ def test_learning_curve(tmp_path):
     config = config_of("crf", QUICK)
     points = learning_curve(config, docs[:30], docs[30:], tmp_path)
     assert [point["docs"] for point in points] == [4, 8, 15, 30]
-    scores = [point["scores"]["hoseq_tagger"].value for point in points]
+    scores = [point["scores"]["hoseq_tagger"]["value"] for point in points]
     assert scores[0] < scores[-1] > 0.9
 
 
