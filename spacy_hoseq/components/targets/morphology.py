@@ -105,7 +105,7 @@ class MorphologyLabels(TokenLabels):
         for doc, ids in zip(docs, by_doc(flat, docs), strict=True):
             values = self._values_of(table, doc).take(ids, axis=0, mode="wrap")
             if (self.extend or not overwrite) and self.is_set(doc):
-                before = doc.to_array(self.columns).reshape(len(doc), -1)
+                before = doc.to_array(self.columns).reshape(len(doc), len(self.columns))
                 merged = values if overwrite else np.where(before != 0, before, values)
                 if self.extend:
                     pairs = zip(before[:, 1].tolist(), values[:, 1].tolist(), strict=True)
