@@ -2,7 +2,6 @@
 
 import srsly
 
-from spacy_hoseq.components.saving import signed
 from spacy_hoseq.layers.storage import pack_extra, pack_table, unpack_extra, unpack_table
 from spacy_hoseq.learning.used_rows import UsedRows
 
@@ -20,10 +19,3 @@ def bytes_of(message):
     if isinstance(tables, dict):
         tables = {name: pack_table(table) if isinstance(table, UsedRows) else table for name, table in tables.items()}
     return srsly.msgpack_dumps({**message, "extra": pack_extra(message.get("extra")), "tables": tables})
-
-
-def reseal(folder, component, model):
-    """Write the message of a model, with the digest that it has to have."""
-    message = {name: part for name, part in model.items() if name != "digest"}
-    data = signed(srsly.msgpack_dumps(message), component._meaning())
-    (folder / "model").write_bytes(data)

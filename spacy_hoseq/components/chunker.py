@@ -15,7 +15,6 @@ from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 from spacy.vocab import Vocab
-from thinc.api import Config
 
 from ..arrays import AnyInts, Floats, Ints, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
@@ -29,7 +28,7 @@ from ..words import on_original
 from .base import inspection, register_factory
 from .expected_spans import expected_chunks
 from .reading import Reading
-from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
+from .structured import ADAGRAD, StructuredComponent, default_model
 from .targets.chunk_tags import ChunkTags, FoundChunks
 
 WORDS = 8_000  # of a batch, read at once
@@ -254,15 +253,31 @@ def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats) -> List[FoundC
     ]
 
 
+DEFAULTS = {
+    "model": default_model("english_pos"),
+    "update_rule": {**ADAGRAD, "average": True},
+    "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
+}
 make_hoseq_chunker = register_factory(
     HoseqChunker,
     "hoseq_chunker",
-    {
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "update_rule": {**ADAGRAD, "average": True},
-        "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
-    },
+    DEFAULTS,
     {"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
     assigns=["doc.spans"],
     requires=["token.tag"],
+)
+OF_ENTITIES = {
+    "model": default_model("entities"),
+    "update_rule": {**ADAGRAD, "l1": 0.005, "average": False},
+    "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+    "spans_key": "entities",
+    "annotate_ents": True,
+    "span_threshold": 0.3,
+}
+make_hoseq_ner = register_factory(
+    HoseqChunker,
+    "hoseq_ner",
+    OF_ENTITIES,
+    {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"],
 )

@@ -15,7 +15,6 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config
 
 from ..arrays import Labels, Mask
 from ..decoders.problem import Potentials, PotentialsGradient
@@ -28,27 +27,11 @@ from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import TaggerModel
 from .base import register_factory
 from .reading import LabelsAlone, Reading, together
-from .structured import ADAGRAD
+from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
 from .targets.lemmas import Candidates, LemmaLabels, label_of, script_named
 from .targets.token_labels import Columns
 
-DEFAULT_MODEL = """
-[model]
-@architectures = "spacy_hoseq.HigherOrderTagger.v1"
-patterns = null
-label_pairs = false
-
-[model.emissions]
-@architectures = "spacy_hoseq.SparseLinear.v1"
-min_count = 2
-hash_rows = null
-nO = null
-
-[model.emissions.templates]
-@misc = "spacy_hoseq.templates.v1"
-name = "lemmas"
-"""
 # if the training text needs more scripts, the rarest are left out: they take time, and fit few
 # new words
 MOST_LABELS = 1500
@@ -225,7 +208,7 @@ make_hoseq_lemmatizer = register_factory(
     HoseqLemmatizer,
     "hoseq_lemmatizer",
     {
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "model": {**default_model("lemmas", min_count=2), "label_pairs": False},
         "update_rule": ADAGRAD,
         "scorer": {"@scorers": "spacy.lemmatizer_scorer.v1"},
     },

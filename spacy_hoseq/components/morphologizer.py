@@ -13,12 +13,11 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config
 
 from ..arrays import Floats32
 from ..layers.structured import TaggerModel
 from .base import register_factory
-from .structured import ADAGRAD
+from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
 from .targets.morphology import (
     FeatureTable,
@@ -29,28 +28,6 @@ from .targets.morphology import (
     normalized,
 )
 
-DEFAULT_MODEL = """
-[model]
-@architectures = "spacy_hoseq.HigherOrderTagger.v1"
-patterns = null
-label_pairs = false
-
-[model.parts]
-@misc = "spacy_hoseq.morphological_parts.v1"
-with_pos = true
-min_whole = 2
-agreement = true
-
-[model.emissions]
-@architectures = "spacy_hoseq.SparseLinear.v1"
-min_count = 1
-hash_rows = null
-nO = null
-
-[model.emissions.templates]
-@misc = "spacy_hoseq.templates.v1"
-name = "morphology"
-"""
 MORPH = "morph"  # what `spacy init labels` writes
 POS = "pos"
 
@@ -165,7 +142,16 @@ make_hoseq_morphologizer = register_factory(
     HoseqMorphologizer,
     "hoseq_morphologizer",
     {
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "model": {
+            **default_model("morphology"),
+            "label_pairs": False,
+            "parts": {
+                "@misc": "spacy_hoseq.morphological_parts.v1",
+                "with_pos": True,
+                "min_whole": 2,
+                "agreement": True,
+            },
+        },
         "update_rule": {**ADAGRAD, "learn_rate": 0.01},
         "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
     },

@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import set_dropout_rate
+from thinc.api import Config, set_dropout_rate
 
 from ..arrays import Floats32
 from ..decoders.choice import decode_exact
@@ -50,6 +50,12 @@ ADAGRAD = {
     "l2": 0.0,
     "average": "late",
 }
+
+
+def default_model(templates: str, min_count: int = 1) -> Dict[str, Any]:
+    """The config of a model over the features of a registered list of templates."""
+    settings = {"model.emissions.templates.name": templates, "model.emissions.min_count": min_count}
+    return dict(Config().from_str(DEFAULT_MODEL, overrides=settings)["model"])
 
 
 class StructuredComponent(SequenceComponent):

@@ -14,7 +14,7 @@ from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 
 from ..arrays import Labels
 from ..decoders.answers import best_labels
@@ -36,7 +36,7 @@ from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .reading import LabelsAlone, Reading
-from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
+from .structured import ADAGRAD, StructuredComponent, default_model
 from .targets.token_labels import TokenLabels
 
 
@@ -282,10 +282,17 @@ def listeners_in(component: object) -> List[MarginalListener]:
 
 
 DEFAULTS = {
-    "model": Config().from_str(DEFAULT_MODEL)["model"],
+    "model": default_model("english_pos"),
     "update_rule": ADAGRAD,
     "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
 }
 make_hoseq_tagger = register_factory(
     HoseqTagger, "hoseq_tagger", DEFAULTS, {"tag_acc": 1.0}, assigns=["token.tag"]
+)
+make_hoseq_senter = register_factory(
+    HoseqTagger,
+    "hoseq_senter",
+    {**DEFAULTS, "model": default_model("sentences", min_count=2), "attribute": "sent_start"},
+    {"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
+    assigns=["token.is_sent_start"],
 )

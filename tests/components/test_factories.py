@@ -1,0 +1,134 @@
+"""Each factory: its class, its defaults, what it says of itself, settings that cannot be."""
+
+import pytest
+import spacy
+from spacy import ty
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger
+from spacy_hoseq.components.chunker import HoseqChunker
+from spacy_hoseq.components.lemmatizer import HoseqLemmatizer
+from spacy_hoseq.components.morphologizer import HoseqMorphologizer
+from spacy_hoseq.components.tagger import HoseqTagger
+from spacy_hoseq.learning.adagrad import AdaGrad
+
+from .bidirectional_helpers import local
+from .helpers import tagger_model
+
+OF_SPANS = ["spans_chunks_f", "spans_chunks_p", "spans_chunks_r"]
+OF_ENTS = ["ents_f", "ents_p", "ents_r", "ents_per_type"]
+FACTORIES = {
+    "hoseq_tagger": (HoseqTagger, ["token.tag"], [], ["tag_acc"], "english_pos"),
+    "hoseq_senter": (HoseqTagger, ["token.is_sent_start"], [], ["sents_f", "sents_p", "sents_r"], "sentences"),
+    "hoseq_chunker": (HoseqChunker, ["doc.spans"], ["token.tag"], OF_SPANS, "english_pos"),
+    "hoseq_ner": (HoseqChunker, ["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"], [], OF_ENTS, "entities"),
+    "hoseq_morphologizer": (
+        HoseqMorphologizer, ["token.morph", "token.pos"], [], ["pos_acc", "morph_acc", "morph_per_feat"], "morphology",
+    ),
+    "hoseq_lemmatizer": (HoseqLemmatizer, ["token.lemma"], ["token.pos", "token.morph"], ["lemma_acc"], "lemmas"),
+    "hoseq_bidirectional_tagger": (HoseqBidirectionalTagger, ["token.tag"], [], ["tag_acc"], "bidirectional_pos"),
+}  # fmt: skip
+
+
+def gold(nlp):
+    words = "the cats run . the dog sees cats .".split()
+    doc = Doc(
+        nlp.vocab,
+        words=words,
+        tags="D N V . D N V N .".split(),
+        pos="DET NOUN VERB PUNCT DET NOUN VERB NOUN PUNCT".split(),
+        lemmas="the cat run . the dog see cat .".split(),
+        sent_starts=[i in (0, 4) for i in range(len(words))],
+    )
+    spans = [Span(doc, 0, 2, "NP"), Span(doc, 4, 6, "NP"), Span(doc, 7, 8, "NP")]
+    doc.spans["chunks"] = spans
+    doc.set_ents(spans)
+    return doc
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factory(name):
+    """With its defaults it learns, and is evaluated by the scores that it names."""
+    kind, assigns, requires, scores, templates = FACTORIES[name]
+    nlp = spacy.blank("xx")
+    component = nlp.add_pipe(name)
+    assert type(component) is kind
+    assert isinstance(component, ty.TrainableComponent) and isinstance(component, ty.InitializableComponent)
+    assert isinstance(component, ty.ListenedToComponent) == isinstance(component, HoseqTagger)
+    assert component.is_trainable and not component.is_resizable
+    said = nlp.analyze_pipes()["summary"][name]
+    assert said == {"assigns": assigns, "requires": requires, "scores": scores, "retokenizes": False}
+    model = nlp.get_pipe_config(name)["model"]
+    assert model.get("emissions", model)["templates"]["name"] == templates
+    example = Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))
+    optimizer = nlp.initialize(lambda: [example] * 3)
+    for _ in range(25):
+        nlp.update([example], sgd=optimizer)
+    found = nlp.evaluate([Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))])
+    assert found[scores[0]] == 1.0
+
+
+BIDIRECTIONAL = "hoseq_bidirectional_tagger"
+
+
+@pytest.mark.parametrize(
+    "factory, settings",
+    [
+        ("hoseq_tagger", {"attribute": "dep"}),
+        ("hoseq_tagger", {"objective": "nonsense"}),
+        ("hoseq_chunker", {"span_threshold": 1.5}),
+        ("hoseq_chunker", {"representation": "iob1"}),
+        (BIDIRECTIONAL, {"strategy": "inside_out"}),
+        (BIDIRECTIONAL, {"representation": "iob3"}),
+        (BIDIRECTIONAL, {"width": -1.0}),
+        (BIDIRECTIONAL, {"attribute": "dep"}),
+        (BIDIRECTIONAL, {"save_decisions": True, "strategy": "left_to_right"}),
+        (BIDIRECTIONAL, {"save_decisions": True, "strategy": "full_bidirectional"}),
+        (BIDIRECTIONAL, {"model": local(order=3)}),
+        (BIDIRECTIONAL, {"model": local(min_count=0)}),
+        (BIDIRECTIONAL, {"model": local(["bias", "label[0]"])}),
+        (BIDIRECTIONAL, {"model": local([])}),
+    ],
+)
+def test_impossible_settings(factory, settings):
+    """Of a config; spaCy refuses names that are none of a list by its own."""
+    with pytest.raises(ValueError):
+        spacy.blank("xx").add_pipe(factory, config=settings)
+
+
+@pytest.mark.parametrize(
+    "settings, code",
+    [
+        ({"objective": "nonsense"}, "HS161"),
+        ({"update_rule": 3}, "HS027"),
+        ({"representation": "nonsense"}, "HS161"),
+        ({"representation": "iob1"}, "HS161"),
+        ({"representation": "ioe2"}, "HS161"),
+        ({"span_threshold": -0.1}, "HS027"),
+    ],
+)
+def test_impossible_settings_of_the_class(settings, code):
+    model = spacy.util.registry.resolve({"model": tagger_model()})["model"]
+    possible = {"objective": "max_margin", "update_rule": AdaGrad()}
+    with pytest.raises(ValueError, match=rf"\[{code}\]"):
+        HoseqChunker(spacy.blank("xx").vocab, model, **{**possible, **settings})
+
+
+def test_impossible_settings_of_the_bidirectional_class():
+    model = spacy.util.registry.resolve({"model": local()})["model"]
+    for settings in ({"strategy": "inside_out"}, {"representation": "iob3"}):
+        with pytest.raises(ValueError, match=r"\[HS161\]"):
+            HoseqBidirectionalTagger(spacy.blank("xx").vocab, model, **settings)
+
+
+@pytest.mark.parametrize("factory", ["hoseq_tagger", BIDIRECTIONAL])
+def test_tags_feed_later_components(factory):
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(factory)
+    example = Example(gold(nlp), gold(nlp))
+    optimizer = nlp.initialize(lambda: [example])
+    for _ in range(15):
+        nlp.update([example], sgd=optimizer)
+    nlp.add_pipe("attribute_ruler").add(patterns=[[{"TAG": "N"}]], attrs={"POS": "NOUN"})
+    assert [token.pos_ for token in nlp("the cats run")] == ["", "NOUN", ""]

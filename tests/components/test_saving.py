@@ -1,0 +1,226 @@
+"""What is saved of a component, and what the config says of it; weights of another pipeline (`weights_from`)."""
+
+import shutil
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Token
+
+from spacy_hoseq.layers.local_classifiers import shim_of
+
+from . import bidirectional_helpers as bidirectional
+from . import chunker_helpers as chunks
+from .helpers import (
+    ADDITIVE,
+    CORPUS,
+    LABELS,
+    blank,
+    gold,
+    predicted,
+    ready,
+    reloaded,
+    tagger_model,
+    tagger_of,
+    train,
+    trained,
+)
+
+TAGGER, CHUNKER, BIDIRECTIONAL = chunks.TAGGER, chunks.NAME, bidirectional.NAME
+REFUSED = r"(?s)\[HS064\] The component \"{}\" cannot be read.*{}"
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_settings_and_labels_that_are_excluded_in_loading(calibrated, tmp_path):
+    """The component keeps its own: weights have to be of these labels."""
+    nlp = trained()
+    tagger = tagger_of(nlp)
+    if calibrated:
+        tagger.cfg["temperature"] = 2.0
+        tagger.cfg["conformal"] = {"labels": [0.1, 0.2]}
+    tagger.to_disk(tmp_path)
+    other = reloaded(nlp)
+    train(other, 3, CORPUS[:2])
+    tagger_of(other).cfg.update(tagger.cfg)
+    before = dict(tagger_of(other).cfg)
+    tagger_of(other).from_bytes(tagger.to_bytes(exclude=["cfg"]), exclude=["cfg"])
+    assert tagger_of(other).to_bytes() == tagger.to_bytes() and tagger_of(other).cfg == before
+    tagger_of(other).from_disk(tmp_path, exclude=["cfg"])
+    assert tagger_of(other).to_bytes() == tagger.to_bytes()
+    tagger_of(other).cfg["labels"] = [*LABELS[::-1]]
+    with pytest.raises(ValueError, match=r"\[HS064\]"):
+        tagger_of(other).from_disk(tmp_path, exclude=["cfg"])
+
+
+@pytest.mark.parametrize("attribute", ["pos", "sent_start"])
+def test_attribute_of_the_config_that_cannot_have_the_labels(attribute, tmp_path):
+    """As a part of speech, "D" would be a number that stands for nothing; no label would begin a sentence."""
+    ready().to_disk(tmp_path)
+    config = {"components": {"hoseq_tagger": {"attribute": attribute}}}
+    with pytest.raises(ValueError, match=rf"\[HS064\].*HS027\] Wrong label of {attribute}"):
+        spacy.load(tmp_path, config=config)
+    config["components"]["hoseq_tagger"]["attribute"] = "_.test_of_loading"
+    assert spacy.load(tmp_path, config=config)("the")[0]._.test_of_loading == "D"
+    Token.remove_extension("test_of_loading")
+
+
+def test_representation_of_the_config(tmp_path):
+    """Its tags have to be those of the weights."""
+    chunks.ready().to_disk(tmp_path)
+    with pytest.raises(ValueError, match=r"\[HS064\].*not of one training"):
+        spacy.load(tmp_path, config={"components": {CHUNKER: {"representation": "iob2"}}})
+    nlp = spacy.load(tmp_path, config={"components": {CHUNKER: {"representation": "start_end"}}})
+    assert chunks.through(nlp) == chunks.through(chunks.ready()), "the same letters by other names"
+
+
+@pytest.mark.long
+def test_strategy_of_the_config(tmp_path):
+    bidirectional.ready().to_disk(tmp_path)
+    for strategy in bidirectional.STRATEGIES:
+        nlp = spacy.load(tmp_path, config={f"components.{BIDIRECTIONAL}.strategy": strategy})
+        assert bidirectional.predicted(nlp) == bidirectional.predicted(bidirectional.ready(2, strategy))
+
+
+def test_saved_weights_are_the_averages():
+    nlp = trained(n_updates=4)
+    fresh = reloaded(nlp)
+    ours, theirs = (tagger_of(one).model.shims[0] for one in (nlp, fresh))
+    finished = ours.values("trans", is_train=False)
+    assert np.array_equal(theirs.values("trans", is_train=True), finished)
+    assert not np.array_equal(ours.values("trans", is_train=True), finished)
+
+
+def test_what_prediction_needs_is_made_when_weights_are_loaded():
+    fresh = reloaded(bidirectional.ready())
+    model = bidirectional.tagger_of(fresh).model
+    shim, features = shim_of(model), model.attrs["features"]
+    stacked, indexes = shim._stacked, features._index.latest
+    assert stacked is not None and indexes is not None
+    bidirectional.tags_of(fresh, "the cat")
+    assert shim._stacked is stacked and features._index.latest is indexes, "and not once more"
+
+
+# Files that do not belong together
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "pipeline"
+    chunks.ready("joint").to_disk(path)
+    return path
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "pipeline")
+
+
+CFG = [
+    *({"labels": labels} for labels in (["NP"], ["NP", "VP", "PP"], ["NP", "NP"], ["VP", "NP"], "NP", [1, 2], None)),
+    {"labels": {"NP": 1}},
+]
+
+
+@pytest.mark.parametrize("change", CFG)
+def test_labels_that_do_not_fit(folder, change):
+    path = folder / CHUNKER / "cfg"
+    srsly.write_json(path, {**srsly.read_json(path), **change})
+    with pytest.raises(ValueError, match=REFUSED.format(CHUNKER, "")):
+        spacy.load(folder)
+
+
+@pytest.mark.parametrize("entries", [["the"], {"the": ["UNKNOWN"]}, {"the": ["D"]}])
+def test_dictionaries_that_do_not_fit(folder, entries):
+    path = folder / TAGGER / "cfg"
+    srsly.write_json(path, {**srsly.read_json(path), "tag_dictionary": entries})
+    with pytest.raises(ValueError, match=REFUSED.format(TAGGER, "")):
+        spacy.load(folder)
+
+
+@pytest.mark.parametrize("change", [{"representation": "iob3"}, {"new": 1}])
+def test_settings_that_are_not_read(folder, change):
+    path = folder / CHUNKER / "cfg"
+    srsly.write_json(path, {**srsly.read_json(path), **change})
+    assert chunks.through(spacy.load(folder))[0] == chunks.gold()
+
+
+def test_model_of_another_component(folder):
+    shutil.copy(folder / TAGGER / "model", folder / CHUNKER / "model")
+    with pytest.raises(ValueError, match=REFUSED.format(CHUNKER, "not of one training")):
+        spacy.load(folder)
+    shutil.rmtree(folder / CHUNKER)
+    with pytest.raises(ValueError, match=REFUSED.format(CHUNKER, "")):
+        spacy.load(folder)
+
+
+def test_configs_of_other_models():
+    network = {"@architectures": "spacy.HashEmbedCNN.v2", "width": 8, "depth": 1, "embed_size": 20, "window_size": 1}
+    network.update(maxout_pieces=2, subword_features=False, pretrained_vectors=None)
+    other = blank(model=tagger_model({"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": network}))
+    with pytest.raises(ValueError, match="HS064"):
+        tagger_of(other).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
+    data = bidirectional.tagger_of(bidirectional.ready()).to_bytes(exclude=["vocab"])
+    for model in (bidirectional.local(order=1), bidirectional.local(["bias", "label[-1]"])):
+        with pytest.raises(ValueError, match=r"HS064.*HS05[01]"):
+            bidirectional.tagger_of(bidirectional.blank(model=model)).from_bytes(data)
+
+
+def test_loading_into_a_component_in_use():
+    nlp = trained(corpus=[("the cat runs home here .", "U W X Y Z Q")])
+    tagger_of(nlp).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
+    assert predicted(nlp) == gold()
+
+
+# Weights of a trained pipeline
+
+
+@pytest.mark.parametrize("model", ["words", "joint"])
+def test_weights_of_a_trained_pipeline(model, tmp_path):
+    nlp = chunks.ready(model)
+    nlp.to_disk(tmp_path)
+    other = chunks.blank(model, overwrite=True, objective="perceptron", update_rule=ADDITIVE, average=False)
+    for name in other.pipe_names:
+        other.config["initialize"]["components"][name] = {"weights_from": str(tmp_path)}
+    optimizer = other.initialize(lambda: chunks.examples_of(other, [("x y", "N V", [(0, 1, "XP")])]))
+    assert chunks.through(other) == chunks.through(nlp) and chunks.chunker_of(other).labels == chunks.TYPES
+    assert chunks.chunker_of(other).cfg["overwrite"] is True
+    shutil.rmtree(tmp_path)  # not needed any more
+    new = [*chunks.CORPUS, ("fish swim .", "N V .", [(0, 2, "VP")])]
+    chunks.train(other, 15, lambda nlp: chunks.examples_of(nlp, new), optimizer)
+    assert chunks.through(other, [text for text, _, _ in new])[0] == chunks.gold(new)
+    assert chunks.through(reloaded(other)) == chunks.through(other)
+
+
+def test_tagger_of_a_trained_pipeline_and_a_new_chunker(tmp_path):
+    chunks.ready("joint").to_disk(tmp_path)
+    nlp = chunks.blank("joint")
+    nlp.config["initialize"]["components"][TAGGER] = {"weights_from": str(tmp_path)}
+    optimizer = nlp.initialize(lambda: chunks.examples_of(nlp, gold_tags=False))
+    assert [t.tag_ for t in nlp(chunks.TEXTS[0])] == "D A N V D N .".split()
+    assert nlp.get_pipe(TAGGER).labels == chunks.ready("joint").get_pipe(TAGGER).labels
+    chunks.train(nlp, 15, lambda nlp: chunks.examples_of(nlp, gold_tags=False), optimizer)
+    assert chunks.through(nlp)[0] == chunks.gold()
+
+
+def test_weights_from_nowhere(tmp_path):
+    chunks.ready("joint").to_disk(tmp_path)
+    for component, path in ((TAGGER, tmp_path / "nowhere"), (CHUNKER, tmp_path / "nowhere"), ("renamed", tmp_path)):
+        nlp = chunks.blank("joint", name="renamed" if component == "renamed" else CHUNKER)
+        nlp.config["initialize"]["components"][component] = {"weights_from": str(path)}
+        with pytest.raises(ValueError, match=rf"\[HS159\].*no component \"{component}\""):
+            nlp.initialize(lambda nlp=nlp: chunks.examples_of(nlp))
+
+
+@pytest.mark.parametrize("component", [TAGGER, CHUNKER])
+def test_weights_of_another_model(component, tmp_path):
+    chunks.ready("words").to_disk(tmp_path)
+    shutil.copytree(tmp_path / CHUNKER, tmp_path / TAGGER)
+    nlp = chunks.blank("patterns" if component == CHUNKER else "joint")
+    nlp.config["initialize"]["components"][component] = {"weights_from": str(tmp_path)}
+    if component == CHUNKER:  # no pattern weights there: none are used
+        nlp.initialize(lambda: chunks.examples_of(nlp))
+        assert chunks.through(nlp) == chunks.through(chunks.ready("words"))
+    else:  # a chunker's weights for a tagger: as many columns as there are tags, not labels
+        with pytest.raises(ValueError, match=r"\[HS064\]"):
+            nlp.initialize(lambda: chunks.examples_of(nlp))
