@@ -26,7 +26,7 @@ from ..errors import Errors
 from ..inspection.calibration import Calibration, calibrate
 from ..inspection.reading import own_components
 from ..inspection.weights import NAMES, Table, inspected, names_in
-from ..pipelines import embedded_path, found_at, load_from
+from ..pipelines import found_at, load_from
 from ..readers.annotated import read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
 from ..reporting.inspection import inspection_page, inspection_text
@@ -330,7 +330,7 @@ def package_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    path = Path(model) if Path(model, "meta.json").is_file() else embedded_path(model)
+    path = Path(found_at(model))
     kinds = {kind.strip() for kind in build.split(",")}
     if not kinds <= {"wheel", "sdist", "none"}:
         raise ValueError(Errors.HS161.format(name=build, known="wheel, sdist, none"))

@@ -15,7 +15,7 @@ from wasabi import msg
 
 from ..components.base import SequenceComponent
 from ..errors import Errors
-from ..pipelines import load_found, run_code
+from ..pipelines import load, run_code
 from ..readers.annotated import read_docs
 from ..readers.files import find_files
 from ..readers.sentences import Problem
@@ -44,7 +44,7 @@ def pipeline_of(
     """A pipeline of the package or another one. probable: its taggers keep probabilities. RAISES
     ValueError [HS130, HS133, HS172]."""
     run_code(code)
-    nlp = load_found(name)
+    nlp = load(name)
     for _, pipe in nlp.pipeline if probable else ():
         if isinstance(pipe, SequenceComponent):
             if not pipe.target.of_spans and not pipe.target.finds_sentences:

@@ -18,7 +18,7 @@ from ..recipes import ALIASES, RECIPES, checked, recipe
 from ..treebanks.card import card_of, figures, licence_of, meta_of
 from ..treebanks.parts import write_parts
 from ..treebanks.project import PROJECT
-from ..treebanks.source import Treebank, download, treebank_in
+from ..treebanks.source import Treebank, treebank_in
 from ..treebanks.training import (
     RECIPES as STEPS,
 )
@@ -165,9 +165,7 @@ def lines(words: List[str], classes: Ints) -> List[str]:
 )
 def treebank_cli(
     # fmt: off
-    folder: Optional[Path] = typer.Argument(
-        None, help="Folder of .conllu files, also .gz", file_okay=False
-    ),
+    folder: Path = typer.Argument(..., help="Folder of .conllu files, also .gz", file_okay=False),
     output: Path = typer.Option(
         ..., "--output", "-o", help="Folder of the pipeline to write", file_okay=False
     ),
@@ -184,9 +182,6 @@ def treebank_cli(
     lemmas: Optional[Path] = typer.Option(
         None, "--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False
     ),
-    fetch: str = typer.Option(
-        "", "--download", help="Treebank to fetch, in place of FOLDER: UD_Afrikaans-AfriBooms"
-    ),
     force: bool = FORCE,
     # fmt: on
 ) -> None:
@@ -199,15 +194,7 @@ def treebank_cli(
     check_name(name)
     check_output(output, overwrite=force)
     work = output.with_name(f"{output.name}-training")
-    if (folder is None) == (not fetch):
-        expected = "its folder, or its name after --download, not both"
-        raise ValueError(
-            Errors.HS159.format(what="one treebank", source="the command", expected=expected)
-        )
-    source = folder or work / "treebank" / fetch
-    if fetch and not source.is_dir():
-        source = download(fetch, work / "treebank")
-    treebank = treebank_in(source, lang)
+    treebank = treebank_in(folder, lang)
     for path, read in ((lexicon, tag_lexicon), (lemmas, lemma_lexicon)):
         if path:
             read(path)  # before any work

@@ -53,14 +53,16 @@ def compact_pipeline(
     RAISES ValueError [HS161]: no such metrics; [HS027]: `tolerance`; [HS159]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
-        raise ValueError(Errors.HS027.format(
+        raise ValueError(
+            Errors.HS027.format(
                 name="tolerance", value=tolerance, expected="0 or a positive number (0.0005 of 1)"
-            ))
+            )
+        )
     pipes: List[Tuple[str, Any]] = [
-        (name, pipe) for name, pipe in nlp.pipeline if is_compactible(pipe)
+        (name, pipe)
+        for name, pipe in nlp.pipeline
+        if is_compactible(pipe) and (components is None or name in components)
     ]
-    if components is not None:
-        pipes = [(name, pipe) for name, pipe in pipes if name in components]
     if not pipes:
         source = f"the pipeline ({', '.join(nlp.pipe_names)})"
         expected = "a trained one of spacy_hoseq"

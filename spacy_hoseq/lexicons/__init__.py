@@ -17,7 +17,7 @@ __getattr__ = lazy_names(
     {
         "Bigrams": "exchange",
         "ClassBigrams": "exchange",
-        "bigrams_of": "counting",
+        "bigrams_of": "exchange",
         "exchange_words": "exchange",
         "lemma_lexicon": "forms",
         "tag_lexicon": "forms",

@@ -55,7 +55,10 @@ def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
         if not form or not lemma:
             raise ValueError(
                 Errors.HS073.format(
-                    path=path, line=number, expected="a form and its lemma, separated by tabs", actual=line[:40]
+                    path=path,
+                    line=number,
+                    expected="a form and its lemma, separated by tabs",
+                    actual=line[:40],
                 )
             )
         lemmas_of.setdefault(form, set()).add(lemma)

@@ -15,7 +15,7 @@ from ..errors import Errors
 from ..features.attributes import SOURCES
 from ..features.word_classes import TABLE
 from ..pipelines import found_at
-from ..pipelines.loading import refusal
+from ..pipelines.loading import folder_of, refusal
 
 FOLDER = Path(__file__).parent  # lists of words that come with the package, as pipelines are saved
 
@@ -48,11 +48,8 @@ def word_classes_of(pipeline: Union[str, Path], more: Optional[List[str]] = None
 
 def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:
     """The table of a pipeline, or of a list of the package, and who made it."""
-    folder = Path(found_at(str(pipeline)))
-    if not folder.is_dir() and (FOLDER / folder / "meta.json").exists():
-        folder = FOLDER / folder
-    if not folder.is_dir():
-        raise ValueError(Errors.HS130.format(name=pipeline, known='"en", "zh"'))
+    listed = FOLDER / pipeline
+    folder = listed if (listed / "meta.json").exists() else folder_of(found_at(pipeline))
     try:
         every = Lookups().from_disk(folder / "vocab")
         sources = _sources_in(every, folder)

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Iterator, List, Tuple, Union
+from typing import Any, Callable, Iterator, Tuple, Union
 
 import spacy
 import srsly
@@ -34,22 +34,20 @@ def load(name: Union[str, Path], **settings: object) -> Language:
 
     It is `spacy.load`, and every error names the file that cannot be read.
 
-    name (str): "en", "zh", "af" or "cy" (docs/pipelines.md), the path of a folder, or the name
-        of a package.
+    name (str): the path of a folder, the name of a package, or "en", "zh", "af" or "cy"
+        (docs/pipelines.md).
         settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
     RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without
     its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064,
     HS064]: the same of a component, a tokenizer.
     """
-    known = embedded_names()
-    is_embedded = not known or name in known or f"{name}{END}" in known
-    return load_from(embedded_path(str(name)) if is_embedded else name, **settings)
+    return load_from(found_at(name), **settings)
 
 
-def load_found(name: Union[str, Path], **settings: object) -> Language:
-    """A trained pipeline, as the command line loads it: a folder comes before a pipeline of the
-    package of the same name."""
-    return load_from(found_at(str(name)), **settings)
+def found_at(name: Union[str, Path]) -> Union[str, Path]:
+    """The argument of `spacy.load` for a name: itself if there is such a folder, or an installed
+    package, else the folder of the pipeline in this one. RAISES ValueError [HS130, HS131]."""
+    return name if Path(name).exists() or is_package(str(name)) else embedded_path(str(name))
 
 
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
@@ -64,32 +62,20 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
         raise refusal(place, *part_at_fault(folder, error)) from error
 
 
-def embedded_names() -> List[str]:
-    """Names of the pipelines that are there, sorted: "en_hoseq_sm"."""
-    return sorted(path.parent.name for path in FOLDER.glob("*/meta.json"))
-
-
 def embedded_path(name: str) -> Path:
     """The folder of a pipeline. name (str): "en_hoseq_sm", or its language, "en".
 
     RAISES ValueError [HS130]: no pipeline of that name; [HS131]: the package was installed without
     its data.
     """
-    known = embedded_names()
+    known = sorted(path.parent.name for path in FOLDER.glob("*/meta.json"))
     if not known:
         raise ValueError(Errors.HS131.format(folder=FOLDER))
-    for full in (name, f"{name}{END}"):
-        if full in known:
-            return FOLDER / full
-    raise _unknown(name)
-
-
-def found_at(name: str) -> Union[str, Path]:
-    """The argument of `spacy.load` for a name: the folder of the embedded pipeline, unless the
-    name is that of a folder or of an installed package."""
-    is_elsewhere = Path(name).exists() or is_package(name)
-    is_embedded = not {name, f"{name}{END}"}.isdisjoint(embedded_names())
-    return embedded_path(name) if is_embedded and not is_elsewhere else name
+    full = name if name in known else f"{name}{END}"
+    if full not in known:
+        names = ", ".join(f'"{each.removesuffix(END)}"' for each in known)
+        raise ValueError(Errors.HS130.format(name=name, known=names))
+    return FOLDER / full
 
 
 def folder_of(place: Union[str, Path]) -> Path:
@@ -97,7 +83,7 @@ def folder_of(place: Union[str, Path]) -> Path:
     if Path(place).is_dir():
         return Path(place)
     if not is_package(str(place)):
-        raise _unknown(place)
+        return embedded_path(str(place))  # which knows the names that there are
     package = get_package_path(str(place))
     return next((path.parent for path in sorted(package.glob("*/config.cfg"))), package)
 
@@ -135,21 +121,17 @@ def _readers(folder: Path) -> Iterator[Tuple[str, Callable[[], object]]]:
     yield "vocab/lookups.bin", partial(Lookups().from_disk, folder / "vocab")
     yield "vocab/vectors", partial(Vectors().from_disk, folder / "vocab")
     nlp = blank()
-    parts = ["vocab", "tokenizer", *nlp.component_names]
-    for part in parts:
-        others = [*(other for other in parts if other != part), "meta", "config"]
+    parts = ["meta", "config", "vocab", "tokenizer", *nlp.component_names]
+    for part in parts[2:]:
+        others = [other for other in parts if other != part]
         yield part, partial(nlp.from_disk, folder, exclude=others)
 
 
 def refusal(place: Union[str, Path], name: str, problem: object) -> ValueError:
     """[HS133]: what is wrong with a file of a pipeline."""
-    said = str(problem) or repr(problem)
-    return ValueError(Errors.HS133.format(place=place, file=name, problem=said))
-
-
-def _unknown(name: Union[str, Path]) -> ValueError:
-    known = ", ".join(f'"{each.removesuffix(END)}"' for each in embedded_names())
-    return ValueError(Errors.HS130.format(name=name, known=known))
+    return ValueError(
+        Errors.HS133.format(place=place, file=name, problem=str(problem) or repr(problem))
+    )
 
 
 def run_code(path: Union[str, Path, None]) -> None:

@@ -1,23 +1,16 @@
 """Contents of a folder of a treebank: files of its parts, language, licence."""
 
-import io
 import re
-import urllib.request
-import zipfile
 from pathlib import Path
 from typing import Dict, List, NamedTuple
 
 from spacy.util import get_lang_class
 
-from ..errors import Errors
 from ..readers.files import find_files
 
 PARTS = ("train", "dev", "test")
-ADDRESS = "https://github.com/UniversalDependencies/{name}/archive/refs/heads/master.zip"
 ANY_LANGUAGE = "xx"
 _FIELD = re.compile(r"^(License|Contributors):\s*(.+?)\s*$", re.MULTILINE)
-_WANTED = re.compile(r"[^/]+/([^/]*\.conllu(?:\.gz)?|README[^/]*|LICENSE[^/]*)")
-SECONDS = 60  # without an answer
 
 
 class Treebank(NamedTuple):
@@ -67,33 +60,3 @@ def language_of(file: Path) -> str:
 def _readme(folder: Path) -> str:
     paths = sorted(folder.glob("README*"))
     return paths[0].read_text(encoding="utf8", errors="replace") if paths else ""
-
-
-def _not_fetched(name: str, url: str, problem: object) -> ValueError:
-    advice = f"not fetched from {url}: {problem}. Download it by hand, and give its folder"
-    return ValueError(Errors.HS191.format(name=name, problem=advice))
-
-
-def download(name: str, folder: Path, address: str = ADDRESS) -> Path:
-    """Fetch a treebank by its name, "UD_Afrikaans-AfriBooms", into a folder below this one. RETURNS
-    that folder.
-    RAISES ValueError [HS191]: it cannot be fetched, or has no .conllu file."""
-    url = address.format(name=name)
-    try:
-        with urllib.request.urlopen(url, timeout=SECONDS) as answer:
-            archive = zipfile.ZipFile(io.BytesIO(answer.read()))
-    except Exception as error:  # also no address, and an answer that breaks off
-        raise _not_fetched(name, url, error) from error
-    members = {
-        match[1]: member
-        for member in archive.namelist()
-        for match in [_WANTED.fullmatch(member)]
-        if match
-    }
-    if not any(".conllu" in file for file in members):
-        raise _not_fetched(name, url, "the archive has no .conllu file")
-    target = folder / name
-    target.mkdir(parents=True, exist_ok=True)
-    for file, member in members.items():
-        (target / file).write_bytes(archive.read(member))
-    return target

@@ -127,7 +127,7 @@ def test_pictures_of_the_demo(model, tmp_path, monkeypatch, ending, n):
 
 
 def test_starts_of_sentences_are_no_layer(model):
-    from spacy_hoseq.pipelines import load_found
+    import spacy_hoseq
 
     layers = {"tag", "chunks"} if model.name == "max_margin" else set()
-    assert set(notes_of(load_found(str(model)))) == layers
+    assert set(notes_of(spacy_hoseq.load(model))) == layers

@@ -10,12 +10,12 @@ import spacy
 import srsly
 
 import spacy_hoseq
-from spacy_hoseq.pipelines import embedded_names, embedded_path, loading
+from spacy_hoseq.pipelines import embedded_path, loading
 from spacy_hoseq.treebanks import words_of
 
 from ..packaged import load_from, shared
 
-NAMES = embedded_names()
+NAMES = sorted(path.parent.name for path in loading.FOLDER.glob("*/meta.json"))
 ONE_SOON = [name if name.startswith("af") else pytest.param(name, marks=pytest.mark.long) for name in NAMES]
 TEXTS = [
     "",

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 import spacy_hoseq
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.pipelines import load_found
 from spacy_hoseq.pipelines.loading import LARGEST
 
 from ..components import helpers
@@ -39,7 +38,7 @@ def refused(path, file):
 def test_a_folder(saved):
     assert [token.tag_ for token in spacy_hoseq.load(saved)("the cat runs .")] == ["D", "N", "V", "."]
     assert spacy_hoseq.load(saved, exclude=["sentencizer"]).pipe_names == ["hoseq_tagger"]
-    assert load_found(str(saved)).pipe_names == ["hoseq_tagger", "sentencizer"]
+    assert spacy_hoseq.load(str(saved)).pipe_names == ["hoseq_tagger", "sentencizer"]
 
 
 FILES_OF_SPACY = ["meta.json", "config.cfg", "vocab/strings.json", "vocab/lookups.bin", "tokenizer", "sentencizer.json"]
@@ -90,8 +89,6 @@ def test_nothing_there(tmp_path):
     for name in ("xx", str(tmp_path / "none")):
         with pytest.raises(ValueError, match=r"\[HS130\]"):
             spacy_hoseq.load(name)
-        with pytest.raises(ValueError, match=r"\[HS130\]"):
-            load_found(name)
 
 
 def test_packages_need_build(tmp_path, monkeypatch):

@@ -1,10 +1,8 @@
-"""What a folder of a treebank has, and fetching one."""
-
-import zipfile
+"""What a folder of a treebank has."""
 
 import pytest
 
-from spacy_hoseq.treebanks.source import download, language_of, part_of, treebank_in
+from spacy_hoseq.treebanks.source import language_of, part_of, treebank_in
 
 from . import tiny
 
@@ -50,41 +48,3 @@ def test_nothing_there(tmp_path):
 def test_names_of_files(tmp_path, name, part, lang):
     assert part_of(tmp_path / name) == part
     assert language_of(tmp_path / name) == lang
-
-
-def archive(path, names):
-    with zipfile.ZipFile(path, "w") as file:
-        for name in names:
-            file.writestr(name, tiny.conllu(n=1))
-    return path.as_uri()
-
-
-def test_download(tmp_path):
-    names = [
-        "UD_X-master/x-ud-train.conllu",
-        "UD_X-master/README.md",
-        "UD_X-master/../../evil.conllu",
-        "other/a/b.conllu",
-    ]
-    folder = download("UD_X", tmp_path / "new", archive(tmp_path / "UD_X.zip", names))
-    assert sorted(path.name for path in (tmp_path / "new").rglob("*") if path.is_file()) == [
-        "README.md",
-        "x-ud-train.conllu",
-    ]
-    assert treebank_in(folder).name == "UD_X"
-
-
-@pytest.mark.parametrize("address", ["file:///nowhere/{name}.zip", "http://localhost:1/{name}"])
-def test_download_fails(tmp_path, address):
-    with pytest.raises(ValueError, match=r"\[HS191\].*UD_X.*by hand"):
-        download("UD_X", tmp_path, address)
-    with pytest.raises(ValueError, match=r"\[HS191\].*UD X"):
-        download("UD X", tmp_path, address)
-
-
-def test_download_of_something_else(tmp_path):
-    with pytest.raises(ValueError, match=r"\[HS191\].*no .conllu file"):
-        download("UD_X", tmp_path, archive(tmp_path / "x.zip", ["UD_X-master/README.md"]))
-    (tmp_path / "y.zip").write_bytes(b"no archive")
-    with pytest.raises(ValueError, match="HS191"):
-        download("UD_X", tmp_path, (tmp_path / "y.zip").as_uri())
