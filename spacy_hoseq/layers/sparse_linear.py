@@ -24,7 +24,7 @@ from ..errors import Errors
 from ..features.attributes import LINE_BREAK, OF_DOCS
 from ..features.extract import Columns, FeatureExtractor, counted_keys, rows_of
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter, SomeRows
-from ..features.keys import bits_of, row_keys
+from ..features.keys import bits_of
 from ..features.sequences import names_and_lengths
 from ..features.templates import Template, parse_templates
 from ..kept import Kept
@@ -48,7 +48,6 @@ from .type_scores import TypeScores
 ROW_BYTES = 4  # int32
 CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
 KEY_TOKENS = 32_768  # whose keys are made and looked up together
-WIDE = 128  # columns of a table whose rows are added up once for tokens that have the same ones
 
 
 def SparseLinear(
@@ -144,7 +143,6 @@ class Features:
     def __init__(self, templates: List[Template]) -> None:
         self.extractor = FeatureExtractor(templates)
         self.type_scores = TypeScores()
-        self.groups = _groups(self.extractor)
         self._index: Kept[Index] = Kept()
         self._used: Kept[UsedFeatures] = Kept()
         self._text_rows: Kept[TextRows] = Kept()
@@ -374,33 +372,9 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
         terms: List[Term] = [(of_types, rows.take(words + np.arange(len(offsets))[:, None]))]
         if extractor.of_more:
             keys = extractor.keys_between(columns, start, stop, extractor.of_more)
-            found = index.lookup(keys)
-            if table.shape[1] < WIDE:
-                terms.append((table, found))
-            else:
-                terms += [_added_once(table, found[group]) for group in features.groups]
+            terms.append((table, index.lookup(keys)))
         sum_rows(terms, scores[start:stop])
     return FlatScores(scores, columns.lengths, no_backprop)
-
-
-def _groups(extractor: FeatureExtractor) -> List[List[int]]:
-    """Places in `of_more` of templates that often see the same: of annotation alone, of one word,
-    all others."""
-    groups: Dict[Tuple[bool, bool], List[int]] = {}
-    for place, k in enumerate(extractor.of_more):
-        parts = extractor.templates[k].parts
-        is_of_doc = all(part.attribute in extractor.contextual for part in parts)
-        is_of_word = not is_of_doc and len({part.offset for part in parts}) == 1
-        groups.setdefault((is_of_doc, is_of_word), []).append(place)
-    return list(groups.values())
-
-
-def _added_once(table: Floats32, rows: Rows) -> Term:
-    """Sums of rows (K, n), made once for tokens that have the same ones. RETURNS the sums, and the
-    one of each token."""
-    combinations = row_keys(list(rows.astype(np.uint64)))
-    _, first, place = np.unique(combinations, return_index=True, return_inverse=True)
-    return add_rows(table, rows.take(first, axis=1)), place.reshape(1, -1)
 
 
 def table_problem(shim: WeightsShim) -> str:
