@@ -135,24 +135,6 @@ class TestSparseLinear(LayerContract):
         return docs_of()
 
 
-class TestWideTable(TestSparseLinear):
-    """Sums are made once for tokens that have the same rows."""
-
-    def make(self, seed=0):
-        docs = docs_of()
-        model = SparseLinear([*TEMPLATES, "tag[0]", "tag[0]+lower[0]", "tag[-1]+tag[0]"])
-        model.initialize(X=docs, Y=zeros(docs, sparse_linear.WIDE))
-        return randomize(model, seed)
-
-    def docs(self):
-        return [self.tagged(doc) for doc in docs_of()]
-
-    def tagged(self, doc):
-        for token in doc:
-            token.tag_ = "XYZ"[token.i % 3]
-        return doc
-
-
 class TestHashedRows(TestSparseLinear):
     settings = {"hash_rows": 7}
 
