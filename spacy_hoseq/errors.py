@@ -30,6 +30,10 @@ class Warnings(metaclass=WithCodes):
         "and gold labels in the dev part, so the best model of a training is chosen without looking at it. Give one of "
         "them a weight above 0, and a dev part that has these labels."
     )
+    HW005 = (
+        "Texts have no token.{name}, which a component's templates read: its labels are worse than they could be. Put "
+        "the component that sets it before, and do not disable it; or leave out these templates in training."
+    )
     HW006 = (
         'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
         "beside it are not used. Leave them out."
@@ -159,16 +163,15 @@ class Errors(metaclass=WithCodes):
         "Train without one of the two."
     )
     HS100 = (
-        'The Doc {text} has no labels of the component "{name}" ({output}), to which a later one listens. Put '
-        '"{name}" before it and do not disable it; in training, a frozen component must be in '
-        "[training.annotating_components]."
+        'The Doc {text} has no labels of the component "{name}", to which a later one listens. Put "{name}" before it '
+        "and do not disable it; in training, a frozen component must be in [training.annotating_components]."
     )
     HS102 = (
         'The component "{name}" listens to "{upstream}", which is no `hoseq_tagger` that comes before it (before it '
         "come: {there}). Give one by its name in the pipeline."
     )
     HS103 = (
-        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), or a decoder of its own, '
+        'The component "{name}" has a tag dictionary, or candidates of each word (a lemmatizer), '
         "which a copy in the place of a listener would not have. Keep the listener, or train without."
     )
     HS104 = (

@@ -26,7 +26,6 @@ ROOT = Path(__file__).parents[1]
 
 UPSTREAM = "components.hoseq_chunker.model.emissions.second.upstream"
 VARIANTS: Dict[str, Tuple[str, Dict[str, Any]]] = {  # of a recipe: with these settings
-    "pipeline-1best": ("pipeline", {f"{UPSTREAM}.output": "one_best"}),
     "pipeline-joint": ("pipeline", {f"{UPSTREAM}.grad_factor": 1.0}),
 }
 

@@ -117,7 +117,7 @@ def trained(
             both["paths.start"] = str(folder / "marginals" / "model-best")
             apart = {f"{listener}.grad_factor": 0.0 for listener in LISTENERS}
             runs: Dict[str, Tuple[str, Dict[str, Any]]] = {
-                "best tags": ("1best", chunker),
+                "best tags": ("1best", {k: v for k, v in chunker.items() if k not in above}),
                 "marginals": ("marginal", chunker),
                 "joint": ("joint", both),
                 "control": ("joint", {**both, **apart}),

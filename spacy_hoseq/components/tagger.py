@@ -26,7 +26,6 @@ from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
 from ..layers.listener import (
     MarginalListener,
     Upstream,
-    UpstreamLabels,
     probable_values,
     write_upstream,
 )
@@ -213,8 +212,7 @@ class HoseqTagger(StructuredComponent):
 
     @property
     def _writes_labels_alone(self) -> bool:
-        hears = any(listener.output == "marginals" for listener in self.listeners)
-        return not self.cfg["save_marginals"] and not hears
+        return not self.cfg["save_marginals"] and not self.listeners
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         parts = self._parts(docs) if labels_alone else [docs]
@@ -250,11 +248,8 @@ class HoseqTagger(StructuredComponent):
         """Leave beside docs what listeners ask of their labels: each output once."""
         values = label_values(reading.labels)
         for asked in {listener.asked for listener in self.listeners}:
-            _, output, threshold = asked
-            if output == "one_best":
-                labels = UpstreamLabels(values.take(reading.best))
-            else:
-                labels = probable_values(reading.posterior.probable(threshold), values, threshold)
+            _, threshold = asked
+            labels = probable_values(reading.posterior.probable(threshold), values, threshold)
             write_upstream(reading.docs, asked, labels)
 
     def _hand_over(
@@ -263,13 +258,13 @@ class HoseqTagger(StructuredComponent):
         potentials: Potentials,
         backprop: Callable[[PotentialsGradient], object],
     ) -> None:
-        learns = [each for each in self.listeners if each.output == "marginals" and each.grad_factor]
+        learns = [each for each in self.listeners if each.grad_factor]
         if learns and any(isinstance(node, Tok2VecListener) for node in self.model.walk()):
             # spaCy's Tok2Vec would count the first of two gradients twice
             raise ValueError(Errors.HS104.format(name=self.name))
         if self.listeners:
             potentials = potentials.permitting(self.permitted(docs, preset=False))
-            upstream = Upstream(docs, potentials, self.labels, self.decoder, backprop)
+            upstream = Upstream(docs, potentials, self.labels, backprop)
             for listener in self.listeners:
                 listener.receive(upstream)
 

@@ -58,7 +58,7 @@ class ComponentTexts:
         if not isinstance(source, MarginalListener):
             return ((batch, source.predict(batch)) for batch in self.docs())
         tagger = upstream_of(self._component, source.upstream_name, self._nlp)
-        if source.output == "marginals" and source.threshold and not tagger.is_calibrated:
+        if source.threshold and not tagger.is_calibrated:
             reader = (
                 f'"{self._component.name}", which listens with the threshold {source.threshold}'
             )

@@ -134,7 +134,7 @@ def calibratable(nlp: Language) -> List[str]:
     """Taggers and chunkers, but those whose marginals a later component listens to."""
     pipes: List[Any] = [pipe for _, pipe in nlp.pipeline]
     listeners = [listener for pipe in pipes for listener in listeners_in(pipe)]
-    heard = {x.upstream_name for x in listeners if x.output == "marginals"}
+    heard = {x.upstream_name for x in listeners}
     return [pipe.name for pipe in pipes if knows_sums(pipe) and pipe.name not in heard]
 
 

@@ -12,14 +12,13 @@ import weakref
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import (
     Any,
     Callable,
     Dict,
     Iterator,
     List,
-    Literal,
     NamedTuple,
     Optional,
     Sequence,
@@ -40,55 +39,52 @@ from ..decoders.answers import (
     check_threshold,
     posterior,
 )
-from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.keys import Keys, label_names, label_values
 from ..words import original_of
 
-Output = Literal["one_best", "marginals"]
-Asked = Tuple[str, Output, float]  # name of the tagger, what of its labels, the least probability
+Asked = Tuple[str, float]  # name of the tagger, the least probability
 
 
 class UpstreamLabels(NamedTuple):
     """Labels of some docs. values (E,): what stands for each in feature keys (`label_values`).
-    probable: where they are and how probable, with `values` in the place of ids; None = one for
-    each word, with probability 1. threshold (float): the least probability."""
+    probable: where they are and how probable, with `values` in the place of ids. threshold (float):
+    the least probability."""
 
     values: Keys
-    probable: Optional[ProbableLabels] = None
-    threshold: float = 0.0
+    probable: ProbableLabels
+    threshold: float
 
 
 Backprop = Callable[[ProbabilityGradient], Any]
 LabelsModel = Model[List[Doc], UpstreamLabels]
-NO_PAIRS = np.zeros((0, 3), np.intp)
 
 
 class Waiting(NamedTuple):
     """What lies beside a Doc. size (int): of its words. entries (E, 3) uint64: value in keys, token
-    and probability; or (N, 1), the value of each word. pairs (A, 3) int64: the earlier and the
-    later entry, and the probability."""
+    and probability. pairs (A, 3) int64: the earlier and the later entry, and the probability."""
 
     size: int
     entries: Keys
     pairs: Ints
 
 
+NOTHING = Waiting(0, np.zeros((0, 3), np.uint64), np.zeros((0, 3), np.intp))
 HANDED: "WeakKeyDictionary[Doc, Dict[Asked, Waiting]]" = WeakKeyDictionary()
 
 
 def make_marginal_listener(
     upstream: str = "hoseq_tagger",
-    output: Output = "marginals",
     grad_factor: float = 1.0,
     threshold: float = 0.01,
 ) -> "MarginalListener":
     """Registered as `spacy_hoseq.MarginalListener.v1`: labels of a tagger that comes before.
 
-    upstream (str): name of the tagger, which must come before. output: "one_best" or "marginals".
+    upstream (str): name of the tagger, which must come before. Its best labels alone are read by
+        templates, as `tag[0]`.
     grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly
-        (Azuma & Matsumoto 2011); not used with "one_best", which has no gradient.
+        (Azuma & Matsumoto 2011).
     threshold (float): probabilities below are dropped; 0 = none.
     RAISES ValueError [HS027]: a factor below 0 or not finite; [HS027]: a threshold outside 0 <=
     threshold < 1.
@@ -100,25 +96,23 @@ def make_marginal_listener(
                 name="grad_factor", value=grad_factor, expected="0 or a positive number"
             )
         )
-    return MarginalListener(upstream, output, grad_factor, threshold)
+    return MarginalListener(upstream, grad_factor, threshold)
 
 
 class MarginalListener(Model):
-    """upstream_name (str): the tagger. output: its best labels, or their probabilities. grad_factor
-    (float): of the gradient that goes back into the tagger, 0 = none. threshold (float):
-    probabilities below are dropped. reader (str): the component that listens."""
+    """upstream_name (str): the tagger. grad_factor (float): of the gradient that goes back into the
+    tagger, 0 = none. threshold (float): probabilities below are dropped. reader (str): the
+    component that listens."""
 
     def __init__(
         self,
         upstream_name: str,
-        output: Output,
         grad_factor: float,
         threshold: float,
         attrs: Optional[Dict[str, Any]] = None,
     ) -> None:
         super().__init__("marginal_listener", forward, attrs=attrs or {})
         self._configured = upstream_name
-        self.output = output
         self.grad_factor = grad_factor
         self.threshold = threshold
         self.reader = ""
@@ -127,7 +121,7 @@ class MarginalListener(Model):
 
     def __reduce__(self) -> Any:
         """A copy, or one in another process, is not linked yet."""
-        settings = (self._configured, self.output, self.grad_factor, self.threshold)
+        settings = (self._configured, self.grad_factor, self.threshold)
         return MarginalListener, (*settings, dict(self.attrs))
 
     def _copy(self, seen: Any = None) -> "MarginalListener":
@@ -151,8 +145,7 @@ class MarginalListener(Model):
 
     @property
     def asked(self) -> Asked:
-        threshold = self.threshold if self.output == "marginals" else 0.0
-        return self.upstream_name, self.output, threshold
+        return self.upstream_name, self.threshold
 
     def link(self, tagger: Any, reader: str) -> None:
         """Listen to this component, whatever it will be called. Its name is saved with the model if
@@ -182,7 +175,7 @@ def forward(
     received = model.take(docs) if is_train else None
     if received is None:
         return known_labels(model, docs), no_backprop
-    return received.heard(model.output, model.threshold, model.grad_factor)
+    return received.heard(model.threshold, model.grad_factor)
 
 
 def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels:
@@ -196,7 +189,7 @@ def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels
         is_lost = sender is not None and model not in sender.listeners
         if sender is None or not (is_lost or all(map(sender.target.is_set, annotated))):
             text = repr(missing[0].text[:40])
-            message = Errors.HS100.format(name=model.upstream_name, text=text, output=model.output)
+            message = Errors.HS100.format(name=model.upstream_name, text=text)
             raise ValueError(message)
         sender.hand_again(annotated, model)
     return read_upstream(docs, model.asked)
@@ -206,29 +199,23 @@ def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels
 class Upstream:
     """One update of a tagger, for its listeners.
 
-    docs: of the batch. potentials: of these docs. labels: the tagger's, by id. decode: how it finds
-        its labels.
+    docs: of the batch. potentials: of these docs. labels: the tagger's, by id.
     backprop: takes the gradient of a loss with respect to the potentials.
     """
 
     docs: Sequence[Doc]
     potentials: Potentials
     labels: Sequence[str]
-    decode: Decoder
     backprop: Callable[[PotentialsGradient], Any]
 
     @cached_property
     def _posterior(self) -> Posterior:
         return posterior(self.potentials)
 
-    def heard(
-        self, output: Output, threshold: float, grad_factor: float
-    ) -> Tuple[UpstreamLabels, Backprop]:
+    def heard(self, threshold: float, grad_factor: float) -> Tuple[UpstreamLabels, Backprop]:
         """Labels, and the way back through the marginals into the tagger: it takes the gradient
         with respect to the probabilities."""
         values = label_values(self.labels)
-        if output == "one_best":
-            return UpstreamLabels(values.take(self.decode(self.potentials).labels)), no_backprop
         probable = self._posterior.probable(threshold)
 
         def backprop(gradient: ProbabilityGradient) -> List[Doc]:
@@ -257,19 +244,16 @@ def write_upstream(words: Sequence[Doc], asked: Asked, labels: UpstreamLabels) -
     docs without white space."""
     sizes = [len(doc) for doc in words]
     token_ends = np.cumsum(sizes, dtype=np.intp)
-    if labels.probable is None:
-        parts = zip(_split(labels.values[:, None], token_ends), repeat(NO_PAIRS))
-    else:
-        tokens, values, p, earlier, later, q = labels.probable
-        ends = tokens.searchsorted(token_ends)
-        pair_ends = later.searchsorted(ends)
-        counts = np.diff(ends, prepend=0)
-        places = tokens - (token_ends - sizes).repeat(counts)
-        first = (ends - counts).repeat(np.diff(pair_ends, prepend=0))
-        entries = np.stack([values, places.view(np.uint64), p.view(np.uint64)], axis=1)
-        pairs = np.stack([earlier - first, later - first, q.view(np.intp)], axis=1)
-        parts = zip(_split(entries, ends), _split(pairs, pair_ends), strict=True)
-    for doc, size, of_doc in zip(words, sizes, parts, strict=False):
+    tokens, values, p, earlier, later, q = labels.probable
+    ends = tokens.searchsorted(token_ends)
+    pair_ends = later.searchsorted(ends)
+    counts = np.diff(ends, prepend=0)
+    places = tokens - (token_ends - sizes).repeat(counts)
+    first = (ends - counts).repeat(np.diff(pair_ends, prepend=0))
+    entries = np.stack([values, places.view(np.uint64), p.view(np.uint64)], axis=1)
+    pairs = np.stack([earlier - first, later - first, q.view(np.intp)], axis=1)
+    parts = zip(_split(entries, ends), _split(pairs, pair_ends), strict=True)
+    for doc, size, of_doc in zip(words, sizes, parts, strict=True):
         HANDED.setdefault(original_of(doc), {})[asked] = Waiting(size, *of_doc)
 
 
@@ -282,21 +266,16 @@ def read_upstream(docs: Sequence[Doc], asked: Asked) -> UpstreamLabels:
     """The labels that were left beside docs, none beside those without words."""
     waiting = [handed_over(doc, asked) for doc in docs if len(doc)]
     parts = [of_doc for of_doc in waiting if of_doc is not None]
-    if not parts:
-        return UpstreamLabels(np.zeros(0, np.uint64))
-    sizes, entries, pairs = zip(*parts, strict=True)
-    columns = np.concatenate(entries).T
-    if len(columns) == 1:
-        return UpstreamLabels(columns[0])
+    sizes, entries, pairs = zip(NOTHING, *parts, strict=True)
     counts = np.array([len(of_doc) for of_doc in entries])
-    values, places, p = np.ascontiguousarray(columns)
+    values, places, p = np.concatenate(entries).T.copy()
     earlier, later, q = np.concatenate(pairs).T.copy()
     tokens = places.view(np.intp) + (np.cumsum(sizes) - sizes).repeat(counts)
     first = (np.cumsum(counts) - counts).repeat([len(of_doc) for of_doc in pairs])
     probable = ProbableLabels(
         tokens, values, p.view(np.float64), earlier + first, later + first, q.view(np.float64)
     )
-    return UpstreamLabels(values, probable, asked[2])
+    return UpstreamLabels(values, probable, asked[1])
 
 
 def handed_over(doc: Doc, asked: Asked) -> Optional[Waiting]:
@@ -324,7 +303,7 @@ def _own_forward(
     model: LabelsModel, docs: List[Doc], is_train: bool
 ) -> Tuple[UpstreamLabels, Backprop]:
     potentials, backprop = model.layers[0](docs, is_train)
-    upstream = Upstream(docs, potentials, model.attrs["labels"], decode_exact, backprop)
+    upstream = Upstream(docs, potentials, model.attrs["labels"], backprop)
     return upstream.heard(**model.attrs["asked"])
 
 
@@ -333,17 +312,12 @@ def replace_listener(
 ) -> LabelsModel:
     """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
 
-    RAISES ValueError [HS103]: the tagger has a tag dictionary, or candidates as a lemmatizer, or
-        for its best labels another decoder, which belong to the component and would be lost.
+    RAISES ValueError [HS103]: the tagger has a tag dictionary, or candidates as a lemmatizer, which
+        belong to the component and would be lost.
     """
-    has_decoder = listener.output == "one_best" and component.decoder is not decode_exact
-    if component.limits_words or has_decoder:
+    if component.limits_words:
         raise ValueError(Errors.HS103.format(name=component.name))
-    asked = {
-        "output": listener.output,
-        "threshold": listener.threshold,
-        "grad_factor": listener.grad_factor,
-    }
+    asked = {"threshold": listener.threshold, "grad_factor": listener.grad_factor}
     return own_labels(tagger, component.labels, asked)
 
 

@@ -4,18 +4,18 @@ Each n-gram of probable labels around a token fires in every template of its sha
 at which offsets it looks at labels, and perhaps at words.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import Floats, Ints, Keys, Lengths, Rows
-from ..decoders.answers import LabelLattice, NGrams, certain_labels
+from ..arrays import Floats, Ints, Keys, Lengths
+from ..decoders.answers import LabelLattice, NGrams
 from ..errors import Errors
-from ..features.extract import FeatureExtractor, laid_apart, positions_of
+from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex
-from ..features.keys import ABSENT, AFTER, BEFORE, KeyFolds, bits_of, label_values, mix
+from ..features.keys import ABSENT, bits_of, label_values, mix
 from ..features.sequences import sequence_lengths
 from ..features.templates import parse_templates
 from ..features.upstream_templates import Place, split_upstream
@@ -95,18 +95,6 @@ class MarginalFeatures:
         self._words_of = [labels[k].word for k in order]
         self._places = [self.templates.places[k] for k in order]
         self._index: Kept[ExactIndex] = Kept()
-        # where each word part and each label is among the rows of `certain`
-        n_words = len(self.templates.words)
-        self._offsets = sorted({o for template in self.templates.labels for o in template.offsets})
-        row_of = {offset: n_words + i for i, offset in enumerate(self._offsets)}
-        self._folds = KeyFolds(
-            [int(template.seed) for template in self.templates.labels],
-            [
-                [*[template.word][: template.word + 1], *map(row_of.__getitem__, template.offsets)]
-                for template in self.templates.labels
-            ],
-        )
-
     def index(self, known: Dict[str, Any]) -> ExactIndex:
         """known: what the weights save of their features. RAISES ValueError [HS052]: no features
         yet."""
@@ -123,11 +111,7 @@ class MarginalFeatures:
     def batch(self, docs: Sequence[Doc], labels: UpstreamLabels) -> HeardBatch:
         lengths = sequence_lengths(docs)
         entries = np.arange(len(labels.values))
-        probable = (
-            certain_labels(entries, lengths)
-            if labels.probable is None
-            else labels.probable._replace(labels=entries)
-        )
+        probable = labels.probable._replace(labels=entries)
         lattice = LabelLattice(probable, lengths, self.templates.margin)
         values = np.concatenate([labels.values, label_values([])])
         return HeardBatch(lengths, lattice, values, self._word_keys(docs), labels.threshold)
@@ -170,27 +154,6 @@ class MarginalFeatures:
         fired = self.fired(batch)
         rows = index.lookup(fired.keys)
         return fired._replace(keys=rows).at(np.flatnonzero(rows < index.n_rows))
-
-    def certain(
-        self, docs: Sequence[Doc], labels: Keys, index: ExactIndex
-    ) -> Tuple[Lengths, Iterator[Rows]]:
-        """Rows of all templates where each word has one label, with probability 1. labels (N,).
-        RETURNS the lengths of the sequences, and (K, n) for tokens that follow each other."""
-        lengths = sequence_lengths(docs)
-        margin = self.templates.margin
-        positions = positions_of(lengths, margin)
-        padded = laid_apart(labels, positions, lengths, margin, (BEFORE, AFTER))
-        words = self._word_keys(docs)
-        offsets = np.array(self._offsets, np.intp)[:, None]
-
-        def blocks() -> Iterator[Rows]:
-            for start in range(0, len(labels), BLOCK):
-                some = slice(start, start + BLOCK)
-                around = padded.take(positions[some] + offsets)
-                parts = np.concatenate([words[:, some], around]) if len(words) else around
-                yield index.lookup(self._folds.keys(parts))
-
-        return lengths, blocks()
 
     def _word_keys(self, docs: Sequence[Doc]) -> Keys:
         if not self.templates.words:

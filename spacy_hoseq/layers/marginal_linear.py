@@ -33,7 +33,7 @@ from .scorer import (
     no_backprop,
     scoring_layer,
 )
-from .shim import WeightsShim, sum_rows
+from .shim import WeightsShim
 from .sparse_linear import table_problem
 
 ADDED_ROWS = 4_096  # of the table that are gathered together
@@ -87,9 +87,6 @@ class MarginalScorer(Scorer):
         index = features.index(shim.extra)
         table = shim.values("table", is_train=is_train)
         labels, backprop_upstream = self.model.layers[0](docs, is_train)
-        # sums of rows count the last one, too, which is zero wherever it was learnt
-        if not is_train and labels.probable is None and not table[-1].any():
-            return self._certain_scores(docs, labels.values, index, table)
         batch = features.batch(docs, labels)
         if not is_train:
             return self._probable_scores(batch, index, table)
@@ -126,19 +123,6 @@ class MarginalScorer(Scorer):
             part = batch.between(start, min(start + BLOCK, n_tokens))
             _add_up(scores, table, self.features.weighted(part, index))
         return FlatScores(scores, batch.lengths, no_backprop)
-
-    def _certain_scores(
-        self, docs: List[Doc], values: Keys, index: ExactIndex, table: AnyFloats
-    ) -> FlatScores:
-        """Of labels with probability 1: each template has one feature at each token."""
-        lengths, blocks = self.features.certain(docs, values, index)
-        scores = np.empty((len(values), table.shape[1]), table.dtype)
-        start = 0
-        for rows in blocks:
-            stop = start + rows.shape[1]
-            sum_rows([(table, rows)], scores[start:stop])
-            start = stop
-        return FlatScores(scores, lengths, no_backprop)
 
     @property
     def reach(self) -> int:

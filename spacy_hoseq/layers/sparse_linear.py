@@ -1,6 +1,7 @@
 """Emission scores from sparse features: scores[n] = sum over templates k of the weight row of
 feature k at token n."""
 
+import warnings
 from typing import (
     Any,
     Callable,
@@ -20,7 +21,7 @@ from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
 from ..arrays import Floats32, Keys, Lengths, Rows
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..features.attributes import LINE_BREAK, OF_DOCS
 from ..features.extract import Columns, FeatureExtractor, counted_keys, rows_of
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter, SomeRows
@@ -47,6 +48,7 @@ from .type_scores import TypeScores
 
 ROW_BYTES = 4  # int32
 CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
+SET_BY_OTHERS = ("tag", "pos", "lemma")  # without which no word of a text is
 KEY_TOKENS = 32_768  # whose keys are made and looked up together
 
 
@@ -207,7 +209,8 @@ class SparseScorer(Scorer):
         return self.model.attrs["features"]
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        """RAISES ValueError [HS052]: no features or weights yet."""
+        """RAISES ValueError [HS052]: no features or weights yet. WARNS [HW005]: no word has the
+        annotation that templates read."""
         shim = self.shim
         if not shim.extra:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
@@ -364,6 +367,9 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
+    for name, values in zip(extractor.contextual, columns.of_docs, strict=True):
+        if name in SET_BY_OTHERS and not values.take(columns.positions).any():
+            warnings.warn(Warnings.HW005.format(name=name), stacklevel=2)
     of_types, rows, first = features.type_scores.of(extractor, index, table, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
     for start in range(0, columns.n_tokens, KEY_TOKENS):

@@ -30,8 +30,8 @@ SCORES = ["tag_acc", "ents_f", "spans_chunks_f", "spans_phrases_f"]
 UPSTREAM = ["upstream[0]", "upstream[-1]+upstream[0]", "upstream[0]+lower[1]"]
 
 
-def listener(output="marginals", grad_factor=1.0, threshold=0.01, upstream=TAGGER):
-    settings = {"upstream": upstream, "output": output, "grad_factor": grad_factor, "threshold": threshold}
+def listener(grad_factor=1.0, threshold=0.01, upstream=TAGGER):
+    settings = {"upstream": upstream, "grad_factor": grad_factor, "threshold": threshold}
     return {"@architectures": "spacy_hoseq.MarginalListener.v1", **settings}
 
 
@@ -49,7 +49,6 @@ def listening_model(words=TEMPLATES, templates=UPSTREAM, patterns=None, **settin
 ONLY_LABELS = {"words": ["bias"], "templates": ["upstream[-1..1]", "upstream[-1]+upstream[0]"]}
 PATH = "model.emissions.second.upstream"  # of the listener in the config
 KINDS = {
-    "one_best": listening_model(output="one_best"),
     "marginals": listening_model(grad_factor=0.0),
     "joint": listening_model(),
 }

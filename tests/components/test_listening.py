@@ -66,16 +66,15 @@ def test_tags_and_chunks_are_learnt(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("output", ["one_best", "marginals"])
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
-def test_nothing_but_labels_is_seen(objective, output):
+def test_nothing_but_labels_is_seen(objective):
     """Chunks of words never seen, from tags that the tagger finds by their ends."""
     corpus = [
         ("aN aV aD aN", "N V D N", [(0, 1, "NP"), (1, 2, "VP"), (2, 4, "NP")]),
         ("bD bN bV", "D N V", [(0, 2, "NP"), (2, 3, "VP")]),
     ]
     nlp = blank(
-        listening_model(**ONLY_LABELS, output=output),
+        listening_model(**ONLY_LABELS),
         objective=objective,
         tagger={"model": tagger_model({"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["suffix1[0]"]})},
     )
@@ -117,21 +116,12 @@ def test_scores_are_expectations_over_the_tags(text):
     assert scores_on(doc) == pytest.approx([found.probability(c) for c in on(doc)], abs=1e-6)
 
 
-def test_best_tags_are_those_written():
-    nlp = listening_at_random(output="one_best")
-    for text in ("ab cd ef", "cd cd ef ab"):
-        doc = tagger_of(nlp)(doc_of(nlp, text))
-        beside = tagger_of(nlp)(doc_of(nlp, text, tags=" ".join(t.tag_ for t in doc)))
-        assert emissions(nlp, doc) == pytest.approx(emissions(nlp, beside))
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("output", ["one_best", "marginals"])
 @pytest.mark.parametrize("threshold", [0.0, 0.2])
 @pytest.mark.parametrize("patterns", [None, FREQUENT])
-def test_an_update_hears_what_a_prediction_reads(output, threshold, patterns):
+def test_an_update_hears_what_a_prediction_reads(threshold, patterns):
     tagger = {"model": tagger_model(patterns=patterns)}
-    nlp = listening_at_random(output=output, threshold=threshold, tagger=tagger)
+    nlp = listening_at_random(threshold=threshold, tagger=tagger)
     examples = examples_of(nlp, [*TWO_TAGS, ("", "", [])])
     docs = [eg.predicted for eg in examples]
     tagger_of(nlp).update(examples)
@@ -242,7 +232,7 @@ def test_features_from_gold_tags(least, copies):
 def test_features_from_predicted_tags(kind):
     """The examples have no gold tags: features are made of those that the tagger finds."""
     nlp = trained(kind)
-    model = listening_model(**ONLY_LABELS, output="one_best" if kind == "one_best" else "marginals", grad_factor=0.0)
+    model = listening_model(**ONLY_LABELS, grad_factor=0.0)
     nlp.replace_pipe(NAME, NAME, config={"model": model, "update_rule": {**ADAGRAD, "average": False}})
     chunker_of(nlp).initialize(lambda: without_tags(nlp), nlp=nlp)
     with nlp.select_pipes(enable=[TAGGER, NAME]):
@@ -305,18 +295,17 @@ def test_tag_dictionary_is_heard_in_training():
     with_random_weights(nlp)
     tagger_of(nlp).update(examples_of(nlp)[1:2])  # "dogs run .": weights stay
     (layer,) = tagger_of(nlp).listeners
-    trained_on, _ = layer._received.heard("marginals", 0.0, 1.0)
+    trained_on, _ = layer._received.heard(0.0, 1.0)
     in_use = layer.predict([tagger_of(nlp)(doc_of(nlp, TEXTS[1]))])
     assert trained_on.values.tolist() == in_use.values.tolist()
     assert trained_on.probable.probabilities == pytest.approx(in_use.probable.probabilities, abs=1e-6)
     assert trained_on.probable.pairs == pytest.approx(in_use.probable.pairs, abs=1e-6)
 
 
-@pytest.mark.parametrize("output", ["marginals", "one_best"])
-def test_replacing_a_listener_of_a_tagger_with_a_dictionary(output):
+def test_replacing_a_listener_of_a_tagger_with_a_dictionary():
     """The copy would not have the dictionary, which is the component's."""
     tagger = {"average": False}
-    nlp = blank(listening_model(words=["bias"], output=output), tagger=tagger, average=False)
+    nlp = blank(listening_model(words=["bias"]), tagger=tagger, average=False)
     nlp.config["initialize"]["components"][TAGGER] = {"tag_dictionary": {"dogs": ["V"], "cat": ["A"]}}
     nlp.initialize(lambda: examples_of(nlp))
     before = through(with_random_weights(nlp))
@@ -340,7 +329,7 @@ def test_protocol():
     assert isinstance(layer, MarginalListener) and tagger.listener_map == {NAME: [layer]}
     tagger.add_listener(layer, NAME)
     assert tagger.listeners == [layer], "known already"
-    other = MarginalListener(TAGGER, "one_best", 1.0, 0.0)
+    other = MarginalListener(TAGGER, 1.0, 0.0)
     assert not tagger.remove_listener(other, NAME) and not tagger.remove_listener(layer, "other")
     tagger.add_listener(other, "other")
     assert tagger.listening_components == [NAME, "other"] and tagger.listeners == [layer, other]

@@ -154,7 +154,6 @@ def test_probabilities_that_are_calibrated_or_not_asked_for():
         initialized(
             chunks.blank("joint", tagger={**CRF, "save_marginals": True}, save_marginals=True), chunks.examples_of
         )
-        initialized(chunks.blank("one_best", tagger=MARGIN), chunks.examples_of)
         initialized(chunks.blank(chunks.listening_model(threshold=0.0), tagger=MARGIN), chunks.examples_of)
     assert not [warning for warning in seen if "HW003" in str(warning.message)]
 

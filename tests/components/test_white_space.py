@@ -280,7 +280,7 @@ MAKERS = {
     "words": lambda: chunks.blank("words"),
     "iob2": lambda: chunks.blank("patterns", representation="iob2"),
     "joint": lambda: chunks.blank("joint"),
-    "one best": lambda: chunks.blank("one_best"),
+    "tags": lambda: chunks.blank("tags"),
     "bidirectional": lambda: local_models.blank(),
     "bidirectional chunks": lambda: local_models.blank(representation="iob1"),
 }

@@ -108,7 +108,7 @@ def test_of_chunkers_and_of_those_that_others_listen_to():
     found = calibrate(nlp, chunker_helpers.examples_of(nlp))
     assert list(found) == ["hoseq_chunker"] and found["hoseq_chunker"].temperature != 1
     assert chunker_helpers.through(nlp)[0] == before and nlp.get_pipe("hoseq_tagger").to_bytes() == tagger
-    assert calibratable(chunker_helpers.blank("one_best")) == ["hoseq_tagger", "hoseq_chunker"]
+    assert calibratable(chunker_helpers.blank("tags", tagger={})) == ["hoseq_tagger", "hoseq_chunker"]
 
 
 def test_network_is_scaled_with_the_rest():

@@ -108,7 +108,7 @@ def test_messages(nlp):
         table.flags.writeable = False
 
 
-@pytest.fixture(scope="module", params=["words", "patterns", "marginals", "one_best"])
+@pytest.fixture(scope="module", params=["words", "patterns", "marginals"])
 def chunks(request):
     nlp = chunker_helpers.random_chunker(request.param, seed=5, scale=0.5)
     for _, component in nlp.pipeline:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
-from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers.listener import (
     MarginalListener,
     Upstream,
@@ -30,7 +29,7 @@ def update_of(docs=None, seed=0):
     lengths = np.array([len(doc) for doc in docs if len(doc)])
     case = Case(rng.normal(size=(int(lengths.sum()), 3)), rng.normal(size=(3, 3)), lengths)
     received = []
-    return Upstream(docs, case.potentials(), LABELS, decode_exact, received.append), received
+    return Upstream(docs, case.potentials(), LABELS, received.append), received
 
 
 def gradient_of(labels, seed=5):
@@ -39,13 +38,11 @@ def gradient_of(labels, seed=5):
 
 
 def test_settings():
-    listener = make_marginal_listener("tags", "one_best", 0.5, 0.2)
+    listener = make_marginal_listener("tags", 0.5, 0.2)
     assert isinstance(listener, MarginalListener) and listener.name == "marginal_listener"
-    assert (listener.upstream_name, listener.output) == ("tags", "one_best")
-    assert (listener.grad_factor, listener.threshold) == (0.5, 0.2)
+    assert (listener.upstream_name, listener.grad_factor, listener.threshold) == ("tags", 0.5, 0.2)
     default = make_marginal_listener()
-    assert (default.upstream_name, default.output) == ("hoseq_tagger", "marginals")
-    assert (default.grad_factor, default.threshold) == (1.0, 0.01)
+    assert (default.upstream_name, default.grad_factor, default.threshold) == ("hoseq_tagger", 1.0, 0.01)
 
 
 @pytest.mark.parametrize("threshold", [-0.01, 1.0, float("nan")])
@@ -67,7 +64,7 @@ def test_labels_handed_over(threshold):
     upstream, received = update_of()
     listener.receive(upstream)
     labels, backprop = listener(list(upstream.docs), True)
-    expected, expected_back = upstream.heard("marginals", threshold, 1.0)
+    expected, expected_back = upstream.heard(threshold, 1.0)
     assert as_tables(labels) == as_tables(expected) and labels.threshold == threshold
     backprop(gradient_of(labels))
     expected_back(gradient_of(labels))
@@ -103,7 +100,7 @@ def test_other_docs_are_read(is_train):
     """At prediction always; in training where the tagger has annotated, but had no update of its own."""
     listener = make_marginal_listener(threshold=0.3)
     (upstream, received), (other, _) = update_of(), update_of(seed=1)
-    labels, _ = upstream.heard("marginals", 0.3, 0.0)
+    labels, _ = upstream.heard(0.3, 0.0)
     write_upstream(upstream.docs, listener.asked, labels)
     listener.receive(other if is_train else upstream)
     found, backprop = listener(list(upstream.docs), is_train)
@@ -115,56 +112,52 @@ def test_prediction_leaves_the_update_alone():
     """An evaluation between the tagger's update and the listener's."""
     listener = make_marginal_listener()
     upstream, _ = update_of()
-    write_upstream(upstream.docs, listener.asked, upstream.heard("marginals", 0.01, 0.0)[0])
+    write_upstream(upstream.docs, listener.asked, upstream.heard(0.01, 0.0)[0])
     listener.receive(upstream)
     listener.predict(list(upstream.docs))
     assert listener.take(list(upstream.docs)) is upstream
 
 
-@pytest.mark.parametrize("settings", [{"output": "one_best"}, {"grad_factor": 0.0}])
-def test_no_gradient(settings):
-    listener = make_marginal_listener(**settings)
+def test_no_gradient():
+    listener = make_marginal_listener(grad_factor=0.0)
     upstream, received = update_of()
     listener.receive(upstream)
-    labels, backprop = listener(list(upstream.docs), True)
-    assert (labels.probable is None) == ("output" in settings)
+    _, backprop = listener(list(upstream.docs), True)
     assert backprop(None) == [] and received == []
 
 
 class Component:
-    name, labels, limits_words, decoder = "x", tuple(LABELS), False, staticmethod(decode_exact)
+    name, labels, limits_words = "x", tuple(LABELS), False
 
 
-@pytest.mark.parametrize("output", ["marginals", "one_best"])
-def test_tagger_of_its_own(output):
+def test_tagger_of_its_own():
     """The same labels as those of a listener, in training and at prediction, with the same way back."""
-    listener = make_marginal_listener("x", output, 0.5, 0.1)
+    listener = make_marginal_listener("x", 0.5, 0.1)
     docs, one, two = docs_of(), tagger("all"), tagger("all")
     own = replace_listener(one, listener, Component())
     assert own.layers == [one]
     potentials, backprop = two.begin_update(docs)
-    upstream = Upstream(docs, potentials, LABELS, decode_exact, backprop)
+    upstream = Upstream(docs, potentials, LABELS, backprop)
     listener.receive(upstream)
     expected, expected_back = listener(docs, True)
     found, found_back = own(docs, True)
     assert as_tables(found) == as_tables(expected) == as_tables(own.predict(docs))
     assert found.threshold == expected.threshold
-    given = gradient_of(found) if output == "marginals" else None
+    given = gradient_of(found)
     found_back(given), expected_back(given)
     mine, others = applied_gradients(one), applied_gradients(two)
     for name, gradient in mine.items():
-        assert np.array_equal(gradient, others[name])
-        assert gradient.any() == (output == "marginals")
+        assert np.array_equal(gradient, others[name]) and gradient.any()
 
 
 def test_own_tagger_is_saved_and_loaded():
-    docs, listener = docs_of(), make_marginal_listener("x", "marginals", 0.5, 0.1)
+    docs, listener = docs_of(), make_marginal_listener("x", 0.5, 0.1)
     model = replace_listener(tagger("all"), listener, Component())
     fresh = own_labels(tagger("all", seed=4))
     assert fresh.attrs["labels"] == [] and fresh.attrs["asked"] == {}
     fresh.from_bytes(model.to_bytes())
     assert fresh.attrs["labels"] == LABELS
-    assert fresh.attrs["asked"] == {"output": "marginals", "threshold": 0.1, "grad_factor": 0.5}
+    assert fresh.attrs["asked"] == {"threshold": 0.1, "grad_factor": 0.5}
     assert as_tables(fresh.predict(docs)) == as_tables(model.predict(docs))
     assert as_tables(model.predict(docs))[1]
     assert fresh.to_bytes() == model.to_bytes()
@@ -181,15 +174,15 @@ def test_tagger_where_a_listener_was():
 def test_copy_listens_too():
     """As where `nlp.replace_listeners` copies a tagger that itself listens to another one."""
     upstream, _ = update_of()
-    copied = make_marginal_listener("x", "one_best").copy()
+    copied = make_marginal_listener("x").copy()
     write_upstream(upstream.docs, copied.asked, upstream.heard(*copied.asked[1:], 0.0)[0])
-    assert len(copied.predict(list(upstream.docs)).values) == 4
+    assert len(copied.predict(list(upstream.docs)).values) == 12  # three labels of each word
 
 
 def test_pickling_leaves_out_the_batch():
     """A component that was excluded from the update still holds it."""
     listener, docs, lower = make_marginal_listener("x"), docs_of(), tagger("all")
     potentials, backprop = lower.begin_update(docs)
-    listener.receive(Upstream(docs, potentials, LABELS, decode_exact, backprop))
+    listener.receive(Upstream(docs, potentials, LABELS, backprop))
     restored = pickle.loads(pickle.dumps(listener))
     assert restored.upstream_name == "x" and restored.take(docs) is None

@@ -17,7 +17,6 @@ from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import marginal_features, marginal_linear
 from spacy_hoseq.layers.listener import (
-    UpstreamLabels,
     make_marginal_listener,
     no_backprop,
     probable_values,
@@ -169,29 +168,13 @@ def test_training_scores_are_those_of_prediction():
     assert np.array_equal(np.concatenate(model.begin_update(docs)[0]), predicted)
 
 
-@pytest.mark.parametrize("kind", ["probable", "certain"])
-def test_blocks_of_tokens_and_rows(monkeypatch, kind):
+def test_blocks_of_tokens_and_rows(monkeypatch):
     model, docs = layer(), docs_of()
-    if kind == "certain":
-        with_source(model, UpstreamLabels(label_values(LABELS).take(np.arange(9) % 4)))
     predicted = np.concatenate(model.predict(docs))
     monkeypatch.setattr(marginal_linear, "BLOCK", 2)
     monkeypatch.setattr(marginal_linear, "ADDED_ROWS", 1)
     monkeypatch.setattr(marginal_features, "BLOCK", 2)
     assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_certain_labels_have_the_scores_of_probable_ones(seed):
-    docs = docs_of()
-    values = label_values(LABELS).take(np.random.default_rng(seed).integers(0, 4, 9))
-    labels = UpstreamLabels(values)
-    model = layer(TEMPLATES, docs, labels, seed)
-    ids = np.searchsorted(np.sort(label_values(LABELS)[:4]), values)
-    known = certain_labels(ids, np.array([2, 3, 1, 3]))
-    expected = plain_scores(model, TEMPLATES, docs, probable_values(known, np.sort(label_values(LABELS)[:4]), 0.0))
-    assert np.concatenate(model.predict(docs)) == pytest.approx(expected, abs=1e-5)
-    assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(expected, abs=1e-5)
 
 
 def test_tokens_with_two_three_one_and_two_labels():
@@ -275,7 +258,8 @@ def test_gradients_of_several_batches_add_up():
 
 
 def certain(n, label=0):
-    return UpstreamLabels(np.full(n, label_values(LABELS)[label]))
+    probable = certain_labels(np.full(n, label), np.array([n]))
+    return probable_values(probable, label_values(LABELS), 0.0)
 
 
 def test_dropout_leaves_out_templates_at_tokens():

@@ -8,13 +8,11 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
-from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.posterior import ProbableLabels
 from spacy_hoseq.features.keys import AFTER, BEFORE, label_values
 from spacy_hoseq.layers.listener import (
     HANDED,
     Upstream,
-    UpstreamLabels,
     make_marginal_listener,
     probable_values,
     read_upstream,
@@ -28,7 +26,7 @@ from .helpers import VOCAB, doc_of
 LABELS = ["A", "B", "C", "<s>"]
 
 
-ASKED = ("tagger", "marginals", 0.0)
+ASKED = ("tagger", 0.0)
 
 
 def docs_of():
@@ -67,8 +65,6 @@ def labels_of(docs, seed=0, threshold=0.0):
 
 def as_tables(labels, least=0.0):
     """{(token, key): p} and {(token, earlier key, key): q} that are not below `least`; both in order."""
-    if labels.probable is None:
-        return [((t, key), 1.0) for t, key in enumerate(labels.values.tolist())], []
     tokens, values, p, earlier, later, q = labels.probable
     assert np.array_equal(values, labels.values)
     keys = values.tolist()
@@ -115,32 +111,21 @@ def test_other_batches_of_the_same_docs():
 def test_no_tokens(docs):
     write_upstream(docs, ASKED, labels_of(docs))
     assert as_tables(read_upstream(docs, ASKED)) == ([], [])
-    assert as_tables(read_upstream([Doc(VOCAB) for _ in docs], ("never", "one_best", 0.0))) == (
+    assert as_tables(read_upstream([Doc(VOCAB) for _ in docs], ("never", 0.0))) == (
         [],
         [],
     )
 
 
-def test_one_label_for_each_word():
+def test_names_and_thresholds_lie_side_by_side():
     docs = docs_of()
-    values = label_values(LABELS).take(np.arange(9) % 4)
-    write_upstream(docs, ("tagger", "one_best", 0.0), UpstreamLabels(values))
-    found = read_upstream([docs[4], docs[0], docs[1]], ("tagger", "one_best", 0.0))
-    assert found.probable is None and found.values.tolist() == [
-        *values[6:].tolist(),
-        *values[:5].tolist(),
-    ]
-
-
-def test_names_outputs_and_thresholds_lie_side_by_side():
-    docs = docs_of()
-    kinds = [(name, "marginals", least) for name in ("one", "two") for least in (0.0, 0.1)]
-    written = {kind: labels_of(docs, seed, kind[2]) for seed, kind in enumerate(kinds)}
+    kinds = [(name, least) for name in ("one", "two") for least in (0.0, 0.1)]
+    written = {kind: labels_of(docs, seed, kind[1]) for seed, kind in enumerate(kinds)}
     for kind, labels in written.items():
         write_upstream(docs, kind, labels)
     for kind, labels in written.items():
         found = read_upstream(docs, kind)
-        assert as_tables(found) == as_tables(labels) and found.threshold == kind[2]
+        assert as_tables(found) == as_tables(labels) and found.threshold == kind[1]
     write_upstream(docs, kinds[0], labels_of(docs, 7))
     assert as_tables(read_upstream(docs, kinds[0])) == as_tables(labels_of(docs, 7)), "written anew"
     assert as_tables(read_upstream(docs, kinds[1])) == as_tables(written[kinds[1]])
@@ -171,12 +156,12 @@ def test_docs_keep_nothing_of_the_batch():
     assert as_tables(read_upstream(docs, ASKED)) == before
 
 
-@pytest.mark.parametrize("name, output", [("tagger", "marginals"), ("other", "marginals"), ("tagger", "one_best")])
-def test_doc_without_labels(name, output):
+@pytest.mark.parametrize("name", ["tagger", "other"])
+def test_doc_without_labels(name):
     docs = docs_of()
     write_upstream(docs[:4], ASKED, labels_of(docs[:4]))
-    listener = make_marginal_listener(name, output, threshold=0.0)
-    with pytest.raises(ValueError, match=rf"\[HS100\] The Doc '[abcde ]+' has no labels .*\"{name}\" \({output}\)"):
+    listener = make_marginal_listener(name, threshold=0.0)
+    with pytest.raises(ValueError, match=rf"\[HS100\] The Doc '[abcde ]+' has no labels .*\"{name}\""):
         listener.predict(docs)
 
 
@@ -185,13 +170,13 @@ def update_of(received):
     rng = np.random.default_rng(3)
     case = Case(rng.normal(size=(4, 3)), rng.normal(size=(3, 3)), np.array([3, 1]))
     docs = [doc_of("a b c"), doc_of("d")]
-    return case, Upstream(docs, case.potentials(), ["A", "B", "C"], decode_exact, received.append)
+    return case, Upstream(docs, case.potentials(), ["A", "B", "C"], received.append)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2])
 def test_labels_of_an_update(threshold):
     case, upstream = update_of([])
-    found, _ = upstream.heard("marginals", threshold, 0.0)
+    found, _ = upstream.heard(threshold, 0.0)
     tables = [oracle.joint_table(single) for single in case.singles()]
     marginals = np.concatenate([table.marginals for table in tables])
     keys = [get_string_id(f"label={label}") for label in "ABC"]
@@ -200,9 +185,6 @@ def test_labels_of_an_update(threshold):
     assert got.keys() == expected.keys()
     assert list(got.values()) == pytest.approx([expected[entry] for entry in got])
     assert found.threshold == threshold
-    best, _ = upstream.heard("one_best", threshold, 1.0)
-    assert best.probable is None and best.threshold == 0
-    assert best.values.tolist() == [keys[y] for table in tables for y in table.best_labels]
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0])
@@ -210,15 +192,15 @@ def test_labels_of_an_update(threshold):
 def test_way_back_is_that_of_finite_differences(threshold, factor):
     received = []
     case, upstream = update_of(received)
-    labels, backprop = upstream.heard("marginals", threshold, factor)
+    labels, backprop = upstream.heard(threshold, factor)
     probable = labels.probable
     rng = np.random.default_rng(0)
     w, v = rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs))
 
     def loss(scores=case.scores, trans=case.trans):
         moved = Case(scores, trans, case.lengths)
-        upstream = Upstream([], moved.potentials(), ["A", "B", "C"], decode_exact, received.append)
-        probable = upstream.heard("marginals", threshold, factor)[0].probable
+        upstream = Upstream([], moved.potentials(), ["A", "B", "C"], received.append)
+        probable = upstream.heard(threshold, factor)[0].probable
         return factor * float(w @ probable.probabilities**2 + v @ np.sin(probable.pairs))
 
     backprop(ProbabilityGradient(2 * w * probable.probabilities, v * np.cos(probable.pairs)))

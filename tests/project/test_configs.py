@@ -28,7 +28,7 @@ COMPONENT = {
 CHUNK_COMPONENTS = {
     "chunker": [CHUNKER],
     "entities": [CHUNKER],
-    "pipeline-1best": [TAGGER, CHUNKER],
+    "pipeline_1best.cfg": [TAGGER, CHUNKER],
     "pipeline": [TAGGER, CHUNKER],
     "pipeline-joint": [TAGGER, CHUNKER],
     "multilayer/1best.cfg": [TAGGER, CHUNKER],
@@ -40,13 +40,11 @@ ELSEWHERE = [  # tests/experiments/organisations, tests/components/test_transfor
     "zh_org_low.cfg",
     "tagger_transformer.cfg",
 ]
-LISTENS = {  # what of the tagger's labels, and whether the tagger learns from it
-    "pipeline-1best": ("one_best", 0.0),
-    "pipeline": ("marginals", 0.0),
-    "pipeline-joint": ("marginals", 1.0),
-    "multilayer/1best.cfg": ("one_best", 0.0),
-    "multilayer/marginal.cfg": ("marginals", 0.0),
-    "multilayer/joint.cfg": ("marginals", 1.0),
+LISTENS = {  # whether the tagger learns from the chunks
+    "pipeline": 0.0,
+    "pipeline-joint": 1.0,
+    "multilayer/marginal.cfg": 0.0,
+    "multilayer/joint.cfg": 1.0,
 }
 SOURCED = ["multilayer/1best.cfg", "multilayer/marginal.cfg"]
 
@@ -134,12 +132,12 @@ def test_what_the_chunker_listens_to(file):
             "@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}", "min_count": 1, "min_share": 0.0,
         }  # fmt: skip
     for listener in listeners:
-        assert (listener["output"], listener["grad_factor"]) == LISTENS[file]
-        listener["output"] = listener["grad_factor"] = None
+        assert listener["grad_factor"] == LISTENS[file]
+        listener["grad_factor"] = None
     first = next(other for other in LISTENS if re.split("[-/]", other)[0] == re.split("[-/]", file)[0])
     same = config_of(first)["components"][CHUNKER]["model"]
     for listener in (same["emissions"]["second"], *([same["transitions"]] if len(listeners) > 1 else [])):
-        listener["upstream"]["output"] = listener["upstream"]["grad_factor"] = None
+        listener["upstream"]["grad_factor"] = None
     assert same == model
 
 
@@ -175,7 +173,7 @@ def test_tagger_learns_from_the_chunker_in_joint_training_only(models):
         assert np.array_equal(tagger_weights(models, file), tagger), "it stays as it is"
     assert not np.array_equal(tagger_weights(models, "multilayer/joint.cfg"), tagger)
     alone, joint = (tagger_weights(models, name) for name in ("pipeline", "pipeline-joint"))
-    calibrated = tagger_weights(models, "pipeline-1best")  # since nothing listens to it
+    calibrated = tagger_weights(models, "pipeline_1best.cfg")  # since nothing listens to it
     factor = np.linalg.norm(calibrated) / np.linalg.norm(alone)
     assert np.allclose(calibrated, factor * alone, rtol=2e-3, atol=2e-3)
     assert alone.shape == joint.shape and np.abs(alone - joint).max() > 1e-3
