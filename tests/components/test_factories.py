@@ -47,6 +47,7 @@ def gold(nlp):
     return doc
 
 
+@pytest.mark.filterwarnings(r"ignore:\[HW005\]")  # lemmas without parts of speech
 @pytest.mark.parametrize("name", FACTORIES)
 def test_factory(name):
     """With its defaults it learns, and is evaluated by the scores that it names."""

@@ -11,6 +11,8 @@ from spacy_hoseq.components.targets.lemmas import label_of
 from . import lemma_helpers as tiny
 from .lemma_helpers import NAME
 
+pytestmark = pytest.mark.filterwarnings(r"ignore:\[HW005\]")  # words without parts of speech
+
 
 @pytest.fixture(scope="module")
 def nlp():

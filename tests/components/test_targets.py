@@ -16,6 +16,7 @@ from . import helpers as tags
 from . import lemma_helpers as lemmas
 from . import morphology_helpers as morphology
 
+pytestmark = pytest.mark.filterwarnings(r"ignore:\[HW005\]")  # lemmas without parts of speech
 TEXT = "the old \n dog sees a cat ."
 WORDS = [0, 1, 3, 4, 5, 6, 7]  # tokens that are no white space
 

@@ -306,3 +306,16 @@ def test_new_features_replace_the_remembered_rows():
 def test_min_count_that_cannot_be(min_count):
     with pytest.raises(ValueError, match=rf"\[HS027\] Wrong min_count: {min_count}"):
         SparseLinear(TEMPLATES, min_count=min_count)
+
+
+def test_annotation_that_no_word_has():
+    """A component that sets tags is missing or disabled: that is said, once for a batch."""
+    docs = docs_of()
+    for doc in docs:
+        for token in doc:
+            token.tag_ = "X"
+    model = SparseLinear(["lower[0]", "tag[0]"])
+    model.initialize(X=docs, Y=zeros(docs, L))
+    model.predict(docs)
+    with pytest.warns(UserWarning, match=r"\[HW005\] Texts have no token.tag"):
+        model.predict(docs_of())
