@@ -19,7 +19,7 @@ a time.
 """
 
 import heapq
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,9 @@ from .local import (
     check_local,
     edge_contexts,
 )
-from .short_text import EQUAL, decide_short
+
+# log probabilities that differ by less, of their size, are one sum of the same terms in two orders
+EQUAL = 1e-12
 
 
 def decode_easiest_first(
@@ -60,44 +62,110 @@ def decode_easiest_first(
     its last digits.
     RAISES ValueError [HS020, HS022, HS024, HS027].
 
-    Time: at most 2k + 1 classifications a token; of a short text up to 4^k in one call
-        (`short_text.py`).
+    Time: at most 2k + 1 classifications a token; of a short text up to 4^k in one call.
     """
     check_local(local, lengths, order, allowed)
-    if 0 < local.n_tokens << 2 * order <= tuning.short_queries:
-        return decide_short(local, lengths, order, allowed, hardest=hardest)
     sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
     # (N,) sequences lie apart: no token hears another one's
     place = np.arange(len(sequence)) + order * (1 + sequence)
-    visible, contexts = edge_contexts(lengths, order, local.n_labels)
-    labels = np.zeros(len(place), np.int32)
-    best = np.zeros(len(place))  # log probability of the best label, given what is decided
+    text = _Text(local, lengths, order, allowed, tuning)
+    visible = text.visible
     earlier = np.full(len(place), -1, np.intp)
     everything = (1 << 2 * order) - 1  # the mask of a token that knows all neighbours
-    changed = np.flatnonzero(visible != everything)
+    open_ = changed = np.flatnonzero(visible != everything)
     last = [np.flatnonzero(visible == everything)]  # have nobody to tell
     is_open = np.zeros(len(place) + order * (2 + len(lengths)), bool)  # by place
     is_open[place[changed]] = True
-    open_ = changed
     while len(open_):
-        _classify(local, changed, visible, contexts, allowed, labels, best, tuning)
+        text.classify(changed)
         # where a region begins
         first = np.flatnonzero(np.append(True, np.diff(place[open_]) > order))
         sizes = np.diff(np.append(first, len(open_)))
-        chosen = open_[_best_of_regions(-best[open_] if hardest else best[open_], first, sizes)]
+        best = text.best[open_]
+        chosen = open_[_best_of_regions(-best if hardest else best, first, sizes)]
         before = earlier[chosen]
         earlier[open_] = np.repeat(chosen, sizes)
         earlier[chosen] = before
         is_open[place[chosen]] = False
-        told = _tell_neighbours(chosen, labels, is_open, place, order, visible, contexts)
+        told = text.tell(chosen, place[chosen], is_open)
         changed = told[visible[told] != everything]
         last.append(told[visible[told] == everything])
         is_open[place[last[-1]]] = False
         open_ = open_[is_open[place[open_]]]
-    _classify(
-        local, np.sort(np.concatenate(last)), visible, contexts, allowed, labels, best, tuning
-    )
-    return EasiestPath(labels, best, earlier)
+    text.classify(np.sort(np.concatenate(last)))
+    return EasiestPath(text.labels, text.best, earlier)
+
+
+class _Text:
+    """A batch while it is labelled. labels, best (N,): the best label of each token given the labels
+    of its visible neighbours, and its log probability. visible (N,): slots that are known, as a mask.
+
+    In rounds a sentence asks the classifiers ten times, about a few tokens each time, and most of
+    the time goes into calls. So of a short text they are asked once for the labels of tokens that
+    know no neighbour, GUESSES of what will be decided, and once for all sets of visible neighbours
+    at every token, with these guesses for labels: far more than needed, in one call. A token that
+    hears another label than the guess asks again. Scores of a token do not depend on what else is
+    asked, so labels and probabilities are the same, to the bit.
+    """
+
+    def __init__(
+        self,
+        local: LocalScores,
+        lengths: AnyInts,
+        order: int,
+        allowed: Optional[Mask],
+        tuning: Tuning,
+    ) -> None:
+        self._local = local
+        self._allowed = allowed
+        self._offsets = OFFSETS[order]
+        self._block = tuning.block_tokens
+        self.visible, self._contexts = edge_contexts(lengths, order, local.n_labels)
+        self.labels = np.zeros(local.n_tokens, np.int32)
+        self.best = np.zeros(local.n_tokens)
+        n_masks = 1 << 2 * order
+        self._is_short = 0 < local.n_tokens * n_masks <= tuning.short_queries
+        if self._is_short:
+            tokens = np.arange(local.n_tokens)
+            guesses, _ = self._ask(tokens, np.zeros_like(tokens), self._contexts)
+            self._guessed = self._contexts.copy()
+            for slot, offset in enumerate(self._offsets):
+                unknown = np.flatnonzero(self._guessed[:, slot] < 0)
+                self._guessed[unknown, slot] = guesses[unknown + offset]
+            every = np.tile(tokens, n_masks)
+            masks = np.repeat(np.arange(n_masks), len(tokens))
+            self._answers = self._ask(every, masks, self._guessed.take(every, axis=0))
+
+    def classify(self, tokens: Ints) -> None:
+        """The best labels of tokens, and their log probabilities."""
+        if self._is_short:
+            contexts = self._contexts.take(tokens, axis=0)
+            is_told = (contexts != self._guessed.take(tokens, axis=0)) & (contexts >= 0)
+            answer = self.visible.take(tokens) * len(self.labels) + tokens
+            self.labels[tokens] = self._answers[0].take(answer)
+            self.best[tokens] = self._answers[1].take(answer)
+            tokens = tokens[is_told.any(axis=1)]
+        for start in range(0, len(tokens), self._block):
+            some = tokens[start : start + self._block]
+            answers = self._ask(some, self.visible[some], self._contexts[some])
+            self.labels[some], self.best[some] = answers
+
+    def tell(self, chosen: Ints, places: Ints, is_open: Mask) -> Ints:
+        """Put the labels of decided tokens into the slots of their open neighbours. places (n,): of
+        the tokens. is_open: by place. RETURNS these neighbours (distinct: two decisions of a round
+        lie in different regions)."""
+        told: List[Ints] = []
+        for slot, offset in enumerate(self._offsets):  # a neighbour sees the chosen one at `offset`
+            here = chosen[is_open[places - offset]]
+            neighbour = here - offset
+            self.visible[neighbour] |= 1 << slot
+            self._contexts[neighbour, slot] = self.labels[here]
+            told.append(neighbour)
+        return np.concatenate(told)
+
+    def _ask(self, tokens: Ints, visible: Ints, contexts: Ints) -> Tuple[Ints, Floats]:
+        scores = self._local(tokens, visible, np.arange(len(tokens)), contexts)
+        return best_labels(scores, tokens, self._allowed)
 
 
 def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.int32]:
@@ -135,23 +203,6 @@ def _ranks(values: Floats) -> Ints:
     return ranks
 
 
-def _classify(
-    local: LocalScores,
-    tokens: Ints,
-    visible: Ints,
-    contexts: Ints,
-    allowed: Optional[Mask],
-    labels: NDArray[np.int32],
-    best: Floats,
-    tuning: Tuning,
-) -> None:
-    """Put the best label of each token into `labels`, and its log probability into `best`."""
-    for start in range(0, len(tokens), tuning.block_tokens):
-        block = tokens[start : start + tuning.block_tokens]
-        scores = local(block, visible[block], np.arange(len(block)), contexts[block])
-        labels[block], best[block] = best_labels(scores, block, allowed)
-
-
 def _best_of_regions(values: Floats, first: Ints, sizes: Ints) -> Ints:
     """Index of the largest value of each region, the first of equal ones. RETURNS (regions,)."""
     largest = np.maximum.reduceat(values, first)
@@ -160,24 +211,3 @@ def _best_of_regions(values: Floats, first: Ints, sizes: Ints) -> Ints:
         region = np.searchsorted(first, at, side="right")
         at = at[np.append(True, np.diff(region) > 0)]
     return at
-
-
-def _tell_neighbours(
-    chosen: Ints,
-    labels: NDArray[np.int32],
-    is_open: Mask,
-    place: Ints,
-    order: int,
-    visible: Ints,
-    contexts: Ints,
-) -> Ints:
-    """Put the labels of decided tokens into the slots of their open neighbours. RETURNS these
-    neighbours (distinct: two decisions of a round lie in different regions)."""
-    told: List[Ints] = []
-    for slot, offset in enumerate(OFFSETS[order]):  # a neighbour sees the chosen token at `offset`
-        here = chosen[is_open[place[chosen] - offset]]
-        neighbour = here - offset
-        visible[neighbour] |= 1 << slot
-        contexts[neighbour, slot] = labels[here]
-        told.append(neighbour)
-    return np.concatenate(told)

@@ -28,7 +28,7 @@ class Tuning(NamedTuple):
     block_scores, block_tokens: scores of local classifiers (contexts x labels), and tokens, that
         are computed together.
     short_queries: of local classifiers, tokens x sets of visible neighbours, that are asked at once
-        (`short_text.py`).
+        (`easiest_first.py`).
     search_cells: of all windows, times modes, that are searched together (`decompositions.py`).
     """
 
