@@ -68,10 +68,10 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
     if potentials.is_plain:
         # beside forbidden transitions a change of one label alone is hardly ever permitted
         if potentials.is_chain and potentials.fired is None and weights.permitted < MANY_PERMITTED:
-            return best_paths(potentials, tuning).labels
+            return best_paths(potentials).labels
         return pruned_labels(potentials, tuning)
     if potentials.is_chain:
-        return best_paths(potentials, tuning).labels
+        return best_paths(potentials).labels
     return decode_any_sign(potentials, tuning=tuning).labels
 
 

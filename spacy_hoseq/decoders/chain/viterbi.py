@@ -7,19 +7,17 @@ Checked against enumeration in tests/decoders/chain/test_viterbi.py.
 """
 
 from itertools import pairwise
-from typing import List, Optional, Union
+from typing import Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Labels, Mask
 from ..problem import (
-    TUNING,
     Layout,
     NoPath,
     Paths,
     Potentials,
-    Tuning,
     Weights,
     check_scores,
     make_layout,
@@ -37,7 +35,6 @@ def viterbi(
     *,
     allowed: Optional[Mask] = None,
     edge_scores: Optional[AnyFloats] = None,
-    tuning: Tuning = TUNING,
 ) -> Paths:
     """Best label sequence of a first-order chain, for a batch of sequences.
 
@@ -52,43 +49,39 @@ def viterbi(
     left.
     RAISES ValueError [HS020, HS022, HS023, HS024, HS027].
 
-    Time O(N L^2); memory O(N L), of which the lattice takes at most `tuning.history_cells` at once
-    (longer batches are walked in blocks of steps, each computed a second time on the way back).
+    Time O(N L^2); memory O(N L).
     """
     check_scores(scores, trans, allowed)
     weights = Weights(trans)
     potentials = Potentials(scores, weights, lengths, edge_scores=edge_scores, allowed=allowed)
-    return best_paths(potentials, tuning)
+    return best_paths(potentials)
 
 
-def best_paths(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
+def best_paths(potentials: Potentials) -> Paths:
     """`viterbi` of a batch that has been checked."""
     scores, weights, lengths = potentials[:3]
-    allowed = potentials.allowed
     layout = make_layout(lengths, len(scores))
     trans = weights.precise_trans
-    is_short = scores.size <= tuning.history_cells and trans.size <= tuning.step_cells
-    if len(layout.lengths) == 1 and is_short and potentials.edge_scores is None:
-        return best_path(masked(scores, allowed), trans)
+    if len(layout.lengths) == 1 and potentials.edge_scores is None:
+        return best_path(masked(scores, potentials.allowed), trans)
+    v = packed_scores(scores, potentials.allowed, layout)  # (L, N): emissions, then V
     if potentials.edge_scores is not None:
         edge_scores = packed_edge_scores(potentials.edge_scores, layout)
         arriving: AnyArrivals = EdgeArrivals(edge_scores + trans, layout)
     else:
         arriving = weights.prepared(Arrivals.of)
-        if tuning is not TUNING:
-            arriving = Arrivals(trans, tuning)
-    emissions = packed_scores(scores, allowed, layout)  # (L, N)
-    labels = np.zeros(len(scores), np.int32)  # packed
-    best = np.zeros(len(layout.lengths))  # by rank
-    blocks = list(layout.blocks(scores.shape[1], tuning.history_cells))
-    entries: List[Optional[Floats]] = [None]  # V before each block
-    for first, last in blocks[:-1]:
-        entries.append(way_forward(emissions, arriving, layout, first, last, entries[-1])[-1])
-    following = np.zeros(0, np.int32)  # labels at t + 1
-    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
-        history = way_forward(emissions, arriving, layout, first, last, entry)
-        following = way_back(history, arriving, layout, first, following, labels, best)
-    return unpack_paths(labels, best, layout)
+    n_steps = len(layout.size_at_t)
+    before = v[:, : len(layout.order)]
+    for t in range(1, n_steps):
+        here = v[:, layout.step(t)]
+        before = arriving(before[:, : here.shape[1]], t) + here
+        here[:] = before
+    labels = v.argmax(axis=0).astype(np.int32)  # packed, right where a sequence ends
+    for t in range(n_steps - 1, 0, -1):
+        earlier = layout.before(t)
+        moved = arriving.from_each(labels[layout.step(t)], t)
+        labels[earlier] = (v[:, earlier] + moved).argmax(axis=0)
+    return unpack_paths(labels, v[labels[layout.ends], layout.ends], layout)
 
 
 class EdgeArrivals:
@@ -130,60 +123,13 @@ def best_path(emissions: Floats, trans: Floats) -> Paths:
     return Paths(np.array(labels[::-1], np.int32), np.array([score]))
 
 
-def way_forward(
-    emissions: Floats,
-    arrivals: AnyArrivals,
-    layout: Layout,
-    first: int,
-    last: int,
-    entry: Optional[Floats],
-) -> List[Floats]:
-    """V_t (L, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
-    history = []
-    v = entry
-    for t in range(first, last):
-        here = emissions[:, layout.step(t)]  # (L, n)
-        v = here if v is None else arrivals(v[:, : here.shape[1]], t) + here
-        history.append(v)
-    return history
-
-
-def way_back(
-    history: List[Floats],
-    arrivals: AnyArrivals,
-    layout: Layout,
-    first: int,
-    following: NDArray[np.int32],
-    labels: NDArray[np.int32],
-    best: Floats,
-) -> NDArray[np.int32]:
-    """Write the labels of the steps from `first` on, and the scores of sequences that end there.
-    history: V of these steps. following: labels at the step after them. labels (N,), packed; best
-    (S,), by rank. RETURNS the labels at `first`."""
-    for t in range(first + len(history) - 1, first - 1, -1):
-        v = history[t - first]
-        n_on = len(following)
-        best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
-        here = np.empty(v.shape[1], np.int32)
-        here[n_on:] = v[:, n_on:].argmax(axis=0)
-        if n_on:
-            here[:n_on] = (v[:, :n_on] + arrivals.from_each(following, t + 1)).argmax(axis=0)
-        labels[layout.step(t)] = following = here
-    return following
-
-
 def unpack_paths(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
-    """`in_order`. RAISES ValueError [HS023]: a sequence has no path."""
-    paths = in_order(labels, best, layout)
-    if len(best) and best.min() == -np.inf:
-        raise NoPath(int(paths.scores.argmin()))
-    return paths
-
-
-def in_order(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
-    """Packed labels and scores by rank -> the given order."""
+    """Packed labels and scores by rank -> the given order. RAISES ValueError [HS023]: a sequence has
+    no path."""
     flat = np.empty_like(labels)
     flat[layout.tokens] = labels
     scores = np.empty_like(best)
     scores[layout.order] = best
+    if len(best) and best.min() == -np.inf:
+        raise NoPath(int(scores.argmin()))
     return Paths(flat, scores)

@@ -33,7 +33,7 @@ class Tuning(NamedTuple):
     """
 
     history_cells: int = 4_000_000
-    step_cells: int = 500_000
+    step_cells: int = 120_000
     column_cells: int = 65_536  # half a megabyte
     min_columns: int = 16
     arc_cells: int = 2_000_000
