@@ -25,12 +25,13 @@ def score_of_checked(potentials: Potentials, labels: AnyInts) -> Floats:
     scores = potentials.scores
     weights = potentials.weights
     lengths = potentials.lengths
+    n_labels = weights.n_labels
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    here = scores[np.arange(len(labels)), labels].astype(np.float64)
-    later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
-    here[later] += weights.trans[labels[later - 1], labels[later]]
+    here = scores.take(np.arange(len(labels)) * n_labels + labels).astype(np.float64)
+    pairs = weights.precise_trans.take(labels[:-1] * n_labels + labels[1:])
     if potentials.edge_scores is not None:
-        here[later] += potentials.edge_scores[later, labels[later - 1], labels[later]]
+        pairs += potentials.edge_scores[np.arange(1, len(labels)), labels[:-1], labels[1:]]
+    here[1:] += np.where(sequence[1:] == sequence[:-1], pairs, 0.0)
     if weights.has_patterns and weights.node_weights.any():
         places = weights.trie.occurrences(labels, lengths)
         here += np.bincount(
