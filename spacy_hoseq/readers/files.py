@@ -4,6 +4,7 @@ import codecs
 import gzip
 import re
 import zlib
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import (
@@ -112,57 +113,43 @@ def encodings_for(encoding: str, lang: str) -> List[str]:
 def read_lines(
     path: Path, encodings: Sequence[str], opened: Optional[Callable[[Path], IO[bytes]]] = None
 ) -> Iterator[Union[Line, Problem]]:
-    """The lines of a file, plain or gzipped, and a Problem for each that is not text.
+    """The lines of a file, plain or gzipped, and a Problem for each that is not text, or from which
+    on it cannot be read.
 
     Several encodings: the first in which most of the first lines beyond ASCII can be read. opened
     (Callable): what opens the file instead, if there is one encoding.
     """
     encoding = encodings[0] if len(encodings) == 1 else _told_by_its_lines(path, encodings)
     expected = f"text in {' or '.join(encodings)}"
-    for number, data in raw_lines(path, opened):
-        if isinstance(data, Problem):
-            yield data
-            continue
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError as error:
-            yield Problem(path, number, f"the byte 0x{data[error.start]:02X}", expected)
-            continue
-        text = text.removeprefix(MARK) if number == 1 else text
-        strange = re.search(f"[\0{MARK}]", text)
-        if strange:
-            yield Problem(path, number, f"the character U+{ord(strange.group()):04X}", expected)
-        else:
-            yield Line(number, text)
-
-
-def raw_lines(
-    path: Path, opened: Optional[Callable[[Path], IO[bytes]]] = None
-) -> Iterator[Tuple[int, Union[bytes, Problem]]]:
-    """Numbers and bytes of the lines of a file, and a Problem where it cannot be read any further.
-
-    opened (Callable): what opens the file, if it is neither plain nor gzipped.
-    """
     number = 0
     try:
         with (opened or _opened)(path) as file:
             for number, data in enumerate(_lines(file), 1):
-                yield number, data
+                text, actual = _decoded(data, encoding, number == 1)
+                yield Problem(path, number, actual, expected) if actual else Line(number, text)
     except UNREADABLE as error:
-        yield number + 1, Problem(path, number + 1, str(error), "a file that can be read")
+        yield Problem(path, number + 1, str(error), "a file that can be read")
 
 
 def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
     probed: List[bytes] = []
-    try:
-        with _opened(path) as file:
-            probed.extend(islice((data for data in _lines(file) if not data.isascii()), PROBED))
-    except UNREADABLE:
-        pass  # `read_lines` tells
+    with suppress(*UNREADABLE), _opened(path) as file:  # `read_lines` tells
+        probed.extend(islice((data for data in _lines(file) if not data.isascii()), PROBED))
     for encoding in encodings:
-        if 2 * sum(_is_text(data, encoding) for data in probed) > len(probed):
+        if 2 * sum(not _decoded(data, encoding)[1] for data in probed) > len(probed):
             return encoding
     return encodings[0]
+
+
+def _decoded(data: bytes, encoding: str, begins: bool = False) -> Tuple[str, str]:
+    """A line, and what of it is no text; "" = it is."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return "", f"the byte 0x{data[error.start]:02X}"
+    text = text.removeprefix(MARK) if begins else text
+    strange = re.search(f"[\0{MARK}]", text)
+    return text, f"the character U+{ord(strange.group()):04X}" if strange else ""
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
@@ -174,14 +161,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             if data.endswith(b"\n")
             else data.removesuffix(b"\r").split(b"\r")
         )
-
-
-def _is_text(data: bytes, encoding: str) -> bool:
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _opened(path: Path) -> IO[bytes]:

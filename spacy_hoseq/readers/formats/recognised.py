@@ -23,6 +23,7 @@ from .trees import read_trees
 from .webanno import FIRST_LINE, read_webanno
 
 HEAD = 200  # lines by which a format is recognised
+LONGEST = 10_000  # characters of a header
 PROBED = 100  # sentences in which words are looked for that are none
 CHARACTERS = (".bmes", ".bioes")
 _CONLLU = re.compile(r"(1(-\d+)?|0\.1)\t[^\t]+(\t[^\t]*){8}")
@@ -108,29 +109,25 @@ def recognised(path: Path, settings: Settings) -> str:
     if not texts:
         return "columns"
     first = texts[0]
-    plain = [text for text in texts if not text.startswith(BEGINS)]
-    if first.startswith(FIRST_LINE):
-        return "webanno"
     if _JSON.match(first):
         return _json_format(path, json_values(path, settings.encodings))
-    if plain and _CONLLU.fullmatch(plain[0]):
-        return "conllu"
-    if is_bracketed(texts):
-        return "tagged"
-    if any(_TREE.match(text) for text in plain[:20]):
-        return "trees"
-    if NUMBER.match(first):
-        return "peoples-daily"
-    if header_of(first):
-        return "table"
-    if has_ending(path, CHARACTERS):
-        return "characters"
+    plain = [text for text in texts if not text.startswith(BEGINS)]
     separated = settings.separator or found_separator(texts)
-    if separated and "\t" not in first:
-        return "tagged"
-    if plain and _are_columns(plain):
-        return "columns"
-    raise _refused(path, f'lines such as "{first[:80]}"')
+    told = [  # the first that is true
+        ("webanno", first.startswith(FIRST_LINE)),
+        ("conllu", any(map(_CONLLU.fullmatch, plain[:1]))),
+        ("tagged", is_bracketed(texts)),
+        ("trees", any(map(_TREE.match, plain[:20]))),
+        ("peoples-daily", NUMBER.match(first)),
+        ("table", header_of(first[:LONGEST])),
+        ("characters", has_ending(path, CHARACTERS)),
+        ("tagged", separated and "\t" not in first),
+        ("columns", plain and _are_columns(plain)),
+    ]
+    name = next((name for name, is_so in told if is_so), "")
+    if not name:
+        raise _refused(path, f'lines such as "{first[:80]}"')
+    return name
 
 
 def _json_format(path: Path, rows: Iterator[Union[Entry, Problem]]) -> str:
@@ -201,13 +198,10 @@ def columns_read(path: Path, name: str, settings: Settings) -> str:
         return ""
     columns = found_columns(path, settings) if name == "columns" else Columns(1, 0, 0, -1)
     kinds = ("words", "tags", "chunks", "entities")
-    found = {number: kind for number, kind in zip(columns, kinds, strict=True) if number}
+    kind_of = {number: kind for number, kind in zip(columns, kinds, strict=True) if number}
     block = next(rows_of(path, settings), [])
     width = max((len(row.fields) for row in block if isinstance(row, Row)), default=0)
-    others = {number: "not read" for number in range(1, width + 1) if number not in found}
-    if -1 in found:
-        others.pop(width, None)
-    named = {
-        ("last" if n == -1 else str(n)): what for n, what in sorted({**others, **found}.items())
-    }
-    return ", ".join(f"column {number}: {what}" for number, what in named.items())
+    others = range(1, width + (-1 not in kind_of))
+    kind_of = {**dict.fromkeys(others, "not read"), **kind_of}
+    named = [("last" if n == -1 else n, kind) for n, kind in sorted(kind_of.items())]
+    return ", ".join(f"column {number}: {kind}" for number, kind in named)
