@@ -28,8 +28,8 @@ from wasabi import msg
 
 import spacy_hoseq
 from spacy_hoseq.batch import Annotator
-from spacy_hoseq.batch.inputs import InputOptions
-from spacy_hoseq.batch.parts import Work, parts_of
+from spacy_hoseq.batch.formats import Work
+from spacy_hoseq.batch.inputs import InputOptions, parts_of
 from spacy_hoseq.batch.processes import in_processes
 
 from .machine import THREADS, description, used_bytes
@@ -94,8 +94,8 @@ def processes(n_texts: int, _: int) -> Measured:
         work = Work(Annotator("en"), "parquet")
 
         def done(n: int) -> int:
-            parts = parts_of([file], InputOptions(), PART)
-            return sum(result.tokens for result in in_processes(work, parts, n))
+            parts = parts_of({file.name: file}, InputOptions(part_size=PART))
+            return sum(result.entry["tokens"] for result in in_processes(work, parts, n))
 
         tokens = done(1)
         return in_turn({"one process": lambda: done(1), "two processes": lambda: done(2)}, tokens, "tokens/s", 3)

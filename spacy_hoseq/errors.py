@@ -261,16 +261,14 @@ class Errors(metaclass=WithCodes):
         "Let that component come before those that find spans, or write places in the text (parquet, jsonl, no --flat)."
     )
     HS172 = "This cannot be read: {actual}. Expected {expected}."
-    HS173 = 'The id "{id}" is that of an earlier row, too (or, once in many billions of rows, looks the same).'
     HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
     HS175 = "A component of the pipeline has dropped the text, and gives no reason."
-    HS176 = "Memory ran out at this text of {length:,} characters. Give it in smaller texts, or with fewer processes."
     HS177 = (
         "{value!r} cannot be written as {format} so that it is read back: it has a tab, a line break, a space at an "
         "end, or a meaning of the format. Take another --format: parquet, jsonl, spacy."
     )
     HS178 = (
-        "The input is not what was read when {path} was written: {problem}. What is written cannot be vouched for. "
+        "The input is not what it was when {path} was begun. What is written cannot be vouched for. "
         "Give the same input, or another output, or --force to annotate everything anew."
     )
     HS179 = "The format {format} has no columns, so rows cannot be tokens (--flat). Take csv, tsv, parquet or jsonl."

@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 import typer
 
@@ -26,9 +26,9 @@ WORDS = "they tag it at once nothing is missing the old ferry still runs twice a
 CODE = """
 import time
 from spacy.language import Language
-from spacy_hoseq.batch import parts
+from spacy_hoseq.batch import inputs
 
-parts.LEAST = 1
+inputs.LEAST = 1
 
 @Language.component("slow")
 def slow(doc):
@@ -83,6 +83,12 @@ def bytes_of(output: Path) -> Dict[str, bytes]:
     return {path.relative_to(output).as_posix(): path.read_bytes() for path in files}
 
 
+def last_line_of(output: Path) -> Dict[str, Any]:
+    """Of the list of parts: the job, a part, or that the job is finished."""
+    last: Dict[str, Any] = json.loads((output / "parts.jsonl").read_bytes().splitlines()[-1])
+    return last
+
+
 def n_parts_in(output: Path) -> int:
     return len(list((output / "parts").glob("*"))) if output.exists() else 0
 
@@ -127,9 +133,8 @@ def attack(folder: Path, n_process: int, most: int, chance: random.Random) -> "C
     killed = Counter(disturbed(command, output, chance) for _ in range(most))
     killed.pop("", None)
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
-    state = json.loads((output / "manifest.json").read_text())["state"]
-    if state != "finished":
-        raise SystemExit(f"the job is {state}")
+    if "state" not in last_line_of(output):
+        raise SystemExit("the job is not finished")
     return killed
 
 

@@ -5,44 +5,31 @@ it, and each process loads them once. What comes out does not depend on how rows
 batches.
 """
 
-import hashlib
+import gc
 import json
-from functools import cached_property
+from functools import partial
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
-from typing import (
-    Any,
-    Callable,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Union,
-)
+from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Union
 
+import numpy as np
 import pyarrow as pa
 import spacy
 import srsly
-from spacy.tokens import Doc
 
 from .. import __version__
 from ..errors import Errors
-from .columns import (
-    ROW_FIELDS,
-    TOKEN_FIELDS,
-    Annotated,
-    row_columns,
-    token_columns,
-)
-from .pipeline import Loaded, files_of, load_pipeline, once, without_gc
+from .columns import ROW_FIELDS, TOKEN_FIELDS, Docs, row_columns, token_columns
+from .pipeline import Given, Loaded, files_of, load_pipeline, once
 
-DEFAULT = ("word", "tag", "pos", "sentences", "spans")
+OF_TEXTS = ("word", "tag", "pos", "sentences", "spans")
+OF_TOKENS = ("word", "lemma", "tag", "pos", "prob", "sentences", "spans")
 KEY = b"spacy_hoseq"  # of the metadata
 CHARACTERS = 500_000  # of the texts that go through the pipeline at a time: some 100,000 tokens
 ROW = 50  # characters that a row counts for beside its text
-Given = Union[str, bytes, None]  # a text; a Doc as `doc.to_bytes()`; null
-Make = Callable[[Annotated, slice], Any]
+STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+Make = Callable[[Docs, slice], Any]
 
 
 class Annotator:
@@ -55,11 +42,11 @@ class Annotator:
     text, id (str): columns of what comes in; id = None: there is none. outputs: of what comes out,
         beside `id` and `error`: "text", "sentences", "spans", and fields of tokens beside `start`
         and `end`: "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", and "prob", how
-        probable the tag of a token is, which takes the pipeline longer than the tag.
+        probable the tag of a token is, which takes the pipeline longer than the tag. None:
+        OF_TEXTS, or with `flat` OF_TOKENS, where "prob" is null if no component knows it.
     flat (bool): a row for each token, not for each text: `columns.token_columns`.
     exclude: components not to load. max_length (int): `nlp.max_length`. code: a Python file that
         the pipeline needs.
-    optional: outputs that are null where the pipeline has no such thing: "prob". Others are refused.
 
     fingerprint (str): of pipeline, settings and versions; what has the same fingerprint gives the
         same columns. about: model, version and fingerprint, in the metadata of the schema.
@@ -72,35 +59,33 @@ class Annotator:
         pipeline: Union[str, Path],
         text: str = "text",
         id: Optional[str] = "id",
-        outputs: Sequence[str] = DEFAULT,
+        outputs: Optional[Sequence[str]] = None,
         *,
         flat: bool = False,
-        optional: Sequence[str] = (),
         exclude: Iterable[str] = (),
         max_length: Optional[int] = None,
         code: Union[str, Path, None] = None,
     ) -> None:
         known = (*TOKEN_FIELDS, *ROW_FIELDS)
-        for name in outputs:
+        self.outputs = tuple(outputs or (OF_TOKENS if flat else OF_TEXTS))
+        for name in self.outputs:
             if name not in known:
                 raise ValueError(Errors.HS161.format(name=name, known=", ".join(known)))
         self.text = text
         self.id = id
-        self.outputs = tuple(outputs)
         self.flat = flat
-        self.optional = tuple(optional)
-        self.exclude = tuple(sorted(exclude))
-        self.max_length = max_length
-        self._code = None if code is None else str(code)
         self.pipeline = str(pipeline)
+        self._needs_prob = "prob" in (outputs or ())
+        self._exclude = sorted(exclude)
+        self._max_length = max_length
+        self._code = code
         self._files = files_of(self.pipeline)
         meta = srsly.json_loads(self._files["meta.json"])
         versions = {"spacy": spacy.__version__, "spacy_hoseq": __version__}
-        settings = [text, id, self.outputs, flat, self.exclude, max_length, versions]
+        settings = [text, id, self.outputs, flat, self._exclude, max_length, versions]
         read = {**self._files, "code": Path(code).read_bytes() if code else b""}
-        digests = {name: hashlib.sha256(data).hexdigest() for name, data in read.items()}
-        known_by = json.dumps([settings, digests]).encode()
-        self.fingerprint = hashlib.sha256(known_by).hexdigest()[:32]
+        digests = {name: sha256(data).hexdigest() for name, data in read.items()}
+        self.fingerprint = sha256(json.dumps([settings, digests]).encode()).hexdigest()[:32]
         self.about = {
             "model": f"{meta.get('lang', '')}_{meta.get('name', '')}",
             "version": meta.get("version", ""),
@@ -115,141 +100,126 @@ class Annotator:
         data (RecordBatch or Table): at least the columns `text` and `id`. RETURNS: the same kind.
         RAISES ValueError [HS162]: a column is missing or of another type.
         """
-        texts = data.column(self._index(data, self.text))
-        kind = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
-        if kind not in (pa.string(), pa.large_string(), pa.string_view()):
+        texts = self._column(data, self.text)
+        if not is_text(texts.type):
             problem = f"has the type {texts.type}, not string"
             raise ValueError(Errors.HS162.format(name=self.text, problem=problem))
-        ids = None if self.id is None else data.column(self._index(data, self.id))
-        texts = texts.cast(pa.string())
-
-        def make(rows: Annotated, here: slice) -> pa.Table:
-            return self.table(rows, None if ids is None else ids[here], texts[here])
-
-        tables = [piece.made for piece in self.annotate(texts.to_pylist(), make)]
-        schema = self.schema_of(None if ids is None else ids.type)
-        table = pa.concat_tables(tables) if tables else schema.empty_table()
+        ids = None if self.id is None else self._column(data, self.id)
+        table = self.table(texts.cast(pa.string()).to_pylist(), ids).made
         if isinstance(data, pa.Table):
             return table
-        batches = table.combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=schema)
+        columns = [column.combine_chunks() for column in table.columns]
+        return pa.RecordBatch.from_arrays(columns, schema=table.schema)
 
     def stream(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batch by batch, as `mapInArrow` of Spark asks for it."""
         return map(self, batches)
 
-    @cached_property
+    @property
     def schema(self) -> pa.Schema:
         """Of what comes out, if ids are strings; the column of ids has the type it came with."""
-        return self.schema_of(None if self.id is None else pa.string())
+        ids = None if self.id is None else pa.array([], pa.string())
+        return self._finished([self._columns([], ids, [], slice(0))], []).schema
 
     @property
     def loaded(self) -> Loaded:
         """The pipeline, which is loaded once in each process."""
         return once(self.fingerprint, self._load)
 
-    def annotate(self, rows: Sequence[Given], make: Make) -> Iterator["Piece"]:
-        """All rows in their order, in pieces of about so many characters. make: what is made of
-        the Docs of some rows; if it fails, these rows have failed."""
+    def table(self, given: Sequence[Given], ids: Any) -> "Annotated":
+        """ids: a column, None without."""
+        done = self.annotate(given, partial(self._columns, given, ids))
+        return done._replace(made=self._finished(done.made, done.errors))
+
+    def annotate(self, given: Sequence[Given], make: Make) -> "Annotated":
+        """make: what is made of the Docs of some rows; if it fails, these rows have failed. RETURNS
+        a list of what was made."""
         loaded = self.loaded
+        pieces: List[Annotated] = []
         with loaded.lock:
-            for here in _pieces(rows):
-                with without_gc():
-                    pieces = _annotated(loaded, rows, here, make)
-                yield from pieces
-                loaded.remember(sum(piece.n_tokens for piece in pieces))
+            for here in _pieces(given):
+                was_enabled = gc.isenabled()
+                gc.disable()  # it would look at all tokens of the batch again and again
+                try:
+                    some = _annotated(loaded, given, here, make)
+                finally:
+                    if was_enabled:
+                        gc.enable()
+                loaded.remember(sum(piece.n_tokens for piece in some))
+                pieces += some
+        made, errors, n_tokens = zip(*pieces, strict=True)
+        return Annotated([*chain(*made)], [*chain(*errors)], sum(n_tokens))
 
-    def table(self, rows: Annotated, ids: Any, texts: Any) -> pa.Table:
-        """What comes out for these rows. ids: None if there are none."""
-        columns = {} if ids is None else {"id": ids}
+    def _columns(self, given: Sequence[Given], ids: Any, docs: Docs, here: slice) -> pa.Table:
+        """Of some rows of those that were given."""
+        columns = {} if ids is None else {"id": ids[here]}
         if self.flat:
-            of_tokens, of_row = token_columns(rows, self.outputs)
+            of_tokens, of_row = token_columns(docs, self.outputs)
             columns = {name: column.take(pa.array(of_row)) for name, column in columns.items()}
-            columns |= of_tokens
-        else:
-            columns |= {"text": texts} if "text" in self.outputs else {}
-            columns |= row_columns(rows, self.outputs)
-        about = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
-        return pa.table(columns).replace_schema_metadata({KEY: about.encode("utf8")})
+            return pa.table({**columns, **of_tokens})
+        if "text" in self.outputs:
+            pairs = zip(given[here], docs, strict=True)
+            texts = [
+                row if isinstance(row, str) else getattr(doc, "text", None) for row, doc in pairs
+            ]
+            columns["text"] = pa.array(texts, pa.string())
+        return pa.table({**columns, **row_columns(docs, self.outputs)})
 
-    def schema_of(self, id_type: Optional[pa.DataType]) -> pa.Schema:
-        """id_type: of the column of ids, None without."""
-        ids = None if id_type is None else pa.array([], id_type)
-        return self.table(Annotated([], [], []), ids, pa.array([], pa.string())).schema
+    def _finished(self, tables: List[pa.Table], errors: Sequence[Optional[str]]) -> pa.Table:
+        table = pa.concat_tables(tables)
+        if not self.flat:
+            table = table.append_column("error", pa.array(errors, pa.string()))
+        about = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
+        return table.replace_schema_metadata({KEY: about.encode("utf8")})
 
     def _load(self) -> Loaded:
-        nlp = load_pipeline(self.pipeline, self._files, self.exclude, self._code)
+        nlp = load_pipeline(self.pipeline, self._files, self._exclude, self._code)
+        nlp.max_length = self._max_length or nlp.max_length
         loaded = Loaded(nlp, "prob" in self.outputs)
-        if loaded.tagger is None and "prob" in {*self.outputs} - {*self.optional}:
+        if loaded.tagger is None and self._needs_prob:
             raise ValueError(Errors.HS183.format(components=", ".join(nlp.pipe_names) or "none"))
-        if self.max_length is not None:
-            nlp.max_length = self.max_length
         return loaded
 
-    def _index(self, data: Any, name: str) -> int:
+    def _column(self, data: Any, name: str) -> Any:
         index: int = data.schema.get_field_index(name)
         if index < 0:
             problem = f"is not among the columns {', '.join(data.schema.names)}, or is there twice"
             raise ValueError(Errors.HS162.format(name=name, problem=problem))
-        return index
+        return data.column(index)
 
 
-class Piece(NamedTuple):
+class Annotated(NamedTuple):
     """Rows that are done. errors: why a row failed, else None."""
 
+    made: Any
     errors: List[Optional[str]]
     n_tokens: int
-    made: Any
 
 
-def _annotated(loaded: Loaded, rows: Sequence[Given], here: slice, make: Make) -> List[Piece]:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds texts."""
+    return (kind.value_type if pa.types.is_dictionary(kind) else kind) in STRINGS
+
+
+def _annotated(loaded: Loaded, given: Sequence[Given], here: slice, make: Make) -> List[Annotated]:
     """All at once; if that fails, each half, down to the rows that fail."""
-    given = rows[here]
+    rows = given[here]
     try:
-        result = _docs(loaded, given)
-        return [_piece(result, here, make)]
+        docs = loaded.docs(rows)
+        errors = [Errors.HS164 if row is None else None for row in rows]
+        return [Annotated([make(docs, here)], errors, sum(len(doc or ()) for doc in docs))]
     except Exception as error:  # whatever a component of any package raises
-        if len(given) == 1:
-            return [_piece(Annotated([None], [_problem(error, given[0])], [None]), here, make)]
-    middle = here.start + len(given) // 2
+        if len(rows) == 1:
+            own = str(error).startswith("[HS")
+            problem = str(error) if own else f"{type(error).__name__}: {error}"
+            return [Annotated([make([None], here)], [problem], 0)]
+    middle = here.start + len(rows) // 2
     halves = (slice(here.start, middle), slice(middle, here.stop))
-    return [piece for half in halves for piece in _annotated(loaded, rows, half, make)]
-
-
-def _docs(loaded: Loaded, rows: Sequence[Given]) -> Annotated:
-    vocab = loaded.nlp.vocab
-    there = [Doc(vocab).from_bytes(row) if isinstance(row, bytes) else row for row in rows]
-    result = loaded.annotated([row for row in there if row is not None])
-    docs = iter(result.docs)
-    probabilities = iter(result.probabilities)
-    return Annotated(
-        [None if row is None else next(docs) for row in rows],
-        [Errors.HS164 if row is None else None for row in rows],
-        [None if row is None else next(probabilities) for row in rows],
-    )
-
-
-def _piece(rows: Annotated, here: slice, make: Make) -> Piece:
-    n_tokens = sum(len(doc) for doc in rows.docs if doc is not None)
-    return Piece(rows.errors, n_tokens, make(rows, here))
-
-
-def _problem(error: Exception, row: Given) -> str:
-    """What a row says that a component failed on."""
-    if isinstance(error, MemoryError):
-        return Errors.HS176.format(length=len(row or ""))
-    return str(error) if str(error).startswith("[HS") else f"{type(error).__name__}: {error}"
+    return [piece for half in halves for piece in _annotated(loaded, given, half, make)]
 
 
 def _pieces(rows: Sequence[Given]) -> Iterator[slice]:
-    first = 0
-    size = 0
-    for i, row in enumerate(rows):
-        more = ROW + len(row or "")
-        if size and size + more > CHARACTERS:
-            yield slice(first, i)
-            first = i
-            size = 0
-        size += more
-    if size:
-        yield slice(first, len(rows))
+    """All rows, cut behind about so many characters."""
+    sizes = np.cumsum([ROW + len(row or "") for row in rows], dtype=np.int64)
+    cuts = [0, *(np.flatnonzero(np.diff(sizes // CHARACTERS)) + 1).tolist(), len(rows)]
+    return map(slice, cuts, cuts[1:])

@@ -1,31 +1,68 @@
-"""What a part becomes: bytes of a table, or of a file of Docs."""
+"""What a part becomes: the bytes of a table, or of a file of Docs."""
 
 import io
-import json
-from typing import Any, Dict, List, NamedTuple, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any, Callable, Dict, NamedTuple, Sequence, Tuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
+import srsly
 from spacy.tokens import DocBin
 
-from .columns import Annotated, check_spans, tokens_of
-from .conll import conll, conllu
+from ..errors import Errors
+from ..readers.sentences import Problem
+from .annotator import Annotator
+from .columns import Docs, spans_of, token_bounds
+from .conllu import conllu
+from .inputs import Part
 
-STRING = pa.large_string()
+
+class Done(NamedTuple):
+    """A part that is done. data: the bytes of its file. entry: what the list of parts says of it.
+    position (int): as the part has it."""
+
+    data: bytes
+    entry: Dict[str, Any]
+    position: int
+
+
+class Work(NamedTuple):
+    """Makes the file of a part. format (str): one of `FORMATS`."""
+
+    annotator: Annotator
+    format: str
+
+    def __call__(self, part: Part) -> Done:
+        form = FORMATS[self.format]
+        ids = [row.id for row in part.rows]
+        texts = [row.text for row in part.rows]
+        if form.docs:
+            done = self.annotator.annotate(texts, partial(form.docs, ids))
+        else:
+            done = self.annotator.table(texts, pa.array(ids, pa.string()))
+        data = form.written(done.made)
+        errors = [*map(_said, part.problems), *zip(ids, done.errors, strict=True)]
+        entry = {
+            "file": f"{part.number:06}.{self.format}",
+            "sha256": sha256(data).hexdigest(),
+            "rows": len(ids),
+            "tokens": done.n_tokens,
+            "errors": [
+                {"part": part.number, "id": id, "error": error} for id, error in errors if error
+            ],
+        }
+        return Done(data, entry, part.position)
 
 
 class Format(NamedTuple):
-    """table: bytes of a table; or docs: what some Docs become, and joined: the bytes of these.
-    is_stream (bool): parts can stand one behind the other. is_flat (bool): rows are tokens."""
+    """written: the bytes of a table; or docs: what some Docs become, and written: the bytes of
+    all. is_stream (bool): parts can stand one behind the other."""
 
-    table: Any = None
+    written: Callable[[Any], bytes]
     docs: Any = None
-    joined: Any = None
-    is_stream: bool = True
-    is_flat: bool = False
+    is_stream: bool = False
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
@@ -46,57 +83,19 @@ def delimited_bytes(table: pa.Table, delimiter: str) -> bytes:
 
 
 def json_lines_bytes(table: pa.Table) -> bytes:
-    """An object in each line, with the columns as they are in Parquet. Made column by column: no
-    object of Python for a token."""
-    if not len(table):
-        return b""
-    table = table.combine_chunks()
-    columns = [_json(column.chunk(0)) for column in table.columns]
-    rows = _object(table.schema.names, columns)
-    return "".join(f"{row}\n" for row in rows.to_pylist()).encode("utf8")
+    """An object in each line, with the columns as they are in Parquet."""
+    return "".join(f"{srsly.json_dumps(row)}\n" for row in table.to_pylist()).encode("utf8")
 
 
-def _object(names: Sequence[str], values: Sequence[pa.Array]) -> pa.Array:
-    """Objects, from the JSON of their values."""
-    pieces: List[object] = []
-    for name, value in zip(names, values, strict=True):
-        pieces += [f"{', ' if pieces else '{'}{json.dumps(name)}: ", value]
-    return _joined(*pieces, "}")
-
-
-def _joined(*pieces: object) -> pa.Array:
-    texts = [pa.scalar(piece, STRING) if isinstance(piece, str) else piece for piece in pieces]
-    return pc.binary_join_element_wise(*texts, pa.scalar("", STRING))
-
-
-def _json(values: pa.Array) -> pa.Array:
-    kind = values.type
-    if pa.types.is_list(kind):
-        lengths = pc.fill_null(values.value_lengths(), 0).to_numpy(zero_copy_only=False)
-        offsets = pa.array(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
-        lists = pa.LargeListArray.from_arrays(offsets, _json(values.flatten()))
-        text = _joined("[", pc.binary_join(lists, pa.scalar(", ", STRING)), "]")
-    elif pa.types.is_struct(kind):
-        names = [field.name for field in kind]
-        text = _object(names, [_json(field) for field in values.flatten()])
-    elif pa.types.is_string(kind):
-        encoded = values.dictionary_encode()
-        names = [json.dumps(name, ensure_ascii=False) for name in encoded.dictionary.to_pylist()]
-        text = pa.array(names, STRING).take(encoded.indices)
-    else:
-        text = values.cast(pa.string()).cast(STRING)
-    return pc.if_else(values.is_valid(), text, pa.scalar("null", STRING))
-
-
-def doc_bin(rows: Annotated, ids: Sequence[str]) -> DocBin:
+def doc_bin(ids: Sequence[str], docs: Docs, here: slice) -> DocBin:
     """`doc.user_data["id"]` is the id. RAISES ValueError [HS171]: a span that nobody could read."""
-    check_spans(tokens_of(rows, []))
-    docs = DocBin(store_user_data=True)
-    for name, doc in zip(ids, rows.docs, strict=True):
+    result = DocBin(store_user_data=True)
+    for doc, name in zip(docs, ids[here], strict=True):
         if doc is not None:
+            token_bounds(doc, spans_of(doc))
             doc.user_data["id"] = name
-            docs.add(doc)
-    return docs
+            result.add(doc)
+    return result
 
 
 def doc_bin_bytes(parts: Sequence[DocBin]) -> bytes:
@@ -106,16 +105,26 @@ def doc_bin_bytes(parts: Sequence[DocBin]) -> bytes:
     return whole.to_bytes()
 
 
-def lines_bytes(parts: Sequence[str]) -> bytes:
+def conllu_texts(ids: Sequence[str], docs: Docs, here: slice) -> str:
+    pairs = zip(docs, ids[here], strict=True)
+    return "".join(conllu(doc, name) for doc, name in pairs if doc is not None)
+
+
+def texts_bytes(parts: Sequence[str]) -> bytes:
     return "".join(parts).encode("utf8")
 
 
+def _said(problem: Problem) -> Tuple[str, str]:
+    """Of a file, or a line of it, and why."""
+    where = f"{problem.path.as_posix()}:{problem.line}" if problem.line else problem.path.as_posix()
+    return where, Errors.HS172.format(actual=problem.actual, expected=problem.expected)
+
+
 FORMATS: Dict[str, Format] = {
-    "parquet": Format(table=parquet_bytes, is_stream=False),
-    "jsonl": Format(table=json_lines_bytes),
-    "csv": Format(table=lambda table: delimited_bytes(table, ","), is_stream=False, is_flat=True),
-    "tsv": Format(table=lambda table: delimited_bytes(table, "\t"), is_stream=False, is_flat=True),
-    "spacy": Format(docs=doc_bin, joined=doc_bin_bytes, is_stream=False),
-    "conll": Format(docs=conll, joined=lines_bytes),
-    "conllu": Format(docs=conllu, joined=lines_bytes),
+    "parquet": Format(parquet_bytes),
+    "jsonl": Format(json_lines_bytes, is_stream=True),
+    "csv": Format(partial(delimited_bytes, delimiter=",")),
+    "tsv": Format(partial(delimited_bytes, delimiter="\t")),
+    "spacy": Format(doc_bin_bytes, doc_bin),
+    "conllu": Format(texts_bytes, conllu_texts, is_stream=True),
 }

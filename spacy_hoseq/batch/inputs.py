@@ -1,27 +1,23 @@
-"""Which files of texts there are, and the rows in them. What cannot be read is a Problem, and
-nothing else is lost."""
+"""Which files of texts there are, the rows in them, and parts: the rows that one process takes at a
+time, and that become one file.
+
+What cannot be read is a Problem, and nothing else is lost. Where parts end depends on the input
+alone, so that the same job writes the same files with any number of processes, and after any
+interruption.
+"""
 
 import csv
 import glob
-import gzip
+import hashlib
 import io
 import json
 import os
+import re
 import sys
+from functools import partial
+from itertools import repeat
 from pathlib import Path
-from typing import (
-    IO,
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,256 +29,235 @@ from ..readers.docs import sentences_to_doc
 from ..readers.files import find_files, read_lines
 from ..readers.formats.recognised import read_corpus
 from ..readers.sentences import Problem, Settings
+from .annotator import ROW, is_text
 
-STANDARD = Path("-")  # standard input
-PACKED = (".gz", ".zst")
-BUFFER = 1 << 20  # bytes of a packed file
+STANDARD = "-"  # standard input
+PACKED = {".gz": "gzip", ".zst": "zstd"}
 ROWS = 1000  # of Parquet that are read at a time
-QUOTED_LINES = 1000  # of a row of .csv, at most; what is longer is a stray quote
 SHOWN = 200  # characters of a line that is none
-STRINGS = (pa.string(), pa.large_string(), pa.string_view())
-csv.field_size_limit(2**31 - 1)
+BLOCK = 1 << 20  # bytes that are read at a time
+SURROGATES = re.compile("[\ud800-\udfff]")
+# characters of a part, but for one text: the first parts are small, so that there is soon one for
+# each process, and none is a large share of the whole
+LEAST = 30_000
+MOST = 4_000_000
+SHARE = 32
+csv.field_size_limit(10_000_000)  # characters; a quote that does not end costs no more
 
 
 class InputOptions(NamedTuple):
     """text, id (str): columns, or keys of .jsonl. whole (bool): a .txt file is one text, not one in
-    each line."""
+    each line. part_size (int): rows of a part at most."""
 
     text: str = "text"
     id: str = "id"
     whole: bool = False
+    part_size: int = 5000
 
 
 class Row(NamedTuple):
-    """id (str): what the file says, else file and line. text: bytes are a Doc. own (bool): whether
-    the file says the id."""
+    """id (str): what the file says, else file and line. text: bytes are a Doc. position (int):
+    bytes of the file that are read."""
 
     id: str
     text: Union[str, bytes, None]
-    own: bool
+    position: int = 0
 
 
-Items = Iterator[Union[Row, Problem]]
+class Part(NamedTuple):
+    """number (int): from 0. position (int): how much of the input is read, in bytes."""
+
+    number: int
+    rows: List[Row]
+    problems: List[Problem]
+    position: int
 
 
-class Source:
-    """A file that is being read. `position`: bytes of it so far."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._raw: Optional[IO[bytes]] = None
-
-    @property
-    def position(self) -> int:
-        return self._raw.tell() if self._raw and not self._raw.closed else 0
-
-    def close(self) -> None:
-        if self._raw:
-            self._raw.close()
-
-    def open(self, _: Optional[Path] = None) -> IO[bytes]:
-        """The bytes of the file, unpacked."""
-        if self.path == STANDARD:
-            return sys.stdin.buffer
-        self._raw = raw = self.path.open("rb")
-        name = self.path.name.lower()
-        if name.endswith(".gz"):
-            return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
-        if name.endswith(".zst"):
-            unpacked: Any = pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
-            return io.BufferedReader(unpacked, BUFFER)
-        return raw
-
-    def row(self, number: int, text: Optional[str], own: Optional[str]) -> Union[Row, Problem]:
-        """number (int): of the line, or row. own: the id that the file gives, None if it gives
-        none."""
-        if text is not None and not _is_unicode(text):
-            return Problem(
-                self.path, number, "bytes or surrogates that are none", "text of Unicode"
-            )
-        if own is not None and _is_unicode(own):
-            return Row(own, text, True)
-        return Row(f"{self.path.as_posix()}:{number}", text, False)
+# number of the line or row (0: of the whole file), text, and the id that the file gives
+Found = Tuple[int, Union[str, bytes, None], Optional[str]]
+Items = Iterator[Union[Found, Problem]]
+Files = Dict[str, Path]  # by their names in messages and ids
 
 
-def input_files(inputs: Sequence[str], output: Optional[Path]) -> List[Path]:
+def input_files(inputs: Sequence[str], output: Optional[Path]) -> Files:
     """All files, in order: of folders, and of globs. output: of which nothing is read.
 
     RAISES ValueError [HS074]: there is no such file; [HS167]: an input lies in the output.
     """
+    endings = [ending + packed for ending in FORMATS for packed in ("", ".zst")]
+    own = None if output is None else output.resolve()
     files: List[Path] = []
     for name in inputs:
         is_glob = glob.has_magic(name) and not Path(name).exists()
-        paths = sorted(glob.glob(name, recursive=True)) if is_glob else [name]
-        for path in map(Path, paths):
-            files += [STANDARD] if path == STANDARD else _files_at(path, output)
+        for path in map(Path, sorted(glob.glob(name, recursive=True)) if is_glob else [name]):
+            if own in (path.resolve(), *path.resolve().parents):
+                problem = f"holds the input {path}"
+                raise ValueError(Errors.HS167.format(path=output, problem=problem))
+            files += [path] if name == STANDARD else find_files(path, endings)
+    files = [file for file in files if own not in file.resolve().parents]
     if not files:
-        suffixes = ", ".join(FORMATS)
-        raise ValueError(
-            Errors.HS074.format(
-                path=", ".join(inputs), problem="nothing matches", suffixes=suffixes
-            )
-        )
-    return list(dict.fromkeys(files))
+        problem = {"path": ", ".join(inputs), "problem": "nothing matches"}
+        raise ValueError(Errors.HS074.format(**problem, suffixes=", ".join(FORMATS)))
+    # bytes of a name that are no UTF-8 are shown as \xff
+    return {os.fsencode(file).decode("utf8", "backslashreplace"): file for file in files}
 
 
-def rows_of(source: Source, options: InputOptions) -> Items:
+def digest_of(files: Files) -> str:
+    """Of the bytes of all files but standard input."""
+    digest = hashlib.sha256()
+    for path in files.values():
+        if path.is_file():
+            digest.update(f"{path.stat().st_size}:".encode())
+            with path.open("rb") as file:
+                for block in iter(partial(file.read, BLOCK), b""):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
+    """At least one."""
+    part = Part(0, [], [], 0)
+    before = 0  # bytes of the files that are read
+    total = 0  # characters of all parts
+    room = LEAST
+    for name, path in files.items():
+        for item in rows_of(name, path, options):
+            if isinstance(item, Problem):
+                part.problems.append(item)
+                continue
+            weight = ROW + len(item.text or "")
+            if part.rows and (len(part.rows) == options.part_size or weight > room):
+                yield part
+                part = Part(part.number + 1, [], [], part.position)
+                room = min(max(LEAST, total // SHARE), MOST)
+            part.rows.append(item)
+            part = part._replace(position=before + item.position)
+            room -= weight
+            total += weight
+        before += path.stat().st_size if path.is_file() else 0
+    if part.rows or part.problems or not part.number:
+        yield part._replace(position=before)
+
+
+def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Union[Row, Problem]]:
     """The rows of a file in their order, and the problems."""
-    if not _is_unicode(source.path.as_posix()):
-        yield Problem(Path(shown(source.path)), 0, "bytes that are none", "a name in UTF-8")
-        return
-    ending = _ending(source.path.name)
+    plain = path.name.lower()
+    for packed in PACKED:
+        plain = plain.removesuffix(packed)
+    ending = next((ending for ending in FORMATS if plain.endswith(ending)), ".txt")
     try:
-        yield from FORMATS[ending](source, options)
+        with sys.stdin.buffer if path == Path(STANDARD) else path.open("rb") as raw:
+            packed = PACKED.get(path.suffix.lower())
+            data = io.BufferedReader(pa.CompressedInputStream(raw, packed)) if packed else raw
+            for item in FORMATS[ending](path, data, options):
+                if isinstance(item, Problem):
+                    yield item._replace(path=Path(name))
+                    continue
+                number, text, own = item
+                if isinstance(text, str) and SURROGATES.search(text):
+                    actual = "bytes or surrogates that are none"
+                    yield Problem(Path(name), number, actual, "text of Unicode")
+                    continue
+                place = f"{name}:{number}" if number else name
+                is_given = own is not None and not SURROGATES.search(own)
+                yield Row(own if is_given else place, text, raw.tell() if raw.seekable() else 0)
     except Exception as error:  # whatever unpacking, Arrow, spaCy and msgpack raise
         actual = str(error) or type(error).__name__
-        yield Problem(source.path, 0, actual, f"a whole file of {ending}")
-    finally:
-        source.close()
+        yield Problem(Path(name), 0, actual, f"a file of {ending} that can be read")
 
 
-def shown(path: Path) -> str:
-    """A path as text, if its bytes are no UTF-8, too."""
-    return os.fsencode(path).decode("utf8", "backslashreplace")
-
-
-def _files_at(path: Path, output: Optional[Path]) -> List[Path]:
-    parents = [path.resolve(), *path.resolve().parents]
-    if output is not None and output.resolve() in parents:
-        problem = f"holds the input {path}"
-        raise ValueError(Errors.HS167.format(path=output, problem=problem))
-    files = find_files(path, [ending + packed for ending in FORMATS for packed in ("", ".zst")])
-    return [
-        file for file in files if output is None or output.resolve() not in file.resolve().parents
-    ]
-
-
-def _ending(name: str) -> str:
-    """By which the format is known; any other file is text."""
-    name = name.lower()
-    for packed in PACKED:
-        name = name.removesuffix(packed)
-    return next((ending for ending in FORMATS if name.endswith(ending)), ".txt")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def read_text(source: Source, options: InputOptions) -> Items:
+def read_text(path: Path, data: Any, options: InputOptions) -> Items:
     """One text if `options.whole`, else one for each line that is not blank."""
     if options.whole:
-        text = source.open().read().decode("utf-8-sig")
-        yield Row(source.path.as_posix(), text.removesuffix("\n").removesuffix("\r"), False)
+        text = data.read().decode("utf-8-sig")
+        yield 0, text.removesuffix("\n").removesuffix("\r"), None
         return
-    for line in read_lines(source.path, ["utf-8"], source.open):
+    for line in read_lines(path, ["utf-8"], lambda _: data):
         if isinstance(line, Problem):
             yield line
         elif line.text.strip():
-            yield source.row(line.number, line.text, None)
+            yield line.number, line.text, None
 
 
-def read_json_lines(source: Source, options: InputOptions) -> Items:
+def read_json_lines(path: Path, data: Any, options: InputOptions) -> Items:
     """A row for each object; empty lines are passed over. Ids that are no strings stay JSON."""
-    expected = f'an object with a string "{options.text}"'
-    for line in read_lines(source.path, ["utf-8"], source.open):
-        if isinstance(line, Problem) or not line.text.strip():
-            yield from [line] if isinstance(line, Problem) else []
+    for item in read_text(path, data, InputOptions()):
+        if isinstance(item, Problem):
+            yield item
             continue
+        number, line, _ = item
         try:
-            fields = json.loads(line.text)
-        except (ValueError, RecursionError) as error:
-            yield Problem(source.path, line.number, str(error), expected)
-            continue
-        text = fields.get(options.text) if isinstance(fields, dict) else None
-        if not isinstance(text, str):
-            yield Problem(source.path, line.number, line.text[:SHOWN], expected)
-            continue
-        own = fields.get(options.id)
-        is_written = own is None or isinstance(own, str)
-        yield source.row(
-            line.number, text, own if is_written else json.dumps(own, ensure_ascii=False)
-        )
+            fields = json.loads(line)
+            text = fields[options.text]
+        except (KeyError, RecursionError, TypeError, ValueError):
+            text = None
+        if isinstance(text, str):
+            own = fields.get(options.id)
+            is_written = own is None or isinstance(own, str)
+            yield number, text, own if is_written else json.dumps(own)
+        else:
+            yield Problem(path, number, line[:SHOWN], f'an object with a string "{options.text}"')
 
 
-def read_delimited(source: Source, options: InputOptions) -> Items:
-    """Tables separated by commas, or tabs (.tsv): the first row names the columns."""
-    delimiter = "\t" if _ending(source.path.name) == ".tsv" else ","
-    with io.TextIOWrapper(source.open(), "utf-8-sig", "surrogateescape", newline="") as lines:
-        rows = _delimited_rows(lines, delimiter)
-        _, names = next(rows, (1, ""))
-        if isinstance(names, str):
-            names = [names]
-        if _are_wrong(names, options):
-            yield Problem(source.path, 1, _shown(names), f'a column "{options.text}"')
-            return
-        for number, cells in rows:
-            if isinstance(cells, str):
-                yield Problem(source.path, number, cells, "cells in quotes that end")
-            elif len(cells) != len(names):
-                expected = f"{len(names)}, as in the first line"
-                yield Problem(source.path, number, f"{len(cells)} cells", expected)
-            else:
+def read_delimited(path: Path, data: Any, options: InputOptions, delimiter: str = ",") -> Items:
+    """A table of text, as `csv` reads it: the first row names the columns."""
+    with io.TextIOWrapper(data, "utf-8-sig", "surrogateescape", newline="") as lines:
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        names = next(rows, [])
+        _check_columns(names, options)
+        number = 0
+        while number <= rows.line_num:
+            number = rows.line_num + 1
+            try:
+                cells = next(rows, [])
+            except csv.Error as error:
+                yield Problem(path, number, str(error), "cells in quotes that end")
+                continue
+            if len(cells) == len(names):
                 fields = dict(zip(names, cells, strict=True))
-                yield source.row(number, fields[options.text], fields.get(options.id))
+                yield number, fields[options.text], fields.get(options.id)
+            elif cells:
+                expected = f"{len(names)}, as in the first line"
+                yield Problem(path, number, f"{len(cells)} cells", expected)
 
 
-def _delimited_rows(
-    lines: Iterator[str], delimiter: str
-) -> Iterator[Tuple[int, Union[List[str], str]]]:
-    """Number of the first line, and cells as `csv` gives them, or why there are none. After a
-    quote that does not end, the lines behind the first are read again."""
-    again: List[str] = []  # the next one is the last
-    taken: List[str] = []  # of this row
-    number = 1
-
-    def feed() -> Iterator[str]:
-        while len(taken) < QUOTED_LINES:
-            line = again.pop() if again else next(lines, None)
-            if line is None:
-                return
-            taken.append(line)
-            yield line
-
-    while True:
-        taken.clear()
-        try:
-            cells: Union[List[str], str, None]
-            cells = next(csv.reader(feed(), delimiter=delimiter, strict=True), None)
-        except csv.Error as error:
-            cells = str(error)
-            again += reversed(taken[1:])
-            del taken[1:]
-        if cells is None:
-            return
-        if cells:
-            yield number, cells
-        number += len(taken)
-
-
-def read_parquet(source: Source, options: InputOptions) -> Items:
-    """A row for each row; where the text is null, `text` is None."""
+def read_parquet(path: Path, data: Any, options: InputOptions) -> Items:
+    """A row for each row; where the text is null, it is None."""
     number = 0
-    with pq.ParquetFile(source.open()) as file:
+    with pq.ParquetFile(data) as file:
         schema = file.schema_arrow
-        actual = _shown(schema.names)
-        if not _are_wrong(schema.names, options):
-            kind = schema.field(options.text).type
-            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-            actual = "" if kind in STRINGS else f"a column of {kind}"
-        if actual:
-            yield Problem(source.path, 0, actual, f'a column "{options.text}" of strings')
-            return
+        _check_columns(schema.names, options)
+        kind = schema.field(options.text).type
+        if not is_text(kind):
+            raise ValueError(f'the column "{options.text}" has the type {kind}')
         columns = [name for name in (options.text, options.id) if name in schema.names]
         for batch in file.iter_batches(ROWS, columns=columns):
             texts, *ids = (_strings(batch.column(name)) for name in columns)
-            for text, own in zip(texts, ids[0] if ids else [None] * len(texts), strict=True):
+            for text, own in zip(texts, *ids or [repeat(None)], strict=False):
                 number += 1
-                yield source.row(number, text, own)
+                yield number, text, own
+
+
+def read_docs(path: Path, data: Any, options: InputOptions) -> Items:
+    """A row for each Doc of a `DocBin`."""
+    for number, doc in enumerate(DocBin().from_bytes(data.read()).get_docs(Vocab()), 1):
+        yield number, doc.to_bytes(), None
+
+
+def read_treebank(path: Path, data: Any, options: InputOptions) -> Items:
+    """A row for each sentence of CoNLL-U, with all that is annotated there."""
+    vocab = Vocab()
+    for number, item in enumerate(read_corpus(path, "conllu", Settings()), 1):
+        if isinstance(item, Problem):
+            yield item
+        else:
+            yield number, sentences_to_doc(vocab, [item], "").to_bytes(), None
+
+
+def _check_columns(names: Sequence[str], options: InputOptions) -> None:
+    """Of a table. RAISES ValueError: there is no text, or a column twice."""
+    if names.count(options.text) != 1 or names.count(options.id) > 1:
+        raise ValueError(f'"{options.text}" is not once among the columns {", ".join(names)}')
 
 
 def _strings(column: pa.Array) -> List[Optional[str]]:
@@ -294,37 +269,10 @@ def _strings(column: pa.Array) -> List[Optional[str]]:
     return [None if value is None else value.decode("utf8", "surrogateescape") for value in values]
 
 
-def _are_wrong(names: Sequence[str], options: InputOptions) -> bool:
-    """Of a table: there is no text, or a column twice."""
-    return names.count(options.text) != 1 or names.count(options.id) > 1
-
-
-def _shown(names: Sequence[str]) -> str:
-    return f"columns {', '.join(names)}"
-
-
-def read_docs(source: Source, options: InputOptions) -> Items:
-    """A row for each Doc of a `DocBin`."""
-    docs = DocBin().from_bytes(source.open().read()).get_docs(Vocab())
-    for number, doc in enumerate(docs, 1):
-        yield Row(f"{source.path.as_posix()}:{number}", doc.to_bytes(), False)
-
-
-def read_treebank(source: Source, options: InputOptions) -> Items:
-    """A row for each sentence of CoNLL-U, with all that is annotated there."""
-    vocab = Vocab()
-    for number, item in enumerate(read_corpus(source.path, "conllu", Settings()), 1):
-        if isinstance(item, Problem):
-            yield item
-        else:
-            doc = sentences_to_doc(vocab, [item], "")
-            yield Row(f"{source.path.as_posix()}:{number}", doc.to_bytes(), False)
-
-
-FORMATS: Dict[str, Callable[[Source, InputOptions], Items]] = {
+FORMATS: Dict[str, Callable[[Path, Any, InputOptions], Items]] = {
     ".jsonl": read_json_lines,
     ".csv": read_delimited,
-    ".tsv": read_delimited,
+    ".tsv": partial(read_delimited, delimiter="\t"),
     ".parquet": read_parquet,
     ".txt": read_text,
     ".spacy": read_docs,

@@ -2,40 +2,42 @@
 that a run may be interrupted at any moment.
 
     parts/000000.parquet ...   one file for each part, under its name only when it is whole
-    parts.jsonl                a line for each part: digests of the file and of what was read, counts, errors
-    errors.jsonl               what could not be read or annotated
-    manifest.json              which job, and whether it is finished
+    parts.jsonl                the job, then a line for each part, then that it is finished
+    errors.jsonl               when it is: what could not be read or annotated
 
-A part is written beside, then its line is appended to parts.jsonl, then it is renamed, then its
-errors are appended. What comes next begins with looking at all of these: a line without its part is
-taken back. No other file is overwritten or deleted.
+A part is written beside, then its line is appended to parts.jsonl, then it is renamed. What comes
+next begins with looking at all of these: a line without its part is taken back. No other file is
+overwritten or deleted.
 """
 
-import hashlib
 import json
 import os
+import sys
 from contextlib import contextmanager
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from ..errors import Errors
 from .annotator import Annotator
-from .formats import FORMATS
-from .inputs import STANDARD, InputOptions, input_files, shown
-from .parts import Done, Part, Work, parts_of
+from .formats import FORMATS, Done, Work
+from .inputs import STANDARD, Files, InputOptions, digest_of, input_files, parts_of
 from .processes import in_processes
 
 VERSION = 1  # of the folder
-LISTED = 100  # inputs that the manifest names
-BESIDE = ".writing"  # ending of a file that is not whole
-NAMES = ("manifest.json", "parts.jsonl", "errors.jsonl", "parts")
+LISTED = 100  # inputs that the list of parts names
+BESIDE = ".writing"  # ending of a part that is not whole
+SEAL = b', "line": '
 Told = Callable[[Done], None]
 State = Dict[str, Any]
 
 
 class Job:
     """inputs: files, folders, globs, "-". output (Path): the folder to write to, None = a stream.
-    format (str): of it. part_size (int): rows of a file, at most.
+    format (str): of it.
 
     RAISES ValueError [HS074]: no such input; [HS174]: this format is no stream; [HS179]: nor
     a table.
@@ -48,245 +50,172 @@ class Job:
         output: Optional[Path],
         format: str,
         options: InputOptions,
-        part_size: int,
     ) -> None:
-        form = FORMATS[format]
-        if output is None and not form.is_stream:
+        if output is None and not FORMATS[format].is_stream:
             raise ValueError(Errors.HS174.format(problem=f"--format {format}"))
-        if annotator.flat and form.table is None:
+        if annotator.flat and FORMATS[format].docs:
             raise ValueError(Errors.HS179.format(format=format))
         self.annotator = annotator
         self.output = output
         self.format = format
         self.options = options
-        self.part_size = part_size
         self.files = input_files(inputs, output)
 
     @property
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(path.stat().st_size for path in self.files if path != STANDARD)
+        return sum(path.stat().st_size for path in self.files.values() if path.is_file())
 
     def to_stream(self, stream: IO[bytes], n_process: int, tell: Told) -> State:
         """RETURNS what there is to say in the end. RAISES ValueError [HS114, HS178]."""
-        stamps = self._stamps()
-        state = _counts([])
-        digests: List[str] = []
-        for done in in_processes(
-            Work(self.annotator, self.format), self._parts(digests), n_process
-        ):
+        entries: List[State] = []
+        for done in self._done(self.files, digest_of(self.files), 0, n_process):
             stream.write(done.data)
             stream.flush()
-            state = {key: count + state[key] for key, count in _counts([_entry(done, "")]).items()}
+            entries.append(done.entry)
             tell(done)
-        if STANDARD not in self.files:
-            self._vouch(digests, stamps)
-        return state
+        return _counts(entries)
 
     def to_folder(self, n_process: int, force: bool, tell: Told) -> State:
-        """Do what is not yet done, and read again what was read: it must be what it was. RETURNS
-        what the manifest says. force (bool): delete what an earlier run has written.
+        """Do what is not yet done. RETURNS what there is to say in the end. force (bool): delete
+        what an earlier run has written.
 
         RAISES ValueError [HS114]: a process has ended; [HS167]: another job, or other files, are
         there; [HS168]: another run writes there; [HS169]: it cannot be written; [HS178]: the input
         has changed.
         """
-        with _Folder(self.output or Path(), self._header(), self.format).opened(force) as folder:
-            stamps = self._stamps()
-            digests = [entry["read"] for entry in folder.entries]
-            if not folder.is_finished:
-                parts = self._parts(digests)
-                for done in in_processes(Work(self.annotator, self.format), parts, n_process):
-                    folder.write(done)
-                    tell(done)
-            if folder.is_finished or STANDARD not in self.files:
-                self._vouch(digests, stamps)
-            return folder.finish()
+        with TemporaryDirectory() as name:
+            files = dict(self.files)
+            if STANDARD in files:  # as a file, it can be compared with what was read before
+                files[STANDARD] = Path(name, "standard-input")
+                with files[STANDARD].open("wb") as copy:
+                    copyfileobj(sys.stdin.buffer, copy)
+            digest = digest_of(files)
+            folder = _Folder(self.output or Path(), self._header(digest))
+            with folder.opened(force):
+                if not folder.is_finished:
+                    for done in self._done(files, digest, len(folder.entries), n_process):
+                        folder.write(done)
+                        tell(done)
+                    folder.finish()
+                return _counts(folder.entries)
 
-    def _parts(self, digests: List[str]) -> Iterator[Part]:
-        """The parts that are not yet done. digests: of those that are, which are compared with what
-        is there now; of others they are appended. RAISES ValueError [HS178]."""
-        n_done = len(digests)
-        number = 0
-        for part in parts_of(self.files, self.options, self.part_size):
-            number = part.number + 1
-            if number > n_done:
-                digests.append(part.digest)
-                yield part
-            elif part.digest != digests[part.number]:
-                raise self._has_changed(f"part {part.number} was read from another text")
-        if number < n_done:
-            raise self._has_changed("there was more of it")
+    def _done(self, files: Files, digest: str, n_done: int, n_process: int) -> Iterator[Done]:
+        """The parts behind the first ones. digest: of the files before they are read. RAISES
+        ValueError [HS178]: they have another one in the end."""
+        parts = islice(parts_of(files, self.options), n_done, None)
+        yield from in_processes(Work(self.annotator, self.format), parts, n_process)
+        if digest_of(files) != digest:
+            raise ValueError(Errors.HS178.format(path=self.output or STANDARD))
 
-    def _vouch(self, digests: List[str], stamps: object) -> None:
-        """Read all again. RAISES ValueError [HS178]: it is not what it was, or was written to."""
-        for _ in self._parts(list(digests)):
-            raise self._has_changed("there is more of it now")
-        if self._stamps() != stamps:
-            raise self._has_changed("it was written to while it was read")
-
-    def _stamps(self) -> object:
-        """Size and time of all files."""
-        stats = [path.stat() for path in self.files if path != STANDARD]
-        return [(stat.st_size, stat.st_mtime_ns) for stat in stats]
-
-    def _has_changed(self, problem: str) -> ValueError:
-        return ValueError(Errors.HS178.format(path=self.output or STANDARD, problem=problem))
-
-    def _header(self) -> State:
-        """Of the manifest. job: a digest of all that decides what is written, but for the input."""
-        names = list(map(shown, self.files))
-        known = [
-            VERSION,
-            self.annotator.fingerprint,
-            self.format,
-            self.part_size,
-            self.options,
-            names,
-        ]
-        job = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
-        return {"version": VERSION, "job": job, **self.annotator.about, "inputs": names[:LISTED]}
+    def _header(self, digest: str) -> State:
+        """job: a digest of all that decides what is written, but for the input. read: of this."""
+        settings = [VERSION, self.format, self.options, list(self.files)]
+        known = json.dumps([self.annotator.fingerprint, *settings]).encode()
+        job = sha256(known).hexdigest()
+        return {
+            "job": job,
+            "read": digest,
+            **self.annotator.about,
+            "inputs": [*self.files][:LISTED],
+        }
 
 
 class _Folder:
-    """Opened, it knows which parts are done. header: of the manifest. format (str): ending of
-    parts."""
+    """Opened, it knows which parts are done. header: the job, first line of parts.jsonl."""
 
-    def __init__(self, path: Path, header: State, format: str) -> None:
+    def __init__(self, path: Path, header: State) -> None:
         self.path = path
-        self.entries: List[State] = []  # lines of parts.jsonl
+        self.header = header
+        self.entries: List[State] = []  # lines of the parts that are done
         self.is_finished = False
-        self._header = header
-        self._format = format
-        self._manifest, self._log, self._errors, self._parts = (path / name for name in NAMES)
+        self._errors = path / "errors.jsonl"
+        self._parts = path / "parts"
 
     @contextmanager
-    def opened(self, force: bool) -> Iterator["_Folder"]:
+    def opened(self, force: bool) -> Iterator[None]:
         try:
-            self._refuse(self.path, {*NAMES, f"{NAMES[0]}{BESIDE}"})
+            self._refuse_others(self.path, ["errors.jsonl", "parts", "parts.jsonl"])
             self._parts.mkdir(parents=True, exist_ok=True)
-            with self._log.open("a+b") as self._file:
-                _lock(self._file, self.path)
+            with (self.path / "parts.jsonl").open("a+b") as self._log:
+                _lock(self._log, self.path)
                 self._begin(force)
-                yield self
+                yield
         except OSError as error:
             raise ValueError(Errors.HS169.format(path=self.path, problem=error)) from error
 
     def write(self, done: Done) -> None:
         """The next part."""
-        path = self._parts / f"{done.number:06}.{self._format}"
-        if path.exists():
-            raise self._refused(f"has a file that no run has written (parts/{path.name})")
-        entry = _entry(done, path.name)
-        with _beside(path) as file:
+        path = self._parts / done.entry["file"]
+        beside = path.with_name(f"{path.name}{BESIDE}")
+        with beside.open("wb") as file:
             _append(file, done.data)
-            _append(self._file, _line(entry))
-        self.entries.append(entry)
-        self._write_errors(entry["errors"])
+        _append(self._log, _line(done.entry))
+        beside.replace(path)
+        self.entries.append(done.entry)
 
-    def finish(self) -> State:
-        self.is_finished = True
-        self._save()
-        return self._state()
+    def finish(self) -> None:
+        errors = self._error_lines()
+        if errors:
+            with self._errors.open("wb") as file:
+                _append(file, errors)
+        _append(self._log, _line({"state": "finished", **_counts(self.entries)}))
 
-    def _state(self) -> State:
-        """What the manifest says."""
-        if self.is_finished:
-            return {**self._header, "state": "finished", **_counts(self.entries)}
-        return {**self._header, "state": "unfinished"}
-
-    def _save(self) -> None:
-        with _beside(self._manifest) as file:
-            _append(file, json.dumps(self._state(), indent=2).encode())
+    def _error_lines(self) -> bytes:
+        errors = [error for entry in self.entries for error in entry["errors"]]
+        lines = [f"{json.dumps(error, ensure_ascii=False)}\n" for error in errors]
+        # half of a pair of surrogates as JSON has it
+        return "".join(lines).encode("utf8", "backslashreplace")
 
     def _begin(self, force: bool) -> None:
-        """Look at what is there, and begin anew or go on. RAISES ValueError [HS167]."""
-        self._file.seek(0)
-        log = self._file.read()
-        self.entries = [self._read(i, line) for i, line in enumerate(log.split(b"\n")[:-1])]
-        names = [entry["file"] for entry in self.entries]
-        state = self._read_manifest()
-        self.is_finished = state is not None and state["state"] == "finished"
-        if names and not self.is_finished and not (self._parts / names[-1]).exists():
-            self.entries.pop()  # the run ended before the part had its name
+        """Look at what is there, and begin anew or go on. RAISES ValueError [HS167, HS178]."""
+        self._log.seek(0)
+        lines = self._log.read().split(b"\n")[:-1]  # behind the last end is nothing, or half a line
+        header, *self.entries = [*map(self._read, lines)] or [self.header]
+        self.is_finished = bool(self.entries) and "state" in self.entries[-1]
+        if self.is_finished or (self.entries and not self._path_of(self.entries[-1]).exists()):
+            self.entries.pop()  # which ended before the part had its name
         halves = list(self._parts.glob(f"{len(self.entries):06}.*{BESIDE}"))
-        self._refuse(self._parts, {*names, *(path.name for path in halves)})
-        errors = [error for entry in self.entries for error in entry["errors"]]
+        own = [*map(self._path_of, self.entries), *halves]
+        self._refuse_others(self._parts, [path.name for path in own])
         written = self._errors.read_bytes() if self._errors.exists() else b""
-        if not b"".join(map(_line, errors)).startswith(written):
+        if not self._error_lines().startswith(written):
             raise self._refused(f"has another {self._errors.name} than a run has written")
+        for path in [*own, self._errors] if force else halves:
+            path.unlink(missing_ok=True)
         if force:
-            self._delete()
-        elif state is not None and self.entries:
-            self._check(state)
-            self._write_errors(errors, len(written))
-        for path in halves:
-            path.unlink()
-        self._file.truncate(sum(len(_line(entry)) for entry in self.entries))
-        self._save()
+            self.entries = []
+            self.is_finished = False
+        elif self.entries:
+            self._check(header)
+        if not self.entries:
+            self._log.truncate(0)
+            _append(self._log, _line(self.header))
+        elif not self.is_finished:
+            self._log.truncate(sum(len(_line(entry)) for entry in [header, *self.entries]))
 
-    def _read(self, number: int, line: bytes) -> State:
-        """An entry of parts.jsonl."""
-        model = _entry(Done(number, b"", 0, 0, [], 0, ""), "")
-        try:
-            entry = json.loads(line)
-            kinds = [(name, type(value)) for name, value in entry.items()]
-        except (AttributeError, ValueError):
-            kinds = []
-        is_known = kinds == [(name, type(value)) for name, value in model.items()]
-        if not is_known or _line(entry) != line + b"\n":
-            raise self._refused(
-                f"has another line {number + 1} in {self._log.name} than a run writes"
-            )
-        return entry
+    def _read(self, line: bytes) -> State:
+        entry = line.rpartition(SEAL)[0]
+        if line + b"\n" != _sealed(entry):
+            raise self._refused("has a line in parts.jsonl that no run has written")
+        return json.loads(entry + b"}")
 
-    def _read_manifest(self) -> Optional[State]:
-        """None if there is none. RAISES ValueError [HS167]: there is none, but files that a run
-        would write over; it is not that of a run."""
-        if not self._manifest.exists():
-            if self.entries or self._errors.exists():
-                raise self._refused(
-                    "has files that no run has written, for there is no manifest.json"
-                )
-            return None
-        try:
-            state = dict(json.loads(self._manifest.read_bytes()))
-        except (TypeError, ValueError):
-            state = {}
-        if not {"job", "state", "version"} <= set(state):
-            raise self._refused("has a manifest.json that no run has written")
-        return state
-
-    def _check(self, state: State) -> None:
-        """RAISES ValueError [HS167]: another job is there; files of the job are lost or were
-        changed."""
-        if state["job"] != self._header["job"]:
-            raise self._refused("holds another job: other input or settings")
-        if state != self._state():
-            raise self._refused("has another manifest.json than the job has written")
+    def _check(self, header: State) -> None:
+        """RAISES ValueError [HS167]: another job is there; parts are lost or were changed; [HS178]:
+        they were made of other input."""
+        if header.get("job") != self.header["job"]:
+            raise self._refused("holds another job: other files or settings")
+        if header != self.header:
+            raise ValueError(Errors.HS178.format(path=self.path))
         for entry in self.entries:
-            path = self._parts / entry["file"]
-            if not path.exists():
-                raise self._refused(f"has lost {path.name}")
-            if _sha256(path.read_bytes()) != entry["sha256"]:
-                raise self._refused(f"has another {path.name} than the job has written")
+            path = self._path_of(entry)
+            if not path.exists() or _sha256(path.read_bytes()) != entry["sha256"]:
+                raise self._refused(f"has lost {path.name}, or it was changed since")
 
-    def _delete(self) -> None:
-        """All that an earlier run has written, its list of it in the end."""
-        for entry in self.entries:
-            (self._parts / entry["file"]).unlink(missing_ok=True)
-        self._errors.unlink(missing_ok=True)
-        self.entries = []
-        self.is_finished = False
+    def _path_of(self, entry: State) -> Path:
+        return self._parts / str(entry.get("file"))
 
-    def _write_errors(self, errors: Iterable[State], n_written: int = 0) -> None:
-        """Append. n_written: bytes that are there already."""
-        data = b"".join(map(_line, errors))[n_written:]
-        if data:
-            with self._errors.open("ab") as file:
-                _append(file, data)
-
-    def _refuse(self, folder: Path, known: Iterable[str]) -> None:
+    def _refuse_others(self, folder: Path, known: Sequence[str]) -> None:
         """RAISES ValueError [HS167]: files that no run has written."""
         names = {path.name for path in folder.iterdir()} if folder.exists() else set()
         others = sorted(map(repr, names.difference(known)))
@@ -295,13 +224,6 @@ class _Folder:
 
     def _refused(self, problem: str) -> ValueError:
         return ValueError(Errors.HS167.format(path=self.path, problem=problem))
-
-
-def _entry(done: Done, name: str) -> State:
-    """A line of parts.jsonl."""
-    digests = {"sha256": _sha256(done.data), "read": done.read}
-    counts = {"rows": done.rows, "tokens": done.tokens, "errors": done.errors}
-    return {"file": name, **digests, **counts}
 
 
 def _counts(entries: Sequence[State]) -> State:
@@ -322,15 +244,6 @@ def _lock(file: IO[bytes], path: Path) -> None:
         raise ValueError(Errors.HS168.format(path=path)) from error
 
 
-@contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name in the end: under this name there is always a whole file."""
-    temporary = path.with_name(f"{path.name}{BESIDE}")
-    with temporary.open("wb") as file:
-        yield file
-    temporary.replace(path)
-
-
 def _append(file: IO[bytes], data: bytes) -> None:
     """To the disk, not only to the system."""
     file.write(data)
@@ -339,9 +252,14 @@ def _append(file: IO[bytes], data: bytes) -> None:
 
 
 def _line(entry: State) -> bytes:
-    text = f"{json.dumps(entry, ensure_ascii=False)}\n"
-    return text.encode("utf8", "backslashreplace")  # half of a pair of surrogates, as JSON has it
+    """Of parts.jsonl."""
+    return _sealed(json.dumps(entry)[:-1].encode())
+
+
+def _sealed(entry: bytes) -> bytes:
+    """With a digest of the rest at the end, by which a changed line is known."""
+    return b'%s%s"%s"}\n' % (entry, SEAL, _sha256(entry).encode())
 
 
 def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()

@@ -1,12 +1,11 @@
 """A pipeline that travels as its files, and is loaded once in each process."""
 
 import atexit
-import gc
-import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import RLock
-from typing import Any, Callable, Collection, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Union
 
 import numpy as np
 import srsly
@@ -14,20 +13,20 @@ from spacy.attrs import IDX, LENGTH
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..arrays import Floats32
 from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..pipelines import found_at, load_from, run_code
 from ..pipelines.loading import folder_of
-from .columns import Annotated
+from .columns import PROBABILITIES
 
 # after which a process forgets the words that it has met since (`nlp.memory_zone`)
 ZONE_TOKENS = 1_000_000
+Given = Union[str, bytes, None]  # a text; a Doc as `doc.to_bytes()`; null
 
 
 class Loaded:
-    """A pipeline of this process. One thread at a time may use it. with_probabilities (bool): of
-    the labels of tokens, too."""
+    """A pipeline of this process. One thread at a time may use it. with_probabilities (bool): keep
+    those of the labels of tokens; `tagger` is the component that they are of, None without."""
 
     def __init__(self, nlp: Language, with_probabilities: bool = False) -> None:
         self.nlp = nlp
@@ -37,41 +36,25 @@ class Loaded:
         self._room = ZONE_TOKENS
         atexit.register(self._zone.close)  # before the modules are gone that it needs
         if self.tagger is not None:
-            self.tagger.keep_probabilities()
+            _keep_probabilities(self.tagger)
 
     def probable(self, outputs: Collection[str]) -> List[str]:
         """Names of the components whose probabilities are among these outputs."""
         ours = [pipe for _, pipe in self.nlp.pipeline if isinstance(pipe, SequenceComponent)]
-        of_spans = [pipe.name for pipe in ours if pipe.target.of_spans and "spans" in outputs]
-        return of_spans if self.tagger is None else [self.tagger.name, *of_spans]
+        of_spans = [pipe for pipe in ours if pipe.target.of_spans and "spans" in outputs]
+        return [pipe.name for pipe in (self.tagger, *of_spans) if pipe is not None]
 
-    def annotated(self, rows: Sequence[Union[str, Doc]]) -> Annotated:
-        """What the pipeline finds, as `nlp.pipe` does.
-
-        RAISES Exception: whatever a component raises; ValueError [HS175]: one has dropped a Doc.
-        """
-        names = self.nlp.pipe_names
-        probabilities: List[Optional[Floats32]] = [None] * len(rows)
-        if self.tagger is None or not rows:
-            docs = self._through(rows, names)
-        else:
-            place = names.index(self.tagger.name)
-            docs = self._through(rows, names[:place])
-            reading = self.tagger.predict(docs)
-            self.tagger.set_annotations(docs, reading)
-            found = reading.of_tokens(reading.confidences().astype(np.float32), np.nan)
-            places = [doc.to_array([IDX, LENGTH]) for doc in docs]
-            docs = self._through(docs, names[place + 1 :])
-            probabilities = list(map(_on_tokens, docs, places, found))
-        return Annotated([*docs], [None] * len(docs), probabilities)
-
-    def _through(self, rows: Sequence[Union[str, Doc]], names: Sequence[str]) -> List[Doc]:
-        """The Docs behind these components."""
-        others = [name for name in self.nlp.pipe_names if name not in names]
-        docs = list(self.nlp.pipe(rows, batch_size=len(rows) or 1, disable=others))
-        if len(docs) != len(rows):
+    def docs(self, rows: Sequence[Given]) -> List[Optional[Doc]]:
+        """What `nlp.pipe` makes of them; None where there is no text. RAISES Exception: whatever a
+        component raises; ValueError [HS175]: one has dropped a Doc."""
+        vocab = self.nlp.vocab
+        given = [Doc(vocab).from_bytes(row) if isinstance(row, bytes) else row for row in rows]
+        there = [each for each in given if each is not None]
+        found = list(self.nlp.pipe(there, batch_size=len(there) or 1))
+        if len(found) != len(there):
             raise ValueError(Errors.HS175)
-        return docs
+        docs = iter(found)
+        return [None if row is None else next(docs) for row in rows]
 
     def remember(self, n_tokens: int) -> None:
         """The words of so many tokens more, or forget all: no Doc made before may be in use any
@@ -88,38 +71,31 @@ class Loaded:
             self._room = ZONE_TOKENS
 
 
-def _on_tokens(doc: Doc, places: Any, found: Floats32) -> Floats32:
-    """Probabilities of tokens that are still there; NaN for those that were merged or split."""
-    now = doc.to_array([IDX, LENGTH])
-    if np.array_equal(now, places):
-        return found
-    by_place = dict(zip(map(tuple, places.tolist()), found.tolist(), strict=True))
-    return np.array([by_place.get(tuple(place), np.nan) for place in now.tolist()], np.float32)
-
-
 def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
-    """The component whose probabilities are those of the tags; if none writes tags, of the parts of
-    speech; if none writes these, of any other labels of tokens."""
+    """The last component whose probabilities are those of the tags; if none writes tags, of the
+    parts of speech; if none writes these, of any other labels of tokens."""
     ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
     able = [pipe for pipe in ours if pipe.knows != "labels" and not pipe.target.of_spans]
-    for place in ("tag", "pos"):
-        fitting = [pipe for pipe in able if place in pipe.target.places]
-        if fitting:
-            return fitting[-1]
-    others = [pipe for pipe in able if not pipe.target.finds_sentences] or able
-    return others[-1] if others else None
+
+    def rank(pipe: SequenceComponent) -> List[bool]:
+        target = pipe.target
+        return ["tag" in target.places, "pos" in target.places, not target.finds_sentences]
+
+    return max(reversed(able), key=rank, default=None)
 
 
-@contextmanager
-def without_gc() -> Iterator[None]:
-    """No search for cycles while a batch runs: it would look at all its tokens again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+def _keep_probabilities(tagger: Any) -> None:
+    """On each Doc, with the places of the tokens: these may be merged or split later."""
+    tagger.keep_probabilities()
+    annotate = tagger.set_annotations
+
+    def set_annotations(docs: Sequence[Doc], reading: Any) -> None:
+        annotate(docs, reading)
+        confidences = reading.of_tokens(reading.confidences().astype(np.float32), np.nan)
+        for doc, p in zip(docs, confidences, strict=True):
+            doc.user_data[PROBABILITIES] = (doc.to_array([IDX, LENGTH]).tolist(), p.tolist())
+
+    tagger.set_annotations = set_annotations
 
 
 _LOADED: Dict[str, Loaded] = {}  # of this process, by what tells them apart
@@ -139,22 +115,22 @@ def files_of(name: str) -> Dict[str, bytes]:
     [HS130]: there is none."""
     try:
         folder = folder_of(found_at(name))
-        paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
-        files = {path: full.read_bytes() for path, full in paths.items() if full.is_file()}
-        data = {path.as_posix(): files[path] for path in files if "__pycache__" not in path.parts}
-        srsly.json_loads(data["meta.json"])
+        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        parts = [path for path in paths if path.suffix != ".pyc"]
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in parts}
+        srsly.json_loads(files["meta.json"])
     except (KeyError, OSError, ValueError) as error:
         known = f"directories, packages, en, zh, af, cy ({error})"
         raise ValueError(Errors.HS130.format(name=name, known=known)) from error
-    return data
+    return files
 
 
 def load_pipeline(
-    name: str, files: Dict[str, bytes], exclude: Sequence[str], code: Optional[str]
+    name: str, files: Dict[str, bytes], exclude: Sequence[str], code: Union[str, Path, None]
 ) -> Language:
-    """name (str): for messages. code (str): a Python file that the pipeline needs."""
+    """name (str): for messages. code: a Python file that the pipeline needs."""
     run_code(code)
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         for file, data in files.items():
             path = Path(folder, file)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,12 +8,13 @@ from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing import active_children, get_all_start_methods, get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 from typing import Deque, Iterable, Iterator, List
 
 from ..errors import Errors
-from .parts import Done, Part, Work
+from .formats import Done, Work
+from .inputs import Part
 
 AHEAD = 3  # parts for each process that are read before they are wanted
 
@@ -26,20 +27,19 @@ def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
     _ = work.annotator.loaded
     gc.collect()
     gc.freeze()  # what is loaded stays
-    first = list(islice(parts, 2))
     try:
-        if n > 1 and len(first) > 1:
-            yield from _shared(work, chain(first, parts), n)
-        else:
-            yield from map(work, chain(first, parts))
+        first = list(islice(parts, 2))
+        is_shared = n > 1 and len(first) > 1
+        parts = chain(first, parts)
+        yield from _shared(work, parts, n) if is_shared else map(work, parts)
+    except BrokenProcessPool as error:
+        raise ValueError(Errors.HS114.format(problem=error)) from error
     finally:
         gc.unfreeze()
 
 
 def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
-    others = active_children()
-    can_fork = "fork" in get_all_start_methods() and sys.platform != "darwin"
-    context = get_context("fork" if can_fork else "spawn")
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
     waiting: Deque[Future[Done]] = deque()
     pool = ProcessPoolExecutor(n, context, initializer=_begin, initargs=(work,))
     try:
@@ -49,11 +49,9 @@ def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise ValueError(Errors.HS114.format(problem=error)) from error
     finally:
         if waiting:
-            for process in set(active_children()).difference(others):
+            for process in active_children():
                 process.terminate()
         pool.shutdown(cancel_futures=True)
 
@@ -61,7 +59,6 @@ def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
 def _begin(work: Work) -> None:
     # a terminal sends it to all; whoever waits for us says when to end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
     _WORK.append(work)
 

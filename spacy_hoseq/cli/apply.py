@@ -2,12 +2,9 @@
 
 import json
 import os
-import signal
 import sys
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, List, Optional
 
 import typer
 from tqdm import tqdm
@@ -18,23 +15,16 @@ from ..reporting.pages import uncalibrated
 from .app import hoseq_cli, then
 
 if TYPE_CHECKING:
+    from ..batch.formats import Done
     from ..batch.job import Job
-    from ..batch.parts import Done
 
 STANDARD = "-"
 FIELDS = "text,word,tag,pos,sentences,spans"
-OF_TOKENS = "word,lemma,tag,pos,prob,sentences,spans"
 READ = {"parquet": "pandas.read_parquet reads them all", "spacy": "DocBin().from_disk reads one"}
-FORMATS = ("conll", "conllu", "csv", "jsonl", "parquet", "spacy", "tsv")
+FORMATS = ("conllu", "csv", "jsonl", "parquet", "spacy", "tsv")
 FLAT = ("csv", "tsv")
 IN_TERMINAL = 0.5  # seconds between updates of the bar
 IN_LOGS = 60.0  # where there is no terminal
-
-
-class Stopped(KeyboardInterrupt):
-    """A signal has asked the process to end."""
-
-    status = 143
 
 
 def known_format(name: str) -> str:
@@ -72,7 +62,9 @@ def apply_cli(
         1, "--n-process", "-j", min=-1, help="Processes; -1: one for each core"
     ),
     fields: Optional[str] = typer.Option(
-        None, "--fields", help=f"Default: {FIELDS}; with --flat {OF_TOKENS}"
+        None,
+        "--fields",
+        help=f"Default: {FIELDS}; with --flat word,lemma,tag,pos,prob,sentences,spans",
     ),
     text_key: str = typer.Option(
         "text", "--text-key", "-tk", help="Column, or key of .jsonl, of the text"
@@ -108,64 +100,41 @@ def apply_cli(
     """
     form = form or ("jsonl" if output == STANDARD else "parquet")
     flat = flat or form in FLAT
+    fields = fields or ("" if flat else FIELDS)
     settings = {
-        "outputs": (fields or (OF_TOKENS if flat else FIELDS)).split(","),
-        "optional": () if fields else ("prob",),
+        "outputs": [name for name in fields.split(",") if name],
         "flat": flat,
-        "exclude": list(filter(None, exclude.split(","))),
+        "exclude": [name for name in exclude.split(",") if name],
         "max_length": max_length,
         "code": code,
     }
     try:
-        with signals():
-            job = job_of(
-                model, settings, inputs, output, form, (text_key, id_key, whole), part_size
-            )
-            state = run(job, n_process if n_process > 0 else os.cpu_count() or 1, force)
-    except (ValueError, OSError) as error:  # standard output is for rows
+        job = job_of(model, settings, inputs, output, form, (text_key, id_key, whole, part_size))
+        state = run(job, n_process if n_process > 0 else os.cpu_count() or 1, force)
+    except (ImportError, ValueError, OSError) as error:  # standard output is for rows
         print(f"Stopped: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
     report(job, output, state)
     if output != STANDARD:
         msg.good(output)
         then(f"read {output}/parts: {READ.get(form, f'files of {form}')}")
-
-
-@contextmanager
-def signals() -> Iterator[None]:
-    """SIGTERM ends the run as Ctrl-C does: workers first, and nothing half-written."""
-
-    def stop(*_: object) -> None:
-        raise Stopped
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    if state["errors"]:
+        raise typer.Exit(1)
 
 
 def job_of(
-    model: str,
-    settings: Any,
-    inputs: List[str],
-    output: str,
-    form: str,
-    reading: Any,
-    part_size: int,
+    model: str, settings: Any, inputs: List[str], output: str, form: str, reading: Any
 ) -> "Job":
-    """RAISES ValueError [HS170]: pyarrow is not installed; and as `Annotator` and `Job` do."""
+    """RAISES ImportError [HS170]: pyarrow is not installed; ValueError as `Annotator` and `Job`."""
     try:
         from ..batch.annotator import Annotator
         from ..batch.inputs import InputOptions
         from ..batch.job import Job
     except ImportError as error:
-        raise ValueError(
-            Errors.HS170.format(package="pyarrow", install='"spacy-hoseq[arrow]"')
-        ) from error
+        install = '"spacy-hoseq[arrow]"'
+        raise ImportError(Errors.HS170.format(package="pyarrow", install=install)) from error
     folder = None if output == STANDARD else Path(output)
-    annotator = Annotator(model, **settings)
-    return Job(annotator, inputs, folder, form, InputOptions(*reading), part_size)
+    return Job(Annotator(model, **settings), inputs, folder, form, InputOptions(*reading))
 
 
 def run(job: "Job", n_process: int, force: bool) -> Any:
@@ -173,20 +142,19 @@ def run(job: "Job", n_process: int, force: bool) -> Any:
     interval = IN_TERMINAL if sys.stderr.isatty() else IN_LOGS
     settings = {"unit": "B", "unit_scale": True, "leave": False, "mininterval": interval}
     with tqdm(total=job.size or None, delay=5 * interval, **settings) as bar:
+
+        def tell(done: "Done") -> None:
+            bar.update(done.position - bar.n)
+            for error in done.entry["errors"] if job.output is None else ():
+                print(json.dumps(error, ensure_ascii=False), file=sys.stderr)
+
         if job.output is None:
-            return job.to_stream(sys.stdout.buffer, n_process, partial(tell, bar, True))
-        return job.to_folder(n_process, force, partial(tell, bar, False))
-
-
-def tell(bar: Any, is_stream: bool, done: "Done") -> None:
-    """Of a part that is done."""
-    bar.update(done.position - bar.n)
-    for error in done.errors if is_stream else ():
-        print(json.dumps(error, ensure_ascii=False), file=sys.stderr)
+            return job.to_stream(sys.stdout.buffer, n_process, tell)
+        return job.to_folder(n_process, force, tell)
 
 
 def report(job: "Job", output: str, state: Any) -> None:
-    """Counts and notes. Exits with 1 if there are errors."""
+    """Counts and notes."""
     loaded = job.annotator.loaded
     for note in uncalibrated(loaded.nlp, loaded.probable(job.annotator.outputs)).values():
         print(note, file=sys.stderr)
@@ -196,4 +164,3 @@ def report(job: "Job", output: str, state: Any) -> None:
     if state["errors"]:
         place = "above" if output == STANDARD else f"{output}/errors.jsonl"
         print(f"{state['errors']:,} errors: {place}", file=sys.stderr)
-        raise typer.Exit(1)

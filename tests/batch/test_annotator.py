@@ -21,7 +21,7 @@ from .helpers import TEXTS, english, picky_pipeline
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 
 from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
-from spacy_hoseq.batch.columns import Annotated, row_columns  # noqa: E402
+from spacy_hoseq.batch.columns import row_columns  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
@@ -141,16 +141,16 @@ def test_any_pipeline_of_spacy(tmp_path):
     nlp.to_disk(tmp_path / "model")
     with pytest.raises(ValueError, match=r"\[HS183\].*\(entity_ruler\)"):
         Annotator(tmp_path / "model", outputs=ALL)(table(["The old ferry"]))
-    by_path = Annotator(tmp_path / "model", outputs=ALL, optional=["prob"])
+    by_path = Annotator(tmp_path / "model", outputs=[name for name in ALL if name != "prob"])
     for annotate in (by_path, pickle.loads(pickle.dumps(by_path))):
         row = annotate(table(["The old ferry, each day"])).to_pylist()[0]
         assert [(s["start"], s["end"], s["label"], s["group"], s["prob"]) for s in row["spans"]] == [
             (4, 13, "X", "ents", None),
             (20, 23, "Y", "ents", None),
         ]
-        assert row["sentences"] is None and {t["tag"] for t in row["tokens"]} == {t["prob"] for t in row["tokens"]} == {
-            None
-        }
+        assert row["sentences"] is None and {token["tag"] for token in row["tokens"]} == {None}
+    by_token = Annotator(tmp_path / "model", flat=True)(table(["The old ferry"]))
+    assert by_token["tag_prob"].null_count == 3, "not asked for by name"
 
 
 def test_parses_and_groups_of_spans():
@@ -163,7 +163,7 @@ def test_parses_and_groups_of_spans():
         token.head, token.dep_, token.lemma_ = docs[2][head], "d", f"l{head}"
         token.set_morph("Number=Sing")
     outputs = ["head", "dep", "lemma", "morph", "spans", "sentences"]
-    columns = row_columns(Annotated(docs, [None] * 3, [None] * 3), outputs)
+    columns = row_columns(docs, outputs)
     of_first, of_empty, of_last = columns["spans"].to_pylist()
     assert [(s["start"], s["end"], s["label"], s["group"]) for s in of_first] == [
         (4, 5, None, "a"),
@@ -293,7 +293,7 @@ def test_words_are_forgotten_after_those_of_the_beginning(monkeypatch):
     loaded = pipeline.Loaded(nlp)
     known = []
     for i in range(8):
-        loaded.annotated([f"new{i}a new{i}b"])
+        loaded.docs([f"new{i}a new{i}b"])
         known.append([f"new{n}a" in nlp.vocab.strings for n in range(i + 1)])
         loaded.remember(2)
     assert known[2] == [1, 1, 1] and known[5] == [1] * 6 and known[7] == [1, 1, 1, 0, 0, 0, 1, 1]

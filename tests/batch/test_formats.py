@@ -1,6 +1,7 @@
 """What parts become, against Docs of the pipeline, and read back."""
 
 import csv
+import hashlib
 import io
 import json
 
@@ -19,15 +20,14 @@ pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
 from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
-from spacy_hoseq.batch.columns import Annotated, row_columns  # noqa: E402
-from spacy_hoseq.batch.conll import conll, conllu  # noqa: E402
-from spacy_hoseq.batch.formats import json_lines_bytes, parquet_bytes  # noqa: E402
-from spacy_hoseq.batch.parts import Part, Work  # noqa: E402
+from spacy_hoseq.batch.columns import row_columns  # noqa: E402
+from spacy_hoseq.batch.conllu import conllu  # noqa: E402
+from spacy_hoseq.batch.formats import Work, json_lines_bytes, parquet_bytes  # noqa: E402
+from spacy_hoseq.batch.inputs import Part, Row  # noqa: E402
 from spacy_hoseq.readers.docs import sentences_to_doc  # noqa: E402
-from spacy_hoseq.readers.formats.columns import read_columns  # noqa: E402
 from spacy_hoseq.readers.formats.conllu import read_conllu  # noqa: E402
 from spacy_hoseq.readers.formats.rows import read_rows  # noqa: E402
-from spacy_hoseq.readers.sentences import Columns, Settings  # noqa: E402
+from spacy_hoseq.readers.sentences import Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
@@ -51,7 +51,7 @@ def docs():
 
 def done(annotate, form, texts=TEXTS, problems=()):
     ids = IDS if texts is TEXTS else [f"t{i}" for i in range(len(texts))]
-    return Work(annotate, form)(Part(3, ids, texts, list(problems), 77))
+    return Work(annotate, form)(Part(3, list(map(Row, ids, texts)), list(problems), 77))
 
 
 def test_parquet_is_what_the_annotator_gives(annotate, docs):
@@ -59,8 +59,13 @@ def test_parquet_is_what_the_annotator_gives(annotate, docs):
     table = pq.read_table(io.BytesIO(result.data))
     assert table.equals(annotate(pa.table({"id": IDS, "text": TEXTS})))
     assert table.schema.metadata[b"spacy_hoseq"] == annotate.schema.metadata[b"spacy_hoseq"]
-    assert (result.number, result.rows, result.position, result.errors) == (3, len(TEXTS), 77, [])
-    assert result.tokens == sum(map(len, docs))
+    assert result.position == 77 and result.entry == {
+        "file": "000003.parquet",
+        "sha256": hashlib.sha256(result.data).hexdigest(),
+        "rows": len(TEXTS),
+        "tokens": sum(map(len, docs)),
+        "errors": [],
+    }
 
 
 def test_json_lines_say_what_parquet_says(annotate):
@@ -99,19 +104,6 @@ def test_docs_come_back_whole(annotate, docs):
         ]
 
 
-def test_columns(annotate, docs):
-    text = done(annotate, "conll").data.decode()
-    assert text.startswith("-DOCSTART- -X- -X- O\n\nThey\tPRP\tB-NP\tO\ntag\tVBP\tB-VP\tO\n")
-    assert text.count("-DOCSTART-") == len(TEXTS)
-    blocks = [block for block in text.split("\n\n") if not block.startswith("-DOCSTART-") and block]
-    expected = [[t for t in sentence if not t.is_space] for doc in docs for sentence in doc.sents]
-    assert [[line.split("\t")[:2] for line in block.splitlines()] for block in blocks] == [
-        [[t.text, t.tag_] for t in sentence] for sentence in filter(None, expected)
-    ]
-    spans = [span for doc in docs for span in (*doc.spans["chunks"], *doc.ents)]
-    assert text.count("\tB-") == len(spans)
-
-
 def test_conllu_is_read_by_spacy(annotate, docs):
     data = done(annotate, "conllu").data.decode()
     found = list(conllu_to_docs(data, n_sents=1, no_print=True))
@@ -128,7 +120,7 @@ def test_heads_in_conllu():
     doc = spacy.blank("xx")("dogs  bark")
     for token in (doc[0], doc[2]):
         token.head, token.dep_ = doc[2], "dep" if token.i == 0 else "ROOT"
-    lines = conllu(Annotated([doc], [None], [None]), ["x"]).splitlines()
+    lines = conllu(doc, "x").splitlines()
     assert [line.split("\t")[:1] + line.split("\t")[6:8] for line in lines if "\t" in line] == [
         ["1", "2", "dep"],
         ["2", "0", "ROOT"],
@@ -148,16 +140,18 @@ def test_docs_of_a_file_keep_their_tokens(annotate):
 def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
     texts = ["one", None, "x" * 1_000_001, "two"]
     problem = Problem(tmp_path / "in.txt", 7, "a line", "another")
-    for form in ("parquet", "spacy", "conll", "jsonl", "conllu"):
+    for form in ("parquet", "spacy", "jsonl", "conllu"):
         result = done(annotate, form, texts, [problem])
-        assert [error["id"] for error in result.errors] == [f"{(tmp_path / 'in.txt').as_posix()}:7", "t1", "t2"]
-        assert result.errors[0]["error"].startswith("[HS172]") and "HS164" in result.errors[1]["error"]
-        assert {error["part"] for error in result.errors} == {3} and result.rows == 4 and result.tokens == 2
+        errors = result.entry["errors"]
+        assert [error["id"] for error in errors] == [f"{(tmp_path / 'in.txt').as_posix()}:7", "t1", "t2"]
+        assert errors[0]["error"].startswith("[HS172]") and "HS164" in errors[1]["error"]
+        assert {error["part"] for error in errors} == {3}
+        assert (result.entry["rows"], result.entry["tokens"]) == (4, 2)
     data = done(annotate, "spacy", texts).data
     assert [doc.text for doc in DocBin().from_bytes(data).get_docs(spacy.blank("xx").vocab)] == ["one", "two"]
 
 
-@pytest.mark.parametrize("form", ["parquet", "jsonl", "spacy", "conll", "conllu", "csv"])
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "spacy", "conllu", "csv"])
 def test_bytes_do_not_depend_on_how_texts_are_cut(annotate, flat, form, monkeypatch):
     one = flat if form == "csv" else annotate
     whole = done(one, form, TEXTS * 2).data
@@ -290,12 +284,12 @@ def test_spans_are_found_by_their_characters(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("form", ["conll", "conllu", "spacy", "csv"])
+@pytest.mark.parametrize("form", ["conllu", "spacy", "csv"])
 def test_spans_at_no_words_are_an_error_of_their_own(tmp_path, form):
     annotate = Annotator(model_of(tmp_path, merged), outputs=["word", "spans"], flat=form == "csv")
     result = done(annotate, form, ["It cannot swim", "The old ferry sinks", "Old it is"])
-    assert [error["id"] for error in result.errors] == ["t1"] and "[HS171]" in result.errors[0]["error"]
-    assert "'old' of chunks" in result.errors[0]["error"]
+    (error,) = result.entry["errors"]
+    assert error["id"] == "t1" and "[HS171]" in error["error"] and "'old' of chunks" in error["error"]
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(result.data.decode(), newline="")))
         assert [row["word"] for row in rows] == "It can not swim Old it is".split()
@@ -360,30 +354,24 @@ def content(doc):
 
 @settings(max_examples=300, deadline=None)
 @given(any_docs())
-@pytest.mark.parametrize("form", ["conll", "conllu"])
-def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
+def test_docs_of_any_characters_come_back(tmp_path_factory, doc):
     """Or they are refused."""
-    write, read = {"conll": (conll, read_columns), "conllu": (conllu, read_conllu)}[form]
     try:
-        text = write(Annotated([doc], [None], [None]), ["name"])
+        text = conllu(doc, "name")
     except ValueError as error:
         assert str(error).startswith(("[HS171]", "[HS177]"))
         return
-    path = tmp_path_factory.mktemp("docs") / f"a.{form}"
+    path = tmp_path_factory.mktemp("docs") / "a.conllu"
     path.write_text(text, encoding="utf8", newline="")
-    sentences = list(read(path, Settings(columns=Columns(1, 2, 3, 4))))
+    sentences = list(read_conllu(path, Settings()))
     if not text.strip() or not any(not token.is_space for token in doc):
         return
     found = sentences_to_doc(spacy.blank("xx").vocab, sentences, "")
-    words, spans = content(doc)
-    if form == "conll":
-        words = [(word, tag or "_") for word, tag in words]
-    else:
-        assert found.text == doc.text
-        assert [t.lemma_ for t in found if not t.is_space] == [
-            t.lemma_ or "_" * (t.text == "_") for t in doc if not t.is_space
-        ]
-    assert content(found) == (words, spans)
+    assert found.text == doc.text
+    assert [t.lemma_ for t in found if not t.is_space] == [
+        t.lemma_ or "_" * (t.text == "_") for t in doc if not t.is_space
+    ]
+    assert content(found) == content(doc)
 
 
 @settings(max_examples=100)
@@ -392,7 +380,7 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
 def test_rows_of_any_characters_come_back(tmp_path_factory, form, doc):
     """Text, words, tags and spans, as `hoseq convert` reads them."""
     try:
-        columns = row_columns(Annotated([doc], [None], [None]), ["word", "tag", "sentences", "spans"])
+        columns = row_columns([doc], ["word", "tag", "sentences", "spans"])
     except ValueError as error:
         assert str(error).startswith("[HS171]")
         return

@@ -1,0 +1,74 @@
+"""Docs as CoNLL-U, which `hoseq convert` reads back. White space is no word, but stands in the last
+column, as chunks and entities do."""
+
+import re
+from typing import Dict, List
+
+from spacy.tokens import Doc, Token
+
+from ..errors import Errors
+from .columns import layers_of, sentences_of
+
+CANNOT = re.compile("[\t\r\n\0\ufeff]|^ | $")
+ESCAPES = str.maketrans(
+    {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}
+)
+
+
+def conllu(doc: Doc, name: str) -> str:
+    """The sentences of a Doc; one where none are known. name (str): its id. RAISES ValueError
+    [HS171, HS177]: it cannot be read back."""
+    lines = [f"# newdoc id = {_checked(' '.join(name.split()) or '_')}"]
+    words = [token for token in doc if not token.is_space]
+    misc = _misc(doc, words)
+    for sentence in sentences_of(doc) or [doc[:]]:
+        block = [token for token in sentence if not token.is_space]
+        if block:
+            text = doc[block[0].i : block[-1].i + 1].text
+            places = {word.i: place for place, word in enumerate(block, 1)}
+            lines.append(f"# text = {' '.join(text.split())}")
+            lines += ["\t".join(map(_checked, _cells(word, places, misc))) for word in block]
+            lines.append("")
+    return "".join(f"{line}\n" for line in lines) if words else ""
+
+
+def _cells(word: Token, places: Dict[int, int], misc: Dict[int, str]) -> List[str]:
+    """places: of the words of the sentence."""
+    lemma, *labels = [word.lemma_, word.pos_, word.tag_, str(word.morph), word.dep_]
+    if "_" in labels or lemma == "_" != word.text:  # which would be read as no label
+        raise ValueError(Errors.HS177.format(value="_", format="conllu"))
+    is_root = word.head == word
+    head = "_" if not word.dep_ else str(0 if is_root else places.get(word.head.i, 0))
+    columns = [lemma, *labels[:3], head, labels[3], "", misc[word.i]]
+    return [str(places[word.i]), word.text, *(cell or "_" for cell in columns)]
+
+
+def _misc(doc: Doc, words: List[Token]) -> Dict[int, str]:
+    """The last column of each word: its chunk and entity, and the white space behind it, as UDPipe
+    writes it."""
+    items: Dict[int, List[str]] = {word.i: [] for word in words}
+    if words and words[0].idx:
+        before = doc.text[: words[0].idx]
+        items[words[0].i].append(f"SpacesBefore={before.translate(ESCAPES)}")
+    for key, layer in zip(("Chunk", "NER"), layers_of(doc), strict=True):
+        tags = [tag for tag, _ in layer]
+        for i, token in enumerate(doc[:-1]):  # a span that begins with white space
+            if token.is_space and tags[i][0] == "B" and tags[i + 1][0] == "I":
+                tags[i + 1] = tags[i]
+        for word in words:
+            if "|" in tags[word.i] or "\\" in tags[word.i]:
+                raise ValueError(Errors.HS177.format(value=tags[word.i], format="conllu"))
+            items[word.i] += [] if tags[word.i] == "O" else [f"{key}={tags[word.i]}"]
+    ends = [*(word.idx for word in words[1:]), len(doc.text)]
+    for word, end in zip(words, ends, strict=False):
+        after = doc.text[word.idx + len(word) : end]
+        if after != " ":
+            spaces = f"SpacesAfter={after.translate(ESCAPES)}" if after else "SpaceAfter=No"
+            items[word.i].append(spaces)
+    return {i: "|".join(each) for i, each in items.items()}
+
+
+def _checked(value: str) -> str:
+    if CANNOT.search(value):
+        raise ValueError(Errors.HS177.format(value=value, format="conllu"))
+    return value
