@@ -54,14 +54,12 @@ def draw_decisions(
     """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when
     decided, 0 to 1."""
     height = MARGIN + STEP * max(order, default=0)
-    x = float(MARGIN)
-    dots: List[Dict[str, Any]] = []
+    end = float(MARGIN)
+    dots = []
     for token, label, turn, p in zip(span, labels, order, probabilities, strict=True):
         if turn:  # (white space has none)
             width = max(len(token.text), len(label), FEWEST) * CHARACTER
-            place = {"x": x + width / 2, "y": height - STEP * (turn - 1), "turn": turn, "p": p}
+            place = {"x": end + width / 2, "y": height - STEP * (turn - 1), "turn": turn, "p": p}
             dots.append({**place, "word": shown(token.text), "label": shown(label)})
-            x += width + GAP
-    path = sorted(dots, key=lambda dot: dot["turn"])
-    size = {"width": round(x + MARGIN), "height": height, "path": path, "dots": dots}
-    return rendered("decisions.svg.jinja", **size)
+            end += width + GAP
+    return rendered("decisions.svg.jinja", width=round(end + MARGIN), height=height, dots=dots)

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Union
 
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..curation.findings import Alternative, Finding
+from ..curation.findings import Finding, Stretch
 from ..inspection.explanation import as_data
 from .pages import packed, rendered
 from .sentence import around, shown
@@ -32,17 +32,16 @@ def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
     return {
         **{name: value for name, value in finding._asdict().items() if name != "why"},
         **around(doc, start, finding.first, finding.end, stop),
-        "gold": {"text": text_of(doc, finding.gold), "p": finding.gold.p},
+        "gold": {"text": text_of(doc, finding.gold.spans), "p": finding.gold.p},
         "alternatives": [
-            {"text": text_of(doc, other), "p": other.p} for other in finding.alternatives
+            {"text": text_of(doc, other.spans), "p": other.p} for other in finding.alternatives
         ],
         "ratio": math.exp(min(finding.gap, MOST)),
     }
 
 
-def text_of(doc: Doc, alternative: Alternative) -> str:
+def text_of(doc: Doc, spans: Sequence[Stretch]) -> str:
     """A label, or if there are several spans, each with its words."""
-    spans = alternative.spans
     if len(spans) == 1 and spans[0][1] - spans[0][0] == 1:
         return spans[0][2]
     parts = [
@@ -71,7 +70,7 @@ def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterat
             for first, end, label in one.gold.spans
         ]
         choices = enumerate([one.gold, *one.alternatives])
-        told = [{"id": f"{i}", "text": f"{text_of(doc, x)} {x.p:.3f}"} for i, x in choices]
+        told = [{"id": f"{i}", "text": f"{text_of(doc, x.spans)} {x.p:.3f}"} for i, x in choices]
         meta = {"doc": one.doc, "first": one.first, "doubt": round(one.doubt, 2)}
         yield {**task, "options": told, "meta": meta, "finding": one._replace(why=None)._asdict()}
 
@@ -97,11 +96,13 @@ def marked(docs: Sequence[Doc], findings: Sequence[Finding]) -> List[Doc]:
     """The Docs with `doc.spans["findings"]`: regions, labelled with the best alternative; scores:
     doubts in nats."""
     for i, doc in enumerate(docs):
-        some = [one for one in findings if one.doc == i]
-        best = [one.alternatives[0] if one.alternatives else None for one in some]
-        labels = [text_of(doc, one) if one else NOTHING for one in best]
-        pairs = zip(some, labels, strict=True)
-        spans = [Span(doc, one.first, one.end, label) for one, label in pairs]
-        scores = {"scores": [one.doubt for one in some]}
+        here = [one for one in findings if one.doc == i]
+        labels = [
+            text_of(doc, one.alternatives[0].spans if one.alternatives else []) for one in here
+        ]
+        spans = [
+            Span(doc, one.first, one.end, label) for one, label in zip(here, labels, strict=True)
+        ]
+        scores = {"scores": [one.doubt for one in here]}
         doc.spans[SPANS_KEY] = SpanGroup(doc, name=SPANS_KEY, spans=spans, attrs=scores)
     return list(docs)

@@ -45,6 +45,6 @@ def rule_of(pattern: Dict[str, Any]) -> str:
 
 def inspection_page(components: Sequence[Dict[str, Any]], *, title: str) -> str:
     """RETURNS (str): a page of its own, for all components."""
-    return rendered(
-        "inspection.html.jinja", title=title, components=components, most=MOST, rule_of=rule_of
-    )
+    rows = [row for one in components for of in one["strongest"].values() for row in of]
+    values = {"nameless": not all(row["name"] for row in rows), "most": MOST, "rule_of": rule_of}
+    return rendered("inspection.html.jinja", title=title, components=components, **values)

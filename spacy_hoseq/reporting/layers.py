@@ -33,11 +33,12 @@ class Label(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a layer of spans has at a word. begins, ends: it is the first, the last word of its
-    span. label: "" = there is no span."""
+    """What a layer of spans has at a word. text: of the span. begins, ends: the word is its first,
+    its last one. label: "" = there is no span."""
 
     label: str = ""
     p: Probability = None
+    text: str = ""
     begins: bool = False
     ends: bool = False
 
@@ -66,7 +67,7 @@ def sentences_of(doc: Doc) -> List[Sentence]:
     """Each sentence with its words, in order. White space is left out; tokens that are drawn
     together, such as those of a flag, are one word."""
     labels = label_layers(doc)
-    spans = [(name, _cells(row, len(doc))) for name, row in span_layers(doc)]
+    spans = span_layers(doc)
     sentences = []
     for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
         signs = _signs(sentence)
@@ -138,17 +139,28 @@ def said(place: str, label: str, word: str) -> str:
     return script_named(label).lemma(word) if place == LEMMA else label
 
 
-def span_layers(doc: Doc) -> List[Tuple[str, List[Stretch]]]:
-    """Entities and span groups, in rows of spans that do not overlap. Of entities that are a group,
-    too, the group is not repeated: it has probabilities."""
+def span_layers(doc: Doc) -> List[Tuple[str, List[Cell]]]:
+    """Entities and span groups, each in as few rows of cells as need be, so that spans of a row do
+    not overlap. Of entities that are a group, too, the group is not repeated: it has
+    probabilities."""
     groups = {key: stretches(group) for key, group in doc.spans.items()}
     entities: List[Stretch] = [(e.start, e.end, e.label_, None) for e in doc.ents]
     bounds = {entity[:3] for entity in entities}
     same = [key for key, spans in groups.items() if bounds and bounds <= {s[:3] for s in spans}]
     if same:
         entities = [span for span in groups.pop(same[0]) if span[:3] in bounds]
-    named = {**groups, **({ENTITIES: entities} if entities else {})}
-    return [(name, row) for name, spans in named.items() for row in _rows(spans)]
+    rows: List[Tuple[str, List[Cell]]] = []
+    for name, spans in {**groups, ENTITIES: entities}.items():
+        n_before = len(rows)
+        for first, end, label, p in spans:
+            if all(row[first].label for _, row in rows[n_before:]):
+                rows.append((name, [Cell()] * len(doc)))
+            free = next(row for _, row in rows[n_before:] if not row[first].label)
+            cell = Cell(shown(label), p, doc[first:end].text)
+            free[first:end] = [cell] * (end - first)
+            free[first] = cell._replace(begins=True)
+            free[end - 1] = free[end - 1]._replace(ends=True)
+    return rows
 
 
 def stretches(group: SpanGroup) -> List[Stretch]:
@@ -159,26 +171,6 @@ def stretches(group: SpanGroup) -> List[Stretch]:
     return sorted(
         ((s.start, s.end, s.label_, x) for s, x in zip(spans, p, strict=True)), key=lambda s: s[:3]
     )
-
-
-def _rows(spans: List[Stretch]) -> List[List[Stretch]]:
-    """Spans in as few rows as need be, so that those of a row do not overlap."""
-    rows: List[List[Stretch]] = []
-    for span in sorted(spans, key=lambda one: one[:3]):
-        free = [row for row in rows if row[-1][1] <= span[0]]
-        if free:
-            free[0].append(span)
-        else:
-            rows.append([span])
-    return rows
-
-
-def _cells(spans: List[Stretch], n: int) -> List[Cell]:
-    cells = [Cell()] * n
-    for first, end, label, p in spans:
-        for i in range(first, end):
-            cells[i] = Cell(shown(label), p, i == first, i == end - 1)
-    return cells
 
 
 def _extensions(doc: Doc) -> List[str]:

@@ -152,13 +152,9 @@ def confusion_matrix(pairs: Iterable[Pair], none: str) -> Data:
     labels[i] is annotated and labels[j] predicted. The labels with the most errors, the most
     frequent first; all others are one, if there are."""
     cells = Counter((pair.gold or none, pair.guess or none) for pair in pairs)
-    errors: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    for cell, n in cells.items():
-        for label in cell:
-            sizes[label] += n
-            errors[label] += n * (cell[0] != cell[1])
-    worst = [label for label, n in errors.most_common(LARGEST) if n]
+    sizes = Counter(label for cell in cells.elements() for label in cell)
+    wrong = Counter(label for a, b in cells.elements() if a != b for label in (a, b))
+    worst = dict(wrong.most_common(LARGEST))
     labels = sorted(worst, key=lambda label: (label == none, -sizes[label], label))
     labels += [OTHERS] * (len(sizes) > len(labels))
     row = {label: i for i, label in enumerate(labels)}

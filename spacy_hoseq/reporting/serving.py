@@ -12,15 +12,15 @@ port; and `Origin`, which browsers send with what comes from a page, the same wi
 """
 
 import asyncio
-import json
 import socket
 from ipaddress import ip_address
 from time import monotonic
-from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Collection, Iterator, List, Optional, Sequence, Tuple
 from urllib.parse import parse_qs
 
 import h11
 import uvicorn
+from pydantic import BaseModel
 from spacy.language import Language
 from spacy.tokens import Doc
 from starlette.applications import Starlette
@@ -44,7 +44,6 @@ PLACES = 32  # requests that wait
 WAIT = 60.0  # seconds, at most
 LOOK = 0.02  # seconds between looks at the queue
 GONE = 499  # nobody reads the answer
-KINDS = {"text": (str,), "component": (str, type(None)), "tokens": (list, type(None))}
 EXPECTED = '{"text": "...", "component": a name or null, "tokens": numbers or null}'
 END = object()
 IDLE = 5  # seconds without a request; one has twice as long to say what it is for
@@ -86,19 +85,20 @@ def application(
         with nlp.memory_zone():
             yield page([nlp(text)], text)
 
-    def reasons(text: str, component: Optional[str], tokens: Optional[List[int]]) -> Iterator[Any]:
-        check_length(len(text), max_length)
-        if component not in (None, *known):
-            raise ValueError(Errors.HS152.format(names=component, known=", ".join(known)))
+    def reasons(asked: Asked) -> Iterator[Any]:
+        check_length(len(asked.text), max_length)
+        names = known if asked.component is None else [asked.component]
+        if not set(names) <= set(known):
+            raise ValueError(Errors.HS152.format(names=asked.component, known=", ".join(known)))
         with nlp.memory_zone():
-            doc, seen = annotated(nlp, nlp.make_doc(text), [component] if component else known)
+            doc, seen = annotated(nlp, nlp.make_doc(asked.text), names)
             every = [token.i for token in doc if not token.is_space]
-            asked = list(dict.fromkeys(every if tokens is None else tokens))
-            if len(asked) * len(seen) > max_words:
-                n = len(asked) * len(seen)
-                raise HTTPException(413, Errors.HS182.format(n=n, most=max_words))
+            words = list(dict.fromkeys(every if asked.tokens is None else asked.tokens))
+            if len(words) * len(seen) > max_words:
+                message = Errors.HS182.format(n=len(words) * len(seen), most=max_words)
+                raise HTTPException(413, message)
             yield [shown(token.text) for token in doc]
-            yield from reasons_of(nlp, doc, seen, asked)
+            yield from reasons_of(nlp, doc, seen, words)
 
     async def body(request: Request) -> bytes:
         try:
@@ -117,8 +117,8 @@ def application(
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             message = Errors.HS172.format(actual="another type", expected="application/json")
             raise HTTPException(415, message)
-        asked = reasons(**read_json(await body(request)))
-        words, *found = await queue.all_of(asked, request)
+        asked = asked_in(await body(request))
+        words, *found = await queue.all_of(reasons(asked), request)
         return JSONResponse({"words": words, "decisions": found})
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -195,21 +195,20 @@ async def body_of(request: Request, max_length: int) -> bytes:
     return body
 
 
-def read_json(body: bytes) -> Dict[str, Any]:
+class Asked(BaseModel, extra="forbid", strict=True):
+    """A request for reasons. tokens: None = all words. component: None = all that are served."""
+
+    text: str
+    component: Optional[str] = None
+    tokens: Optional[List[int]] = None
+
+
+def asked_in(body: bytes) -> Asked:
     """RAISES ValueError [HS172]: it is not what was expected."""
     try:
-        asked = json.loads(body)
-        said = json.dumps(asked)[:200]
-        asked = {"component": None, "tokens": None, **asked}
-        f"{asked['text']}{asked['component']}".encode()  # half of a surrogate pair is no text
-        fits = asked.keys() == KINDS.keys() and all(
-            isinstance(asked[key], kinds) for key, kinds in KINDS.items()
-        )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return Asked.model_validate_json(body)
+    except ValueError as error:
         raise ValueError(Errors.HS172.format(actual=f"{error}"[:200], expected=EXPECTED)) from error
-    if not fits or any(type(token) is not int for token in asked["tokens"] or ()):
-        raise ValueError(Errors.HS172.format(actual=said, expected=EXPECTED))
-    return asked
 
 
 class Guard:

@@ -13,13 +13,14 @@ from spacy.tokens import Doc
 from ..components.targets.places import COLUMNS
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
-from .layers import Sentence, label_layers, said, sentences_of, span_layers
+from .layers import Sentence, Word, said, sentences_of
 from .pages import direction, packed, rendered, uncalibrated
 from .sentence import cut, may_break, shown
 
-REASONS = 12  # terms of a decision that are shown
+REASONS = 10  # terms of a decision that are shown
 HEIGHT = 420  # pixels of a page in a notebook
 BEGINNING = 40  # columns of a text in a title
+WIDEST = 4 * BEGINNING  # characters
 LEFT_OUT = ("labels", "others", "p_against", "start", "first", "end", "p")  # of reasons in a page
 
 
@@ -71,37 +72,32 @@ def text_page(
     whether probabilities are calibrated. reasons: of each Doc, as `reasons_of` has them. template,
     more: of a page that extends this one."""
     model = "" if nlp is None else f"{nlp.meta['lang']}_{nlp.meta['name']}"
+    beginning = ""
     texts = []
     opened = []
+    sentences = []
     for number, doc in enumerate(docs):
-        texts.append((doc.lang_, sentences_of(doc)))
-        opened.append(_opened(doc, reasons[number] if reasons else ()))
-        title = title or _title(doc, model)
-    sentences = [sentence for _, of_text in texts for sentence in of_text]
+        found = sentences_of(doc)
+        sentences += found
+        texts.append((doc.lang_, list(map(_line, found))))
+        facts = {
+            word.token: _facts(sentence, word) for sentence in found for word in sentence.words
+        }
+        why = [shortened(one) for one in (reasons[number] if reasons else ())]
+        opened.append({"text": doc.text, "facts": facts, "reasons": why})
+        beginning = beginning or cut(" ".join(map(shown, doc.text[:WIDEST].split())), BEGINNING)
+    words = [word for sentence in sentences for word in sentence.words]
     values = {
-        "title": title or model or "Text",
+        "title": title or (f"{beginning} ({model})" if beginning and model else beginning or model),
         "model": model,
-        "texts": [(lang, list(map(_line, of_text))) for lang, of_text in texts],
+        "texts": texts,
         "below": list(dict.fromkeys(name for s in sentences for name in s.labels[:1])),
         "spans": list(dict.fromkeys(name for s in sentences for name in s.spans)),
-        "has_p": any(map(_has_p, sentences)),
+        "has_p": any(x.p is not None for word in words for x in [*word.labels[:1], *word.spans]),
         "notes": None if nlp is None else notes_of(nlp),
         "data": packed(opened),
     }
     return rendered(template, **values, **more)
-
-
-def _title(doc: Doc, model: str) -> str:
-    """How a text begins, and the pipeline."""
-    beginning = cut(" ".join(map(shown, doc.text[: 4 * BEGINNING].split())), BEGINNING)
-    return f"{beginning} ({model})" if model and beginning else beginning
-
-
-def _has_p(sentence: Sentence) -> bool:
-    """Whether anything that is seen at once has a probability."""
-    seen = [p for word in sentence.words for _, p, _ in word.labels[:1]]
-    seen += [cell.p for word in sentence.words for cell in word.spans]
-    return any(p is not None for p in seen)
 
 
 def _line(sentence: Sentence) -> Dict[str, Any]:
@@ -122,19 +118,12 @@ def _line(sentence: Sentence) -> Dict[str, Any]:
     return {"direction": around, "spans": sentence.spans, "words": list(rows)}
 
 
-def _opened(doc: Doc, reasons: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
-    """What the words of a Doc open. facts: by token, rows of layer, label, probability, and what
-    else it could be."""
-    facts: Dict[int, List[Any]] = {token.i: [] for token in doc if not token.is_space}
-    for name, layer in label_layers(doc).items():
-        for i in facts:
-            if layer[i].text:
-                facts[i].append([name, *layer[i]])
-    for name, row in span_layers(doc):
-        for first, end, label, p in row:
-            for i in facts.keys() & range(first, end):
-                facts[i].append([name, f"{label}: {doc[first:end].text}", p, []])
-    return {"text": doc.text, "facts": facts, "reasons": list(map(shortened, reasons))}
+def _facts(sentence: Sentence, word: Word) -> List[Any]:
+    """What is known of a word: rows of layer, label, probability, and what else it could be."""
+    labels = zip(sentence.labels, word.labels, strict=True)
+    spans = zip(sentence.spans, word.spans, strict=True)
+    facts = [[name, *label] for name, label in labels if label.text]
+    return facts + [[name, f"{x.label}: {x.text}", x.p, []] for name, x in spans if x.label]
 
 
 def shortened(one: Dict[str, Any]) -> Dict[str, Any]:
