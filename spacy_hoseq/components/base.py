@@ -48,7 +48,7 @@ from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
 from .reading import Reading, TagDictionary, together
 from .saving import checked, signed, tables_beside, tables_of
-from .targets.target import LabelTable, Target, word_examples
+from .targets.target import LabelTable, Target, places_in, word_examples
 from .training import cite_tables, earlier_components, known_tags_in
 
 ABOVE = ("explain", "explain_span", "prediction_sets")
@@ -178,6 +178,46 @@ class SequenceComponent(TrainablePipe):
         self.vocab.strings.add(label, allow_transient=False)
         self._labels_changed()
         return 1
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[Sequence[str]] = None,
+        tag_dictionary: Optional[Dict[str, List[str]]] = None,
+        weights_from: Optional[str] = None,
+    ) -> None:
+        """Find labels, features and label patterns in the training data, and set all weights to
+        zero.
+
+        get_examples (Callable): returns the training examples.
+        nlp (Language): the current pipeline.
+        labels (Sequence[str]): from `spacy init labels`; None = those in the examples.
+        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the
+            component.
+        weights_from (str): a trained pipeline, whose component of this name gives labels, features
+            and weights instead.
+        RAISES ValueError [HS069]: there are no labels; [HS102]: a component to which it listens is
+        missing, comes later, or has no marginals.
+        """
+        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
+        examples, _ = word_examples(list(get_examples()))
+        self._tables = None
+        if weights_from is not None:
+            self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
+            return
+        self._score_weights = {} if nlp is None else dict(nlp.config["training"]["score_weights"])
+        self._find_labels(examples, labels, tag_dictionary or {})
+        if not examples:
+            raise ValueError(SpacyErrors.E923.format(name=self.name))
+        tables = tables_of(self.model)
+        if TABLE in tables:
+            self._count_known_tags(examples, nlp)
+        self.lend_tables(examples[0].predicted.vocab)
+        if nlp is not None:
+            cite_tables(nlp, tables)
+        self._define(examples, nlp)
 
     def read(
         self, docs: Iterable[Doc], *, preset: bool = True, labels_alone: bool = False
@@ -327,9 +367,6 @@ class SequenceComponent(TrainablePipe):
             "model": lambda data: self._read_model(data, None),
         }
         with self._reading("bytes"):
-            unknown = {*srsly.msgpack_loads(bytes_data)} - {*readers}
-            if unknown:
-                raise KeyError(*unknown)
             util.from_bytes(bytes_data, readers, exclude)
         return self
 
@@ -455,33 +492,6 @@ class SequenceComponent(TrainablePipe):
         for name in self.made_of_labels:
             self.__dict__.pop(name, None)
 
-    def _initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        nlp: Optional[Language],
-        labels: Optional[Sequence[str]],
-        tag_dictionary: Optional[Dict[str, List[str]]] = None,
-        weights_from: Optional[str] = None,
-    ) -> None:
-        """As `initialize` of each component. RAISES ValueError [HS069]: there are no labels."""
-        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
-        examples, _ = word_examples(list(get_examples()))
-        self._tables = None
-        if weights_from is not None:
-            self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
-            return
-        self._score_weights = {} if nlp is None else dict(nlp.config["training"]["score_weights"])
-        self._find_labels(examples, labels, tag_dictionary or {})
-        if not examples:
-            raise ValueError(SpacyErrors.E923.format(name=self.name))
-        tables = tables_of(self.model)
-        if TABLE in tables:
-            self._count_known_tags(examples, nlp)
-        self.lend_tables(examples[0].predicted.vocab)
-        if nlp is not None:
-            cite_tables(nlp, tables)
-        self._define(examples, nlp)
-
     def _find_labels(
         self,
         examples: List[Example],
@@ -498,8 +508,8 @@ class SequenceComponent(TrainablePipe):
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:
-            there = ", ".join(self.target.others_in(examples)) or "nothing"
-            looked = self.target.where
+            there = ", ".join(places_in(examples)) or "nothing"
+            looked = ", ".join(self.target.places)
             raise ValueError(Errors.HS069.format(name=self.name, looked=looked, there=there))
         if "tag_dictionary" in self.cfg:
             self.cfg["tag_dictionary"] = dict(tag_dictionary)
@@ -548,8 +558,6 @@ class SequenceComponent(TrainablePipe):
         except Exception as error:
             problem = Errors.HS064.format(name=self.name, where=where, problem=str(error) or error)
             raise ValueError(problem) from error
-        for label in self.labels:
-            self.vocab.strings.add(label, allow_transient=False)
         for node in self.model.walk():
             scorer_of(node).prepare()
 

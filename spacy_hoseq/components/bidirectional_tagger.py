@@ -109,24 +109,6 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self._width = width
         self._configure_layer(seed=0)
 
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Optional[Language] = None,
-        labels: Optional[Sequence[str]] = None,
-        tag_dictionary: Optional[Dict[str, List[str]]] = None,
-    ) -> None:
-        """Find labels and features in the training data, and set all weights to zero.
-
-        get_examples (Callable): returns the training examples.
-        nlp (Language): the current pipeline.
-        labels (Sequence[str]): the labels, from `spacy init labels`; None = those in the examples.
-        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the
-            component.
-        """
-        self._initialize(get_examples, nlp, labels, tag_dictionary)
-
     def _configure_layer(self, *, seed: int) -> None:
         """seed (int): of the feature dropout."""
         shim_of(self.model).configure(learn_rate=LEARN_RATE, width=self._width, seed=seed)

@@ -109,7 +109,7 @@ class HoseqChunker(StructuredComponent):
             },
         )
 
-    def initialize(
+    def initialize(  # type: ignore[override]
         self,
         get_examples: Callable[[], Iterable[Example]],
         *,
@@ -129,7 +129,7 @@ class HoseqChunker(StructuredComponent):
         RAISES ValueError [HS102]: the component that it listens to is missing, comes later, or has
         no marginals.
         """
-        self._initialize(get_examples, nlp, labels, weights_from=weights_from)
+        super().initialize(get_examples, nlp=nlp, labels=labels, weights_from=weights_from)
 
     @property
     def tags(self) -> List[str]:

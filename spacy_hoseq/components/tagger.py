@@ -9,10 +9,8 @@ from itertools import chain, pairwise
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-from spacy.language import Language
 from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
-from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -109,28 +107,6 @@ class HoseqTagger(StructuredComponent):
         for name, listeners in self.listener_map.items():
             for listener in listeners:
                 listener.link(self, name)
-
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Optional[Language] = None,
-        labels: Optional[Sequence[str]] = None,
-        tag_dictionary: Optional[Dict[str, List[str]]] = None,
-        weights_from: Optional[str] = None,
-    ) -> None:
-        """Find labels, features and label patterns in the training data, and set all weights to
-        zero.
-
-        get_examples (Callable): returns the training examples.
-        nlp (Language): the current pipeline.
-        labels (Sequence[str]): from `spacy init labels`; None = those in the examples.
-        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the
-            component.
-        weights_from (str): a trained pipeline, whose component of this name gives labels, features
-            and weights instead.
-        """
-        self._initialize(get_examples, nlp, labels, tag_dictionary, weights_from)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as

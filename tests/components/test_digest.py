@@ -64,10 +64,3 @@ def test_pipeline_whose_vocabulary_is_another(tmp_path):
     tagger_of(nlp).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
     assert tagger_of(nlp).to_bytes(exclude=["vocab"]) == tagger_of(ready()).to_bytes(exclude=["vocab"])
     assert predicted(nlp) == gold()
-
-
-def test_bytes_with_parts_that_are_none():
-    data = srsly.msgpack_loads(tagger_of(ready()).to_bytes(exclude=["vocab"]))
-    data["modem"] = data.pop("model")
-    with pytest.raises(ValueError, match=r"\[HS064\].*modem"):
-        tagger_of(blank()).from_bytes(srsly.msgpack_dumps(data))

@@ -78,7 +78,7 @@ def test_entities_are_not_touched_without_the_setting():
     nlp = trained()
     doc = chunker_of(nlp)(with_entities(doc_of(nlp, TEXTS[0]), [(0, 7, "ODD")]))
     assert entities_on(doc) == [(0, 7, "ODD")] and on(doc) == gold()[0]
-    with pytest.raises(ValueError, match=r"\[HS069\].*have: doc.ents"):
+    with pytest.raises(ValueError, match=r"\[HS069\].*have: ents"):
         blank().initialize(lambda: entity_examples(nlp))
     assert not nlp(TEXTS[0]).ents
 
@@ -147,7 +147,7 @@ def test_docs_without_entity_annotation():
     expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags("U-NP _ _")
     found = chunker_of(nlp).update([Example(doc_of(nlp, "ab cd ef"), reference)])[NAME]
     assert found == pytest.approx(expected.loss, rel=1e-4)
-    with pytest.raises(ValueError, match=r"\[HS069\].* and doc.ents; .* have: nothing"):
+    with pytest.raises(ValueError, match=r"\[HS069\].*, ents; .* have: nothing"):
         blank(annotate_ents=True).initialize(lambda: [Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))])
 
 

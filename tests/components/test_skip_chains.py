@@ -78,7 +78,7 @@ def test_labels_do_not_depend_on_the_batch():
     nlp = trained(n_updates=3, model=tagger_model(patterns=SPANS))
     n = len(random_docs(nlp, 50))
     fired = tagger_of(nlp).model.predict(random_docs(nlp, 50)).configurations
-    assert len(fired.first) > 20
+    assert len(fired.first) > 5
 
     def labels_of(order, batch_size):
         docs = random_docs(nlp, 50)

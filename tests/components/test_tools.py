@@ -80,7 +80,8 @@ def test_tag(kind, model, tmp_path):
         return
     for name in filter(None, names):
         if not name.isdigit():
-            assert name in printed and name in page.read_text(encoding="utf8")
+            assert name in printed
+            assert "=" in name or name in page.read_text(encoding="utf8")  # (features open at the word)
     has_probabilities = CANNOT.get((kind.column, "marginals")) is None
     assert (" 0." in printed or " 1.00" in printed) == has_probabilities, "no column of nothing"
 
@@ -127,7 +128,7 @@ def test_explain(kind, model, tmp_path, how):
             others = account["alternatives"][1:]
             assert account["terms"] if others else account["alternatives"]
     elif printed and how == "page":
-        assert kind.name in page.read_text(encoding="utf8")
+        assert all(word in page.read_text(encoding="utf8") for word in ("ferry", "runs"))
 
 
 def test_inspect(kind, corpus, model, tmp_path):

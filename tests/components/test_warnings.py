@@ -21,15 +21,15 @@ def initialized(nlp, examples):
 # Gold annotation under another name
 
 
-@pytest.mark.parametrize("setting, looked", [({}, r'doc.spans\["np"\];'), ({"annotate_ents": True}, "and doc.ents;")])
+@pytest.mark.parametrize("setting, looked", [({}, "spans.np;"), ({"annotate_ents": True}, "spans.np, ents;")])
 def test_chunker_without_gold_spans(setting, looked):
     nlp = chunks.blank(spans_key="np", **setting)
-    there = r'have: doc.spans\["chunks"\]\.'
+    there = r"have: .*spans\.chunks\."
     with pytest.raises(
-        ValueError, match=rf'\[HS069\] .* "hoseq_chunker": looked in doc.spans\["np"\].*{there}'
+        ValueError, match=rf'\[HS069\] .* "hoseq_chunker": looked in spans\.np.*{there}'
     ) as error:
         initialized(nlp, chunks.examples_of)
-    assert looked.replace("\\", "") in str(error.value)
+    assert looked in str(error.value)
 
 
 def test_chunker_whose_gold_spans_are_entities():
@@ -42,19 +42,19 @@ def test_chunker_whose_gold_spans_are_entities():
         found[2].reference.spans["chunks"] = []
         return found
 
-    there = r'doc.spans\["chunks"\], doc.spans\["other"\], doc.ents'
+    there = r"spans\.chunks, spans\.other, ents"
     with pytest.raises(ValueError, match=rf"\[HS069\].*{there}"):
         initialized(nlp, examples)
 
 
 def test_bidirectional_chunker_without_gold_spans():
     nlp = bidirectional.blank(representation="iob2")
-    with pytest.raises(ValueError, match=r'\[HS069\].*doc.spans\["chunks"\].*have: doc.spans\["np"\]'):
+    with pytest.raises(ValueError, match=r'\[HS069\].*spans\.chunks.*have: .*spans\.np'):
         initialized(nlp, lambda nlp: bidirectional.chunked_examples(nlp, key="np"))
 
 
 def test_tagger_without_gold_labels():
-    with pytest.raises(ValueError, match=r"\[HS069\].*looked in token.pos; .* have: token.tag\."):
+    with pytest.raises(ValueError, match=r"\[HS069\].*looked in pos; .* have: tag\."):
         initialized(tags.blank(attribute="pos"), examples_of)
 
 

@@ -64,12 +64,6 @@ class ChunkTags(Target):
         spans = (span for example in examples for span in self._spans(example.reference))
         return sorted({span.label_ for span in spans} - {""})
 
-    def others_in(self, examples: Sequence[Example]) -> List[str]:
-        """Span groups and entities that are annotated."""
-        keys = {key for example in examples for key in example.reference.spans}
-        ents = ["doc.ents"] if any(example.reference.ents for example in examples) else []
-        return [*(f'doc.spans["{key}"]' for key in sorted(keys)), *ents]
-
     def read(self, doc: Doc) -> Keys:
         """Tags of the chunks on a Doc as string-store ids; 0 where nothing is known: everywhere
         without the span group; with entities, at tokens without them and at blocked ones. RAISES

@@ -18,6 +18,7 @@ from ...features.sequences import WordDocs, words_of
 Items = List[Tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
 SPANS = "spans."  # how the place of a span group begins
 ENTS = "ents"
+ATTRIBUTES = ("tag", "pos", "morph", "lemma")
 NAMED = 5  # unknown labels in a warning
 
 
@@ -81,11 +82,6 @@ class Target(Protocol):
         return self.places[0]
 
     @property
-    def where(self) -> str:
-        """What messages call it: "token.tag", 'doc.spans["chunks"] and doc.ents'."""
-        return " and ".join(map(_in_words, self.places))
-
-    @property
     def of_spans(self) -> bool:
         """Whether labels are those of spans, not of tokens."""
         return self.representation is not None
@@ -111,9 +107,6 @@ class Target(Protocol):
         """All labels in the gold annotation, sorted."""
         names = {name.removeprefix(self.neg_prefix) for name in self.names_in(examples)}
         return sorted(names - {""})
-
-    def others_in(self, examples: Sequence[Example]) -> List[str]:
-        """What else the gold annotation has of this kind, in words."""
 
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),) as string-store ids; 0 where none is set."""
@@ -157,10 +150,14 @@ class Target(Protocol):
         already stays, unless `overwrite`."""
 
 
-def _in_words(place: str) -> str:
-    if place.startswith(SPANS):
-        return f'doc.spans["{place[len(SPANS) :]}"]'
-    return f"doc.{place}" if place == ENTS else f"token.{place}"
+def places_in(examples: Sequence[Example]) -> List[str]:
+    """Where the gold annotation has labels, sentences left out."""
+    docs = [eg.reference for eg in examples]
+    attributes = [
+        name for name in ATTRIBUTES if any(doc.has_annotation(name.upper()) for doc in docs)
+    ]
+    groups = {f"{SPANS}{key}" for doc in docs for key in doc.spans}
+    return [*attributes, *sorted(groups), *([ENTS] if any(doc.ents for doc in docs) else [])]
 
 
 def _name_of(value: int, examples: Sequence[Example]) -> str:

@@ -75,14 +75,6 @@ class TokenLabels(Target):
             message = Errors.HS027.format(name=name, value=repr(label), expected=", ".join(known))
             raise ValueError(message)
 
-    def others_in(self, examples: Sequence[Example]) -> List[str]:
-        """Attributes of tokens that are annotated."""
-        return [
-            f"token.{name}"
-            for name, column in ATTRIBUTES.items()
-            if any(eg.reference.has_annotation(column) for eg in examples)
-        ]
-
     def is_set(self, doc: Doc) -> bool:
         """Whether any token may have a label: a look at the Doc that costs less than reading its
         labels."""
