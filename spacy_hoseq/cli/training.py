@@ -16,7 +16,7 @@ from ..errors import Errors
 from ..lexicons import Bigrams, bigrams_of, exchange_words, lemma_lexicon, tag_lexicon
 from ..recipes import ALIASES, RECIPES, checked, recipe
 from ..treebanks.card import card_of, figures, licence_of, meta_of
-from ..treebanks.parts import write_parts
+from ..treebanks.parts import contents_of
 from ..treebanks.project import PROJECT
 from ..treebanks.source import Treebank, treebank_in
 from ..treebanks.training import (
@@ -27,11 +27,9 @@ from ..treebanks.training import (
     config_for,
     join,
     measure,
-    read_contents,
     rules_suffice,
     save,
     train_recipe,
-    write_contents,
 )
 from .app import done, hoseq_cli
 from .shared import (
@@ -211,12 +209,8 @@ def run(
     treebank: Treebank, work: Path, output: Path, name: str, lexicons: Lexicons, raw: Optional[Path]
 ) -> Dict[str, Any]:
     """All steps that are not done. RETURNS scores on the test part."""
-    corpus = work / "corpus"
-    parts = corpus / "parts.json"
-    if not parts.exists():
-        msg.info(f"{treebank.name}, language {treebank.lang}: reading")
-        write_contents(parts, treebank, write_parts(treebank, corpus, progress))
-    contents = read_contents(parts, treebank)
+    msg.info(f"{treebank.name}, language {treebank.lang}: reading")
+    contents = contents_of(treebank, work / "corpus", progress)
     if raw is not None:
         lexicons = lexicons._replace(clusters=work / "clusters.tsv")
         if not (work / "clusters.tsv").exists():
@@ -233,7 +227,7 @@ def run(
     write(work / "project.yml", PROJECT.format(output=output.name))
     msg.info("A smaller model, with probabilities that fit")
     nlp = join(work)
-    scores = measure(nlp, corpus / "test.spacy")
+    scores = measure(nlp, work / "corpus" / "test.spacy")
     meta = meta_of(treebank, name, scores, lexicons)
     save(nlp, meta, output, overwrite=True)
     write(output / "README.md", card_of(treebank, str(output), meta, scores, contents))

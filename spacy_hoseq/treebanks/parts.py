@@ -19,6 +19,7 @@ from ..readers.sentences import Problem, Sentence, Settings
 from .source import PARTS, Treebank
 
 SENTENCES = 10  # of a Doc
+SOURCE = "treebank"  # key in parts.json
 MULTIWORD = "multiword"  # of `doc.user_data`
 DIVIDED = {"test": 8, "dev": 9}  # of ten groups, from 0
 LEAST = {"train": 1, "dev": 2, "test": 1}  # texts; calibration needs two
@@ -35,6 +36,23 @@ class Contents(NamedTuple):
 
 
 Progress = Callable[[Iterable[Doc]], Iterable[Doc]]
+
+
+def contents_of(treebank: Treebank, folder: Path, progress: Progress = iter) -> Dict[str, Contents]:
+    """What is in the parts, which are made if they are not there. RAISES ValueError [HS191]: as
+    `write_parts`, or they are those of another treebank."""
+    path = folder / "parts.json"
+    source = [treebank.name, treebank.lang]
+    if not path.exists():
+        parts = write_parts(treebank, folder, progress)
+        contents = {part: each._asdict() for part, each in parts.items()}
+        srsly.write_json(path, {SOURCE: source, **contents})
+    contents = srsly.read_json(path)
+    name, lang = contents.pop(SOURCE)
+    if [name, lang] != source:
+        problem = f"{path} is of {name}, language {lang}; give another --output, or remove {path.parents[1]}"
+        raise ValueError(Errors.HS191.format(name=treebank.name, problem=problem))
+    return {part: Contents(**fields) for part, fields in contents.items()}
 
 
 def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> Dict[str, Contents]:
@@ -63,9 +81,8 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     if problems:
         raise ValueError(Errors.HS191.format(name=treebank.name, problem=problems[0]))
     folder.mkdir(parents=True, exist_ok=True)
-    attributes = [*ATTRIBUTES, "SPACY"]
     for part in PARTS:
-        DocBin(attributes, docs=docs[part]).to_disk(folder / f"{part}.spacy")
+        DocBin([*ATTRIBUTES, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
     multiword = [each for doc in docs["train"] for each in doc.user_data[MULTIWORD]]
     srsly.write_json(folder / f"{MULTIWORD}.json", multiword)
     return {

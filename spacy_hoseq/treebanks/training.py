@@ -14,7 +14,7 @@ pipeline                                       these together, compacted and cal
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import IO, Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import spacy
 import srsly
@@ -29,14 +29,12 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..compaction.pipeline import compact_pipeline, dev_examples, save_compact
-from ..errors import Errors
 from ..inspection.calibration import calibrate
 from ..readers.annotated import read_docs
 from ..recipes import recipe
 from ..segmentation import CharacterTokenizer
 from .multiword import add_words
 from .parts import Contents, layers_of
-from .source import Treebank
 
 MORPHOLOGIZER = "hoseq_morphologizer"
 LEMMATIZER = "hoseq_lemmatizer"
@@ -47,7 +45,6 @@ WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
 MEASURED_WORDS = 6_000  # of the development part, by which a model is compacted and calibrated
 SCORES = {"TAG": "tag_acc", "POS": "pos_acc", "MORPH": "morph_acc", "LEMMA": "lemma_acc"}
-SOURCE = "treebank"  # key in parts.json
 TOLERANCE = 0.001  # of each accuracy, for a smaller model
 
 
@@ -86,8 +83,8 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
     return config
 
 
-def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Path:
-    """Train by the config of this name. RETURNS the folder of the best pipeline."""
+def train_recipe(work: Path, name: str) -> None:
+    """Train by the config of this name, unless that is done."""
     folder = work / "training" / name
     done = folder / "done"
     if not done.exists():
@@ -96,10 +93,8 @@ def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Pat
             f"paths.{part}": str(work / "corpus" / f"{part}.spacy") for part in ("train", "dev")
         }
         config = load_config(work / "configs" / f"{name}.cfg", overrides=paths)
-        stream = output or sys.stdout
-        train(init_nlp(config), folder, stdout=stream, stderr=stream)
+        train(init_nlp(config), folder, stdout=sys.stdout, stderr=sys.stdout)
         done.touch()
-    return folder / "model-best"
 
 
 def rules_suffice(work: Path, lang: str) -> bool:
@@ -175,21 +170,6 @@ def some_of(examples: List[Example]) -> List[Example]:
     """Examples with so many words in all, spread over the part."""
     n_words = sum(len(eg.reference) for eg in examples)
     return examples[:: max(1, n_words // MEASURED_WORDS)]
-
-
-def write_contents(path: Path, treebank: Treebank, contents: Dict[str, Contents]) -> None:
-    parts = {part: each._asdict() for part, each in contents.items()}
-    srsly.write_json(path, {SOURCE: [treebank.name, treebank.lang], **parts})
-
-
-def read_contents(path: Path, treebank: Treebank) -> Dict[str, Contents]:
-    """RAISES ValueError [HS191]: the parts are those of another treebank."""
-    parts = srsly.read_json(path)
-    name, lang = parts.pop(SOURCE, (treebank.name, treebank.lang))
-    if (name, lang) != (treebank.name, treebank.lang):
-        problem = f"{path} is of {name}, language {lang}; give another --output, or remove {path.parents[1]}"
-        raise ValueError(Errors.HS191.format(name=treebank.name, problem=problem))
-    return {part: Contents(**fields) for part, fields in parts.items()}
 
 
 def _remove(config: Config, component: str, scores: List[str]) -> None:

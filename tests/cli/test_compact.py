@@ -7,7 +7,6 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.cli import model
 from spacy_hoseq.compaction.weights import counts_of
 
 from ..components.helpers import examples_of, gold, predicted, ready, tagger_of, trained
@@ -64,9 +63,3 @@ def test_what_cannot_be_read_or_written(folder, tmp_path):
     assert code == 1 and "✘ Nothing written" in output and "file" in output
     code, output = run(tmp_path, folder / "dev.spacy", "-o", tmp_path / "new")
     assert code == 1 and "[HS133]" in output
-
-
-def test_a_model_that_comes_out_worse_is_told(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(model, "measured", lambda *args: {"tag_acc": 0.7})
-    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--tolerance", "0.2")
-    assert code == 1 and "does not keep the metrics" in output and "tag_acc 1.0000 0.7000" in output

@@ -7,7 +7,6 @@ from spacy.cli._util import app
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.cli import training
 from spacy_hoseq.treebanks.parts import Contents
 from spacy_hoseq.treebanks.training import RECIPES, Lexicons, config_for
 
@@ -77,7 +76,7 @@ def test_goes_on(made, monkeypatch):
     folder, _ = made
     code, output = run(folder.parent / "UD_English-Tiny", "-o", folder)
     assert code == 1 and "HS113" in output
-    monkeypatch.setattr(training, "write_parts", None)
+    monkeypatch.setattr("spacy_hoseq.treebanks.parts.write_parts", None)
     monkeypatch.setattr("spacy_hoseq.treebanks.training.train", None)
     code, output = run(folder.parent / "UD_English-Tiny", "-o", folder, "--force")
     assert code == 0, output

@@ -4,7 +4,7 @@ import pytest
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
-from spacy_hoseq.treebanks.parts import write_parts
+from spacy_hoseq.treebanks.parts import contents_of, write_parts
 from spacy_hoseq.treebanks.source import treebank_in
 
 from . import tiny
@@ -50,6 +50,16 @@ def test_a_small_dev_part(tmp_path):
     assert parts["dev"][0] == "The dog sees here. "
     with pytest.raises(ValueError, match=r"\[HS191\].*part dev"):
         written(tmp_path, train=40, dev=1, test=10)
+
+
+def test_parts_of_another_treebank(tmp_path):
+    treebank = treebank_in(tiny.write(tmp_path / "treebank", train=40, dev=20, test=10))
+    folder = tmp_path / "a-training" / "corpus"
+    contents = contents_of(treebank, folder)
+    assert contents_of(treebank._replace(files={}), folder) == contents == write_parts(treebank, folder)
+    for other in (treebank._replace(name="UD_B"), treebank._replace(lang="xx")):
+        with pytest.raises(ValueError, match=r"\[HS191\] The treebank .* is of treebank, language en;.*a-training"):
+            contents_of(other, folder)
 
 
 def test_heads_that_are_no_tree(tmp_path):

@@ -7,15 +7,7 @@ from spacy.util import load_model_from_config
 
 import spacy_hoseq
 from spacy_hoseq.treebanks.parts import Contents
-from spacy_hoseq.treebanks.source import Treebank
-from spacy_hoseq.treebanks.training import (
-    Lexicons,
-    config_for,
-    read_contents,
-    rules_suffice,
-    save,
-    write_contents,
-)
+from spacy_hoseq.treebanks.training import Lexicons, config_for, rules_suffice, save
 
 ALL = ["TAG", "POS", "MORPH", "LEMMA"]
 
@@ -44,19 +36,6 @@ def test_layers(layers, pipeline):
 @pytest.mark.parametrize("words, epochs", [(1000, 15), (200_000, 7), (2_000_000, 6)])
 def test_epochs(words, epochs):
     assert config_for("treebank", "en", contents(ALL, words), Lexicons())["training"]["max_epochs"] == epochs
-
-
-def test_parts_of_another_treebank(tmp_path):
-    treebank = Treebank("UD_A", "en", {}, "", "")
-    path = tmp_path / "a-training" / "corpus" / "parts.json"
-    path.parent.mkdir(parents=True)
-    write_contents(path, treebank, contents(ALL))
-    assert read_contents(path, treebank) == contents(ALL)
-    for other in (treebank._replace(name="UD_B"), treebank._replace(lang="xx")):
-        with pytest.raises(ValueError, match=r"\[HS191\] The treebank UD_.* is of UD_A, language en;.*a-training"):
-            read_contents(path, other)
-    srsly.write_json(path, {part: each._asdict() for part, each in contents(ALL).items()})
-    assert read_contents(path, treebank) == contents(ALL), "of version 1.0.0"
 
 
 def test_lexicons(tmp_path):
