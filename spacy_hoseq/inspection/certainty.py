@@ -15,7 +15,7 @@ tests/inspection/test_certainty.py.
     span._.hoseq_certainty["hoseq_chunker"]    SpanCertainty, of spans that the chunker has found
 """
 
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -34,6 +34,7 @@ MAX_STRINGS = 10_000
 BATCH = 128  # docs that are read together
 NAME = "hoseq_certainty"  # of the extensions
 DATA = "hoseq_certainties"  # the key of `doc.user_data`
+Place = Tuple[int, int, int, str]  # a span: number of its text, tokens first <= i < end, label
 
 
 class TokenCertainty(NamedTuple):
@@ -111,10 +112,15 @@ def how_sure(
     for batch in minibatch(docs, BATCH):
         for name in chosen:
             reading = reading_of(nlp.get_pipe(name), batch)
-            spans = _found_spans(reading)
-            for doc, one, rows in zip(batch, certainties_of(reading), spans, strict=True):
+            for doc, one in zip(batch, certainties_of(reading), strict=True):
                 of_doc = [*one[:-1], [list(row) for row in one.sentences]]
-                doc.user_data.setdefault(DATA, {})[name] = {"doc": of_doc, "spans": rows}
+                doc.user_data.setdefault(DATA, {})[name] = {"doc": of_doc, "spans": []}
+            places: List[Place] = []
+            if reading.target.of_spans and reading.turns is None:
+                places = [(i, *item) for i in range(len(batch)) for item in reading.items(i)]
+            sure = _of_places(reading, places, entropy=False)
+            for (text, *item), one_span in zip(places, sure, strict=True):
+                batch[text].user_data[DATA][name]["spans"].append([*item, *one_span])
         yield from batch
 
 
@@ -131,18 +137,8 @@ def span_certainties(
     spans = list(spans)
     docs = {id(span.doc): span.doc for span in spans}
     numbers = {key: i for i, key in enumerate(docs)}
-    reading = Reading(pipe, list(docs.values()))
-    words = [reading.span(numbers[id(span.doc)], span.start, span.end) for span in spans]
-    first, sizes = np.array(words, np.intp).reshape(-1, 2).T
-    rows = np.full((len(spans), 6), np.nan)
-    if reading.target.of_spans:
-        rows[:, :5] = chunk_probabilities(reading, first, sizes, [span.label_ for span in spans])
-    else:
-        labels = reading.best[ranges(first, sizes)]
-        rows[:, 0] = reading.posterior.segments(first, sizes, labels)
-    if entropy:
-        rows[:, 5] = span_entropies(reading, first, sizes)
-    return [SpanCertainty(*row) for row in rows.tolist()]
+    places = [(numbers[id(span.doc)], span.start, span.end, span.label_) for span in spans]
+    return _of_places(Reading(pipe, list(docs.values())), places, entropy=entropy)
 
 
 def type_probabilities(reading: Reading, first: Ints, sizes: Ints) -> Floats:
@@ -229,18 +225,18 @@ def certainties_of(reading: Reading) -> Iterator[Certainty]:
         yield Certainty._make([[names[y] for y in ids.tolist()], *row])
 
 
-def _found_spans(reading: Reading) -> List[List[List[object]]]:
-    """The chunks that stand on each Doc: first, end, label, and the five probabilities."""
-    rows: List[List[List[object]]] = [[] for _ in reading.texts]
-    if not reading.target.of_spans or reading.turns is not None:
-        return rows
-    found = [(i, item) for i in range(len(rows)) for item in reading.items(i)]
-    words = [reading.span(i, start, end) for i, (start, end, _) in found]
+def _of_places(reading: Reading, places: List[Place], *, entropy: bool) -> List[SpanCertainty]:
+    words = [reading.span(text, start, end) for text, start, end, _ in places]
     first, sizes = np.array(words, np.intp).reshape(-1, 2).T
-    p = chunk_probabilities(reading, first, sizes, [label for _, (_, _, label) in found])
-    for (i, item), row in zip(found, p.tolist(), strict=True):
-        rows[i].append([*item, *row])
-    return rows
+    rows = np.full((len(places), 6), np.nan)
+    if reading.target.of_spans:
+        rows[:, :5] = chunk_probabilities(reading, first, sizes, [place[3] for place in places])
+    else:
+        labels = reading.best[ranges(first, sizes)]
+        rows[:, 0] = reading.posterior.segments(first, sizes, labels)
+    if entropy:
+        rows[:, 5] = span_entropies(reading, first, sizes)
+    return [SpanCertainty(*row) for row in rows.tolist()]
 
 
 def _of_doc(doc: Doc) -> Dict[str, Certainty]:
@@ -252,11 +248,11 @@ def _of_doc(doc: Doc) -> Dict[str, Certainty]:
 
 
 def _of_token(token: Token) -> Dict[str, TokenCertainty]:
-    found = {}
-    for name, one in _of_doc(token.doc).items():
-        numbers = (column[token.i] for column in one[1:4])
-        found[name] = TokenCertainty(one.labels[token.i], *map(float, numbers))
-    return found
+    i = token.i
+    return {
+        name: TokenCertainty(one.labels[i], *(float(numbers[i]) for numbers in one[1:4]))
+        for name, one in _of_doc(token.doc).items()
+    }
 
 
 def _of_span(span: Span) -> Dict[str, SpanCertainty]:

@@ -31,7 +31,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from ..arrays import Floats, Labels, Mask
+from ..arrays import Labels, Mask
 from ..chunks import OUTSIDE, grammar
 from ..components.expected_spans import growing_tags
 from ..decoders import NoPath, Potentials, best_labels, path_score
@@ -47,7 +47,7 @@ LEAST = 0.001  # probability of an alternative that is said
 DIGITS = 5  # of numbers in JSON
 NO_CHUNK = "no chunk of exactly these words"
 ANOTHER = "another label that can stand there"
-Chunk = Tuple[int, int, str]  # tokens first <= i < end, and the label
+Item = Tuple[int, int, str]  # tokens first <= i < end, and their label
 Pieces = DefaultDict[Tuple[str, str, int], float]  # value by kind, name, place in the sentence
 
 
@@ -98,7 +98,8 @@ def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -
     RAISES ValueError [HS140]: it decides nothing label by label; [HS141]: no word; [HS161]: a label
     that is none, or nothing else can stand there.
     """
-    return _required(_of_words(reading_of(pipe, [doc]), [token], against, reasons=True))
+    of_words = _Decisions(reading_of(pipe, [doc]), of_spans=False)
+    return _required(of_words.explained([(token, token + 1, "")], against, reasons=True))
 
 
 def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explanation:
@@ -111,7 +112,8 @@ def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explan
     if not sums_of(pipe).target.of_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
     chunk = (span.start, span.end, span.label_)
-    return _required(_of_chunks(Reading(pipe, [span.doc]), [chunk], against, reasons=True))
+    of_chunks = _Decisions(Reading(pipe, [span.doc]), of_spans=True)
+    return _required(of_chunks.explained([chunk], against, reasons=True))
 
 
 def explanations(
@@ -127,15 +129,16 @@ def explanations(
     without terms, and what they compare. RAISES ValueError [HS140, HS141, HS161] as `explain`."""
     words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
     reading = reading_of(pipe, [doc])
-    if not reading.target.of_spans:
-        return _of_words(reading, words, against, reasons=reasons)
-    chunks = [
-        (start, end, label)
-        for start, end, label in reading.items(0)
-        if label in reading.pipe.labels  # (others can have been written by another component)
-        and not set(words).isdisjoint(range(start, end))
-    ]
-    return _of_chunks(reading, chunks, against, reasons=reasons)
+    of_spans = bool(reading.target.of_spans)
+    items: List[Item] = [(token, token + 1, "") for token in words]
+    if of_spans:
+        items = [
+            (start, end, label)
+            for start, end, label in reading.items(0)
+            if label in reading.pipe.labels  # (others can have been written by another component)
+            and not set(words).isdisjoint(range(start, end))
+        ]
+    return _Decisions(reading, of_spans=of_spans).explained(items, against, reasons=reasons)
 
 
 def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
@@ -206,10 +209,120 @@ def _required(found: Iterator[Explanation]) -> Explanation:
     return one
 
 
+class _Decisions:
+    """What can be said of labels of words, or, with of_spans, of chunks, in the first Doc of a
+    reading."""
+
+    def __init__(self, reading: Reading, *, of_spans: bool) -> None:
+        self.reading = reading
+        self.of_spans = of_spans
+        self.names = list(reading.pipe.labels if of_spans else reading.labels)
+        self.tags = np.arange(len(reading.labels))
+
+    def explained(
+        self, items: Iterable[Item], against: Optional[str], *, reasons: bool
+    ) -> Iterator[Explanation]:
+        """Each when it is asked for; items: a label "" is the one that is set. RAISES ValueError
+        [HS141, HS106]; [HS161]: a label that is none, or cannot stand there."""
+        reading = self.reading
+        for start, end, name in items:
+            word, size = reading.span(0, start, end)
+            label = name or reading.labels[reading.best[word]]
+            self._check(label)
+            p = self._probabilities(word, size)
+            names = sorted(p, key=lambda name: -p[name])[:ALTERNATIVES]
+            names = [name for name in names if p[name] >= LEAST or name == label]
+            names += [] if label in names else [label]
+            one = Explanation(
+                component=reading.pipe.name,
+                first=start,
+                end=end,
+                text=reading.texts[0][start:end].text,
+                label=label,
+                p=p[label],
+                alternatives=[(name, p[name]) for name in names],
+                turn=0 if reading.turns is None else int(reading.turns[word]),
+            )
+            yield self._compared(one, word, size, against, p) if reasons else one
+
+    def _check(self, label: str) -> None:
+        if label not in self.names and not (self.of_spans and label == OUTSIDE):
+            raise ValueError(Errors.HS161.format(name=label, known=", ".join(self.names)))
+
+    def _probabilities(self, word: int, size: int) -> Dict[str, float]:
+        """Of each label of a word, or of each type of a chunk of exactly these words and of
+        none."""
+        if not self.of_spans:
+            return dict(zip(self.names, self.reading.posterior.nodes[word].tolist(), strict=True))
+        place = np.array([word]), np.array([size])
+        p = dict(
+            zip(self.names, type_probabilities(self.reading, *place)[:, 0].tolist(), strict=True)
+        )
+        return {**p, NO_CHUNK: max(0.0, 1.0 - sum(p.values()))}
+
+    def _compared(
+        self, one: Explanation, word: int, size: int, against: Optional[str], p: Dict[str, float]
+    ) -> Explanation:
+        """With the terms of score(y) - score(y'), if anything else can stand there."""
+        reading = self.reading
+        sentence = _Sentence(reading, word)
+        exactly = self._exactly(one.label, size)
+        labels = sentence.best_with(exactly)
+        if against is not None:
+            self._check(against)
+            others = sentence.best_with(self._exactly(against, size))
+        elif labels is not None and (labels != sentence.best).any():
+            others = sentence.best
+        else:  # another label at one of its words, or the chunk goes on
+            others = sentence.best_without(exactly)
+        if labels is None or others is None or (labels == others).all():
+            if labels is not None and against is None:
+                return one
+            name = one.label if labels is None else against
+            raise ValueError(Errors.HS161.format(name=name, known=ANOTHER))
+        if against == OUTSIDE and self.of_spans:
+            place = np.array([word]), np.array([size])
+            tags = np.full(size, reading.labels.index(OUTSIDE))
+            p[OUTSIDE] = float(reading.posterior.segments(*place, tags)[0])
+        said = [reading.labels[y] for y in others[sentence.at :][:size].tolist()]
+        name = against or " ".join(said)
+        terms = sentence.terms(labels, others)
+        scores = path_score(sentence.potentials, labels) - path_score(sentence.potentials, others)
+        difference = float(scores[0])
+        total = sum(term.value for term in terms)
+        largest = sum(abs(term.value) for term in terms)
+        if abs(total - difference) > ROUNDING * (1 + largest):  # an error of this package
+            raise ValueError(Errors.HS147.format(total=total, expected=difference))
+        return one._replace(
+            against=name,
+            p_against=p.get(name, 1.0 - one.p),
+            difference=difference,
+            terms=sorted((term for term in terms if term.value), key=lambda term: -abs(term.value)),
+            start=int(reading.token_of[sentence.words.start]),
+            labels=[reading.labels[y] for y in labels.tolist()],
+            others=[reading.labels[y] for y in others.tolist()],
+        )
+
+    def _exactly(self, label: str, size: int) -> Mask:
+        """The labels of the words of a decision (size, L), and those that can follow a chunk (size
+        + 1, L)."""
+        labels = self.reading.labels
+        representation = str(self.reading.target.representation)
+        if not self.of_spans or label == OUTSIDE:
+            mask = np.full((size, 1), labels.index(label)) == self.tags
+        else:
+            tags = growing_tags(tuple(labels), representation)
+            mask = tags.whole(np.array([tags.types.index(label)]), size).T == self.tags
+        if not self.of_spans:
+            return mask
+        return np.append(mask, grammar(labels, representation).first[None], axis=0)
+
+
 class _Sentence:
     """The sentence of a word. at: the place of the word. best: its best labelling."""
 
     def __init__(self, reading: Reading, word: int) -> None:
+        self.reading = reading
         self.words = reading.sentence(word)
         self.at = word - self.words.start
         self.best = reading.best[self.words.start : self.words.stop]
@@ -230,141 +343,27 @@ class _Sentence:
             )
         return None
 
+    def best_without(self, exactly: Mask) -> Optional[Labels]:
+        """The best labelling that is not `exactly` so at the word, and at those after it."""
+        rows = exactly[: len(self.words) - self.at]
+        others = [self.best_with(~row[None], skip) for skip, row in enumerate(rows)]
+        found = [each for each in others if each is not None]
+        return max(found, key=lambda y: path_score(self.potentials, y)[0], default=None)
 
-def _of_words(
-    reading: Reading, tokens: Iterable[int], against: Optional[str], *, reasons: bool
-) -> Iterator[Explanation]:
-    """Of some tokens of the first Doc, each when it is asked for."""
-    names = np.array(reading.labels)
-    for token in tokens:
-        word = reading.word(0, token)
-        label = reading.best[word]
-        p = reading.posterior.nodes[word]
-        turn = 0 if reading.turns is None else int(reading.turns[word])
-        one = _decided(reading, (token, token + 1, names[label]), p, reading.labels)
-        one = one._replace(turn=turn)
-        if reasons:
-            sentence = _Sentence(reading, word)
-            wanted = np.arange(len(names)) != label
-            wanted &= (against is None) | (names == against)
-            others = sentence.best_with(wanted[None])
-            if others is not None:
-                y = others[sentence.at]
-                one = one._replace(against=reading.labels[y], p_against=float(p[y]))
-                one = _compared(reading, sentence, one, sentence.best, others)
-            elif against is not None:
-                known = ANOTHER if against in reading.labels else ", ".join(reading.labels)
-                raise ValueError(Errors.HS161.format(name=against, known=known))
-        yield one
-
-
-def _of_chunks(
-    reading: Reading, chunks: Sequence[Chunk], against: Optional[str], *, reasons: bool
-) -> Iterator[Explanation]:
-    """Of some chunks of the first Doc."""
-    types = list(reading.pipe.labels)
-    for name in [*filter(None, [against]), *(label for _, _, label in chunks)]:
-        if name not in (*types, OUTSIDE):
-            raise ValueError(Errors.HS161.format(name=name, known=", ".join(types)))
-    for chunk in chunks:
-        word, size = reading.span(0, *chunk[:2])
-        place = np.array([word]), np.array([size])
-        p = type_probabilities(reading, *place)[:, 0]
-        one = _decided(reading, chunk, np.append(p, max(0.0, 1.0 - p.sum())), [*types, NO_CHUNK])
-        if reasons:
-            sentence = _Sentence(reading, word)
-            labels = _with_chunk(reading, sentence, size, chunk[2])
-            if against is None:
-                others = _without_chunk(reading, sentence, size, labels)
-                said = [reading.labels[y] for y in others[sentence.at :][:size].tolist()]
-                one = one._replace(against=" ".join(said), p_against=1.0 - one.p)
-            else:
-                others = _with_chunk(reading, sentence, size, against)
-                outside = np.full(size, reading.labels.index(OUTSIDE))
-                of_none = reading.posterior.segments(*place, outside)
-                p_against = dict(zip([*types, OUTSIDE], [*p, *of_none], strict=True))[against]
-                one = one._replace(against=against, p_against=float(p_against))
-            one = _compared(reading, sentence, one, labels, others)
-        yield one
-
-
-def _decided(reading: Reading, item: Chunk, p: Floats, names: Sequence[str]) -> Explanation:
-    """Without reasons. item: tokens and label. p: of what can have been decided, by these names."""
-    start, end, name = item
-    label = list(names).index(name)
-    order = np.argsort(-p, kind="stable")[:ALTERNATIVES].tolist()
-    order = [y for y in order if p[y] >= LEAST or y == label]
-    order = order if label in order else [*order, label]
-    alternatives = [(names[y], float(p[y])) for y in order]
-    text = reading.texts[0][start:end].text
-    return Explanation(
-        reading.pipe.name, start, end, text, names[label], float(p[label]), alternatives
-    )
-
-
-def _with_chunk(reading: Reading, sentence: _Sentence, size: int, label: str) -> Labels:
-    """The best labelling that has exactly this chunk; "O": none over these words. RAISES ValueError
-    [HS161]: it cannot stand there."""
-    ids = np.full(size, reading.labels.index(OUTSIDE))
-    if label != OUTSIDE:
-        tags = growing_tags(tuple(reading.labels), str(reading.target.representation))
-        ids = tags.whole(np.array([tags.types.index(label)]), size)[0]
-    exactly: Mask = ids[:, None] == np.arange(len(reading.labels))
-    found = sentence.best_with(np.append(exactly, _first_tags(reading)[None], axis=0))
-    if found is None:
-        raise ValueError(Errors.HS161.format(name=label, known="a chunk that can stand there"))
-    return found
-
-
-def _without_chunk(reading: Reading, sentence: _Sentence, size: int, labels: Labels) -> Labels:
-    """The best labelling without a chunk that `labels` have. RAISES ValueError [HS161]: there is
-    none."""
-    if (labels != sentence.best).any():
-        return sentence.best
-    # another tag at one of its words, or the chunk goes on
-    others = labels[sentence.at :][:size, None] != np.arange(len(reading.labels))
-    rows = [*others, ~_first_tags(reading)][: len(labels) - sentence.at]
-    candidates = [sentence.best_with(row[None], skip) for skip, row in enumerate(rows)]
-    found = [each for each in candidates if each is not None]
-    if not found:
-        raise ValueError(Errors.HS161.format(name=OUTSIDE, known="a chunk that need not be there"))
-    return max(found, key=lambda each: path_score(sentence.potentials, each)[0])
-
-
-def _first_tags(reading: Reading) -> Mask:
-    """Tags before which a chunk ends (L,)."""
-    return grammar(reading.labels, str(reading.target.representation)).first
-
-
-def _compared(
-    reading: Reading, sentence: _Sentence, one: Explanation, labels: Labels, others: Labels
-) -> Explanation:
-    """With the terms of score(y) - score(y')."""
-    first = sentence.words.start
-    tokens = reading.token_of[first : sentence.words.stop].tolist()
-    terms = [
-        Term("feature", f.name, tokens[i], float(f.weights[labels[i]] - f.weights[others[i]]))
-        for i in np.flatnonzero(labels != others).tolist()
-        for f in reading.features(first + i)
-    ]
-    potentials = sentence.potentials
-    own, other = (_structure(potentials, each, reading.labels) for each in (labels, others))
-    for kind, name, place in {**own, **other}:
-        key = (kind, name, place)
-        said = name if key in own else f"{name} {OTHERWISE}"
-        terms.append(Term(kind, said, tokens[place], own.get(key, 0.0) - other.get(key, 0.0)))
-    difference = float((path_score(potentials, labels) - path_score(potentials, others))[0])
-    total = sum(term.value for term in terms)
-    size = sum(abs(term.value) for term in terms)
-    if abs(total - difference) > ROUNDING * (1 + size):  # an error of this package
-        raise ValueError(Errors.HS147.format(total=total, expected=difference))
-    return one._replace(
-        difference=difference,
-        terms=sorted((term for term in terms if term.value), key=lambda term: -abs(term.value)),
-        start=tokens[0],
-        labels=[reading.labels[y] for y in labels.tolist()],
-        others=[reading.labels[y] for y in others.tolist()],
-    )
+    def terms(self, labels: Labels, others: Labels) -> List[Term]:
+        """What score(labels) - score(others) is the sum of."""
+        tokens = self.reading.token_of[self.words.start : self.words.stop].tolist()
+        terms = [
+            Term("feature", f.name, tokens[i], float(f.weights[labels[i]] - f.weights[others[i]]))
+            for i in np.flatnonzero(labels != others).tolist()
+            for f in self.reading.features(self.words[i])
+        ]
+        own, other = (_structure(self.potentials, y, self.reading.labels) for y in (labels, others))
+        for kind, name, place in {**own, **other}:
+            key = (kind, name, place)
+            said = name if key in own else f"{name} {OTHERWISE}"
+            terms.append(Term(kind, said, tokens[place], own.get(key, 0.0) - other.get(key, 0.0)))
+        return terms
 
 
 def _structure(one: Potentials, labels: Labels, names: Sequence[str]) -> Pieces:
