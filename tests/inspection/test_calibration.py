@@ -1,23 +1,28 @@
-"""One temperature for all weights, and the numbers that say whether probabilities are right."""
+"""One temperature for all weights, by command and in training, and the numbers that say whether probabilities are
+right."""
 
 import numpy as np
 import pytest
 import spacy
 from spacy.cli._util import app
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
-from thinc.api import Model
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.components.structured import ADAGRAD
 from spacy_hoseq.inspection import Reading, calibrate, quality, reliability
-from spacy_hoseq.inspection.calibration import annotated_before, calibratable
+from spacy_hoseq.inspection.calibration import annotated_before, calibratable, calibrate_in_training
+from spacy_hoseq.layers.shim import weights_in
 
 from ..components import chunker_helpers
 from ..components.helpers import FREQUENT, tagger_model
 
 WORDS, TAGS = ["run", "dog", "the", "sleep"], ["V", "N", "D"]
+CNN = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 8, "depth": 1}
+CNN |= {"embed_size": 50, "window_size": 1, "maxout_pieces": 2, "subword_features": False}
+NETWORK = tagger_model({"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": CNN})
 
 
 def examples(nlp, n, seed):
@@ -31,72 +36,77 @@ def examples(nlp, n, seed):
     return found
 
 
+def tagger(n_updates=6, **settings):
+    """A pipeline, and its training examples."""
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_tagger", config=settings)
+    train = examples(nlp, 40, 0)
+    optimizer = nlp.initialize(lambda: train)
+    for _ in range(n_updates):
+        nlp.update(train, sgd=optimizer)
+    return nlp, train
+
+
 @pytest.fixture(scope="module", params=["max_margin", "perceptron", "patterns"])
 def trained(request):
-    nlp = spacy.blank("xx")
     patterns = request.param == "patterns"
     model = tagger_model(patterns=FREQUENT if patterns else None)
-    nlp.add_pipe("hoseq_tagger", config={"objective": "max_margin" if patterns else request.param, "model": model})
-    train = examples(nlp, 40, 0)
-    nlp.initialize(lambda: train)
-    for _ in range(6):
-        nlp.update(train)
-    return nlp
+    return tagger(objective="max_margin" if patterns else request.param, model=model)[0]
 
 
-def gold_probabilities(pipe, some):
+@pytest.fixture(autouse=True)
+def as_trained(request):
+    """Each test has the weights of the training."""
+    if "trained" not in request.fixturenames:
+        yield
+        return
+    pipe = request.getfixturevalue("trained").get_pipe("hoseq_tagger")
+    saved = pipe.to_bytes()
+    yield
+    pipe.from_bytes(saved)
+
+
+def read(nlp, some):
+    """The best labels, and the probabilities of gold ones."""
+    pipe = nlp.get_pipe("hoseq_tagger")
     reading = Reading(pipe, [eg.predicted for eg in some])
     gold = [pipe.labels.index(token.tag_) for eg in some for token in eg.reference]
-    return reading.posterior.nodes[np.arange(len(gold)), gold]
+    return reading.best, reading.posterior.nodes[np.arange(len(gold)), gold]
+
+
+def loss_of(nlp, some):
+    return -np.log(read(nlp, some)[1]).mean()
 
 
 def test_best_temperature_of_a_grid(trained):
     """Against the log loss of the saved weights, scaled by hand."""
     dev = examples(trained, 60, 1)
     pipe = trained.get_pipe("hoseq_tagger")
-    saved = pipe.to_bytes()
-    before, best = -np.log(gold_probabilities(pipe, dev)).mean(), Reading(pipe, [eg.predicted for eg in dev]).best
+    saved, before, best = pipe.to_bytes(), loss_of(trained, dev), read(trained, dev)[0]
     found = calibrate(trained, dev)["hoseq_tagger"]
-    loss = -np.log(gold_probabilities(pipe, dev)).mean()
+    loss = loss_of(trained, dev)
     assert loss < before == pytest.approx(found.before.log_loss) and loss <= found.after.log_loss + 1e-3
-    changed = int((Reading(pipe, [eg.predicted for eg in dev]).best != best).sum())
-    assert found.n_changed == changed <= 1
+    assert found.n_changed == int((read(trained, dev)[0] != best).sum()) <= 1
     assert found.after.ece < found.before.ece and found.after.n == found.before.n == 360
     for factor in (0.5, 0.8, 1.25, 2.0):
-        other = trained.get_pipe("hoseq_tagger").from_bytes(saved)
-        for node in other.model.walk():
-            for shim in node.shims:
-                shim.scale(factor / found.temperature)
-        assert -np.log(gold_probabilities(other, dev)).mean() >= loss - 1e-4, factor
-    pipe.from_bytes(saved)
+        pipe.from_bytes(saved)
+        for shim in weights_in(pipe.model):
+            shim.scale(factor / found.temperature)
+        assert loss_of(trained, dev) >= loss - 1e-4, factor
 
 
 def test_figures_are_of_text_that_was_not_used(trained):
-    """A temperature of each half of the examples, measured on the other half."""
+    """A temperature of each half of the examples, measured on the other half. Texts without gold labels count for
+    nothing."""
     dev = examples(trained, 30, 2)
-    pipe = trained.get_pipe("hoseq_tagger")
-    saved, losses = pipe.to_bytes(), []
+    saved, losses = trained.get_pipe("hoseq_tagger").to_bytes(), []
     for i in range(2):
         calibrate(trained, dev[i::2])
-        losses.append(-np.log(gold_probabilities(pipe, dev[1 - i :: 2])).mean())
-        pipe.from_bytes(saved)
-    found = calibrate(trained, dev)["hoseq_tagger"]
-    pipe.from_bytes(saved)
-    assert found.after.log_loss == pytest.approx(np.mean(losses), rel=1e-3)
-
-
-def test_every_second_text_has_no_gold_labels(trained):
-    """Halves are of what has labels: the same figures as without the other texts."""
-    dev = examples(trained, 30, 2)
-    pipe = trained.get_pipe("hoseq_tagger")
-    saved = pipe.to_bytes()
-    expected = calibrate(trained, dev)["hoseq_tagger"]
-    pipe.from_bytes(saved)
+        losses.append(loss_of(trained, dev[1 - i :: 2]))
+        trained.get_pipe("hoseq_tagger").from_bytes(saved)
     bare = [Example(eg.predicted.copy(), eg.predicted.copy()) for eg in dev]
     found = calibrate(trained, [eg for pair in zip(dev, bare, strict=True) for eg in pair])["hoseq_tagger"]
-    pipe.from_bytes(saved)
-    assert found.after.n == expected.after.n and found.after.log_loss == pytest.approx(expected.after.log_loss)
-    assert found.temperature == pytest.approx(expected.temperature)
+    assert found.after.log_loss == pytest.approx(np.mean(losses), rel=1e-3) and found.after.n == 180
 
 
 def test_of_chunkers_and_of_those_that_others_listen_to():
@@ -112,23 +122,22 @@ def test_of_chunkers_and_of_those_that_others_listen_to():
 
 
 def test_network_is_scaled_with_the_rest():
-    network = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 8, "depth": 1}
-    network |= {"embed_size": 50, "window_size": 1, "maxout_pieces": 2, "subword_features": False}
-    nlp = spacy.blank("xx")
-    emissions = {"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": network}
-    nlp.add_pipe("hoseq_tagger", config={"model": tagger_model(emissions)})
-    train = examples(nlp, 20, 0)
-    optimizer = nlp.initialize(lambda: train)
-    for _ in range(5):
-        nlp.update(train, sgd=optimizer)
-    before = Reading(nlp.get_pipe("hoseq_tagger"), [eg.predicted for eg in train]).potentials.scores
+    nlp, train = tagger(model=NETWORK)
+    scores = [Reading(nlp.get_pipe("hoseq_tagger"), [eg.predicted for eg in train]).potentials.scores]
     found = calibrate(nlp, train)["hoseq_tagger"]
-    after = Reading(nlp.get_pipe("hoseq_tagger"), [eg.predicted for eg in train]).potentials.scores
-    assert np.abs(before).max() > 0.01 and after * found.temperature == pytest.approx(before, rel=1e-3, abs=1e-4)
+    scores.append(Reading(nlp.get_pipe("hoseq_tagger"), [eg.predicted for eg in train]).potentials.scores)
+    assert np.abs(scores[0]).max() > 0.01
+    assert scores[1] * found.temperature == pytest.approx(scores[0], rel=1e-3, abs=1e-4)
 
 
-def test_emissions_of_a_foreign_layer_are_refused(trained):
-    pipe = trained.get_pipe("hoseq_tagger")
+def test_messages(trained):
+    with pytest.raises(ValueError, match=r"\[HS145\] There are 1 examples"):
+        calibrate(trained, examples(trained, 1, 0))
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(ValueError, match=r"\[HS152\] .* asked for: sentencizer"):
+        calibrate(nlp, examples(nlp, 3, 0), ["sentencizer"])
+    pipe = trained.get_pipe("hoseq_tagger")  # emissions of a foreign layer
     saved, layer = pipe.model.to_bytes(), pipe.model.layers[0]
     scorer = layer.attrs["scorer"]
 
@@ -143,16 +152,7 @@ def test_emissions_of_a_foreign_layer_are_refused(trained):
             calibrate(trained, examples(trained, 20, 3))
     finally:
         layer.attrs["scorer"] = scorer
-    assert isinstance(pipe.model, Model) and pipe.model.to_bytes() == saved
-
-
-def test_messages(trained):
-    with pytest.raises(ValueError, match=r"\[HS145\] There are 1 examples"):
-        calibrate(trained, examples(trained, 1, 0))
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"\[HS152\] .* asked for: sentencizer"):
-        calibrate(nlp, examples(nlp, 3, 0), ["sentencizer"])
+    assert pipe.model.to_bytes() == saved
 
 
 def test_functions_before_a_component_annotate():
@@ -177,6 +177,123 @@ def test_functions_before_a_component_annotate():
     assert calibrate(nlp, train).keys() == {"hoseq_tagger"}
 
 
+def with_dev(nlp, references, folder, frozen=()):
+    DocBin(docs=references).to_disk(folder / "dev.spacy")
+    config = nlp.config
+    reader = {"@readers": "spacy.Corpus.v1", "path": str(folder / "dev.spacy"), "gold_preproc": False}
+    config["corpora"] = {"dev": {**reader, "max_length": 0, "limit": 0, "augmenter": None}}
+    config["training"] = {**config["training"], "frozen_components": list(frozen)}
+    nlp.config = config
+    return nlp
+
+
+def error_of(nlp):
+    """On the text that the temperature is found on."""
+    pipe, some = nlp.get_pipe("hoseq_tagger"), examples(nlp, 60, 1)
+    nodes = Reading(pipe, [eg.predicted for eg in some]).posterior.nodes
+    gold = np.array([pipe.labels.index(token.tag_) for eg in some for token in eg.reference])
+    return quality(nodes, gold, read(nlp, some)[0]).ece
+
+
+def raw(nlp):
+    shims = weights_in(nlp.get_pipe("hoseq_tagger").model)
+    return [parameter.values.copy() for shim in shims for parameter in shim.parameters.values()]
+
+
+@pytest.mark.parametrize("average", ["late", False])
+def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, average):
+    settings = {"update_rule": {**ADAGRAD, "average": average}}
+    nlp, train = tagger(**settings)
+    with_dev(nlp, [eg.reference for eg in examples(nlp, 60, 1)], tmp_path)
+    pipe, error, labels, weights = nlp.get_pipe("hoseq_tagger"), error_of(nlp), read(nlp, train)[0], raw(nlp)
+    callback = calibrate_in_training()
+    assert not pipe.is_calibrated and callback(nlp) is nlp and pipe.is_calibrated
+    assert error_of(nlp) < error - 0.01 and read(nlp, train)[0].tolist() == labels.tolist()
+    nlp.to_disk(tmp_path / "saved")
+    saved = spacy.load(tmp_path / "saved")
+    assert saved.get_pipe("hoseq_tagger").is_calibrated and error_of(saved) == pytest.approx(error_of(nlp), abs=1e-9)
+    assert all(map(np.array_equal, weights, raw(nlp)))
+    nlp.update(train)
+    assert not pipe.is_calibrated, "what was found holds for the weights before"
+    once, _ = tagger(7, **settings)
+    with_dev(once, [eg.reference for eg in examples(once, 60, 1)], tmp_path)
+    assert all(map(np.array_equal, raw(once), raw(nlp)))
+    callback(nlp)
+    calibrate_in_training()(once)
+    assert error_of(nlp) == pytest.approx(error_of(once), abs=0.02)
+
+
+@pytest.mark.parametrize("settings, has_gold, frozen", [
+    ({}, True, ["hoseq_tagger"]),
+    ({}, False, []),
+    ({"model": NETWORK}, True, []),
+])  # fmt: skip
+def test_what_stays_as_it_is(tmp_path, settings, has_gold, frozen):
+    """Components that are frozen, that have no gold labels, or that have a network."""
+    nlp, _ = tagger(**settings)
+    pipe, dev = nlp.get_pipe("hoseq_tagger"), examples(nlp, 5, 1)
+    before = pipe.to_bytes(exclude=["vocab"])
+    calibrate_in_training()(with_dev(nlp, [eg.reference if has_gold else eg.predicted for eg in dev], tmp_path, frozen))
+    assert pipe.to_bytes(exclude=["vocab"]) == before and not pipe.is_calibrated
+
+
+@pytest.mark.parametrize("fitted", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_threshold_of_entities_is_written_to_the_config(tmp_path, fitted):
+    """Names are names in 40 of 100 texts: one at 0.5 or above would find none of them."""
+    nlp = spacy.blank("xx")
+    settings = {"spans_key": "names", "annotate_ents": True, "span_threshold": 0.6, "objective": "log_likelihood"}
+    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["bias", "orth[0]"]}
+    nlp.add_pipe("hoseq_chunker", config={**settings, "model": tagger_model(emissions)})
+    references = [nlp.make_doc(f"so is Page {i}") for i in range(100)]
+    for i, doc in enumerate(references):
+        doc.set_ents([Span(doc, 2, 3, "PER")] if i % 5 < 2 else [], default="outside")
+    train = [Example(nlp.make_doc(doc.text), doc) for doc in references]
+    nlp.initialize(lambda: train)
+    for _ in range(100):
+        nlp.update(train)
+    calibrate_in_training(span_thresholds=fitted)(with_dev(nlp, references, tmp_path))
+    nlp.to_disk(tmp_path / "saved")
+    saved = spacy.load(tmp_path / "saved")
+    threshold = saved.config["components"]["hoseq_chunker"]["span_threshold"]
+    assert threshold == saved.get_pipe("hoseq_chunker").cfg["span_threshold"]
+    assert threshold < 0.4 if fitted else threshold == 0.6
+    assert len(saved("so is Page 7").ents) == int(fitted)
+
+
+def test_command(tmp_path):
+    nlp, _ = tagger(1)
+    nlp.to_disk(tmp_path / "model")
+    dev = examples(nlp, 30, 1)
+    DocBin(docs=[eg.reference for eg in dev]).to_disk(tmp_path / "dev.spacy")
+    paths = [tmp_path / "model", tmp_path / "dev.spacy", "-o", tmp_path / "new", "--picture", tmp_path / "pictures"]
+    for code, said in (0, "labels that changed, of 180 0 "), (1, "[HS113]"):
+        result = CliRunner().invoke(app, ["hoseq", "calibrate", *map(str, paths)])
+        output = " ".join(result.output.split())
+        assert result.exit_code == code and said in output, output
+        assert code or f"log loss, nats {loss_of(nlp, dev):.4f} " in output
+    assert loss_of(spacy.load(tmp_path / "new"), dev) < loss_of(nlp, dev)
+    picture = (tmp_path / "pictures" / "hoseq_tagger.svg").read_text(encoding="utf8")
+    assert "Probabilities of hoseq_tagger" in picture and picture.count("<circle") > 4
+    assert picture.count('class="risk"') == 2 and "nan" not in picture
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 15])
+@pytest.mark.parametrize("n", [0, 500])
+def test_reliability_is_that_of_a_plain_loop(n, n_bins):
+    rng = np.random.default_rng(n)
+    p = np.concatenate([rng.beta(5, 1, n), [0.0, 1.0, 1.0 + 1e-12, 0.0666, 0.0667, 1e-300]]) if n else np.zeros(0)
+    right = rng.random(len(p)) < p**2
+    found = reliability(p, right, n_bins)
+    bins = [[] for _ in range(n_bins)]
+    for each in zip(p, right, strict=True):
+        bins[min(n_bins - 1, int(each[0] * n_bins))].append(each)
+    means = [np.mean(each, axis=0) if each else np.zeros(2) for each in bins]
+    assert found.counts.tolist() == list(map(len, bins))
+    assert np.stack([found.expected, found.observed], axis=1) == pytest.approx(np.array(means))
+    off = [len(each) * abs(expected - observed) for each, (expected, observed) in zip(bins, means, strict=True)]
+    assert found.error == pytest.approx(sum(off) / max(1, len(p)))
+
+
 def test_measures_worked_out_by_hand():
     p = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     found = quality(p, np.array([0, 1, 1]), np.array([0, 0, 1]))
@@ -184,43 +301,8 @@ def test_measures_worked_out_by_hand():
     assert found.log_loss == pytest.approx(-np.log([0.9, 0.4, 0.8]).mean())
     assert found.ece == pytest.approx((0.1 + 0.6 + 0.2) / 3)
     assert found.area == pytest.approx((0 + 0 + 1 / 3) / 3)
-    assert [found.curve[i] for i in (15, 16, 32, 33, 49)] == [
-        (0.32, 0), (0.34, 0), (0.66, 0), (0.68, pytest.approx(1 / 3)), (1.0, pytest.approx(1 / 3)),
-    ]  # fmt: skip
+    expected = [(0.32, 0), (0.34, 0), (0.66, 0), (0.68, pytest.approx(1 / 3)), (1.0, pytest.approx(1 / 3))]
+    assert [found.curve[i] for i in (15, 16, 32, 33, 49)] == expected
     two = reliability([0.1, 0.2, 0.3, 0.9], [False, True, False, True], 2, equal_mass=True)
     assert two.counts.tolist() == [2, 2] and two.expected == pytest.approx([0.15, 0.6])
     assert two.error == pytest.approx((0.35 + 0.1) / 2)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger")
-    train = examples(nlp, 40, 0)
-    nlp.initialize(lambda: train)
-    nlp.update(train)
-    path = tmp_path_factory.mktemp("calibrate")
-    nlp.to_disk(path / "model")
-    DocBin(docs=[eg.reference for eg in examples(nlp, 30, 1)]).to_disk(path / "dev.spacy")
-    return path
-
-
-def run(*arguments):
-    result = CliRunner().invoke(app, ["hoseq", "calibrate", *map(str, arguments)])
-    return result.exit_code, " ".join(result.output.split())
-
-
-def test_command(folder, tmp_path):
-    pictures = tmp_path / "pictures"
-    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--picture", pictures)
-    assert code == 0, output
-    assert "hoseq_tagger: temperature 1 " in output and "labels that changed, of 180 0 " in output
-    old, new = (spacy.load(path) for path in (folder / "model", tmp_path / "new"))
-    dev = examples(old, 30, 1)
-    losses = [-np.log(gold_probabilities(nlp.get_pipe("hoseq_tagger"), dev)).mean() for nlp in (old, new)]
-    assert losses[1] < losses[0] and f"log loss, nats {losses[0]:.4f} " in output
-    picture = (tmp_path / "pictures" / "hoseq_tagger.svg").read_text(encoding="utf8")
-    assert "Probabilities of hoseq_tagger" in picture and picture.count("<circle") > 4
-    assert picture.count('class="risk"') == 2 and "nan" not in picture
-    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new")
-    assert code == 1 and "[HS113]" in output

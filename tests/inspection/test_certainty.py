@@ -1,75 +1,78 @@
-"""How sure taggers are, against all labellings."""
+"""How sure components are of labels, sentences and chunks, against all labellings."""
 
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 
-from spacy_hoseq.inspection import certainties, how_sure
+from spacy_hoseq.inspection import certainties, explanations, how_sure, span_certainties
 
-from ..components import bidirectional_helpers, chunker_helpers
-from ..components.helpers import blank as blank_tagger
-from ..components.helpers import doc_of, examples_of, sparse, tagger_model, tagger_of, train
+from ..components import bidirectional_helpers, helpers
+from ..components.chunker_helpers import Enumerated, chunker_of, random_chunker
+from ..components.helpers import doc_of, tagger_of
 from .texts import entropy, entropy_of, probabilities, table_of
 
 TEXTS = ["the old cat", "dogs run home .", "runs"]
+CHUNKED = "the old dog runs"
 
 
 @pytest.fixture(scope="module", params=["perceptron", "max_margin", "log_likelihood", "likelihood of patterns"])
 def nlp(request):
-    nlp = blank_tagger(request.param)
-    optimizer = nlp.initialize(lambda: examples_of(nlp))
-    train(nlp, 3, optimizer=optimizer)
+    nlp = helpers.blank(request.param)
+    optimizer = nlp.initialize(lambda: helpers.examples_of(nlp))
+    helpers.train(nlp, 3, optimizer=optimizer)
     return nlp
 
 
 def test_tagger_against_all_labellings(nlp):
+    """Of docs that are annotated already, too: the tagger itself would keep their tags."""
     pipe = tagger_of(nlp)
     docs = [doc_of(nlp, text) for text in TEXTS]
-    for doc, found in zip(docs, certainties(pipe, docs), strict=True):
+    set_already = [nlp(doc_of(nlp, text, tags=" ".join("A" * len(text.split())))) for text in TEXTS]
+    for doc, found, again in zip(docs, certainties(pipe, docs), certainties(pipe, set_already), strict=True):
         table, p = table_of(pipe, doc), probabilities(table_of(pipe, doc))
-        best = table.best_labels
-        assert found.labels == [pipe.labels[y] for y in best]
-        for t, label in enumerate(best):
+        assert found.labels == [pipe.labels[y] for y in table.best_labels] == again.labels
+        for t, label in enumerate(table.best_labels):
             here = table.labellings[:, t]
             assert found.probabilities[t] == pytest.approx(p[here == label].sum())
             assert found.entropies[t] == pytest.approx(entropy_of(table, [t]), abs=1e-7)
             assert found.margins[t] == pytest.approx(table.best - table.scores[here != label].max())
         ((first, end, log_probability, h, margin),) = found.sentences
-        assert (first, end) == (0, len(doc))
+        assert (first, end) == (0, len(doc)) and again.sentences == found.sentences
         assert log_probability == pytest.approx(np.log(p.max())) and h == pytest.approx(entropy(p), abs=1e-7)
         assert margin == pytest.approx(-np.diff(table.k_best(2)[1])[0])
 
 
 def test_chunker_against_all_labellings():
     """Tags that cannot follow each other count for nothing."""
-    nlp = chunker_helpers.random_chunker("patterns", seed=3)
-    pipe = chunker_helpers.chunker_of(nlp)
-    doc = chunker_helpers.doc_of(nlp, "the old dog runs")
-    every = chunker_helpers.Enumerated(nlp, doc)
-    (found,) = certainties(pipe, [doc])
-    best = int(every.p.argmax())
-    assert found.labels == every.tags_of(best)
+    nlp = random_chunker("patterns", seed=3)
+    doc = doc_of(nlp, CHUNKED)
+    every = Enumerated(nlp, doc)
+    (found,) = certainties(chunker_of(nlp), [doc])
+    assert found.labels == every.tags_of(int(every.p.argmax()))
     assert found.sentences[0].entropy == pytest.approx(entropy(every.p), abs=1e-7)
     assert found.sentences[0].log_probability == pytest.approx(np.log(every.p.max()))
     assert found.sentences[0].margin == pytest.approx(-np.diff(np.sort(every.scores)[::-1][:2])[0])
-    expected = [entropy(row) for row in every.marginals()]
-    assert found.entropies == pytest.approx(expected, abs=1e-7)
+    assert found.entropies == pytest.approx([entropy(row) for row in every.marginals()], abs=1e-7)
 
 
-def test_what_is_set_already_does_not_count(nlp):
-    """Annotated docs can be asked, too: the tagger itself would keep their tags."""
-    pipe = tagger_of(nlp)
-    (plain,) = certainties(pipe, [doc_of(nlp, TEXTS[1])])
-    (annotated,) = certainties(pipe, [nlp(doc_of(nlp, TEXTS[1], tags="A A A A"))])
-    assert annotated.labels == plain.labels and annotated.entropies.tolist() == plain.entropies.tolist()
+def test_margins_of_labels_that_do_not_depend_on_each_other():
+    """As best labellings have them, without looking for these."""
+    nlp = helpers.blank("log_likelihood", model={**helpers.tagger_model(), "label_pairs": False})
+    nlp.initialize(lambda: helpers.examples_of(nlp))
+    helpers.train(nlp, 2)
+    doc = doc_of(nlp, "the cat runs home")
+    (found,) = certainties(tagger_of(nlp), [doc])
+    table = table_of(tagger_of(nlp), doc)
+    others = [table.scores[table.labellings[:, t] != label].max() for t, label in enumerate(table.best_labels)]
+    assert found.margins == pytest.approx(table.best - np.array(others))
 
 
 def test_white_space_sentences_and_empty_docs(nlp):
-    pipe = tagger_of(nlp)
     spaced = Doc(nlp.vocab, words=["the", "\n", "cat", "runs", "\n"], sent_starts=[1, 0, 0, 1, 0])
     plain = Doc(nlp.vocab, words=["the", "cat", "runs"], sent_starts=[1, 0, 1])
-    found, empty, expected = certainties(pipe, [spaced, Doc(nlp.vocab), plain])
+    found, empty, expected = certainties(tagger_of(nlp), [spaced, Doc(nlp.vocab), plain])
     assert found.labels == [expected.labels[0], "", *expected.labels[1:], ""]
     assert found.entropies.tolist() == [expected.entropies[0], 0, *expected.entropies[1:], 0]
     assert [tuple(s[:2]) for s in found.sentences] == [(0, 3), (3, 4)]
@@ -77,32 +80,17 @@ def test_white_space_sentences_and_empty_docs(nlp):
     assert empty.labels == [] and empty.sentences == []
 
 
-def test_component_that_finds_sentences():
-    """It is asked about the words alone: where its own sentences begin, it would be sure."""
+@pytest.mark.parametrize("templates", [["lower[0]", "lower[-1]"], ["tag[0]", "tag[-1]", "lower[0]"]])
+def test_component_that_finds_sentences(templates):
+    """It is asked about a text without sentences: where its own begin, it would be sure. What others wrote is there."""
     nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger", config={"attribute": "sent_start", "objective": "log_likelihood"})
-    words = "a b . c d . e".split()
-    example = spacy.training.Example.from_dict(Doc(nlp.vocab, words=words), {"sent_starts": [1, -1, -1, 1, -1, -1, 1]})
-    nlp.initialize(lambda: [example])
-    nlp.update([example])
-    (before,) = certainties(nlp.get_pipe("hoseq_tagger"), [Doc(nlp.vocab, words=words)])
-    doc = nlp(Doc(nlp.vocab, words=words))
-    assert len(list(doc.sents)) > 1
-    (after,) = certainties(nlp.get_pipe("hoseq_tagger"), [doc])
-    assert after.entropies.tolist() == before.entropies.tolist()
-
-
-def test_component_that_finds_sentences_by_tags():
-    """What other components wrote is there; its own probabilities are those of a text without sentences."""
-    nlp = spacy.blank("xx")
-    model = tagger_model(sparse(["tag[0]", "tag[-1]", "lower[0]"]))
+    model = helpers.tagger_model(helpers.sparse(templates))
     config = {"attribute": "sent_start", "objective": "log_likelihood", "model": model, "save_marginals": True}
     pipe = nlp.add_pipe("hoseq_tagger", config=config)
-    words = "a b . c d . e".split()
-    tags = "D N P D N P D".split()
+    words, tags = "a b . c d . e".split(), "D N P D N P D".split()
     starts = [True, False, False, True, False, False, True]
     gold = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
-    examples = [spacy.training.Example(Doc(nlp.vocab, words=words, tags=tags), gold)]
+    examples = [Example(Doc(nlp.vocab, words=words, tags=tags), gold)]
     nlp.initialize(lambda: examples)
     for _ in range(5):
         nlp.update(examples)
@@ -122,15 +110,15 @@ def test_decisions_of_a_bidirectional_tagger(easiest_first):
     """Probabilities are those that it keeps with `save_decisions`."""
     (name,) = easiest_first.pipe_names
     pipe = easiest_first.get_pipe(name)
-    doc = bidirectional_helpers.doc_of(easiest_first, "the old dog sees a cat .")
+    doc = doc_of(easiest_first, "the old dog sees a cat .")
     kept, pipe.cfg["save_decisions"] = pipe.cfg["save_decisions"], True
     expected = pipe(doc.copy())._.hoseq_decisions[name]
     pipe.cfg["save_decisions"] = kept
     (found,) = certainties(pipe, [doc])
     assert found.labels == expected["labels"]
     assert found.probabilities == pytest.approx(expected["probabilities"])
-    assert found.sentences[0].log_probability == pytest.approx(np.log(expected["probabilities"].astype(float)).sum())
     (sentence,) = found.sentences
+    assert sentence.log_probability == pytest.approx(np.log(expected["probabilities"].astype(float)).sum())
     assert sentence.entropy == pytest.approx(found.entropies.sum()) and sentence.margin == found.margins.min()
     assert ((found.entropies > 0) & (found.margins > 0)).all()
 
@@ -140,16 +128,18 @@ def test_messages(nlp, easiest_first):
     with pytest.raises(ValueError, match=r'\[HS140\] The component "sentencizer" \(Sentencizer\)'):
         next(certainties(other.add_pipe("sentencizer"), [Doc(other.vocab, words=["a"])]))
     pipe = easiest_first.get_pipe(easiest_first.pipe_names[0])
+    doc = Doc(easiest_first.vocab, words=["a"])
+    with pytest.raises(ValueError, match=r"\[HS105\]"):
+        span_certainties(pipe, [doc[:1]])
     kept, pipe.cfg["strategy"] = pipe.cfg["strategy"], "dependency_network"
     with pytest.raises(ValueError, match=r'\[HS140\] .*the strategy "dependency_network"'):
-        next(certainties(pipe, [Doc(easiest_first.vocab, words=["a"])]))
-    assert list(how_sure(easiest_first, [Doc(easiest_first.vocab, words=["a"])]))[0]._.hoseq_certainty == {}
+        next(certainties(pipe, [doc]))
+    assert list(how_sure(easiest_first, [doc]))[0]._.hoseq_certainty == {}
     pipe.cfg["strategy"] = kept
 
 
 def test_on_docs_and_tokens(nlp):
-    doc = nlp(doc_of(nlp, TEXTS[0]))
-    (doc,) = how_sure(nlp, [doc])
+    (doc,) = how_sure(nlp, [nlp(doc_of(nlp, TEXTS[0]))])
     (expected,) = certainties(tagger_of(nlp), [doc])
     of_doc = doc._.hoseq_certainty["hoseq_tagger"]
     assert of_doc.sentences == expected.sentences and of_doc.entropies.tolist() == expected.entropies.tolist()
@@ -157,3 +147,91 @@ def test_on_docs_and_tokens(nlp):
     assert token == (doc[1].tag_, expected.probabilities[1], expected.entropies[1], expected.margins[1])
     loaded = Doc(nlp.vocab).from_bytes(doc.to_bytes())
     assert loaded[1]._.hoseq_certainty["hoseq_tagger"] == token
+
+
+@pytest.mark.parametrize("model, settings", [
+    ("words", {"representation": "iob2"}),
+    ("words", {"representation": "bilou"}),
+    ("words", {"representation": "start_end"}),
+    ("patterns", {}),
+])  # fmt: skip
+def test_every_span_against_all_chunkings(model, settings):
+    nlp = random_chunker(model, seed=4, **settings)
+    doc = doc_of(nlp, CHUNKED)
+    every = Enumerated(nlp, doc)
+    spans = [Span(doc, i, j, label) for i in range(4) for j in range(i + 1, 5) for label in ("NP", "VP", "XX")]
+    for span, found in zip(spans, span_certainties(chunker_of(nlp), spans), strict=True):
+        i, j, label = span.start, span.end, span.label_
+        expected = np.zeros(5)
+        for p, chunks in zip(every.p, every.chunkings, strict=True):
+            meanings = [
+                (i, j, label) in chunks,
+                any(chunk[:2] == (i, j) for chunk in chunks),
+                any(first < j and i < end for first, end, _ in chunks),
+                any(chunk[0] == i for chunk in chunks),
+                any(chunk[1] == j for chunk in chunks),
+            ]
+            expected += p * np.array(meanings)
+        assert found[:5] == pytest.approx(expected, abs=1e-7), (i, j, label)
+        columns = [tuple(row) for row in every.labels[:, i:j]]
+        strings = sorted(set(columns))
+        p = [every.p[[k for k, other in enumerate(columns) if other == string]].sum() for string in strings]
+        assert found.entropy == pytest.approx(entropy(p), abs=1e-6)
+
+
+def test_spans_of_a_tagger():
+    nlp = helpers.ready("log_likelihood")
+    doc = doc_of(nlp, "the cat runs home")
+    table = table_of(tagger_of(nlp), doc)
+    p = np.exp(table.scores - table.log_z)
+    (found,) = span_certainties(tagger_of(nlp), [doc[1:3]])
+    assert found.exact == pytest.approx(p[(table.labellings[:, 1:3] == table.best_labels[1:3]).all(axis=1)].sum())
+    assert found.entropy == pytest.approx(entropy_of(table, [1, 2])) and np.isnan(found.overlap)
+
+
+def test_spans_of_several_docs_with_white_space():
+    nlp = random_chunker("words", seed=2)
+    spaced = Doc(nlp.vocab, words=["the", "\n", "dog", "runs"])
+    plain = Doc(nlp.vocab, words=["the", "dog", "runs"])
+    spans = [Span(doc_of(nlp, CHUNKED), 0, 2, "NP"), Span(spaced, 0, 3, "NP"), Span(plain, 0, 2, "NP")]
+    found = span_certainties(chunker_of(nlp), spans)
+    assert found[1] == pytest.approx(found[2]) and found[0] != pytest.approx(found[1])
+    with pytest.raises(ValueError, match=r"\[HS141\] Token 1 is no word of this text of 4 tokens"):
+        span_certainties(chunker_of(nlp), [Span(spaced, 0, 2, "NP")])
+
+
+def test_spans_across_sentences():
+    """No chunk is there, and nothing is said of one that another component has written."""
+    nlp = random_chunker("words", seed=2, annotate_ents=True)
+    doc = Doc(nlp.vocab, words=CHUNKED.split(), sent_starts=[True, False, True, False])
+    across, within = Span(doc, 1, 3, "NP"), Span(doc, 3, 4, "NP")
+    with pytest.raises(ValueError, match=r"\[HS106\] The span 'old dog' \(tokens 1 to 3 of 'the old dog runs"):
+        span_certainties(chunker_of(nlp), [across])
+    with pytest.raises(ValueError, match=r"\[HS106\]"):
+        chunker_of(nlp).explain_span(across)
+    doc.spans["chunks"] = [across, within]
+    list(how_sure(nlp, [doc]))
+    assert across._.hoseq_certainty == {} and list(within._.hoseq_certainty) == ["hoseq_chunker"]
+    assert [(account.first, account.end) for account in explanations(chunker_of(nlp), doc, reasons=False)] == [(3, 4)]
+
+
+def test_spans_that_were_found():
+    nlp = random_chunker("words", seed=2)
+    (doc,) = how_sure(nlp, [chunker_of(nlp)(doc_of(nlp, CHUNKED))])
+    spans = list(doc.spans["chunks"])
+    for span, score in zip(spans, doc.spans["chunks"].attrs["scores"], strict=True):
+        found = span._.hoseq_certainty["hoseq_chunker"]
+        assert found[:5] == pytest.approx(span_certainties(chunker_of(nlp), [span])[0][:5])
+        assert found.exact == pytest.approx(float(score), rel=1e-5)
+    assert spans and doc[0:4]._.hoseq_certainty == {}
+
+
+def test_entropy_of_a_long_span_with_patterns():
+    nlp = random_chunker("patterns", seed=4)
+    doc = doc_of(nlp, "the old dog runs home again and again")
+    message = r"\[HS143\] The labels of 6 tokens have too many combinations .* \(531,441, at most 10,000\)"
+    with pytest.raises(ValueError, match=message):
+        span_certainties(chunker_of(nlp), [doc[1:7]])
+    assert np.isnan(span_certainties(chunker_of(nlp), [doc[1:7]], entropy=False)[0].entropy)
+    (found,) = certainties(chunker_of(nlp), [doc])
+    assert span_certainties(chunker_of(nlp), [doc[:]])[0].entropy == pytest.approx(found.sentences[0].entropy)
