@@ -1,6 +1,6 @@
 """Docs -> feature keys, a whole batch of sentences at once. In training, those of templates about
 one word are made once for each word type, not at each token (checked in
-tests/features/test_by_type.py against all tokens)."""
+tests/features/test_extract.py against all tokens)."""
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 

@@ -13,7 +13,7 @@ Checked in tests/features/test_index.py and tests/features/test_growing_table.py
 
 from functools import partial
 from threading import Lock
-from typing import Any, Callable, List, Literal, Protocol, Tuple
+from typing import Any, Callable, List, Literal, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +29,9 @@ ONCE = np.ones(1, np.int64)
 Counted = Tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
 
 
-class Index(Protocol):
-    """Rows of a weight table by key."""
-
-    n_rows: int
-
-    def lookup(self, keys: Keys) -> Rows:
-        """Row of each key, `n_rows` where there is none. Any shape, int32."""
-
-
 class ExactIndex:
-    """Rows for a set of keys, by linear probing at a load of at most one quarter.
+    """Rows for a set of keys, by linear probing at a load of at most one quarter. `lookup` gives the row
+    of each key, `n_rows` where there is none, in any shape.
 
     A slot is CROWDED if a key that belongs there lies further on; only from such a slot does a
     search go on.
@@ -127,7 +119,7 @@ class SomeRows:
     rows (U,): distinct.
     """
 
-    def __init__(self, index: Index, rows: AnyInts) -> None:
+    def __init__(self, index: "Index", rows: AnyInts) -> None:
         self._index = index
         self.n_rows = len(rows)
         self._place = np.full(index.n_rows + 1, self.n_rows, np.int32)
@@ -135,6 +127,9 @@ class SomeRows:
 
     def lookup(self, keys: Keys) -> Rows:
         return self._place.take(self._index.lookup(keys))
+
+
+Index = Union[ExactIndex, HashedIndex, SomeRows]  # rows of a table of weights by key
 
 
 class KeyCounter:

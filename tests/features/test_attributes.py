@@ -125,20 +125,6 @@ def test_columns_hold_the_values_of_the_tokens(lang):
         assert values.tolist() == [int(getattr(token, name)) for doc in docs for token in doc], name
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_columns_hold_computed_values(lang):
-    docs = docs_of(lang)
-    extractor = FeatureExtractor(parse_templates(["length[0]", "suffix2[0]", "has_digit[0]"]))
-    columns = extractor.columns(docs)
-    texts = [token.text for doc in docs for token in doc]
-    types = columns.types[columns.positions]
-    names = ("length", "suffix2", "has_digit")
-    found = dict(zip(names, columns.of_types(np.arange(len(columns.words.rows))[:, None], types).tolist(), strict=True))
-    assert found["length"] == [len(text) for text in texts]
-    assert found["suffix2"] == [hash_string(text[-2:]) if len(text) > 1 else 0 for text in texts]
-    assert found["has_digit"] == [int(any(c.isdigit() for c in text)) for text in texts]
-
-
 def fires(template, docs):
     """At which tokens, end to end."""
     return FeatureExtractor(parse_templates([template])).keys(docs)[0].astype(bool).tolist()
@@ -156,12 +142,6 @@ def test_edges_of_sentences(vocab):
     assert fires("edge[1]+lower[0]", docs) == [_, _, x, _, x, x]
     firsts = FeatureExtractor(parse_templates(["edge[-1]"])).keys(docs)[0]
     assert len(set(firsts.tolist())) == 2, "one feature, and none"
-
-
-def test_initial_capitals_around(vocab):
-    docs = [Doc(vocab, words=["The", "old", "Bay", "bridge"])]
-    assert fires("initial_upper[0]", docs) == [True, False, True, False]
-    assert fires("initial_upper[0]+initial_upper[2]", docs) == [True, False, True, False], "and beyond the end"
 
 
 def test_annotation_of_the_doc(vocab):

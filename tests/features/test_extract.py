@@ -1,4 +1,6 @@
-"""Feature keys against their definition in plain Python."""
+"""Feature keys, their counts and rows, against their definition in plain Python."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -6,9 +8,10 @@ import spacy
 from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 
-from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.extract import FeatureExtractor, counted_keys, rows_of
+from spacy_hoseq.features.index import ExactIndex, KeyCounter
 from spacy_hoseq.features.keys import mix
-from spacy_hoseq.features.sequences import sentence_starts, sequence_lengths, words_of
+from spacy_hoseq.features.sequences import sequence_lengths, words_of
 from spacy_hoseq.features.templates import parse_templates
 
 MASK = 2**64 - 1
@@ -81,13 +84,25 @@ def mark():
 def docs():
     en, zh = spacy.blank("xx").vocab, spacy.blank("zh").vocab
     made = [
-        Doc(en, words=["Anna", "saw", "it", ".", "Then", "Ben", "left", "."], sent_starts=[1, 0, 0, 0, 1, 0, 0, 0]),
-        Doc(en, words=["A", "cat", "\n", "and", "  ", "TIME", "flies"], tags=["D", "N", "S", "", "S", "N", "V"]),
+        Doc(
+            en,
+            words=["Anna", "saw", "it", ".", "Then", "Ben", "left", "."],
+            sent_starts=[1, 0, 0, 0, 1, 0, 0, 0],
+        ),
+        Doc(
+            en,
+            words=["A", "cat", "\n", "and", "  ", "TIME", "flies"],
+            tags=["D", "N", "S", "", "S", "N", "V"],
+        ),
         Doc(en, words=["One"], tags=["N"]),
         Doc(en),
         Doc(en, words=["a", "b", "c", "d"], sent_starts=[1, 1, 1, 1], tags=["T"] * 4),
         Doc(en, words=["No", "boundaries", ".", "Here"]),
-        Doc(zh, words=["他", "高兴", "\n", "地", "笑", "。", "试试"], sent_starts=[1, 0, 0, 0, 0, 0, 1]),
+        Doc(
+            zh,
+            words=["他", "高兴", "\n", "地", "笑", "。", "试试"],
+            sent_starts=[1, 0, 0, 0, 0, 0, 1],
+        ),
     ]
     for doc in made:
         for token in list(doc)[::2]:
@@ -101,42 +116,30 @@ def extractor_of(texts=TEMPLATES):
 
 @pytest.mark.parametrize("state", EDGES)
 def test_mix_is_the_scalar_computation(state):
-    values = EDGES + np.random.default_rng(state % 1000).integers(0, MASK, size=50, dtype=np.uint64).tolist()
+    values = (
+        EDGES
+        + np.random.default_rng(state % 1000).integers(0, MASK, size=50, dtype=np.uint64).tolist()
+    )
     mixed = mix(np.array([state], np.uint64), np.array(values, np.uint64))
     assert mixed.tolist() == [plain_mix(state, value) for value in values]
     swapped = mix(np.array(values, np.uint64), np.array([state], np.uint64))
     assert swapped.tolist() == mixed.tolist(), "arguments broadcast both ways"
 
 
-def test_mix_of_one_state_never_collides():
-    values = np.concatenate([np.arange(50000, dtype=np.uint64), np.arange(50000, dtype=np.uint64) << np.uint64(45)])
-    mixed = mix(np.array([hash_string("lower[0]")], np.uint64), np.unique(values))
-    assert len(np.unique(mixed)) == len(np.unique(values))
-
-
-def test_keys_are_the_plain_ones(docs):
+@pytest.mark.parametrize(
+    "texts", [TEMPLATES, ["lower[-9..9]"], ["bias"], ["orth[2]"], ["orth[-2]+orth[2]"]]
+)
+def test_keys_are_the_plain_ones(docs, texts):
     for english in (docs[:-1], docs[-1:]):
-        assert extractor_of().keys(english).tolist() == plain_keys(TEMPLATES, english)
-
-
-@pytest.mark.parametrize("texts", [["lower[-9..9]"], ["bias"], ["orth[2]"], ["orth[-2]+orth[2]"]])
-def test_offsets_beyond_the_sentence(docs, texts):
-    assert extractor_of(texts).keys(docs[:-1]).tolist() == plain_keys(texts, docs[:-1])
+        assert extractor_of(texts).keys(english).tolist() == plain_keys(texts, english)
 
 
 def test_no_tokens(docs):
     empty = docs[3]
     assert extractor_of().keys([empty]).shape == extractor_of().keys([]).shape == (17, 0)
-    assert np.array_equal(extractor_of().keys([empty, docs[2], empty]), extractor_of().keys([docs[2]]))
-
-
-def test_same_doc_twice_gives_the_same_keys(docs):
-    extractor = extractor_of()
-    twice = extractor.keys([docs[1], docs[1]])
-    n = len(docs[1])
-    assert np.array_equal(twice[:, :n], twice[:, n:])
-    assert np.array_equal(extractor.keys([docs[1]]), twice[:, :n])
-    assert np.array_equal(extractor_of().keys([docs[1]]), twice[:, :n]), "nor does it depend on the object"
+    assert np.array_equal(
+        extractor_of().keys([empty, docs[2], empty]), extractor_of().keys([docs[2]])
+    )
 
 
 def test_keys_do_not_depend_on_the_batch(docs):
@@ -149,21 +152,13 @@ def test_keys_do_not_depend_on_the_batch(docs):
         assert np.array_equal(batch, np.concatenate([single[i] for i in order], axis=1))
 
 
-def test_keys_do_not_depend_on_the_order_of_templates(docs):
-    keys = dict(zip(map(str, parse_templates(TEMPLATES)), extractor_of().keys(docs[:-1]), strict=True))
-    for seed in range(3):
-        order = [TEMPLATES[i] for i in np.random.default_rng(seed).permutation(len(TEMPLATES))]
-        permuted = extractor_of(order).keys(docs[:-1])
-        assert np.array_equal(permuted, [keys[str(template)] for template in parse_templates(order)])
-    alone = extractor_of(["lower[0]"]).keys(docs[:-1])
-    assert np.array_equal(alone[0], keys["lower[0]"]), "nor on the other templates"
-
-
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
 def test_blocks_are_the_whole(docs, size):
     extractor = extractor_of()
     columns = extractor.columns(docs[:-1])
-    blocks = [extractor.keys_between(columns, at, at + size) for at in range(0, columns.n_tokens, size)]
+    blocks = [
+        extractor.keys_between(columns, at, at + size) for at in range(0, columns.n_tokens, size)
+    ]
     assert np.array_equal(np.concatenate(blocks, axis=1), extractor.keys(docs[:-1]))
     assert extractor.keys_between(columns, 4, 4).shape == (17, 0)
 
@@ -179,32 +174,6 @@ def test_sentences_of_a_doc_do_not_see_each_other():
     assert sequence_lengths([together, *apart, unknown]).tolist() == [2, 3, 2, 3, 5]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "starts, lengths",
-    [
-        ([1, 0, 0, 0], [4]),
-        ([0, 0, 1, 0], [2, 2]),
-        ([-1, -1, 1, -1], [2, 2]),
-        ([None, None, True, None], [2, 2]),
-        ([None] * 4, [4]),
-        ([True, True, True, True], [1, 1, 1, 1]),
-        ([True, False, False, True], [3, 1]),
-    ],
-)
-def test_where_sequences_begin(starts, lengths):
-    starts = [{1: True, -1: False, 0: False}.get(start, start) for start in starts]
-    doc = Doc(spacy.blank("xx").vocab, words=list("abcd"), sent_starts=starts)
-    assert sequence_lengths([doc]).tolist() == lengths
-    assert sequence_lengths([doc, Doc(doc.vocab), doc]).tolist() == lengths * 2
-    assert np.flatnonzero(sentence_starts(doc)).tolist() == (np.cumsum(lengths) - lengths).tolist()
-
-
-def test_no_sequences():
-    assert sequence_lengths([]).tolist() == []
-    assert sequence_lengths([Doc(spacy.blank("xx").vocab)]).tolist() == []
-
-
 def test_annotation_is_read_anew_each_time():
     doc = Doc(spacy.blank("xx").vocab, words=["a", "b", "c"])
     extractor = extractor_of(["tag[-1]", "tag[0]", "tag[-1]+lower[0]"])
@@ -213,13 +182,12 @@ def test_annotation_is_read_anew_each_time():
     assert before[:, 1:].tolist() == [[0, 0]] * 3, "no tag, no feature"
     doc[1].tag_ = "N"
     after = extractor.keys([doc])
-    assert (before != after).tolist() == [[False, False, True], [False, True, False], [False, False, True]]
+    assert (before != after).tolist() == [
+        [False, False, True],
+        [False, True, False],
+        [False, False, True],
+    ]
     assert after.tolist() == plain_keys(["tag[-1]", "tag[0]", "tag[-1]+lower[0]"], [doc])
-
-
-def test_what_counts_as_lexical():
-    assert extractor_of(LEXICAL).is_lexical
-    assert not extractor_of(["lower[0]", "_.mark[0]"]).is_lexical
 
 
 def test_keys_are_those_of_saved_models():
@@ -240,9 +208,13 @@ GOLDEN = [
 def test_heads_and_what_extensions_compute_in_text_with_white_space():
     """As in the same text without it: a getter may follow the tree, or look up what lies with the Doc by token."""
     Token.set_extension("test_of_head", getter=lambda token: token.head.text)
-    Token.set_extension("test_by_place", getter=lambda token: token.doc.user_data["values"][token.i])
+    Token.set_extension(
+        "test_by_place", getter=lambda token: token.doc.user_data["values"][token.i]
+    )
     try:
-        extractor = extractor_of(["head[0]", "head[-1]", "_.test_of_head[0]", "_.test_by_place[0..1]"])
+        extractor = extractor_of(
+            ["head[0]", "head[-1]", "_.test_of_head[0]", "_.test_by_place[0..1]"]
+        )
         vocab = spacy.blank("xx").vocab
         plain = Doc(vocab, words=["She", "saw", "the", "dog"], heads=[1, 1, 3, 1], deps=["d"] * 4)
         plain.user_data["values"] = ["a", "b", "c", "d"]
@@ -250,7 +222,52 @@ def test_heads_and_what_extensions_compute_in_text_with_white_space():
         wrapped = Doc(vocab, words=words, heads=[1, 2, 2, 2, 2, 6, 2], deps=["d"] * 7)
         wrapped.user_data["values"] = ["x", "a", "b", "x", "x", "c", "d"]
         keys = extractor.keys(words_of([plain]))
-        assert keys.tolist() == extractor.keys(words_of([wrapped])).tolist() and (keys[2] != keys[2][0]).any()
+        assert (
+            keys.tolist() == extractor.keys(words_of([wrapped])).tolist()
+            and (keys[2] != keys[2][0]).any()
+        )
     finally:
         Token.remove_extension("test_of_head")
         Token.remove_extension("test_by_place")
+
+
+@pytest.fixture(params=["all", "lexical", "one word", "pairs", "far", "nothing"])
+def texts(request):
+    own = {
+        "one word": ["lower[-1]", "orth[0]", "lower[1]"],
+        "pairs": ["lower[0]+lower[1]"],
+        "far": ["orth[-9..9]"],
+    }
+    return {"all": TEMPLATES, "lexical": LEXICAL, "nothing": ["_.mark[5]"], **own}[request.param]
+
+
+@pytest.mark.parametrize("chosen", [slice(0, 6), slice(6, 7), slice(3, 4), slice(0, 0)])
+def test_keys_are_counted(docs, texts, chosen):
+    """Every key as often as it stands in the texts, no key that is not there."""
+    extractor, counter, found = extractor_of(texts), KeyCounter(), Counter()
+    for keys, counts in counted_keys(extractor, extractor.columns(docs[chosen])):
+        counter.add(keys, counts)
+        for row in keys.tolist():
+            for key, n in zip(row, counts.tolist(), strict=True):
+                assert n > 0
+                found[key] += n if key else 0
+    expected = Counter(key for row in plain_keys(texts, docs[chosen]) for key in row if key)
+    assert +found == expected
+    for least in (1, 2, 3):
+        assert counter.frequent(least).tolist() == sorted(
+            key for key, n in expected.items() if n >= least
+        )
+
+
+@pytest.mark.parametrize("chosen", [slice(0, 6), slice(6, 7), slice(3, 4), slice(0, 0)])
+def test_rows_are_those_of_the_keys(docs, texts, chosen):
+    """Of an index that knows half of the keys."""
+    extractor, plain = extractor_of(texts), plain_keys(texts, docs[chosen])
+    known = sorted({key for row in plain for key in row if key})[::2]
+    rows = rows_of(
+        extractor, ExactIndex(np.array(known, np.uint64)), extractor.columns(docs[chosen])
+    )
+    row_of = {key: row for row, key in enumerate(known)}
+    assert rows.dtype == np.int32 and rows.tolist() == [
+        [row_of.get(key, len(known)) for key in row] for row in plain
+    ]

@@ -106,26 +106,6 @@ def test_counter_is_that_of_collections(min_count):
     assert counter.frequent(min_count).tolist() == sorted(key for key, n in expected.items() if n >= min_count)
 
 
-def test_counter_does_not_depend_on_the_batches():
-    data = RNG.integers(0, 30, size=300).astype(U64)
-    whole, single = KeyCounter(), KeyCounter()
-    whole.add(data)
-    for i in np.random.default_rng(0).permutation(300):
-        single.add(data[i : i + 1])
-    assert single.frequent(2).tolist() == whole.frequent(2).tolist()
-
-
-def test_counter_of_growing_batches():
-    """Some are merged as they come, others wait."""
-    rng, counter, expected = np.random.default_rng(3), KeyCounter(), Counter()
-    for size in (3, 1, 0, 40, 7, 7, 7, 300, 5):
-        batch = rng.integers(0, 80, size).astype(U64) * U64(2**55 + 1)
-        counter.add(batch)
-        expected.update(int(key) for key in batch if key)
-    for min_count in (1, 4, 9):
-        assert counter.frequent(min_count).tolist() == sorted(k for k, n in expected.items() if n >= min_count)
-
-
 def test_counter_of_counted_keys():
     """With counts of single keys, of columns, and without."""
     keys = RNG.integers(0, 20, size=(4, 30)).astype(U64) * U64(2**58 + 3)
@@ -161,10 +141,3 @@ def test_short_keys_are_found_as_long_ones(n_keys, bits):
     assert (index.lookup(others) < n_keys).sum() <= 2
     assert index.lookup(np.zeros(1, U64)).tolist() == [n_keys]
     assert (shortened(short) == short).all()
-
-
-def test_keys_that_agree_in_their_lowest_bits_stay_longer():
-    keys = np.array([1 << 40 | 7, 2 << 40 | 7, 1 << 56], U64)
-    assert shortened(keys).tolist() == keys.tolist()
-    assert shortened(keys[:2]).tolist() == [1 << 40 | 7, 7]
-    assert bits_of(keys[:2]) == 42

@@ -1,6 +1,5 @@
 """Tags that words had in the training data: the table, and the attribute that reads it."""
 
-import multiprocessing
 
 import pytest
 import spacy
@@ -9,9 +8,7 @@ from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 
 from spacy_hoseq.features.attributes import lexical_attribute, numbers_of
-from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.known_tags import MAX_TAGS, TABLE, known_tags
-from spacy_hoseq.features.templates import parse_templates
 
 from .values import value_of
 
@@ -66,12 +63,6 @@ def test_values(corpus):
         assert values(vocab, word) == [0] * 5, word
 
 
-def test_tokens_without_tags_are_left_out(tmp_path):
-    docs = [Doc(Vocab(), words=["a", "b"], tags=["X", ""]), Doc(Vocab(), words=["a", "c"])]
-    table = known_tags(file_of(tmp_path / "some.spacy", docs)).get_table(TABLE)
-    assert list(table.values()) == [[0]] and table["a"] == [0]
-
-
 @pytest.mark.parametrize("sentences", [[], [("", "")]])
 def test_nothing_in_the_file(sentences, tmp_path):
     vocab = vocab_with(file_of(tmp_path / "empty.spacy", docs_of(Vocab(), sentences)))
@@ -104,22 +95,6 @@ def test_limit_on_the_number_of_tags(tmp_path):
         else:
             with pytest.raises(ValueError, match=r"\[HS009\].* 129 different tags or more.* 128"):
                 lexical_attribute("known_tag127").value(vocab["a"])
-
-
-def test_templates_fire_at_words_around(corpus):
-    vocab = vocab_with(corpus)
-    extractor = FeatureExtractor(parse_templates(["known_tag0..3[-1..1]"]))
-    assert extractor.is_lexical
-    docs = [Doc(vocab, words=["the", "run", "cat"]), Doc(vocab, words=["long"])]
-    keys = dict(zip(map(str, extractor.templates), extractor.keys(docs).astype(bool).tolist(), strict=True))
-    known = [NUMBERS.get(word, []) for word in ("the", "run", "cat", "long")]
-    for tag in range(4):
-        here = [tag in numbers for numbers in known]
-        assert keys[f"known_tag{tag}[0]"] == here
-        assert keys[f"known_tag{tag}[-1]"] == [True, *here[:2], True], "also before the sentence"
-        assert keys[f"known_tag{tag}[1]"] == [*here[1:3], True, True]
-    distinct = set(extractor.keys(docs).reshape(-1).tolist())
-    assert len(distinct - {0}) == 4 + (3 + 4) + (2 + 4), "each tag at each place is one feature, each edge another"
 
 
 @pytest.fixture(scope="module")
@@ -166,26 +141,6 @@ def test_table_is_saved_with_the_vocabulary(pipeline, tmp_path, corpus):
     without = spacy.load(tmp_path / "nlp")
     without.vocab.lookups.remove_table(TABLE)
     assert tags(without.pipe(TEXTS)) != expected, "the tags do come from the table"
-
-
-@pytest.mark.long
-def test_table_in_other_processes(pipeline):
-    expected, before = tags(pipeline.pipe(TEXTS)), multiprocessing.get_start_method(allow_none=True)
-    multiprocessing.set_start_method("spawn", force=True)
-    try:
-        assert tags(pipeline.pipe(TEXTS, n_process=2, batch_size=3)) == expected
-    finally:
-        multiprocessing.set_start_method(before, force=True)
-
-
-def test_another_table_is_used_at_once(pipeline, tmp_path):
-    """What was remembered of words is not."""
-    pipeline.to_disk(tmp_path / "nlp")
-    nlp = spacy.load(tmp_path / "nlp")
-    nlp.vocab.lookups.remove_table(TABLE)
-    before = tags(nlp.pipe(TEXTS))
-    nlp.from_disk(tmp_path / "nlp")
-    assert tags(nlp.pipe(TEXTS)) == tags(pipeline.pipe(TEXTS)) != before
 
 
 def test_words_and_tags_that_are_rare_are_left_out(tmp_path):

@@ -1,4 +1,4 @@
-"""Templates with labels of neighbours: what they are split into, and their keys."""
+"""Templates with labels of neighbours, or of an earlier component: what they are split into, and their keys."""
 
 import itertools
 
@@ -8,8 +8,8 @@ from spacy.strings import get_string_id
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_keys, label_values, split_templates
-from spacy_hoseq.features.template_sets import templates
 from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.features.upstream_templates import split_upstream
 
 from ..layers.helpers import doc_of
 
@@ -61,9 +61,7 @@ def test_all_kinds_together():
     "text", ["label[0]", "label[-2..2]", "orth[0]+label[0]", "label[-1]+label[0]+orth[1]"]
 )
 def test_label_that_is_to_be_found(text):
-    with pytest.raises(
-        ValueError, match=r"\[HS027\] Wrong template: \".*label\[0\].*\""
-    ):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong template: \".*label\[0\].*\""):
         split("bias", text)
 
 
@@ -113,41 +111,6 @@ def test_keys_are_those_of_scalar_arithmetic():
     assert keys_of("label[2]", doc, [[2], [0], [AFTER]]) == plain
 
 
-def test_different_features_have_different_keys():
-    doc, seen = doc_of("x y"), {}
-    every = [*range(len(LABELS)), BEFORE, AFTER]
-    texts = [
-        "label[-1]",
-        "label[1]",
-        "label[-2]",
-        "label[-1]+label[1]",
-        "label[1]+label[-1]",
-        "label[-2]+label[-1]",
-    ]
-    texts += [
-        "label[-1]+orth[0]",
-        "label[1]+orth[0]",
-        "label[-1]+orth[1]",
-        "label[-1]+lower[0]",
-        "label[-1]+bias",
-    ]
-    texts += ["orth[0]+label[-1]", "label[-1]+label[1]+orth[0]"]
-    for text in texts:
-        for chosen in itertools.product(every, repeat=text.count("label")):
-            for i, key in enumerate(keys_of(text, doc, [chosen, chosen])):
-                value = {"orth[0]": "xy"[i], "lower[0]": "xy"[i], "orth[1]": ("y", "</s>")[i]}
-                words = tuple(value[part] for part in text.split("+") if part in value)
-                seen.setdefault(key, set()).add((text, chosen, words))
-    for text in ("orth[0]", "orth[1]", "lower[0]", "bias"):
-        for key in FeatureExtractor(parse_templates([text])).keys([doc])[0].tolist():
-            seen.setdefault(key, set()).add(text)
-    assert 0 not in seen and all(len(features) == 1 for features in seen.values())
-    features = [
-        feature for found in seen.values() for feature in found if isinstance(feature, tuple)
-    ]
-    assert len(features) == len(set(features)), "and one feature has one key"
-
-
 def test_no_feature_where_the_word_part_has_no_value():
     doc = doc_of("x yz 3 Q")
     for text, fires in [
@@ -163,12 +126,78 @@ def test_no_feature_where_the_word_part_has_no_value():
         assert [key != 0 for key in keys_of(text, doc, [[1]] * 4)] == fires, text
 
 
-def test_sets_with_labels_of_neighbours():
-    for name in ("bidirectional_pos", "bidirectional_chunks"):
-        found = split_templates(parse_templates(templates(name)))
-        assert {offset for template in found.labels for offset in template.offsets} == {
-            -2,
-            -1,
-            1,
-            2,
-        }
+# labels of an earlier component
+
+
+def split_up(*texts):
+    return split_upstream(parse_templates(texts))
+
+
+def offsets_of(found):
+    return [tuple(first + place for place in shape) for first, shape in found.places]
+
+
+# Template -> its word part (None = none), places of its labels
+UPSTREAM_PARTS = {
+    "upstream[0]": (None, (0,)),
+    "upstream[-1]+upstream[0]": (None, (-1, 0)),
+    "upstream[0]+upstream[-1]": (None, (-1, 0)),
+    "upstream[2]+upstream[-3]+upstream[0]": (None, (-3, 0, 2)),
+    "upstream[0]+lower[0]": ("lower[0]", (0,)),
+    "lower[1]+upstream[1]+suffix2[-1]+upstream[-1]": ("lower[1]+suffix2[-1]", (-1, 1)),
+    "upstream[-1]+bias": ("bias", (-1,)),
+}
+
+
+@pytest.mark.parametrize("text", UPSTREAM_PARTS)
+def test_upstream_parts(text):
+    found = split_up(text)
+    word, places = UPSTREAM_PARTS[text]
+    assert [str(t) for t in found.words] == ([] if word is None else [word])
+    assert [(t.word, t.offsets) for t in found.labels] == [(-1 if word is None else 0, places)]
+    assert found.labels[0].seed == get_string_id(text)
+    assert offsets_of(found) == [places]
+    assert found.margin == max(map(abs, places))
+
+
+def test_all_kinds_of_upstream_templates():
+    found = split_up(
+        "upstream[-1..1]",
+        "upstream[0]+lower[-1..0]",
+        "upstream[1]+upstream[0]",
+        "upstream[1]+lower[0]",
+    )
+    assert [str(t) for t in found.words] == ["lower[-1]", "lower[0]"]
+    assert [(t.word, t.offsets) for t in found.labels] == [
+        *((-1, (offset,)) for offset in (-1, 0, 1)),
+        (0, (0,)),
+        (1, (0,)),
+        (-1, (0, 1)),
+        (1, (1,)),
+    ]
+    assert offsets_of(found) == [(-1,), (0,), (1,), (0,), (0,), (0, 1), (1,)]
+    assert found.shapes == [(0,), (0, 1)]
+    assert found.margin == 1
+    assert len({t.seed for t in found.labels}) == 7
+
+
+@pytest.mark.parametrize(
+    "parts", [*itertools.permutations(["upstream[-1]", "upstream[1]", "lower[0]"])]
+)
+def test_order_of_parts_does_not_matter_for_places(parts):
+    found = split_up("+".join(parts))
+    assert offsets_of(found) == [(-1, 1)] and [str(t) for t in found.words] == ["lower[0]"]
+
+
+WITHOUT = ["lower[0]", "bias", "lower[0]+suffix2[-1]"]
+TWICE = [
+    "upstream[0]+upstream[0]",
+    "upstream[-1]+lower[0]+upstream[-1]",
+    "upstream[-1..0]+upstream[0]",
+]
+
+
+@pytest.mark.parametrize("text", WITHOUT + TWICE)
+def test_template_without_labels_or_with_a_place_twice(text):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong template: .*each place once"):
+        split_up("upstream[1]", text)

@@ -218,14 +218,6 @@ def test_values_are_the_same_with_and_without_eviction(vocab, few_types):
         assert values_of(lex, vocab, words).tolist() == direct(vocab, words)
 
 
-def test_keys_after_forgetting(vocab):
-    extractor = FeatureExtractor(parse_templates(["lower[0]", "shape[-1]"]))
-    docs = [Doc(vocab, words=["Some", "Words", "here"])]
-    before = extractor.keys(docs)
-    extractor.forget_words()
-    assert np.array_equal(extractor.keys(docs), before)
-
-
 def test_keys_of_a_memory_zone_are_those_outside():
     nlp = spacy.blank("xx")
     extractor = FeatureExtractor(parse_templates(["lower[0]", "suffix3[-1]+shape[0]"]))

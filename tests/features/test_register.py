@@ -1,6 +1,5 @@
 """Attributes of words that users register."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -90,11 +89,6 @@ def test_values_of_a_wrong_type():
         keys_of(["test_value[0]"], ["a"])
 
 
-def test_words_as_lexemes():
-    register_attribute("test_stop", word="lexeme")(lambda word: word.is_stop and word.lower_)
-    assert fires(["test_stop[0]"], ["The", "cat"]) == [[True, False]]
-
-
 def test_values_that_depend_on_a_table():
     vocab = spacy.blank("en").vocab
     register_attribute("test_table", word="lexeme", table="sizes")(
@@ -106,13 +100,6 @@ def test_values_that_depend_on_a_table():
         vocab.lookups.set_table("sizes", spacy.lookups.Table("sizes", sizes))
         fired.append(extractor.keys([doc]).astype(bool).tolist()[0])
     assert fired == [[False, False], [True, False], [False, True]], "another table is used at once"
-
-
-def test_extractors_go_to_other_processes():
-    register_attribute("test_letter", numbers=range(3))(nth_letter)
-    extractor = FeatureExtractor(parse_templates(["test_letter0..2[0]", "lower[0]"]))
-    doc = Doc(VOCAB, words=["some", "words"])
-    assert np.array_equal(pickle.loads(pickle.dumps(extractor)).keys([doc]), extractor.keys([doc]))
 
 
 def of_another_file():
