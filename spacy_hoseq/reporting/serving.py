@@ -77,7 +77,7 @@ def application(
     queue = Queue(max_seconds)
 
     def page(docs: Sequence[Doc], text: str = "", problem: str = "") -> str:
-        form = {"typed": text, "problem": problem, "most": max_length}
+        form: Any = {"typed": text, "problem": problem, "most": max_length}
         return text_page(docs, nlp, template="typed.html.jinja", **form)
 
     def tagged(text: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ from .pages import direction, packed, rendered, uncalibrated
 from .sentence import cut, may_break, shown
 
 REASONS = 10  # terms of a decision that are shown
+TITLE = "Text"
 HEIGHT = 420  # pixels of a page in a notebook
 BEGINNING = 40  # columns of a text in a title
 WIDEST = 4 * BEGINNING  # characters
@@ -86,14 +87,17 @@ def text_page(
         why = [shortened(one) for one in (reasons[number] if reasons else ())]
         opened.append({"text": doc.text, "facts": facts, "reasons": why})
         beginning = beginning or cut(" ".join(map(shown, doc.text[:WIDEST].split())), BEGINNING)
-    words = [word for sentence in sentences for word in sentence.words]
+    seen: List[Any] = [
+        one for s in sentences for word in s.words for one in (*word.labels[:1], *word.spans)
+    ]
     values = {
-        "title": title or (f"{beginning} ({model})" if beginning and model else beginning or model),
+        "title": title
+        or (f"{beginning} ({model})" if beginning and model else beginning or model or TITLE),
         "model": model,
         "texts": texts,
         "below": list(dict.fromkeys(name for s in sentences for name in s.labels[:1])),
         "spans": list(dict.fromkeys(name for s in sentences for name in s.spans)),
-        "has_p": any(x.p is not None for word in words for x in [*word.labels[:1], *word.spans]),
+        "has_p": any(one.p is not None for one in seen),
         "notes": None if nlp is None else notes_of(nlp),
         "data": packed(opened),
     }

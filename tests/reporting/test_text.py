@@ -1,5 +1,7 @@
 """An annotated text as rows: all layers of a Doc, sentence by sentence, with the probabilities that are known."""
 
+import re
+
 import numpy as np
 import pytest
 import spacy
@@ -146,3 +148,59 @@ def test_spans_are_found_by_their_characters(how):
     assert target_at("spans.chunks").items(doc) == [one[:3] for one in found]
     (sentence,) = sentences_of(doc)
     assert [word.spans[0].label for word in sentence.words if word.spans[0].begins] == ["NP", "VP", "NP"]
+
+
+@pytest.mark.parametrize(
+    "text, signs",
+    [
+        ("I \U0001f469\u200d\U0001f4bb at", ["I", "\U0001f469\u200d\U0001f4bb", "at"]),
+        ("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1ee", ["\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1ee"]),
+        ("\U0001f44d\U0001f3fd! \u2764\ufe0f", ["\U0001f44d\U0001f3fd", "!", "\u2764\ufe0f"]),
+        ("\U0001f3f4\U000e0067\U000e0062\U000e007f ok", ["\U0001f3f4\U000e0067\U000e0062\U000e007f", "ok"]),
+        ("a\u202eb\U000e0041", ["a\u2423b\u2423"]),
+    ],
+)
+def test_emoji_and_flags_are_whole(text, signs):
+    """However the tokenizer has cut them; what would hide or turn text is seen."""
+    (sentence,) = sentences_of(spacy.blank("en")(text))
+    assert [word.text for word in sentence.words] == signs
+
+
+def test_a_sign_of_several_tokens_has_what_begins_and_ends_there():
+    doc = Doc(NLP.vocab, words=["\U0001f1e9", "\U0001f1ea", "a"], spaces=[False, True, False])
+    doc.spans["sc"] = [Span(doc, 0, 2, "X"), Span(doc, 2, 3, "Y")]
+    (sentence,) = sentences_of(doc)
+    assert [(word.token, cell.label, cell.begins, cell.ends) for word in sentence.words for cell in word.spans] == [
+        (0, "X", True, True), (2, "Y", True, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words, direction, sides",
+    [
+        ("the greeting שלום , עולם .", "ltr", "ltr ltr rtl rtl rtl ltr"),
+        ("IBM של הממשלה החדשה 1990 .", "rtl", "ltr rtl rtl rtl rtl rtl"),
+        ("1990 .", "ltr", "ltr ltr"),
+    ],
+)
+def test_direction_of_most_letters(words, direction, sides):
+    doc = Doc(NLP.vocab, words=words.split())
+    page = text_page([doc])
+    assert re.findall(r'class="sentence" dir="(\w+)"', page) == [direction]
+    turned = "".join("x" * (side != direction) for side in sides.split())
+    runs = re.findall(r'class="run" dir="\w+">(.*?)</span></span>', page, re.DOTALL)
+    assert sum(run.count("<button") for run in runs) == len(turned)
+
+
+def test_lines_end_between_words():
+    doc = Doc(NLP.vocab, words=["昨天", "，", "我们", "ok", ".", "no"], spaces=[False] * 4 + [True, False])
+    groups = [re.findall(r"<span>(.*?)</span>", group) for group in text_page([doc]).split('class="group"')[1:]]
+    assert groups == [["昨天", "，"], ["我们"], ["ok", "."], ["no"]]
+
+
+@pytest.mark.parametrize("text, title", [("昨天" * 30, "昨天" * 9 + "昨…"), ("a  b\nc", "a b c"), ("", "Text")])
+def test_titles(text, title):
+    nlp = helpers.ready("log_likelihood")
+    assert f"<title>{title}</title>" in text_page([NLP(text)])
+    assert f"<title>{title} (xx_pipeline)</title>" in text_page([NLP(text)], nlp) or not text
+    assert "<title>A</title>" in text_page([NLP(text)], nlp, title="A")
