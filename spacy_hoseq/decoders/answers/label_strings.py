@@ -58,20 +58,3 @@ def with_patterns(potentials: Potentials, strings: LabelStrings) -> Tuple[Potent
     return potentials._replace(
         weights=Weights(weights.trans, longer, node_weights), fired=more
     ), places
-
-
-def with_configurations(potentials: Potentials, strings: LabelStrings) -> Potentials:
-    """With the strings as configurations of weight 0, after those that there are."""
-    known = potentials.configurations
-    if known is None:
-        return potentials
-    n_labels = potentials.weights.n_labels
-    n_strings = len(strings.first)
-    more = known._replace(
-        first=np.concatenate([known.first, strings.first]),
-        sizes=np.concatenate([known.sizes, strings.sizes]),
-        slots=np.concatenate([known.slots, len(known.sets) + strings.labels.astype(np.intp)]),
-        sets=np.concatenate([known.sets, np.eye(n_labels, dtype=bool)]),
-        weights=np.concatenate([known.weights, np.zeros(n_strings)]),
-    )
-    return potentials._replace(configurations=more)

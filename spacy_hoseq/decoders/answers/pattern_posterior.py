@@ -17,8 +17,6 @@ import numpy as np
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..patterns import (
     STEP,
-    configured_sequences,
-    is_small,
     lattice_entropies,
     lattices_of,
     with_costs,
@@ -33,9 +31,8 @@ from ..problem import (
     Sums,
     Tuning,
     check_gradient,
-    sums_of_sequences,
 )
-from .label_strings import LabelStrings, with_configurations, with_patterns
+from .label_strings import LabelStrings, with_patterns
 from .pattern_sums import feature_sums
 
 
@@ -94,19 +91,6 @@ class PatternPosterior(Posterior):
             entropies[part.tokens[lattice.layout.tokens]] = lattice_entropies(lattice)
         return entropies
 
-    def sequence_entropies(self) -> Floats:
-        """From -log p(y | x) = log Z - score(x, y) and the expected counts of all features,
-        sequence by sequence: in a small part of the time of `conditional_entropies`. Of large
-        scores too many digits cancel in this difference; then those are added up. RAISES ValueError
-        [HS038, HS097]."""
-        if not is_small(self._potentials):
-            return sums_of_sequences(self.conditional_entropies(), self.lengths)
-        entropies = np.zeros(len(self._potentials.lengths))
-        for i, part in enumerate(self._potentials.one_by_one()):
-            log_z, counts = feature_sums(part.potentials, self._tuning)
-            entropies[i] = log_z[0] - _expected_score(part.potentials, counts)
-        return np.maximum(entropies, 0.0)
-
     def backprop(
         self,
         d_nodes: AnyFloats,
@@ -164,31 +148,8 @@ class PatternPosterior(Posterior):
         single = strings.sizes == 1
         starts = np.cumsum(strings.sizes) - strings.sizes
         p[single] = self.nodes[strings.first[single], strings.labels[starts[single]]]
-        ends = np.cumsum(self._potentials.lengths)
-        sequence = np.searchsorted(ends, strings.first, side="right")
-        configured = np.isin(sequence, configured_sequences(self._potentials))
-        for has_configurations in (False, True):
-            chosen = np.flatnonzero(~single & (configured == has_configurations))
-            sequences = np.unique(sequence[chosen])
-            part = self._potentials.select(sequences).potentials
-            moved = np.zeros(len(ends), np.intp)
-            moved[sequences] = np.cumsum(part.lengths) - ends[sequences]
-            some = strings.chosen(chosen)
-            some = some._replace(first=some.first + moved[sequence[chosen]])
-            if has_configurations and len(chosen):
-                counts = feature_sums(with_configurations(part, some), self._tuning).counts
-                p[chosen] = counts.configuration_weights[-len(chosen) :]
-            elif len(chosen):
-                counts = feature_sums(with_patterns(part, some)[0], self._tuning).counts
-                p[chosen] = counts.fired_weights[-len(chosen) :]
+        longer = np.flatnonzero(~single)
+        if len(longer):
+            potentials, _ = with_patterns(self._potentials, strings.chosen(longer))
+            p[longer] = feature_sums(potentials, self._tuning).counts.fired_weights[-len(longer) :]
         return p
-
-
-def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float:
-    """E[score(x, y)]."""
-    total = 0.0
-    for expected, numbers in zip(counts, potentials.numbers, strict=True):
-        if expected is not None and numbers is not None:
-            counted = expected != 0  # not of forbidden pairs
-            total += float((expected[counted] * numbers[counted].astype(np.float64)).sum())
-    return total
