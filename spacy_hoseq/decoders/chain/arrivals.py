@@ -9,44 +9,29 @@ is added up: the same sums, so the same result to the last bit.
 Checked against all pairs in tests/decoders/chain/test_arrivals.py.
 """
 
-from typing import List, NamedTuple, Optional
+from typing import List, Optional, Tuple
 
 import numpy as np
 
 from ...arrays import Floats, Ints, Labels, Mask
-from ..problem import TUNING, Tuning, Weights
+from ..problem import Weights
 
 FEW = 4  # labels before a label, up to which each label is looked at by itself
 COLUMN_COST = 5  # of one column more, in labels
+STEP_CELLS = 120_000  # (earlier label, label, sequence) triples that are compared in one call
 MANY_BLOCKS = 8  # from which on the calls cost more than what they save
 
 
-class Block(NamedTuple):
-    """earlier (A,), later (B,): label ids. trans (A, B): all pairs of them."""
-
-    earlier: Ints
-    later: Ints
-    trans: Floats
-
-
-class Few(NamedTuple):
-    """later (M,): labels with few before them. earlier (K, M): those, the last ones with -inf in
-    trans (K, M, 1)."""
-
-    later: Ints
-    earlier: Ints
-    trans: Floats
-
-
 class Arrivals:
-    """trans (L, L) float64, the earlier label first; -inf forbids. `tuning.step_cells` decides how
-    it is computed."""
+    """trans (L, L) float64, the earlier label first; -inf forbids."""
 
-    def __init__(self, trans: Floats, tuning: Tuning = TUNING) -> None:
+    def __init__(self, trans: Floats) -> None:
         self._trans = np.ascontiguousarray(trans)
-        self._tuning = tuning
-        self._blocks: List[Block] = []
-        self._few: Optional[Few] = None
+        # earlier (A,), later (B,), trans (A, B): labels all of which the same ones may precede
+        self._blocks: List[Tuple[Ints, Ints, Floats]] = []
+        # later (M,): the other labels. earlier (K, M): those before, the last ones with -inf in
+        # trans (K, M, 1)
+        self._few: Optional[Tuple[Ints, Ints, Floats]] = None
         permitted = trans > -np.inf
         if permitted.mean() < 0.5:
             self._group(trans, permitted)
@@ -67,20 +52,20 @@ class Arrivals:
         for group in large.tolist():
             earlier = np.flatnonzero(before[group])
             later = np.flatnonzero(kind == group)
-            self._blocks.append(Block(earlier, later, trans[np.ix_(earlier, later)]))
+            self._blocks.append((earlier, later, trans[np.ix_(earlier, later)]))
         later = np.flatnonzero(sizes[kind] <= FEW)
         earlier = np.argsort(~permitted[:, later], axis=0, kind="stable")[:FEW]
-        self._few = Few(later, earlier, trans[earlier, later][:, :, None])
+        self._few = later, earlier, trans[earlier, later][:, :, None]
 
     def __call__(self, v: Floats, t: int = 0) -> Floats:
         """v (L, n), the same at each step t. RETURNS (L, n)."""
         if self._few is None:
-            return max_plus(v, self._trans, self._tuning)
+            return max_plus(v, self._trans)
         result = np.empty(v.shape)
         for earlier, later, trans in self._blocks:
-            result[later] = max_plus(v.take(earlier, 0), trans, self._tuning)
-        later, sources, trans = self._few
-        result[later] = np.maximum.reduce(v.take(sources, 0) + trans, axis=0)  # (K, M, n)
+            result[later] = max_plus(v.take(earlier, 0), trans)
+        later, earlier, trans = self._few
+        result[later] = np.maximum.reduce(v.take(earlier, 0) + trans, axis=0)  # (K, M, n)
         return result
 
     def from_each(self, following: Labels, t: int = 0) -> Floats:
@@ -88,9 +73,9 @@ class Arrivals:
         return self._trans.take(following, axis=1)
 
 
-def max_plus(v: Floats, trans: Floats, tuning: Tuning = TUNING) -> Floats:
+def max_plus(v: Floats, trans: Floats) -> Floats:
     """max_a (v[a, n] + trans[a, y]). v (A, n), trans (A, B). RETURNS (B, n)."""
-    at_once = max(1, tuning.step_cells // max(1, v.size))  # later labels
+    at_once = max(1, STEP_CELLS // max(1, v.size))  # later labels
     # of few columns the labels are what lies side by side
     few = v.shape[1] * COLUMN_COST <= len(trans)
     parts = []

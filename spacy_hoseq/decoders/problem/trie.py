@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from .layout import Groups
-from .tuning import TUNING, Tuning
 
 Pattern = Tuple[int, ...]  # label ids, oldest first
 Numbers = TypeVar("Numbers", Floats, Ints)
@@ -80,9 +79,7 @@ class PatternTrie:
     RAISES ValueError [HS027]: a pattern of fewer than two labels, or of an unknown label id.
     """
 
-    def __init__(
-        self, patterns: Sequence[Pattern], n_labels: int, *, tuning: Tuning = TUNING
-    ) -> None:
+    def __init__(self, patterns: Sequence[Pattern], n_labels: int) -> None:
         self.n_labels = n_labels
         for pattern in patterns:
             check_pattern(pattern, n_labels)
@@ -96,10 +93,6 @@ class PatternTrie:
         order = np.argsort(keys)
         self._children = order + n_labels  # nodes below depth 1 by (parent, label)
         self._child_keys = keys[order]
-        self._child_table: NDArray[np.int32] = np.zeros(0, np.int32)
-        if len(ids) * n_labels <= tuning.table_cells:
-            self._child_table = np.full(len(ids) * n_labels, -1, np.int32)
-            self._child_table[keys] = np.arange(n_labels, len(ids))
         self._prepared: Dict[Callable[[PatternTrie], object], object] = {}
 
     def __len__(self) -> int:
@@ -127,8 +120,6 @@ class PatternTrie:
     def child(self, nodes: Ints, labels: Ints) -> Ints:
         """Node of `nodes` extended by `labels`, -1 where there is none. All (n,)."""
         keys = nodes * self.n_labels + labels
-        if len(self._child_table):
-            return np.asarray(self._child_table.take(keys), np.intp)
         at = np.searchsorted(self._child_keys, keys)
         found = np.append(self._child_keys, -1)[at] == keys
         return np.where(found, np.append(self._children, -1)[at], -1)

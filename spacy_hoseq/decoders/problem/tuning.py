@@ -13,7 +13,6 @@ class Tuning(NamedTuple):
 
     history_cells: of the lattice, kept for the way back. A longer batch is walked in blocks of
         steps, each computed a second time on the way back.
-    step_cells: (earlier label, label, sequence) triples that are compared in one call.
     column_cells: of one step of the sequences that are walked together, nodes x sequences
         (`nonnegative.py`).
     min_columns: sequences that are walked together even if that makes more cells.
@@ -22,8 +21,6 @@ class Tuning(NamedTuple):
     sum_cells: states of all tokens that are kept together for sums.
     matrix_cells: for each node of a trie, up to which products of matrices take less time
         (`matrix_messages.py`).
-    table_cells: (node, label) pairs up to which a trie's children are looked up in a table, beyond
-        by search.
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
     block_scores, block_tokens: scores of local classifiers (contexts x labels), and tokens, that
         are computed together.
@@ -33,13 +30,11 @@ class Tuning(NamedTuple):
     """
 
     history_cells: int = 4_000_000
-    step_cells: int = 120_000
     column_cells: int = 65_536  # half a megabyte
     min_columns: int = 16
     arc_cells: int = 2_000_000
     sum_cells: int = 4_000_000
     matrix_cells: int = 50
-    table_cells: int = 8_000_000
     pair_cells: int = 1_000_000
     block_scores: int = 4_000_000
     block_tokens: int = 4_096

@@ -1,10 +1,11 @@
 """One step of a chain, in blocks of labels that the same labels may precede, against all pairs."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.chain import Arrivals
-from spacy_hoseq.decoders.problem import Tuning
+from spacy_hoseq.decoders.chain import Arrivals, arrivals
 
 
 def words(n_kinds):
@@ -48,12 +49,13 @@ def test_every_block_is_the_maximum_over_all_earlier_labels(n_columns, step_cell
         trans = np.where(permitted, rng.normal(size=permitted.shape), -np.inf)
         v = scale * rng.normal(size=(len(permitted), n_columns))
         v[rng.random(v.shape) < 0.2] = -np.inf
-        arriving = Arrivals(trans, Tuning(step_cells=step_cells))(v)
+        with mock.patch.object(arrivals, "STEP_CELLS", step_cells):
+            arriving = Arrivals(trans)(v)
         assert np.array_equal(arriving, expected_of(trans, v)), name
 
 
 def test_forbidden_pairs_are_not_computed():
     trans = np.where(words(20), 0.0, -np.inf)  # 80 labels: 40 follow 40, and 40 follow 2
-    arrivals = Arrivals(trans)
-    assert sum(block.trans.size for block in arrivals._blocks) == 40 * 40
-    assert arrivals._few is not None and arrivals._few.trans.size <= 4 * 40
+    found = Arrivals(trans)
+    assert sum(of_pairs.size for *_, of_pairs in found._blocks) == 40 * 40
+    assert found._few is not None and found._few[2].size <= 4 * 40

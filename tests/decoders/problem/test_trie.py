@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem.trie import PatternTrie
-from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ...strategies import random_patterns
 
@@ -58,10 +57,9 @@ def test_nodes_are_sorted_by_depth_and_failure_link(drawn):
     assert keys[trie.n_labels :] == sorted(keys[trie.n_labels :]) and (trie.depth[: trie.n_labels] == 1).all()
 
 
-@pytest.mark.parametrize("table_cells", [0, 10**6])  # children are searched for, or looked up in a table
 @given(drawn=pattern_sets())
-def test_child_is_the_node_with_one_label_more(table_cells, drawn):
-    trie = PatternTrie(*drawn, tuning=Tuning(table_cells=table_cells))
+def test_child_is_the_node_with_one_label_more(drawn):
+    trie = PatternTrie(*drawn)
     node = {trie.string(u): u for u in range(len(trie))}
     pairs = [(u, y) for u in range(len(trie)) for y in range(trie.n_labels)]
     got = trie.child(np.array([u for u, _ in pairs]), np.array([y for _, y in pairs]))
@@ -138,10 +136,9 @@ def test_pattern_of_an_unknown_label(pattern):
         PatternTrie([pattern], 3)
 
 
-@pytest.mark.parametrize("table_cells", [0, 10**6])
 @given(drawn=pattern_sets())
-def test_after_is_the_longest_match_after_one_more_label(table_cells, drawn):
-    trie = PatternTrie(*drawn, tuning=Tuning(table_cells=table_cells))
+def test_after_is_the_longest_match_after_one_more_label(drawn):
+    trie = PatternTrie(*drawn)
     node = {trie.string(u): u for u in range(len(trie))}
     for u in range(len(trie)):
         for y in range(trie.n_labels):

@@ -88,6 +88,6 @@ def test_some_pairs_of_labels_permitted():
 
 def test_tuning_is_frozen():
     with pytest.raises(AttributeError):
-        TUNING.step_cells = 1
-    assert Tuning() == TUNING and Tuning(step_cells=1) != TUNING
+        TUNING.pair_cells = 1
+    assert Tuning() == TUNING and Tuning(pair_cells=1) != TUNING
     assert all(value > 0 for value in TUNING)
