@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import IDS
 from spacy.lookups import Lookups
-from spacy.strings import SYMBOLS_BY_STR, hash_string  # type: ignore[attr-defined]
+from spacy.strings import SYMBOLS_BY_STR, get_string_id, hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc, Token
 
 from ..arrays import Keys
@@ -212,20 +212,19 @@ def token_values(doc: Doc, name: str) -> Keys:
 
 def as_keys(values: Sequence[Any]) -> Keys:
     """RETURNS (n,) uint64. RAISES ValueError [HS027]: what is no `Value`."""
-    kinds = set(map(type, values))
-    # mostly, the values of all words are of one kind
-    key_of = _KEY_OF.get(kinds.pop(), _as_key) if len(kinds) == 1 else _as_key
-    return np.array([*map(key_of, values)], np.uint64)
-
-
-def _text_key(text: str) -> int:
-    """As `get_string_id`, which takes three times as long."""
-    return int(SYMBOLS_BY_STR[text] if text in SYMBOLS_BY_STR else hash_string(text))
+    kinds = set(map(type, values))  # mostly one
+    if kinds == {str}:  # as `get_string_id`, which takes three times as long
+        symbols = SYMBOLS_BY_STR
+        keys = [symbols[text] if text in symbols else hash_string(text) for text in values]
+    else:
+        key_of = _KEY_OF.get(kinds.pop(), _as_key) if len(kinds) == 1 else _as_key
+        keys = [*map(key_of, values)]
+    return np.array(keys, np.uint64)
 
 
 def _as_key(value: Any) -> int:
     if isinstance(value, str):
-        return _text_key(value)
+        return int(get_string_id(value))
     if value is None or isinstance(value, (int, np.integer)):
         return int(value or 0) & ALL_BITS
     name = f"{type(value).__name__} that a template reads"
@@ -233,4 +232,4 @@ def _as_key(value: Any) -> int:
     raise ValueError(Errors.HS027.format(name=name, value=repr(value), expected=expected))
 
 
-_KEY_OF: Dict[type, Callable[[Any], int]] = {str: _text_key, int: ALL_BITS.__and__, bool: bool}
+_KEY_OF: Dict[type, Callable[[Any], int]] = {int: ALL_BITS.__and__, bool: bool}

@@ -82,8 +82,10 @@ class KeptScores(GrowingTable):
         is_known = np.logical_or.reduceat(features != len(table) - 1, self._begin, axis=0)
         rows = self._n_scores - 1 + np.cumsum(is_known).reshape(is_known.shape)  # (O, n)
         n_rows = self._n_scores + int(is_known.sum())
-        if n_rows > len(self.scores):  # by doubling; others may still read the old array
-            grown = np.empty((max(n_rows, 2 * self._n_scores), table.shape[1]), table.dtype)
+        if n_rows > len(self.scores):
+            # room for all: what is not written on takes no memory. Others may still read the old array
+            most = SCORE_BYTES // (table.itemsize * table.shape[1])
+            grown = np.empty((max(n_rows, most), table.shape[1]), table.dtype)
             grown[: self._n_scores] = self.scores[: self._n_scores]
             self.scores = grown
         for known, of_offset in zip(is_known, np.split(features, self._begin[1:]), strict=False):

@@ -21,7 +21,8 @@ shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell
 
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from itertools import chain
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 from urllib.parse import unquote
 
 import numpy as np
@@ -42,6 +43,7 @@ SIGNS = str.maketrans({"%": "%25", "*": "%2A", ">": "%3E"})  # what has a meanin
 KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
 LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
 MOST_WORDS = 100_000  # whose candidates are remembered
+Beginnings = Dict[int, Dict[str, List[int]]]  # by length
 
 CASES: Dict[str, Callable[[str], str]] = {
     "lower": str.lower,
@@ -198,20 +200,28 @@ class Candidates:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
-        self._ids: Dict[Tuple[str, bool, str, str], List[int]] = {}  # by what a form has to be
+        # of each case: ids by form; by ending, then length of the beginning, and beginning. With an
+        # ending all shorter ones are there, so that a search ends where one is missing
+        self._of_whole: Dict[str, Dict[str, List[int]]] = {case: {} for case in CASES}
+        self._of_ends: Dict[str, Dict[str, Beginnings]] = {case: {"": {}} for case in CASES}
         for label_id, (case, prefix, _, suffix, _, is_whole) in enumerate(self.scripts):
-            self._ids.setdefault((case, is_whole, prefix, suffix), []).append(label_id)
-        lengths = [(len(key[2]), len(key[3])) for key in self._ids if not key[1]]
-        self._lengths = sorted(set(lengths))  # of what is taken away at both ends
+            if is_whole:
+                self._of_whole[case].setdefault(prefix, []).append(label_id)
+                continue
+            for start in range(len(suffix)):
+                self._of_ends[case].setdefault(suffix[start:], {})
+            of_length = self._of_ends[case][suffix].setdefault(len(prefix), {})
+            of_length.setdefault(prefix, []).append(label_id)
         self._known = lru_cache(MOST_WORDS)(self._fitting)
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool: of all tokens of the docs."""
         orths, _ = words_and_lengths(docs)
         types, type_of = np.unique(orths, return_inverse=True)
+        ids = [self._known(docs[0].vocab.strings[orth]) for orth in types.tolist()]
         masks = np.zeros((len(types), len(self.scripts)), bool)
-        for mask, orth in zip(masks, types.tolist(), strict=True):
-            mask[self._known(docs[0].vocab.strings[orth])] = True
+        every = np.fromiter(chain.from_iterable(ids), np.intp)
+        masks[np.arange(len(types)).repeat(list(map(len, ids))), every] = True
         masks[~masks.any(axis=1)] = True
         return masks[type_of]
 
@@ -219,9 +229,12 @@ class Candidates:
         ids: List[int] = []
         for case, changed in CASES.items():
             base = changed(form)
-            ids += self._ids.get((case, True, base, ""), ())
-            for prefix, suffix in self._lengths:
-                end = len(base) - suffix
-                if prefix < end:  # something stays
-                    ids += self._ids.get((case, False, base[:prefix], base[end:]), ())
+            ids += self._of_whole[case].get(base, ())
+            for end in range(len(base), 0, -1):
+                of_lengths = self._of_ends[case].get(base[end:])
+                if of_lengths is None:
+                    break
+                for length, beginnings in of_lengths.items():
+                    if length < end:  # something stays
+                        ids += beginnings.get(base[:length], ())
         return ids

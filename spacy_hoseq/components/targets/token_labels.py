@@ -123,9 +123,13 @@ class TokenLabels(Target):
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """A label that is set already is the only one permitted (it constrains its neighbours), or
         "!NN" rules one out. A string that is no label of the component constrains nothing."""
-        if not any(map(self.is_set, docs)):
+        before = [
+            self._set_before(doc) if self.is_set(doc) else np.zeros(len(doc), np.uint64)
+            for doc in docs
+        ]
+        if not any(map(np.any, before)):
             return None
-        masks = table.masks[table.rows(np.concatenate([self._set_before(doc) for doc in docs]))]
+        masks = table.masks[table.rows(np.concatenate(before))]
         return None if masks.all() else masks
 
     def items(self, doc: Doc) -> Items:
