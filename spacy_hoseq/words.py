@@ -7,8 +7,7 @@ the Doc. Checked in tests/components/test_white_space.py against texts that were
 
 import re
 import struct
-from operator import attrgetter
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, cast
+from typing import Any, Dict, Iterable, List, Tuple, cast
 
 import numpy as np
 import srsly
@@ -30,7 +29,6 @@ from spacy.attrs import (
     SPACY,
     TAG,
 )
-from spacy.strings import StringStore
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from .arrays import Ints, Keys, Mask
@@ -41,9 +39,6 @@ BEGINS = 3  # values of ENT_IOB
 INSIDE = 1
 BREAKS = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 FULL = 50  # characters: shorter lines end where their author wanted it
-SLOTS = 1 << 17
-# words seen that are no white space, each at the last bits of its `orth`
-_NO_SPACE = np.zeros(SLOTS, np.uint64)
 
 
 class Words(Doc):
@@ -111,32 +106,6 @@ def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], 
         return first, end
     places = doc.places.tolist()
     return [places[i] for i in first], [places[i - 1] + 1 for i in end]
-
-
-def white_space(orths: Keys, docs: Sequence[Doc]) -> Optional[Mask]:
-    """Which tokens are white space. orths (N,): of all tokens of the docs. RETURNS (N,) bool, or
-    None if none is.
-
-    A look at words that were seen before, which costs a hundredth of `token.is_space`: the strings
-    are read of others.
-    """
-    slots = (orths & np.uint64(SLOTS - 1)).astype(np.intp)
-    unsure = np.flatnonzero(_NO_SPACE.take(slots) != orths)
-    if not len(unsure):
-        return None
-    # one, but for odd batches
-    stores = [vocab.strings for vocab in dict.fromkeys(map(attrgetter("vocab"), docs))]
-    types = set(orths.take(unsure).tolist())
-    spaces = [orth for orth in types if _text(orth, stores).isspace()]
-    words = np.array([*types.difference(spaces)], np.uint64)
-    _NO_SPACE[(words & np.uint64(SLOTS - 1)).astype(np.intp)] = words
-    return np.isin(orths, np.array(spaces, np.uint64)) if spaces else None
-
-
-def _text(orth: int, stores: Sequence[StringStore]) -> str:
-    if len(stores) == 1:
-        return stores[0][orth]
-    return next(store[orth] for store in stores if orth in store)  # type: ignore[operator]
 
 
 def without(doc: Doc, spaces: Mask) -> Words:

@@ -8,15 +8,15 @@ from typing import Any, List, Sequence, Sized, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.attrs import ORTH, SENT_START
+from spacy.attrs import IS_SPACE, ORTH, SENT_START
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..arrays import Keys, Lengths, Mask, distinct
 from ..errors import Errors
-from ..words import Words, white_space, without
+from ..words import Words, without
 
-WORDS_AND_STARTS = [ORTH, SENT_START]
+WORDS_AND_STARTS = [ORTH, SENT_START, IS_SPACE]
 
 
 class WordDocs(List[Doc]):
@@ -25,14 +25,14 @@ class WordDocs(List[Doc]):
 
     def __init__(self, docs: Sequence[Doc]) -> None:
         super().__init__(docs)
-        self.seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]  # (len(doc), 2) each
+        self.seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]  # (len(doc), 3) each
         columns: Any = (
             self.seen[0]
             if len(docs) == 1
-            else np.concatenate([np.zeros((0, 2), np.uint64), *self.seen])
+            else np.concatenate([np.zeros((0, 3), np.uint64), *self.seen])
         )
-        spaces = white_space(columns[:, 0], docs)
-        if spaces is not None:
+        spaces = columns[:, 2] != 0
+        if spaces.any():
             for i, of_doc in enumerate(by_doc(spaces, docs)):
                 if of_doc.any():
                     self[i] = words = without(docs[i], of_doc)
@@ -56,7 +56,7 @@ def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
     if isinstance(docs, WordDocs):
         return docs.words_and_lengths
     columns = np.concatenate(
-        [np.zeros((0, 2), np.uint64), *(doc.to_array(WORDS_AND_STARTS) for doc in docs)]
+        [np.zeros((0, 3), np.uint64), *(doc.to_array(WORDS_AND_STARTS) for doc in docs)]
     )
     return np.ascontiguousarray(columns[:, 0]), _lengths(columns[:, 1], docs)
 
