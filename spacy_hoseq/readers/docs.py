@@ -1,7 +1,7 @@
 """Docs of sentences: words, tags, boundaries, chunks and entities."""
 
 from operator import attrgetter
-from typing import Any, Iterable, Iterator, List, Optional, Sequence, Union
+from typing import Iterable, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 from spacy.tokens import Doc, Span
@@ -38,16 +38,32 @@ def sentences_to_doc(
     chunks_key: chunks go to `doc.spans[chunks_key]`. entities_key: entities go to these spans; "" =
         `doc.ents`.
     """
-    words = [word for sentence in sentences for word in sentence.words]
+    lengths = [len(sentence.words) for sentence in sentences]
+    columns = {
+        name: [
+            value
+            for sentence, length in zip(sentences, lengths, strict=True)
+            for value in getattr(sentence, name) or [""] * length
+        ]
+        for name in ("tags", "pos", "morphs", "lemmas", "deps")
+        if any(getattr(sentence, name) is not None for sentence in sentences)
+    }
+    heads: Optional[List[int]] = None
+    first = np.cumsum([0, *lengths]).tolist()
+    if all(sentence.heads is not None for sentence in sentences):
+        heads = [i + head for i, s in zip(first, sentences, strict=False) for head in s.heads or ()]
+    else:
+        columns.pop("deps", None)
     starts: Optional[List[Union[bool, int, None]]] = None
     if not any(sentence.is_text for sentence in sentences):
-        starts = [i == 0 for sentence in sentences for i in range(len(sentence.words))]
-    doc = Doc(vocab, words=words, spaces=_spaces(sentences, lang), sent_starts=starts)
-    _set_tokens(doc, sentences)
-    lengths = [len(sentence.words) for sentence in sentences]
-    chunks = _spans(doc, lengths, [sentence.chunks for sentence in sentences])
-    entities = _spans(doc, lengths, [sentence.entities for sentence in sentences])
-    unknown = _spans(doc, lengths, [sentence.unknown for sentence in sentences])
+        starts = [i == 0 for length in lengths for i in range(length)]
+    words = [word for sentence in sentences for word in sentence.words]
+    spaces = _spaces(sentences, lang)
+    doc = Doc(vocab, words, spaces, sent_starts=starts, heads=heads, **columns)  # type: ignore[arg-type]
+    chunks, entities, unknown = (
+        _spans(doc, first, [getattr(sentence, name) for sentence in sentences])
+        for name in ("chunks", "entities", "unknown")
+    )
     if chunks is not None:
         doc.spans[chunks_key] = chunks
     if entities is not None and entities_key:
@@ -64,38 +80,12 @@ def _spaces(sentences: Sequence[Sentence], lang: str) -> Optional[List[bool]]:
     return [False for sentence in sentences for _ in sentence.words] if lang in UNSPACED else None
 
 
-def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
-    """Tags, parts of speech, features, lemmas, heads and relations, as far as the sentences have
-    them."""
-    starts = np.cumsum([0, *(len(sentence.words) for sentence in sentences)]).tolist()
-    for start, sentence in zip(starts, sentences, strict=False):
-        tokens = doc[start : start + len(sentence.words)]
-        columns = {"tag_": sentence.tags, "pos_": sentence.pos, "lemma_": sentence.lemmas}
-        for name, column in columns.items():
-            for token, value in zip(tokens, column or (), strict=False):
-                setattr(token, name, value)
-        for token, features in zip(tokens, sentence.morphs or (), strict=False):
-            token.set_morph(features)  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
-    if any(sentence.heads is None for sentence in sentences):
-        return
-    heads = [
-        start + head for start, s in zip(starts, sentences, strict=False) for head in s.heads or ()
-    ]
-    relations = [
-        doc.vocab.strings.add(dep) for sentence in sentences for dep in sentence.deps or ()
-    ]
-    offsets = np.array(heads, np.int64) - np.arange(len(doc))
-    values: Any = np.stack([offsets.astype(np.uint64), np.array(relations, np.uint64)], axis=1)
-    doc.from_array(["HEAD", "DEP"], values)
-
-
 def _spans(
-    doc: Doc, lengths: Sequence[int], labelled: Sequence[Optional[Sequence[LabelledSpan]]]
+    doc: Doc, starts: Sequence[int], labelled: Sequence[Optional[Sequence[LabelledSpan]]]
 ) -> Optional[List[Span]]:
-    """The spans of sentences of these lengths; None if no sentence has annotation of the kind."""
+    """The spans of sentences that begin there; None if no sentence has annotation of the kind."""
     if all(of_sentence is None for of_sentence in labelled):
         return None
-    starts = np.cumsum([0, *lengths]).tolist()
     return [
         Span(doc, start + first, start + end, name)
         for start, of_sentence in zip(starts, labelled, strict=False)
