@@ -6,8 +6,10 @@ speech, features, lemmas, extensions), or of spans (each group of `doc.spans`, `
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
+from ..arrays import Floats
 from ..components.extensions import DECISIONS, MARGINALS
 from ..components.targets.lemmas import script_named
 from ..components.targets.places import COLUMNS, target_at
@@ -113,25 +115,26 @@ def _layer(doc: Doc, name: str, texts: List[str]) -> List[Label]:
     if name in PLACES:  # what is shown may be made of the label
         of_tokens = {i: label for i, _, label in target_at(PLACES[name]).items(doc)}
         labels = [of_tokens.get(i, "") for i in range(len(doc))]
-    there = {label for label, token in zip(labels, doc, strict=True) if not token.is_space} - {""}
+    labels = [label * (not token.is_space) for label, token in zip(labels, doc, strict=True)]
     extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
     for kept in [one for name in extensions for one in (doc._.get(name) or {}).values()]:
         table = kept["probabilities"]
-        if there <= set(kept["labels"]) and len(table) == len(doc):
-            rows = zip(texts, labels, doc, table.tolist(), strict=True)
+        if {*labels} - {""} <= {*kept["labels"]} and len(table) == len(doc):
+            rows = zip(texts, labels, doc, table, strict=True)
             return [_label(name, *row, kept["labels"]) for row in rows]
     return list(map(Label, texts))
 
 
-def _label(name: str, text: str, label: str, token: Token, p: Any, names: Sequence[str]) -> Label:
-    """p: of the label, as decisions have it, or of all labels."""
-    if not label or isinstance(p, float):
-        return Label(text, p if label else None)
-    of = dict(zip(names, p, strict=True))
-    others = [other for other in of if of[other] >= LEAST and other != label]
-    others = sorted(others, key=lambda other: -of[other])[:MOST]
-    words = [(said(name, other, token.text), round(of[other], 3)) for other in others]
-    return Label(text, of.get(label), words)
+def _label(
+    name: str, text: str, label: str, token: Token, p: Floats, names: List[str]
+) -> Label:
+    """p: of all labels, or of the one that was decided."""
+    if not label or not p.ndim:
+        return Label(text, float(p) if label else None)
+    own = names.index(label)
+    order = [i for i in np.argsort(-p, kind="stable")[: MOST + 1].tolist() if p[i] >= LEAST]
+    pairs = [(said(name, names[i], token.text), round(float(p[i]), 3)) for i in order if i != own]
+    return Label(text, float(p[own]), pairs[:MOST])
 
 
 def said(place: str, label: str, word: str) -> str:

@@ -27,11 +27,7 @@ DIRECTIONS = {"L": "ltr", "R": "rtl", "AL": "rtl"}  # of kinds of letters
 def rendered(template: str, **values: object) -> str:
     """RETURNS (str): the template of this name in the package, with the values. title: of the
     page."""
-    return (
-        _environment(template.endswith((".html.jinja", ".svg.jinja")))
-        .get_template(template)
-        .render(**values)
-    )
+    return _environment().get_template(template).render(**values)
 
 
 def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> Dict[str, str]:
@@ -43,14 +39,13 @@ def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> Dict[s
 
 
 @cache
-def _environment(is_page: bool) -> Environment:
-    loader = PackageLoader("spacy_hoseq.reporting", "templates")
+def _environment() -> Environment:
     environment = Environment(
-        loader=loader,
-        autoescape=is_page,
+        loader=PackageLoader("spacy_hoseq.reporting", "templates"),
+        autoescape=lambda name: str(name).endswith((".html.jinja", ".svg.jinja")),
         undefined=StrictUndefined,
-        trim_blocks=not is_page,
-        lstrip_blocks=not is_page,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.globals.update(round_ticks=round_ticks, table=text_table)
     return environment
