@@ -23,30 +23,6 @@ def docs_of(path):
     return list(DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab))
 
 
-@pytest.mark.long
-def test_a_planted_error_is_found_and_corrected(tmp_path):
-    texts = sentences()[:40]
-    texts[7] = texts[7].replace(". . O", ". NN O")
-    corpus = corpus_file(tmp_path / "corpus.spacy", texts)
-    quick = [part for name, value in QUICK.items() for part in (f"--{name}", srsly.json_dumps(value))]
-    code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "2", *quick)
-    assert code == 0, output
-    tasks = list(srsly.read_jsonl(tmp_path / "out" / "findings.jsonl"))
-    assert tasks[0]["finding"]["doc"] == 7 and tasks[0]["finding"]["alternatives"][0][0][0][2] == "."
-    assert "<mark>.</mark>" in (tmp_path / "out" / "findings.html").read_text(encoding="utf8")
-    assert len(docs_of(tmp_path / "out" / "findings.spacy")[7].spans["findings"]) == 1
-    tasks[0]["accept"] = ["1"]
-    srsly.write_jsonl(tmp_path / "answers.jsonl", tasks)
-    code, output = run("correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
-    assert code == 0 and "1 corrections" in output
-    before, after = docs_of(corpus), docs_of(tmp_path / "new.spacy")
-    assert after[7][-1].tag_ == "." and before[7][-1].tag_ == "NN"
-    assert [[t.tag_ for t in doc] for i, doc in enumerate(after) if i != 7] == [
-        [t.tag_ for t in doc] for i, doc in enumerate(before) if i != 7
-    ]
-    assert [len(doc.spans["chunks"]) for doc in after] == [len(doc.spans["chunks"]) for doc in before]
-
-
 def interrupted_at(monkeypatch, n):
     """Whoever trains for the nth time is interrupted in the middle of it. RETURNS what was trained."""
     made = []

@@ -1,57 +1,59 @@
-"""What to annotate next: measures against enumeration, the choice against trying all, the words that are asked for."""
+"""What to annotate next: measures against enumeration, the choice against trying all, the words that are asked for,
+and the command."""
 
 import itertools
 
 import numpy as np
 import pytest
-from spacy.tokens import Doc
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner
 
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.curation.selection import Doubts, doubtful_tokens, doubts_of, select
 from spacy_hoseq.inspection.reading import own_components
 
 from ..components import helpers
 
 TEXT = "old runs see home"
+POOL = ["she runs home .", "zebra under quince <b>", "a cat runs ."]
 
 
-def of(words, amounts, of_text=None):
+def of(words, amounts):
     amounts = np.array(amounts, float)
-    return Doubts(amounts.sum() if of_text is None else of_text, np.array(words, np.uint64), amounts, amounts)
-
-
-def distribution():
-    """p of all labellings of a text, best first."""
-    nlp = helpers.ready("log_likelihood")
-    ranked = helpers.tagger_of(nlp).top_k([helpers.doc_of(nlp, TEXT)], 10**5)[0]
-    assert len(ranked) == len(helpers.LABELS) ** 4
-    p = np.exp(np.array([score for _, score in ranked]))
-    return nlp, [labels for labels, _ in ranked], p / p.sum()
+    return Doubts(amounts.sum(), np.array(words, np.uint64), amounts, amounts)
 
 
 def test_measures_are_the_enumerated_ones():
-    nlp, labellings, p = distribution()
+    nlp = helpers.ready("log_likelihood")
+    scored = helpers.tagger_of(nlp).top_k([helpers.doc_of(nlp, TEXT)], 10**5)[0]
+    assert len(scored) == len(helpers.LABELS) ** 4
+    p = np.exp(np.array([score for _, score in scored]))
+    p /= p.sum()
     expected = {"entropy": -(p * np.log(p)).sum(), "confidence": -np.log(p[0]), "margin": p[1] / p[0]}
     for measure, value in expected.items():
         (doubts,) = doubts_of(nlp, [helpers.doc_of(nlp, TEXT)], measure)
         assert doubts.of_text == pytest.approx(value, abs=1e-6) and doubts.of_words.sum() == pytest.approx(value)
-        unsure = [1 - sum(q for q, y in zip(p, labellings, strict=True) if y[t] == labellings[0][t]) for t in range(4)]
+        best = scored[0].labels
+        unsure = [1 - sum(q for q, y in zip(p, scored, strict=True) if y.labels[t] == best[t]) for t in range(4)]
         assert doubts.doubtful == pytest.approx(unsure, abs=1e-6)
+    with pytest.raises(ValueError, match="HS161.*luck"):
+        doubts_of(nlp, [], "luck")
 
 
 def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
     nlp = helpers.ready("log_likelihood")
     one, other = helpers.doc_of(nlp, TEXT), helpers.doc_of(nlp, "she sleeps")
-    both = Doc(nlp.vocab, words=f"{TEXT} she sleeps".split(), sent_starts=[1, 0, 0, 0, 1, 0])
-    first, second, together = doubts_of(nlp, [one, other, both])
-    assert together.of_text == pytest.approx(first.of_text + second.of_text)
+    words = f"{TEXT} she sleeps \n".split(" ")
+    both = Doc(nlp.vocab, words=words, sent_starts=[1, 0, 0, 0, 1, 0, 0])
+    for measure, joined in (("entropy", sum), ("confidence", sum), ("margin", max)):
+        first, second, together = doubts_of(nlp, [one, other, both], measure)
+        assert together.of_text == pytest.approx(joined([first.of_text, second.of_text]))
+        assert together.doubtful == pytest.approx([*first.doubtful, *second.doubtful, 0])  # white space is no word
+        assert together.of_words.sum() == pytest.approx(together.of_text) and first.of_text != second.of_text
     assert not one.has_annotation("TAG")
-    parts = [one.of_text for one in doubts_of(nlp, [one, other], "margin")]
-    assert doubts_of(nlp, [both], "margin")[0].of_text == pytest.approx(max(parts)) and min(parts) < max(parts)
-
-
-def test_unknown_measures_are_refused():
-    with pytest.raises(ValueError, match="HS161.*luck"):
-        doubts_of(helpers.ready(), [], "luck")
 
 
 def test_components_that_find_sentences_count_only_when_named():
@@ -82,17 +84,66 @@ def test_each_text_has_the_largest_gain(seed):
     assert coverage(doubts, chosen) >= (1 - 1 / np.e) * optimum
 
 
-def test_diversity_parts_texts_that_are_doubtful_for_the_same_word():
+def test_diversity_price_and_doubtful_words():
     doubts = [of([1], [1.0]), of([1], [0.9]), of([2], [0.5]), of([3], [0.2])]
-    assert select(doubts, 3) == [0, 2, 3]
+    assert select(doubts, 3) == [0, 2, 3] and select(doubts, 10) == [0, 2, 3, 1]
     assert select(doubts, 3, diverse=False) == [0, 1, 2]
-    assert select(doubts, 10) == [0, 2, 3, 1]
-
-
-def test_per_word_prefers_what_costs_little():
-    doubts = [of([1, 2, 3, 4], [0.3, 0.3, 0.3, 0.3]), of([5], [0.8])]
+    doubts = [of([1, 2, 3, 4], [0.3, 0.3, 0.02, 0.6]), of([5], [0.8])]
     assert select(doubts, 1, diverse=False) == [0] and select(doubts, 1, diverse=False, per_word=True) == [1]
+    assert doubtful_tokens(doubts[0], 0.05).tolist() == [0, 1, 3]
 
 
-def test_doubtful_tokens():
-    assert doubtful_tokens(of([1, 2, 3, 4], [0.01, 0.3, 0.02, 0.6]), 0.05).tolist() == [1, 3]
+@pytest.fixture
+def run(tmp_path):
+    helpers.ready("log_likelihood").to_disk(tmp_path / "model")
+
+    def run_command(pool, *arguments):
+        given = [tmp_path / "model", tmp_path / pool, *arguments]
+        result = CliRunner().invoke(app, ["hoseq", "select", *map(str, given)])
+        return result.exit_code, " ".join(result.output.split())
+
+    return run_command
+
+
+def test_command_with_texts(run, tmp_path):
+    """Lines of JSON, of plain text, or of files of a folder; what cannot be read is told."""
+    srsly.write_jsonl(tmp_path / "pool.jsonl", [{"text": text, "id": i} for i, text in enumerate(POOL)])
+    out = ["-o", tmp_path / "out.jsonl", "--force"]
+    code, output = run("pool.jsonl", "-n", 2, *out, "-d", "0.3")
+    assert code == 0 and "2 of 3 texts" in output, output
+    first, second = srsly.read_jsonl(tmp_path / "out.jsonl")
+    assert first["text"] == POOL[1] and first["meta"]["id"] == 1 and first["meta"]["doubt"] > second["meta"]["doubt"]
+    assert [t["text"] for t in first["tokens"]][:2] == ["zebra", "under"]
+    assert first["doubtful"] and all(0.3 < word["doubt"] < 1 for word in first["doubtful"])
+    (tmp_path / "pool.txt").write_text("\n\n".join(POOL), encoding="utf8")
+    code, output = run("pool.txt", "-n", 2, *out)
+    assert code == 0 and "2 of 3 texts" in output, output
+    (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n', encoding="utf8")
+    code, output = run("pool.jsonl", *out)
+    assert code == 1 and "pool.jsonl" in output and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
+    for options, said in ((["-o", tmp_path / "out.txt"], "[HS027]"), ([*out, "--by", "luck"], "[HS161]")):
+        code, output = run("pool.txt", *options)
+        assert code == 1 and said in output, output
+
+
+def test_command_with_a_folder(run, tmp_path):
+    (tmp_path / "pool").mkdir()
+    out = ["-o", tmp_path / "out.jsonl"]
+    for name, data, expected in (
+        ("README.md", b"No text.\n", "HS074"),
+        ("a.txt", b"\xe9\n", "HS159"),
+        ("b.txt", POOL[0].encode(), "1 of 1 texts"),
+    ):
+        assert not (tmp_path / "out.jsonl").exists()
+        (tmp_path / "pool" / name).write_bytes(data)
+        code, output = run("pool", *out)
+        assert code == 1 and expected in output, output
+
+
+def test_command_with_docs(run, tmp_path):
+    nlp = spacy.blank("xx")
+    DocBin(docs=[helpers.doc_of(nlp, text) for text in POOL]).to_disk(tmp_path / "pool.spacy")
+    code, output = run("pool.spacy", "-n", 1, "-o", tmp_path / "out.spacy", "--by", "margin")
+    assert code == 0, output
+    (doc,) = DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab)
+    assert len(doc.spans["doubtful"]) == len(doc.spans["doubtful"].attrs["scores"]) > 0
