@@ -34,7 +34,7 @@ from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.pipelines import embedded_path
 from spacy_hoseq.readers import corpus as read_corpus
 from spacy_hoseq.segmentation import make_units
-from spacy_hoseq.segmentation.known_words import known_words
+from spacy_hoseq.segmentation.corpus import known_words
 from tests.components import bidirectional_helpers as bidirectional
 from tests.components import chunker_helpers as chunks
 from tests.components import helpers as tags

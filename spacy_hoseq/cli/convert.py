@@ -151,8 +151,8 @@ def convert_cli(
     read.show()
     if not read.counts["Sentences"]:
         msg.fail("There are no sentences; nothing is written", exits=1)
-    with whole(output_path) as part:
-        binary.to_disk(part)
+    with whole(output_path) as new:
+        binary.to_disk(new)
     if read.problems:
         msg.warn(f"Without what is listed above: {output_path}", exits=1)
     done(output_path, f"python -m spacy hoseq init {read.recipe} -o {read.recipe}.cfg")

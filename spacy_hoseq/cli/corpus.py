@@ -141,7 +141,9 @@ def correct_cli(
     """
     check_free(output, force)
     docs = docs_in(corpus, "xx")
-    lines = list(read_values(answers, ["utf-8"], lambda entry: [{**entry.value}], "an object"))
+    lines: List[Any] = list(
+        read_values(answers, ["utf-8"], lambda entry: [{**entry.value}], "an object")
+    )
     for line in lines:
         if isinstance(line, Problem):
             actual = f"{answers}, line {line.line}: {line.actual}"

@@ -131,7 +131,7 @@ def whole(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def write(path: Path, content: Union[str, Sequence[Any]]) -> None:
+def write(path: Path, content: Any) -> None:
     """A text; or rows of .jsonl, or Docs of any other file."""
     with whole(path) as part:
         if isinstance(content, str):

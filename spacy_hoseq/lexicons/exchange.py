@@ -91,18 +91,6 @@ class ClassBigrams:
         """(V,)"""
         return self._all[:-2].copy()
 
-    def objective(self) -> float:
-        """F."""
-        return float(self._g[self._pairs[0]].sum() - 2.0 * self._g[self._of_class].sum())
-
-    def gains(self, word: int) -> Floats:
-        """Gain of F with the word in each class. RETURNS (C,) float64, 0 for its own."""
-        neighbours = self._neighbours(word)
-        self._add(neighbours, self._all[word], -1)
-        gains = self._gains(neighbours)
-        self._add(neighbours, self._all[word], 1)
-        return gains - gains[self._all[word]]
-
     def exchange(self, word: int) -> bool:
         """Move a word to its best class: the lowest of several, its own if none is better. RETURNS
         whether it moved.

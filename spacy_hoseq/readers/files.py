@@ -246,8 +246,11 @@ def read_values(
     form."""
     is_parquet = path.suffix == ".parquet"
     for entry in parquet_rows(path) if is_parquet else json_values(path, encodings, expected):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
         try:
-            yield from [entry] if isinstance(entry, Problem) else read(entry)
+            yield from read(entry)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             if str(error).startswith("[HS"):
                 raise

@@ -1,24 +1,39 @@
-"""`spacy_hoseq.units.v1`, an augmenter: annotated words -> units with labels, on which a segmenter is
-trained."""
+"""What a segmenter is trained on: units of words with labels (`spacy_hoseq.units.v1`, an augmenter), and
+a table of known words, for templates that ask where these lie (`spacy_hoseq.known_words.v1`).
 
+The table is made in initialization and saved with the vocabulary of the segmenter
+(features/contextual reads it):
+
+    [initialize.lookups]
+    @misc = "spacy_hoseq.known_words.v1"
+    path = ${paths.train}
+"""
+
+import re
 from collections import Counter
-from typing import Callable, Iterator, List, Sequence
+from pathlib import Path
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 from spacy.language import Language
+from spacy.lookups import Lookups
+from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 from spacy.training import Example
+from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..features.contextual.known_words import OWN_WORDS
-from ..readers.annotated import annotated_with
+from ..features.contextual.known_words import OWN_WORDS, TABLE, word_keys
+from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
-from .known_words import counts_by_key, inner_cuts
-from .units import are_parted, units_of
+from .units import APOSTROPHES, INNER, are_parted, cuts_at, inner_cuts, units_of
 
 LAST = "last"
 KINDS = ("", "tag", LAST)
 PLACES = "IEBS"  # by whether a unit begins its word, and whether it ends it
+LETTERS = re.compile(r"[^\W\d_]+")
+LEAST_SEEN = 3
+LEAST_SHARE = 0.005
 
 
 def make_units(
@@ -76,3 +91,53 @@ def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
         SPACED_KIND if " " in token.text else LAST_KIND if last else ONE_KIND
         for token, last in zip(tokens, is_last, strict=False)
     ]
+
+
+def known_words(path: Optional[Union[str, Path]], inner: bool = False) -> Lookups:
+    """Registered as `spacy_hoseq.known_words.v1`: how often each word of more than one unit is in a
+    corpus.
+
+    path: a .spacy file or a folder of them, with words. inner (bool): also where words of the
+    corpus end within runs of letters ("do|n't"): runs that end so can be cut there.
+    RAISES ValueError [E913]: no path; [HS074]: there is no such file or folder.
+    """
+    docs = list(read_docs(spacy_files(path), Vocab()))
+    counts = Counter(token.text for doc in docs for token in doc)
+    lookups = Lookups()
+    lookups.add_table(TABLE, dict(sorted(counts_by_key(counts).items())))
+    if inner:
+        lookups.add_table(INNER, {INNER: inner_ends(docs)})
+    return lookups
+
+
+def inner_ends(docs: Sequence[Doc]) -> List[str]:
+    """What follows where a word ends within a run of letters, to the end of the run, and an
+    apostrophe after it: "n'" of "do|n't". Those that were seen thrice, and are cut there at least
+    once in two hundred times."""
+    cut: Counter[str] = Counter()
+    for doc in docs:
+        text = doc.text
+        ends = {token.idx for token in doc}
+        for match in LETTERS.finditer(text):
+            end = match.end() + (text[match.end() : match.end() + 1] in APOSTROPHES)
+            places = range(match.start() + 1, match.end())
+            cut.update(text[at:end].lower() for at in places if at in ends)
+    often = sorted(end for end, n in cut.items() if n >= LEAST_SEEN)
+    seen: Counter[str] = Counter()
+    if often:
+        cuts = cuts_at(often)
+        seen.update(match[1].lower() for doc in docs for match in cuts.finditer(doc.text))
+    return [end for end in often if cut[end] >= LEAST_SHARE * seen[end]]
+
+
+def counts_by_key(counts: "Counter[str]") -> Dict[int, int]:
+    """The same with words as the keys by which they are found among units, those of one unit left
+    out."""
+    units = [units_of(word).of(word) for word in counts]
+    orths = [get_string_id(unit) for of_word in units for unit in of_word]
+    sizes = np.array(list(map(len, units)), np.intp)
+    by_key: Counter[int] = Counter()
+    keys = word_keys(np.array(orths, np.uint64), sizes).tolist()
+    for key, n in zip(keys, counts.values(), strict=True):
+        by_key[key] += n
+    return {key: n for key, n in by_key.items() if key}

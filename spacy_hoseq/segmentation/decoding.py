@@ -17,7 +17,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..arrays import Ints, Mask
+from ..arrays import Ints, Labels, Mask
 from ..chunks import Grammar, grammar
 from ..decoders.answers import best_labels
 from ..decoders.problem import Potentials
@@ -60,7 +60,7 @@ class WordLabels:
     def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[WordBounds]:
         """The words of each text. docs: `unit_doc` of each. model: gives potentials over these
         labels."""
-        labels = np.zeros(0, np.intp)
+        labels: Labels = np.zeros(0, np.int32)
         if any(map(len, docs)):
             labels = best_labels(self.possible(model.predict(list(docs)), texts))
         words = []

@@ -20,8 +20,7 @@ from ..errors import Errors
 from ..features.simplified import in_simplified
 from ..pipelines import load_from
 from .decoding import WordBounds, WordLabels, unit_doc
-from .known_words import inner_cuts
-from .units import ADDRESS, Units, units_of_each
+from .units import ADDRESS, Units, inner_cuts, units_of_each
 
 BATCH_CHARACTERS = 20_000  # of texts that are cut together
 FOLDER = "segmenter"
@@ -185,7 +184,9 @@ class CharacterTokenizer:
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """A folder, in it the segmenter as spaCy saves any pipeline."""
-        parts = {} if self.segmenter is None else {FOLDER: self.segmenter.to_disk}
+        parts: Dict[str, Callable[[Path], None]] = {}
+        if self.segmenter is not None:
+            parts[FOLDER] = self.segmenter.to_disk
         to_disk(path, parts, exclude)
 
     def from_disk(
@@ -206,4 +207,6 @@ def _refusing(where: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise ValueError(Errors.HS064.format(name="tokenizer", where=where, problem=error)) from error
+        raise ValueError(
+            Errors.HS064.format(name="tokenizer", where=where, problem=error)
+        ) from error

@@ -13,6 +13,7 @@ from typing import Iterator, List, NamedTuple, Optional, Pattern, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.vocab import Vocab
 
 from ..arrays import Ints, Mask
 
@@ -40,6 +41,9 @@ CLOSES = 2  # what was opened in it
 _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
 _SIGNS[list(map(ord, "。！？!?｡…"))] = ENDS
 _SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
+
+INNER = "hoseq_inner_cuts"  # table of a vocabulary; under the same name: a list
+APOSTROPHES = ("'", "’")
 
 # addresses of the web and of e-mail, where Chinese characters end them
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -138,6 +142,19 @@ def _after_blank(text: str, starts: Ints) -> Mask:
         ends = [match.end() for match in BLANK_LINE.finditer(text)]
         after[np.searchsorted(starts, ends)] = True
     return after[:-1]
+
+
+def inner_cuts(vocab: Vocab) -> Optional[Pattern[str]]:
+    """Matches where a unit may begin within a run of letters, by the table of a vocabulary; None if
+    nowhere."""
+    table = vocab.lookups.get_table(INNER, None)
+    return cuts_at(table[INNER]) if table and table[INNER] else None
+
+
+def cuts_at(ends: Sequence[str]) -> Pattern[str]:
+    """Matches where one of these ends of a run of letters begins: of several, each at its own place."""
+    whole = [re.escape(end) if end[-1] in APOSTROPHES else f"{end}(?!\\w)" for end in ends]
+    return re.compile(f"(?<=[^\\W\\d_])(?=({'|'.join(whole)}))", re.IGNORECASE)
 
 
 def are_parted(before: str, after: str) -> bool:

@@ -14,7 +14,7 @@ from spacy_hoseq.features.known_tags import TABLE as KNOWN_TAGS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
 from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.inspection import calibrate
-from spacy_hoseq.segmentation.known_words import known_words
+from spacy_hoseq.segmentation.corpus import known_words
 
 from ..segmentation import helpers as characters
 from .helpers import CORPUS, blank, doc_of, tagger_model, tagger_of, trained

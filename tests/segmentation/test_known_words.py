@@ -6,8 +6,7 @@ import spacy
 from spacy_hoseq.features.attributes import token_values
 from spacy_hoseq.features.contextual.known_words import TABLE
 from spacy_hoseq.readers import corpus
-from spacy_hoseq.segmentation.corpus import make_units
-from spacy_hoseq.segmentation.known_words import known_words
+from spacy_hoseq.segmentation.corpus import known_words, make_units
 
 from .helpers import SENTENCES, saved_words
 

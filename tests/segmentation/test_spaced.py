@@ -7,10 +7,9 @@ from spacy.util import fix_random_seed, load_config
 from spacy.vocab import Vocab
 
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.segmentation.corpus import LAST, labelled_units
-from spacy_hoseq.segmentation.known_words import inner_cuts, known_words
+from spacy_hoseq.segmentation.corpus import LAST, known_words, labelled_units
 from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
-from spacy_hoseq.segmentation.units import units_of
+from spacy_hoseq.segmentation.units import inner_cuts, units_of
 
 SENTENCES = [
     ["I ", "do", "n't ", "know ", "Mr. ", "Smith", ". "],

@@ -2,7 +2,7 @@
 attributes of templates.
 
 Words are known by a table of the vocabulary, which says how often each was seen
-(segmentation/known_words.py makes it):
+(segmentation/corpus.py makes it):
 
     begins(t) = max length of a known word  x[t .. t + n - 1],   2 <= n <= 8
     ends(t)   = the same of  x[t - n + 1 .. t]

@@ -188,8 +188,10 @@ def sentence_of(
                 raise Unreadable(row.line, f'"{text}"', f"column {number} not to be empty")
             if number in (columns.chunk, columns.entity) and not is_entity_tag(cell):
                 raise Unreadable(row.line, f'"{cell}"', EXPECTED_TAG)
-    words, *tags = ([row.cell(n) for row in rows] if n else None for n in columns)
-    return [labelled(words or [], *tags, representation)]
+    words, tags, chunks, entities = (
+        [row.cell(number) for row in rows] if number else None for number in columns
+    )
+    return [labelled(words or [], tags, chunks, entities, representation)]
 
 
 def labelled(

@@ -148,7 +148,7 @@ def _expected(fields: List[str], n_rows: int, end: int) -> str:
     if _EMPTY.fullmatch(fields[0]):
         return ""
     names = [feature.partition("=")[0] for feature in fields[5].split("|")]
-    is_good = {
+    is_good: Dict[str, object] = {
         f"the id {n_rows + 1}": fields[0] == str(n_rows + 1),
         "a universal part of speech in column 4": _content(fields[3]) in POS,
         "features in column 6, such as Case=Nom|Number=Sing": _FEATURES.fullmatch(fields[5]),

@@ -48,7 +48,7 @@ def read_spacy_json(path: Path, settings: Settings) -> Items:
         yield problem
         return
     try:
-        docs = list(json_to_docs("\n".join(line.text for line in lines)))
+        docs = list(json_to_docs("\n".join(getattr(line, "text", "") for line in lines)))
     except Exception as error:  # of any kind: whatever the JSON has in place of what is expected
         yield Problem(path, 1, f"{type(error).__name__}: {error}"[:100], "JSON as spaCy trains on")
         return

@@ -112,7 +112,7 @@ def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterat
         if rest and not all(map(is_entity_tag, rest[0])):
             actual = f'"{" ".join(rest[0])}"'
             raise Unreadable(lines[0].number, actual, "entity tags behind the tags")
-        yield labelled(words, tags, None, *rest)
+        yield labelled(words, tags, entity_tags=rest[0] if rest else None)
 
 
 def _cut(rows: List[List[str]]) -> Iterator[List[List[str]]]:

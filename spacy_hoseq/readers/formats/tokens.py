@@ -44,16 +44,18 @@ def read_tokens(path: Path, settings: Settings) -> Items:
         return [labels[each] if each >= 0 else None for each in value[key]] if labels else None
 
     def read(entry: Entry) -> List[Sentence]:
-        words, *columns = (column(entry.value, keys) for keys in (WORDS, TAGS, CHUNKS, ENTITIES))
-        given = [each for each in (words, *columns) if each is not None]
+        words, tags, chunks, entities = (
+            column(entry.value, keys) for keys in (WORDS, TAGS, CHUNKS, ENTITIES)
+        )
+        given = [each for each in (words, tags, chunks, entities) if each is not None]
         cells = [cell for each in given for cell in each]
         if not words or len(given) < 2 or not all(isinstance(each, str) and each for each in cells):
             raise TypeError(entry)
-        if not all(map(is_entity_tag, [cell for each in columns[1:] for cell in each or ()])):
+        if not all(map(is_entity_tag, [*(chunks or ()), *(entities or ())])):
             raise ValueError(entry)
         if len(set(map(len, given))) > 1:
             raise ValueError(entry)
-        return [labelled(words, *columns)]
+        return [labelled(words, tags, chunks, entities)]
 
     return read_values(path, settings.encodings, read, EXPECTED)
 
