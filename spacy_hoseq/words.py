@@ -161,8 +161,9 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
     for span in spans:
         words = [token.i for token in span if not token.is_space]
         if words:
-            ids = {"kb_id": span.kb_id, "span_id": span.id}
-            trimmed_spans.append(Span(span.doc, words[0], words[-1] + 1, span.label, **ids))
+            ends = words[0], words[-1] + 1
+            word_span = Span(span.doc, *ends, span.label, kb_id=span.kb_id, span_id=span.id)
+            trimmed_spans.append(word_span)
     return trimmed_spans
 
 

@@ -15,7 +15,6 @@ from .helpers import (
     tagger_model,
     tagger_of,
     train,
-    trained,
 )
 
 POS = {"D": "DET", "A": "ADJ", "N": "NOUN", "V": "VERB", "R": "ADV", ".": "PUNCT"}
@@ -167,26 +166,6 @@ def test_extension_is_registered_once():
 def test_attribute_that_cannot_be_written(attribute):
     with pytest.raises(ValueError, match=rf"\[HS027\] Wrong attribute: '{attribute}'"):
         blank(attribute=attribute)
-
-
-def test_score_of_tags():
-    nlp = trained(n_updates=25)
-    scores = nlp.evaluate(examples_of(nlp))
-    assert scores["tag_acc"] == 1.0
-    wrong = examples_of(nlp, [("the cat runs .", "D N N V"), ("dogs", "N")])
-    assert nlp.evaluate(wrong)["tag_acc"] == pytest.approx(3 / 5)
-    assert tagger_of(nlp).score(wrong).keys() == {"tag_acc"}
-
-
-def test_score_of_partial_gold(label):
-    nlp = trained(n_updates=25)
-    examples = [Example.from_dict(doc_of(nlp, "the cat runs ."), {"tags": ["D", "", "N", ""]})]
-    assert nlp.evaluate(examples)["tag_acc"] == 0.5
-    nlp = fit(blank(attribute=label), label_examples)
-    example = label_examples(nlp)[1]
-    example.reference[0]._.test_label = "v"
-    example.reference[1]._.test_label = ""
-    assert nlp.evaluate([example])["test_label_acc"] == pytest.approx(2 / 3)
 
 
 def test_no_scorer():

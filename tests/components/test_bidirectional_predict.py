@@ -24,7 +24,6 @@ from .helpers import doc_of, random_docs
 
 CHAIN = [("a x", "A B"), ("b x", "B A"), ("a x x x", "A B A B"), ("b x x", "B A B"), ("x x b", "B A B"),
          ("x x x a", "B A B A")]  # fmt: skip
-LONG = ("the old dog sees a cat .", "D A N V D N .")
 
 
 def with_gaps(nlp, text, tags):
@@ -44,7 +43,6 @@ def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
             assert found == expected.split()
 
 
-DICTIONARY = {"cat": ["V"], "zebra": ["R", "A"], "sees": ["UNKNOWN", "D"]}
 
 
 @pytest.mark.long
@@ -112,27 +110,8 @@ def test_decisions(strategy, order):
     assert order_.tolist() != [i + 1 for length in lengths for i in range(length)]
 
 
-def test_decisions_of_the_neighbouring_component():
-    nlp = trained(save_decisions=True)
-    nlp.add_pipe(NAME, name="second", source=trained(save_decisions=True))
-    nlp.rename_pipe("second", "other")
-    doc = nlp("the cat runs")
-    assert set(doc._.hoseq_decisions) == {NAME, "other"}
-    assert doc._.hoseq_decisions["other"]["probabilities"].tolist() == [1, 1, 1], "labels are set already"
-    plain = trained()
-    assert (tagger_of(plain)(doc_of(plain, "the cat"))._.hoseq_decisions or {}) == {}
-
-
 def test_decisions_of_chunks():
     nlp = chunker(save_decisions=True)
     doc = tagger_of(nlp)(doc_of(nlp, "dogs run ."))
     assert sorted(doc._.hoseq_decisions[NAME]["order"].tolist()) == [1, 2, 3]
     assert chunks_on(doc) == [(0, 1, "NP"), (1, 2, "VP")]
-
-
-def test_decisions_of_empty_docs_alone_and_among_others():
-    nlp = trained(2, save_decisions=True)
-    for docs in ([doc_of(nlp, "")], [doc_of(nlp, ""), doc_of(nlp, "a cat")], [doc_of(nlp, "a cat"), doc_of(nlp, "")]):
-        for doc in tagger_of(nlp).pipe(docs):
-            found = doc._.hoseq_decisions[NAME]
-            assert len(found["order"]) == len(found["probabilities"]) == len(doc)

@@ -1,9 +1,7 @@
 """`hoseq_bidirectional_tagger` in `spacy train`: tags, chunks, and chunks from tags."""
 
-import numpy as np
 import pytest
 import spacy
-from spacy.cli.evaluate import evaluate
 from spacy.cli.train import train as train_command
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -20,7 +18,7 @@ from .bidirectional_helpers import (
     local,
     tagger_of,
 )
-from .helpers import CORPUS, LABELS, doc_of, gold, reloaded
+from .helpers import CORPUS, doc_of, reloaded
 
 CONFIG = f"""
 [nlp]
@@ -109,14 +107,6 @@ def run_training(config, path):
 def tagged(tmp_path_factory):
     nlp = spacy.blank("xx")
     return corpus_file(tmp_path_factory.mktemp("tagged") / "tags.spacy", [doc_of(nlp, *pair) for pair in CORPUS])
-
-
-def test_training_of_tags(tagged, tmp_path):
-    for nlp in run_training(config_of(tagged), tmp_path):
-        assert [[t.tag_ for t in nlp(doc_of(nlp, text))] for text, _ in CORPUS] == gold()
-        assert nlp.meta["performance"]["tag_acc"] == 1.0 and nlp.meta["performance"][f"{NAME}_loss"] > 0
-        assert nlp.meta["labels"][NAME] == list(LABELS)
-    assert evaluate(str(tmp_path / "model-best"), tagged, gold_preproc=True, silent=True)["tag_acc"] == 1.0
 
 
 @pytest.mark.long
@@ -214,18 +204,3 @@ def test_tags_in_updates_by_hand():
         nlp.update(examples(), sgd=optimizer, annotates=["tests_hoseq_lookup_tagger"])
     for text, tags in [*TAGGED, *UNSEEN]:
         assert chunks_on(nlp(text)) == noun_phrases(tags) == chunks_on(reloaded(nlp)(text))
-
-
-def test_tagger_and_chunker_in_one_pipeline():
-    nlp = blank()
-    config = {"model": local(TAG_TEMPLATES), "width": 0.05, "representation": "iob2", "attribute": "tag"}
-    nlp.add_pipe(NAME, name="chunker", config=config)
-    examples = [Example(doc_of(nlp, doc.text), doc) for doc in chunked_and_tagged(nlp)]
-    optimizer = nlp.initialize(lambda: examples)
-    losses = {}
-    for _ in range(25):
-        losses = nlp.update(examples, sgd=optimizer, annotates=[NAME], losses={})
-    assert losses.keys() == {NAME, "chunker"} and np.isfinite(list(losses.values())).all()
-    for text, tags in TAGGED:
-        doc = nlp(text)
-        assert [t.tag_ for t in doc] == tags.split() and chunks_on(doc) == noun_phrases(tags)

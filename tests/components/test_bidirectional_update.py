@@ -11,12 +11,10 @@ from spacy_hoseq.decoders.bidirectional.local import OFFSETS
 
 from .bidirectional_helpers import (
     NAME,
-    STRATEGIES,
     TEMPLATES,
     local,
     of,
     predicted,
-    ready,
     tagger_of,
     tags_of,
     trained,
@@ -28,15 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarni
 
 def model_bytes(nlp):
     return tagger_of(nlp).model.to_bytes()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_strategy_learns(strategy, order):
-    nlp = ready(order, strategy)
-    assert predicted(nlp) == gold()
-    assert [[t.tag_ for t in doc] for doc in nlp.pipe(text for text, _ in CORPUS)] == gold()
 
 
 @pytest.mark.long

@@ -75,18 +75,6 @@ def test_gold_tags(chunks, expected):
     assert gold_tags("a|b|c|d", "a|b|c|d", chunks) == expected
 
 
-MISALIGNED = [
-    ("ab|cd|ef", "a|b|cd|ef", [(0, 2, "A"), (2, 3, "A")], "B-A B-A O"),
-    ("ab|cd|ef", "a|b|cd|ef", [(0, 3, "A")], "B-A I-A O"),
-    ("ab|cd|ef", "a|b|cd|ef", [(1, 3, "A")], "_ _ O"),
-    ("ab|cd|ef", "a|b|cd|ef", [(0, 1, "A"), (3, 4, "B")], "_ O B-B"),
-    ("ab|cd|ef", "a|b|cd|ef", [], "O O O"),
-    ("ab|cd|ef", "a|b|cd|ef", None, "_ _ _"),
-    ("a|b|cd|ef", "ab|cd|ef", [(0, 1, "A"), (1, 3, "B")], "B-A I-A B-B I-B"),
-    ("abc|def", "ab|cd|ef", [(0, 1, "A"), (2, 3, "B")], "_ _"),
-    ("abc|def|gh", "ab|cd|ef|gh", [(0, 3, "A")], "B-A I-A O"),
-    ("ab| |cd", "ab|cd", [(0, 1, "A"), (1, 2, "B")], "B-A O B-B"),
-]
 
 
 def test_a_type_like_a_negative_annotation():

@@ -27,32 +27,10 @@ from .chunker_helpers import (
     through,
     trained,
 )
-from .helpers import ADDITIVE, reloaded
-
-OBJECTIVES = {
-    "perceptron": {"objective": "perceptron", "update_rule": ADDITIVE, "average": False},  # as in helpers.VARIANTS
-    "max_margin": {"objective": "max_margin"},
-    "log_likelihood": {"objective": "log_likelihood"},
-}
 
 
 def given_tags(nlp, corpus=CORPUS):
     return examples_of(nlp, corpus, given_tags=True)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("model", ["words", "patterns"])
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
-def test_chunks_are_learnt(representation, objective, model):
-    nlp = trained(model, 20, representation=representation, **OBJECTIVES[objective])
-    found, scores = through(nlp)
-    assert found == gold()
-    assert nlp.evaluate(examples_of(nlp))["spans_chunks_f"] == 1.0
-    assert through(reloaded(nlp)) == (found, scores)
-    assert chunker_of(nlp).labels == TYPES
-    letters = dict.fromkeys(REPRESENTATIONS[representation])
-    assert chunker_of(nlp).tags == ["O", *(f"{letter}-{name}" for name in TYPES for letter in letters)]
 
 
 def test_tags_that_are_given_are_features():

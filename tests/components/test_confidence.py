@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.layers.shim import weights_of
@@ -22,7 +22,6 @@ from .helpers import (
     ready,
     tagger_model,
     tagger_of,
-    tags_of,
     train,
     trained,
 )
@@ -135,44 +134,6 @@ def test_marginals_of_a_batch(patterns):
     for doc, single in zip(tagger_of(nlp).pipe(docs, batch_size=7), singles, strict=True):
         assert single.shape == (len(doc), L)
         assert marginals_of(doc)["probabilities"] == pytest.approx(single, abs=1e-6)
-
-
-def test_marginals_are_kept_in_bytes():
-    nlp = with_marginals()
-    docs = [tagger_of(nlp)(doc_of(nlp, text)) for text in ("the cat runs", "", "a")]
-    fresh = blank().vocab
-    stored = [Doc(fresh).from_bytes(doc.to_bytes()) for doc in docs]
-    packed = DocBin(docs=docs, store_user_data=True, attrs=["TAG"]).to_bytes()
-    for copies in (stored, list(DocBin().from_bytes(packed).get_docs(fresh))):
-        for doc, copied in zip(docs, copies, strict=True):
-            assert np.array_equal(marginals_of(copied)["probabilities"], marginals_of(doc)["probabilities"])
-            assert tuple(marginals_of(copied)["labels"]) == LABELS
-            assert [token.tag_ for token in copied] == [token.tag_ for token in doc]
-
-
-def test_marginals_of_two_components():
-    nlp = with_marginals()
-    data = tagger_of(nlp).to_bytes()
-    config = {key: value for key, value in nlp.get_pipe_config("hoseq_tagger").items() if key != "factory"}
-    nlp.add_pipe("hoseq_tagger", name="second", config=config).from_bytes(data)
-    nlp.get_pipe("second").cfg["overwrite"] = True
-    doc = nlp("the cat")
-    first, second = marginals_of(doc), marginals_of(doc, "second")
-    assert np.array_equal(first["probabilities"], second["probabilities"])
-    assert set(doc._.hoseq_marginals) == {"hoseq_tagger", "second"}
-
-
-def test_no_marginals_unless_asked_for():
-    nlp = ready("log_likelihood")
-    doc = tagger_of(nlp)(doc_of(nlp, "the cat"))
-    assert doc.user_data == {}
-
-
-def test_marginals_change_no_tags():
-    nlp = with_marginals()
-    plain = trained("log_likelihood", 3)
-    for text in ("the old cat runs home .", "dogs", "unseen words only"):
-        assert tags_of(nlp, text) == tags_of(plain, text)
 
 
 @pytest.mark.parametrize("patterns", [None, FREQUENT], ids=["chain", "frequent"])

@@ -36,21 +36,6 @@ def with_gaps(nlp, text, tags):
     return Doc(nlp.vocab, words=text.split(), tags=[tag or "" for tag in tags])
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_preset_tags_stay(variant):
-    doc = tagger_of(ready(variant))(with_gaps(ready(variant), LONG[0], ["", "", "V", "", "", "", ""]))
-    assert doc[2].tag_ == "V"
-    assert all(token.tag_ in LABELS for token in doc)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_preset_tags_are_overwritten_on_request(variant):
-    nlp = trained(variant, 25, overwrite=True)
-    doc = tagger_of(nlp)(with_gaps(nlp, LONG[0], ["V", "", "V", "", "ODD", "", "."]))
-    assert [token.tag_ for token in doc] == LONG[1].split()
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_preset_tags_constrain_their_neighbours(variant):
@@ -62,13 +47,6 @@ def test_preset_tags_constrain_their_neighbours(variant):
     best = tagger.top_k([with_gaps(nlp, "x x x x", ["", "", "", "A"])], 3)[0]
     assert [scored.labels for scored in best][0] == ["B", "A", "B", "A"]
     assert all(scored.labels[3] == "A" for scored in best)
-
-
-def test_all_tags_are_preset():
-    nlp = ready()
-    doc = doc_of(nlp, "the cat", "R R")
-    assert [token.tag_ for token in tagger_of(nlp)(doc)] == ["R", "R"]
-    assert tagger_of(nlp).predict([doc_of(nlp, "the cat", "R R")]).label_ids[0].tolist() == [LABELS.index("R")] * 2
 
 
 def test_preset_tag_that_is_no_label():

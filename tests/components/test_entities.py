@@ -24,7 +24,6 @@ from .chunker_helpers import (
     scores_on,
     trained,
 )
-from .helpers import reloaded
 
 NER_SCORER = {"@scorers": "spacy.ner_scorer.v1"}
 WORDS = [("ab", "T", [(0, 1, "NP")]), ("cd ef", "T T", [(0, 2, "VP")])]
@@ -49,22 +48,6 @@ def finder(n_updates=15, examples=entity_examples, **config):
 
 def random_finder(seed=0, corpus=CORPUS, **config):
     return random_chunker(seed=seed, examples=lambda nlp: examples_of(nlp, corpus), annotate_ents=True, **config)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
-def test_entities_are_learnt_and_written(representation):
-    nlp = finder(representation=representation)
-    assert chunker_of(nlp).labels == TYPES
-    for text, _, chunks in CORPUS:
-        doc = nlp(text)
-        assert entities_on(doc) == on(doc) == chunks and len(scores_on(doc)) == len(chunks)
-        assert all(token.ent_iob_ in "BIO" for token in doc), "every token is annotated"
-    scores = nlp.evaluate(entity_examples(nlp))
-    assert (scores["ents_p"], scores["ents_r"], scores["ents_f"]) == (1.0, 1.0, 1.0)
-    assert set(scores["ents_per_type"]) == set(TYPES)
-    fresh = reloaded(nlp)
-    assert [entities_on(fresh(text)) for text in TEXTS] == gold()
 
 
 def test_scores_of_a_part():
@@ -220,13 +203,6 @@ def test_some_docs_with_entities_in_a_batch():
     for ours, theirs in zip(chunker_of(nlp).pipe(docs), alone, strict=True):
         assert (on(ours), entities_on(ours)) == (on(theirs), entities_on(theirs))
         assert scores_on(ours) == pytest.approx(scores_on(theirs), abs=1e-6)
-
-
-def test_overwriting_entities():
-    nlp = finder(overwrite=True)
-    for preset in ([(0, 2, "NP")], [(0, 7, "ODD")]):
-        doc = chunker_of(nlp)(with_entities(doc_of(nlp, TEXTS[0]), preset))
-        assert entities_on(doc) == on(doc) == gold()[0]
 
 
 def test_details_of_entities_that_are_set():

@@ -20,16 +20,6 @@ from .helpers import (
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_use_without_initialization(variant):
-    nlp = blank(variant)
-    tagger_of(nlp).add_label("N")
-    with pytest.raises(ValueError, match="HS052"):
-        nlp("some text")
-    with pytest.raises(ValueError, match="HS052"):
-        tagger_of(nlp).update(examples_of(nlp))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
 def test_labels_of_the_examples(variant):
     nlp = blank(variant)
     nlp.initialize(lambda: examples_of(nlp))

@@ -19,24 +19,10 @@ def nlp():
     return tiny.trained()
 
 
-def test_learns_its_corpus(nlp):
-    for line in tiny.CORPUS:
-        assert tiny.said(nlp(tiny.analyzed(nlp, line))) == tiny.rows_of(line)[2]
-
-
 def test_new_words_by_their_ends_and_parts_of_speech(nlp):
     doc = Doc(nlp.vocab, words=["Fairies", "saw", "stories"], pos=["NOUN", "VERB", "NOUN"])
     assert tiny.said(nlp(doc)) == ["fairy", "see", "story"]
     assert tiny.said(nlp(Doc(nlp.vocab, words=["saw"], pos=["NOUN"]))) == ["saw"]
-
-
-def test_evaluates(nlp):
-    assert nlp.evaluate(tiny.examples_of(nlp))["lemma_acc"] == 1.0
-
-
-def test_white_space_is_its_own_lemma(nlp):
-    doc = nlp(Doc(nlp.vocab, words=["cats", "\n", "dogs"], pos=["NOUN", "SPACE", "NOUN"]))
-    assert tiny.said(doc) == ["cat", "\n", "dog"]
 
 
 def test_words_that_nothing_fits_are_their_own_lemma(nlp):
@@ -46,13 +32,6 @@ def test_words_that_nothing_fits_are_their_own_lemma(nlp):
     pipe.initialize(lambda: [example])
     assert pipe.labels == ("lower went>go",)
     assert tiny.said(pipe(Doc(nlp.vocab, words=["went", "came"]))) == ["go", "came"]
-
-
-@pytest.mark.parametrize("overwrite, lemma", [(False, "sawn"), (True, "see")])
-def test_overwrite(overwrite, lemma):
-    nlp = tiny.trained(overwrite=overwrite)
-    doc = Doc(nlp.vocab, words=["She", "saw"], pos=["PRON", "VERB"], lemmas=["", "sawn"])
-    assert tiny.said(nlp(doc)) == ["she", lemma]
 
 
 def test_a_lemma_that_is_set_constrains_probabilities(nlp):
@@ -152,18 +131,6 @@ def test_other_words_in_the_prediction():
     pipe.initialize(lambda: [example])
     assert pipe.gold_ids([example]).tolist() == [-1, -1, pipe.labels.index("lower *s>*")]
     nlp.update([example])
-
-
-def test_saved(nlp, tmp_path):
-    nlp.to_disk(tmp_path)
-    for other in (spacy.load(tmp_path), tiny.blank().from_bytes(nlp.to_bytes())):
-        for line in tiny.CORPUS:
-            assert tiny.said(other(tiny.analyzed(other, line))) == tiny.rows_of(line)[2]
-
-
-def test_same_seed_same_bytes():
-    first, second = (tiny.trained(n_updates=3).get_pipe(NAME).to_bytes() for _ in range(2))
-    assert first == second
 
 
 def test_label_must_be_a_script():

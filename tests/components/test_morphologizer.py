@@ -16,8 +16,6 @@ from spacy.training import Example
 
 from spacy_hoseq.components.targets.morphology import analysis_of, costs_of, label_of, normalized
 from spacy_hoseq.features.sequences import words_of
-from spacy_hoseq.inspection.explanation import explain
-from spacy_hoseq.inspection.weights import inspected
 
 from . import morphology_helpers as tiny
 from .morphology_helpers import NAME
@@ -222,20 +220,6 @@ def test_what_is_set_constrains_its_neighbours():
     assert "Case=Acc" in str(doc[0].morph) and "Number=" in str(doc[0].morph)
 
 
-def test_white_space_is_no_word():
-    nlp = tiny.trained()
-    plain, wrapped = nlp("magna urbs ardet ."), nlp("magna\n\nurbs  ardet\t.")
-    words = [token for token in wrapped if not token.is_space]
-    assert [(t.pos_, str(t.morph)) for t in words] == [(t.pos_, str(t.morph)) for t in plain]
-    assert {(t.pos_, str(t.morph)) for t in wrapped if t.is_space} == {("SPACE", "")}
-
-
-def test_another_vocabulary_learns_the_strings():
-    nlp, other = tiny.trained(), spacy.blank("xx")
-    doc = nlp.get_pipe(NAME)(Doc(other.vocab, words=["magnam", "urbem"]))
-    assert [str(token.morph) for token in doc] == ["Case=Acc|Number=Sing"] * 2
-
-
 def test_tokens_that_are_not_those_of_the_gold_annotation():
     nlp = tiny.blank()
     words, _, pos, morphs = tiny.rows_of(tiny.CORPUS[0])
@@ -247,20 +231,6 @@ def test_tokens_that_are_not_those_of_the_gold_annotation():
     assert [labels[i] if i >= 0 else "" for i in ids] == [
         "Case=Nom|Number=Sing|POS=ADJ", "", "Number=Sing|POS=VERB", "POS=PUNCT",
     ]  # fmt: skip
-
-
-def test_every_decision_is_the_sum_of_its_reasons():
-    """With weights of parts (HS147 otherwise)."""
-    nlp = tiny.trained()
-    doc = nlp(Doc(nlp.vocab, words=["magnam", "urbem", "videt"]))
-    why = explain(nlp.get_pipe(NAME), doc, 1)
-    assert why.label == "Case=Acc|Number=Sing|POS=NOUN" and why.difference == pytest.approx(
-        sum(term.value for term in why.terms), abs=1e-4
-    )
-    assert {term.kind for term in why.terms} == {"feature", "transition"}
-    (component,) = inspected(nlp, [doc])
-    rows = component["strongest"]["Case=Acc|Number=Sing|POS=NOUN"]
-    assert rows[0]["weight"] > 0 > rows[-1]["weight"] and np.any(component["transitions"])
 
 
 def test_probabilities_of_features_are_those_of_enumeration():

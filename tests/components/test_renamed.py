@@ -1,6 +1,5 @@
 """A tagger that is renamed under the component that listens to it."""
 
-import multiprocessing
 
 import pytest
 import spacy
@@ -73,13 +72,6 @@ def test_the_name_is_saved(tmp_path):
     assert chunker_of(nlp).model.copy().to_bytes() == chunker_of(nlp).model.to_bytes()
 
 
-def test_back_to_the_old_name():
-    nlp = renamed()
-    nlp.rename_pipe(NEW, TAGGER)
-    assert through(nlp) == through(ready("joint"))
-    assert chunker_of(nlp).model.to_bytes() == chunker_of(ready("joint")).model.to_bytes()
-
-
 def test_a_config_with_another_name_goes_before_what_was_saved(tmp_path):
     """Of a name that the config no longer has, nothing is known."""
     nlp = renamed()
@@ -113,13 +105,3 @@ def test_listeners_of_a_renamed_tagger_are_replaced():
     nlp.replace_listeners(NEW, NAME, [PATH])
     nlp.remove_pipe(NEW)
     assert through(nlp) == before
-
-
-@pytest.mark.long
-def test_two_processes():
-    before = multiprocessing.get_start_method(allow_none=True)
-    multiprocessing.set_start_method("spawn", force=True)
-    try:
-        assert [on(doc) for doc in renamed().pipe(TEXTS, n_process=2, batch_size=2)] == gold()
-    finally:
-        multiprocessing.set_start_method(before, force=True)

@@ -130,16 +130,3 @@ def test_at_least_one_sample(text):
     nlp = ready("chain", 0)
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong n_samples: 0\."):
         tagger_of(nlp).sample([doc_of(nlp, text)], 0)
-
-
-@pytest.mark.parametrize("text, n", [("", 0), ("", -1), ("cat", -1)])
-def test_at_least_one_sample_of_any_doc(text, n):
-    nlp = ready("chain", 0)
-    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong n_samples: {n}\."):
-        tagger_of(nlp).sample([doc_of(nlp, text)], n)
-
-
-def test_not_initialized():
-    nlp = blank()
-    with pytest.raises(ValueError, match="E143"):
-        tagger_of(nlp).sample([doc_of(nlp, "cat")], 1)

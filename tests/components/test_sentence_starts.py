@@ -60,13 +60,6 @@ def starts(doc):
     return [token.is_sent_start for token in doc]
 
 
-def test_sentences_are_found(trained):
-    assert trained.get_pipe("sentences").labels == ("I", "S")
-    for seed in range(100, 120):
-        doc = gold(trained, 5, seed, between=("", "\n", "\n\n"))
-        assert starts(trained(unannotated(doc))) == starts(doc)
-
-
 def test_scores_are_those_of_sentences(trained):
     docs = [gold(trained, 5, seed) for seed in range(200, 205)]
     scores = trained.evaluate([Example(unannotated(doc), doc) for doc in docs])
@@ -85,12 +78,6 @@ def test_white_space_begins_no_sentence(trained, text):
         assert sentence.text.strip() or not text.strip()
 
 
-def test_annotation_that_is_there_stays(trained):
-    words = ["It", "rains", ".", "Go", "!"]
-    doc = Doc(trained.vocab, words=words, sent_starts=[True, True, False, False, False])
-    assert starts(trained.get_pipe("sentences")(doc)) == [True, True, False, False, False]
-
-
 def test_gold_on_other_tokens():
     """The text is cut otherwise: a sentence starts at the first token that the gold one stands in."""
     nlp = blank()
@@ -106,10 +93,3 @@ def test_gold_on_other_tokens():
 def test_other_labels_are_refused():
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong label of sent_start: 'B'.*S, I"):
         blank().get_pipe("sentences").add_label("B")
-
-
-def test_saved_and_loaded(trained, tmp_path):
-    trained.to_disk(tmp_path)
-    doc = gold(trained, 5, 300, between=("", "\n"))
-    again = spacy.load(tmp_path)(doc.text)
-    assert starts(again) == starts(trained(doc.text))

@@ -6,7 +6,6 @@ import pytest
 import spacy
 import srsly
 from spacy.cli import app
-from spacy.cli.evaluate import evaluate
 from spacy.cli.train import train as train_command
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
@@ -68,26 +67,6 @@ def output(request, configs, corpus, tmp_path_factory):
     path = tmp_path_factory.mktemp("output")
     train_command(configs(request.param), path, overrides=overrides(corpus, request.param))
     return path
-
-
-@pytest.mark.long
-def test_training(output):
-    for name in ("model-best", "model-last"):
-        nlp = spacy.load(output / name)
-        assert tagged(nlp) == gold()
-        assert nlp.meta["performance"]["tag_acc"] == 1.0
-        assert nlp.meta["performance"]["hoseq_tagger_loss"] >= 0
-        assert nlp.meta["labels"]["hoseq_tagger"] == list(LABELS)
-
-
-@pytest.mark.long
-def test_evaluation(output, corpus, tmp_path):
-    path = tmp_path / "scores.json"
-    scores = evaluate(str(output / "model-best"), corpus, output=path, gold_preproc=True, silent=True)
-    assert scores["tag_acc"] == 1.0
-    assert srsly.read_json(path)["tag_acc"] == 1.0
-    printed = run("evaluate", output / "model-best", corpus, "--gold-preproc")
-    assert "TAG" in printed and "100.00" in printed
 
 
 def test_training_without_a_frequent_transition(configs, corpus, tmp_path):

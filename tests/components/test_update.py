@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from thinc.api import Adam, ConfigValidationError
+from thinc.api import Adam
 
-from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning import parameter
-from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from .helpers import (
@@ -50,23 +48,6 @@ def test_learns_with_every_source_of_patterns(patterns, objective):
     assert weights.min() >= 0 and weights.max() > 0
 
 
-@pytest.mark.parametrize("average", [True, False, "late"])
-def test_learns_with_and_without_averaging(average):
-    nlp = trained(n_updates=5, average=average)
-    shim = weights_of(tagger_of(nlp).model)
-    equal = np.allclose(shim.values("trans", is_train=True), shim.values("trans", is_train=False), atol=1e-3)
-    assert equal != bool(average)
-    assert predicted(trained(n_updates=15, average=average)) == gold()
-
-
-def test_unknown_objective():
-    with pytest.raises(ConfigValidationError, match="objective"):
-        blank(objective="hinge")
-    nlp = blank()
-    with pytest.raises(ValueError, match=r"\[HS161\].*\"hinge\".*perceptron, max_margin, log_likelihood"):
-        HoseqTagger(nlp.vocab, tagger_of(nlp).model, objective="hinge", update_rule=Additive())
-
-
 def state(nlp):
     shims = [node.shims[0] for node in tagger_of(nlp).model.walk()]
     return [parameter.values.copy() for shim in shims for parameter in shim.parameters.values()]
@@ -77,7 +58,6 @@ def same(first, second):
 
 
 SMALL = [("the cat runs", "D N V"), ("a dog", "D N")]
-CORPUS_EMPTY = ("", "")
 
 
 @pytest.mark.parametrize("sgd", [None, False])
