@@ -9,7 +9,7 @@ of them.
     full_bidirectional   D = every acyclic choice of a direction for each pair of tokens within k of each other: the one
                          at the head of the arrow sees the other (Tsuruoka & Tsujii 2005, Figures 2 and 3)
 
-One dynamic program does all four. After token i its state is the candidates at the window
+One dynamic program does all four, sequence by sequence. After token i its state is the candidates at the window
 i-a+1..i+b, and the MODE: the directions of the pairs that reach beyond i (R: the right one sees the
 left one). With k = 2 these are (i-1, i+1), (i, i+1), (i, i+2). Token i adds the directions of its
 pairs to the right, which says what it sees, hence its classifier. Figure 3 carries more in its
@@ -24,24 +24,23 @@ sees the left edge only, right_to_left the right one, dependency_network both.
 """
 
 import itertools
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...arrays import AnyInts
 from ...errors import Errors
-from ..problem import TUNING, Layout, Paths, Tuning, make_layout, parts_of, ranges
-from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
-from .local_tables import (
-    LocalCandidates,
-    Table,
-    cells_of,
-    digits_of,
-    fewer_candidates,
-    make_candidates,
-    make_table,
-    slots_of,
+from ..problem import TUNING, Paths, Tuning, parts_of, ranges
+from .local import (
+    OFFSETS,
+    Floats,
+    Ints,
+    LocalScores,
+    Mask,
+    check_local,
+    check_order,
+    edge_contexts,
+    log_probabilities,
 )
 
 STRATEGIES = (
@@ -101,8 +100,8 @@ def decode_decompositions(
     check_local(local, lengths, order, allowed)
     check_prune(prune, strategy)
     plan = make_plan(strategy, order)
-    candidates = make_candidates(local, lengths, order, prune, allowed, tuning)
-    n_cells = _cells(candidates, order, plan)
+    candidates = Candidates(local, lengths, order, prune, allowed, tuning)
+    n_cells = candidates.cells(plan)
     if (n_cells > max_cells).any() and prune == 0:
         token = int(n_cells.argmax())
         message = Errors.HS091.format(
@@ -111,25 +110,20 @@ def decode_decompositions(
         raise ValueError(message)
     # an uncertain passage: prune harder around it, and only there
     while (n_cells > max_cells).any():
-        candidates = fewer_candidates(candidates, order, np.flatnonzero(n_cells > max_cells))
-        n_cells = _cells(candidates, order, plan)
+        candidates.leave_out(np.flatnonzero(n_cells > max_cells))
+        n_cells = candidates.cells(plan)
     labels = np.zeros(local.n_tokens, np.int32)
     scores = np.zeros(len(lengths))
     starts = np.cumsum(lengths) - lengths
     costs = np.add.reduceat(n_cells, starts) if len(lengths) else n_cells
     for sequences in parts_of(costs.astype(np.intp), len(lengths), tuning.search_cells):
         tokens = ranges(starts[sequences], lengths[sequences])
-        tables = _tables(local, candidates, order, plan, tokens, allowed, tuning)
-        layout = make_layout(lengths[sequences], len(tokens))
-        search = _Search(candidates, tables, order, plan, layout, tokens)
-        labels[tokens], scores[sequences] = search.best()
+        tables = {move.visible: candidates.table(move.visible, tokens, plan) for move in plan.steps}
+        for i in sequences.tolist():
+            own = np.arange(starts[i], starts[i] + lengths[i])
+            digits, scores[i] = _search(own, candidates, tables, plan)
+            labels[own] = [candidates.of[n][digit] for n, digit in zip(own, digits, strict=True)]
     return Paths(labels, scores)
-
-
-def _cells(candidates: LocalCandidates, order: int, plan: Plan) -> Floats:
-    """Cells of the window of each token, times modes; as floats, since they may be many."""
-    window = candidates.radix[:, order - plan.left : order + plan.right + 1]
-    return np.asarray(window.astype(np.float64).prod(axis=1) * plan.n_modes)
 
 
 def check_prune(prune: float, strategy: str) -> None:
@@ -180,160 +174,156 @@ def _directions(order: int) -> List[Move]:
     return steps
 
 
-def _tables(
-    local: LocalScores,
-    candidates: LocalCandidates,
-    order: int,
-    plan: Plan,
-    tokens: Ints,
-    allowed: Optional[Mask],
-    tuning: Tuning,
-) -> Dict[int, Table]:
-    tables = {}
-    for visible in sorted({step.visible for step in plan.steps}):
-        asks = (
-            (candidates.forced[tokens] & ~visible) == 0
-            if plan.chosen
-            else np.ones(len(tokens), bool)
-        )
-        tables[visible] = make_table(
-            local, candidates, order, visible, tokens[asks], allowed, tuning
-        )
-    return tables
+class Candidates:
+    """Candidate labels of each token: those that are allowed, and whose zero-order probability
+    p(y_i | o) is at least `prune` times that of the best label (Tsuruoka & Tsujii 2005, footnote 1).
 
-
-class _Search:
-    """The dynamic program over one part of the batch, all of its sequences at once.
-
-    A MESSAGE after token i holds, for every mode and every cell of the window i-left+1..i+right,
-    the best sum over tokens 1..i. Messages of one step lie end to end, sequence by sequence.
+    of: the candidates of each token, ascending. sizes (N, 2k + 1): how many the tokens at the
+    offsets -k..k have, 1 beyond the ends of the sequence.
     """
 
     def __init__(
         self,
-        candidates: LocalCandidates,
-        tables: Dict[int, Table],
+        local: LocalScores,
+        lengths: AnyInts,
         order: int,
-        plan: Plan,
-        layout: Layout,
-        tokens: Ints,
+        prune: float,
+        allowed: Optional[Mask],
+        tuning: Tuning,
     ) -> None:
-        self.candidates = candidates
-        self.tables = tables
-        self.order = order
-        self.plan = plan
-        self.layout = layout
-        self.tokens = tokens[layout.tokens]  # packed: step by step, rank by rank
-        # (N, W)
-        self.window = candidates.radix[self.tokens, order - plan.left : order + plan.right + 1]
-        self.into: Dict[int, List[Move]] = {
-            m: [s for s in plan.steps if s.after == m] for m in range(plan.n_modes)
-        }
+        """prune (float): 0 keeps every allowed label, and then asks no classifier."""
+        self._local = local
+        self._allowed = allowed
+        self._offsets = OFFSETS[order]
+        self._order = order
+        self._block = tuning.block_scores
+        self._forced, self._edges = edge_contexts(lengths, order, local.n_labels)
+        shape = local.n_tokens, local.n_labels
+        self._keep = np.ones(shape, bool) if allowed is None else allowed.copy()
+        self._rank = np.zeros(shape, np.intp)  # 0 for the most probable label, and so on
+        for tokens in _blocks(np.full(shape[0], shape[1]), self._block) if prune > 0 else ():
+            log_p = self._log_p(tokens, 0, np.arange(len(tokens)), self._edges[tokens])
+            self._keep[tokens] &= log_p >= log_p.max(axis=1, keepdims=True) + np.log(prune)
+            self._rank[tokens] = np.argsort(np.argsort(-log_p, axis=1, kind="stable"), axis=1)
+        self._count()
 
-    def best(self) -> Tuple[NDArray[np.int32], Floats]:
-        """RETURNS labels (N',), scores (S',) of the part."""
-        layout = self.layout
-        plan = self.plan
-        n_sequences = len(layout.lengths)
-        n_steps = len(layout.size_at_t)
-        sizes = self.window[:n_sequences, :-1].prod(axis=1)  # cells before the first token
-        first = np.cumsum(sizes) - sizes
-        message = np.full((plan.n_modes, int(sizes.sum())), -np.inf)
-        message[0] = 0.0
-        pointers: List[Ints] = []
-        scores = np.zeros(n_sequences)
-        end = np.zeros(n_sequences, np.intp)
-        for t in range(n_steps):
-            message, first, pointer = self._step(layout.step(t), message, first)
-            pointers.append(pointer)
-            going_on = int(layout.size_at_t[t + 1]) if t + 1 < n_steps else 0
-            for rank in range(going_on, int(layout.size_at_t[t])):
-                stop = first[rank + 1] if rank + 1 < len(first) else message.shape[1]
-                final = message[:, first[rank] : stop]
-                end[rank] = final.argmax()
-                scores[layout.order[rank]] = final.max()
-        return self._walk_back(pointers, end), scores
+    def cells(self, plan: Plan) -> Floats:
+        """Cells of the window of each token, times modes; as floats, since they may be many."""
+        window = self.sizes[:, self._order - plan.left : self._order + plan.right + 1]
+        return np.asarray(window.astype(np.float64).prod(axis=1) * plan.n_modes)
 
-    def _step(self, here: slice, message: Floats, old_first: Ints) -> Tuple[Floats, Ints, Ints]:
-        """One token of every sequence that has one. RETURNS the next message, where the sequences
-        begin in it, and back pointers (modes, cells): the mode before times the most candidates,
-        plus the digit of token i-left."""
-        plan = self.plan
-        tokens = self.tokens[here]
-        window = self.window[here]
-        leaving = window[:, 0]
-        sizes = window[:, 1:].prod(axis=1)
-        owners = np.repeat(np.arange(len(tokens)), sizes * leaving)
-        cells = ranges(np.zeros(len(tokens), np.intp), sizes * leaving)
-        radix = list(window[owners].T)
-        # the leaving token is the fastest digit here
-        digits = [cells % radix[0], *digits_of(cells // radix[0], radix[1:])]
-        old = message[:, old_first[owners] + cells_of(digits[:-1], radix[:-1])]
-        values = {
-            visible: self._values(visible, tokens[owners], digits, radix) for visible in self.tables
-        }
-        starts = np.cumsum(np.append(0, np.repeat(leaving, sizes)))[:-1]
-        most = int(self.candidates.sizes.max())
-        new = []
-        pointer = []
+    def leave_out(self, tokens: Ints) -> None:
+        """The least probable fifth (at least one) of the candidates of each of these tokens and of
+        those within k of them, but never the best."""
+        around = [
+            tokens[self._edges[tokens, slot] < 0] + offset
+            for slot, offset in enumerate(self._offsets)
+        ]
+        most = self.sizes[:, self._order].copy()
+        chosen = np.unique(np.concatenate([tokens, *around]))
+        most[chosen] = np.maximum(1, most[chosen] * 4 // 5)
+        self._keep &= self._rank < most[:, None]
+        self._count()
+
+    def table(self, visible: int, tokens: Ints, plan: Plan) -> Dict[int, Floats]:
+        """log p of one classifier, by token: in all contexts that its visible neighbours' candidates
+        make, of all candidates; one axis for each token of the window. A token is missing if it
+        sees more: directions are chosen, and a neighbour beyond an edge is not visible."""
+        if plan.chosen:
+            tokens = tokens[(self._forced[tokens] & ~visible) == 0]
+        slots = [slot for slot in range(len(self._offsets)) if visible >> slot & 1]
+        places = [self._order + self._offsets[slot] for slot in slots]
+        n_contexts = self.sizes[tokens][:, places].prod(axis=1)
+        axes = sorted([*places, self._order])
+        result = {}
+        for block in _blocks(n_contexts * self._local.n_labels, self._block):
+            some = tokens[block].tolist()
+            contexts = self._edges[tokens[block]].repeat(n_contexts[block], axis=0)
+            contexts[:, slots] = np.concatenate([self._seen(n, slots) for n in some])
+            owners = np.repeat(np.arange(len(some)), n_contexts[block])
+            log_p = self._log_p(tokens[block], visible, owners, contexts)
+            of_tokens = np.split(log_p, np.cumsum(n_contexts[block])[:-1])
+            for n, rows in zip(some, of_tokens, strict=True):
+                own = rows[:, self.of[n]].reshape(*self.sizes[n][places], len(self.of[n]))
+                own = np.moveaxis(own, -1, axes.index(self._order))
+                shape = np.ones(2 * self._order + 1, np.intp)
+                shape[axes] = self.sizes[n][axes]
+                window = slice(self._order - plan.left, self._order + plan.right + 1)
+                result[n] = own.reshape(shape[window])
+        return result
+
+    def _seen(self, token: int, slots: List[int]) -> Ints:
+        """Labels of the neighbours in these slots, all combinations, the first one slowest."""
+        labels = np.zeros((1, 0), np.intp)
+        for slot in slots:
+            edge = self._edges[token, slot]
+            more = [edge] if edge >= 0 else self.of[token + self._offsets[slot]]
+            labels = np.column_stack([labels.repeat(len(more), axis=0), np.tile(more, len(labels))])
+        return labels
+
+    def _log_p(self, tokens: Ints, visible: int, owners: Ints, contexts: Ints) -> Floats:
+        """Among the allowed labels, of each context. RETURNS (M, L)."""
+        scores = self._local(tokens, np.full(len(tokens), visible), owners, contexts)
+        return log_probabilities(scores, tokens[owners], self._allowed)
+
+    def _count(self) -> None:
+        self.of = [np.flatnonzero(row) for row in self._keep]
+        sizes = self._keep.sum(axis=1)
+        self.sizes = np.ones((len(sizes), 2 * self._order + 1), np.intp)
+        self.sizes[:, self._order] = sizes
+        for slot, offset in enumerate(self._offsets):
+            inside = np.flatnonzero(self._edges[:, slot] < 0)
+            self.sizes[inside, self._order + offset] = sizes[inside + offset]
+
+
+def _search(
+    tokens: Ints, candidates: Candidates, tables: Dict[int, Dict[int, Floats]], plan: Plan
+) -> Tuple[List[int], float]:
+    """The dynamic program over one sequence. RETURNS the number of each token's candidate, and the
+    maximum.
+
+    A MESSAGE after token i holds, for every mode and every cell of the window i-left+1..i+right,
+    the best sum over tokens 1..i.
+    """
+    k = candidates.sizes.shape[1] // 2
+    window = candidates.sizes[tokens, k - plan.left : k + plan.right + 1]
+    message = np.full((plan.n_modes, *window[0, :-1]), -np.inf)
+    message[0] = 0.0
+    pointers = []
+    for n, sizes in zip(tokens.tolist(), window.tolist(), strict=True):
+        after = np.full((plan.n_modes, *sizes[1:]), -np.inf)
+        # the leaving token's candidate, the mode before
+        pointer = np.zeros((2, *after.shape), np.intp)
         for mode in range(plan.n_modes):
-            best = np.full(len(cells), -np.inf)
-            chosen = np.zeros(len(cells), np.intp)
-            for step in self.into[mode]:
-                value = old[step.before] + values[step.visible]
-                better = value > best
-                best = np.where(better, value, best)
-                chosen[better] = step.before
-            highest = np.maximum.reduceat(best, starts)
-            at = np.flatnonzero(best == np.repeat(highest, np.repeat(leaving, sizes)))
-            group = np.searchsorted(starts, at, side="right")
-            at = at[np.append(True, np.diff(group) > 0)]
-            new.append(highest)
-            pointer.append(chosen[at] * most + digits[0][at])
-        return np.stack(new), np.cumsum(sizes) - sizes, np.stack(pointer)
+            moves = [m for m in plan.steps if m.after == mode and n in tables[m.visible]]
+            if not moves:
+                continue
+            sums = np.empty((sizes[0], len(moves), *sizes[1:]))
+            for i, move in enumerate(moves):
+                sums[:, i] = message[move.before][..., None] + tables[move.visible][n]
+            sums = sums.reshape(-1, *sizes[1:])
+            after[mode] = sums.max(axis=0)
+            digit, which = np.divmod(sums.argmax(axis=0), len(moves))
+            pointer[:, mode] = digit, np.array([move.before for move in moves])[which]
+        pointers.append(pointer)
+        message = after
+    mode, *cell = map(int, np.unravel_index(message.argmax(), message.shape))
+    digits = cell[: plan.left]  # the last tokens never leave the window
+    for pointer in reversed(pointers):
+        place = (mode, *cell)
+        digit = int(pointer[0][place])
+        mode = int(pointer[1][place])
+        digits.insert(0, digit)
+        cell = [digit, *cell[:-1]]
+    return digits[plan.left :], float(message.max())
 
-    def _values(self, visible: int, tokens: Ints, digits: List[Ints], radix: List[Ints]) -> Floats:
-        """log p of every cell of the windows under one classifier; -inf where a token may not ask
-        it."""
-        table = self.tables[visible]
-        left = self.plan.left
-        seen = [left + OFFSETS[self.order][slot] for slot in slots_of(visible, self.order)]
-        inner = [*seen, left]
-        cells = cells_of([digits[place] for place in inner], [radix[place] for place in inner])
-        first = table.first[tokens]
-        return table.values[np.where(first > 0, first + cells, 0)]
 
-    def _walk_back(self, pointers: List[Ints], end: Ints) -> NDArray[np.int32]:
-        layout = self.layout
-        plan = self.plan
-        candidates = self.candidates
-        most = int(candidates.sizes.max())
-        chosen = np.zeros(len(candidates.sizes), np.intp)  # the digit of each token
-        state = end.copy()  # mode and cell: mode * cells of the sequence + cell
-        for t in range(len(pointers) - 1, -1, -1):
-            here = layout.step(t)
-            tokens = self.tokens[here]
-            window = self.window[here]
-            sizes = window[:, 1:].prod(axis=1)
-            first = np.cumsum(sizes) - sizes
-            mode = state[: len(tokens)] // sizes
-            cell = state[: len(tokens)] % sizes
-            ends_here = layout.lengths[layout.order[: len(tokens)]] == t + 1
-            # the last tokens of a sequence never leave its window
-            for place in range(1, plan.left + 1):
-                digit = digits_of(cell, list(window[:, 1:].T))[place - 1]
-                offset = place - plan.left
-                settled = ends_here & (t + offset >= 0)
-                chosen[tokens[settled] + offset] = digit[settled]
-            before, digit = np.divmod(pointers[t][mode, first + cell], most)
-            if t >= plan.left:
-                chosen[tokens - plan.left] = digit
-            # the window before: the leaving token in front, the newest token gone
-            old_sizes = window[:, :-1].prod(axis=1)
-            old_cell = digit * (old_sizes // window[:, 0]) + cell // window[:, -1]
-            state[: len(tokens)] = before * old_sizes + old_cell
-        tokens = np.empty(len(self.tokens), np.intp)
-        tokens[layout.tokens] = self.tokens  # of the part, end to end
-        return np.asarray(
-            candidates.labels[candidates.first[tokens] + chosen[tokens]].astype(np.int32)
-        )
+def _blocks(costs: Ints, most: int) -> Iterator[Ints]:
+    """Runs of items whose costs add up to about `most`, as indices."""
+    ends = np.cumsum(costs)
+    start = 0
+    while start < len(costs):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield np.arange(start, stop)
+        start = stop

@@ -205,10 +205,10 @@ class ChainPosterior(Posterior):
         """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
         nothing goes on. tokens, labels (E,). RETURNS (E,)."""
         is_last = np.append(self._is_first[1:], True)
-        goes_on = continues[labels] & ~is_last[tokens][:, None]
-        which, later = goes_on.nonzero()
+        which, later = (continues[labels] & ~is_last[tokens][:, None]).nonzero()
         further = self.steps(tokens.take(which) + 1, labels.take(which), later)
-        return np.maximum(1.0 - np.bincount(which, further, minlength=len(tokens)), 0.0)
+        goes_on = np.bincount(which, further, minlength=len(tokens))
+        return np.asarray(np.maximum(1.0 - goes_on, 0.0))
 
     @cached_property
     def _is_first(self) -> Mask:

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -226,15 +225,6 @@ def test_blocks_change_nothing(strategy, case, prune, block, cells):
         assert len(call) * case.local.n_labels <= block or len({token for token, _ in call}) == 1
     assert parts.labels.tolist() == whole.labels.tolist()
     np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("cells, n_parts", [(0, 4), (99 + 72, 2), (10**6, 1)])
-def test_parts_have_so_many_cells(cells, n_parts):
-    """45, 72, 45 and 99 cells: 27 for each token inside a sequence, 9 at its ends."""
-    case = random_case(np.random.default_rng(0), [3, 4, 3, 5], 3, 1)
-    with mock.patch.object(module, "_Search", wraps=module._Search) as used:
-        decode(case, "dependency_network", tuning=Tuning(search_cells=cells))
-    assert used.call_count == n_parts
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.bidirectional import local
+from spacy_hoseq.decoders.bidirectional.decompositions import Candidates, make_plan
 from spacy_hoseq.decoders.bidirectional.local import (
     best_labels,
     check_local,
@@ -16,13 +17,6 @@ from spacy_hoseq.decoders.bidirectional.local import (
     edge_contexts,
     known_slots,
     log_probabilities,
-)
-from spacy_hoseq.decoders.bidirectional.local_tables import (
-    cells_of,
-    digits_of,
-    make_candidates,
-    make_table,
-    slots_of,
 )
 from spacy_hoseq.decoders.problem.tuning import Tuning
 
@@ -150,78 +144,53 @@ def test_wrong_order(order):
         check_local(case.local, case.lengths, order, None)
 
 
-@given(radix=st.lists(st.integers(1, 4), max_size=5))
-def test_cells_are_numbered_slowest_digit_first(radix):
-    cells = np.arange(math.prod(radix))
-    digits = digits_of(cells, [np.full(len(cells), base) for base in radix])
-    assert [digit.tolist() for digit in digits] == [digit.ravel().tolist() for digit in np.indices(radix)]
-    assert cells_of(digits, [np.full(len(cells), base) for base in radix]).tolist() == cells.tolist()
-
-
-def test_cells_of_ragged_windows():
-    """Each cell has a radix of its own."""
-    cells, radix = np.array([5, 5, 0]), [np.array([2, 3, 1]), np.array([3, 2, 1])]
-    assert np.array(digits_of(cells, radix)).tolist() == [[1, 2, 0], [2, 1, 0]]
-    assert cells_of(digits_of(cells, radix), radix).tolist() == [5, 5, 0]
-
-
-def test_slots_of_a_mask():
-    assert [slots_of(mask, 1) for mask in range(4)] == [(), (0,), (1,), (0, 1)]
-    assert slots_of(0b1010, 2) == (1, 3) and slots_of(0b1111, 2) == (0, 1, 2, 3)
+def expected_candidates(case, prune):
+    """By token."""
+    for token in range(case.local.n_tokens):
+        alone = log_p(case, token, (UNSEEN,) * 2 * case.order)
+        yield [y for y in alone if math.exp(alone[y]) >= prune * math.exp(max(alone.values()))]
 
 
 @pytest.mark.parametrize("block", [0, 5, 10**6])
 @given(case=local_cases(), prune=st.sampled_from([0.0, 0.01, 0.3, 1.0]))
 def test_candidates(block, case, prune):
-    tuning = Tuning(block_scores=block)
-    got = make_candidates(case.local, case.lengths, case.order, prune, case.allowed, tuning)
+    got = Candidates(case.local, case.lengths, case.order, prune, case.allowed, Tuning(block_scores=block))
     assert bool(case.local.calls) == (prune > 0)
-    labels = []
-    for token in range(case.local.n_tokens):
-        alone = log_p(case, token, (UNSEEN,) * 2 * case.order)
-        labels.append([y for y in alone if math.exp(alone[y]) >= prune * math.exp(max(alone.values()))])
-    assert [got.labels[f : f + n].tolist() for f, n in zip(got.first, got.sizes, strict=True)] == labels
-    assert got.labels.tolist() == sum(labels, [])
+    labels = list(expected_candidates(case, prune))
+    assert [found.tolist() for found in got.of] == labels
     sizes = case.parts(np.array([len(some) for some in labels]))
-    expected = [
+    assert got.sizes.tolist() == [
         [n[j] if 0 <= j < len(n) else 1 for j in range(i - case.order, i + case.order + 1)]
         for n in sizes
         for i in range(len(n))
     ]
-    forced, edges = edge_contexts(case.lengths, case.order, case.local.n_labels)
-    assert got.radix.tolist() == expected
-    assert got.edges.tolist() == edges.tolist() and got.forced.tolist() == forced.tolist()
 
 
 @pytest.mark.parametrize("block, sizes", [(1, [1] * 10), (8, [4, 4, 2]), (9, [4, 4, 2]), (20, [10])])
 def test_blocks_are_as_large_as_they_may_be(block, sizes):
     case = LocalCase(RandomLocal([[0.0, 1.0]], range(10), 1), np.array([10]))
-    make_candidates(case.local, case.lengths, 1, 0.5, None, Tuning(block_scores=block))
+    Candidates(case.local, case.lengths, 1, 0.5, None, Tuning(block_scores=block))
     assert [len(call) for call in case.local.calls] == sizes
 
 
 @pytest.mark.parametrize("block", [0, 40, 10**6])
 @given(case=local_cases(max_tokens=4), prune=st.sampled_from([0.0, 0.2]), data=st.data())
 def test_tables(block, case, prune, data):
-    """Contexts of each token in the order of a product, the leftmost slot slowest; a slot that is seen holds the
-    candidates of the token there, or the label of the end."""
+    """One axis for each token of the window; one that is seen has its candidates there, or the label of the end."""
     order, n_labels = case.order, case.local.n_labels
     visible = data.draw(st.integers(0, 4**order - 1))
-    tokens = sorted(data.draw(st.sets(st.integers(0, case.local.n_tokens - 1))))
-    candidates = make_candidates(case.local, case.lengths, order, prune, case.allowed)
-    labels = np.split(candidates.labels, candidates.first[1:])
-    tuning = Tuning(block_scores=block)
-    got = make_table(case.local, candidates, order, visible, np.array(tokens, np.intp), case.allowed, tuning)
-    values, first = [-np.inf], [0] * case.local.n_tokens
+    candidates = Candidates(case.local, case.lengths, order, prune, case.allowed, Tuning(block_scores=block))
+    plan = make_plan("dependency_network", order)
+    got = candidates.table(visible, np.arange(case.local.n_tokens), plan)
+    labels = list(expected_candidates(case, prune))
     for start, n in zip(case.starts, case.lengths, strict=True):
-        for i in [token - start for token in tokens if start <= token < start + n]:
+        for i in range(n):
             contexts = [()]
+            shape = []
             for slot, j in enumerate(neighbours(i, order)):
-                here = labels[start + j].tolist() if 0 <= j < n else [n_labels] if j < 0 else [n_labels + 1]
-                contexts = [(*c, y) for c in contexts for y in (here if visible >> slot & 1 else [UNSEEN])]
-            first[start + i] = len(values)
-            for context in contexts:
-                value = log_p(case, start + i, context)
-                values += [value[y] for y in labels[start + i].tolist()]
-    assert got.first.tolist() == first
-    np.testing.assert_allclose(got.values, values, rtol=1e-9, atol=1e-12)
+                here = labels[start + j] if 0 <= j < n else [n_labels] if j < 0 else [n_labels + 1]
+                here = here if visible >> slot & 1 else [UNSEEN]
+                contexts, shape = [(*c, y) for c in contexts for y in here], [*shape, len(here)]
+            values = [[log_p(case, start + i, context)[y] for y in labels[start + i]] for context in contexts]
+            expected = np.moveaxis(np.array(values).reshape(*shape, -1), -1, order)
+            np.testing.assert_allclose(got[start + i], expected, rtol=1e-9, atol=1e-12)
