@@ -174,14 +174,15 @@ def _uncertain(judgement: Judgement) -> List[Data]:
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
         here = slice(int(reading.ends[s] - reading.lengths[s]), int(reading.ends[s]))
         text = int(reading.text_of[here.start])
-        row = {
-            "doc": text,
-            "words": written(reading.texts[text][i] for i in reading.token_of[here].tolist()),
-            "entropy": float(entropies[s]),
-            "p": float(np.exp(reading.log_p[s])),
-            "right": bool((reading.best[here] == judgement.gold[here]).all()),
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "doc": text,
+                "words": written(reading.texts[text][i] for i in reading.token_of[here].tolist()),
+                "entropy": float(entropies[s]),
+                "p": float(np.exp(reading.log_p[s])),
+                "right": bool((reading.best[here] == judgement.gold[here]).all()),
+            }
+        )
     return rows
 
 

@@ -125,9 +125,7 @@ def _layer(doc: Doc, name: str, texts: List[str]) -> List[Label]:
     return list(map(Label, texts))
 
 
-def _label(
-    name: str, text: str, label: str, token: Token, p: Floats, names: List[str]
-) -> Label:
+def _label(name: str, text: str, label: str, token: Token, p: Floats, names: List[str]) -> Label:
     """p: of all labels, or of the one that was decided."""
     if not label or not p.ndim:
         return Label(text, float(p) if label else None)

@@ -64,7 +64,7 @@ def report(
     gold = [eg.reference for eg in examples]
     tell("Measuring the speed")
     n_tokens = sum(map(len, gold))
-    files = [path for path in nlp.path.rglob("*") if path.is_file()] if nlp.path else []
+    files = nlp.path.rglob("*") if nlp.path else ()
     return Report(
         title=f"{model} on {data}",
         model=model,
@@ -74,7 +74,7 @@ def report(
         sentences=sum(int(sentence_starts(doc).sum()) for doc in gold),
         tokens=n_tokens,
         tokens_per_second=n_tokens / seconds(nlp, [eg.predicted for eg in examples]),
-        bytes=sum(path.stat().st_size for path in files),
+        bytes=sum(path.stat().st_size for path in files if path.is_file()),
         versions={
             "Python": platform.python_version(),
             "spaCy": spacy.__version__,

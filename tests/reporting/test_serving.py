@@ -106,7 +106,8 @@ def test_what_is_refused(server):
     status, answer = server.explain(text="a" * (MOST + 1))
     assert status == 413 and "[HS149]" in answer["error"]
     status, page, _ = server.ask("/", urlencode({"text": "<b>" * MOST}).encode())
-    assert status == 413 and "[HS149]" in page
+    assert status == 413 and "[HS149] This text has 180 characters; at most 60" in page
+    assert f">\n{'&lt;b&gt;' * MOST}</textarea>" in page, "what was typed is still there"
     status, page, _ = server.ask("/", b"text=" + b"a" * 1_000_000)
     assert status == 413 and "[HS149]" in page
     for more in ({"text": 1}, {"tokens": ["b"]}, {"tokens": [True]}, {"other": 1}, {"tokens": 1}, {"component": 1}):
