@@ -29,20 +29,21 @@ class Done(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Makes the file of a part. format (str): one of `FORMATS`."""
+    """Makes the file of a part. format (str): one of `TABLES` or `DOCS`."""
 
     annotator: Annotator
     format: str
 
     def __call__(self, part: Part) -> Done:
-        form = FORMATS[self.format]
         ids = [row.id for row in part.rows]
         texts = [row.text for row in part.rows]
-        if form.docs:
-            done = self.annotator.annotate(texts, partial(form.docs, ids))
-        else:
+        if self.format in TABLES:
             done = self.annotator.table(texts, pa.array(ids, pa.string()))
-        data = form.written(done.made)
+            data = TABLES[self.format](done.made)
+        else:
+            make, joined = DOCS[self.format]
+            done = self.annotator.annotate(texts, partial(make, ids))
+            data = joined(done.made)
         errors = [*map(_said, part.problems), *zip(ids, done.errors, strict=True)]
         entry = {
             "file": f"{part.number:06}.{self.format}",
@@ -54,15 +55,6 @@ class Work(NamedTuple):
             ],
         }
         return Done(data, entry, part.position)
-
-
-class Format(NamedTuple):
-    """written: the bytes of a table; or docs: what some Docs become, and written: the bytes of
-    all. is_stream (bool): parts can stand one behind the other."""
-
-    written: Callable[[Any], bytes]
-    docs: Any = None
-    is_stream: bool = False
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
@@ -120,11 +112,16 @@ def _said(problem: Problem) -> Tuple[str, str]:
     return where, Errors.HS172.format(actual=problem.actual, expected=problem.expected)
 
 
-FORMATS: Dict[str, Format] = {
-    "parquet": Format(parquet_bytes),
-    "jsonl": Format(json_lines_bytes, is_stream=True),
-    "csv": Format(partial(delimited_bytes, delimiter=",")),
-    "tsv": Format(partial(delimited_bytes, delimiter="\t")),
-    "spacy": Format(doc_bin_bytes, doc_bin),
-    "conllu": Format(texts_bytes, conllu_texts, is_stream=True),
+# the bytes of a table
+TABLES: Dict[str, Callable[[pa.Table], bytes]] = {
+    "parquet": parquet_bytes,
+    "jsonl": json_lines_bytes,
+    "csv": partial(delimited_bytes, delimiter=","),
+    "tsv": partial(delimited_bytes, delimiter="\t"),
 }
+# what some Docs become, and the bytes of all
+DOCS: Dict[str, Tuple[Callable[..., Any], Callable[[Any], bytes]]] = {
+    "spacy": (doc_bin, doc_bin_bytes),
+    "conllu": (conllu_texts, texts_bytes),
+}
+STREAMS = ("jsonl", "conllu")  # parts can stand one behind the other

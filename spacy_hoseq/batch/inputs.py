@@ -26,7 +26,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..readers.docs import sentences_to_doc
-from ..readers.files import find_files, read_lines
+from ..readers.files import Line, find_files, read_lines
 from ..readers.formats.recognised import read_corpus
 from ..readers.sentences import Problem, Settings
 from .annotator import ROW, is_text
@@ -96,8 +96,8 @@ def input_files(inputs: Sequence[str], output: Optional[Path]) -> Files:
             files += [path] if name == STANDARD else find_files(path, endings)
     files = [file for file in files if own not in file.resolve().parents]
     if not files:
-        problem = {"path": ", ".join(inputs), "problem": "nothing matches"}
-        raise ValueError(Errors.HS074.format(**problem, suffixes=", ".join(FORMATS)))
+        given, known = (", ".join(names) for names in (inputs, FORMATS))
+        raise ValueError(Errors.HS074.format(path=given, problem="nothing matches", suffixes=known))
     # bytes of a name that are no UTF-8 are shown as \xff
     return {os.fsencode(file).decode("utf8", "backslashreplace"): file for file in files}
 
@@ -142,8 +142,8 @@ def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
 def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Union[Row, Problem]]:
     """The rows of a file in their order, and the problems."""
     plain = path.name.lower()
-    for packed in PACKED:
-        plain = plain.removesuffix(packed)
+    for suffix in PACKED:
+        plain = plain.removesuffix(suffix)
     ending = next((ending for ending in FORMATS if plain.endswith(ending)), ".txt")
     try:
         with sys.stdin.buffer if path == Path(STANDARD) else path.open("rb") as raw:
@@ -159,8 +159,8 @@ def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Union[Row,
                     yield Problem(Path(name), number, actual, "text of Unicode")
                     continue
                 place = f"{name}:{number}" if number else name
-                is_given = own is not None and not SURROGATES.search(own)
-                yield Row(own if is_given else place, text, raw.tell() if raw.seekable() else 0)
+                row_id = place if own is None or SURROGATES.search(own) else own
+                yield Row(row_id, text, raw.tell() if raw.seekable() else 0)
     except Exception as error:  # whatever unpacking, Arrow, spaCy and msgpack raise
         actual = str(error) or type(error).__name__
         yield Problem(Path(name), 0, actual, f"a file of {ending} that can be read")
@@ -172,31 +172,28 @@ def read_text(path: Path, data: Any, options: InputOptions) -> Items:
         text = data.read().decode("utf-8-sig")
         yield 0, text.removesuffix("\n").removesuffix("\r"), None
         return
-    for line in read_lines(path, ["utf-8"], lambda _: data):
-        if isinstance(line, Problem):
-            yield line
-        elif line.text.strip():
-            yield line.number, line.text, None
+    for line in _lines(path, data):
+        yield line if isinstance(line, Problem) else (*line, None)
 
 
 def read_json_lines(path: Path, data: Any, options: InputOptions) -> Items:
     """A row for each object; empty lines are passed over. Ids that are no strings stay JSON."""
-    for item in read_text(path, data, InputOptions()):
-        if isinstance(item, Problem):
-            yield item
+    for line in _lines(path, data):
+        if isinstance(line, Problem):
+            yield line
             continue
-        number, line, _ = item
         try:
-            fields = json.loads(line)
+            fields = json.loads(line.text)
             text = fields[options.text]
         except (KeyError, RecursionError, TypeError, ValueError):
             text = None
         if isinstance(text, str):
             own = fields.get(options.id)
             is_written = own is None or isinstance(own, str)
-            yield number, text, own if is_written else json.dumps(own)
+            yield line.number, text, own if is_written else json.dumps(own)
         else:
-            yield Problem(path, number, line[:SHOWN], f'an object with a string "{options.text}"')
+            expected = f'an object with a string "{options.text}"'
+            yield Problem(path, line.number, line.text[:SHOWN], expected)
 
 
 def read_delimited(path: Path, data: Any, options: InputOptions, delimiter: str = ",") -> Items:
@@ -233,7 +230,7 @@ def read_parquet(path: Path, data: Any, options: InputOptions) -> Items:
         columns = [name for name in (options.text, options.id) if name in schema.names]
         for batch in file.iter_batches(ROWS, columns=columns):
             texts, *ids = (_strings(batch.column(name)) for name in columns)
-            for text, own in zip(texts, *ids or [repeat(None)], strict=False):
+            for text, own in zip(texts, ids[0] if ids else repeat(None), strict=False):
                 number += 1
                 yield number, text, own
 
@@ -252,6 +249,13 @@ def read_treebank(path: Path, data: Any, options: InputOptions) -> Items:
             yield item
         else:
             yield number, sentences_to_doc(vocab, [item], "").to_bytes(), None
+
+
+def _lines(path: Path, data: Any) -> Iterator[Union[Line, Problem]]:
+    """Those that are not blank."""
+    for line in read_lines(path, ["utf-8"], lambda _: data):
+        if isinstance(line, Problem) or line.text.strip():
+            yield line
 
 
 def _check_columns(names: Sequence[str], options: InputOptions) -> None:

@@ -23,7 +23,7 @@ from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from ..errors import Errors
 from .annotator import Annotator
-from .formats import FORMATS, Done, Work
+from .formats import STREAMS, TABLES, Done, Work
 from .inputs import STANDARD, Files, InputOptions, digest_of, input_files, parts_of
 from .processes import in_processes
 
@@ -51,9 +51,9 @@ class Job:
         format: str,
         options: InputOptions,
     ) -> None:
-        if output is None and not FORMATS[format].is_stream:
+        if output is None and format not in STREAMS:
             raise ValueError(Errors.HS174.format(problem=f"--format {format}"))
-        if annotator.flat and FORMATS[format].docs:
+        if annotator.flat and format not in TABLES:
             raise ValueError(Errors.HS179.format(format=format))
         self.annotator = annotator
         self.output = output
@@ -163,9 +163,8 @@ class _Folder:
 
     def _error_lines(self) -> bytes:
         errors = [error for entry in self.entries for error in entry["errors"]]
-        lines = [f"{json.dumps(error, ensure_ascii=False)}\n" for error in errors]
-        # half of a pair of surrogates as JSON has it
-        return "".join(lines).encode("utf8", "backslashreplace")
+        lines = "".join(f"{json.dumps(error, ensure_ascii=False)}\n" for error in errors)
+        return lines.encode("utf8", "backslashreplace")  # half of a pair of surrogates as in JSON
 
     def _begin(self, force: bool) -> None:
         """Look at what is there, and begin anew or go on. RAISES ValueError [HS167, HS178]."""

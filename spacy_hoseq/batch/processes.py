@@ -31,7 +31,7 @@ def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
         first = list(islice(parts, 2))
         is_shared = n > 1 and len(first) > 1
         parts = chain(first, parts)
-        yield from _shared(work, parts, n) if is_shared else map(work, parts)
+        yield from _shared(work, parts, n) if is_shared else (work(part) for part in parts)
     except BrokenProcessPool as error:
         raise ValueError(Errors.HS114.format(problem=error)) from error
     finally:

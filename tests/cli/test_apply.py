@@ -23,7 +23,7 @@ from ..batch.helpers import TEXTS, english, picky_pipeline
 pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from spacy_hoseq.batch.formats import FORMATS, Done  # noqa: E402
+from spacy_hoseq.batch.formats import DOCS, TABLES, Done  # noqa: E402
 from spacy_hoseq.cli import apply  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -286,4 +286,4 @@ def test_progress_in_a_terminal(tmp_path, monkeypatch):
 
 
 def test_all_formats_are_named():
-    assert set(apply.FORMATS) == set(FORMATS) and set(apply.FLAT) <= set(FORMATS)
+    assert set(apply.FORMATS) == {*TABLES, *DOCS} and set(apply.FLAT) <= set(TABLES)
