@@ -48,6 +48,7 @@ class Work(NamedTuple):
         entry = {
             "file": f"{part.number:06}.{self.format}",
             "sha256": sha256(data).hexdigest(),
+            "read": part.digest,
             "rows": len(ids),
             "tokens": done.n_tokens,
             "errors": [

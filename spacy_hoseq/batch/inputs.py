@@ -8,19 +8,20 @@ interruption.
 
 import csv
 import glob
-import hashlib
 import io
 import json
 import os
 import re
 import sys
 from functools import partial
+from hashlib import blake2b
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import srsly
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
@@ -35,7 +36,6 @@ STANDARD = "-"  # standard input
 PACKED = {".gz": "gzip", ".zst": "zstd"}
 ROWS = 1000  # of Parquet that are read at a time
 SHOWN = 200  # characters of a line that is none
-BLOCK = 1 << 20  # bytes that are read at a time
 SURROGATES = re.compile("[\ud800-\udfff]")
 # characters of a part, but for one text: the first parts are small, so that there is soon one for
 # each process, and none is a large share of the whole
@@ -72,6 +72,13 @@ class Part(NamedTuple):
     problems: List[Problem]
     position: int
 
+    @property
+    def digest(self) -> str:
+        """Of what was read: texts, ids and problems."""
+        rows = [(row.id, row.text) for row in self.rows]
+        problems = str(self.problems).encode("utf8", "backslashreplace")
+        return blake2b(srsly.msgpack_dumps([rows, problems]), digest_size=16).hexdigest()
+
 
 # number of the line or row (0: of the whole file), text, and the id that the file gives
 Found = Tuple[int, Union[str, bytes, None], Optional[str]]
@@ -100,18 +107,6 @@ def input_files(inputs: Sequence[str], output: Optional[Path]) -> Files:
         raise ValueError(Errors.HS074.format(path=given, problem="nothing matches", suffixes=known))
     # bytes of a name that are no UTF-8 are shown as \xff
     return {os.fsencode(file).decode("utf8", "backslashreplace"): file for file in files}
-
-
-def digest_of(files: Files) -> str:
-    """Of the bytes of all files but standard input."""
-    digest = hashlib.sha256()
-    for path in files.values():
-        if path.is_file():
-            digest.update(f"{path.stat().st_size}:".encode())
-            with path.open("rb") as file:
-                for block in iter(partial(file.read, BLOCK), b""):
-                    digest.update(block)
-    return digest.hexdigest()
 
 
 def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:

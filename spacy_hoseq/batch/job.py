@@ -12,19 +12,15 @@ overwritten or deleted.
 
 import json
 import os
-import sys
 from contextlib import contextmanager
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
-from shutil import copyfileobj
-from tempfile import TemporaryDirectory
 from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from ..errors import Errors
 from .annotator import Annotator
 from .formats import STREAMS, TABLES, Done, Work
-from .inputs import STANDARD, Files, InputOptions, digest_of, input_files, parts_of
+from .inputs import STANDARD, InputOptions, Part, input_files, parts_of
 from .processes import in_processes
 
 VERSION = 1  # of the folder
@@ -69,7 +65,7 @@ class Job:
     def to_stream(self, stream: IO[bytes], n_process: int, tell: Told) -> State:
         """RETURNS what there is to say in the end. RAISES ValueError [HS114, HS178]."""
         entries: List[State] = []
-        for done in self._done(self.files, digest_of(self.files), 0, n_process):
+        for done in self._done(entries, False, n_process):
             stream.write(done.data)
             stream.flush()
             entries.append(done.entry)
@@ -77,48 +73,56 @@ class Job:
         return _counts(entries)
 
     def to_folder(self, n_process: int, force: bool, tell: Told) -> State:
-        """Do what is not yet done. RETURNS what there is to say in the end. force (bool): delete
-        what an earlier run has written.
+        """Do what is not yet done, and read again what was read: it must be what it was. RETURNS
+        what there is to say in the end. force (bool): delete what an earlier run has written.
 
         RAISES ValueError [HS114]: a process has ended; [HS167]: another job, or other files, are
         there; [HS168]: another run writes there; [HS169]: it cannot be written; [HS178]: the input
         has changed.
         """
-        with TemporaryDirectory() as name:
-            files = dict(self.files)
-            if STANDARD in files:  # as a file, it can be compared with what was read before
-                files[STANDARD] = Path(name, "standard-input")
-                with files[STANDARD].open("wb") as copy:
-                    copyfileobj(sys.stdin.buffer, copy)
-            digest = digest_of(files)
-            folder = _Folder(self.output or Path(), self._header(digest))
-            with folder.opened(force):
-                if not folder.is_finished:
-                    for done in self._done(files, digest, len(folder.entries), n_process):
-                        folder.write(done)
-                        tell(done)
-                    folder.finish()
-                return _counts(folder.entries)
+        folder = _Folder(self.output or Path(), self._header())
+        with folder.opened(force):
+            for done in self._done(folder.entries, folder.is_finished, n_process):
+                folder.write(done)
+                tell(done)
+            folder.finish()
+            return _counts(folder.entries)
 
-    def _done(self, files: Files, digest: str, n_done: int, n_process: int) -> Iterator[Done]:
-        """The parts behind the first ones. digest: of the files before they are read. RAISES
-        ValueError [HS178]: they have another one in the end."""
-        parts = islice(parts_of(files, self.options), n_done, None)
-        yield from in_processes(Work(self.annotator, self.format), parts, n_process)
-        if digest_of(files) != digest:
-            raise ValueError(Errors.HS178.format(path=self.output or STANDARD))
+    def _done(self, entries: List[State], is_finished: bool, n_process: int) -> Iterator[Done]:
+        """The parts behind those of the entries, to which the caller appends theirs. RAISES
+        ValueError [HS178]: the input is not what it was."""
+        before = self._stamps()
+        if not is_finished:
+            parts = self._parts([entry["read"] for entry in entries])
+            yield from in_processes(Work(self.annotator, self.format), parts, n_process)
+        if is_finished or STANDARD not in self.files:
+            read = [part.digest for part in parts_of(self.files, self.options)]
+            if read != [entry["read"] for entry in entries] or self._stamps() != before:
+                raise self._has_changed()
 
-    def _header(self, digest: str) -> State:
-        """job: a digest of all that decides what is written, but for the input. read: of this."""
+    def _parts(self, digests: Sequence[str]) -> Iterator[Part]:
+        """Those behind the first ones, which have these digests. RAISES ValueError [HS178]."""
+        for part in parts_of(self.files, self.options):
+            if part.number >= len(digests):
+                yield part
+            elif part.digest != digests[part.number]:
+                raise self._has_changed()
+        if part.number + 1 < len(digests):
+            raise self._has_changed()
+
+    def _stamps(self) -> object:
+        """Size and time of all files."""
+        stats = [path.stat() for name, path in self.files.items() if name != STANDARD]
+        return [(stat.st_size, stat.st_mtime_ns) for stat in stats]
+
+    def _has_changed(self) -> ValueError:
+        return ValueError(Errors.HS178.format(path=self.output or STANDARD))
+
+    def _header(self) -> State:
+        """job: a digest of all that decides what is written, but for the input."""
         settings = [VERSION, self.format, self.options, list(self.files)]
-        known = json.dumps([self.annotator.fingerprint, *settings]).encode()
-        job = sha256(known).hexdigest()
-        return {
-            "job": job,
-            "read": digest,
-            **self.annotator.about,
-            "inputs": [*self.files][:LISTED],
-        }
+        job = _sha256(json.dumps([self.annotator.fingerprint, *settings]).encode())
+        return {"job": job, **self.annotator.about, "inputs": [*self.files][:LISTED]}
 
 
 class _Folder:
@@ -155,6 +159,8 @@ class _Folder:
         self.entries.append(done.entry)
 
     def finish(self) -> None:
+        if self.is_finished:
+            return
         errors = self._error_lines()
         if errors:
             with self._errors.open("wb") as file:
@@ -167,7 +173,7 @@ class _Folder:
         return lines.encode("utf8", "backslashreplace")  # half of a pair of surrogates as in JSON
 
     def _begin(self, force: bool) -> None:
-        """Look at what is there, and begin anew or go on. RAISES ValueError [HS167, HS178]."""
+        """Look at what is there, and begin anew or go on. RAISES ValueError [HS167]."""
         self._log.seek(0)
         lines = self._log.read().split(b"\n")[:-1]  # behind the last end is nothing, or half a line
         header, *self.entries = [*map(self._read, lines)] or [self.header]
@@ -200,12 +206,9 @@ class _Folder:
         return json.loads(entry + b"}")
 
     def _check(self, header: State) -> None:
-        """RAISES ValueError [HS167]: another job is there; parts are lost or were changed; [HS178]:
-        they were made of other input."""
-        if header.get("job") != self.header["job"]:
-            raise self._refused("holds another job: other files or settings")
+        """RAISES ValueError [HS167]: another job is there; parts are lost or were changed."""
         if header != self.header:
-            raise ValueError(Errors.HS178.format(path=self.path))
+            raise self._refused("holds another job: other files or settings")
         for entry in self.entries:
             path = self._path_of(entry)
             if not path.exists() or _sha256(path.read_bytes()) != entry["sha256"]:

@@ -62,6 +62,7 @@ def test_parquet_is_what_the_annotator_gives(annotate, docs):
     assert result.position == 77 and result.entry == {
         "file": "000003.parquet",
         "sha256": hashlib.sha256(result.data).hexdigest(),
+        "read": Part(0, list(map(Row, IDS, TEXTS)), [], 0).digest,
         "rows": len(TEXTS),
         "tokens": sum(map(len, docs)),
         "errors": [],

@@ -16,7 +16,7 @@ import spacy  # noqa: E402
 from spacy.tokens import Doc, DocBin  # noqa: E402
 
 from spacy_hoseq.batch import inputs  # noqa: E402
-from spacy_hoseq.batch.inputs import LEAST, InputOptions, Row, input_files, parts_of, rows_of  # noqa: E402
+from spacy_hoseq.batch.inputs import LEAST, InputOptions, Part, Row, input_files, parts_of, rows_of  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 PLAIN = InputOptions()
@@ -269,3 +269,16 @@ def test_the_first_parts_are_small(tmp_path):
 
     assert sizes(1000)[:20] == [LEAST // 150] * 20 and max(sizes(1000)) < 320 and sum(sizes(1000)) == 10_000
     assert sizes(100) == [100] * 100
+
+
+def test_digests_tell_where_texts_end():
+    def digest(ids, texts, problems=()):
+        return Part(0, list(map(Row, ids, texts)), list(problems), 0).digest
+
+    problem = Problem(Path("-"), 1, "x", "y")
+    digests = {
+        digest(["a", "b"], ["c", "d"]), digest(["a", "b"], ["cb", "d"]), digest(["a", "b"], ["c", None]),
+        digest(["a"], ["c"]), digest(["a", "b"], ["c", ""]), digest(["ab"], ["c"]), digest([], []),
+        digest(["a"], ["c"], [problem]), digest(["a"], [b"c"]),
+    }  # fmt: skip
+    assert len(digests) == 9
