@@ -8,7 +8,6 @@ from .configurations import (
     lattice_of,
     lattices_of,
 )
-from .exclusive_sums import exclusive_sums, is_small
 from .inclusive_sums import (
     STEP,
     InclusiveMessages,
@@ -18,7 +17,7 @@ from .inclusive_sums import (
     with_costs,
 )
 from .lattice import Lattice, k_best_paths, max_marginals
-from .lattice_sums import lattice_entropies, sample_paths
+from .lattice_sums import exclusive_sums, is_small, lattice_entropies, sample_paths
 from .longest_match import LongestMatch
 from .matrix_messages import InnerNodes, MatrixMessages
 from .nonnegative import decode_nonnegative

@@ -1,4 +1,4 @@
-"""Sums over exclusive states on logarithms: probabilities, entropies and samples, for weights of
+"""Sums over exclusive states on logarithms: expected counts, entropies and samples, for weights of
 any size and sign.
 
 A labelling is one path of states u_1, u_2, ... (`lattice.py`), so that p(path) is a Markov chain,
@@ -37,7 +37,8 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Labels
 from ...errors import Errors
-from ..problem import NoPath
+from ..chain import finite_range
+from ..problem import Groups, NoPath, Potentials, PotentialsGradient, Sums, largest
 from .lattice import Lattice, with_ended
 
 EPSILON = 2 * float(np.finfo(np.float64).eps)  # several roundings of half of it, in the worst case
@@ -45,6 +46,60 @@ TOLERANCE = 1e-6  # of logarithms
 NEGLIGIBLE = 40.0  # e^-40 of the best state's probability is less than its rounding
 
 Visit = Callable[[int, Floats, Floats], None]
+
+
+def exclusive_sums(lattice: Lattice, potentials: Potentials) -> Sums:
+    """log Z, -inf where there is no path, and expected counts of all features of the sequences of a
+    lattice: what a path has of each feature is a sum over its states and arcs. RAISES ValueError as
+    `lattice_sums`.
+
+    Memory O(S + U) a token, and that of edge_scores.
+    """
+    # long: what is counted at a token, and what is made of it
+    trie = lattice.trie
+    layout = lattice.layout
+    n_labels = trie.n_labels
+    n_tokens = len(potentials.scores)
+    dtype = np.result_type(potentials.scores, np.float64)
+    longest = np.zeros((len(trie), n_tokens), dtype)  # packed
+    pairs = np.zeros(n_labels * n_labels, dtype)
+    configurations = np.zeros(len(potentials.numbers.configuration_weights), dtype)
+    has_edges = potentials.edge_scores is not None
+    edges = np.zeros((n_labels * n_labels, n_tokens if has_edges else 0), dtype)
+
+    def count(t: int, states: Floats, arcs: Floats) -> None:
+        here = layout.step(t)
+        nodes = Groups(lattice.nodes(t))
+        longest[nodes.keys, here] = nodes.added(states)
+        ended, done = lattice.completed(t)
+        if len(ended):
+            configurations[ended] = (arcs if t else states)[:, 0] @ done
+        if t == 0:
+            return
+        into = lattice.step(t).arcs
+        earlier = lattice.labels(t - 1)[into.source]
+        groups = Groups(earlier * n_labels + lattice.labels(t)[into.target])
+        of_pairs = groups.added(arcs)
+        pairs[groups.keys] += of_pairs.sum(axis=1)
+        if has_edges:
+            edges[groups.keys, here] = of_pairs
+
+    by_rank = lattice_sums(lattice, count, measured=not is_small(potentials))
+    log_z = np.empty(len(by_rank))
+    log_z[layout.order] = by_rank
+    matched = trie.matched(longest)[:, layout.place]  # (U, N)
+    nodes = matched.sum(axis=1) if potentials.weights.has_patterns else np.zeros(0)
+    nodes[:n_labels] = 0.0
+    fired = potentials.fired
+    counts = PotentialsGradient(
+        np.ascontiguousarray(matched[:n_labels].T),
+        pairs.reshape(n_labels, n_labels),
+        nodes,
+        np.zeros(0) if fired is None else matched[fired.nodes, fired.tokens],
+        configurations,
+        edges[:, layout.place].T.reshape(-1, n_labels, n_labels) if has_edges else None,
+    )
+    return Sums(log_z, counts)
 
 
 class Prefixes(NamedTuple):
@@ -140,6 +195,18 @@ def lattice_entropies(lattice: Lattice) -> Floats:
     return np.maximum(entropies, 0.0)
 
 
+def is_small(potentials: Potentials) -> bool:
+    """Rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are added up
+    less than 4 T times."""
+    weights = potentials.weights
+    numbers = potentials.numbers
+    reach = largest(potentials.scores.real) + largest(weights.psi) + finite_range(weights.trans)
+    reach += np.abs(numbers.fired_weights).sum() + np.abs(numbers.configuration_weights).sum()
+    reach += 0.0 if numbers.edge_scores is None else largest(numbers.edge_scores)
+    n_tokens = float(potentials.lengths.max(initial=0))
+    return bool(8 * EPSILON * n_tokens * n_tokens * reach < TOLERANCE)
+
+
 def _entropy(p: Floats) -> Floats:
     """-sum p log p of each column. p (S, n). RETURNS (n,)."""
     return np.asarray(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=0))
@@ -207,12 +274,12 @@ def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> 
         step = lattice.step(t)
         # samples in one state share its distribution
         distinct, which = np.unique(state, return_inverse=True)
-        begins = step.arcs.first[distinct]
-        ends = step.arcs.first[distinct + 1]
-        terms = np.full(((ends - begins).max(), len(distinct)), -np.inf)
-        for column, (begin, end) in zip(terms.T, zip(begins, ends, strict=True), strict=True):
-            column[: end - begin] = alphas[t - 1][step.arcs.source[begin:end], 0]
-            column[: end - begin] += step.scores[begin:end, 0]
+        begin = step.arcs.first[distinct]
+        counts = step.arcs.first[distinct + 1] - begin
+        place = np.arange(counts.max())[:, None]  # among the arcs into each state
+        arcs = begin + np.minimum(place, counts - 1)
+        scores = alphas[t - 1][step.arcs.source[arcs], 0] + step.scores[arcs, 0]
+        terms = np.where(place < counts, scores, -np.inf)
         state = step.arcs.source[step.arcs.first[state] + _draw(terms[:, which], rng)]
         labels.append(lattice.labels(t - 1)[state])
     return np.stack(labels[::-1], axis=1).astype(np.int32)

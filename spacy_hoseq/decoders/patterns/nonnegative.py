@@ -100,9 +100,9 @@ class _Messages(Lattice):
         if t in self._fired:
             nodes, columns, weights = self._fired[t]
             v[rows.row[nodes], columns] += weights
-        # the second line of the recurrence: a call of `reduceat` pays for every group and column,
-        # so it is used for the few large groups, the single labels; other links go in rounds
-        for longer, suffixes in rows.rounds[min(t + 1, len(rows.rounds) - 1)]:
+        # the second line of the recurrence. A call of `reduceat` pays for every group and column, so
+        # it is used for the few large groups, the single labels; other links go in rounds
+        for longer, suffixes in rows.rounds:
             v[suffixes] = np.maximum(v.take(suffixes, 0), v.take(longer, 0))
         if len(rows.starts):
             longest = np.maximum.reduceat(deep, rows.starts, axis=0)
@@ -150,36 +150,26 @@ class _Messages(Lattice):
 
 class _Rows:
     """Nodes as rows of the trie's preorder: what the walk needs of the trie alone. row (U,): of
-    each node. label, parent, first, end (U,): of each row; parent -1 of single labels. ending (n,):
-    single labels that longer nodes end with; starts (n,): where these begin behind the single
-    labels. rounds: for each depth d, failure links between rows of two to d labels, in an order to
-    carry values down them: a row receives before it passes on, and never twice in one round."""
+    each node. label, parent, first, end (U,): of each row; parent -1 of single labels. rounds:
+    failure links between rows of two or more labels, longest first: in a round no row receives
+    twice. ending (n,): single labels that longer nodes end with; starts (n,): where these begin
+    behind the single labels."""
 
     def __init__(self, trie: PatternTrie) -> None:
-        n_labels = trie.n_labels
         self.row, node, first, end = trie.preorder
         self.label = trie.label[node]
         self.parent = np.where(trie.parent[node] >= 0, self.row[trie.parent[node]], -1)
-        self.ending = np.flatnonzero((end > first)[:n_labels])
-        self.starts = first[self.ending] - n_labels
         self.first = first[node]
         self.end = end[node]
-        ready = [0] * len(trie)
-        by_round: List[List[int]] = []
-        fail = trie.fail.tolist()
-        # all that fail to a node come after it
-        for longer in range(len(trie) - 1, n_labels - 1, -1):
-            suffix = fail[longer]
-            if suffix >= n_labels:
-                at = max(ready[longer], ready[suffix])
-                ready[suffix] = at + 1
-                if at == len(by_round):
-                    by_round.append([])
-                by_round[at].append(longer)
-        self.rounds: List[List[Tuple[Ints, Ints]]] = []
-        for depth in range(trie.max_length + 1):
-            links = [[u for u in nodes if trie.depth[u] <= depth] for nodes in by_round]
-            self.rounds.append([(self.row[u], self.row[trie.fail[u]]) for u in links if u])
+        self.ending = np.flatnonzero((end > first)[: trie.n_labels])
+        self.starts = first[self.ending] - trie.n_labels
+        self.rounds: List[Tuple[Ints, Ints]] = []
+        for nodes, fail, targets, starts in reversed(trie.links[1:]):
+            sizes = np.diff(starts, append=len(fail))
+            for k in range(sizes.max()):
+                some = np.flatnonzero(sizes > k)
+                longer = self.row[nodes][starts[some] + k]
+                self.rounds.append((longer, self.row[targets[some]]))
 
 
 def _bonus(weights: Weights) -> Floats:
