@@ -129,7 +129,7 @@ def choices_of(model: Path, texts: Sequence[Path]) -> Dict[str, Tuple[float, flo
     sizes = [sum(not token.is_space for token in example.predicted) for example in examples]
     known = gold >= 0
     text_of, gold, best = np.repeat(np.arange(len(examples)), sizes)[known], gold[known], best[known]
-    nodes = [np.concatenate([posterior(p.potentials.scaled(float(f))).nodes for p in parts])[known] for f in FACTORS]
+    nodes = [np.concatenate([posterior(p[0].scaled(float(f))).nodes for p in parts])[known] for f in FACTORS]
     words, right = np.arange(len(gold)), best == gold
     confidences = [each[words, best] for each in nodes]
     losses = [-np.log(np.maximum(each[words, gold], LEAST)) for each in nodes]

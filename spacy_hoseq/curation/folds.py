@@ -10,7 +10,7 @@ import tempfile
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 import spacy
@@ -67,7 +67,7 @@ def trained_without(
     with tempfile.TemporaryDirectory() as temporary:
         for part in range(n_folds):
             place = (folder or Path(temporary)) / f"{part}"
-            seen = [docs[i] for i in np.flatnonzero(parts != part)]
+            seen = [docs[i] for i in np.flatnonzero(parts != part).tolist()]
             nlp = trained(config, seen, place, seed=seed)
             numbers = np.flatnonzero(parts == part).tolist()
             examples = examples_of(nlp, [docs[i] for i in numbers], place)
@@ -89,16 +89,13 @@ def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
 def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:
     """The part of each Doc (D,), 0 to n_folds - 1: at random, of about the same numbers of texts.
     RAISES ValueError [HS150]."""
-    texts: Dict[bytes, List[int]] = {}
-    for i, doc in enumerate(docs):
-        texts.setdefault(doc.to_array(["ORTH"]).tobytes(), []).append(i)
-    if not 2 <= n_folds <= len(texts):
-        raise ValueError(Errors.HS150.format(n=n_folds, texts=len(texts)))
-    parts = np.zeros(len(docs), np.intp)
-    order = np.random.default_rng(seed).permutation(len(texts))
-    for place, numbers in zip(order.tolist(), texts.values(), strict=True):
-        parts[numbers] = place % n_folds
-    return parts
+    texts = [doc.to_array(["ORTH"]).tobytes() for doc in docs]
+    distinct = list(dict.fromkeys(texts))
+    if not 2 <= n_folds <= len(distinct):
+        raise ValueError(Errors.HS150.format(n=n_folds, texts=len(distinct)))
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    part_of = dict(zip(distinct, (order % n_folds).tolist(), strict=True))
+    return np.array([part_of[text] for text in texts], np.intp)
 
 
 def with_labels(config: Config, docs: Sequence[Doc]) -> Config:

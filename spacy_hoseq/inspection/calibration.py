@@ -47,6 +47,8 @@ TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
 BINS = 15
 POINTS = 50  # of a curve
 LEAST = 1e-12  # a probability that is smaller counts as this one
+# of a batch of examples; gold labels (N,), -1 where not known, and the best ones (N,)
+Part = Tuple[Potentials, Labels, Labels]
 
 
 class Reliability(NamedTuple):
@@ -89,14 +91,6 @@ class Calibration(NamedTuple):
     before: Quality
     after: Quality
     n_changed: int
-
-
-class GoldBatch(NamedTuple):
-    """A batch of examples. gold (N,): -1 where not known. best (N,)."""
-
-    potentials: Potentials
-    gold: Labels
-    best: Labels
 
 
 def calibrate(
@@ -161,13 +155,13 @@ def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Cal
     saved = pipe.model.to_bytes()
     _scale(pipe, factor)
     now = [part for i in range(2) for part in parts_of(pipe, examples[i::2])]
-    expected = parts[0].potentials.scaled(factor).scores
-    difference = np.abs(now[0].potentials.scores - expected).max(initial=0.0)
+    expected = parts[0][0].scaled(factor).scores
+    difference = np.abs(now[0][0].scores - expected).max(initial=0.0)
     error = float(difference / max(1.0, np.abs(expected).max(initial=0.0)))
     if error > TOLERANCE:
         pipe.model.from_bytes(saved)
         raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
-    changed = [(a.best != b.best).sum() for a, b in zip(parts, now, strict=True)]
+    changed = [(old != best).sum() for (*_, old), (*_, best) in zip(parts, now, strict=True)]
     return Calibration(1 / factor, before, after, int(sum(changed)))
 
 
@@ -261,14 +255,14 @@ def quality_of(confidence: Floats, right: Mask) -> Quality:
     return Quality(n, ece, masses.error, np.nan, np.nan, area, masses, curve)
 
 
-def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[GoldBatch]:
+def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:
     """What temperatures are found with."""
     for batch in minibatch(examples, BATCH):
         reading = Reading(pipe, [eg.predicted for eg in batch])
-        yield GoldBatch(reading.potentials, pipe.gold_ids(batch), reading.best)
+        yield reading.potentials, pipe.gold_ids(batch), reading.best
 
 
-def measured(parts: Sequence[GoldBatch], factors: Sequence[float]) -> Quality:
+def measured(parts: Sequence[Part], factors: Sequence[float]) -> Quality:
     """Of the probabilities of each part, all scores times its factor."""
     rows = []
     for (potentials, gold, best), factor in zip(parts, factors, strict=True):
@@ -277,7 +271,7 @@ def measured(parts: Sequence[GoldBatch], factors: Sequence[float]) -> Quality:
     return quality(*map(np.concatenate, zip(*rows, strict=True)))
 
 
-def best_factor(parts: Sequence[GoldBatch]) -> float:
+def best_factor(parts: Sequence[Part]) -> float:
     """1 / T of the smallest log loss, by golden section search: there is one minimum."""
 
     @cache
@@ -299,7 +293,7 @@ def _fit_error(pipe: Any, examples: List[Example], factors: Dict[str, float]) ->
     """The temperature of the smallest calibration error. factors: 1 / T of components, so far."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[HW001\]")  # labels that training has not seen
-        parts = [part for part in parts_of(pipe, examples) if (part.gold >= 0).any()]
+        parts = [part for part in parts_of(pipe, examples) if (part[1] >= 0).any()]
     if not parts:
         return
     about = 1.0 if pipe.name in factors else best_factor(parts)

@@ -98,8 +98,7 @@ def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -
     RAISES ValueError [HS140]: it decides nothing label by label; [HS141]: no word; [HS161]: a label
     that is none, or nothing else can stand there.
     """
-    of_words = _Decisions(reading_of(pipe, [doc]), of_spans=False)
-    return _required(of_words.explained([(token, token + 1, "")], against, reasons=True))
+    return _required(reading_of(pipe, [doc]), (token, token + 1, ""), against, of_spans=False)
 
 
 def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explanation:
@@ -112,8 +111,7 @@ def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explan
     if not sums_of(pipe).target.of_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
     chunk = (span.start, span.end, span.label_)
-    of_chunks = _Decisions(Reading(pipe, [span.doc]), of_spans=True)
-    return _required(of_chunks.explained([chunk], against, reasons=True))
+    return _required(Reading(pipe, [span.doc]), chunk, against, of_spans=True)
 
 
 def explanations(
@@ -146,12 +144,12 @@ def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]
     do more than to find sentences. RAISES ValueError [HS140]: it makes no decisions one by one;
     [HS152]: there is no such component."""
     own = own_components(nlp, names or ())
-    silent = [name for name, pipe in own.items() if pipe.knows == "labels"]
-    if silent and (names or len(silent) == len(own)):
-        strategy = own[silent[0]].cfg["strategy"]
-        kind = f'the strategy "{strategy}"'
-        raise ValueError(Errors.HS140.format(name=silent[0], kind=kind))
-    return [name for name in own if name not in silent]
+    known = [name for name, pipe in own.items() if pipe.knows != "labels"]
+    if not known or names and len(known) < len(own):
+        name = next(name for name in own if name not in known)
+        kind = f'the strategy "{own[name].cfg["strategy"]}"'
+        raise ValueError(Errors.HS140.format(name=name, kind=kind))
+    return known
 
 
 def annotated(nlp: Language, doc: Doc, names: Sequence[str]) -> Tuple[Doc, Dict[str, Doc]]:
@@ -201,9 +199,12 @@ def _places(given: Doc, doc: Doc, token: int) -> range:
     return range(span.start, span.end)
 
 
-def _required(found: Iterator[Explanation]) -> Explanation:
+def _required(
+    reading: Reading, item: Item, against: Optional[str], *, of_spans: bool
+) -> Explanation:
     """RAISES ValueError [HS161]: there is nothing to compare with."""
-    (one,) = found
+    decisions = _Decisions(reading, of_spans=of_spans)
+    (one,) = decisions.explained([item], against, reasons=True)
     if not one.against:
         raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER))
     return one

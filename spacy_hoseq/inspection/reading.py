@@ -146,8 +146,9 @@ class Decisions(Reading):
     """
 
     def _read(self, pipe: Any, texts: Sequence[Doc]) -> Read:
-        if pipe.knows != "decisions":
-            kind = f'the strategy "{pipe.cfg["strategy"]}"'
+        if getattr(pipe, "knows", "") != "decisions":
+            own = isinstance(pipe, SequenceComponent)
+            kind = f'the strategy "{pipe.cfg["strategy"]}"' if own else type(pipe).__name__
             raise ValueError(Errors.HS140.format(name=pipe.name, kind=kind))
         decided = pipe.read(texts, preset=False)
         docs = decided.docs
@@ -196,15 +197,7 @@ class Decisions(Reading):
 def reading_of(pipe: Any, texts: Sequence[Doc]) -> Reading:
     """Docs read by a component that knows how sure it is. RAISES ValueError [HS140]: a component of
     another package, or one that knows nothing of its labels."""
-    return (Reading if own_component(pipe).knows == "sums" else Decisions)(pipe, texts)
-
-
-def own_component(pipe: object) -> SequenceComponent:
-    """RAISES ValueError [HS140]: a component of another package."""
-    if not isinstance(pipe, SequenceComponent):
-        name = getattr(pipe, "name", pipe)
-        raise ValueError(Errors.HS140.format(name=name, kind=type(pipe).__name__))
-    return pipe
+    return (Reading if knows_sums(pipe) else Decisions)(pipe, texts)
 
 
 def own_components(
@@ -228,9 +221,11 @@ def knows_sums(pipe: object) -> bool:
 
 
 def sums_of(pipe: Any) -> SequenceComponent:
-    """A component that has p(y | x). RAISES ValueError [HS140]; [HS105]: it decides without sums
-    over labellings."""
-    if own_component(pipe).knows != "sums":
+    """A component that has p(y | x). RAISES ValueError [HS140]: a component of another package;
+    [HS105]: it decides without sums over labellings."""
+    if not isinstance(pipe, SequenceComponent):
+        raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
+    if pipe.knows != "sums":
         reason = "it labels by local classifiers, without sums over all labellings"
         raise ValueError(Errors.HS105.format(name=pipe.name, asked="p(y | x)", reason=reason))
     return pipe
