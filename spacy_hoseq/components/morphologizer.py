@@ -145,12 +145,7 @@ make_hoseq_morphologizer = register_factory(
         "model": {
             **default_model("morphology"),
             "label_pairs": False,
-            "parts": {
-                "@misc": "spacy_hoseq.morphological_parts.v1",
-                "with_pos": True,
-                "min_whole": 2,
-                "agreement": True,
-            },
+            "parts": {"@misc": "spacy_hoseq.morphological_parts.v1"},
         },
         "update_rule": {**ADAGRAD, "learn_rate": 0.01},
         "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},

@@ -12,7 +12,6 @@ Checked against the definition, and by finite differences, in tests/layers/test_
 """
 
 from collections import Counter
-from functools import partial
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
 from urllib.parse import unquote
 
@@ -39,6 +38,7 @@ from .shim import WeightsShim
 POS = "POS"
 TAG = "TAG"
 SHORTEST = 4  # characters of a positional tag
+LEAST_WHOLE = 2  # times that a label is seen before it has weights as a whole
 BLOCK = 128  # tokens whose scores are added up together
 
 
@@ -223,42 +223,30 @@ def _problem(shim: WeightsShim) -> str:
     return "" if fits else "parts of labels and their weights do not fit together"
 
 
-def morphological_parts(
-    with_pos: bool = True, min_whole: int = 2, agreement: bool = True
-) -> PartsOf:
+def morphological_parts() -> PartsOf:
     """Registered as `spacy_hoseq.morphological_parts.v1`. The parts of
     "Case=Gen|Number=Sing|POS=NOUN":
 
         POS=NOUN, Case=Gen, Number=Sing     its features
-        NOUN Case=Gen, NOUN Number=Sing     each with the part of speech, if `with_pos`
-        the label as a whole                if it was seen at least `min_whole` times; 0 = never
+        NOUN Case=Gen, NOUN Number=Sing     each with the part of speech
+        the label as a whole                if it was seen at least twice
 
-    Weights for pairs are between parts of speech, between whole labels, and if there is `agreement`
-    between values of one feature, alone and with their parts of speech.
+    Weights for pairs are between parts of speech, between whole labels, and between values of one
+    feature, alone and with their parts of speech.
     A tag, a label without "=" or the feature TAG, has those of its positions: if it consists of
     parts between "|", or if all tags are of one length, at least four.
-
-    with_pos (bool): also parts of a part of speech together with each of its features.
-    min_whole (int): labels seen at least this often are also a part as a whole; 0 = none.
-    agreement (bool): weights for pairs of values of one feature.
     """
+    return _parts_of
 
-    return partial(_parts_of, with_pos=with_pos, min_whole=min_whole, agreement=agreement)
 
-
-def _parts_of(
-    labels: Sequence[str], counts: Ints, *, with_pos: bool, min_whole: int, agreement: bool
-) -> List[List[LabelPart]]:
+def _parts_of(labels: Sequence[str], counts: Ints) -> List[List[LabelPart]]:
     rows = [_features(label) for label in labels]
     lengths = {len(value) for row in rows for name, value in row if name == TAG}
     is_positional = len(lengths) == 1 and min(lengths) >= SHORTEST
     result = []
     for label, features, count in zip(labels, rows, counts.tolist(), strict=True):
-        whole = [LabelPart(f"whole {label}", "whole")] if min_whole and count >= min_whole else []
-        parts = _parts(features, with_pos, is_positional)
-        if not agreement:
-            parts = [part if part.kind in (POS, TAG) else part._replace(kind="") for part in parts]
-        result.append([*parts, *whole])
+        whole = [LabelPart(f"whole {label}", "whole")] if count >= LEAST_WHOLE else []
+        result.append([*_parts(features, is_positional), *whole])
     return result
 
 
@@ -271,7 +259,7 @@ def _features(label: str) -> List[Tuple[str, str]]:
     return [(name, unquote(value) if name == TAG else value) for name, value in pairs]
 
 
-def _parts(features: List[Tuple[str, str]], with_pos: bool, is_positional: bool) -> List[LabelPart]:
+def _parts(features: List[Tuple[str, str]], is_positional: bool) -> List[LabelPart]:
     parts = []
     pos = [value for name, value in features if name == POS]
     for name, value in features:
@@ -281,6 +269,6 @@ def _parts(features: List[Tuple[str, str]], with_pos: bool, is_positional: bool)
             parts += [
                 LabelPart(f"{name}{i}={piece}", f"{name}{i}") for i, piece in enumerate(pieces)
             ]
-        elif with_pos and pos and name != POS:
+        elif pos and name != POS:
             parts.append(LabelPart(f"{pos[0]} {name}={value}", f"POS {name}"))
     return parts

@@ -36,7 +36,7 @@ SPARSE = {
     "patterns": None,
     "emissions": {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": TEMPLATES},
 }
-PARTS = {"@misc": "spacy_hoseq.morphological_parts.v1", "with_pos": True, "min_whole": 2, "agreement": True}
+PARTS = {"@misc": "spacy_hoseq.morphological_parts.v1"}
 LOCAL = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "order": 1, "templates": CONTEXTS}
 
 

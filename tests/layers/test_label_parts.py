@@ -82,20 +82,23 @@ def test_parts_of_labels():
 
 
 def test_parts_of_tags():
-    parts = morphological_parts(min_whole=0)
+    parts = morphological_parts()
     names = [[part.name for part in of_label] for of_label in parts(["NNFS1", "VB-P3"], np.array([1, 1]))]
     assert names[0] == ["TAG=NNFS1", "TAG0=N", "TAG1=N", "TAG2=F", "TAG3=S", "TAG4=1"]
     names = [[part.name for part in of_label] for of_label in parts(["NN", "VBZ"], np.array([1, 1]))]
     assert names == [["TAG=NN"], ["TAG=VBZ"]]
     (of_label,) = parts(["POS=NOUN|TAG=A1%7Ccas%3DA"], np.array([1]))
     assert [part.name for part in of_label] == ["POS=NOUN", "TAG=A1|cas=A", "TAG0=A1", "TAG1=cas=A"]
-    (of_label,) = morphological_parts(with_pos=False, min_whole=1)(LABELS[1:2], np.array([1]))
-    assert [part.name for part in of_label] == ["Case=Gen", "POS=ADJ", "whole Case=Gen|POS=ADJ"]
+    (of_label,) = parts(LABELS[1:2], np.array([2]))
+    assert [part.name for part in of_label] == ["Case=Gen", "ADJ Case=Gen", "POS=ADJ", "whole Case=Gen|POS=ADJ"]
 
 
 def test_parts_of_no_kind_have_no_pairs():
-    """Their gradient is 0 whatever labels are beside one another: without agreement features have no pairs."""
-    of_labels = morphological_parts(agreement=False)(LABELS, np.full(L, 2))
+    """Their gradient is 0 whatever labels are beside one another."""
+    of_labels = [
+        [part if part.kind == "POS" else part._replace(kind="") for part in of_label]
+        for of_label in morphological_parts()(LABELS, np.full(L, 2))
+    ]
     parts = LabelParts(packed_parts(of_labels))
     gradient = parts.pairs_back(np.ones((L, L)))
     earlier, later = np.divmod(gradient.cells, len(parts.names))
