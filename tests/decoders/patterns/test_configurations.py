@@ -127,11 +127,6 @@ def test_states_are_the_classes_that_labellings_fall_into(case):
         assert n == len(classes)
 
 
-def test_no_configurations_need_one_state_for_each_label():
-    case = Case(np.zeros((4, 3)), np.zeros((3, 3)), np.array([4]))
-    assert n_states(case) == [3, 3, 3, 3]
-
-
 def skip_chain(weight, n_gap=2):
     """Labels B = 0, I = 1, O = 2: {B, I} x any* x {B, I} over all tokens."""
     mention, anything = frozenset([0, 1]), frozenset([0, 1, 2])
@@ -139,45 +134,6 @@ def skip_chain(weight, n_gap=2):
     scores[0, 1], scores[-1, 2] = 1.0, 1.0  # the first mention is seen, the second is not
     span = (0, (mention, *[anything] * n_gap, mention), weight)
     return Case(scores, np.zeros((3, 3)), np.array([n_gap + 2]), configurations=(span,))
-
-
-@pytest.mark.parametrize("n_gap", [0, 1, 2, 4])
-def test_skip_chain_worked_out_by_hand(n_gap):
-    """It is worth 2.5 to call the last token a mention too, 0.5 is not enough. The states are (label, mention or not
-    at the beginning): no label is both, and past the gap every label has two."""
-    assert decode_exact(skip_chain(2.5, n_gap).potentials()).labels.tolist() == [1, *[0] * n_gap, 0]
-    assert decode_exact(skip_chain(0.5, n_gap).potentials()).labels.tolist() == [1, *[0] * n_gap, 2]
-    assert n_states(skip_chain(2.5, n_gap)) == [3, *[6] * n_gap, 3]
-    got = posterior_of(skip_chain(2.5, n_gap).potentials())
-    e, w = np.exp(1.0), np.exp(2.5)
-    both, neither = (e + 1) * 2, (e + 1) * e + 1 * 2 + 1 * e  # sums over the first and the last label
-    assert got.log_z == pytest.approx([n_gap * np.log(3) + np.log(w * both + neither)])
-    assert got.expected.configuration_weights == pytest.approx([w * both / (w * both + neither)])
-
-
-def test_configurations_that_nest_and_cross():
-    """All of one kind: weights add up over every span that the labels 1,1,1,1 lie in."""
-    one, anything = frozenset([1]), frozenset([0, 1])
-    spans = (
-        (0, (one, anything, anything, one), 1.0),  # around the others
-        (1, (one, one), 0.5),
-        (0, (one, one, one), 0.25),  # crosses the next
-        (1, (one, one, one), 0.125),
-        (2, (one,), 0.0625),
-        (2, (one,), 0.0625),  # the same twice
-        (1, (anything, frozenset(), one), 100.0),  # the empty set: never
-        (3, (frozenset([0]),), 3.0),
-    )
-    case = Case(np.zeros((4, 2)), np.zeros((2, 2)), np.array([4]), configurations=spans)
-    weights = {labels: 0.0 for labels in product(range(2), repeat=4)}
-    for labels in weights:
-        a, b, c, d = labels
-        weights[labels] = a * d + 0.5 * b * c + 0.25 * a * b * c + 0.125 * b * c * d + 0.125 * c + 3.0 * (1 - d)
-        got = path_score(case.potentials(), np.array(labels))
-        assert got.tolist() == [weights[labels]]
-    assert decode_exact(case.potentials()).labels.tolist() == [1, 1, 1, 0]
-    assert decode_exact(case.potentials()).scores.tolist() == [max(weights.values())] == [3.875]
-    assert_enumerated(posterior_of(case.potentials()), case)
 
 
 @pytest.mark.parametrize("n_spans", [0, 3, 4, 17, 33])
@@ -198,19 +154,6 @@ def test_many_spans_that_overlap(n_spans):
         assert got.log_z == pytest.approx([np.log(2 * total)])
         shares = [np.exp(w) / a * np.prod(alone) / total for (_, _, w), a in zip(spans, alone, strict=True)]
         np.testing.assert_allclose(got.expected.configuration_weights, shares)
-
-
-@pytest.mark.parametrize("labels", [frozenset(), frozenset([0, 1])])
-@pytest.mark.parametrize("n_others", [14, 15, 16, 17, 31, 32, 48])
-def test_states_that_differ_in_one_of_many_spans(n_others, labels):
-    """The others are matched by nothing, or by everything; the last tells label 0 at the beginning from label 1."""
-    zero, anything = frozenset([0]), frozenset([0, 1])
-    others = ((0, (labels, anything, anything), 0.125),) * n_others
-    scores = np.array([[0.0, 0.5], [0.25, 0.0], [0.0, 0.75]])
-    case = Case(scores, np.zeros((2, 2)), np.array([3]), configurations=(*others, (0, (zero, anything, zero), 2.0)))
-    assert n_states(case) == [2, 4, 2]
-    assert_best(case)
-    assert_enumerated(posterior_of(case.potentials()), case)
 
 
 def many_states(n):

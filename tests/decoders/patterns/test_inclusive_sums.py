@@ -196,20 +196,6 @@ def test_string_whose_share_vanishes_and_whose_pattern_makes_up_for_it():
     assert_enumerated(posterior_of(case.potentials()), case)
 
 
-@given(case=cases(forbidden=False, signed=True, strong=False))
-def test_patterns_of_two_labels_are_transitions(case):
-    pairs = replace(case.doubles(), patterns=tuple((p[:2], weight) for p, weight in case.patterns), fired=())
-    trans = pairs.trans.copy()
-    for (earlier, later), weight in pairs.patterns:
-        trans[earlier, later] += weight
-    got, expected = posterior(pairs), forward_backward(case.scores, trans, case.lengths, allowed=case.allowed)
-    np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(got.nodes, expected.nodes, atol=1e-9)
-    np.testing.assert_allclose(got.expected.trans, expected.expected.trans, atol=1e-9)
-    for (earlier, later), node in zip([p for p, _ in pairs.patterns], pairs.pattern_scores().trie.node_of, strict=True):
-        assert got.expected.node_weights[node] == pytest.approx(expected.expected.trans[earlier, later], abs=1e-9)
-
-
 @given(case=cases(max_sequences=8, forbidden=False), data=st.data(), cells=st.sampled_from([1, 20, 100, 10**6]))
 def test_batch_is_the_singles_in_any_order_and_grouping(case, data, cells):
     order = data.draw(st.permutations(range(len(case.lengths))))
@@ -227,26 +213,6 @@ def test_batch_is_the_singles_in_any_order_and_grouping(case, data, cells):
     place = [int(np.searchsorted(batch.starts, token, side="right")) - 1 for token, _, _ in batch.fired]
     keys = [(order[i], token - batch.starts[i], *rest) for i, (token, *rest) in zip(place, batch.fired, strict=True)]
     np.testing.assert_allclose(got.expected.fired_weights, [counts[key] for key in keys], atol=1e-12)
-
-
-def test_no_weights_count_strings_of_a_uniform_distribution():
-    """Of 6 tokens with 3 labels, a string of n labels is expected (7 - n) / 3^n times."""
-    case = Case(np.zeros((6, 3)), np.zeros((3, 3)), np.array([6]), (((0, 1, 2), 0.0), ((1, 1, 1, 1), 0.0)))
-    got, trie = posterior(case), case.pattern_scores().trie
-    assert got.log_z == pytest.approx([6 * np.log(3)])
-    expected = np.where(trie.depth > 1, (7.0 - trie.depth) / 3.0**trie.depth, 0.0)
-    np.testing.assert_allclose(got.expected.node_weights, expected)
-
-
-def test_example_worked_out_by_hand():
-    """Three tokens, two labels, e^weight = 3 for 0,0 and 2 for 1,0 at the last token: 000 has 9, 001 3, 010 2, ..."""
-    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 0), np.log(3)),), ((2, (1, 0), np.log(2)),))
-    got = posterior(case)
-    assert np.exp(got.log_z) == pytest.approx([9 + 3 + 2 + 1 + 3 + 1 + 2 + 1])
-    np.testing.assert_allclose(got.nodes[:, 0] * 22, [9 + 3 + 2 + 1, 9 + 3 + 3 + 1, 9 + 2 + 3 + 2])
-    trie = case.pattern_scores().trie
-    assert got.expected.node_weights[trie.node_of[0]] * 22 == pytest.approx(2 * 9 + 3 + 3)
-    assert got.expected.fired_weights * 22 == pytest.approx([2 + 2])
 
 
 FIRED = ((1, (0, 1), 200.0), (1, (0, 1), 150.0))

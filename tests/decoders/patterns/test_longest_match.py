@@ -165,13 +165,6 @@ def test_no_permitted_labelling():
     assert posterior(case).log_z.tolist()[:2] == [pytest.approx(np.log(2)), -np.inf]
 
 
-def test_empty_batch():
-    case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64), (((0, 1), -1.0),))
-    got = posterior(case)
-    assert got.log_z.tolist() == [] and got.nodes.shape == (0, 2)
-    assert got.expected.trans.tolist() == [[0, 0], [0, 0]] and got.expected.node_weights.tolist() == [0, 0, 0]
-
-
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_refused(weight):
     scores, trans, lengths = np.zeros((3, 2)), np.zeros((2, 2)), np.array([3])

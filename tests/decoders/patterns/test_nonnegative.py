@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.patterns.nonnegative import _Rows, decode_nonnegative
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.problem.trie import PatternTrie
@@ -38,48 +37,10 @@ def test_no_patterns_is_viterbi_ties_included(case):
     assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
 
 
-@given(case=cases(forbidden=False))
-def test_patterns_of_weight_zero_change_nothing(case):
-    silent = replace(
-        case,
-        patterns=tuple((pattern, 0.0) for pattern, _ in case.patterns),
-        fired=tuple((token, pattern, 0.0) for token, pattern, _ in case.fired),
-    )
-    got, expected = decode_with_patterns(silent), decode_viterbi(case)
-    assert got.labels.tolist() == expected.labels.tolist() and got.scores == pytest.approx(expected.scores)
-
-
-@given(case=cases(forbidden=False))
-def test_patterns_of_two_labels_are_transitions(case):
-    pairs = replace(case.doubles(), patterns=tuple((p[:2], weight) for p, weight in case.patterns), fired=())
-    trans = pairs.trans.copy()
-    for (earlier, later), weight in pairs.patterns:
-        trans[earlier, later] += weight
-    got, expected = decode_with_patterns(pairs), viterbi(case.scores, trans, case.lengths, allowed=case.allowed)
-    assert got.labels.tolist() == expected.labels.tolist()
-    assert got.scores == pytest.approx(expected.scores)
-
-
-@given(case=cases())
-def test_pattern_longer_than_the_sequence_never_matches(case):
-    long = tuple([0] * (int(case.lengths.max()) + 1))
-    plain = replace(case.without_patterns(), trans=np.zeros_like(case.trans))
-    with_long = replace(plain, patterns=((long, 50.0),), fired=((0, long, 50.0), (len(case.scores) - 1, long, 50.0)))
-    got, expected = decode_with_patterns(with_long), decode_viterbi(plain)
-    assert got.labels.tolist() == expected.labels.tolist() and got.scores == pytest.approx(expected.scores)
-
-
 def test_pattern_does_not_reach_over_a_sequence_boundary():
     case = Case(np.tile([[0.0, 1.0]], (4, 1)), np.zeros((2, 2)), np.array([2, 2]), (((0, 0, 0), 9.0),))
     assert decode_with_patterns(case).labels.tolist() == [1, 1, 1, 1]
     assert decode_with_patterns(replace(case, lengths=np.array([4]))).labels.tolist() == [0, 0, 0, 0]
-
-
-def test_fired_pattern_counts_at_its_token_only():
-    """Weight 5 for the labels 1, 1 at tokens 1 and 2; elsewhere label 0 is better by 1."""
-    case = Case(np.tile([[1.0, 0.0]], (5, 1)), np.zeros((2, 2)), np.array([5]), fired=((2, (1, 1), 5.0),))
-    paths = decode_with_patterns(case)
-    assert paths.labels.tolist() == [0, 1, 1, 0, 0] and paths.scores.tolist() == [3 + 5]
 
 
 @pytest.mark.parametrize("last, labels, score", [(0.0, None, 3.0), (1.5, [1, 0, 1, 0, 0], 3.5)])
