@@ -7,7 +7,7 @@ Therefore a row matters as much as its largest weight differs from its smallest,
 shifted such that most of it is zero.
 """
 
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 from thinc.api import Model
@@ -136,15 +136,11 @@ class CompactWeights:
 
     def ranges(self) -> AnyFloats:
         """Of all rows that are not zero."""
-        parts = [row_ranges(table) for tables in self._centred for table in tables]
-        ranges = np.concatenate(parts)
-        return ranges[ranges > 0]
+        return _nonzero(row_ranges(table) for tables in self._centred for table in tables)
 
     def weights(self) -> AnyFloats:
         """Of all centred rows, those that are not zero."""
-        parts = [table.values.reshape(-1) for tables in self._centred for table in tables]
-        weights = np.concatenate(parts)
-        return weights[weights != 0]
+        return _nonzero(table.values.reshape(-1) for tables in self._centred for table in tables)
 
     def apply(self, pruning: Pruning) -> None:
         """Use the weights pruned so."""
@@ -160,6 +156,11 @@ class CompactWeights:
         """Forget the features without weights."""
         for shim in self._shims:
             shim.drop_features()
+
+
+def _nonzero(parts: Iterable[AnyFloats]) -> AnyFloats:
+    values = np.concatenate(list(parts))
+    return values[values != 0]
 
 
 def feature_shims(model: Model[Any, Any]) -> List[LayerShim]:

@@ -8,7 +8,7 @@ each reading: components may write on those.
 """
 
 from pathlib import Path
-from typing import Dict, Hashable, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Dict, Hashable, Iterable, Iterator, List, Sequence, Tuple
 from weakref import WeakKeyDictionary
 
 from spacy.language import Language
@@ -18,18 +18,10 @@ from spacy.tokens import Doc
 MAX_TOKENS = 1_000_000
 
 
-class CachedCorpus(NamedTuple):
-    """stamps: of the files when they were read. docs: all that they hold."""
-
-    stamps: List[Tuple[int, int]]
-    docs: List[Doc]
-
-    @property
-    def n_tokens(self) -> int:
-        return sum(map(len, self.docs))
-
-
-_CACHES: "WeakKeyDictionary[Language, Dict[Hashable, CachedCorpus]]" = WeakKeyDictionary()
+# of a pipeline: what was read -> sizes and times of the files, and all that they hold
+_CACHES: "WeakKeyDictionary[Language, Dict[Hashable, Tuple[object, List[Doc]]]]" = (
+    WeakKeyDictionary()
+)
 
 
 def cached(
@@ -45,16 +37,17 @@ def cached(
     a pipeline. In a memory zone nothing is cached: it would end with it.
     """
     name = (source, *files)
-    stamps = [stamp(file) for file in files]
+    stamps = [(status.st_mtime_ns, status.st_size) for status in map(Path.stat, files)]
     cache = _CACHES.setdefault(nlp, {})
-    corpus = cache.get(name)
-    if corpus is not None and corpus.stamps == stamps:
-        yield from corpus.docs
+    before, docs = cache.pop(name, (None, []))
+    if before == stamps:
+        cache[name] = (stamps, docs)
+        yield from docs
         return
-    cache.pop(name, None)
-    docs: List[Doc] = []
+    docs = []
     in_zone: bool = nlp.vocab.in_memory_zone  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
-    free = 0 if in_zone else max_tokens - sum(other.n_tokens for other in cache.values())
+    n_cached = sum(len(doc) for _, others in cache.values() for doc in others)
+    free = 0 if in_zone else max_tokens - n_cached
     for doc in read:
         free -= len(doc)
         if free >= 0:
@@ -63,10 +56,4 @@ def cached(
             docs.clear()
         yield doc
     if free >= 0:
-        cache[name] = CachedCorpus(stamps, docs)
-
-
-def stamp(file: Path) -> Tuple[int, int]:
-    """Changes when a file is written."""
-    status = file.stat()
-    return status.st_mtime_ns, status.st_size
+        cache[name] = (stamps, docs)
