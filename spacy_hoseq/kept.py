@@ -18,7 +18,7 @@ class Kept(Generic[Made]):
         self._kept: Optional[Tuple[Tuple[object, ...], Made]] = None
 
     def of(self, made_from: Tuple[object, ...], make: Callable[[], Made]) -> Made:
-        """What is made from these very objects. make: called if it is not there."""
+        """Value made from these very objects. make: called if it is not there."""
         kept = self._kept
         if kept is None or not are_same(kept[0], made_from):
             kept = (made_from, make())
@@ -32,7 +32,7 @@ class Kept(Generic[Made]):
 
     @property
     def latest(self) -> Optional[Made]:
-        """What is kept now, None if nothing is."""
+        """Value kept now, None if there is none."""
         kept = self._kept
         return None if kept is None else kept[1]
 
@@ -44,5 +44,5 @@ class Kept(Generic[Made]):
 
 
 def are_same(some: Tuple[object, ...], others: Tuple[object, ...]) -> bool:
-    """Whether these are the very objects, in the same order."""
+    """True if these are the very objects, in the same order."""
     return len(some) == len(others) and all(map(is_, some, others))

@@ -47,7 +47,7 @@ def make_label_scorer() -> Any:
 
 
 def analysis_score(examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
-    """What spaCy's scorer of morphologizers says, and "tag_acc": of a `hoseq_morphologizer` that
+    """Scores of spaCy's scorer of morphologizers, and "tag_acc": of a `hoseq_morphologizer` that
     writes tags, too."""
     examples = list(examples)
     return {**morphologizer_score(examples, **settings), **label_score(examples, attribute="tag")}

@@ -135,7 +135,7 @@ def without(doc: Doc, spaces: Mask) -> Words:
 
 
 def line_breaks(doc: Doc) -> Keys:
-    """What kind of line break stands before each word (len(doc),): 0 none, 1 the end of a line that
+    """Kind of the line break before each word (len(doc),): 0 none, 1 the end of a line that
     was full (FULL characters), 2 that of a shorter line, 3 a blank line. Text that is wrapped has
     the first within its sentences, and the second where a paragraph or a heading ends."""
     kinds = np.zeros(len(doc), np.uint64)

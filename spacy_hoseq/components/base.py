@@ -98,7 +98,7 @@ def register_factory(
 
 
 def settings_of(component: Any) -> List[Parameter]:
-    """What a config says of a component, beside its model: all arguments by name, also those that
+    """Settings of a component in a config, beside its model: all arguments by name, also those that
     it hands on."""
     settings: Dict[str, Parameter] = {}
     for kind in (component.__mro__[1], component):
@@ -152,13 +152,12 @@ class SequenceComponent(TrainablePipe):
 
     @property
     def label_data(self) -> Any:
-        """What `spacy init labels` writes and `initialize` takes."""
+        """Labels as `spacy init labels` writes and `initialize` takes them."""
         return self.labels
 
     @property
     def tags(self) -> List[str]:
-        """What a token can be labelled with, by id: the labels, unless several tags stand for
-        each."""
+        """Labels of tokens, by id: the labels, unless several tags stand for each."""
         return list(self.labels)
 
     def add_label(self, label: str) -> int:
@@ -231,7 +230,7 @@ class SequenceComponent(TrainablePipe):
         return self._read(self._words(docs), preset=preset, labels_alone=labels_alone)
 
     def predict(self, docs: Iterable[Doc]) -> Reading:
-        """What `set_annotations` writes: a reading, light where nothing but labels is asked for."""
+        """Predictions for `set_annotations`: labels alone, where nothing else is asked for."""
         return self.read(docs, labels_alone=self._writes_labels_alone)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], reading: Reading) -> None:
@@ -263,7 +262,7 @@ class SequenceComponent(TrainablePipe):
         return losses
 
     def gold(self, examples: Iterable[Example]) -> Mask:
-        """What the annotation permits at the words of the predicted docs (N, L): everything where
+        """Labels that the annotation permits at the words of the predicted docs (N, L): everything where
         nothing is known.
         WARNS [HW001]: labels that the component does not have."""
         return self._label_table.masks[self._gold_rows(word_examples(list(examples))[0])]
@@ -275,7 +274,7 @@ class SequenceComponent(TrainablePipe):
         return np.where(rows < len(self._label_table.labels), rows, -1).astype(np.int32)
 
     def permitted(self, docs: WordDocs, *, preset: bool) -> Optional[Mask]:
-        """What the tag dictionary permits at the words of docs (N, L), None = everything. preset:
+        """Labels that the tag dictionary permits at the words of docs (N, L), None = all. preset:
         what is set on them already goes before it, unless the component overwrites that."""
         before = preset and not self.cfg["overwrite"]
         fixed = self.target.preset(docs, self._label_table) if before else None
@@ -284,13 +283,13 @@ class SequenceComponent(TrainablePipe):
 
     @property
     def knows(self) -> str:
-        """What it can say of its labels: "sums" = p(y | x) of all labellings, "decisions" = how
+        """How much it can say of its labels: "sums" = p(y | x) of all labellings, "decisions" = how
         probable each label was when it was decided, "labels" = nothing else."""
         return "labels"
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether labels with probability 0.9 are right nine times in ten, as far as training can
+        """True if labels with probability 0.9 are right nine times in ten, as far as training can
         ensure it."""
         return True
 
@@ -317,7 +316,7 @@ class SequenceComponent(TrainablePipe):
             lend_tables(self._tables or self.vocab.lookups, vocab.lookups, tables_of(self.model))
 
     def score(self, examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
-        """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if
+        """Scores by the component's scorer. WARNS [HW004]: the first time after `initialize`, if
         none of it counts in training: it has no weight, or there are no gold labels."""
         scores: Dict[str, object] = super().score(examples, **settings)
         weights = {name: w for name, w in self._score_weights.items() if w is not None}
@@ -435,7 +434,7 @@ class SequenceComponent(TrainablePipe):
 
     @property
     def _writes_labels_alone(self) -> bool:
-        """Whether `set_annotations` needs no probabilities."""
+        """True if `set_annotations` needs no probabilities."""
         return True
 
     def _check_label(self, label: str) -> None:
@@ -578,8 +577,7 @@ class SequenceComponent(TrainablePipe):
         self.model.from_bytes(checked(data, self._meaning()))
 
     def _meaning(self) -> Dict[str, Any]:
-        """What gives the columns of the weights, and the numbers kept with them, their meaning,
-        beside the config."""
+        """Meaning of the columns of the weights, and of the numbers kept with them."""
         lookups = self._tables or self.vocab.lookups
         return {
             **{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg},

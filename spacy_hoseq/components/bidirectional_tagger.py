@@ -205,7 +205,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
 
 
 class Decisions(LabelsAlone):
-    """What a greedy strategy decided, token by token.
+    """Decisions of a greedy strategy, token by token.
 
     best (N,): labels by id. probabilities (N,): how probable each was when it was decided, given
     the neighbours that were decided before.
@@ -227,11 +227,11 @@ class Decisions(LabelsAlone):
 
 
 class DecidedReading(Reading):
-    """What a bidirectional tagger made of some Docs. posterior: `Decisions`, or of strategies
+    """Predictions of a bidirectional tagger for some Docs. posterior: `Decisions`, or of strategies
     that are not greedy `LabelsAlone`."""
 
     def confidences(self) -> Floats:
-        """As `Reading` has it: the probability of each decision, when it was made."""
+        """Probability of each decision when it was made."""
         return self.posterior.probabilities
 
 

@@ -157,7 +157,7 @@ class HoseqChunker(StructuredComponent):
         return chunkings
 
     def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
-        """As all components: the one with the largest F, its neighbours counted in."""
+        """Set the threshold with the largest F on some examples, its neighbours counted in."""
         if self.cfg["span_threshold"] is None:
             return None
         reading = self.read([eg.predicted for eg in examples], preset=False)

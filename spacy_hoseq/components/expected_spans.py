@@ -54,13 +54,13 @@ class GrowingTags(NamedTuple):
     continues: Mask
 
     def begun(self, kinds: Ints, size: int) -> Ints:
-        """Of so many words, and perhaps of more. kinds (C,). RETURNS (C, size)."""
+        """Labels of so many first words of chunks. kinds (C,). RETURNS (C, size)."""
         labels = np.repeat(self.inner.take(kinds)[:, None], size, axis=1)
         labels[:, 0] = self.first.take(kinds)
         return labels
 
     def whole(self, kinds: Ints, size: int) -> Ints:
-        """Of exactly so many words."""
+        """Labels of chunks of exactly so many words (C, size)."""
         labels = self.begun(kinds, size)
         labels[:, -1] = (self.only if size == 1 else self.last).take(kinds)
         return labels
@@ -115,7 +115,7 @@ def probable_chunks(
 
 
 def best_chunks(chunks: Iterable[Chunk], n_words: int, threshold: float) -> List[Chunk]:
-    """Those that do not overlap and whose probabilities, less the threshold each, have the largest
+    """Chunks that do not overlap and whose probabilities, less the threshold each, have the largest
     sum; in order."""
     ending_at: DefaultDict[int, List[Chunk]] = defaultdict(list)
     for chunk in chunks:

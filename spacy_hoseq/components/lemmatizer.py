@@ -172,7 +172,7 @@ class HoseqLemmatizer(HoseqTagger):
 
     @property
     def _analysis(self) -> Optional[Sequence[str]]:
-        """What labels depend on beside the form of the word itself, if nothing but its analysis:
+        """Attributes on which labels depend beside the form of the word, if these are its analysis:
         then words of one form and analysis have one lemma, wherever they stand."""
         head = scorer_of(self.model)
         if len(self.model.layers) != 1 or head.source is not None or head.structure.label_pairs:

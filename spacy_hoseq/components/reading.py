@@ -1,6 +1,4 @@
-"""What a component makes of Docs: the labels that each token may get (by a tag dictionary, or since
-one is set already), those that it got, and how probable they are.
-"""
+"""Predictions for a batch of Docs: label ids and probabilities; tag dictionaries."""
 
 from functools import cached_property
 from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Union
@@ -50,7 +48,7 @@ class TagDictionary:
 
 
 def together(first: Optional[Mask], second: Optional[Mask]) -> Optional[Mask]:
-    """What both permit; where that is nothing, what the first one does. (N, L); None = all."""
+    """Labels that both permit (N, L), or the first where that is none; None = all."""
     if first is None or second is None:
         return second if first is None else first
     both = first & second
@@ -76,7 +74,7 @@ class LabelsAlone:
 
 
 class Reading:
-    """What a component made of some Docs.
+    """Predictions of a component for some Docs.
 
     docs: their words, without white space: N in all. target: where the labels stand. labels: names
     of all labels, by id; of chunks, their tags. source: potentials of these words, or what else
@@ -113,7 +111,7 @@ class Reading:
 
     @cached_property
     def label_ids(self) -> List[Labels]:
-        """Of each Doc, the label ids of its tokens (len(doc),), -1 at white space."""
+        """Label ids of the tokens of each Doc (len(doc),), -1 at white space."""
         return self.of_tokens(self.best, -1)
 
     def confidences(self) -> Floats:
@@ -123,9 +121,9 @@ class Reading:
         return nodes[np.arange(len(self.best)), self.best]
 
     def marginals(self) -> List[Floats32]:
-        """Of each Doc, p(y_t = y | x) of its tokens (len(doc), L); 0 at white space."""
+        """Probabilities p(y_t = y | x) of the tokens of each Doc (len(doc), L); 0 at white space."""
         return self.of_tokens(self.posterior.nodes.astype(np.float32))
 
     def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> List[NDArray[Any]]:
-        """What belongs to each Doc, by token: `absent` at white space. of_words (N, ...)."""
+        """Values of words cut by Doc, on its tokens: `absent` at white space. of_words (N, ...)."""
         return on_tokens(of_words, self.docs, absent)

@@ -61,7 +61,7 @@ def tables_of(model: Model[Any, Any]) -> Set[str]:
 
 
 def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[Lookups]:
-    """Those of the vocabulary that was saved beside a component; None: this vocabulary has them."""
+    """Tables of the vocabulary that was saved beside a component; None: this vocabulary has them."""
     saved = Lookups().from_disk(component.parent / "vocab") if tables else Lookups()
     known = vocab.lookups
     names = tables & {*saved.tables}

@@ -1,5 +1,4 @@
-"""What the components over `spacy_hoseq.HigherOrderTagger.v1` share: they guess and learn from
-potentials."""
+"""Components over `spacy_hoseq.HigherOrderTagger.v1`: they guess and learn from potentials."""
 
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
@@ -98,7 +97,7 @@ class StructuredComponent(SequenceComponent):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the objective learns p(y | x), or it was calibrated since: labels with probability
+        """True if the objective learns p(y | x), or it was calibrated since: labels with probability
         0.9 are then right nine times in ten."""
         return self.objective_name == "log_likelihood" or not self.cfg.keys().isdisjoint(
             OF_CALIBRATION
@@ -173,7 +172,7 @@ class StructuredComponent(SequenceComponent):
                 write_marginals(doc, self.name, self.tags, marginals)
 
     def _potentials(self, docs: WordDocs, *, preset: bool = True) -> Potentials:
-        """What is decoded, as `potentials` has it. docs: their words; they may all be empty."""
+        """Potentials that are decoded. docs: their words; they may all be empty."""
         if not any(map(len, docs)):
             n_labels = len(self.tags)
             trans = np.zeros((n_labels, n_labels), np.float32)
@@ -188,7 +187,7 @@ class StructuredComponent(SequenceComponent):
             yield words, k_best(self._potentials(words), k)
 
     def _costs(self) -> Optional[Floats32]:
-        """What a wrong label costs in learning, [right, wrong] (L, L); None = all the same."""
+        """Costs of wrong labels in learning, [right, wrong] (L, L); None = all the same."""
         return None
 
     def _possible(self, potentials: Potentials) -> Potentials:

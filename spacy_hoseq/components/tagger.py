@@ -146,7 +146,7 @@ class HoseqTagger(StructuredComponent):
 
     @property
     def limits_words(self) -> bool:
-        """Whether words can have some labels only, whatever the model says."""
+        """True if words can have some labels only, whatever the model says."""
         return bool(self.cfg["tag_dictionary"])
 
     def add_listener(self, listener: MarginalListener, component_name: str) -> None:

@@ -1,5 +1,5 @@
-"""What components find in the training examples before their weights are set to zero, and what they
-hear of earlier components there."""
+"""Training examples before the weights are set to zero: known tags, tables, annotation by earlier
+components."""
 
 import warnings
 from collections import Counter
@@ -133,7 +133,7 @@ def after_earlier_components(
 
 
 def earlier_components(nlp: Optional[Language], component: object) -> List[Any]:
-    """Those before this one that are enabled, or annotate in training: `spacy train` disables the
+    """Components before this one that are enabled, or annotate in training: `spacy train` disables the
     frozen ones in initialization."""
     if nlp is None:
         return []
@@ -143,7 +143,7 @@ def earlier_components(nlp: Optional[Language], component: object) -> List[Any]:
 
 
 def seed_of(nlp: Optional[Language]) -> int:
-    """That of a training, by which spaCy draws at random, too."""
+    """Seed of a training, by which spaCy draws at random, too."""
     return 0 if nlp is None else nlp.config.interpolate()["training"].get("seed") or 0
 
 

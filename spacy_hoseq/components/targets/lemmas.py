@@ -146,7 +146,7 @@ class Script(NamedTuple):
         return self.prefix + base[len(self.prefix_cut) : end] + self.suffix
 
     def lemma(self, form: str) -> str:
-        """Of any form: the form itself, if the script does not fit."""
+        """Lemma of any form: the form itself, if the script does not fit."""
         lemma = self.applied(form)
         return form if lemma is None else lemma
 

@@ -45,7 +45,7 @@ KINDS = "Feature=Value|...|POS=NOUN, where POS is one of " + ", ".join(
 
 
 class Analysis(NamedTuple):
-    """What a label stands for. morph: features as spaCy has them, without POS and TAG."""
+    """Part of speech, features and tag of a label. morph: features as spaCy has them, without POS and TAG."""
 
     pos: str
     morph: str
@@ -121,7 +121,7 @@ class MorphologyLabels(TokenLabels):
             token.tag_ = analysis.tag
 
     def _values_of(self, table: LabelTable, doc: Doc) -> Keys:
-        """What is written for each label (L + 1, 2 or 3): -1 stands for white space."""
+        """Columns that are written for each label (L + 1, 2 or 3): -1 stands for white space."""
         known_table, known_strings, values = self._written
         strings = doc.vocab.strings
         if known_table is not table or known_strings is not strings:
@@ -169,7 +169,7 @@ def _fitting(labels: Tuple[str, ...], texts: Tuple[str, ...], extend: bool) -> M
 
 @lru_cache(maxsize=16)
 def _analyses(labels: Tuple[str, ...]) -> List[Tuple[Analysis, Dict[str, str]]]:
-    """Of each label, and its features."""
+    """Analysis and features of each label."""
     analyses = map(analysis_of, labels)
     return [(analysis, Morphology.feats_to_dict(analysis.morph)) for analysis in analyses]
 
@@ -224,7 +224,7 @@ class FeatureTable:
             self.has[[rows[name] for name in of_label], y] = True
 
     def of(self, marginals: Floats, least: float) -> List[Dict[str, float]]:
-        """Of each token the features of at least this probability, most probable first. marginals
+        """Features of each token of at least this probability, most probable first. marginals
         (n, L)."""
         result = []
         for row in np.minimum(marginals @ self.has.T, 1.0):

@@ -11,7 +11,7 @@ COLUMNS = {"tag": "tag", "pos": "pos", "morph": "features", "lemma": "lemma"}
 
 
 def target_at(place: str) -> Target:
-    """What is at a place, whatever component writes it: "tag", "morph", "_.name", "spans.chunks",
+    """Target at a place, whatever component writes it: "tag", "morph", "_.name", "spans.chunks",
     "ents".
 
     A Doc without these spans has its entities there. RAISES ValueError [HS027]: there are no

@@ -83,12 +83,12 @@ class Target(Protocol):
 
     @property
     def of_spans(self) -> bool:
-        """Whether labels are those of spans, not of tokens."""
+        """True if labels are those of spans, not of tokens."""
         return self.representation is not None
 
     @property
     def finds_sentences(self) -> bool:
-        """Whether the sentences of a Doc follow from the labels, so that it is read without any."""
+        """True if the sentences of a Doc follow from the labels, so that it is read without any."""
         return self.place == "sent_start"
 
     def check_label(self, label: str) -> None:
@@ -117,10 +117,10 @@ class Target(Protocol):
         return np.concatenate([np.zeros(0, np.uint64), *map(self.aligned, examples)])
 
     def aligned(self, example: Example) -> Keys:
-        """As `gold_values`, of one example."""
+        """Gold labels of the predicted tokens of one example."""
 
     def gold_rows(self, examples: Sequence[Example], table: LabelTable) -> Ints:
-        """What the annotation permits at the predicted tokens: rows (N,) of the table's masks.
+        """Labels that the annotation permits at the predicted tokens: rows (N,) of the table's masks.
         WARNS [HW001]: labels that are not in the table."""
         values = self.gold_values(examples)
         rows = table.rows(values)

@@ -76,7 +76,7 @@ class TokenLabels(Target):
             raise ValueError(message)
 
     def is_set(self, doc: Doc) -> bool:
-        """Whether any token may have a label: a look at the Doc that costs less than reading its
+        """True if any token may have a label: a look at the Doc that costs less than reading its
         labels."""
         return bool(self.extension) or any(map(doc.has_annotation, self.columns))
 
@@ -114,7 +114,7 @@ class TokenLabels(Target):
         return values
 
     def _set_before(self, doc: Doc) -> Keys:
-        """As `read`, without the default of an extension: nobody has set that."""
+        """Labels of a Doc, without the default of an extension: nobody has set that."""
         if not self.extension or Token.get_extension(self.extension)[2] is not None:
             return self.read(doc)  # (what an extension computes has no default)
         is_written = [("._.", self.extension, token.idx, None) in doc.user_data for token in doc]

@@ -128,7 +128,7 @@ def test_width_must_be_positive(width):
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_refused(weight):
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), fired=((2, (1, 0, 1), weight),))
-    with pytest.raises(ValueError, match=rf"\[HS020\] The weight of pattern \(1, 0, 1\) is {weight}"):
+    with pytest.raises(ValueError, match=r"\[HS020\] .*weight of pattern \(1, 0, 1\)"):
         decode(case, 3)
 
 

@@ -54,7 +54,7 @@ def test_one_prior_replaces_the_other(prior, expected):
     assert changes == {f"{rule}.l1": expected[0], f"{rule}.l2": expected[1]}
 
 
-@pytest.mark.parametrize("config", ["1best", "marginal", "joint"])
+@pytest.mark.parametrize("config", ["marginal", "joint"])
 def test_configs_have_what_is_changed(config):
     settings = load_config(layers.CONFIGS / f"{config}.cfg")
     for listener in layers.LISTENERS:
