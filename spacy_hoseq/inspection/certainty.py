@@ -115,12 +115,11 @@ def how_sure(
             for doc, one in zip(batch, certainties_of(reading), strict=True):
                 of_doc = [*one[:-1], [list(row) for row in one.sentences]]
                 doc.user_data.setdefault(DATA, {})[name] = {"doc": of_doc, "spans": []}
-            places: List[Place] = []
             if reading.target.of_spans and reading.turns is None:
                 places = [(i, *item) for i in range(len(batch)) for item in reading.items(i)]
-            sure = _of_places(reading, places, entropy=False)
-            for (text, *item), one_span in zip(places, sure, strict=True):
-                batch[text].user_data[DATA][name]["spans"].append([*item, *one_span])
+                sure = _of_places(reading, places, entropy=False)
+                for (text, *item), one_span in zip(places, sure, strict=True):
+                    batch[text].user_data[DATA][name]["spans"].append([*item, *one_span])
         yield from batch
 
 

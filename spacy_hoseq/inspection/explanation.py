@@ -127,7 +127,7 @@ def explanations(
     without terms, and what they compare. RAISES ValueError [HS140, HS141, HS161] as `explain`."""
     words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
     reading = reading_of(pipe, [doc])
-    of_spans = bool(reading.target.of_spans)
+    of_spans = bool(reading.target.of_spans) and reading.turns is None
     items: List[Item] = [(token, token + 1, "") for token in words]
     if of_spans:
         items = [

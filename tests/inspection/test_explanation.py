@@ -11,7 +11,14 @@ from spacy.tokens import Doc, Span
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.inspection import Reading, explain, explain_span, explanations, span_certainties
+from spacy_hoseq.inspection import (
+    Reading,
+    explain,
+    explain_span,
+    explanations,
+    how_sure,
+    span_certainties,
+)
 from spacy_hoseq.inspection.explanation import annotated, as_data, decisions, explained
 from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.reporting.text import explanation_text, render
@@ -183,9 +190,11 @@ def test_chunk_against_another_label(chunks):
             explain_span(pipe, one, wrong)
 
 
-def test_decisions_of_a_bidirectional_tagger():
-    """Local probabilities, given what was decided before; without a feature, by the classifier itself."""
-    nlp = bidirectional_helpers.ready()
+@pytest.mark.parametrize("of_chunks", [False, True])
+def test_decisions_of_a_bidirectional_tagger(of_chunks):
+    """Local probabilities, given what was decided before; without a feature, by the classifier itself. Of chunks it
+    decides on tags."""
+    nlp = bidirectional_helpers.chunker("iob1") if of_chunks else bidirectional_helpers.ready()
     pipe = nlp.get_pipe(nlp.pipe_names[0])
     doc = doc_of(nlp, LONGER)
     kept, pipe.cfg["save_decisions"] = pipe.cfg["save_decisions"], True
@@ -203,6 +212,9 @@ def test_decisions_of_a_bidirectional_tagger():
         differs = [i for i, pair in enumerate(zip(found.labels, found.others, strict=True)) if len(set(pair)) > 1]
         assert differs == [t] and (found.labels[t], found.others[t]) == (found.label, found.against)
     assert any(name.startswith("label[") for name in names) and "lower[0] = dog" in names
+    (doc,) = how_sure(nlp, [pipe(doc)])
+    assert all(token._.hoseq_certainty[pipe.name].label == expected["labels"][token.i] for token in doc)
+    assert all(span._.hoseq_certainty == {} for group in doc.spans.values() for span in group)
 
 
 def test_all_words_and_chunks_of_a_text(both, doc):
