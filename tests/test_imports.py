@@ -58,7 +58,7 @@ PERMITTED = {
     "lexicons": {"numpy", "spacy", "srsly", "features", "pipelines", "arrays", "errors", "lazy_names"},
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",
-        "components.tagger", "pipelines", "readers.annotated", "features.contextual", "features.simplified",
+        "components.tagger", "pipelines", "readers.annotated", "features.known_words", "features.simplified",
         "decoders", "chunks", "arrays", "errors",
         "lazy_names",
     },

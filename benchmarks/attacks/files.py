@@ -28,7 +28,7 @@ from spacy.training import Example
 from spacy.vectors import Vectors
 
 import spacy_hoseq
-from spacy_hoseq.features.contextual.known_words import TABLE as KNOWN_WORDS
+from spacy_hoseq.features.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
 from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.pipelines import embedded_path

@@ -4,9 +4,13 @@
 batches, and `register_attribute` adds an attribute of words (docs/reference/templates.md).
 """
 
-from . import known_tags, word_attributes, word_classes  # noqa: F401 (they register their attributes)
+from . import (  # noqa: F401 (they register their attributes)
+    known_tags,
+    known_words,
+    word_attributes,
+    word_classes,
+)
 from .attributes import register_attribute
-from .contextual import known_words  # noqa: F401
 from .extract import FeatureExtractor
 from .templates import Template, parse_templates
 

@@ -4,7 +4,7 @@ Lexical attributes depend on the word alone. They are functions, registered unde
 (`word_attributes.py`, `known_tags.py`, files of users), and computed once per word type
 (`lexicon.py`). All others are read from the Doc each
 time: spaCy's own through `doc.to_array`, line breaks before words, extensions ("_.name") token by
-token, matches of known words by a function of whole batches (`contextual/`).
+token, matches of known words by a function of whole batches (`known_words.py`).
 """
 
 import re

@@ -2,7 +2,7 @@
 a table of known words, for templates that ask where these lie (`spacy_hoseq.known_words.v1`).
 
 The table is made in initialization and saved with the vocabulary of the segmenter
-(features/contextual reads it):
+(features/known_words.py reads it):
 
     [initialize.lookups]
     @misc = "spacy_hoseq.known_words.v1"
@@ -23,7 +23,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..features.contextual.known_words import OWN_WORDS, TABLE, word_keys
+from ..features.known_words import OWN_WORDS, TABLE, word_keys
 from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
 from .units import APOSTROPHES, INNER, are_parted, cuts_at, inner_cuts, units_of

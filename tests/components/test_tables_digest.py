@@ -9,8 +9,8 @@ from spacy.lookups import Lookups
 from spacy.training import Example
 
 from spacy_hoseq.components.saving import digest_of_table
-from spacy_hoseq.features.contextual.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.known_tags import TABLE as KNOWN_TAGS
+from spacy_hoseq.features.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
 from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.inspection import calibrate

@@ -7,14 +7,14 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from spacy_hoseq.features.attributes import token_values, values_of_docs
-from spacy_hoseq.features.contextual.known_words import (
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.known_words import (
     ATTRIBUTES,
     LONGEST,
     OWN_WORDS,
     TABLE,
     word_keys,
 )
-from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 
 

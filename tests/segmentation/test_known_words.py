@@ -4,7 +4,7 @@ import pytest
 import spacy
 
 from spacy_hoseq.features.attributes import token_values
-from spacy_hoseq.features.contextual.known_words import TABLE
+from spacy_hoseq.features.known_words import TABLE
 from spacy_hoseq.readers import corpus
 from spacy_hoseq.segmentation.corpus import known_words, make_units
 
