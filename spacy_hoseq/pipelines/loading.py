@@ -47,7 +47,7 @@ def load(name: Union[str, Path], **settings: object) -> Language:
 def found_at(name: Union[str, Path]) -> Union[str, Path]:
     """The argument of `spacy.load` for a name: itself if there is such a folder, or an installed
     package, else the folder of the pipeline in this one. RAISES ValueError [HS130, HS131]."""
-    return name if Path(name).exists() or is_package(str(name)) else embedded_path(str(name))
+    return name if Path(name).is_dir() or is_package(str(name)) else embedded_path(str(name))
 
 
 def load_from(place: Union[str, Path], **settings: Any) -> Language:

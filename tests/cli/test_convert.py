@@ -19,7 +19,6 @@ from spacy_hoseq.cli.convert import parse_groups
 from spacy_hoseq.cli.shared import PROBLEMS, whole
 
 TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
-CHINESE = "( (IP (NP (NN 小猫)) (VP (VV 睡)) (PU 。)) )\n"
 
 
 def run(source, output, *options, command=hoseq_cli):
@@ -106,15 +105,6 @@ def test_options_of_trees(tmp_path, out):
     assert texts(out) == ["(/( 1/2/CD"] and list(docs_of(out)[0].spans) == ["chunks"]
     assert run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")[0] == 0
     assert texts(out) == ["-LRB-/( 1\\/2/CD"] and not docs_of(out)[0].spans
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
-@pytest.mark.parametrize("chunks, keys", [((), []), (("--chunks",), ["chunks"])])
-def test_chinese_trees(tmp_path, out, encoding, chunks, keys):
-    write(tmp_path, {"chtb_0301.fid": f"<DOC>\n<S ID=1>\n{CHINESE}</S>\n</DOC>\n"}, encoding)
-    assert run(tmp_path, out, "-f", "trees", "-l", "zh", "-s", "ctb5", "--part", "dev", *chunks)[0] == 0
-    (doc,) = docs_of(out)
-    assert texts(out) == ["小猫/NN 睡/VV 。/PU"] and doc.text == "小猫睡。" and list(doc.spans) == keys
 
 
 def test_damaged_trees(wsj, out):
@@ -298,25 +288,6 @@ def test_conllu_by_another_name(first, tmp_path, out):
     )
 
 
-def test_conllu(tmp_path, out):
-    """Words as a tokenizer makes them, with all annotation, from a gzipped file."""
-    rows = ["1-2\tzum" + "\t_" * 8, "1\tzu\tzu\tADP\tAPPR\t_\t3\tcase\t_\t_"]
-    rows += [
-        "2\tdem\tder\tDET\tART\tCase=Dat\t3\tdet\t_\t_",
-        "3\tFuchs\tFuchs\tNOUN\tNN\t_\t0\troot\t_\tSpaceAfter=No",
-    ]
-    folder = write(tmp_path / "in", {"de.conllu.gz": "\n".join([*rows, "", *rows, ""])})
-    code, output = run(folder, out, "-f", "conllu", "-l", "de")
-    assert code == 0 and "Sentences 2 Tokens 4" in output
-    (doc,) = docs_of(out)
-    assert doc.text == "zum Fuchszum Fuchs" and not doc.has_unknown_spaces
-    assert [(t.tag_, t.pos_, str(t.morph), t.lemma_, t.dep_, t.head.i) for t in doc][:2] == [
-        ("APPR_ART", "ADP", "Case=Dat", "zu der", "case", 1),
-        ("NN", "NOUN", "", "Fuchs", "root", 1),
-    ]
-    assert [t.is_sent_start for t in doc] == [True, False, True, False]
-
-
 @pytest.mark.parametrize("heads", ["0 0", "0 2", "2 1", "0 _"])
 def test_heads_that_are_no_tree(tmp_path, out, heads):
     """They do not cut the sentence, nor take the heads of others away; they are counted."""
@@ -389,16 +360,6 @@ def test_a_folder_of_brat(tmp_path, out):
     code, output = run(folder, out)
     assert code == 0 and "Files 1 Files of other endings, not read 2 Docs 1" in output
     assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "PER")]
-
-
-@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\r\r\n"])
-def test_ends_of_lines(end, tmp_path, out):
-    """Of old Macintosh files, too, which Python's binary files take for one line."""
-    lines = [f"w{i}\tT{i}" if i % 5 else "" for i in range(1, 26)]
-    folder = write(tmp_path / "in", {"a.tsv": end.join(lines) + end})
-    code, output = run(folder, out, "-f", "columns", "--n-sents", "1")
-    assert code == 0 and "Sentences 5 Tokens 20 Problems 0" in output
-    assert texts(out)[0] == "w1/T1 w2/T2 w3/T3 w4/T4"
 
 
 def test_command_is_one_of_spacy(wsj, out):
