@@ -54,9 +54,7 @@ class HoseqLemmatizer(HoseqTagger):
         name: str = "hoseq_lemmatizer",
         **settings: Any,
     ) -> None:
-        target = LemmaLabels()
-        super().__init__(vocab, model, name, target=target, **settings)
-        self.cfg.update({"attribute": target.attribute, "neg_prefix": ""})
+        super().__init__(vocab, model, name, target=LemmaLabels(), **settings)
         self._known: Kept[Dict[int, int]] = Kept()  # labels, by form and analysis
 
     @property
@@ -84,18 +82,17 @@ class HoseqLemmatizer(HoseqTagger):
             training.
         tag_dictionary: the same, as scripts.
         """
-        entries = {form: set(scripts) for form, scripts in (tag_dictionary or {}).items()}
         validate_get_examples(get_examples, "HoseqLemmatizer.initialize")
         examples = list(get_examples())
+        entries = {form: {*scripts} for form, scripts in (tag_dictionary or {}).items()}
         for form, lemmas in (lexicon or {}).items():
-            entries.setdefault(form, set()).update(
-                label_of(form, lemma) for lemma in lemmas if lemma
-            )
+            scripts = {label_of(form, lemma) for lemma in lemmas if lemma}
+            entries[form] = entries.get(form, set()) | scripts
         for form, script in self._scripts_in(examples) if entries else ():
             if form in entries:
                 entries[form].add(script)
         names = self._labels_in(examples) if labels is None else labels
-        names = sorted({*names, *(script for scripts in entries.values() for script in scripts)})
+        names = sorted({*names}.union(*entries.values()))
         dictionary = {form: sorted(scripts) for form, scripts in entries.items() if scripts}
         super().initialize(
             lambda: examples,

@@ -59,14 +59,6 @@ class HoseqMorphologizer(HoseqTagger):
     ) -> None:
         target = MorphologyLabels(with_tag, extend)
         super().__init__(vocab, model, name, target=target, overwrite=overwrite, **settings)
-        self.cfg.update(
-            {
-                "attribute": target.attribute,
-                "neg_prefix": "",
-                "with_tag": with_tag,
-                "extend": extend,
-            }
-        )
 
     @property
     def label_data(self) -> Dict[str, Dict[str, Any]]:

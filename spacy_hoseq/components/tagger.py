@@ -83,6 +83,7 @@ class HoseqTagger(StructuredComponent):
         scorer: Optional[Callable] = None,
         target: Optional[TokenLabels] = None,
     ) -> None:
+        target = TokenLabels(attribute, neg_prefix) if target is None else target
         super().__init__(
             vocab,
             model,
@@ -90,11 +91,11 @@ class HoseqTagger(StructuredComponent):
             objective=objective,
             update_rule=update_rule,
             scorer=scorer,
-            target=TokenLabels(attribute, neg_prefix) if target is None else target,
+            target=target,
             cfg={
-                "attribute": attribute,
+                "attribute": target.attribute,
                 "overwrite": overwrite,
-                "neg_prefix": neg_prefix,
+                "neg_prefix": target.neg_prefix,
                 "save_marginals": save_marginals,
                 "tag_dictionary": {},
             },
@@ -222,10 +223,10 @@ class HoseqTagger(StructuredComponent):
 
     def _hand_labels(self, reading: Reading) -> None:
         """Leave beside docs what listeners ask of their labels: each output once."""
-        values = label_values(reading.labels)
         for asked in {listener.asked for listener in self.listeners}:
             _, threshold = asked
-            labels = probable_values(reading.posterior.probable(threshold), values, threshold)
+            entries = reading.posterior.probable(threshold)
+            labels = probable_values(entries, label_values(reading.labels), threshold)
             write_upstream(reading.docs, asked, labels)
 
     def _hand_over(
