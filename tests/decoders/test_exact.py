@@ -60,6 +60,14 @@ def test_a_known_posterior_changes_no_label(case, chain, factor):
     np.testing.assert_array_equal(best_labels(potentials, known=known), best_labels(potentials))
 
 
+def test_the_most_probable_labels_are_not_the_best_labelling():
+    """0,0 has 4 of 10; label 1 is more probable at both tokens, and 1,0 has 3."""
+    potentials = Case(np.zeros((2, 2)), np.log([[4.0, 1e-300], [3.0, 3.0]]), np.array([2])).potentials()
+    known = posterior_of(potentials)
+    assert known.nodes.argmax(axis=1).tolist() == [1, 0]
+    assert best_labels(potentials, known=known).tolist() == [0, 0]
+
+
 @given(case=cases(signed=True, configurations=3, max_sequences=5), factor=st.sampled_from([1.0, 20.0, -1000.0]))
 def test_posterior_is_the_enumerated_one(case, factor):
     """Also where inclusive messages would cancel, or transitions are forbidden."""

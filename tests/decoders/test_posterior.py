@@ -332,7 +332,14 @@ def low_share_and_low_transition():
     return Case(np.array([[-440.0, 0, 0], [0, 0, 0]]), trans, np.array([2]), allowed=allowed)
 
 
+def share_that_comes_back(n_steps):
+    """Each label follows itself only. The share of label 1 is e^-40 less at each token, until it all comes back."""
+    down, up = np.tile([20.0, -20.0], (n_steps, 1)), np.tile([-20.0, 20.0], (n_steps, 1))
+    return Case(np.concatenate([down, up, [[0, 1]]]), np.array([[0.0, NEVER], [NEVER, 0]]), np.array([2 * n_steps + 1]))
+
+
 HARD = [
+    *((ChainPosterior, share_that_comes_back(n)) for n in (2, 3, 4)),
     (ChainPosterior, of_pair([[0, 299], [0, 0]])),
     (LogChain, of_pair([[0, 301], [0, 0]])),
     (ChainPosterior, of_pair([[0, NEVER], [0, 0]])),
@@ -533,6 +540,14 @@ def test_labellings_that_cannot_be_told_apart():
     case = Case(np.array([[0.0, 1e17], [1e17, 0], [3, 0]]), trans, np.array([3]))
     with pytest.raises(ValueError, match=r"\[HS097\].*labellings are closer"):
         assert posterior(case.potentials()).log_z
+
+
+def test_shares_that_get_too_small():
+    """As `share_that_comes_back`, longer than can be enumerated: both labels are all the way or not at all."""
+    case = share_that_comes_back(25)
+    found = posterior(case.potentials())
+    assert type(found) is LogChain
+    np.testing.assert_allclose(found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (51, 1)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
