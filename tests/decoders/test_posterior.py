@@ -333,8 +333,8 @@ def low_share_and_low_transition():
 
 
 def share_that_comes_back(n_steps):
-    """Each label follows itself only. The share of label 1 is e^-40 less at each token, until it all comes back."""
-    down, up = np.tile([20.0, -20.0], (n_steps, 1)), np.tile([-20.0, 20.0], (n_steps, 1))
+    """Each label follows itself only. The share of label 1 is e^-41 less at each token, until it all comes back."""
+    down, up = np.tile([20.5, -20.5], (n_steps, 1)), np.tile([-20.5, 20.5], (n_steps, 1))
     return Case(np.concatenate([down, up, [[0, 1]]]), np.array([[0.0, NEVER], [NEVER, 0]]), np.array([2 * n_steps + 1]))
 
 
@@ -542,12 +542,12 @@ def test_labellings_that_cannot_be_told_apart():
         assert posterior(case.potentials()).log_z
 
 
-def test_shares_that_get_too_small():
+@pytest.mark.parametrize("n_steps", [9, 17, 18, 25])
+def test_shares_that_get_too_small(n_steps):
     """As `share_that_comes_back`, longer than can be enumerated: both labels are all the way or not at all."""
-    case = share_that_comes_back(25)
-    found = posterior(case.potentials())
+    found = posterior(share_that_comes_back(n_steps).potentials())
     assert type(found) is LogChain
-    np.testing.assert_allclose(found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (51, 1)), rtol=1e-9)
+    np.testing.assert_allclose(found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (2 * n_steps + 1, 1)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
