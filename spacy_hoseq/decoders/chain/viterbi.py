@@ -19,7 +19,6 @@ from ..problem import (
     Paths,
     Potentials,
     Weights,
-    check_scores,
     make_layout,
     masked,
     packed_edge_scores,
@@ -51,10 +50,9 @@ def viterbi(
 
     Time O(N L^2); memory O(N L).
     """
-    check_scores(scores, trans, allowed)
     weights = Weights(trans)
     potentials = Potentials(scores, weights, lengths, edge_scores=edge_scores, allowed=allowed)
-    return best_paths(potentials)
+    return best_paths(potentials.check())
 
 
 def best_paths(potentials: Potentials) -> Paths:

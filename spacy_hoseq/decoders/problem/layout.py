@@ -136,12 +136,6 @@ def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[In
         first = last
 
 
-def check_scores(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -> None:
-    """RAISES ValueError [HS020], [HS020], [HS022], [HS024]: what no decoder can work with."""
-    check_emissions(scores, trans.shape, allowed)
-    check_transitions(trans)
-
-
 def check_emissions(
     scores: AnyFloats, shape_of_trans: Tuple[int, ...], allowed: Optional[Mask]
 ) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, Floats, Ints, Mask
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem import Fired, Weights, added_up, ranges
 from .limits import ROUNDING, Limits
 
@@ -121,10 +121,10 @@ def first_best(values: AnyFloats, first: Ints) -> Ints:
 
 
 def fired_loss_of(
-    fired: Optional[Fired], weights: Weights, shape: Tuple[int, ...]
+    fired: Optional[Fired], weights: Weights, lengths: AnyInts
 ) -> Optional[FiredLoss]:
-    """The weight that a change of label loses in patterns that fire at positions; None if nothing
-    fires."""
+    """The weight that a change of label loses in patterns that fire at positions, in the sequence in
+    which they end; None if nothing fires."""
     if fired is None or not len(fired.tokens):
         return None
     cells = []
@@ -133,13 +133,14 @@ def fired_loss_of(
     token = fired.tokens
     node = fired.nodes
     weight = fired.weights
+    is_first = np.zeros(int(lengths.sum()), bool)
+    is_first[lengths.cumsum() - lengths] = True
     while len(token):
-        cells.append(token * shape[1] + trie.label.take(node))
+        cells.append(token * weights.n_labels + trie.label.take(node))
         lost.append(weight)
-        token = token - 1
         node = trie.parent.take(node)
-        going_on = np.flatnonzero((node >= 0) & (token >= 0))
-        token = token.take(going_on)
+        going_on = np.flatnonzero((node >= 0) & ~is_first.take(token))
+        token = token.take(going_on) - 1
         node = node.take(going_on)
         weight = weight.take(going_on)
     return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(lost)))

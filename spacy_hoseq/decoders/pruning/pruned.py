@@ -72,12 +72,14 @@ def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
     scores, weights, lengths = potentials[:3]
     if not len(scores):
         return np.zeros(0, np.int32)
-    fired = _within_sequences(potentials)
+    fired = potentials.fired
+    if fired is not None:
+        fired = fired.where(fired.weights > 0)
     candidates = candidate_labels(
         scores,
         weights.prepared(Limits),
         allowed=potentials.allowed,
-        fired_loss=fired_loss_of(fired, weights, scores.shape),
+        fired_loss=fired_loss_of(fired, weights, lengths),
     )
     labels = candidates.labels.take(candidates.first[:-1]).astype(np.int32)
     is_open = candidates.counts > 1
@@ -117,17 +119,6 @@ def _decode_dense(
     scores, allowed = candidates.dense(weights.n_labels)
     windows = Potentials(scores, weights, lengths, fired, allowed=allowed)
     return decode_nonnegative(windows, tuning=tuning) if with_patterns else best_paths(windows)
-
-
-def _within_sequences(potentials: Potentials) -> Optional[Fired]:
-    """The fired patterns that have a weight and do not begin before their sequence."""
-    fired = potentials.fired
-    if fired is None:
-        return None
-    sizes = potentials.lengths
-    first = fired.tokens - potentials.weights.trie.depth[fired.nodes] + 1
-    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)  # of the sequence of each token
-    return fired.where((fired.weights > 0) & (first >= starts[fired.tokens]))
 
 
 def _deciding(
