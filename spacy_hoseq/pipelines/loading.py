@@ -55,7 +55,7 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
     folder = folder_of(place)
     check_files(place, folder)
     try:
-        return spacy.load(place, **settings)
+        return spacy.load(place if is_package(str(place)) else folder, **settings)
     except Exception as error:
         if str(error).startswith(CODED):
             raise
@@ -79,7 +79,8 @@ def embedded_path(name: str) -> Path:
 
 
 def folder_of(place: Union[str, Path]) -> Path:
-    """With the config of a pipeline. RAISES ValueError [HS130]: there is none."""
+    """With the config of a pipeline: a folder, or that of a package, or of one of this package.
+    RAISES ValueError [HS130, HS131]: there is none."""
     if Path(place).is_dir():
         return Path(place)
     if not is_package(str(place)):
