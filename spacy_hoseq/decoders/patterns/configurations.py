@@ -33,13 +33,13 @@ from ...arrays import Floats, Ints, Mask
 from ...errors import Errors
 from ..problem import (
     TUNING,
+    Configurations,
     Layout,
     Paths,
     Potentials,
     Selection,
     Tuning,
     make_layout,
-    no_configurations,
     parts_of,
 )
 from .lattice import NO_ARCS, Arcs, Lattice, Step, decode_lattices
@@ -82,9 +82,10 @@ def lattice_of(potentials: Potentials) -> Lattice:
     """The lattice of some sequences without configurations, or of one, checked, with states as
     simple as its features permit."""
     layout = make_layout(potentials.lengths, len(potentials.scores))
-    if potentials.has_configurations:
-        return ConfigurationLattice(potentials, layout)
-    return LongestMatch(potentials, layout)
+    configurations = potentials.configurations
+    if configurations is None or not len(configurations.first):
+        return LongestMatch(potentials, layout)
+    return ConfigurationLattice(potentials, layout, configurations)
 
 
 class ConfigurationLattice(LongestMatch):
@@ -93,11 +94,10 @@ class ConfigurationLattice(LongestMatch):
     RAISES ValueError [HS038]: more than `max_states` states at a token.
     """
 
-    def __init__(self, potentials: Potentials, layout: Layout) -> None:
+    def __init__(
+        self, potentials: Potentials, layout: Layout, configurations: Configurations
+    ) -> None:
         super().__init__(potentials, layout)
-        configurations = potentials.configurations
-        if configurations is None:
-            configurations = no_configurations(potentials.weights.n_labels)
         self._configurations = configurations
         self._starts = np.cumsum(configurations.sizes) - configurations.sizes
         self._completed: List[Tuple[Ints, Mask]] = []

@@ -1,7 +1,7 @@
 """What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes
 out."""
 
-from .configurations import MAX_STATES, Configurations, no_configurations
+from .configurations import MAX_STATES, Configurations
 from .firing import added_up, expand_fired, matching
 from .layout import (
     Groups,
@@ -44,6 +44,6 @@ __all__ = [
     "Tuning", "Weights", "added_up", "binned", "certain_labels", "check_gradient", "check_possible",
     "check_allowed", "check_lengths", "check_pattern", "check_segments", "check_threshold",
     "expand_fired", "largest", "make_layout", "masked", "matching",
-    "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",
+    "neighbours", "packed_edge_scores", "packed_scores", "parts_of",
     "path_score", "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
 ]  # fmt: skip

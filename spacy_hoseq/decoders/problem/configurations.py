@@ -57,12 +57,6 @@ class Configurations(NamedTuple):
         return np.asarray(np.logical_and.reduceat(in_sets, starts), bool)
 
 
-def no_configurations(n_labels: int) -> Configurations:
-    """None of them."""
-    nothing = np.zeros(0, np.intp)
-    return Configurations(nothing, nothing, nothing, np.zeros((0, n_labels), bool), np.zeros(0))
-
-
 def check_configurations(configurations: Configurations, lengths: AnyInts, n_labels: int) -> None:
     """RAISES ValueError [HS024]: sets of the wrong shape; [HS020]: a weight is NaN or infinite;
     [HS037]: a span that does not lie within one sequence, by its number."""

@@ -9,9 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.patterns.configurations import ConfigurationLattice, decode_any_sign
+from spacy_hoseq.decoders.patterns.configurations import decode_any_sign, lattice_of
 from spacy_hoseq.decoders.problem.configurations import Configurations, check_configurations
-from spacy_hoseq.decoders.problem.layout import make_layout
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
@@ -25,14 +24,9 @@ from .test_longest_match import decode as decode_any_sign_of
 NONE = Configurations(*(np.zeros(0, np.intp),) * 3, np.zeros((0, 0), bool), np.zeros(0))
 
 
-def lattice_of(single):
-    layout = make_layout(single.lengths, len(single.scores))
-    return ConfigurationLattice(single.potentials().check(), layout)
-
-
 def n_states(single):
     """Of each token."""
-    lattice = lattice_of(single)
+    lattice = lattice_of(single.potentials().check())
     return [len(lattice.step(t).label) for t in range(len(single.scores))]
 
 
