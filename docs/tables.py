@@ -87,7 +87,7 @@ def settings(name: str) -> List[Tuple[str, str, str, str]]:
         defaults = Language.get_factory_meta(name).default_config
         factory = getattr(importlib.import_module(component.__module__), f"make_{name}")
         types = {n: p.annotation for n, p in parameters(factory).items()}
-        names = [*types, *getattr(component, "no_settings", ())]  # where the next one begins
+        names = [*types, "target"]  # where the next one begins
         meanings = {
             n: m
             for base in reversed(component.__mro__)

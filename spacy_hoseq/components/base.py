@@ -71,13 +71,17 @@ def register_factory(
     assigns: Sequence[str],
     requires: Sequence[str] = (),
 ) -> Callable[..., Any]:
-    """The factory of a component, whose settings are those of its `__init__`: their names, types
-    and defaults.
+    """The factory of a component, whose settings are the keyword arguments of its `__init__` but
+    `target`: their names, types and defaults.
 
     registered: other defaults, such as what registered functions make. scores: weights of scores.
     RETURNS the function that the entry point names.
     """
-    settings = settings_of(component)
+    settings = [
+        each
+        for each in signature(component.__init__).parameters.values()
+        if each.kind is Parameter.KEYWORD_ONLY and each.name != "target"
+    ]
 
     def make(nlp: Language, name: str, model: Model, **given: Any) -> Any:
         return component(nlp.vocab, model, name, **given)
@@ -97,25 +101,12 @@ def register_factory(
     return make
 
 
-def settings_of(component: Any) -> List[Parameter]:
-    """Settings of a component in a config, beside its model: all arguments by name, also those that
-    it hands on."""
-    settings: Dict[str, Parameter] = {}
-    for kind in (component.__mro__[1], component):
-        parameters = signature(kind.__init__).parameters.values()
-        own = {each.name: each for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
-        hands_on = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
-        settings = {**settings, **own} if hands_on else own
-    return [each for name, each in settings.items() if name not in component.no_settings]
-
-
 class SequenceComponent(TrainablePipe):
     """A component that labels sequences of tokens.
 
     target: where its labels stand. cfg: its settings, which are saved with it.
     """
 
-    no_settings: ClassVar[Sequence[str]] = ("target",)  # arguments that a config cannot give
     # cached until they change
     made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary", "continues")
 

@@ -7,7 +7,7 @@ candidates.
 
 from collections import Counter
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.attrs import IDS, ORTH
@@ -25,6 +25,8 @@ from ..layers.scorer import scorer_of
 from ..layers.shim import weights_of
 from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import TaggerModel
+from ..learning.objectives import ObjectiveName
+from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .reading import LabelsAlone, Reading, together
 from .structured import ADAGRAD, default_model
@@ -43,7 +45,6 @@ class HoseqLemmatizer(HoseqTagger):
     """Writes the lemma of every token. Settings: those of `HoseqTagger` but `attribute` and
     `neg_prefix` (docs/reference/lemmatizer.md)."""
 
-    no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")
     made_of_labels = (*HoseqTagger.made_of_labels, "candidates")
     target: LemmaLabels
 
@@ -52,9 +53,24 @@ class HoseqLemmatizer(HoseqTagger):
         vocab: Vocab,
         model: TaggerModel,
         name: str = "hoseq_lemmatizer",
-        **settings: Any,
+        *,
+        objective: ObjectiveName = "max_margin",
+        update_rule: UpdateRule,
+        overwrite: bool = False,
+        save_marginals: bool = False,
+        scorer: Optional[Callable] = None,
     ) -> None:
-        super().__init__(vocab, model, name, target=LemmaLabels(), **settings)
+        super().__init__(
+            vocab,
+            model,
+            name,
+            objective=objective,
+            update_rule=update_rule,
+            overwrite=overwrite,
+            save_marginals=save_marginals,
+            scorer=scorer,
+            target=LemmaLabels(),
+        )
         self._known: Kept[Dict[int, int]] = Kept()  # labels, by form and analysis
 
     @property

@@ -16,6 +16,8 @@ from spacy.vocab import Vocab
 
 from ..arrays import Floats32
 from ..layers.structured import TaggerModel
+from ..learning.objectives import ObjectiveName
+from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
@@ -41,8 +43,6 @@ class HoseqMorphologizer(HoseqTagger):
     overwrite (bool): replace annotation that is already set.
     """
 
-    no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")
-
     made_of_labels = (*HoseqTagger.made_of_labels, "_cost_table")
     target: MorphologyLabels
 
@@ -52,13 +52,25 @@ class HoseqMorphologizer(HoseqTagger):
         model: TaggerModel,
         name: str = "hoseq_morphologizer",
         *,
+        objective: ObjectiveName = "max_margin",
+        update_rule: UpdateRule,
         with_tag: bool = False,
         extend: bool = False,
         overwrite: bool = True,
-        **settings: Any,
+        save_marginals: bool = False,
+        scorer: Optional[Callable] = None,
     ) -> None:
-        target = MorphologyLabels(with_tag, extend)
-        super().__init__(vocab, model, name, target=target, overwrite=overwrite, **settings)
+        super().__init__(
+            vocab,
+            model,
+            name,
+            objective=objective,
+            update_rule=update_rule,
+            overwrite=overwrite,
+            save_marginals=save_marginals,
+            scorer=scorer,
+            target=MorphologyLabels(with_tag, extend),
+        )
 
     @property
     def label_data(self) -> Dict[str, Dict[str, Any]]:

@@ -7,7 +7,7 @@ factory = "decoded_tagger"
 @misc = "spacy_hoseq.dual_decomposition_decoder.v1"
 """
 
-from typing import Any
+from typing import Any, Callable, Optional
 
 from spacy.vocab import Vocab
 
@@ -16,15 +16,40 @@ from spacy_hoseq.components.reading import Reading
 from spacy_hoseq.components.tagger import DEFAULTS, HoseqTagger
 from spacy_hoseq.decoders import Decoder
 from spacy_hoseq.layers.structured import TaggerModel
+from spacy_hoseq.learning.objectives import ObjectiveName
+from spacy_hoseq.learning.parameter import UpdateRule
 
 
 class DecodedTagger(HoseqTagger):
     """decoder (Decoder): how labels are found, in prediction and in training. Else as `HoseqTagger`."""
 
     def __init__(
-        self, vocab: Vocab, model: TaggerModel, name: str = "decoded_tagger", *, decoder: Decoder, **settings: Any
+        self,
+        vocab: Vocab,
+        model: TaggerModel,
+        name: str = "decoded_tagger",
+        *,
+        decoder: Decoder,
+        objective: ObjectiveName = "max_margin",
+        update_rule: UpdateRule,
+        attribute: str = "tag",
+        overwrite: bool = False,
+        neg_prefix: str = "!",
+        save_marginals: bool = False,
+        scorer: Optional[Callable] = None,
     ) -> None:
-        super().__init__(vocab, model, name, **settings)
+        super().__init__(
+            vocab,
+            model,
+            name,
+            objective=objective,
+            update_rule=update_rule,
+            attribute=attribute,
+            overwrite=overwrite,
+            neg_prefix=neg_prefix,
+            save_marginals=save_marginals,
+            scorer=scorer,
+        )
         self.decoder = decoder
 
     def _read_together(self, docs: Any, *, preset: bool) -> Reading:
