@@ -107,6 +107,7 @@ def convert_cli(
 
     DOCS: docs/tasks/convert.md
     """
+    # long: all that a corpus may need to be read, and what was read
     if output_path.suffix != ".spacy":
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
     check_free(output_path, force)

@@ -103,19 +103,22 @@ def _place(node: Tree, words: List[_Word], count: List[int]) -> None:
 def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
     """The daughters of a constituent after others have been dissolved into it, and which one is the
     head word."""
-    daughters = _children(node)
+    # long: the rules of the program, one after the other
+    pending = _children(node)[::-1]
+    daughters: List[Tree] = []
     heads: List[int] = []  # words that can be the head
     adverbs: Set[int] = set()  # adverbs and adverbial phrases
     phrases = 0  # phrases that can be the head
-    i = 0
-    while i < len(daughters):
-        daughter = daughters[i]
+    while pending:
+        daughter = pending.pop()
+        i = len(daughters)
         # there are words before, all of them verbs or adverbs
         verbal = 0 < i == len(heads) + len(adverbs)
         parts = _dissolved(daughter, name, phrases, verbal)
         if parts is not None:
-            daughters[i : i + 1] = parts
+            pending += parts[::-1]
             continue
+        daughters.append(daughter)
         if daughter.word is None:
             if name == "VP" and category(daughter.label) == "ADVP":
                 adverbs.add(i)
@@ -126,13 +129,18 @@ def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
                 heads.append(i)
             if daughter.label.startswith("RB"):
                 adverbs.add(i)
-        elif len(daughters) == 1:
+        elif i == 0 and not pending:
             heads.append(i)
-        i += 1
     head = heads[-1] if heads else None
-    if name == "VP" and head is not None:
-        return _with_adverbs(daughters, adverbs, head)
-    return daughters, head
+    if name != "VP" or head is None:
+        return daughters, head
+    # adverbial phrases before the head of a verb phrase dissolve
+    before = [
+        part
+        for i, daughter in enumerate(daughters[:head])
+        for part in (_children(daughter) if i in adverbs and daughter.word is None else [daughter])
+    ]
+    return [*before, *daughters[head:]], len(before)
 
 
 def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optional[List[Tree]]:
@@ -166,20 +174,6 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optiona
     )
 
 
-def _with_adverbs(daughters: List[Tree], adverbs: Set[int], head: int) -> Tuple[List[Tree], int]:
-    """Adverbial phrases before the head of a verb phrase dissolve."""
-    result: List[Tree] = []
-    place = head
-    for i, daughter in enumerate(daughters):
-        if i == head:
-            place = len(result)
-        if i < head and i in adverbs and daughter.word is None:
-            result += _children(daughter)
-        else:
-            result.append(daughter)
-    return result, place
-
-
 def _join(words: List[_Word]) -> List[LabelledSpan]:
     """Chunks from words with their places, right to left.
 
@@ -205,9 +199,9 @@ def _join(words: List[_Word]) -> List[LabelledSpan]:
         before = number
     chunks: List[LabelledSpan] = []
     for i, chunk in enumerate(names):
-        if chunk is not None and i > 0 and joined[i - 1] and names[i - 1] == chunk:
-            chunks[-1] = LabelledSpan(chunks[-1].first, i + 1, chunk)
-        elif chunk is not None:
+        if chunk and i > 0 and joined[i - 1] and names[i - 1] == chunk:
+            chunks[-1] = chunks[-1]._replace(end=i + 1)
+        elif chunk:
             chunks.append(LabelledSpan(i, i + 1, chunk))
     return chunks
 

@@ -39,9 +39,7 @@ def _sentences(lines: Sequence[Line], settings: Settings) -> List[Sentence]:
     ((number, text),) = lines
     pieces = [piece for piece in re.split(r"[ \t]+", text) if piece]
     if pieces and NUMBER.fullmatch(pieces[0]):
-        pieces = pieces[1:]
-    if not pieces:
-        return []
+        pieces.pop(0)
     words: List[str] = []
     tags: List[str] = []
     groups: List[LabelledSpan] = []  # as they close: an inner one before the outer one
@@ -62,7 +60,9 @@ def _sentences(lines: Sequence[Line], settings: Settings) -> List[Sentence]:
         raise Unreadable(number, actual, EXPECTED)
     groups += [LabelledSpan(i, i + 1, tag) for i, tag in enumerate(tags)]
     paragraph = Sentence(words, tags, None, _outermost(groups, settings.groups))
-    return list(_cut(paragraph)) if settings.split_sentences else [paragraph]
+    if not settings.split_sentences or not words:
+        return [paragraph] if words else []
+    return list(_cut(paragraph))
 
 
 def _outermost(groups: List[LabelledSpan], entities: Dict[str, str]) -> List[LabelledSpan]:
