@@ -11,7 +11,19 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Union
+from threading import RLock
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Union,
+)
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +33,7 @@ import srsly
 from .. import __version__
 from ..errors import Errors
 from .columns import ROW_FIELDS, TOKEN_FIELDS, Docs, row_columns, token_columns
-from .pipeline import Given, Loaded, files_of, load_pipeline, once
+from .pipeline import Given, Loaded, files_of, load_pipeline
 
 OF_TEXTS = ("word", "tag", "pos", "sentences", "spans")
 OF_TOKENS = ("word", "lemma", "tag", "pos", "prob", "sentences", "spans")
@@ -30,6 +42,9 @@ CHARACTERS = 500_000  # of the texts that go through the pipeline at a time: som
 ROW = 50  # characters that a row counts for beside its text
 STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 Make = Callable[[Docs, slice], Any]
+
+_LOADED: Dict[str, Loaded] = {}  # of this process, by fingerprint
+_LOCK = RLock()  # one thread at a time
 
 
 class Annotator:
@@ -124,7 +139,10 @@ class Annotator:
     @property
     def loaded(self) -> Loaded:
         """The pipeline, which is loaded once in each process."""
-        return once(self.fingerprint, self._load)
+        with _LOCK:
+            if self.fingerprint not in _LOADED:
+                _LOADED[self.fingerprint] = self._load()
+            return _LOADED[self.fingerprint]
 
     def table(self, given: Sequence[Given], ids: Any) -> "Annotated":
         """ids: a column, None without."""
@@ -136,7 +154,7 @@ class Annotator:
         a list of what was made."""
         loaded = self.loaded
         pieces: List[Annotated] = []
-        with loaded.lock:
+        with _LOCK:
             for here in _pieces(given):
                 was_enabled = gc.isenabled()
                 gc.disable()  # it would look at all tokens of the batch again and again

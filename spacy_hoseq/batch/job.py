@@ -12,7 +12,7 @@ overwritten or deleted.
 
 import json
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence
@@ -236,14 +236,13 @@ def _counts(entries: Sequence[State]) -> State:
 
 def _lock(file: IO[bytes], path: Path) -> None:
     """Until it is closed. RAISES ValueError [HS168]: another run holds it."""
-    try:
+    with suppress(ImportError):  # on Windows nobody is told
         import fcntl
-    except ImportError:  # on Windows nobody is told
-        return
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise ValueError(Errors.HS168.format(path=path)) from error
+
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ValueError(Errors.HS168.format(path=path)) from error
 
 
 def _append(file: IO[bytes], data: bytes) -> None:

@@ -4,8 +4,7 @@ import atexit
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import RLock
-from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Union
+from typing import Any, Collection, Dict, List, Optional, Sequence, Union
 
 import numpy as np
 import srsly
@@ -25,12 +24,11 @@ Given = Union[str, bytes, None]  # a text; a Doc as `doc.to_bytes()`; null
 
 
 class Loaded:
-    """A pipeline of this process. One thread at a time may use it. with_probabilities (bool): keep
-    those of the labels of tokens; `tagger` is the component that they are of, None without."""
+    """A pipeline of this process. with_probabilities (bool): keep those of the labels of tokens;
+    `tagger` is the component that they are of, None without."""
 
     def __init__(self, nlp: Language, with_probabilities: bool = False) -> None:
         self.nlp = nlp
-        self.lock = RLock()
         self.tagger = _tagger_of(nlp) if with_probabilities else None
         self._zone = ExitStack()
         self._room = ZONE_TOKENS
@@ -96,18 +94,6 @@ def _keep_probabilities(tagger: Any) -> None:
             doc.user_data[PROBABILITIES] = (doc.to_array([IDX, LENGTH]).tolist(), p.tolist())
 
     tagger.set_annotations = set_annotations
-
-
-_LOADED: Dict[str, Loaded] = {}  # of this process, by what tells them apart
-_LOADING = RLock()
-
-
-def once(key: str, load: Callable[[], Loaded]) -> Loaded:
-    """What was loaded under this name in this process, or is now."""
-    with _LOADING:
-        if key not in _LOADED:
-            _LOADED[key] = load()
-        return _LOADED[key]
 
 
 def files_of(name: str) -> Dict[str, bytes]:

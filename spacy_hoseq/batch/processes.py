@@ -7,10 +7,9 @@ import sys
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import chain, islice
 from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
-from typing import Deque, Iterable, Iterator, List
+from typing import Any, Deque, Iterable, Iterator, List
 
 from ..errors import Errors
 from .formats import Done, Work
@@ -28,10 +27,7 @@ def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
     gc.collect()
     gc.freeze()  # what is loaded stays
     try:
-        first = list(islice(parts, 2))
-        is_shared = n > 1 and len(first) > 1
-        parts = chain(first, parts)
-        yield from _shared(work, parts, n) if is_shared else (work(part) for part in parts)
+        yield from _shared(work, parts, n) if n > 1 else (work(part) for part in parts)
     except BrokenProcessPool as error:
         raise ValueError(Errors.HS114.format(problem=error)) from error
     finally:
@@ -59,15 +55,13 @@ def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
 def _begin(work: Work) -> None:
     # a terminal sends it to all; whoever waits for us says when to end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
     _WORK.append(work)
 
 
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _do(part: Part) -> Done:
