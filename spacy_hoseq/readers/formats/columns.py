@@ -170,10 +170,10 @@ def counts_up(columns: Iterable[Sequence[str]]) -> bool:
 
 
 def sentence_of(
-    rows: Sequence[Row], columns: Columns, representation: str = AUTO
+    rows: Sequence[Row], columns: Columns, representation: str = AUTO, untagged: bool = False
 ) -> List[Sentence]:
-    """The sentence of some rows. RAISES Unreadable: too few columns, another number than the first
-    row has, an empty one, an entity tag of no known form."""
+    """The sentence of some rows. untagged: words may have no tag. RAISES Unreadable: too few
+    columns, another number than the first row has, an empty one, an entity tag of no known form."""
     numbers = [number for number in columns if number]
     width = len(rows[0].fields)
     needed = max([*numbers, 2 if -1 in numbers else 1])
@@ -184,7 +184,7 @@ def sentence_of(
             raise Unreadable(row.line, f'"{text}"', expected)
         for number in numbers:
             cell = row.cell(number)
-            if not cell:
+            if not cell and not (untagged and number == columns.tag):
                 raise Unreadable(row.line, f'"{text}"', f"column {number} not to be empty")
             if number in (columns.chunk, columns.entity) and not is_entity_tag(cell):
                 raise Unreadable(row.line, f'"{cell}"', EXPECTED_TAG)

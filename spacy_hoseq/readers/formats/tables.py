@@ -59,7 +59,8 @@ def read_table(path: Path, settings: Settings) -> Items:
     delimiter = settings.separator or max(DELIMITERS, key=header.count)
     reader = csv.reader(lines[1:], delimiter=delimiter)
     names = [places[kind] for kind in ("sentence", "text") if kind in places]
-    yield from read_each(path, _groups(reader, names), partial(sentence_of, columns=columns))
+    read = partial(sentence_of, columns=columns, untagged=True)
+    yield from read_each(path, _groups(reader, names), read)
     yield from (item for item in items if isinstance(item, Problem))
 
 

@@ -89,6 +89,8 @@ def test_tables(tmp_path):
     assert list(read_table(file_of(tmp_path, text), given)) == [PERSON]
     (problem,) = read_table(tmp_path / "a", Settings())
     assert "header" in problem.expected
+    (sentence,) = read_table(file_of(tmp_path, "word,pos,ner\nAnn,,B-PER\nsang,VBD,O\n"), Settings())
+    assert sentence == Sentence(PERSON.words, ["", "VBD"], None, PERSON.entities), "without a tag"
 
 
 @pytest.mark.parametrize("line, found", [
