@@ -5,7 +5,6 @@ A tagger whose labels are a part of speech with features, learnt by their parts
 (layers/label_parts.py).
 """
 
-from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from spacy.language import Language
@@ -43,7 +42,6 @@ class HoseqMorphologizer(HoseqTagger):
     overwrite (bool): replace annotation that is already set.
     """
 
-    made_of_labels = (*HoseqTagger.made_of_labels, "_cost_table")
     target: MorphologyLabels
 
     def __init__(
@@ -129,10 +127,6 @@ class HoseqMorphologizer(HoseqTagger):
         return result
 
     def _costs(self) -> Floats32:
-        return self._cost_table
-
-    @cached_property
-    def _cost_table(self) -> Floats32:
         return costs_of(self.labels)
 
 

@@ -271,9 +271,9 @@ def test_costs_worked_out_by_hand():
         [1.5, 1.5, 1.25, 0, 0.75],
         [1.25, 1.25, 1, 0.75, 0],
     ]
-    assert costs_of(labels).tolist() == expected
+    assert costs_of(tuple(labels)).tolist() == expected
     far = ["A=a|B=b|C=c|D=d|POS=VERB", "E=e|F=f|G=g|POS=NOUN"]
-    assert costs_of(far).tolist() == [[0, 2], [2, 0]]
+    assert costs_of(tuple(far)).tolist() == [[0, 2], [2, 0]]
 
 
 def test_a_far_label_has_to_lose_by_more():

@@ -233,7 +233,8 @@ class FeatureTable:
         return result
 
 
-def costs_of(labels: Sequence[str]) -> Floats32:
+@lru_cache(maxsize=4)
+def costs_of(labels: Tuple[str, ...]) -> Floats32:
     """RETURNS (L, L) float32, [right, wrong]."""
     has = FeatureTable(labels).has.astype(np.float32)  # (V, L)
     sizes = has.sum(axis=0)
