@@ -37,6 +37,7 @@ from ..chunks import LETTERS, Chunks, grammar
 from ..decoders.answers import Posterior
 
 Chunk = Tuple[int, int, str, float]  # first word, words, type, probability
+LEAST = 0.001  # of a chunk that may be chosen, whatever the threshold
 MOST = 0.999  # that a first tag needs, however probable a chunk has to be
 
 
@@ -143,8 +144,9 @@ def best_chunks(chunks: Iterable[Chunk], n_words: int, threshold: float) -> List
 def expected_chunks(
     posterior: Posterior, tags: Sequence[str], representation: str, threshold: float
 ) -> Tuple[Chunks, Floats]:
-    """The best set of a batch, and the probability of each of its chunks."""
-    candidates = probable_chunks(posterior, tags, representation, threshold)
+    """The best set of a batch, and the probability of each of its chunks: of those that are at
+    least as probable as `LEAST`, since without any bound they are as many as pairs of words."""
+    candidates = probable_chunks(posterior, tags, representation, max(threshold, LEAST))
     chosen = best_chunks(candidates, int(np.sum(posterior.lengths)), threshold)
     first, sizes, types, p = zip(*chosen, strict=True) if chosen else ((), (), (), ())
     start = np.array(first, np.intp)

@@ -120,3 +120,10 @@ def test_find_threshold_of_spacy(tmp_path):
     paths = tmp_path / "model", tmp_path / "dev.spacy"
     best, score, scores = find_threshold(*paths, NAME, "span_threshold", "spans_chunks_f", n_trials=3, silent=True)
     assert set(scores) == {0.0, 0.5, 1.0} and score == scores[best] > scores[1.0]
+
+
+def test_threshold_of_nothing_on_a_long_text():
+    """As many chunks as there are pairs of words are not tried (300 words took 43 seconds)."""
+    nlp = random_chunker("words", seed=2, scale=0.6, span_threshold=0.0, save_marginals=True)
+    doc = nlp(" ".join(TEXTS * 40))
+    assert len(doc) > 300 and min(scores_on(doc)) >= 0.001
