@@ -144,13 +144,12 @@ def type_probabilities(reading: Reading, first: Ints, sizes: Ints) -> Floats:
     """p(there is a chunk of exactly these words, of this type) of each type of the component, and
     of each place (types, C)."""
     tags = growing_tags(tuple(reading.labels), str(reading.target.representation))
-    rows = []
-    for name in reading.pipe.labels:
-        kind = np.array([tags.types.index(name)])
-        labels = [tags.whole(kind, size)[0] for size in sizes.tolist()]
-        ids = np.concatenate([np.zeros(0, np.intp), *labels])
-        rows.append(reading.posterior.segments(first, sizes, ids, tags.continues))
-    return np.reshape(rows, (len(reading.pipe.labels), len(first)))
+    kinds = np.array([tags.types.index(name) for name in reading.pipe.labels], np.intp)
+    labels = [tags.whole(kinds, size).reshape(-1) for size in sizes.tolist()]
+    places = first.repeat(len(kinds)), sizes.repeat(len(kinds))
+    ids = np.concatenate([np.zeros(0, np.intp), *labels])
+    p = reading.posterior.segments(*places, ids, tags.continues)
+    return p.reshape(len(first), len(kinds)).T
 
 
 def chunk_probabilities(

@@ -23,7 +23,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ..arrays import AnyInts, Floats, Ints
-from ..chunks import TagTable
+from ..chunks import OUTSIDE, TagTable
 from ..components.expected_spans import probable_chunks
 from ..components.structured import StructuredComponent
 from ..decoders import best_labels, k_best, path_score
@@ -126,11 +126,11 @@ def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> Dict[str,
 def _odd_chunks(reading: Reading, gold: AnyInts) -> Floats:
     begins = np.zeros(len(gold), bool)
     begins[reading.ends - reading.lengths] = True
-    first, end, types = TagTable(reading.labels).chunks(np.maximum(gold, 0), begins)
-    kept = [i for i in range(len(first)) if (gold[first[i] : end[i]] >= 0).all()]
-    p = type_probabilities(reading, first[kept], (end - first)[kept])
-    rows = [list(reading.pipe.labels).index(types[i]) for i in kept]
-    return np.asarray(1 - p[rows, np.arange(len(kept))])
+    known = np.where(gold < 0, reading.labels.index(OUTSIDE), gold)
+    first, end, types = TagTable(reading.labels).chunks(known, begins)
+    rows = [list(reading.pipe.labels).index(name) for name in types]
+    p = type_probabilities(reading, first, end - first)
+    return np.asarray(1 - p[rows, np.arange(len(rows))])
 
 
 def _labels(reading: Reading, limit: float) -> Iterator[List[List[str]]]:

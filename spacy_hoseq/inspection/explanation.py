@@ -272,8 +272,6 @@ class _Decisions:
         if against is not None:
             self._check(against)
             others = sentence.best_with(self._exactly(against, size))
-        elif labels is not None and (labels != sentence.best).any():
-            others = sentence.best
         else:  # another label at one of its words, or the chunk goes on
             others = sentence.best_without(exactly)
         if labels is None or others is None or (labels == others).all():
@@ -320,13 +318,12 @@ class _Decisions:
 
 
 class _Sentence:
-    """The sentence of a word. at: the place of the word. best: its best labelling."""
+    """The sentence of a word. at: the place of the word."""
 
     def __init__(self, reading: Reading, word: int) -> None:
         self.reading = reading
         self.words = reading.sentence(word)
         self.at = word - self.words.start
-        self.best = reading.best[self.words.start : self.words.stop]
         self.potentials = reading.potentials.select(reading.sentence_of[[word]]).potentials
 
     def best_with(self, allowed: Mask, skip: int = 0) -> Optional[Labels]:

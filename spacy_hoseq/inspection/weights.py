@@ -66,16 +66,18 @@ def _component(
     pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Dict[str, str]
 ) -> Dict[str, Any]:
     sizes: Counter[str] = Counter()
-    of_features = []
-    for layer in pipe.model.walk():
-        for shim in layer.shims:
-            sizes[layer.name] += len(shim.to_bytes())
-            of_features += [shim] if isinstance(shim, LayerShim) else []
+    shims = [(layer.name, shim) for layer in pipe.model.walk() for shim in layer.shims]
+    for name, shim in shims:
+        sizes[name] += len(shim.to_bytes())
+    of_features = [shim for _, shim in shims if isinstance(shim, LayerShim)]
     tables = [table for shim in of_features for table in shim.feature_weights()]
-    readings = [_read(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
+    has_sums = knows_sums(pipe)
+    readings: Readings = [
+        Reading(pipe, batch) if has_sums else pipe.read(batch, preset=False)
+        for batch in minibatch(docs, BATCH)
+    ]
     labels = np.concatenate([np.zeros(0, np.intp), *(reading.best for reading in readings)])
     counts = np.bincount(labels, minlength=len(pipe.tags))
-    has_sums = knows_sums(pipe)
     trans = transitions_of(pipe.model, is_train=False) if has_sums else np.zeros((0, 0))
     return {
         "name": pipe.name,
@@ -89,10 +91,6 @@ def _component(
         "transitions": np.round(trans, 4).tolist() if trans.any() else None,
         "patterns": _patterns(pipe, readings, 4 * top) if has_sums else [],
     }
-
-
-def _read(pipe: SequenceComponent, docs: List[Doc]) -> ComponentReading:
-    return Reading(pipe, docs) if knows_sums(pipe) else pipe.read(docs, preset=False)
 
 
 def _strongest(pipe: SequenceComponent, top: int) -> Rows:

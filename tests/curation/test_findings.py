@@ -200,7 +200,9 @@ def test_regions_reach_to_both_sides():
 def test_words_in_the_same_context_with_several_labels():
     nlp = helpers.ready("log_likelihood")
     corpus = [("a cat runs .", "D N V ."), ("a cat runs .", "D N N ."), ("a cat sleep .", "D N V .")]
-    one = judge(helpers.tagger_of(nlp), helpers.examples_of(nlp, corpus))
+    examples = helpers.examples_of(nlp, corpus)
+    unknown = helpers.doc_of(nlp, "a cat runs .")
+    one = judge(helpers.tagger_of(nlp), [*examples, Example(unknown, unknown.copy())])
     assert [labels for labels in variants_in([one]).values() if len(labels) > 1] == [{"V": 1, "N": 1}]
     (found,) = ranked([one], n=1, k=1)
     assert (found.doc, found.first, found.variants) == (1, 2, {"V": 1, "N": 1})

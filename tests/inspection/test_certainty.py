@@ -62,11 +62,13 @@ def test_margins_of_labels_that_do_not_depend_on_each_other():
     nlp = helpers.blank("log_likelihood", model={**helpers.tagger_model(), "label_pairs": False})
     nlp.initialize(lambda: helpers.examples_of(nlp))
     helpers.train(nlp, 2)
+    tagger_of(nlp).cfg["tag_dictionary"] = {"cat": ["R"], "home": ["N", "R"]}
+    tagger_of(nlp)._labels_changed()
     doc = doc_of(nlp, "the cat runs home")
     (found,) = certainties(tagger_of(nlp), [doc])
     table = table_of(tagger_of(nlp), doc)
     others = [table.scores[table.labellings[:, t] != label].max() for t, label in enumerate(table.best_labels)]
-    assert found.margins == pytest.approx(table.best - np.array(others))
+    assert found.margins == pytest.approx(table.best - np.array(others)) and found.margins[1] == np.inf
 
 
 def test_white_space_sentences_and_empty_docs(nlp):

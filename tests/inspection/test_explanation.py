@@ -85,6 +85,11 @@ def test_sum_of_reasons_is_the_difference(nlp, t):
         rows = [[pipe.labels.index(name) for name in names] for names in (found.labels, found.others)]
         scores = [table.scores[(table.labellings == row).all(axis=1)][0] for row in rows]
         assert scores == pytest.approx([table.best, table.best - expected], abs=1e-5) and rows[1][t] == other
+        for term in found.terms:
+            names, otherwise, _ = term.name.partition(" (otherwise)")
+            if term.kind == "transition":
+                labels = found.others if otherwise else found.labels
+                assert " ".join(labels[term.token - 1 : term.token + 1]) == names, term
 
 
 def test_names_of_features(nlp):
@@ -233,6 +238,8 @@ def test_all_words_and_chunks_of_a_text(both, doc):
     for one in words:
         names, p = zip(*one.alternatives, strict=True)
         assert one.label in names and list(p) == sorted(p, reverse=True) and sum(p) <= 1 + 1e-6
+    improbable = explain_span(chunker, Span(doc, 1, 6, "VP"))
+    assert dict(improbable.alternatives)["VP"] == improbable.p < 0.001 and improbable.difference < 0
     assert list(explanations(tagger, doc, [2])) == [words[2]] and list(explanations(chunker, doc, [1])) == chunks[:1]
     (bare,) = explanations(tagger, doc, [2], reasons=False)
     assert bare[:8] == words[2][:8] and not bare.against and not bare.terms
