@@ -285,18 +285,12 @@ class _Decisions:
             p[OUTSIDE] = float(reading.posterior.segments(*place, tags)[0])
         said = [reading.labels[y] for y in others[sentence.at :][:size].tolist()]
         name = against or " ".join(said)
-        terms = sentence.terms(labels, others)
-        scores = path_score(sentence.potentials, labels) - path_score(sentence.potentials, others)
-        difference = float(scores[0])
-        total = sum(term.value for term in terms)
-        largest = sum(abs(term.value) for term in terms)
-        if abs(total - difference) > ROUNDING * (1 + largest):  # an error of this package
-            raise ValueError(Errors.HS147.format(total=total, expected=difference))
+        difference, terms = sentence.difference(labels, others)
         return one._replace(
             against=name,
             p_against=p.get(name, 1.0 - one.p),
             difference=difference,
-            terms=sorted((term for term in terms if term.value), key=lambda term: -abs(term.value)),
+            terms=terms,
             start=int(reading.token_of[sentence.words.start]),
             labels=[reading.labels[y] for y in labels.tolist()],
             others=[reading.labels[y] for y in others.tolist()],
@@ -348,8 +342,9 @@ class _Sentence:
         found = [each for each in others if each is not None]
         return max(found, key=lambda y: path_score(self.potentials, y)[0], default=None)
 
-    def terms(self, labels: Labels, others: Labels) -> List[Term]:
-        """What score(labels) - score(others) is the sum of."""
+    def difference(self, labels: Labels, others: Labels) -> Tuple[float, List[Term]]:
+        """score(labels) - score(others), and what it is the sum of, the weightiest first. RAISES
+        ValueError [HS147]: they do not add up, which is an error of this package."""
         tokens = self.reading.token_of[self.words.start : self.words.stop].tolist()
         terms = [
             Term("feature", f.name, tokens[i], float(f.weights[labels[i]] - f.weights[others[i]]))
@@ -361,7 +356,14 @@ class _Sentence:
             key = (kind, name, place)
             said = name if key in own else f"{name} {OTHERWISE}"
             terms.append(Term(kind, said, tokens[place], own.get(key, 0.0) - other.get(key, 0.0)))
-        return terms
+        scores = path_score(self.potentials, labels) - path_score(self.potentials, others)
+        difference = float(scores[0])
+        total = sum(term.value for term in terms)
+        size = sum(abs(term.value) for term in terms)
+        if abs(total - difference) > ROUNDING * (1 + size):
+            raise ValueError(Errors.HS147.format(total=total, expected=difference))
+        terms = [term for term in terms if term.value]
+        return difference, sorted(terms, key=lambda term: -abs(term.value))
 
 
 def _structure(one: Potentials, labels: Labels, names: Sequence[str]) -> Pieces:
