@@ -57,6 +57,11 @@ def test_no_message_is_raised_without_a_code():
         "more rows than the table has",
         "the weights are of other labels, or of these in another order",  # within HS064, as the next one
         "{width} columns of weights, but {len(self.labels)} labels",
+        'an attribute and an offset, such as "lower[0]" or "suffix1..3[-1..1]"',  # within HS010, as the next two
+        '"[" (only {", ".join(numbered_names())} take a number)',
+        "a range from {known[0]} to {known[-1]}, smaller number first",
+        'the column "{options.text}" has the type {kind}',  # within HS162 or HS172, as the next one
+        '"{options.text}" is not once among the columns {", ".join(names)}',
     }
     assert set(bare) <= inside, "what no user can meet"
 
