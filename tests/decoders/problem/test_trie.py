@@ -1,10 +1,13 @@
 """The pattern trie against its definitions."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.problem import trie as module
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 
 from ...strategies import random_patterns
@@ -57,9 +60,11 @@ def test_nodes_are_sorted_by_depth_and_failure_link(drawn):
     assert keys[trie.n_labels :] == sorted(keys[trie.n_labels :]) and (trie.depth[: trie.n_labels] == 1).all()
 
 
+@pytest.mark.parametrize("table_cells", [0, 10**6])  # children are searched for, or looked up in a table
 @given(drawn=pattern_sets())
-def test_child_is_the_node_with_one_label_more(drawn):
-    trie = PatternTrie(*drawn)
+def test_child_is_the_node_with_one_label_more(table_cells, drawn):
+    with mock.patch.object(module, "TABLE_CELLS", table_cells):
+        trie = PatternTrie(*drawn)
     node = {trie.string(u): u for u in range(len(trie))}
     pairs = [(u, y) for u in range(len(trie)) for y in range(trie.n_labels)]
     got = trie.child(np.array([u for u, _ in pairs]), np.array([y for _, y in pairs]))
