@@ -30,14 +30,14 @@ from spacy.util import minibatch
 
 from ..arrays import Floats, Ints, Keys
 from ..errors import Errors
-from ..inspection.certainty import BATCH, Certainty, certainties_of
+from ..inspection.certainty import BATCH
 from ..inspection.reading import own_components, reading_of, stages
 from .findings import same_tokens
 
 Measure = Literal["entropy", "margin", "confidence"]
 MEASURES = ("entropy", "margin", "confidence")
 MOST_NATS = 700.0
-Part = Tuple[Certainty, Floats]  # of a text by one component, and the shares of its tokens
+Part = Tuple[float, Floats, Floats]  # by one component: as of `Doubts`
 
 
 class Doubts(NamedTuple):
@@ -70,33 +70,34 @@ def doubts_of(
     for name, pipe, given in stages(nlp, [doc.copy() for doc in docs]):
         if name in wanted:
             same_tokens(name, given, docs)
-            parts = (part for batch in minibatch(given, BATCH) for part in _parts(pipe, batch))
-            total = [_added(*both, by) for both in zip(total, parts, strict=True)]
+            parts = (part for batch in minibatch(given, BATCH) for part in _parts(pipe, batch, by))
+            total = [_added(*both) for both in zip(total, parts, strict=True)]
         if name == list(wanted)[-1]:
             break
     return total
 
 
-def _parts(pipe: object, docs: List[Doc]) -> Iterator[Part]:
+def _parts(pipe: object, docs: List[Doc], by: Measure) -> Iterator[Part]:
     reading = reading_of(pipe, docs)
-    of_words = reading.posterior.entropies()
-    if reading.potentials.is_chain:
-        of_words = reading.posterior.conditional_entropies()
-    return zip(certainties_of(reading), reading.of_tokens(of_words), strict=True)
-
-
-def _added(so_far: Doubts, part: Part, by: Measure) -> Doubts:
-    """With the doubts of one more component."""
-    one, shares = part
-    if by == "entropy":
-        of_text = sum(sentence.entropy for sentence in one.sentences)
-    elif by == "confidence":
-        of_text = -sum(sentence.log_probability for sentence in one.sentences)
+    if by == "margin":
+        least = np.full(len(docs), MOST_NATS)
+        np.minimum.at(least, reading.text_of, reading.margins)
+        of_text = np.exp(-least)
     else:
-        least = min((sentence.margin for sentence in one.sentences), default=MOST_NATS)
-        of_text = float(np.exp(-min(least, MOST_NATS)))
+        entropies = by == "entropy"
+        of_sentence = reading.posterior.sequence_entropies() if entropies else -reading.log_p
+        of_text = np.bincount(reading.text_of[reading.ends - 1], of_sentence, len(docs))
+    shares = reading.posterior.entropies()
+    if reading.potentials.is_chain:
+        shares = reading.posterior.conditional_entropies()
+    columns = map(reading.of_tokens, (shares, 1.0 - reading.confidences()))
+    return zip(of_text.tolist(), *columns, strict=True)
+
+
+def _added(so_far: Doubts, part: Part) -> Doubts:
+    """With the doubts of one more component."""
+    of_text, shares, unsure = part
     of_words = so_far.of_words + of_text * shares / (shares.sum() or 1.0)
-    unsure = np.where(one.probabilities > 0, 1.0 - one.probabilities, 0.0)  # (not of white space)
     doubtful = np.maximum(so_far.doubtful, unsure)
     return Doubts(so_far.of_text + of_text, so_far.words, of_words, doubtful)
 
