@@ -27,6 +27,7 @@ from ..learning.parameter import UpdateRule
 from ..words import on_original
 from .base import inspection, register_factory
 from .expected_spans import expected_chunks
+from .noun_chunks import GROUP, offer_noun_chunks
 from .reading import Reading
 from .structured import ADAGRAD, StructuredComponent, default_model
 from .targets.chunk_tags import ChunkTags, FoundChunks
@@ -53,7 +54,8 @@ class HoseqChunker(StructuredComponent):
     objective (str): the loss; only "log_likelihood" trains the probabilities.
     update_rule (UpdateRule): how linear weights follow the gradient.
     representation (str): the tags that stand for chunks: "iob2", "bilou" or "start_end".
-    spans_key (str): the span group of chunks.
+    spans_key (str): the span group of chunks. Those that are called NP are `doc.noun_chunks`,
+        unless `annotate_ents`.
     annotate_ents (bool): also write chunks to `doc.ents`, and learn from it where a
         reference has no span group.
     overwrite (bool): replace the span group and the entities that are already set.
@@ -77,7 +79,7 @@ class HoseqChunker(StructuredComponent):
         objective: ObjectiveName = "log_likelihood",
         update_rule: UpdateRule,
         representation: Literal["iob2", "bilou", "start_end"] = "bilou",
-        spans_key: str = "chunks",
+        spans_key: str = GROUP,
         annotate_ents: bool = False,
         overwrite: bool = False,
         save_marginals: bool = False,
@@ -108,6 +110,8 @@ class HoseqChunker(StructuredComponent):
                 "span_threshold": span_threshold,
             },
         )
+        if not annotate_ents:
+            offer_noun_chunks(vocab, spans_key)
 
     def initialize(  # type: ignore[override]
         self,

@@ -13,7 +13,7 @@ OTHERS = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith("_
 
 PROGRAM = """
 import sys
-import spacy, numpy.typing  # spaCy loads NumPy, but for its names of types
+import spacy, spacy.lang.en, numpy.typing  # spaCy loads NumPy, but for its names of types
 before = set(sys.modules)
 from spacy_hoseq.components import bidirectional_tagger, chunker, morphologizer, tagger
 print(*sorted(set(sys.modules) - before))
