@@ -1,5 +1,5 @@
-"""Docs as CoNLL-U, which `hoseq convert` reads back. White space is no word, but stands in the last
-column, as chunks and entities do."""
+"""Docs as CoNLL-U, or as columns of CoNLL-2003, which `hoseq convert` reads back. White space is no
+word; in CoNLL-U it stands in the last column, as chunks and entities do."""
 
 import re
 from typing import Dict, List
@@ -9,6 +9,7 @@ from spacy.tokens import Doc, Token
 from ..errors import Errors
 from .columns import layers_of, sentences_of
 
+COMMENT = re.compile("# |-DOCSTART-")
 CANNOT = re.compile("[\t\r\n\0\ufeff]|^ | $")
 ESCAPES = str.maketrans(
     {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}
@@ -21,15 +22,44 @@ def conllu(doc: Doc, name: str) -> str:
     lines = [f"# newdoc id = {_checked(' '.join(name.split()) or '_')}"]
     words = [token for token in doc if not token.is_space]
     misc = _misc(doc, words)
-    for sentence in sentences_of(doc) or [doc[:]]:
-        block = [token for token in sentence if not token.is_space]
-        if block:
-            text = doc[block[0].i : block[-1].i + 1].text
-            places = {word.i: place for place, word in enumerate(block, 1)}
-            lines.append(f"# text = {' '.join(text.split())}")
-            lines += ["\t".join(map(_checked, _cells(word, places, misc))) for word in block]
-            lines.append("")
+    for block in _blocks(doc):
+        text = doc[block[0].i : block[-1].i + 1].text
+        places = {word.i: place for place, word in enumerate(block, 1)}
+        lines.append(f"# text = {' '.join(text.split())}")
+        lines += ["\t".join(map(_checked, _cells(word, places, misc))) for word in block]
+        lines.append("")
     return "".join(f"{line}\n" for line in lines) if words else ""
+
+
+def conll(doc: Doc, name: str) -> str:
+    """Word, tag, chunk and entity in each line, a blank line behind each sentence. RAISES ValueError
+    [HS171, HS177]: it cannot be read back."""
+    lines = ["-DOCSTART- -X- -X- O", ""]
+    layers = _layers(doc)
+    for block in _blocks(doc):
+        if COMMENT.match(block[0].text):
+            raise ValueError(Errors.HS177.format(value=block[0].text, format="conll"))
+        for word in block:
+            cells = [word.text, word.tag_ or "_", *(tags[word.i] for tags in layers)]
+            lines.append("\t".join(map(_checked, cells)))
+        lines.append("")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _blocks(doc: Doc) -> List[List[Token]]:
+    """The words of each sentence."""
+    blocks = [[token for token in each if not token.is_space] for each in sentences_of(doc) or [doc]]
+    return [block for block in blocks if block]
+
+
+def _layers(doc: Doc) -> List[List[str]]:
+    """Tags of chunks, and of entities; a span that begins with white space begins with a word."""
+    layers = [[tag for tag, _ in layer] for layer in layers_of(doc)]
+    for tags in layers:
+        for i, token in enumerate(doc[:-1]):
+            if token.is_space and tags[i][0] == "B" and tags[i + 1][0] == "I":
+                tags[i + 1] = tags[i]
+    return layers
 
 
 def _cells(word: Token, places: Dict[int, int], misc: Dict[int, str]) -> List[str]:
@@ -50,11 +80,7 @@ def _misc(doc: Doc, words: List[Token]) -> Dict[int, str]:
     if words and words[0].idx:
         before = doc.text[: words[0].idx]
         items[words[0].i].append(f"SpacesBefore={before.translate(ESCAPES)}")
-    for key, layer in zip(("Chunk", "NER"), layers_of(doc), strict=True):
-        tags = [tag for tag, _ in layer]
-        for i, token in enumerate(doc[:-1]):  # a span that begins with white space
-            if token.is_space and tags[i][0] == "B" and tags[i + 1][0] == "I":
-                tags[i + 1] = tags[i]
+    for key, tags in zip(("Chunk", "NER"), _layers(doc), strict=True):
         for word in words:
             if "|" in tags[word.i] or "\\" in tags[word.i]:
                 raise ValueError(Errors.HS177.format(value=tags[word.i], format="conllu"))
@@ -70,5 +96,5 @@ def _misc(doc: Doc, words: List[Token]) -> Dict[int, str]:
 
 def _checked(value: str) -> str:
     if CANNOT.search(value):
-        raise ValueError(Errors.HS177.format(value=value, format="conllu"))
+        raise ValueError(Errors.HS177.format(value=value, format="CoNLL"))
     return value

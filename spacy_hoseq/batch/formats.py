@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 import srsly
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 
 from ..errors import Errors
 from ..readers.sentences import Problem
 from .annotator import Annotator
 from .columns import Docs, spans_of, token_bounds
-from .conllu import conllu
+from .conllu import conll, conllu
 from .inputs import Part
 
 
@@ -98,9 +98,12 @@ def doc_bin_bytes(parts: Sequence[DocBin]) -> bytes:
     return whole.to_bytes()
 
 
-def conllu_texts(ids: Sequence[str], docs: Docs, here: slice) -> str:
+def texts(
+    write: Callable[[Doc, str], str], ids: Sequence[str], docs: Docs, here: slice
+) -> str:
+    """write: a Doc and its id as text."""
     pairs = zip(docs, ids[here], strict=True)
-    return "".join(conllu(doc, name) for doc, name in pairs if doc is not None)
+    return "".join(write(doc, name) for doc, name in pairs if doc is not None)
 
 
 def texts_bytes(parts: Sequence[str]) -> bytes:
@@ -123,6 +126,7 @@ TABLES: Dict[str, Callable[[pa.Table], bytes]] = {
 # what some Docs become, and the bytes of all
 DOCS: Dict[str, Tuple[Callable[..., Any], Callable[[Any], bytes]]] = {
     "spacy": (doc_bin, doc_bin_bytes),
-    "conllu": (conllu_texts, texts_bytes),
+    "conllu": (partial(texts, conllu), texts_bytes),
+    "conll": (partial(texts, conll), texts_bytes),
 }
-STREAMS = ("jsonl", "conllu")  # parts can stand one behind the other
+STREAMS = ("jsonl", "conllu", "conll")  # parts can stand one behind the other

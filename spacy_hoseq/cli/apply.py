@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STANDARD = "-"
 FIELDS = "text,word,tag,pos,sentences,spans"
 READ = {"parquet": "pandas.read_parquet reads them all", "spacy": "DocBin().from_disk reads one"}
-FORMATS = ("conllu", "csv", "jsonl", "parquet", "spacy", "tsv")
+FORMATS = ("conll", "conllu", "csv", "jsonl", "parquet", "spacy", "tsv")
 FLAT = ("csv", "tsv")
 IN_TERMINAL = 0.5  # seconds between updates of the bar
 IN_LOGS = 60.0  # where there is no terminal

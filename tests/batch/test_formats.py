@@ -21,13 +21,14 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
 from spacy_hoseq.batch.columns import row_columns  # noqa: E402
-from spacy_hoseq.batch.conllu import conllu  # noqa: E402
+from spacy_hoseq.batch.conllu import conll, conllu  # noqa: E402
 from spacy_hoseq.batch.formats import Work, json_lines_bytes, parquet_bytes  # noqa: E402
 from spacy_hoseq.batch.inputs import Part, Row  # noqa: E402
 from spacy_hoseq.readers.docs import sentences_to_doc  # noqa: E402
+from spacy_hoseq.readers.formats.columns import read_columns  # noqa: E402
 from spacy_hoseq.readers.formats.conllu import read_conllu  # noqa: E402
 from spacy_hoseq.readers.formats.rows import read_rows  # noqa: E402
-from spacy_hoseq.readers.sentences import Settings  # noqa: E402
+from spacy_hoseq.readers.sentences import Columns, Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
@@ -103,6 +104,19 @@ def test_docs_come_back_whole(annotate, docs):
         assert [(s.start, s.end, s.label_) for s in doc.spans["chunks"]] == [
             (s.start, s.end, s.label_) for s in expected.spans["chunks"]
         ]
+
+
+def test_columns(annotate, docs):
+    text = done(annotate, "conll").data.decode()
+    assert text.startswith("-DOCSTART- -X- -X- O\n\nThey\tPRP\tB-NP\tO\ntag\tVBP\tB-VP\tO\n")
+    assert text.count("-DOCSTART-") == len(TEXTS)
+    blocks = [block for block in text.split("\n\n") if not block.startswith("-DOCSTART-") and block]
+    expected = [[t for t in sentence if not t.is_space] for doc in docs for sentence in doc.sents]
+    assert [[line.split("\t")[:2] for line in block.splitlines()] for block in blocks] == [
+        [[t.text, t.tag_] for t in sentence] for sentence in filter(None, expected)
+    ]
+    spans = [span for doc in docs for span in (*doc.spans["chunks"], *doc.ents)]
+    assert text.count("\tB-") == len(spans)
 
 
 def test_conllu_is_read_by_spacy(annotate, docs):
@@ -355,24 +369,30 @@ def content(doc):
 
 @settings(max_examples=300, deadline=None)
 @given(any_docs())
-def test_docs_of_any_characters_come_back(tmp_path_factory, doc):
+@pytest.mark.parametrize("form", ["conll", "conllu"])
+def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
     """Or they are refused."""
+    write, read = {"conll": (conll, read_columns), "conllu": (conllu, read_conllu)}[form]
     try:
-        text = conllu(doc, "name")
+        text = write(doc, "name")
     except ValueError as error:
         assert str(error).startswith(("[HS171]", "[HS177]"))
         return
-    path = tmp_path_factory.mktemp("docs") / "a.conllu"
+    path = tmp_path_factory.mktemp("docs") / f"a.{form}"
     path.write_text(text, encoding="utf8", newline="")
-    sentences = list(read_conllu(path, Settings()))
+    sentences = list(read(path, Settings(columns=Columns(1, 2, 3, 4))))
     if not text.strip() or not any(not token.is_space for token in doc):
         return
     found = sentences_to_doc(spacy.blank("xx").vocab, sentences, "")
-    assert found.text == doc.text
-    assert [t.lemma_ for t in found if not t.is_space] == [
-        t.lemma_ or "_" * (t.text == "_") for t in doc if not t.is_space
-    ]
-    assert content(found) == content(doc)
+    words, spans = content(doc)
+    if form == "conll":
+        words = [(word, tag or "_") for word, tag in words]
+    else:
+        assert found.text == doc.text
+        assert [t.lemma_ for t in found if not t.is_space] == [
+            t.lemma_ or "_" * (t.text == "_") for t in doc if not t.is_space
+        ]
+    assert content(found) == (words, spans)
 
 
 @settings(max_examples=100)
