@@ -26,7 +26,7 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
   hoseq treebank UD_Welsh-CCG/ -o cy                  a whole pipeline from a treebank
   hoseq clusters raw.txt -n 1000 -o clusters.tsv      word clusters from raw text, as features
   hoseq compact training/model-best dev.spacy -o small  a smaller model of the same accuracy
-  hoseq package en -o packages/                       the English pipeline as a package for `spacy.load`
+  hoseq package en --install                          the English pipeline as a package for `spacy.load`
 
 All after `python -m spacy`; `--help` after any of them says more."""
 

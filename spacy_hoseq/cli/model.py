@@ -3,13 +3,16 @@
 
 import json
 import shutil
+import sys
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Dict, List, Optional, Tuple
 
 import srsly
 import typer
 from spacy.cli.package import has_build, package
+from spacy.util import run_command
 from tqdm import tqdm
 from wasabi import msg
 
@@ -45,6 +48,8 @@ from .shared import (
 )
 
 Row = Tuple[str, str, str]
+# of pip: what a pipeline requires is installed, or else nothing could have loaded it
+ALONE = ("--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall")
 FIGURES = {
     "ece": "expected calibration error",
     "ece_equal_mass": "the same, bins of equal mass",
@@ -310,41 +315,60 @@ def sizes(folder: Path) -> Dict[str, float]:
 def package_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory of a trained pipeline, or en, zh, af, cy"),
-    output: Path = typer.Option(..., "--output", "-o", help="Folder to write to", file_okay=False),
-    build: str = typer.Option(
-        "wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="Folder to write to", file_okay=False
+    ),
+    install: bool = typer.Option(
+        False, "--install", help="Install it with pip; no network, no --output needed"
+    ),
+    build: Optional[str] = typer.Option(
+        None,
+        "--build",
+        "-b",
+        help="wheel, sdist or both, separated by a comma; or none. Default: wheel, with --install none",
     ),
     force: bool = typer.Option(
         False, "--force", "-F", help="Replace what an earlier run has written"
     ),
     # fmt: on
 ) -> None:
-    """Make a package of a pipeline: `spacy.load("en_hoseq_sm")` finds it when it is installed, and
-    `pip` knows its version. The same as `spacy package`, which takes no "en".
+    """Make a package of a pipeline, with `spacy package`, and install it: then
+    `spacy.load("en_hoseq_sm")` finds it, and `pip` knows its version.
 
     DOCS: docs/reference/command-line.md
     """
-    path = Path(found_at(model))
+    if output is None and not install:
+        source = "the command"
+        expected = "--output or --install"
+        raise ValueError(Errors.HS159.format(what="folder", source=source, expected=expected))
+    build = build or ("none" if install else "wheel")
     kinds = {kind.strip() for kind in build.split(",")}
     if not kinds <= {"wheel", "sdist", "none"}:
         raise ValueError(Errors.HS161.format(name=build, known="wheel, sdist, none"))
-    meta = load_from(path).meta
-    check_name(meta["name"])
-    folder = output / f"{meta['lang']}_{meta['name']}-{meta['version']}"
-    check_free(folder, force)
     if kinds != {"none"} and not has_build():
         raise ValueError(Errors.HS170.format(package="build", install="build"))
-    output.mkdir(parents=True, exist_ok=True)
-    msg.info(f"Building {build}")
-    package(
-        path,
-        output,
-        create_wheel="wheel" in kinds,
-        create_sdist="sdist" in kinds,
-        force=force,
-        silent=True,
-    )
-    made = sorted((folder / "dist").glob("*"), reverse=True)
-    for file in made:
-        msg.good(str(file))
-    then(f"pip install {made[0] if made else folder}")
+    path = Path(found_at(model))
+    meta = load_from(path).meta
+    check_name(meta["name"])
+    name = f"{meta['lang']}_{meta['name']}"
+    with TemporaryDirectory() as temporary:
+        folder = (output or Path(temporary)) / f"{name}-{meta['version']}"
+        check_free(folder, force)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        msg.info(f"Building {build}")
+        package(
+            path,
+            folder.parent,
+            create_wheel="wheel" in kinds,
+            create_sdist="sdist" in kinds,
+            force=force,
+            silent=True,
+        )
+        made = sorted((folder / "dist").glob("*"), reverse=True)
+        for file in made:
+            msg.good(str(file))
+        if install:
+            run_command([sys.executable, "-m", "pip", "install", *ALONE, str(folder)])
+            done(f"{name} is installed", f'spacy.load("{name}")')
+        else:
+            then(f"pip install {made[0] if made else folder}")

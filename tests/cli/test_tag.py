@@ -1,12 +1,15 @@
 """`python -m spacy hoseq tag` and `package`, and what the group of commands says of itself."""
 
+import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import spacy
+from packaging.version import Version
 from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
@@ -160,6 +163,24 @@ def test_package(tmp_path):
     setup = (folder.parents[1] / "meta.json").read_text(encoding="utf8")
     assert "spacy" in setup
     assert run.invoke(hoseq_cli, ["package", "xx", "-o", str(tmp_path)]).exit_code == 1
+
+
+@pytest.mark.long
+@pytest.mark.skipif(Version(version("setuptools")) < Version("70.1"), reason="older than the package requires")
+def test_a_pipeline_is_installed_by_name(tmp_path):
+    """Without network."""
+    places = {**os.environ, "PIP_TARGET": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-m", "spacy", "hoseq", "package", "en", "--install"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=places)
+    assert done.returncode == 0 and done.stdout.rstrip().endswith('Next: spacy.load("en_hoseq_sm")'), done.stderr
+    use = "import spacy; print(*[token.tag_ for token in spacy.load('en_hoseq_sm')('We tag it.')])"
+    done = subprocess.run([sys.executable, "-c", use], capture_output=True, text=True, timeout=300, env=places)
+    assert done.stdout.split() == ["PRP", "VBP", "PRP", "."], done.stderr
+
+
+def test_a_package_goes_somewhere():
+    result = run.invoke(hoseq_cli, ["package", "en"])
+    assert result.exit_code == 1 and "[HS159]" in result.output and "--install" in result.output
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # spaCy leaves files open
