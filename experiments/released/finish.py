@@ -27,7 +27,10 @@ def main(model: Path, meta: Path, output: Path) -> None:
         segmenter.meta["spacy_version"] = nlp.meta["spacy_version"]
     if output.exists():
         shutil.rmtree(output)
+    sentencizer = nlp.add_pipe("sentencizer")  # of Docs that are made from words
     nlp.to_disk(output)
+    cfg = {"punct_chars": sorted(sentencizer.punct_chars), "overwrite": False}
+    srsly.write_json(output / "sentencizer.json", cfg)
     without_words(nlp, output)
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     msg.good(f"{output}: {size:,} bytes")

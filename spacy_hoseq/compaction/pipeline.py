@@ -1,12 +1,14 @@
 """Smaller pipelines: every component of this package loses the weights that the metric does not
 need."""
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
+from spacy.pipeline import Sentencizer
 from spacy.strings import StringStore
 from spacy.training import Example
 from spacy.util import registry
@@ -172,7 +174,14 @@ def save_compact(
     with tempfile.TemporaryDirectory(dir=output.parent) as folder:
         new = Path(folder) / "new"
         nlp.to_disk(new)
-        pipes: List[Any] = [pipe for _, pipe in nlp.components]
+        pipes: List[Any] = []
+        for name, pipe in nlp.components:
+            if isinstance(pipe, Sentencizer):  # needs no strings; it writes a set, in any order
+                signs = sorted(pipe.punct_chars)
+                cfg = {"punct_chars": signs, "overwrite": pipe.overwrite}
+                (new / f"{name}.json").write_text(json.dumps(cfg), encoding="utf8")
+            else:
+                pipes.append(pipe)
         if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
             only_labels(nlp, new)
         old = Path(folder) / "old"
@@ -188,7 +197,7 @@ def save_compact(
 def only_labels(nlp: Language, folder: Path) -> None:
     """Leave the labels in the strings of a saved pipeline, and of the one that cuts its words."""
     pipes: List[Any] = [pipe for _, pipe in nlp.components]
-    labels = {label for pipe in pipes for label in pipe.labels}
+    labels = {label for pipe in pipes for label in getattr(pipe, "labels", ())}
     StringStore(labels).to_disk(folder / "vocab" / "strings.json")
     segmenter = getattr(nlp.tokenizer, "segmenter", None)
     if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name

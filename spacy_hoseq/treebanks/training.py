@@ -140,6 +140,7 @@ def join(work: Path) -> Language:
         nlp.add_pipe(SENTENCES, source=sentences, first=True)
     else:
         with_tokenizer(nlp, work)
+        nlp.add_pipe("sentencizer")  # of Docs that are made from words, which no tokenizer has cut
     return nlp
 
 

@@ -8,6 +8,7 @@ import zlib
 import pytest
 import spacy
 import srsly
+from spacy.tokens import Doc
 
 import spacy_hoseq
 from spacy_hoseq.pipelines import embedded_path, loading
@@ -116,6 +117,21 @@ def test_pipelines_of_treebanks(lang, text, words, lemma):
     assert [token.text for token in first] == words and second.text.endswith(".")
     (noun,) = (token for token in doc if token.lemma_ == lemma)
     assert noun.pos_ == "NOUN" and noun.morph.get("Number") == ["Plur"]
+
+
+@pytest.mark.parametrize(
+    "lang, text",
+    [
+        ("en", "It works . It ran ."),
+        ("zh", "我们 喝 茶 。 他 走 了 。"),
+        ("af", "Hulle lag . Dit werk ."),
+        ("cy", "Mae hi yma . Mae ef yno ."),
+    ],
+)
+def test_given_words_have_sentences(lang, text):
+    words = text.split()
+    doc = shared(lang)(Doc(shared(lang).vocab, words))
+    assert [sentence[-1].text for sentence in doc.sents] == [words[-1]] * 2
 
 
 def test_english_features_lemmas_and_names():
