@@ -16,10 +16,9 @@ walk over their ends.
 Checked against enumeration in tests/components/test_expected_spans.py.
 """
 
-from collections import defaultdict
+from bisect import bisect_right
 from functools import lru_cache
 from typing import (
-    DefaultDict,
     Dict,
     Iterable,
     Iterator,
@@ -115,29 +114,24 @@ def probable_chunks(
         size += 1
 
 
-def best_chunks(chunks: Iterable[Chunk], n_words: int, threshold: float) -> List[Chunk]:
-    """Chunks that do not overlap and whose probabilities, less the threshold each, have the largest
+def best_chunks(chunks: Iterable[Chunk], threshold: float) -> List[Chunk]:
+    """Those that do not overlap and whose probabilities, less the threshold each, have the largest
     sum; in order."""
-    ending_at: DefaultDict[int, List[Chunk]] = defaultdict(list)
-    for chunk in chunks:
-        ending_at[chunk[0] + chunk[1]].append(chunk)
-    best = [0.0]  # of the words before each place
-    last: List[Optional[Chunk]] = [None]  # of the best ones, where it ends here
-    for end in range(1, n_words + 1):
-        best.append(best[-1])
-        last.append(None)
-        for chunk in ending_at.get(end, ()):
-            value = best[chunk[0]] + chunk[3] - threshold
-            if value > best[end]:
-                best[end] = value
-                last[end] = chunk
+    ends = [0]  # where the best sum rises, that sum, and the last chunk of those that have it
+    best = [0.0]
+    last: List[Chunk] = [(0, 0, "", 0.0)]
+    for chunk in sorted(chunks, key=lambda chunk: chunk[0] + chunk[1]):
+        value = best[bisect_right(ends, chunk[0]) - 1] + chunk[3] - threshold
+        if value > best[-1]:
+            there = len(ends) if ends[-1] < chunk[0] + chunk[1] else len(ends) - 1
+            ends[there:] = [chunk[0] + chunk[1]]
+            best[there:] = [value]
+            last[there:] = [chunk]
     chosen: List[Chunk] = []
-    end = n_words
-    while end:
-        chunk_here = last[end]
-        if chunk_here is not None:
-            chosen.append(chunk_here)
-        end = end - 1 if chunk_here is None else chunk_here[0]
+    place = len(ends) - 1
+    while place:
+        chosen.append(last[place])
+        place = bisect_right(ends, last[place][0]) - 1
     return chosen[::-1]
 
 
@@ -147,7 +141,7 @@ def expected_chunks(
     """The best set of a batch, and the probability of each of its chunks: of those that are at
     least as probable as `LEAST`, since without any bound they are as many as pairs of words."""
     candidates = probable_chunks(posterior, tags, representation, max(threshold, LEAST))
-    chosen = best_chunks(candidates, int(np.sum(posterior.lengths)), threshold)
+    chosen = best_chunks(candidates, threshold)
     first, sizes, types, p = zip(*chosen, strict=True) if chosen else ((), (), (), ())
     start = np.array(first, np.intp)
     return Chunks(start, start + np.array(sizes, np.intp), list(types)), np.array(p, float)

@@ -92,9 +92,9 @@ def test_no_probability_is_above_one():
 
 def test_worked_out_by_hand():
     chunks = [(0, 2, "A", 0.4), (1, 2, "B", 0.35), (0, 1, "A", 0.2), (3, 1, "A", 0.1)]
-    assert best_chunks(chunks, 4, 0.1) == [chunks[2], chunks[1]]  # 0.1 + 0.25 is more than 0.3
-    assert best_chunks(chunks, 4, 0.2) == [chunks[0]] and best_chunks(chunks, 4, 0.5) == []
-    assert best_chunks([], 3, 0.5) == []
+    assert best_chunks(chunks, 0.1) == [chunks[2], chunks[1]]  # 0.1 + 0.25 is more than 0.3
+    assert best_chunks(chunks, 0.2) == [chunks[0]] and best_chunks(chunks, 0.5) == []
+    assert best_chunks([], 0.5) == []
 
 
 def test_in_a_pipeline():
