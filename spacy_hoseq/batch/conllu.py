@@ -48,7 +48,7 @@ def conll(doc: Doc, name: str) -> str:
 
 def _blocks(doc: Doc) -> List[List[Token]]:
     """The words of each sentence."""
-    blocks = [[token for token in each if not token.is_space] for each in sentences_of(doc) or [doc]]
+    blocks = [[token for token in each if not token.is_space] for each in sentences_of(doc) or [doc[:]]]
     return [block for block in blocks if block]
 
 
