@@ -6,7 +6,7 @@ nothing to import.
 import sys
 from typing import TYPE_CHECKING
 
-from .lazy_names import lazy_names
+from .lazy_names import lazy_names, listed
 
 if TYPE_CHECKING:
     from .pipelines import load
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "load"]
 __version__ = "1.0.0"
 __getattr__ = lazy_names(__name__, {"load": "pipelines"})
+__dir__ = listed(__name__)
 
 # extensions of Docs belong to the process; else they come with the first pipeline
 if "spacy" in sys.modules:

@@ -4,8 +4,9 @@ spaCy loads the factories, architectures and functions that a config names; the 
 package must not load all others with them.
 """
 
+import sys
 from importlib import import_module
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 
 def lazy_names(package: str, homes: Dict[str, str]) -> Callable[[str], Any]:
@@ -18,3 +19,14 @@ def lazy_names(package: str, homes: Dict[str, str]) -> Callable[[str], Any]:
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return get
+
+
+def listed(package: str) -> Callable[[], List[str]]:
+    """`__dir__` of a package, for `dir` and `help`: what it exports, loaded or not, and what is
+    loaded."""
+
+    def names() -> List[str]:
+        module = vars(sys.modules[package])
+        return sorted({*module, *module["__all__"]})
+
+    return names

@@ -35,5 +35,15 @@ def test_exported_names_are_there(room):
         package.nothing_of_that_name  # noqa: B018
 
 
+def test_dir_and_help_show_what_is_there():
+    shown = "import pydoc, spacy_hoseq; print(*dir(spacy_hoseq)); print(pydoc.render_doc(spacy_hoseq))"
+    output = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True).stdout
+    first, _, others = output.partition("\n")
+    assert {"__version__", "load"} <= {*first.split()} and "A trained pipeline: one of the package" in others
+    for room in ROOMS:
+        package = importlib.import_module(f"spacy_hoseq.{room}")
+        assert {*package.__all__} <= {*dir(package)}
+
+
 def test_a_component_is_loaded_without_the_others():
     subprocess.run([sys.executable, "-c", TAGGER], check=True)

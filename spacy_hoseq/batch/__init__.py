@@ -6,10 +6,11 @@ Needs pyarrow: `pip install "spacy-hoseq[arrow]"`.
 
 from typing import TYPE_CHECKING
 
-from ..lazy_names import lazy_names
+from ..lazy_names import lazy_names, listed
 
 if TYPE_CHECKING:
     from .annotator import Annotator
 
 __all__ = ["Annotator"]
 __getattr__ = lazy_names(__name__, {"Annotator": "annotator"})
+__dir__ = listed(__name__)

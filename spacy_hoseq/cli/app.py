@@ -9,6 +9,8 @@ import typer
 from spacy.cli._util import app
 from wasabi import msg
 
+from .. import __version__
+
 F = TypeVar("F", bound=Callable[..., object])
 
 EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabilities.
@@ -77,6 +79,12 @@ app.add_typer(hoseq_cli)
 
 
 @hoseq_cli.callback(invoke_without_command=True)
-def group(context: typer.Context) -> None:
+def group(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version of spacy_hoseq"),
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())

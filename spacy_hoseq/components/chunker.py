@@ -6,7 +6,18 @@ them (Azuma & Matsumoto 2011). Every span comes with the exact probability that 
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Callable, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence
+from typing import (
+    Any,
+    Callable,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Union,
+)
 
 import numpy as np
 from spacy.language import Language
@@ -146,7 +157,7 @@ class HoseqChunker(StructuredComponent):
         has its tag.)"""
         return inspection("explain_span")(self, span, against)
 
-    def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredChunks]]:
+    def top_k(self, docs: Union[Doc, Iterable[Doc]], k: int) -> List[List[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`.
         RAISES ValueError [HS027, HS038, HS099]."""
         chunkings = []

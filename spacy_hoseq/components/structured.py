@@ -1,6 +1,6 @@
 """Components over `spacy_hoseq.HigherOrderTagger.v1`: they guess and learn from potentials."""
 
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from spacy.language import Language
@@ -180,9 +180,12 @@ class StructuredComponent(SequenceComponent):
         potentials = self._possible(self.model.predict(docs))
         return potentials.permitting(self.permitted(docs, preset=preset))
 
-    def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
+    def _k_best(
+        self, docs: Union[Doc, Iterable[Doc]], k: int
+    ) -> Iterator[Tuple[WordDocs, KBest]]:
         """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,
         HS099]."""
+        docs = [docs] if isinstance(docs, Doc) else docs
         for words in (self._words([doc]) for doc in docs):
             yield words, k_best(self._potentials(words), k)
 

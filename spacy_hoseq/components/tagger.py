@@ -6,7 +6,7 @@ weights, `predict` and saving on finished ones (averaged, half precision).
 """
 
 from itertools import chain, pairwise
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 from spacy.pipeline.tok2vec import Tok2VecListener
@@ -109,7 +109,7 @@ class HoseqTagger(StructuredComponent):
             for listener in listeners:
                 listener.link(self, name)
 
-    def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
+    def top_k(self, docs: Union[Doc, Iterable[Doc]], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as
         `predict`. RAISES ValueError [HS027, HS038, HS099]."""
         return [

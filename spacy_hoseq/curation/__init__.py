@@ -6,7 +6,7 @@ folds        models that have not seen a text
 selection    texts, and words in them, of which a model is least sure
 """
 
-from ..lazy_names import lazy_names
+from ..lazy_names import lazy_names, listed
 
 HOMES = {
     "Alternative": "findings",
@@ -25,3 +25,4 @@ HOMES = {
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)
+__dir__ = listed(__name__)

@@ -8,7 +8,7 @@ conformal   sets that hold the right answer with a promised probability
 weights     what a model has learnt
 """
 
-from ..lazy_names import lazy_names
+from ..lazy_names import lazy_names, listed
 
 HOMES = {
     "Calibration": "calibration",
@@ -37,3 +37,4 @@ HOMES = {
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)
+__dir__ = listed(__name__)

@@ -8,7 +8,7 @@ beside thinc's interface, `scoring_layer` makes a layer of one. `weights_of` fin
 learnt.
 """
 
-from ..lazy_names import lazy_names
+from ..lazy_names import lazy_names, listed
 
 HOMES = {
     "Feature": "scorer",
@@ -30,3 +30,4 @@ HOMES = {
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)
+__dir__ = listed(__name__)

@@ -1,6 +1,6 @@
 """Clusters of words made from raw text, and lists of words with their tags."""
 
-from ..lazy_names import lazy_names
+from ..lazy_names import lazy_names, listed
 
 __all__ = [
     "Bigrams",
@@ -24,3 +24,4 @@ __getattr__ = lazy_names(
         "word_classes_of": "pipelines",
     },
 )
+__dir__ = listed(__name__)

@@ -4,7 +4,7 @@ Inherit from `PatternSource` for patterns of your own: it defines `PatternFeatur
 where its rules fire (`fired_rules`). Several of them are one by `PatternSources`.
 """
 
-from ..lazy_names import lazy_names
+from ..lazy_names import lazy_names, listed
 
 HOMES = {
     "ChunkWords": "chunk_words",
@@ -19,3 +19,4 @@ HOMES = {
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)
+__dir__ = listed(__name__)

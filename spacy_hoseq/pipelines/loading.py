@@ -1,6 +1,7 @@
 """Any trained pipeline, of the package or from wherever it is. An error says which file is at fault."""
 
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, Callable, Iterator, Tuple, Union
 
@@ -39,7 +40,7 @@ def load(name: Union[str, Path], **settings: object) -> Language:
         settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
     RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without
     its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064,
-    HS064]: the same of a component, a tokenizer.
+    HS064]: the same of a component, a tokenizer; TypeError: `spacy.load` has no such setting.
     """
     return load_from(found_at(name), **settings)
 
@@ -52,6 +53,7 @@ def found_at(name: Union[str, Path]) -> Union[str, Path]:
 
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
     """The pipeline of a folder or a package. RAISES ValueError as `load`."""
+    signature(spacy.load).bind(place, **settings)
     folder = folder_of(place)
     check_files(place, folder)
     try:

@@ -5,6 +5,7 @@ templates and the tokenizer, for English and Chinese the classes of words.
 """
 
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Dict, NamedTuple, Optional
 
@@ -84,7 +85,9 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     """
     name = ALIASES.get(name, name)
     if name not in RECIPES:
-        raise ValueError(Errors.HS161.format(name=name, known=", ".join(RECIPES)))
+        near = get_close_matches(name, RECIPES, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(Errors.HS161.format(name=name, known=", ".join(RECIPES)) + hint)
     lang = checked(RECIPES[name].lang if lang is None else lang)
     text = Path(__file__).with_name(f"{name}.cfg").read_text(encoding="utf8")
     text = re.sub(r'^lang = "\w+"$', f'lang = "{lang}"', text, count=1, flags=re.MULTILINE)

@@ -12,6 +12,7 @@ import spacy
 from packaging.version import Version
 from typer.testing import CliRunner
 
+import spacy_hoseq
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.text import SIZE, blocks, texts_of
 
@@ -176,6 +177,15 @@ def test_a_pipeline_is_installed_by_name(tmp_path):
     use = "import spacy; print(*[token.tag_ for token in spacy.load('en_hoseq_sm')('We tag it.')])"
     done = subprocess.run([sys.executable, "-c", use], capture_output=True, text=True, timeout=300, env=places)
     assert done.stdout.split() == ["PRP", "VBP", "PRP", "."], done.stderr
+
+
+def test_version():
+    assert run.invoke(hoseq_cli, ["--version"]).output == f"{spacy_hoseq.__version__}\n"
+
+
+def test_mistyped_names():
+    assert "Did you mean 'tag'?" in run.invoke(hoseq_cli, ["tga", TEXT]).output
+    assert "Did you mean tagger?" in " ".join(run.invoke(hoseq_cli, ["init", "tager"]).output.split())
 
 
 def test_a_package_goes_somewhere():

@@ -74,6 +74,7 @@ def test_fewer_labellings_than_asked_for():
     assert len(tagger_of(nlp).top_k([doc_of(nlp, "a cat", sent_starts=[1, 1])], 100)[0]) == L * L
     assert tagger_of(nlp).top_k([doc_of(nlp, "")], 3) == [[([], 0.0)]]
     assert tagger_of(nlp).top_k([], 3) == []
+    assert tagger_of(nlp).top_k(doc_of(nlp, "a cat"), 2) == tagger_of(nlp).top_k([doc_of(nlp, "a cat")], 2)
 
 
 @pytest.mark.parametrize("k", [0, -1])

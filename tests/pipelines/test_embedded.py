@@ -166,6 +166,11 @@ def test_unknown_names():
         spacy_hoseq.load("xx")
 
 
+def test_settings_that_spacy_does_not_have():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        spacy_hoseq.load("en", foo=1)
+
+
 def test_installed_without_data(monkeypatch, tmp_path):
     monkeypatch.setattr(loading, "FOLDER", tmp_path)
     with pytest.raises(ValueError, match=r"\[HS131\].*pip install"):
