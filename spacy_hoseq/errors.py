@@ -202,7 +202,7 @@ class Errors(metaclass=WithCodes):
     )
     HS121 = (
         "The pipeline given as a segmenter cannot cut texts into words: {problem}. Train one with a `hoseq_tagger` on "
-        "`spacy_hoseq.segmented_corpus.v1`."
+        "units: `augmenter` = `spacy_hoseq.units.v1` in both corpora."
     )
     HS130 = 'There is no pipeline "{name}" in the package, no folder and no package of that name. Known: {known}.'
     HS131 = (

@@ -90,6 +90,8 @@ def register_factory(
     parameters += [each.replace(default=Parameter.empty) for each in settings]
     make.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     make.__doc__ = component.__doc__
+    make.__module__ = component.__module__
+    make.__qualname__ = make.__name__ = f"make_{name}"
     Language.factory(
         name,
         assigns=list(assigns),

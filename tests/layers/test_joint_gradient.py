@@ -155,7 +155,7 @@ class Pipeline:
         potentials, _ = self.tagger.model.begin_update([eg.predicted for eg in self.examples])
         node = next(node for node in self.chunker.model.walk() if node.name == "marginal_linear")
         docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
-        upstream = Upstream(docs, potentials, self.tagger.labels, self.tagger.decoder, id)
+        upstream = Upstream(docs, potentials, self.tagger.labels, id)
         labels, _ = upstream.heard(0.0, 0.0)
         values = [ngrams.values for ngrams in features.batch(docs, labels).ngrams(features.shapes)]
         return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])

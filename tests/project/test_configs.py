@@ -173,9 +173,6 @@ def test_tagger_learns_from_the_chunker_in_joint_training_only(models):
         assert np.array_equal(tagger_weights(models, file), tagger), "it stays as it is"
     assert not np.array_equal(tagger_weights(models, "multilayer/joint.cfg"), tagger)
     alone, joint = (tagger_weights(models, name) for name in ("pipeline", "pipeline-joint"))
-    calibrated = tagger_weights(models, "pipeline_1best.cfg")  # since nothing listens to it
-    factor = np.linalg.norm(calibrated) / np.linalg.norm(alone)
-    assert np.allclose(calibrated, factor * alone, rtol=2e-3, atol=2e-3)
     assert alone.shape == joint.shape and np.abs(alone - joint).max() > 1e-3
 
 
