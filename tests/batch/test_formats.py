@@ -142,6 +142,15 @@ def test_heads_in_conllu():
     ]
 
 
+@pytest.mark.parametrize("write", [conll, conllu])
+def test_spans_that_begin_with_white_space_begin_with_a_word(write):
+    doc = Doc(spacy.blank("xx").vocab, words=["\n", "New", "York", "is", "big"])
+    doc.set_ents([Span(doc, 0, 3, "LOC")])
+    tags = [line.split("\t")[-1].partition("NER=")[2] or line.split("\t")[-1] for line in write(doc, "x").splitlines()]
+    tags = [tag.split("|")[0] for tag in tags if tag.startswith(("B-", "I-"))]
+    assert tags == ["B-LOC", "I-LOC"]
+
+
 def test_docs_of_a_file_keep_their_tokens(annotate):
     nlp = spacy.blank("xx")
     given = [Doc(nlp.vocab, words=["They", "tag", "it", "."]), nlp.make_doc("Two words")]

@@ -314,7 +314,7 @@ def test_annotation_that_no_word_has():
     for doc in docs:
         for token in doc:
             token.tag_ = "X"
-    model = SparseLinear(["lower[0]", "tag[0]"])
+    model = SparseLinear(["lower[0]", "tag[0]", "tag[-1]"])  # what stands before a text is no tag
     model.initialize(X=docs, Y=zeros(docs, L))
     model.predict(docs)
     with pytest.warns(UserWarning, match=r"\[HW005\] Texts have no token.tag"):

@@ -132,6 +132,9 @@ def test_webanno(tmp_path):
     assert first.words == ["Ann", "Lee", "sang", "."] and first.tags == ["NNP", "NNP", "VBD", "."]
     assert first.entities == [(0, 2, "PER")] and first.spaces == [True, True, False, True]
     assert (second.words, second.entities) == (["U_S"], [(0, 1, "LOC")])
+    beside = WEBANNO.replace("VBD\t_\t_", "VBD\t*\tORG")
+    first, _ = read_webanno(file_of(tmp_path, beside), Settings())
+    assert first.entities == [(0, 2, "PER"), (2, 3, "ORG")], "one may begin where another ends"
 
 
 @pytest.mark.parametrize("old, new", [
