@@ -18,7 +18,7 @@ import api_pages  # noqa: E402
 import tables  # noqa: E402
 
 CONTENTS = {
-    "Tutorial": ["tutorial", "tutorial-annotation", "pipelines", "licences"],
+    "Tutorial": ["tutorial", "tutorial-annotation", "pipelines", "coming-from", "licences"],
     "I want to ...": [
         "tasks/index",
         "tasks/convert",
