@@ -345,8 +345,6 @@ def package_cli(
     kinds = {kind.strip() for kind in build.split(",")}
     if not kinds <= {"wheel", "sdist", "none"}:
         raise ValueError(Errors.HS161.format(name=build, known="wheel, sdist, none"))
-    if kinds != {"none"} and not has_build():
-        raise ValueError(Errors.HS170.format(package="build", install="build"))
     path = Path(found_at(model))
     meta = load_from(path).meta
     check_name(meta["name"])
@@ -354,6 +352,8 @@ def package_cli(
     with TemporaryDirectory() as temporary:
         folder = (output or Path(temporary)) / f"{name}-{meta['version']}"
         check_free(folder, force)
+        if kinds != {"none"} and not has_build():
+            raise ValueError(Errors.HS170.format(package="build", install="build"))
         folder.parent.mkdir(parents=True, exist_ok=True)
         msg.info(f"Building {build}")
         package(
