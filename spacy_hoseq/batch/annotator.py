@@ -215,7 +215,7 @@ class Annotated(NamedTuple):
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds texts."""
+    """True if a column of this type holds texts."""
     return (kind.value_type if pa.types.is_dictionary(kind) else kind) in STRINGS
 
 

@@ -1,4 +1,4 @@
-"""What a part becomes: the bytes of a table, or of a file of Docs."""
+"""Files of parts: the bytes of a table, or of a file of Docs."""
 
 import io
 from functools import partial

@@ -1,4 +1,4 @@
-"""What is to be done with which files, and the doing of it: a folder that is always in order, so
+"""A job of `apply`, and its folder: one that is always in order, so
 that a run may be interrupted at any moment.
 
     parts/000000.parquet ...   one file for each part, under its name only when it is whole

@@ -43,7 +43,7 @@ class Loaded:
         return [pipe.name for pipe in (self.tagger, *of_spans) if pipe is not None]
 
     def docs(self, rows: Sequence[Given]) -> List[Optional[Doc]]:
-        """What `nlp.pipe` makes of them; None where there is no text. RAISES Exception: whatever a
+        """Docs from `nlp.pipe`; None where there is no text. RAISES Exception: whatever a
         component raises; ValueError [HS175]: one has dropped a Doc."""
         vocab = self.nlp.vocab
         given = [Doc(vocab).from_bytes(row) if isinstance(row, bytes) else row for row in rows]

@@ -189,7 +189,7 @@ def parse_groups(text: str) -> Dict[str, str]:
 
 
 def show_formats(formats: Dict[Path, str], settings: Settings) -> None:
-    """What the files were taken for."""
+    """Show the format of each file."""
     for file, name in islice(formats.items(), SHOWN):
         columns = columns_read(file, name, settings)
         msg.info(f"{file}: {FORMATS[name].what}{', ' if columns else ''}{columns}")
@@ -198,7 +198,8 @@ def show_formats(formats: Dict[Path, str], settings: Settings) -> None:
 
 
 class Reading:
-    """What was read so far: numbers of things, labels of each kind, the first sentence, problems."""
+    """Counts of what was read: numbers of things, labels of each kind, the first sentence,
+    problems."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -257,7 +258,7 @@ class Reading:
 
     @property
     def recipe(self) -> str:
-        """What to train on it."""
+        """Recipe that fits it."""
         recipes = {"Tags": "tagger", "Entities": "entities", "Chunks": "chunker"}
         return next((name for kind, name in recipes.items() if self.labels[kind]), "tagger")
 

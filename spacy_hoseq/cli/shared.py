@@ -1,4 +1,4 @@
-"""What commands share: options, the pipeline they load, texts they read, files they write whole or
+"""Shared by commands: options, the pipeline they load, texts they read, files they write whole or
 not at all."""
 
 from collections import Counter

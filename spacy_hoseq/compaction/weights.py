@@ -22,7 +22,7 @@ N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
 
 
 class Pruning(NamedTuple):
-    """What becomes of a row w: 0 if max w - min w < threshold, else the nearest multiples of step
+    """Pruned row of a row w: 0 if max w - min w < threshold, else the nearest multiples of step
     (w if step = 0)."""
 
     threshold: float
@@ -113,7 +113,7 @@ def _largest_threshold(
 
 
 class Counts(NamedTuple):
-    """What a model holds: features, their weights that are not zero, and the bytes of both when
+    """Size of a model: features, their weights that are not zero, and the bytes of both when
     saved."""
 
     features: int

@@ -1,4 +1,4 @@
-"""What all components share: labels, examples, updates, saving, over spaCy's TrainablePipe.
+"""Base of all components: labels, examples, updates, saving, over spaCy's TrainablePipe.
 
 A component says where its labels stand on a Doc (`Target`), what constrains them, and how it reads
 and learns; the rest is here.

@@ -1,4 +1,4 @@
-"""What components keep on Docs beside their labels, in extensions that are registered when this is
+"""Extensions of Docs for what components keep beside labels, that are registered when this is
 imported."""
 
 from typing import Dict, List, Sequence

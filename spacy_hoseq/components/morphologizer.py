@@ -72,7 +72,7 @@ class HoseqMorphologizer(HoseqTagger):
 
     @property
     def label_data(self) -> Dict[str, Dict[str, Any]]:
-        """What `spacy init labels` writes and `initialize` takes: features and part of speech of
+        """Labels for `spacy init labels` and `initialize`: features and part of speech of
         each label, as those of spaCy's morphologizer."""
         analyses = {label: analysis_of(label) for label in self.labels}
         return {

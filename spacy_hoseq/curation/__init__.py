@@ -1,4 +1,4 @@
-"""What is wrong with annotation, and what to annotate next: exact probabilities of gold annotation
+"""Errors of annotation, and texts to annotate next: exact probabilities of gold annotation
 and of texts.
 
 findings     probabilities of gold labels and spans, likely errors with alternatives, and what becomes of them

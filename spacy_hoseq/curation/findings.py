@@ -309,7 +309,7 @@ def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
 
 
 def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]:
-    """What labels of the words from `first` on stand for, -1 = not known: a label a token, or
+    """Spans of the labels of words from `first` on, -1 = not known: a label a token, or
     chunks, with their tokens."""
     reading = judgement.reading
     if not reading.target.of_spans:
@@ -345,8 +345,8 @@ def _contexts(reading: Reading) -> List[Tuple[str, int, int, int]]:
 
 
 def _continues(reading: Reading, labels: AnyInts) -> Mask:
-    """Whether a word goes on with the chunk of the word before it (N,). labels (N,): ids, -1 = not
-    known."""
+    """True where a word goes on with the chunk of the word before it (N,). labels (N,): ids, -1 =
+    not known."""
     result = np.zeros(len(labels), bool)
     if reading.target.of_spans:
         goes_on = reading.pipe.continues[labels[:-1], labels[1:]]

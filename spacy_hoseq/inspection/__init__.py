@@ -1,4 +1,4 @@
-"""What a trained pipeline can say of its decisions: how sure it is, why, and what its weights are.
+"""Decisions of a trained pipeline: how sure it is, why, and what its weights are.
 
 reading     texts as one component sees them: what is decoded, p(y | x), the best labelling with each label
 certainty   entropies, margins, probabilities of tokens and sentences and chunks, also on `doc._`

@@ -208,7 +208,7 @@ def calibrate_in_training(
 
 
 def is_linear(component: SequenceComponent) -> bool:
-    """Whether all that scores are made of is in weights that can be scaled."""
+    """True if all that scores are made of is in weights that can be scaled."""
     leaves = [layer.shims for layer in own_layers(component.model) if not layer.layers]
     return all(shims and all(isinstance(x, WeightsShim) for x in shims) for shims in leaves)
 
@@ -256,7 +256,7 @@ def quality_of(confidence: Floats, right: Mask) -> Quality:
 
 
 def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:
-    """What temperatures are found with."""
+    """Potentials and gold labels to find temperatures with."""
     for batch in minibatch(examples, BATCH):
         reading = Reading(pipe, [eg.predicted for eg in batch])
         yield reading.potentials, pipe.gold_ids(batch), reading.best

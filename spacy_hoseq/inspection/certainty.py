@@ -70,7 +70,7 @@ class Certainty(NamedTuple):
 
 
 class SpanCertainty(NamedTuple):
-    """What a probability "of the chunk" means:
+    """Meaning of a probability "of the chunk":
 
     exact: there is a chunk of exactly these tokens, with this label. any_label: whatever its label.
     overlap: some chunk, of any label and extent, has a token of the span. begins, ends: some chunk

@@ -191,7 +191,7 @@ def as_data(one: Explanation, doc: Doc) -> Dict[str, Any]:
 
 
 def _places(given: Doc, doc: Doc, token: int) -> range:
-    """What another Doc of the same text has in place of a token. RAISES ValueError [HS141]."""
+    """Tokens of another Doc of the same text in place of one. RAISES ValueError [HS141]."""
     if not 0 <= token < len(doc):
         raise ValueError(Errors.HS141.format(token=token, n=len(doc)))
     start = doc[token].idx
@@ -211,7 +211,7 @@ def _required(
 
 
 class _Decisions:
-    """What can be said of labels of words, or, with of_spans, of chunks, in the first Doc of a
+    """Decisions on labels of words, or, with of_spans, of chunks, in the first Doc of a
     reading."""
 
     def __init__(self, reading: Reading, *, of_spans: bool) -> None:
@@ -367,7 +367,7 @@ class _Sentence:
 
 
 def _structure(one: Potentials, labels: Labels, names: Sequence[str]) -> Pieces:
-    """What transitions, patterns and configurations add to the score of a sentence's labels."""
+    """Terms of transitions, patterns and configurations in the score of a sentence's labels."""
     pieces: Pieces = defaultdict(float)
     for t in range(1, len(labels)):
         a, b = labels[t - 1 : t + 1].tolist()

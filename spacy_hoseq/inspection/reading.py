@@ -216,7 +216,7 @@ def own_components(
 
 
 def knows_sums(pipe: object) -> bool:
-    """Whether a component of any package has p(y | x)."""
+    """True if a component of any package has p(y | x)."""
     return isinstance(pipe, SequenceComponent) and pipe.knows == "sums"
 
 

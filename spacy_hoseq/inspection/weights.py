@@ -1,4 +1,4 @@
-"""What a trained pipeline has learnt: its strongest features by label, transitions, label patterns,
+"""Weights of a trained pipeline: its strongest features by label, transitions, label patterns,
 counts and sizes.
 
 Features are hashes in a model. Those that are to be shown get names from a corpus: where one of

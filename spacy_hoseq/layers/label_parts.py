@@ -132,7 +132,7 @@ class PartScorer(Scorer):
 
 
 def packed_parts(parts_of: List[List[LabelPart]]) -> Dict[str, Any]:
-    """What is saved of the parts of each label, those that many labels have first: label y has
+    """Arrays of the parts of each label, those that many labels have first: label y has
     parts[first[y] : first[y + 1]], first (L + 1,). names: of all parts. kinds (P,): parts of one
     kind >= 0 have weights for pairs."""
     counts = Counter(part for of_label in parts_of for part in of_label)
@@ -213,7 +213,7 @@ class LabelParts:
 
 
 def _problem(shim: WeightsShim) -> str:
-    """What is wrong with loaded weights."""
+    """Problem of loaded weights."""
     if not shim.extra:
         return ""
     parts = LabelParts(shim.extra)

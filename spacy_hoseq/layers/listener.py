@@ -62,8 +62,9 @@ LabelsModel = Model[List[Doc], UpstreamLabels]
 
 
 class Waiting(NamedTuple):
-    """What lies beside a Doc. size (int): of its words. entries (E, 3) uint64: value in keys, token
-    and probability. pairs (A, 3) int64: the earlier and the later entry, and the probability."""
+    """Labels that lie beside a Doc. size (int): of its words. entries (E, 3) uint64: value in keys,
+    token and probability. pairs (A, 3) int64: the earlier and the later entry, and the
+    probability."""
 
     size: int
     entries: Keys
@@ -179,9 +180,10 @@ def forward(
 
 
 def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels:
-    """What the tagger has left beside docs. Of those that were saved, sent to another process or
-    retokenized since, it is asked once more; and if it was linked anew, without this listener:
-    while its component was disabled, or in another pipeline. RAISES ValueError [HS100]."""
+    """Labels that the tagger has left beside docs. Of those that were saved, sent to another
+    process or retokenized since, it is asked once more; and if it was linked anew, without this
+    listener: while its component was disabled, or in another pipeline. RAISES ValueError
+    [HS100]."""
     missing = [doc for doc in docs if len(doc) and handed_over(doc, model.asked) is None]
     if missing:
         annotated = [original_of(doc) for doc in missing]
@@ -279,7 +281,7 @@ def read_upstream(docs: Sequence[Doc], asked: Asked) -> UpstreamLabels:
 
 
 def handed_over(doc: Doc, asked: Asked) -> Optional[Waiting]:
-    """What lies beside a Doc, None if there is nothing, or it is of other tokens: they were merged
+    """Labels beside a Doc, None if there is nothing, or it is of other tokens: they were merged
     or split since."""
     waiting = HANDED.get(original_of(doc), {}).get(asked)
     return waiting if waiting is not None and waiting.size == len(doc) else None
@@ -310,7 +312,7 @@ def _own_forward(
 def replace_listener(
     tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any
 ) -> LabelsModel:
-    """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
+    """Layer in the place of a listener; called by `nlp.replace_listeners`.
 
     RAISES ValueError [HS103]: the tagger has a tag dictionary, or candidates as a lemmatizer, which
         belong to the component and would be lost.

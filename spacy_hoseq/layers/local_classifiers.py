@@ -279,7 +279,7 @@ class ClassifiersShim(LayerShim):
             self._replace(*self._in_use())
 
     def _in_use(self) -> Tuple[Dict[str, Any], Dict[int, UsedRows]]:
-        """What is saved: features that some classifier has a weight for."""
+        """Features that some classifier has a weight for: those saved."""
         weights = self._finished()
         used = np.zeros(sum(map(len, self.keys())), bool)
         for table in weights.values():
@@ -318,7 +318,7 @@ class ClassifiersShim(LayerShim):
         return problem
 
     def _problem(self, extra: Dict[str, Any], tables: Dict[int, UsedRows]) -> str:
-        """What is wrong with what was loaded, "" if nothing."""
+        """Problem of what was loaded, "" if there is none."""
         keys = extra["keys"]
         values = extra["values"]
         shape = (sum(map(len, keys)), len(values) - 2)

@@ -47,7 +47,7 @@ class LocalFeatures:
         self._index: Kept[ExactIndex] = Kept()
 
     def names_fired(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        """What features of words are called that fire in some docs; keys: those that are asked
+        """Names of features of words that fire in some docs; keys: those that are asked
         for."""
         return names_fired(self.extractor, docs, keys)
 

@@ -63,7 +63,7 @@ class TypeScores:
         self._known: Kept[GrowingTable] = Kept()
 
     def codes(self, columns: Columns, n_masks: int) -> Ints:
-        """What `sums` is asked for at each token, for the classifier 0. RETURNS (offsets, N)."""
+        """Codes for `sums` at each token, for the classifier 0. RETURNS (offsets, N)."""
         types = columns.types.astype(np.intp)
         at = columns.positions + np.array([*self._templates], np.intp)[:, None]
         offsets = np.arange(len(self._templates))[:, None]

@@ -73,7 +73,7 @@ class Seen(NamedTuple):
     labels: List[Keys]
 
     def parts(self, words: Optional[Keys]) -> List[Keys]:
-        """What keys are made of. words (N,): of the template's part about words."""
+        """Parts that keys are made of. words (N,): of the template's part about words."""
         return self.labels if words is None else [words.take(self.tokens), *self.labels]
 
 

@@ -1,4 +1,4 @@
-"""What the package asks of a layer of scores, as one object: a `Scorer`, found by
+"""Interface of a layer of scores, as one object: a `Scorer`, found by
 `scorer_of(model)`.
 
 Any thinc `Model[List[Doc], List[Floats2d]]` gives scores of labels, as a network of spaCy's does,
@@ -81,7 +81,7 @@ class FlatScores(NamedTuple):
 
 
 class TrainingTexts(Protocol):
-    """What layers are shown before their weights are set to zero. labels: of the component, by id.
+    """Texts that layers see before their weights are set to zero. labels: of the component, by id.
     gold: label ids of each sequence, -1 where not known."""
 
     labels: Sequence[str]
@@ -136,7 +136,7 @@ class Scorer:
             yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        """What features are called that fire in some docs. keys: those that are asked for. RETURNS
+        """Names of features that fire in some docs. keys: those that are asked for. RETURNS
         names by key."""
         return {
             key: name
@@ -350,7 +350,7 @@ class Names:
         return Feature(name + share, word, tuple(dict.fromkeys(looks_at)), weights)
 
     def value(self, part: Part, word: int) -> str:
-        """What stands at the place of a part, in words."""
+        """Value at the place of a part, in words."""
         if part.attribute == "bias":
             return ""
         if not self._inside(word, part):
@@ -379,7 +379,7 @@ class Names:
 def names_fired(
     extractor: FeatureExtractor, docs: List[Doc], keys: Keys, bits: int = KEY_BITS
 ) -> Dict[int, str]:
-    """What features are called that fire in some docs, by their keys. keys: those that are asked
+    """Names of features that fire in some docs, by their keys. keys: those that are asked
     for. bits: of which they have the lowest."""
     fired = extractor.keys(docs) & lowest_bits(bits)
     templates, words = np.nonzero(np.isin(fired, keys))

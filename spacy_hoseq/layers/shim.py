@@ -202,7 +202,7 @@ class WeightsShim(LayerShim):
 
 
 def shim_in(model: Model, kind: Type[AnyShim]) -> AnyShim:
-    """What the layer keeps its weights in. RAISES ValueError [HS051]: it is of another kind."""
+    """Shim of the layer's weights. RAISES ValueError [HS051]: it is of another kind."""
     shim = model.shims[0]
     if not isinstance(shim, kind):
         raise ValueError(

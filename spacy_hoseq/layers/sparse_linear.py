@@ -160,7 +160,7 @@ class Features:
         return self._index.of((known,), make)
 
     def used(self, known: Dict[str, Any], weights: UsedRows) -> UsedFeatures:
-        """What predicts. weights: finished ones, which never change."""
+        """Features that predict. weights: finished ones, which never change."""
 
         def make() -> UsedFeatures:
             rows = weights.rows
@@ -173,7 +173,7 @@ class Features:
         return self._used.of((known, weights), make)
 
     def forget_finished(self) -> None:
-        """What is made of finished weights, since of many labels it is as large as they are."""
+        """Drop tables made of finished weights, since of many labels it is as large as they are."""
         self._used.forget()
         self.type_scores.clear()
 
@@ -318,7 +318,7 @@ class SparseScorer(Scorer):
         self.features.type_scores.clear()
 
     def _used(self) -> UsedFeatures:
-        """What predicts."""
+        """Features that predict."""
         shim = self.shim
         return self.features.used(shim.extra, shim.used_rows("table"))
 
@@ -384,7 +384,7 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
 
 
 def table_problem(shim: WeightsShim) -> str:
-    """What is wrong with loaded weights: the table has a row for each feature, and one for none."""
+    """Problem of loaded weights: the table has a row for each feature, and one for none."""
     rows = len(shim.extra["keys"]) if "keys" in shim.extra else shim.extra.get("hash_rows", 0)
     shape = shim.parameters["table"].shape if "table" in shim.parameters else (rows + 1, 0)
     fits = shape[:-1] == (rows + 1,)

@@ -37,7 +37,7 @@ DISTINCT = 256  # values that a byte can number
 
 
 class Saved(NamedTuple):
-    """What a layer saves. settings: plain values. tables: weights by name. extra: plain values and
+    """Saved layer. settings: plain values. tables: weights by name. extra: plain values and
     arrays."""
 
     settings: Dict[str, Any]
@@ -177,7 +177,7 @@ def unpack_array(packed: Dict[str, Any]) -> NDArray[Any]:
 
 
 def pack_extra(extra: Any, name: str = "") -> Any:
-    """What a layer saves beside its weights, with all arrays packed, wherever they are. name: of an
+    """Saved values beside the weights, with all arrays packed, wherever they are. name: of an
     array. Those called "keys" are packed as differences modulo 2^64: small ones if they ascend."""
     if isinstance(extra, dict):
         return {part: pack_extra(value, part) for part, value in extra.items()}

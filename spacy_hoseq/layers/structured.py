@@ -132,8 +132,8 @@ class Structure:
     def finished(
         self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[Floats]
     ) -> Tuple[Optional[InUse], Weights]:
-        """What predicts. trans (L, L), weights (W,): finished. definition: of all features, as
-        saved. Label patterns of weight 0 change no score: a second trie does without them."""
+        """Weights that predict. trans (L, L), weights (W,): finished. definition: of all features,
+        as saved. Label patterns of weight 0 change no score: a second trie does without them."""
 
         def make() -> Tuple[Optional[InUse], Weights]:
             if definition is None or weights is None:
@@ -182,7 +182,7 @@ def _trie_of(features: PatternFeatures, n_labels: int) -> PatternTrie:
 
 
 def _prepared(trans: AnyFloats, in_use: Optional[InUse]) -> Tuple[Optional[InUse], Weights]:
-    """What decoders score every text with."""
+    """Weights that decoders score every text with."""
     if in_use is None or not len(in_use.trie.node_of):
         return in_use, Weights(trans)
     return in_use, Weights(trans, in_use.trie, in_use.node_weights)
@@ -317,7 +317,7 @@ class HeadScorer(Scorer):
         return self.structure.finished(trans, definition, weights)
 
     def forget_words(self) -> None:
-        """What rules remember of them."""
+        """Drop what rules remember of them."""
         if self.source is not None:
             self.source.forget_words()
 
@@ -357,8 +357,8 @@ def forward(
 def _edge_scores(
     model: TaggerModel, docs: WordDocs, n_labels: int, *, is_train: bool
 ) -> Tuple[Optional[AnyFloats], Backprop]:
-    """What the text says of pairs of labels (N, L, L), None if there is no layer of them; and the way
-    back."""
+    """Scores of pairs of labels (N, L, L) from the text, None if there is no layer of them; and the
+    way back."""
     if len(model.layers) == 1:
         return None, no_backprop
     pairs = flat_scores(model.layers[1], docs, is_train, n_labels**2, "transitions")
@@ -379,7 +379,7 @@ def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:
 
 
 def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
-    """What is wrong with loaded weights: patterns must be of the rules of the config's source."""
+    """Problem of loaded weights: patterns must be of the rules of the config's source."""
     shape = shim.parameters["trans"].shape if "trans" in shim.parameters else (0, 0)
     if len(shape) != 2 or shape[0] != shape[1]:
         return f"transitions must be a square table, got {shape}"
@@ -398,7 +398,7 @@ def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
 
 
 def _rules_of(source: PatternSource) -> Tuple[int, Any]:
-    """What tells rules from those of another config: their number, and their digest if there is
+    """Key that tells rules from those of another config: their number, and their digest if there is
     one."""
     return source.n_rules, source.digest()
 

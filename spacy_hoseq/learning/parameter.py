@@ -17,7 +17,7 @@ ALL = slice(None)
 
 @runtime_checkable
 class UpdateRule(Protocol):
-    """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared
+    """Rule of an update. `memory` is what the rule keeps for each weight (nothing, squared
     gradients, ...), row by row, made by `start` at the first update. `average` says which mean of
     the weights predicts.
 
@@ -156,7 +156,7 @@ class Parameter:
         self._finished_rows = None
 
     def __getstate__(self) -> Dict[str, object]:
-        """What is made of the weights is made again in a copy."""
+        """Without what is made of the weights, which a copy makes again."""
         values = self._values if self._start is None else None
         return {**self.__dict__, "_values": values, "_finished": None, "_finished_rows": None}
 
@@ -169,7 +169,7 @@ class Parameter:
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
     def finished(self) -> AnyFloats:
-        """What predicts and is saved: the average or the last weights, rounded to what half
+        """Weights that predict and are saved: the average or the last weights, rounded to what half
         precision can hold; loaded weights as they were read.
 
         Read-only, and the same array until the next update, so that things may be made from it and

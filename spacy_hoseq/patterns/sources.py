@@ -161,8 +161,8 @@ class PatternSource:
         return NOTHING_FIRED
 
     def digest(self) -> Any:
-        """What tells rules of a config from others: weights of other rules are refused. None = their
-        number."""
+        """Digest that tells rules of a config from others: weights of other rules are refused. None
+        = their number."""
 
     def forget_words(self) -> None:
         """Drop what is remembered of words (at the end of a memory zone)."""

@@ -74,7 +74,7 @@ def sentences_to_doc(
 
 
 def _spaces(sentences: Sequence[Sentence], lang: str) -> Optional[List[bool]]:
-    """Whether a space follows each word; None if it is not known."""
+    """True where a space follows a word; None if it is not known."""
     if all(sentence.spaces is not None for sentence in sentences):
         return [space for sentence in sentences for space in sentence.spaces or ()]
     return [False for sentence in sentences for _ in sentence.words] if lang in UNSPACED else None

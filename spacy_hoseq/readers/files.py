@@ -76,7 +76,7 @@ def _matches(file: Path, folder: Path, suffixes: Sequence[str]) -> bool:
 
 
 def has_ending(path: Path, suffixes: Iterable[str]) -> bool:
-    """Whether its name ends with one of them, or with one and .gz."""
+    """True if its name ends with one of them, or with one and .gz."""
     return path.name.lower().removesuffix(".gz").endswith(tuple(map(str.lower, suffixes)))
 
 
@@ -242,7 +242,7 @@ def read_values(
     read: Callable[[Entry], Iterable[T]],
     expected: str,
 ) -> Iterator[Union[T, Problem]]:
-    """What `read` gives for each value of JSON or row of Parquet; a Problem for one of another
+    """Results of `read` for each value of JSON or row of Parquet; a Problem for one of another
     form."""
     is_parquet = path.suffix == ".parquet"
     for entry in parquet_rows(path) if is_parquet else json_values(path, encodings, expected):

@@ -54,7 +54,8 @@ class Sentence(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What cannot be read: file, number of the line (from 1), what is there, what was expected."""
+    """A place that cannot be read: file, number of the line (from 1), what is there, what was
+    expected."""
 
     path: Path
     line: int
@@ -77,7 +78,7 @@ def read_each(
     groups: Iterable[Sequence[Any]],
     read: Callable[[Any], Iterable[Union[Sentence, Problem]]],
 ) -> Items:
-    """What `read` gives for each group of lines or rows; one Problem for a group that has one, or
+    """Results of `read` for each group of lines or rows; one Problem for a group that has one, or
     for which it RAISES Unreadable."""
     for group in groups:
         problem = next((line for line in group if isinstance(line, Problem)), None)

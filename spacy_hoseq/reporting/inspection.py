@@ -1,4 +1,4 @@
-"""What a pipeline has learnt, as text and as a page."""
+"""Weights of a pipeline, as text and as a page."""
 
 from typing import Any, Dict, Sequence
 

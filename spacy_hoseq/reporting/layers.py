@@ -35,7 +35,7 @@ class Label(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a layer of spans has at a word. text: of the span. begins, ends: the word is its first,
+    """A word's cell in a layer of spans. text: of the span. begins, ends: the word is its first,
     its last one. label: "" = there is no span."""
 
     label: str = ""

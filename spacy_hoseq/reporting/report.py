@@ -1,4 +1,4 @@
-"""What `hoseq report` writes: the same object as a page, as Markdown and as JSON."""
+"""The report of `hoseq report`: the same object as a page, as Markdown and as JSON."""
 
 import platform
 import statistics
@@ -35,7 +35,7 @@ class Report(Dict[str, Any]):
     asked for: texts of the training corpus, and the first score of each layer."""
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return Page(as_page(self))._repr_html_()
 
 

@@ -1,4 +1,4 @@
-"""What is right and what is wrong: counts, scores with intervals, labels, confusions, and the tokens in
+"""Right and wrong labels: counts, scores with intervals, labels, confusions, and the tokens in
 their sentences, as pages show them.
 """
 
@@ -26,7 +26,7 @@ Share = Dict[str, float]  # value: of n; low, high: its 95 per cent interval
 
 
 class Pair(NamedTuple):
-    """What is annotated and what is predicted at the tokens first <= i < end of a Doc; "" =
+    """Gold and guessed label at the tokens first <= i < end of a Doc; "" =
     nothing."""
 
     doc: int
@@ -165,7 +165,7 @@ def confusion_matrix(pairs: Iterable[Pair], none: str) -> Data:
 
 
 def outside(place: str) -> str:
-    """What is said where there is no label: of entities and chunks, other spans, tokens."""
+    """Name of no label: of entities and chunks, other spans, tokens."""
     group = place.rpartition(".")[2]
     return NAMES.get(group, "no span" if group != place else "no label")
 

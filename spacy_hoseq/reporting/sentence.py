@@ -56,7 +56,7 @@ def shown(text: str) -> str:
 
 
 def may_break(text: str, following: str) -> bool:
-    """Whether a line may end between words without a space: at Chinese characters, but not before
+    """True if a line may end between words without a space: at Chinese characters, but not before
     what closes and after what opens."""
     is_wide = _is_wide(text[-1]) or _is_wide(following[0])
     return is_wide and following[0].isalnum() and unicodedata.category(text[-1]) not in OPENING

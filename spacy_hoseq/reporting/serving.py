@@ -246,7 +246,7 @@ class Guard:
 def is_this_server(
     host: str, names: Collection[str], server: Tuple[str, int], scheme: str = "http"
 ) -> bool:
-    """Whether a `Host` header is exactly an address and port of this connection, or one of these
+    """True if a `Host` header is exactly an address and port of this connection, or one of these
     names.
 
     server: address and port at which the connection has arrived."""

@@ -26,7 +26,7 @@ LEFT_OUT = ("labels", "others", "p_against", "start", "first", "end", "p")  # of
 
 
 class Page:
-    """What a notebook shows: a page in a frame of its own. html (str): the whole page."""
+    """A page for a notebook, in a frame of its own. html (str): the whole page."""
 
     def __init__(self, html: str, height: int = HEIGHT) -> None:
         self.html = html
@@ -123,7 +123,7 @@ def _line(sentence: Sentence) -> Dict[str, Any]:
 
 
 def _facts(sentence: Sentence, word: Word) -> List[Any]:
-    """What is known of a word: rows of layer, label, probability, and what else it could be."""
+    """Facts of a word: rows of layer, label, probability, and what else it could be."""
     labels = zip(sentence.labels, word.labels, strict=True)
     spans = zip(sentence.spans, word.spans, strict=True)
     facts = [[name, *label] for name, label in labels if label.text]
@@ -131,7 +131,7 @@ def _facts(sentence: Sentence, word: Word) -> List[Any]:
 
 
 def shortened(one: Dict[str, Any]) -> Dict[str, Any]:
-    """What a page has of a decision: the terms of most weight, and of how many."""
+    """A decision for a page: the terms of most weight, and of how many."""
     terms = {"terms": one["terms"][:REASONS], "n_terms": len(one["terms"])}
     return {**{key: one[key] for key in one if key not in LEFT_OUT}, **terms}
 

@@ -1,5 +1,6 @@
-"""What a segmenter is trained on: units of words with labels (`spacy_hoseq.units.v1`, an augmenter), and
-a table of known words, for templates that ask where these lie (`spacy_hoseq.known_words.v1`).
+"""Training corpus of a segmenter: units of words with labels (`spacy_hoseq.units.v1`, an
+augmenter), and a table of known words, for templates that ask where these lie
+(`spacy_hoseq.known_words.v1`).
 
 The table is made in initialization and saved with the vocabulary of the segmenter
 (features/known_words.py reads it):
@@ -111,7 +112,7 @@ def known_words(path: Optional[Union[str, Path]], inner: bool = False) -> Lookup
 
 
 def inner_ends(docs: Sequence[Doc]) -> List[str]:
-    """What follows where a word ends within a run of letters, to the end of the run, and an
+    """Units that follow where a word ends within a run of letters, to the end of the run, and an
     apostrophe after it: "n'" of "do|n't". Those that were seen thrice, and are cut there at least
     once in two hundred times."""
     cut: Counter[str] = Counter()

@@ -48,7 +48,7 @@ def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> D
 
 
 class WordLabels:
-    """What labels say of words. labels: all of them, by id. RAISES ValueError [HS027]: one of no
+    """Meaning of labels for words. labels: all of them, by id. RAISES ValueError [HS027]: one of no
     known form."""
 
     def __init__(self, labels: Sequence[str]) -> None:

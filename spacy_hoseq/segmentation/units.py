@@ -158,7 +158,7 @@ def cuts_at(ends: Sequence[str]) -> Pattern[str]:
 
 
 def are_parted(before: str, after: str) -> bool:
-    """Whether two words need a space between them, by the last character of one and the first of
+    """True if two words need a space between them, by the last character of one and the first of
     the other."""
     kinds = _kinds(np.array([ord(before), ord(after)], np.uint32))
     return int(kinds[0]) in (LETTER, DIGIT, MARK) and int(kinds[1]) in (LETTER, DIGIT)

@@ -39,7 +39,7 @@ Progress = Callable[[Iterable[Doc]], Iterable[Doc]]
 
 
 def contents_of(treebank: Treebank, folder: Path, progress: Progress = iter) -> Dict[str, Contents]:
-    """What is in the parts, which are made if they are not there. RAISES ValueError [HS191]: as
+    """Contents of the parts, which are made if they are not there. RAISES ValueError [HS191]: as
     `write_parts`, or they are those of another treebank."""
     path = folder / "parts.json"
     source = [treebank.name, treebank.lang]

@@ -160,7 +160,7 @@ Product = Callable[[Floats, Floats, Floats], Floats]
 
 
 def _products(weights: Floats, layout: Layout) -> Tuple[Product, List[Floats]]:
-    """What multiplies the rows of a step, and by what at each step. weights (L, L) or (N, L, L)."""
+    """Factors of the rows of a step, and of each step. weights (L, L) or (N, L, L)."""
     n_columns = len(layout.order)
     shared = weights.ndim == 2
     of_steps = [weights] * len(layout.size_at_t) if shared else by_step(weights, layout)
@@ -221,7 +221,7 @@ def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[
 
 
 def vanished(current: Floats, share: Floats, reached: Mask) -> bool:
-    """Whether digits were lost in a step, or may be in the next. current, share (n, L): before and
+    """True if digits were lost in a step, or may be in the next. current, share (n, L): before and
     after scaling."""
     return bool((current[reached] < NORMAL).any() or (share[reached] < LEAST).any())
 

@@ -1,5 +1,5 @@
-"""What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes
-out."""
+"""Decoding problems: the potentials of a batch, how it lies in memory, label patterns, and what
+comes out."""
 
 from .configurations import MAX_STATES, Configurations
 from .firing import added_up, expand_fired, matching

@@ -1,4 +1,4 @@
-"""What decoders return."""
+"""Results of decoders."""
 
 from typing import NamedTuple
 

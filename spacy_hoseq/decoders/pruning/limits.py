@@ -1,4 +1,4 @@
-"""What a change of one label can lose at most: the right-hand side of the test in `candidates.py`,
+"""Largest loss by a change of one label: the right-hand side of the test in `candidates.py`,
 for one set of weights.
 
     rows[j, k] = max(0, max_a (E[a, k] - trans[a, j])) + max(0, max_b (G[k, b] - trans[j, b]))
@@ -38,7 +38,7 @@ MOST_DRIFT = 0.5  # on average, by which limits of earlier weights may be too hi
 
 
 class Drift(NamedTuple):
-    """What the change of trans adds at most to row j, column k: up[k] + down[j]. (L,) each."""
+    """Largest change of trans in row j, column k: up[k] + down[j]. (L,) each."""
 
     up: AnyFloats
     down: AnyFloats
@@ -64,7 +64,7 @@ class Limits:
             self._follow(earlier._start)
 
     def of(self, labels: Ints) -> AnyFloats:
-        """What other labels can have over these. labels (n,): j. RETURNS (n, L)."""
+        """Largest advantage of other labels over these. labels (n,): j. RETURNS (n, L)."""
         start = self._start
         missing = labels[~start._known.take(labels)]
         if len(missing):

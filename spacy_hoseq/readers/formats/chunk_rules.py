@@ -144,7 +144,7 @@ def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
 
 
 def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optional[List[Tree]]:
-    """What takes the place of a daughter; None: it stays.
+    """Trees in the place of a daughter; None: it stays.
 
     NAC, QP, NX and X dissolve everywhere; adjectives (ADJP, UCP) in a noun phrase and adverbs
     (ADVP) in an adjective phrase unless a head phrase stands before; in a verb phrase, after verbs

@@ -144,7 +144,7 @@ def columns_of(blocks: Sequence[List[List[str]]], given: Columns) -> Columns:
 
 
 def _kind(column: Sequence[Sequence[str]]) -> str:
-    """What a column of several sentences has: "chunks", "entities", "O", "nothing", "numbers",
+    """Kind of a column of several sentences: "chunks", "entities", "O", "nothing", "numbers",
     "words"."""
     cells = [cell for of_sentence in column for cell in of_sentence]
     if all(map(is_entity_tag, cells)):

@@ -141,7 +141,7 @@ def _rows(lines: Sequence[Line]) -> Tuple[List[_Row], List[_Token], int]:
 
 
 def _expected(fields: List[str], n_rows: int, end: int) -> str:
-    """What should stand in the first column that has something else; "" = all are good. n_rows:
+    """Expected value of the first column that is wrong; "" = all are good. n_rows:
     words before. end: of the multi-word tokens before."""
     if len(fields) != N_COLUMNS:
         return f"{N_COLUMNS} columns separated by tabs, got {len(fields)}"
@@ -237,7 +237,7 @@ def _spans(rows: Sequence[_Row], places: List[int], key: str) -> Optional[List[L
 
 
 def _is_tree(heads: List[int]) -> bool:
-    """Whether all words come to one root: of others, spaCy makes several sentences."""
+    """True if all words come to one root: of others, spaCy makes several sentences."""
     for _ in range(len(heads).bit_length()):
         heads = [heads[head] for head in heads]
     return len(set(heads)) == 1

@@ -193,7 +193,7 @@ def _check_words(path: Path, sentences: List[List[str]]) -> None:
 
 
 def columns_read(path: Path, name: str, settings: Settings) -> str:
-    """What the columns of a file are, for people; "" if the format has none."""
+    """Columns of a file in words; "" if the format has none."""
     if name not in ("columns", "characters"):
         return ""
     columns = found_columns(path, settings) if name == "columns" else Columns(1, 0, 0, -1)

@@ -1,4 +1,5 @@
-"""What `hoseq apply` writes: a text a row, JSON or Parquet, with tokens, sentences and spans by offsets.
+"""Rows of `hoseq apply`: a text a row, JSON or Parquet, with tokens, sentences and spans by
+offsets.
 
 {"text": "Ann sleeps.", "tokens": [{"start": 0, "end": 3, "tag": "NNP"}, ...], "sentences": [...],
  "spans": [{"start": 0, "end": 3, "label": "PER", "group": "ents"}]}
