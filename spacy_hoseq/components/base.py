@@ -383,6 +383,7 @@ class SequenceComponent(TrainablePipe):
         try:
             yield mem
         finally:
+            self.target.forget_words()
             for node in self.model.walk():
                 scorer_of(node).forget_words()
             if self._label_table is not before:

@@ -16,8 +16,9 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
-from ..arrays import Labels, Mask
+from ..arrays import Ints, Labels, Mask
 from ..decoders.problem import Potentials, PotentialsGradient
+from ..features.index import KeyedValues
 from ..features.keys import row_keys
 from ..features.sequences import WordDocs, words_of
 from ..kept import Kept
@@ -37,7 +38,6 @@ from .targets.token_labels import Columns
 # if the training text needs more scripts, the rarest are left out: they take time, and fit few
 # new words
 MOST_LABELS = 1500
-MOST_TOKENS = 200_000  # whose labels are remembered
 ANALYSIS = {"pos", "tag", "morph"}  # what their features may look at, beside the form
 
 
@@ -71,7 +71,7 @@ class HoseqLemmatizer(HoseqTagger):
             scorer=scorer,
             target=LemmaLabels(),
         )
-        self._known: Kept[Dict[int, int]] = Kept()  # labels, by form and analysis
+        self._known: Kept[KeyedValues] = Kept()  # labels, by form and analysis
 
     @property
     def limits_words(self) -> bool:
@@ -198,23 +198,20 @@ class HoseqLemmatizer(HoseqTagger):
     def _labels_of_tokens(self, docs: WordDocs, columns: Columns) -> Labels:
         """Label ids of all tokens (N,). Texts repeat forms with their analyses, so each is decoded
         once. columns: of `doc.to_array`, on which they depend."""
-        # the same object until they change
-        weights = weights_of(self.model.layers[0]).used_rows("table")
-        known = self._known.of((weights,), dict)
-        if len(known) > MOST_TOKENS:
-            known.clear()
         tokens = np.concatenate([doc.to_array(columns).reshape(-1, len(columns)) for doc in docs])
-        keys: List[int] = row_keys(list(tokens.T)).tolist()
-        new = {key: i for i, key in enumerate(keys) if key not in known}
-        if new:
-            types = tokens[list(new.values())]
-            vocab = docs[0].vocab
+        vocab = docs[0].vocab
+
+        def decoded(new: Ints) -> Labels:
+            types = tokens[new]
             words = [vocab.strings[orth] for orth in types[:, 0].tolist()]
             doc = Doc(vocab, words=words, sent_starts=[True] * len(words))
             doc.from_array(columns[1:], np.ascontiguousarray(types[:, 1:]))  # type: ignore[arg-type]
-            found = super()._read(words_of([doc]), preset=False, labels_alone=True)
-            known.update(zip(new, found.best.tolist(), strict=True))
-        return np.array([known[key] for key in keys], np.int32)
+            return super(HoseqLemmatizer, self)._read(words_of([doc]), preset=False, labels_alone=True).best
+
+        # the same object until they change
+        weights = weights_of(self.model.layers[0]).used_rows("table")
+        known = self._known.of((weights,), lambda: KeyedValues(np.int32))
+        return known.of(row_keys(list(tokens.T)), decoded)
 
 
 make_hoseq_lemmatizer = register_factory(

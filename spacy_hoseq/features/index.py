@@ -25,6 +25,7 @@ from .keys import ABSENT, KEY_BITS, lowest_bits
 NO_ROW = np.int32(2**31 - 1)
 WINDOW = np.arange(1, 9)  # slots further on that are looked at together: one line of memory
 ONCE = np.ones(1, np.int64)
+MOST_VALUES = 200_000  # that are kept by key
 
 Counted = Tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
 
@@ -172,6 +173,36 @@ def _summed(
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0
     return keys[starts], np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
+
+
+class KeyedValues:
+    """Values of keys, worked out when they are first asked for. dtype: of values. most (int): all
+    are forgotten beyond so many. Several threads may ask at once."""
+
+    def __init__(self, dtype: Any, most: int = MOST_VALUES) -> None:
+        self._lock = Lock()
+        self._most = most
+        self._nothing = np.zeros(0, dtype)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._index = ExactIndex(np.zeros(0, np.uint64))
+        self._values = self._nothing
+
+    def of(self, keys: Keys, make: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
+        """keys (N,). make: values of keys[i], for some i (n,). RETURNS (N,)."""
+        with self._lock:
+            if len(self._values) > self._most:
+                self._begin()
+            rows = self._index.lookup(keys)
+            new = np.flatnonzero(rows == self._index.n_rows)
+            if len(new):
+                distinct_keys, first = np.unique(keys[new], return_index=True)
+                values = make(new[first])
+                self._index.add(distinct_keys)
+                self._values = np.concatenate([self._values, values])
+                rows = self._index.lookup(keys)
+            return self._values.take(rows)
 
 
 class GrowingTable:

@@ -22,8 +22,7 @@ from ..learning.parameter import Parameter, UpdateRule
 from ..learning.used_rows import UsedRows
 from .storage import Saved, read_layer, write_layer
 
-FEW_CELLS = 65_536  # of weights that are gathered at once to be added up, instead of row by row
-SUM_TOKENS = 1_024  # whose rows are added up together: they stay in the processor's cache
+SUM_CELLS = 65_536  # weights that are gathered at once: they stay in the processor's cache
 
 Term = Tuple[Floats32, NDArray[Any]]  # a table, and rows of it
 AnyShim = TypeVar("AnyShim", bound="LayerShim")
@@ -232,33 +231,19 @@ def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
     """sums[n] = sum over (table, rows) and k of table[rows[k, n]], one after the other, whatever
     the block.
 
-    terms: table (F, L), rows (K, n). sums (n, L): what is written, 0 without terms. NumPy adds a
-    million numbers in the time it takes to fetch them from memory: tokens are cut into blocks that
-    stay in the processor's cache until all is added.
+    terms: table (F, L), rows (K, n). sums (n, L): what is written, 0 without terms. Rows are
+    gathered and added up in blocks of tokens that stay in the processor's cache.
     """
     n_rows = sum([len(rows) for _, rows in terms])
-    if not n_rows:
-        sums[:] = 0
-    elif 1 < sums.size <= FEW_CELLS // n_rows:  # (of a single cell NumPy adds in another order)
-        gathered = np.empty((n_rows, *sums.shape), sums.dtype)
+    together = max(1, SUM_CELLS // max(1, n_rows * sums.shape[1]))
+    for start in range(0, len(sums), together):
+        some = slice(start, start + together)
+        block = sums[some]
+        gathered = np.empty((n_rows, *block.shape), sums.dtype)
         first = 0
         for table, rows in terms:
             out = gathered[first : first + len(rows)]
-            table.take(rows, axis=0, out=out, mode="clip")
+            table.take(rows[:, some], axis=0, out=out, mode="clip")
             first += len(rows)
-        np.add.reduce(gathered, axis=0, out=sums)
-    else:
-        for start in range(0, len(sums), SUM_TOKENS):
-            some = slice(start, start + SUM_TOKENS)
-            _sum_block([(table, rows[:, some]) for table, rows in terms], sums[some])
-
-
-def _sum_block(terms: Sequence[Term], block: Floats32) -> None:
-    buffer = np.empty_like(block)
-    is_first = True
-    for table, rows in terms:
-        for row in rows:
-            np.take(table, row, axis=0, out=block if is_first else buffer, mode="clip")
-            if not is_first:
-                block += buffer
-            is_first = False
+        # (of a single cell `reduce` adds in another order)
+        block[:] = np.add.reduce(gathered, axis=0) if block.size > 1 else sum(gathered, np.zeros_like(block))

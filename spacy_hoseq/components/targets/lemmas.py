@@ -22,7 +22,7 @@ shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -33,8 +33,10 @@ from spacy.training import Example
 
 from ...arrays import Ints, Keys, Labels, Mask
 from ...errors import Errors
+from ...features.index import KeyedValues
 from ...features.keys import row_keys
 from ...features.sequences import by_doc, words_and_lengths
+from ...kept import Kept
 from .target import LabelTable
 from .token_labels import TokenLabels, texts_of
 
@@ -42,8 +44,7 @@ SHARED = "*"
 SIGNS = str.maketrans({"%": "%25", "*": "%2A", ">": "%3E"})  # what has a meaning in labels, as addresses have it
 KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
 LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
-MOST_WORDS = 100_000  # whose candidates are remembered
-Beginnings = Dict[int, Dict[str, List[int]]]  # by length
+MOST_WORDS = 20_000  # whose candidates are remembered
 
 CASES: Dict[str, Callable[[str], str]] = {
     "lower": str.lower,
@@ -62,7 +63,10 @@ class LemmaLabels(TokenLabels):
     of_words = True
 
     def __init__(self) -> None:
-        pass
+        self._lemmas: Kept[KeyedValues] = Kept()  # by form and script
+
+    def forget_words(self) -> None:
+        self._lemmas.forget()
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: it is no script."""
@@ -88,17 +92,20 @@ class LemmaLabels(TokenLabels):
         `overwrite`; white space is its own lemma, and so is a word that the script does not fit."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
         before = [doc.to_array([ORTH, LEMMA]).reshape(-1, 2) for doc in docs]
-        orths = np.concatenate([np.zeros((0, 2), np.uint64), *before])[:, 0]
-        # words repeat: each pair of form and script is written out once
-        keys = row_keys([orths, flat.astype(np.uint64)])
-        _, first, pair_of = np.unique(keys, return_index=True, return_inverse=True)
+        orths, old = np.concatenate([np.zeros((0, 2), np.uint64), *before]).T
         strings = docs[0].vocab.strings if docs else StringStore()
-        pairs = zip(orths[first].tolist(), flat[first].tolist(), strict=True)
-        lemmas = np.array([_lemma(strings, table.names, *pair) for pair in pairs], np.uint64)
-        for doc, old, values in zip(docs, before, by_doc(lemmas.take(pair_of), docs), strict=True):
-            if not overwrite:
-                values = np.where(old[:, 1] != 0, old[:, 1], values)
-            doc.from_array([LEMMA], values[:, None])  # type: ignore[arg-type]
+
+        def lemmas_of(pairs: Ints) -> Keys:
+            each = zip(orths[pairs].tolist(), flat[pairs].tolist(), strict=True)
+            return np.array([_lemma(strings, table.names, *pair) for pair in each], np.uint64)
+
+        # words repeat: each pair of form and script is written out once
+        made = self._lemmas.of((strings, table), lambda: KeyedValues(np.uint64))
+        values = made.of(row_keys([orths, flat.astype(np.uint64)]), lemmas_of)
+        if not overwrite:
+            values = np.where(old != 0, old, values)
+        for doc, of_doc in zip(docs, by_doc(values[:, None], docs), strict=True):
+            doc.from_array([LEMMA], of_doc)  # type: ignore[arg-type]
 
     def _put(self, token: Token, label: str) -> None:
         token.lemma_ = script_named(label).lemma(token.text)
@@ -200,41 +207,82 @@ class Candidates:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
-        # of each case: ids by form; by ending, then length of the beginning, and beginning. With an
-        # ending all shorter ones are there, so that a search ends where one is missing
-        self._of_whole: Dict[str, Dict[str, List[int]]] = {case: {} for case in CASES}
-        self._of_ends: Dict[str, Dict[str, Beginnings]] = {case: {"": {}} for case in CASES}
-        for label_id, (case, prefix, _, suffix, _, is_whole) in enumerate(self.scripts):
-            if is_whole:
-                self._of_whole[case].setdefault(prefix, []).append(label_id)
-                continue
-            for start in range(len(suffix)):
-                self._of_ends[case].setdefault(suffix[start:], {})
-            of_length = self._of_ends[case][suffix].setdefault(len(prefix), {})
-            of_length.setdefault(prefix, []).append(label_id)
-        self._known = lru_cache(MOST_WORDS)(self._fitting)
+        # (E, L): scripts without a beginning whose ending is this one or a shorter one
+        self._of_endings = np.zeros((0, len(labels)), bool)
+        of_case: Dict[str, List[int]] = {}
+        for label_id, script in enumerate(self.scripts):
+            of_case.setdefault(script.case, []).append(label_id)
+        self._cases = [(CASES[case], self._sorted(ids)) for case, ids in of_case.items()]
+        self._fitting = lru_cache(MOST_WORDS)(self._find)
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool: of all tokens of the docs."""
         orths, _ = words_and_lengths(docs)
         types, type_of = np.unique(orths, return_inverse=True)
-        ids = [self._known(docs[0].vocab.strings[orth]) for orth in types.tolist()]
+        found = [self._fitting(docs[0].vocab.strings[orth]) for orth in types.tolist()]
         masks = np.zeros((len(types), len(self.scripts)), bool)
-        every = np.fromiter(chain.from_iterable(ids), np.intp)
-        masks[np.arange(len(types)).repeat(list(map(len, ids))), every] = True
+        rows = np.array([rows for rows, _ in found], np.intp).reshape(len(types), len(self._cases))
+        for of_case in rows.T:
+            masks |= self._of_endings.take(of_case, axis=0)
+        others = [ids for _, ids in found]
+        flat = np.fromiter(chain.from_iterable(others), np.intp)
+        masks[np.arange(len(types)).repeat(list(map(len, others))), flat] = True
         masks[~masks.any(axis=1)] = True
         return masks[type_of]
 
-    def _fitting(self, form: str) -> List[int]:
+    def _sorted(self, ids: List[int]) -> "ScriptsOfCase":
+        """Scripts of one case, as they are looked for. ids: of their labels."""
+        whole: Dict[str, List[int]] = {}
+        # with each beginning and ending all shorter ones: where one is missing a search ends
+        beginnings: Dict[str, List[int]] = {}
+        endings: Dict[str, List[int]] = {"": []}
+        for label_id in ids:
+            script = self.scripts[label_id]
+            if script.is_whole:
+                whole.setdefault(script.prefix_cut, []).append(label_id)
+            elif script.prefix_cut:
+                for end in range(1, len(script.prefix_cut)):
+                    beginnings.setdefault(script.prefix_cut[:end], [])
+                beginnings.setdefault(script.prefix_cut, []).append(label_id)
+            else:
+                for start in range(len(script.suffix_cut)):
+                    endings.setdefault(script.suffix_cut[start:], [])
+                endings[script.suffix_cut].append(label_id)
+        rows: Dict[str, int] = {}
+        for ending in sorted(endings, key=len):
+            mask = np.zeros((1, len(self.scripts)), bool)
+            if ending:
+                mask[0] = self._of_endings[rows[ending[1:]]]
+            mask[0, endings[ending]] = True
+            rows[ending] = len(self._of_endings)
+            self._of_endings = np.concatenate([self._of_endings, mask])
+        return ScriptsOfCase(whole, beginnings, rows)
+
+    def _find(self, form: str) -> Tuple[List[int], List[int]]:
+        """RETURNS the row of the longest known ending in each case, and ids of other labels that
+        fit."""
+        rows = []
         ids: List[int] = []
-        for case, changed in CASES.items():
+        for changed, (whole, beginnings, endings) in self._cases:
             base = changed(form)
-            ids += self._of_whole[case].get(base, ())
-            for end in range(len(base), 0, -1):
-                of_lengths = self._of_ends[case].get(base[end:])
-                if of_lengths is None:
+            ids += whole.get(base, ())
+            for end in range(1, len(base)):
+                some = beginnings.get(base[:end])
+                if some is None:
                     break
-                for length, beginnings in of_lengths.items():
-                    if length < end:  # something stays
-                        ids += beginnings.get(base[:length], ())
-        return ids
+                ids += [i for i in some if self.scripts[i].applied(form) is not None]
+            row = endings[""]
+            for start in range(len(base) - 1, 0, -1):
+                if base[start:] not in endings:
+                    break
+                row = endings[base[start:]]
+            rows.append(row)
+        return rows, ids
+
+
+class ScriptsOfCase(NamedTuple):
+    """Label ids by the whole form, and by the beginning. endings: rows by known ending."""
+
+    whole: Dict[str, List[int]]
+    beginnings: Dict[str, List[int]]
+    endings: Dict[str, int]

@@ -139,6 +139,9 @@ class Target(Protocol):
         """Put other labels into the tokens first <= i < end of an annotated Doc. Spans that reach
         into them go."""
 
+    def forget_words(self) -> None:
+        """Drop what is remembered of words (at the end of a memory zone)."""
+
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """Labels permitted beside what is set on the docs already (N, L); None = all."""
         return None
