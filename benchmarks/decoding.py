@@ -27,12 +27,10 @@ from tqdm import tqdm
 from wasabi import msg, table
 
 from spacy_hoseq.decoders.answers import posterior
-from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns import decode_any_sign, decode_nonnegative
-from spacy_hoseq.decoders.problem import TUNING
-from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
-from spacy_hoseq.decoders.problem.trie import PatternTrie
+from spacy_hoseq.decoders.problem import TUNING, PatternTrie, Potentials, Weights
 
 from .page import write_table
 

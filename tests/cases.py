@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacy_hoseq.chunks import read_chunks, write_chunks
-from spacy_hoseq.decoders.problem.configurations import Configurations
-from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
-from spacy_hoseq.decoders.problem.trie import Fired, PatternTrie
+from spacy_hoseq.decoders.problem import Configurations, Fired, PatternTrie, Potentials, Weights
 
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.results import Paths
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem import TUNING, Paths, Tuning
 
 from . import oracle
 from .cases import Case

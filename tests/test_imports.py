@@ -221,7 +221,7 @@ def test_the_reader_of_syntax_trees_sees_imports():
     columns = set(imports(PACKAGE / "readers" / "formats" / "columns.py"))
     assert {"chunks", "readers.files", "errors"} <= columns
     assert {"features.attributes", "spacy.lexeme"} <= set(imports(PACKAGE / "features" / "word_attributes.py"))
-    assert "decoders.problem" in set(imports(PACKAGE / "decoders" / "chain" / "viterbi.py"))
+    assert "decoders.problem" in set(imports(PACKAGE / "decoders" / "chain" / "best_path.py"))
     assert "decoders.problem.layout" in set(imports(PACKAGE / "decoders" / "problem" / "potentials.py"))
     assert not allowed("spacy.matcher", {"spacy.tokens"}) and not allowed("spacyx", {"spacy"})
 

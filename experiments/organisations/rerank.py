@@ -43,7 +43,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from spacy_hoseq.chunks import Chunks, write_chunks
-from spacy_hoseq.decoders.problem.trie import PatternTrie
+from spacy_hoseq.decoders.problem import PatternTrie
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 

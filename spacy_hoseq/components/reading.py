@@ -102,7 +102,7 @@ class Reading:
         source = self._source
         if not isinstance(source, Potentials):
             return source.best
-        return best_labels(source, known=self.__dict__.get("posterior"))
+        return best_labels(source)
 
     @cached_property
     def posterior(self) -> Any:

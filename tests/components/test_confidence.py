@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem import path_score
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 

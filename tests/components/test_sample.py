@@ -8,7 +8,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.util import fix_random_seed
 
-from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem import path_score
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 

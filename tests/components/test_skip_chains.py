@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import spacy
 
-from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem import path_score
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.kbest import combine, k_best
-from spacy_hoseq.decoders.problem.results import KBest, Paths
+from spacy_hoseq.decoders.problem import KBest, Paths
 
 from .. import oracle
 from ..cases import Case

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders import posterior
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.chain import BlockedChain, ChainPosterior, LogChain, forward_backward
+from spacy_hoseq.decoders.chain import BlockedChain, ChainPosterior, forward_backward
 from spacy_hoseq.decoders.chain.chain_posterior import chain_posterior
 from spacy_hoseq.decoders.problem import LabelPairs, Potentials, Tuning, Weights
 
@@ -52,16 +52,15 @@ PATHS = {
     "exclusive states": lambda potentials: logarithmic(potentials.check()),
     "scaled": lambda potentials: kept(chain_posterior(potentials.check())),
     "in blocks": lambda potentials: kept(BlockedChain(potentials.check(), Tuning(sum_cells=4))),
-    "on logarithms": lambda potentials: kept(LogChain(potentials.check())),
 }
-OF_CHAINS = ("scaled", "in blocks", "on logarithms")
+OF_CHAINS = ("scaled", "in blocks")
 every_path = pytest.mark.parametrize("path", PATHS)
 
 
 @st.composite
 def everything(draw, path="as it is", size=None):
     """Each feature is there or not; scores and scores of pairs are of any size, or of this one."""
-    sizes = [size] if size else SIZES[: 3 if path in OF_CHAINS[:2] else None]
+    sizes = [size] if size else SIZES[: 3 if path in OF_CHAINS else None]
     case = draw(
         cases(
             max_labels=3,
@@ -76,7 +75,7 @@ def everything(draw, path="as it is", size=None):
     case = replace(case, scores=case.scores * draw(st.sampled_from([1.0, *sizes])))
     if path in OF_CHAINS or draw(st.booleans()):
         case = replace(case.without_patterns(), configurations=())
-    if path not in OF_CHAINS[1:] and draw(st.booleans()):
+    if path != "in blocks" and draw(st.booleans()):
         pairs = rng.normal(0, draw(st.sampled_from(sizes)), (*case.scores.shape, case.n_labels))
         case = replace(case, edge_scores=pairs)
     if draw(st.booleans()):
@@ -341,17 +340,17 @@ def share_that_comes_back(n_steps):
 HARD = [
     *((ChainPosterior, share_that_comes_back(n)) for n in (2, 3, 4)),
     (ChainPosterior, of_pair([[0, 299], [0, 0]])),
-    (LogChain, of_pair([[0, 301], [0, 0]])),
+    (PatternPosterior, of_pair([[0, 301], [0, 0]])),
     (ChainPosterior, of_pair([[0, NEVER], [0, 0]])),
     (ChainPosterior, of_pair([[0, NEVER], [-299, 0]])),
-    (LogChain, of_pair([[0, NEVER], [-301, 0]])),
+    (PatternPosterior, of_pair([[0, NEVER], [-301, 0]])),
     (ChainPosterior, only_way_on(-250.0)),
-    *((LogChain, only_way_on(score)) for score in (-300.0, -330.0, -600.0, -800.0)),
-    *((LogChain, among_others(place)) for place in range(3)),
+    *((PatternPosterior, only_way_on(score)) for score in (-300.0, -330.0, -600.0, -800.0)),
+    *((PatternPosterior, among_others(place)) for place in range(3)),
     (ChainPosterior, of_pair([[0, NEVER], [0.3, NEVER]])),
     (ChainPosterior, low_beside_unreachable(-280.0)),
-    *((LogChain, low_beside_unreachable(low)) for low in (-500.0, -735.0, -741.0, -2000.0)),
-    (LogChain, low_share_and_low_transition()),
+    *((PatternPosterior, low_beside_unreachable(low)) for low in (-500.0, -735.0, -741.0, -2000.0)),
+    (PatternPosterior, low_share_and_low_transition()),
     (PatternPosterior, Case(1e12 * np.eye(2)[[0, 1, 0]], np.array([[0.0, 400], [0, 0]]), np.array([3]))),
 ]  # fmt: skip
 
@@ -368,7 +367,7 @@ def test_scores_that_are_far_apart(kind, case):
     assert_close(found.backprop(*costs)[:2], enumerated_gradient(case, *costs)[:2], 1e-8)
 
 
-@pytest.mark.parametrize("path", ["as it is", "messages of patterns", "in blocks", "on logarithms"])
+@pytest.mark.parametrize("path", ["as it is", "messages of patterns", "in blocks", "exclusive states"])
 @pytest.mark.parametrize("n_tokens, score", [(4, 400.0), (800, 1.0), (200, 40.0)])
 def test_label_that_cannot_be_reached_and_has_high_scores(path, n_tokens, score):
     """Label 1 can only follow itself and not begin: what comes after it may not overflow."""
@@ -430,7 +429,7 @@ def test_long_sequences(path, seed, lengths, most, kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", ["as it is", "on logarithms", "exclusive states"])
+@pytest.mark.parametrize("path", ["as it is", "exclusive states"])
 @pytest.mark.parametrize("representation", ["iob2", "bilou"])
 @given(seed=st.integers(0, 99), lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_grammar_of_chunks_leaves_the_well_formed_sequences(path, representation, seed, lengths):
@@ -546,7 +545,7 @@ def test_labellings_that_cannot_be_told_apart():
 def test_shares_that_get_too_small(n_steps):
     """As `share_that_comes_back`, longer than can be enumerated: both labels are all the way or not at all."""
     found = posterior(share_that_comes_back(n_steps).potentials())
-    assert type(found) is LogChain
+    assert type(found) is PatternPosterior
     np.testing.assert_allclose(found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (2 * n_steps + 1, 1)), rtol=1e-9)
 
 
@@ -560,7 +559,7 @@ def test_large_scores_beside_forbidden_transitions(seed):
     allowed[:, 0] = True
     case = Case(100 * rng.normal(size=(60, 6)), trans, np.array([40, 1, 19]), allowed=allowed)
     p, exact = posterior(case.potentials()), logarithmic(case.potentials())
-    assert type(p) is LogChain
+    assert type(p) is PatternPosterior
     np.testing.assert_allclose(p.log_z, exact.log_z, rtol=1e-12)
     np.testing.assert_allclose(p.nodes, exact.nodes, atol=1e-9)
     np.testing.assert_allclose(p.expected.trans, exact.expected.trans, atol=1e-8)
@@ -575,7 +574,7 @@ def test_scores_in_any_order_of_memory(path, trans, lengths):
     potentials = case.potentials()
     turned = potentials._replace(scores=np.asfortranarray(potentials.scores))
     posterior = PATHS[path]
-    if path in OF_CHAINS[:2] and case.trans.max() > 300:
+    if path in OF_CHAINS and case.trans.max() > 300:
         posterior = PATHS["as it is"]  # they do not keep these digits
     p, same = posterior(potentials), posterior(turned)
     for got, expected in zip(same.probable(0.1), p.probable(0.1), strict=True):

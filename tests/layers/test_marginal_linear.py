@@ -10,7 +10,7 @@ from spacy.strings import get_string_id
 from thinc.api import Model, set_dropout_rate
 
 from spacy_hoseq.decoders.answers.label_ngrams import AFTER, BEFORE
-from spacy_hoseq.decoders.problem.posterior import ProbableLabels, certain_labels
+from spacy_hoseq.decoders.problem import ProbableLabels, certain_labels
 from spacy_hoseq.features import keys, lexicon
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_values

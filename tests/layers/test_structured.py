@@ -8,7 +8,7 @@ import pytest
 from thinc.api import Model
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem import path_score
 from spacy_hoseq.decoders.pruning.limits import Limits
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear

@@ -8,7 +8,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
-from spacy_hoseq.decoders.problem.posterior import ProbableLabels
+from spacy_hoseq.decoders.problem import ProbableLabels
 from spacy_hoseq.features.keys import AFTER, BEFORE, label_values
 from spacy_hoseq.layers.listener import (
     HANDED,

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import max_marginal
-from spacy_hoseq.decoders.problem.results import NoPath
+from spacy_hoseq.decoders.problem import NoPath
 from spacy_hoseq.learning.objectives import (
     OBJECTIVES,
     log_likelihood,

@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.problem.results import NoPath, Paths
+from spacy_hoseq.decoders.problem import NoPath, Paths, path_score
 from spacy_hoseq.learning import objectives
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.objectives import (

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
+from spacy_hoseq.decoders.problem import Potentials, Weights
 from spacy_hoseq.learning.adagrad import AdaGrad, Additive
 from spacy_hoseq.learning.objectives import log_likelihood
 from spacy_hoseq.learning.parameter import Parameter

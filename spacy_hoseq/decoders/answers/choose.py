@@ -1,37 +1,28 @@
-"""Which algorithm finds the best labels, or p(y | x): by the features of a batch, the cheapest exact
-one. docs/algorithms.md has the table."""
+"""The best labels, and p(y | x), by the cheapest algorithm that is exact for the features of a batch.
 
-import math
-from typing import List, Optional
+docs/algorithms.md has the table."""
+
+from typing import List
 
 import numpy as np
 
 from ...arrays import Ints, Labels
 from ..chain import best_paths, sums_of_chain
 from ..patterns import decode_any_sign
-from ..problem import TUNING, Posterior, Potentials, Tuning, largest, score_of_checked
+from ..problem import TUNING, Posterior, Potentials, Tuning
 from ..pruning import pruned_labels
 from .pattern_posterior import PatternPosterior
 
-ROUNDING = 0.01  # of a logarithm, more than there can be
-LARGE = 1e12
-LOG_HALF = math.log(0.5)
-LOG_LEAST = math.log(1e-6)
 MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
 
 
-def best_labels(
-    potentials: Potentials, *, known: Optional[Posterior] = None, tuning: Tuning = TUNING
-) -> Labels:
+def best_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
     """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences.
 
-    known: p(y | x) of these potentials, where it has been found already: it leaves little to search.
     RETURNS (N,) int32. Ties: as the algorithm used; which one that is depends on the sequence, not
     on the batch. RAISES ValueError [HS020, HS022, HS024, HS027, HS037]; [HS023]: a sequence
     has no path; [HS038]: as configurations.
     """
-    if known is not None and potentials.is_chain and potentials.is_plain:
-        return _beside_posterior(potentials, known, tuning)
     potentials.check()
     groups = _groups(potentials)
     if len(groups) == 1 and potentials.configurations is None:
@@ -73,26 +64,6 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
     if potentials.is_chain:
         return best_paths(potentials).labels
     return decode_any_sign(potentials, tuning=tuning).labels
-
-
-def _beside_posterior(potentials: Potentials, known: Posterior, tuning: Tuning) -> Labels:
-    """The most probable labels make a labelling of probability p. More than half: it is the best one.
-    Else the best one has at least p, and so has each of its labels: others are not searched."""
-    most = largest(potentials.scores) * potentials.lengths.max(initial=0)
-    if not most < LARGE:
-        return best_labels(potentials, tuning=tuning)  # log Z has not the digits to be compared
-    labels: Labels = known.nodes.argmax(axis=1).astype(np.int32)
-    log_p = score_of_checked(potentials, labels) - known.log_z - ROUNDING
-    for is_told in (False, True):  # a tiny p excludes hardly a label
-        unsure = np.flatnonzero((log_p <= LOG_HALF) & ((log_p > LOG_LEAST) == is_told))
-        if len(unsure):
-            part = potentials.select(unsure)
-            some = part.potentials
-            if is_told:
-                least = np.repeat(np.exp(log_p[unsure]), some.lengths)
-                some = some.permitting(known.nodes[part.tokens] >= least[:, None])
-            labels[part.tokens] = (pruned_labels if is_told else _labels)(some, tuning)
-    return labels
 
 
 def _best_of_each(potentials: Potentials) -> Labels:

@@ -24,24 +24,18 @@ from ..problem import (
 )
 from .chain_posterior import NONE, ChainPosterior, chain_posterior, forward_of, posterior_of
 from .forward_backward import ChainWeights, Prefixes
-from .log_chain import LogChain
 
 MANY_BLOCKS = 4  # from which on a batch is walked in blocks: each question then takes two ways
 
 
 def sums_of_chain(potentials: Potentials, tuning: Tuning) -> Optional[ChainPosterior]:
-    """Of a checked batch. RETURNS None if digits would be lost, which exclusive sums may keep. RAISES
-    ValueError [HS023]: a sequence has no path."""
+    """p(y | x) of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a
+    sequence has no path."""
     is_large = potentials.scores.size > MANY_BLOCKS * tuning.sum_cells
     if is_large and potentials.edge_scores is None:
         blocked = BlockedChain(potentials, tuning)
-        if blocked.keeps_digits:
-            return blocked
-    chain = chain_posterior(potentials)
-    if chain is not None or potentials.edge_scores is not None:
-        return chain
-    logarithms = LogChain(potentials)
-    return logarithms if logarithms.keeps_digits else None
+        return blocked if blocked.keeps_digits else None
+    return chain_posterior(potentials)
 
 
 class Block(NamedTuple):

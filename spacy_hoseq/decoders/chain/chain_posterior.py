@@ -14,7 +14,7 @@ alpha_t B_t. Tests compare with enumeration, and the gradient with finite differ
 """
 
 from functools import cached_property
-from typing import Iterator, NamedTuple, Optional, Tuple, cast
+from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -77,8 +77,8 @@ def posterior_of(
 
 
 class Run(NamedTuple):
-    """Some sequences at one step. here, before: packed tokens, and those before them. weights: w,
-    shared (L, L), or of each (n, L, L)."""
+    """One step. here, before: packed tokens, and those before them. weights: w, shared (L, L), or
+    of each token (n, L, L)."""
 
     here: slice
     before: slice
@@ -89,7 +89,7 @@ class ChainPosterior(Posterior):
     """Forward-backward over a batch, kept for the way back.
 
     layout. log_z (S,). e, alpha (N, L) and suffixes: packed. of: w, shared by all tokens or of
-    each, packed; None = a subclass makes it.
+    each, packed.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ChainPosterior(Posterior):
         e: Floats,
         alpha: Floats,
         suffixes: Suffixes,
-        of: Optional[ChainWeights],
+        of: ChainWeights,
     ) -> None:
         self.layout = layout
         self.lengths = layout.lengths
@@ -218,10 +218,9 @@ class ChainPosterior(Posterior):
         return is_first
 
     def _runs(self, *, back: bool = False) -> "Iterator[Run]":
-        """All steps but the first, in parts or whole. back (bool): from the last on, and w with the
-        later label first."""
-        of = cast(ChainWeights, self._of)
-        weights = of.back if back else of.weights
+        """All steps but the first. back (bool): from the last on, and w with the later label
+        first."""
+        weights = self._of.back if back else self._of.weights
         steps = range(1, len(self.layout.size_at_t))
         for t in reversed(steps) if back else steps:
             here = self.layout.step(t)
@@ -229,7 +228,7 @@ class ChainPosterior(Posterior):
 
     def _weight(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         """w of pairs of labels, the later one at these tokens. RETURNS (M,)."""
-        weights = cast(ChainWeights, self._of).weights
+        weights = self._of.weights
         if weights.ndim == 2:
             return np.asarray(weights.take(earlier * weights.shape[1] + later))
         return np.asarray(weights[self._place.take(tokens), earlier, later])
@@ -237,24 +236,19 @@ class ChainPosterior(Posterior):
     def _counts(self, *terms: Tuple[Floats, Floats]) -> Tuple[Floats, Optional[Floats]]:
         """The sum of left_{t-1}(a) w_t(a, y) right_t(y) over all terms (N, L), packed. RETURNS it
         summed over tokens (L, L), and (N, L, L), packed, where text scores pairs of labels."""
-        layout = self.layout
-        n_labels = self._e.shape[1]
-        trans = np.zeros((n_labels, n_labels))
-        if self._of is not None and self._of.weights.ndim == 2:
-            first = len(layout.order)
-            sizes = layout.size_at_t
+        if self._of.weights.ndim == 2:
+            first = len(self.layout.order)
+            sizes = self.layout.size_at_t
+            trans = np.zeros(self._of.weights.shape)
             places = np.arange(first, len(self._e)) - np.repeat(sizes[:-1], sizes[1:])
             for left, right in terms:
                 trans += left.take(places, axis=0).T @ right[first:]
             return trans * self._of.weights, None
-        edges = None if self._of is None else np.zeros(self._of.weights.shape)
+        edges = np.zeros(self._of.weights.shape)
         for here, before, weights in self._runs():
             pairs = sum(left[before][:, :, None] * right[here][:, None] for left, right in terms)
-            pairs = pairs * weights
-            trans += pairs.sum(axis=0)
-            if edges is not None:
-                edges[here] = pairs
-        return trans, edges
+            edges[here] = pairs * weights
+        return edges.sum(axis=0), edges
 
     def _arc_costs(
         self, arcs: LabelPairs, d_arcs: AnyFloats, into: Floats, out_of: Floats

@@ -1,11 +1,12 @@
 """Decoding problems: the potentials of a batch, how it lies in memory, label patterns, and what
 comes out."""
 
-from .configurations import MAX_STATES, Configurations
-from .firing import added_up, expand_fired, matching
+from .fired import Configurations, Fired, added_up, expand_fired, matching
 from .layout import (
+    TUNING,
     Groups,
     Layout,
+    Tuning,
     binned,
     check_allowed,
     check_lengths,
@@ -33,17 +34,16 @@ from .posterior import (
     reach,
 )
 from .potentials import Potentials, PotentialsGradient, Selection, Weights
-from .results import KBest, NoPath, Paths
-from .trie import Fired, Pattern, PatternTrie, check_pattern
-from .tuning import TUNING, Tuning
+from .results import KBest, NoPath, Paths, unpack_paths
+from .trie import Pattern, PatternTrie, check_pattern
 
 __all__ = [
     "Configurations", "Fired", "Groups", "KBest", "LabelPairs",
-    "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
+    "Layout", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
     "PotentialsGradient", "ProbableLabels", "Selection", "Sums", "TUNING",
     "Tuning", "Weights", "added_up", "binned", "certain_labels", "check_gradient", "check_possible",
     "check_allowed", "check_lengths", "check_pattern", "check_segments", "check_threshold",
     "expand_fired", "largest", "make_layout", "masked", "matching",
     "neighbours", "packed_edge_scores", "packed_scores", "parts_of",
-    "path_score", "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
+    "path_score", "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences", "unpack_paths",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats
-from .firing import matching
+from .fired import matching
 from .potentials import Potentials
 from .results import NoPath
 

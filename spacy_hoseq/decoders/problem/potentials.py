@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from .configurations import Configurations, check_configurations
+from .fired import Configurations, Fired, check_configurations
 from .layout import (
     check_edge_scores,
     check_emissions,
@@ -21,7 +21,7 @@ from .layout import (
     ranges,
 )
 from .results import NoPath
-from .trie import Fired, PatternTrie
+from .trie import PatternTrie
 
 Prepared = TypeVar("Prepared")
 

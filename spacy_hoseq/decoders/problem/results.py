@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...errors import Errors
+from .layout import Layout
 
 
 class Paths(NamedTuple):
@@ -37,3 +38,15 @@ class NoPath(ValueError):
     def __init__(self, sequence: int) -> None:
         super().__init__(Errors.HS023.format(sequence=sequence))
         self.sequence = sequence
+
+
+def unpack_paths(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
+    """Packed labels and scores by rank -> the given order. RAISES ValueError [HS023]: a sequence has
+    no path."""
+    flat = np.empty_like(labels)
+    flat[layout.tokens] = labels
+    scores = np.empty_like(best)
+    scores[layout.order] = best
+    if len(best) and best.min() == -np.inf:
+        raise NoPath(int(scores.argmin()))
+    return Paths(flat, scores)

@@ -14,7 +14,7 @@ from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple, TypeVar, U
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyInts, Floats, Ints, Mask
+from ...arrays import AnyInts, Floats, Ints
 from ...errors import Errors
 from .layout import Groups
 
@@ -245,29 +245,6 @@ class PatternTrie:
             tokens.append(token)
             nodes.append(node)
         return Occurrences(np.concatenate(tokens), np.concatenate(nodes))
-
-
-class Fired(NamedTuple):
-    """Weights of patterns that fire at given positions only.
-
-    tokens (M,): flat index of the pattern's LAST token. nodes (M,): its node in the trie. weights
-    (M,) float64. Several entries for one token and node add up. A pattern that would begin before
-    its sequence never matches.
-    """
-
-    tokens: Ints
-    nodes: Ints
-    weights: Floats
-
-    def where(self, kept: Mask) -> "Fired":
-        """Some of the entries. kept (M,)."""
-        return (
-            self if kept.all() else Fired(self.tokens[kept], self.nodes[kept], self.weights[kept])
-        )
-
-    def chosen(self, which: Ints, moved_by: Ints) -> "Fired":
-        """Some of the entries (M',), with tokens moved by so many places, (M',)."""
-        return Fired(self.tokens[which] + moved_by, self.nodes[which], self.weights[which])
 
 
 def check_pattern(pattern: Pattern, n_labels: int) -> None:

@@ -1,4 +1,4 @@
-"""The recurrences of `viterbi.py` and `nonnegative.py` over candidate labels only: exact, at a cost
+"""The recurrences of `best_path.py` and `nonnegative.py` over candidate labels only: exact, at a cost
 that does not grow with L or U.
 
 The candidates of all tokens are CELLS of a lattice, and EDGES lead from every candidate of a token
@@ -18,8 +18,16 @@ from typing import List, NamedTuple, Optional
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints
-from ..chain import unpack_paths
-from ..problem import Fired, Layout, Paths, PatternTrie, Weights, make_layout, ranges
+from ..problem import (
+    Fired,
+    Layout,
+    Paths,
+    PatternTrie,
+    Weights,
+    make_layout,
+    ranges,
+    unpack_paths,
+)
 from .candidates import Candidates, first_best
 
 

@@ -5,9 +5,7 @@ import numpy as np
 from spacy_hoseq.decoders.answers import posterior
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
-from spacy_hoseq.decoders.problem.posterior import LabelPairs
-from spacy_hoseq.decoders.problem.potentials import Potentials, PotentialsGradient, Weights
-from spacy_hoseq.decoders.problem.tuning import TUNING
+from spacy_hoseq.decoders.problem import TUNING, LabelPairs, Potentials, PotentialsGradient, Weights
 
 from ... import oracle
 

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import NoPath, best_with, event_probabilities, k_best, posterior, sample
-from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem import Tuning
 
 from ... import oracle
 from ...cases import Case

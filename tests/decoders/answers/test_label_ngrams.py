@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers.label_ngrams import AFTER, BEFORE, LabelLattice
-from spacy_hoseq.decoders.problem.posterior import ProbableLabels, certain_labels
+from spacy_hoseq.decoders.problem import ProbableLabels, certain_labels
 
 from ... import oracle
 from ...strategies import cases

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders.bidirectional import decompositions as module
 from spacy_hoseq.decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
 from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
-from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem import Tuning
 
 from .local_cases import (
     DECOMPOSITIONS,

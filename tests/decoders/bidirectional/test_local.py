@@ -18,7 +18,7 @@ from spacy_hoseq.decoders.bidirectional.local import (
     known_slots,
     log_probabilities,
 )
-from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem import Tuning
 
 from .local_cases import (
     OFFSETS,

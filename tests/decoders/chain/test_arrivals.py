@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.chain import Arrivals, arrivals
+from spacy_hoseq.decoders.chain import Arrivals, best_path
 
 
 def words(n_kinds):
@@ -49,7 +49,7 @@ def test_every_block_is_the_maximum_over_all_earlier_labels(n_columns, step_cell
         trans = np.where(permitted, rng.normal(size=permitted.shape), -np.inf)
         v = scale * rng.normal(size=(len(permitted), n_columns))
         v[rng.random(v.shape) < 0.2] = -np.inf
-        with mock.patch.object(arrivals, "STEP_CELLS", step_cells):
+        with mock.patch.object(best_path, "STEP_CELLS", step_cells):
             arriving = Arrivals(trans)(v)
         assert np.array_equal(arriving, expected_of(trans, v)), name
 

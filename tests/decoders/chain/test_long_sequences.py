@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem import TUNING, Tuning, path_score
 from spacy_hoseq.decoders.pruning import pruned
 from spacy_hoseq.decoders.pruning.sparse import decode_sparse
 
 from ...cases import Case
 from ..patterns import test_nonnegative
 from ..pruning import test_pruned as test_pruning
-from . import test_viterbi
+from . import test_best_path
 
 PERIOD = np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.75], [0.25, 0.0]])
 STAY, CHANGE = 0.0, -0.5
@@ -33,7 +32,7 @@ def n_slow(request):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("decoder", [test_viterbi.decode_viterbi, test_pruning.decode_chain])
+@pytest.mark.parametrize("decoder", [test_best_path.decode_viterbi, test_pruning.decode_chain])
 def test_chain(decoder):
     paths = decoder(long_case(100_000))
     assert paths.labels.tolist() == [0, 1, 1, 0] * 24_999 + [0, 1, 1, 1]

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.configurations import decode_any_sign, lattice_of
-from spacy_hoseq.decoders.problem.configurations import Configurations, check_configurations
-from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.problem.tuning import TUNING
+from spacy_hoseq.decoders.problem import TUNING, path_score
+from spacy_hoseq.decoders.problem.fired import Configurations, check_configurations
 
 from ... import oracle
 from ...cases import Case

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.patterns.inclusive_sums import NodeMessages, inclusive_sums, keeps_digits
 from spacy_hoseq.decoders.patterns.matrix_messages import MatrixMessages
-from spacy_hoseq.decoders.problem.potentials import Weights
-from spacy_hoseq.decoders.problem.results import NoPath
-from spacy_hoseq.decoders.problem.tuning import TUNING
+from spacy_hoseq.decoders.problem import TUNING, NoPath, Weights
 
 from ...cases import Case
 from ...strategies import cases, random_mask

@@ -18,8 +18,7 @@ from spacy_hoseq.decoders.patterns.lattice import (
     k_best_paths,
 )
 from spacy_hoseq.decoders.patterns.lattice_sums import lattice_sums, prefix_sums, sample_paths
-from spacy_hoseq.decoders.problem.layout import make_layout
-from spacy_hoseq.decoders.problem.results import NoPath
+from spacy_hoseq.decoders.problem import NoPath, make_layout
 
 
 class MadeUp(Lattice):

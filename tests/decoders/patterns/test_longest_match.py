@@ -10,16 +10,14 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.patterns.configurations import decode_any_sign
 from spacy_hoseq.decoders.patterns.longest_match import MatchArcs
-from spacy_hoseq.decoders.problem.potentials import Weights
-from spacy_hoseq.decoders.problem.trie import PatternTrie
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem import TUNING, PatternTrie, Tuning, Weights
 
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
 from ..answers.posteriors import assert_enumerated, assert_finite_differences, posterior_of
-from ..chain.test_viterbi import decode_viterbi
+from ..chain.test_best_path import decode_viterbi
 from .test_inclusive_sums import potentials_of
 
 

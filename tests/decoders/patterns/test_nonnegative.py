@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.patterns.nonnegative import _Rows, decode_nonnegative
-from spacy_hoseq.decoders.problem.results import NoPath
-from spacy_hoseq.decoders.problem.trie import PatternTrie
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem import TUNING, NoPath, PatternTrie, Tuning
 
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
-from ..chain.test_viterbi import decode_viterbi
+from ..chain.test_best_path import decode_viterbi
 from ..problem.test_trie import pattern_sets
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.layout import make_layout, packed_scores, parts_of, ranges
+from spacy_hoseq.decoders.problem import make_layout, packed_scores, parts_of, ranges
 
 
 def test_layout_worked_out_by_hand():

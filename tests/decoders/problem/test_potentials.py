@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.kbest import k_best
-from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.problem.results import NoPath
+from spacy_hoseq.decoders.problem import NoPath, path_score
 
 from ... import oracle
 from ...cases import Case

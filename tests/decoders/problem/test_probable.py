@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.posterior import certain_labels, check_threshold
+from spacy_hoseq.decoders.problem import certain_labels, check_threshold
 
 from ... import oracle
 from ...cases import Case

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.problem import PatternTrie
 from spacy_hoseq.decoders.problem import trie as module
-from spacy_hoseq.decoders.problem.trie import PatternTrie
 
 from ...strategies import random_patterns
 

@@ -7,9 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.problem.potentials import Weights
-from spacy_hoseq.decoders.problem.trie import PatternTrie
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem import TUNING, PatternTrie, Tuning, Weights
 
 
 class Table:

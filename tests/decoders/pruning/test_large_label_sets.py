@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem import Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.candidates import candidate_labels
 from spacy_hoseq.decoders.pruning.limits import Limits
 
 from ...cases import Case
 from ...strategies import random_patterns
-from ..chain.test_viterbi import decode_viterbi
+from ..chain.test_best_path import decode_viterbi
 from ..patterns.test_nonnegative import decode_with_patterns
 from .test_pruned import assert_same, decode, decode_chain
 

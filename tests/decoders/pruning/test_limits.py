@@ -10,8 +10,7 @@ import pytest
 
 from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem import Potentials
-from spacy_hoseq.decoders.problem.potentials import Weights
+from spacy_hoseq.decoders.problem import Potentials, Weights
 from spacy_hoseq.decoders.pruning.limits import Limits
 
 from ...cases import Case

@@ -9,14 +9,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.tuning import TUNING
+from spacy_hoseq.decoders.problem import TUNING
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows
 
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases, peaked_case
-from ..chain.test_viterbi import decode_viterbi
+from ..chain.test_best_path import decode_viterbi
 from ..patterns.test_nonnegative import decode_with_patterns
 
 

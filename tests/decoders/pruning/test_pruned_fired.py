@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.firing import matching
-from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem import Tuning, matching
 
 from ... import oracle
 from ...cases import Case

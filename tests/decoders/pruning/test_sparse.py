@@ -12,7 +12,7 @@ from spacy_hoseq.decoders.pruning.sparse import decode_sparse
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases, random_mask
-from ..chain.test_viterbi import decode_viterbi
+from ..chain.test_best_path import decode_viterbi
 from ..patterns.test_nonnegative import decode_with_patterns
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.kbest import k_best
-from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem import path_score
 
 from ...cases import Case
 from ...strategies import random_mask, random_patterns
-from ..chain.test_viterbi import decode_viterbi
+from ..chain.test_best_path import decode_viterbi
 from ..patterns.test_nonnegative import decode_with_patterns
 from .test_pruned import decode as decode_pruned
 from .test_pruned import decode_chain

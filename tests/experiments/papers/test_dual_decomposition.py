@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
-from ...decoders.chain.test_viterbi import decode_viterbi
+from ...decoders.chain.test_best_path import decode_viterbi
 from ...strategies import cases
 
 

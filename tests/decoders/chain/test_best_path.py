@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem.tuning import TUNING
+from spacy_hoseq.decoders.problem import TUNING
 
 from ... import oracle
 from ...cases import Case
