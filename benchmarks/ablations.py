@@ -1,7 +1,7 @@
 """What gains in tagging and chunking English: one change of a recipe at a time, on tenths of CoNLL-2000 and on EWT.
 
     python -m benchmarks.ablations metrics/ablations.jsonl --data CORPORA [--task TASK] [--system SYSTEM] [--seeds 1]
-        [--page docs/measurements/ablations.md]
+        [--page docs/measurements/recipes.md]
 
 Every training is a line of the output, and is not done again. All systems see the same Docs of ten sentences in 100
 batches an epoch, in an order that the seed gives, and are measured after the last epoch, on text that they were not

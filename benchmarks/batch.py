@@ -1,7 +1,7 @@
 """Any amount of text: what writing costs, two processes, memory, and other ways to do it.
 
     python -m benchmarks.batch --output metrics/batch.csv [--texts 2000] [--tokens 10000000] [--parts speed ...]
-        [--page docs/measurements/batch.md]
+        [--page docs/measurements/performance.md]
 
 Texts are made of the sentences of assets/en, eight in each. Every way is measured PASSES times in turn with the others;
 medians are written. speed: CPU time of one core. processes, peers: two processes on two cores, their start included.

@@ -1,7 +1,7 @@
 """What clusters of raw text and a lexicon gain as features of the default tagger.
 
     python -m benchmarks.clusters metrics/clusters.jsonl --data CORPORA [--task "English, web"] [--seeds 3]
-        [--page docs/measurements/clusters.md]
+        [--page PAGE.md]
 
 Every run is a line of the output file, and is not done again. Trained for ten epochs by the recipe `tagger`, measured
 after the last one on text that nothing was chosen by. The clusters are those of the training text and of other text at

@@ -1,7 +1,7 @@
 """What `python -m spacy hoseq compact` does to a model: size, accuracy and time of loading for several tolerances.
 
     python -m benchmarks.compaction MODEL DEV.spacy TEST.spacy [--tolerances 0.0005 ...]
-        [--page docs/measurements/compaction.md]
+        [--page docs/measurements/performance.md]
 
 The development corpus chooses the weights; what the table shows is measured on the test corpus.
 """

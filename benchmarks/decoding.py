@@ -1,6 +1,6 @@
 """Time of the decoders against the size of the problem.
 
-    python -m benchmarks.decoding [--output decoding.csv] [--seconds 4] [--page docs/measurements/performance.md]
+    python -m benchmarks.decoding [--output decoding.csv] [--seconds 4] [--page PAGE.md]
 
 Random potentials (seeded): emissions of standard deviation 2, transitions of 1, pattern weights |N(0, 0.5)|, labels of
 patterns drawn with probability 1/rank as frequent labels are. One size varies at a time: the number of patterns (10 to

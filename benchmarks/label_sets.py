@@ -1,7 +1,7 @@
 """The same corpus with fewer or more labels: rare tags fall together, or tags are split by the ends of words.
 
     python -m benchmarks.label_sets CORPUS OUTPUT.json [--sizes 50 --sizes 1000] [--sentences 100000] [--epochs 2]
-        [--page docs/measurements/performance.md]
+        [--page PAGE.md]
 
 CORPUS: folder with train.spacy and dev.spacy. Trains the recipe `tagger` on each number of labels, of whole labels and
 of their parts (tag, end of the word, both), each in a process of its own on one core, and tags dev with it, of which

@@ -1,7 +1,7 @@
 """One text at a time, as a web service or a notebook calls a pipeline: time of a call against the size of its text.
 
     python -m benchmarks.latency --corpus CORPUS --models DIR --output FILE.csv [--systems NAME ...] [--passes 3]
-        [--page docs/measurements/performance.md] [--plot FILE.svg]
+        [--page PAGE.md] [--plot FILE.svg]
 
 CORPUS and DIR as `benchmarks.tagging` has them, which trains what is missing. Every system loads its model anew for
 each pass, in a process of its own, on one core, with one thread; systems take turns. Texts are cut from the test

@@ -1,7 +1,7 @@
 """A network under the exact head: sparse features, and their sum with a network, beside spaCy's components.
 
     python -m benchmarks.neural metrics/neural.jsonl --data CORPORA [--task "English news, tags"] [--system sparse]
-        [--speed] [--page docs/measurements/neural.md]
+        [--speed] [--page docs/measurements/recipes.md]
 
 Every training is a line of the output, and is not done again. All systems see the same Docs of ten sentences in the
 same batches and the same order; Adam is that of spaCy's default config, with averages. Scores are those of the

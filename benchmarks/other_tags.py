@@ -39,7 +39,7 @@ from .sizes_corpora import Rows, Task, sentences, without_dictionary
 
 DAILY = Task("tagger", "zh", ("zh_pfr/train.tsv.gz", "zh_pfr/dev.tsv"), 0, (1,))
 TASKS = {
-    "CTB": Task("tagger", "zh", ("zh_ctb_sdp/train.tsv", "zh_ctb_sdp/dev.tsv"), 0, (1,)),
+    "SemEval": Task("tagger", "zh", ("zh_ctb_sdp/train.tsv", "zh_ctb_sdp/dev.tsv"), 0, (1,)),
     "GSD": Task("tagger", "zh", ("zh_ud_gsd/train.conllu.gz", "zh_ud_gsd/dev.conllu"), 1, (4,)),
 }
 EPOCHS, DROP = 8, 0.2

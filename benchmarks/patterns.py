@@ -1,6 +1,6 @@
 """What sources of label patterns gain over low-order taggers of Chinese, and what they cost.
 
-    python -m benchmarks.patterns metrics/patterns.jsonl ctb=CORPUS ud=CORPUS [--seeds 3]
+    python -m benchmarks.patterns metrics/patterns.jsonl semeval=CORPUS ud=CORPUS [--seeds 3]
         [--learner LEARNER] [--system SYSTEM] [--page docs/measurements/chinese.md]
 
 CORPUS: a folder with train.spacy and test.spacy, such as corpus/ctb_sdp and corpus/ud_chinese of the project, after the

@@ -1,6 +1,6 @@
 """What a server waits for: loading, the first text, and memory, of pipelines each in a new process.
 
-    python -m benchmarks.serving [en] [zh] [af] [cy] [MODEL ...] [--turns 5] [--page docs/tasks/serve.md]
+    python -m benchmarks.serving [en] [zh] [af] [cy] [MODEL ...] [--turns 5] [--page docs/measurements/performance.md]
 """
 
 import json

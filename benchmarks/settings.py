@@ -1,6 +1,6 @@
 """What single settings do: the recipe `tagger` with one change at a time, on a small corpus, several seeds.
 
-    python -m benchmarks.settings CORPUS [--seeds 3] [--page docs/measurements/settings.md]
+    python -m benchmarks.settings CORPUS [--seeds 3] [--page PAGE.md]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/demo. The model after the last epoch is
 evaluated on the dev and test parts together.

@@ -1,7 +1,7 @@
 """Recipes of `python -m spacy hoseq init` on corpora from 100 sentences to all, beside a search and CRFsuite.
 
     python -m benchmarks.sizes metrics/sizes.jsonl --data CORPORA [--task "English, Penn tags"] [--size 1000]
-        [--page docs/measurements/sizes.md]
+        [--page docs/measurements/recipes.md]
 
 Every run is a line of the output file, and is not done again. A training ends by the score on half of the development
 text, which also chooses among the settings of a search and of CRFsuite; the other half is what the table shows. Up to

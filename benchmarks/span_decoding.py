@@ -1,6 +1,6 @@
 """The best labelling, against chunks that are right in expectation: what minimum Bayes risk gains.
 
-    python -m benchmarks.span_decoding metrics/span_decoding.jsonl --data CORPORA [--page docs/measurements/chunking.md]
+    python -m benchmarks.span_decoding metrics/span_decoding.jsonl --data CORPORA [--page docs/measurements/names.md]
 
 The recipe of each corpus. Half of the development text ends training and chooses the threshold, the other half is
 measured. "right less wrong": threshold 1/2; "expected F": half of the F that the best labelling reaches on the first

@@ -1,6 +1,6 @@
 """Where the time of tagging goes: microseconds a token for each stage, and what exact pruning leaves to decode.
 
-    python -m benchmarks.stages TEXT.spacy NAME=MODEL NAME=MODEL ... [--page docs/measurements/performance.md]
+    python -m benchmarks.stages TEXT.spacy NAME=MODEL NAME=MODEL ... [--page PAGE.md]
 
 Every stage is run alone on the same Docs, for all models in turn, several times; the median counts.
 """

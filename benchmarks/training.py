@@ -1,7 +1,7 @@
 """Where the time of training goes: processor seconds of each part of `spacy train`.
 
     python -m spacy hoseq init tagger -o config.cfg
-    python -m benchmarks.training config.cfg TRAIN.spacy DEV.spacy [--page docs/measurements/performance.md]
+    python -m benchmarks.training config.cfg TRAIN.spacy DEV.spacy [--page PAGE.md]
 
 The functions in PARTS are timed while the training runs, each without those that it calls.
 """

@@ -1,6 +1,6 @@
 """Pipelines of treebanks from raw text and from gold words: ours and UDPipe 1, trained on the same text.
 
-    python -m benchmarks.treebanks WORK af=FOLDER cy=FOLDER ... [--page docs/measurements/treebanks.md]
+    python -m benchmarks.treebanks WORK af=FOLDER cy=FOLDER ... [--page docs/measurements/pipelines.md]
 
 NAME=FOLDER: the code of a language and a treebank. WORK/NAME gets its parts, both models and what they score; what is
 there is not made again.

@@ -1,6 +1,6 @@
 """What rules gain over a low-order tagger by the amount of training text (beside Qian & Liu, Table 3 and Figure 9).
 
-    python amounts.py METRICS.jsonl ctb=CORPUS [--sentences 500,1000,2000,0] [--seeds 0] [--learners ...]
+    python amounts.py METRICS.jsonl semeval=CORPUS [--sentences 500,1000,2000,0] [--seeds 0] [--learners ...]
 
 CORPUS: a folder with train.spacy and test.spacy, after the name of the tag set that its rules
 have. Every run is a line of METRICS.jsonl, and is not made again. Measured after the last epoch, so
