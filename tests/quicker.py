@@ -1,17 +1,10 @@
-"""What all tests do again and again, done once in a process, or not at all."""
+"""What all tests do again and again, done once in a process."""
 
 import functools
-from typing import Any, Dict
+from typing import Any
 
 import catalogue
 import typer.testing
-from spacy.lang.xx import MultiLanguage
-
-
-class NoExceptions(MultiLanguage.Defaults):
-    """Toys are in the language "xx". That its tokenizer knows emoticons is half of what it takes to make one."""
-
-    tokenizer_exceptions: Dict[str, Any] = {}
 
 
 def install() -> None:
@@ -20,7 +13,6 @@ def install() -> None:
     To look up the first, once for each name in a config, is a quarter of loading a pipeline; to make the second of
     the signatures of all commands takes longer than most of them.
     """
-    MultiLanguage.Defaults = NoExceptions
     catalogue.Registry._get_entry_points = functools.cache(catalogue.Registry._get_entry_points)  # type: ignore
     make: Any = functools.cache(lambda app, *_: get_command(app))
     get_command = typer.testing._get_command

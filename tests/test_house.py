@@ -7,7 +7,7 @@ import ast
 from functools import cache
 from typing import Iterator, List, Tuple
 
-from .statements import Source, packed_in, statements_in
+from .statements import Source, packed_in
 from .statements import sources as read_sources
 
 BRIEF = 12  # lines of a function that may do without a docstring
@@ -24,11 +24,6 @@ def sources() -> List[Source]:
 def test_one_statement_a_line():
     packed = [f"{source.name}:{node.lineno}" for source in sources() for node in packed_in(source.tree)]
     assert not packed, "assignments of several values: one a line"
-
-
-def test_statements_are_counted_one_by_one():
-    tree = ast.parse('def f(x):\n    """What."""\n    a, b = 1, 2\n    a, b = b, a\n    return a, b, x')
-    assert statements_in(tree) == 5 and len(packed_in(tree)) == 1
 
 
 def test_library_code_does_not():

@@ -1,6 +1,5 @@
 """The map from batches to batches, against Docs read one token at a time."""
 
-import gc
 import json
 import pickle
 import shutil
@@ -123,14 +122,6 @@ def test_probabilities_of_every_component_arrive(tmp_path, name):
         assert np.allclose(found, expected, atol=1e-6, equal_nan=True)
     probabilities = [token["prob"] for token in result[0]["tokens"]]
     assert min(probabilities) > 0.1 and result[1]["tokens"][0]["prob"] is None
-
-
-def test_entities_have_probabilities(tmp_path):
-    path = trained(tmp_path, "hoseq_chunker", annotate_ents=True, spans_key="names")
-    (row,) = Annotator(path)(table(["They tag it"])).to_pylist()
-    spans = {span["group"]: span for span in row["spans"]}
-    assert spans["ents"].pop("group") and spans["names"].pop("group") and spans["ents"] == spans["names"]
-    assert spans["ents"]["label"] == "X" and 0.1 < spans["ents"]["prob"] <= 1
 
 
 def test_any_pipeline_of_spacy(tmp_path):
@@ -263,13 +254,6 @@ def test_it_travels_with_its_files(tmp_path):
     assert done.stdout.decode().strip() == "['PRP', 'VBP', 'PRP', '.']" and not done.stderr
 
 
-def test_a_pipeline_that_cannot_be_loaded_is_named(tmp_path):
-    shutil.copytree(spacy_hoseq.pipelines.embedded_path("en"), tmp_path / "model")
-    (tmp_path / "model" / "vocab" / "strings.json").write_text("[")
-    with pytest.raises(ValueError, match=f"HS133.*{tmp_path}/model"):
-        Annotator(tmp_path / "model")(table(["x"]))
-
-
 def test_a_text_that_a_component_drops_is_told(tmp_path):
     (tmp_path / "code.py").write_text(
         "import spacy\n"
@@ -297,16 +281,6 @@ def test_words_are_forgotten_after_those_of_the_beginning(monkeypatch):
         known.append([f"new{n}a" in nlp.vocab.strings for n in range(i + 1)])
         loaded.remember(2)
     assert known[2] == [1, 1, 1] and known[5] == [1] * 6 and known[7] == [1, 1, 1, 0, 0, 0, 1, 1]
-
-
-@pytest.mark.parametrize("is_on", [True, False])
-def test_garbage_is_collected_again_afterwards(annotate, is_on):
-    (gc.enable if is_on else gc.disable)()
-    try:
-        annotate(table(["It works."]))
-        assert gc.isenabled() == is_on
-    finally:
-        gc.enable()
 
 
 @Language.component("tests_hoseq_seen")

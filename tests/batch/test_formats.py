@@ -131,17 +131,6 @@ def test_conllu_is_read_by_spacy(annotate, docs):
     assert "SpaceAfter=No" in data and "SpacesAfter=\\n\\n" in data and data.endswith("\n\n")
 
 
-def test_heads_in_conllu():
-    doc = spacy.blank("xx")("dogs  bark")
-    for token in (doc[0], doc[2]):
-        token.head, token.dep_ = doc[2], "dep" if token.i == 0 else "ROOT"
-    lines = conllu(doc, "x").splitlines()
-    assert [line.split("\t")[:1] + line.split("\t")[6:8] for line in lines if "\t" in line] == [
-        ["1", "2", "dep"],
-        ["2", "0", "ROOT"],
-    ]
-
-
 @pytest.mark.parametrize("write", [conll, conllu])
 def test_spans_that_begin_with_white_space_begin_with_a_word(write):
     doc = Doc(spacy.blank("xx").vocab, words=["\n", "New", "York", "is", "big"])
@@ -242,14 +231,6 @@ def ferries(nlp):
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "old ferry"}])
 
 
-def test_entities_and_texts_without_sentences(tmp_path):
-    annotate = Annotator(model_of(tmp_path, ferries), flat=True)
-    table = annotate(pa.table({"id": [1, 2, 3], "text": ["The old ferry", "", "ferry"]}))
-    assert table["entity"].to_pylist() == ["O", "B-X", "I-X", "O"] and set(table["chunk"].to_pylist()) == {"O"}
-    assert table["sentence"].to_pylist() == [None, None, None, 0] and table["token"].to_pylist() == [0, 1, 2, 0]
-    assert table["id"].to_pylist() == [1, 1, 1, 3]
-
-
 def test_groups_of_spans(tmp_path):
     """A group of the entities is none of chunks; each text's chunks are its first other group."""
 
@@ -318,19 +299,6 @@ def test_spans_at_no_words_are_an_error_of_their_own(tmp_path, form):
         rows = list(csv.DictReader(io.StringIO(result.data.decode(), newline="")))
         assert [row["word"] for row in rows] == "It can not swim Old it is".split()
         assert [row["chunk"] for row in rows] == "B-C0 B-C1 I-C1 B-C2 B-C0 B-C1 B-C2".split()
-
-
-def test_probabilities_of_tokens_that_were_merged(tmp_path):
-    nlp = spacy.load("en") if spacy.util.is_package("en") else english()
-    nlp.add_pipe("merge_entities")
-    nlp.to_disk(tmp_path / "model")
-    annotate = Annotator(tmp_path / "model", outputs=["word", "prob"])
-    plain = Annotator("en", outputs=["word", "prob"])
-    data = pa.table({"id": [1], "text": ["Mary lives in New York today."]})
-    found = {token["word"]: token["prob"] for token in annotate(data).to_pylist()[0]["tokens"]}
-    expected = {token["word"]: token["prob"] for token in plain(data).to_pylist()[0]["tokens"]}
-    assert found.pop("New York") is None
-    assert found == {word: expected[word] for word in found} and len(found) == 5
 
 
 # Out and in

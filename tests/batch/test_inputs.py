@@ -106,11 +106,6 @@ def test_endings_in_capitals(tmp_path, name):
     assert texts(tmp_path / name) == [(f"{name}:1", "a text")]
 
 
-def test_an_ending_inside_of_a_name_means_nothing(tmp_path):
-    (tmp_path / "my.tsv.csv").write_text("id,text\nx,a\tb\n")
-    assert texts(tmp_path / "my.tsv.csv") == [("x", "a\tb")]
-
-
 @pytest.mark.parametrize("end, n", [(b"", 0), (b'5,"quoted\ntwice"\n6,last\n', 1)])
 def test_a_quote_that_does_not_end(tmp_path, monkeypatch, end, n):
     """It is an error, and costs no more than a cell may be long."""

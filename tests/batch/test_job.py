@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import spacy
@@ -224,13 +223,6 @@ def test_what_was_changed_since_is_noticed(job, tmp_path, name, is_finished):
     assert {name: data for name, data in files(tmp_path / "out").items() if data} == before
 
 
-def test_run_that_came_to_nothing_is_no_other_job(job, tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        run(job(tmp_path / "out", size=3), tell=stopping(1))
-    (tmp_path / "out" / "parts" / "000000.jsonl").unlink()
-    assert run(job(tmp_path / "out"))["parts"] == 10
-
-
 def test_two_runs_at_once(job, tmp_path):
     pytest.importorskip("fcntl", reason="on Windows nobody is told")
     lock = "fcntl.lockf(file, fcntl.LOCK_EX)"
@@ -244,13 +236,6 @@ def test_two_runs_at_once(job, tmp_path):
                 run(job(tmp_path / "out"), force=force)
         other.communicate(b"\n")
     assert run(job(tmp_path / "out"))["parts"] == 10
-
-
-def test_a_folder_that_cannot_be_written(job, tmp_path):
-    (tmp_path / "file").write_text("")
-    for path in (tmp_path / "file", Path("/proc/nothing/here")):
-        with pytest.raises(ValueError, match="HS169"):
-            run(job(path))
 
 
 def test_formats_that_are_no_tables_or_no_stream(job, tmp_path, annotator):

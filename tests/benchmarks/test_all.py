@@ -51,19 +51,6 @@ def test_pages_say_what_was_measured(path, benchmarks):
     assert texts and set(texts) == {benchmarks("page").markdown(srsly.read_json(path))}
 
 
-def test_table_says_where_it_comes_from(benchmarks, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("# Title\n<!-- begin patterns -->\nold\n<!-- end patterns -->\nrest\n", encoding="utf8")
-    benchmarks("page").write_table(page, "patterns", ("", "F"), [["one", "0.5"]], "A note.")
-    (text,) = re.findall(MARKED, page.read_text(encoding="utf8"), re.DOTALL)
-    origin, table, note = text[1].split("\n\n")
-    assert origin.startswith("*Commit ") and "recipe `tagger --lang zh`" in origin
-    assert "measured on: development" in origin
-    assert table.endswith("| one | 0.5 |") and note == "A note."
-    assert page.read_text(encoding="utf8").endswith("<!-- end patterns -->\nrest\n")
-    assert "patterns.json" not in [path.name for path in tmp_path.rglob("*")]
-
-
 def test_goes_on_where_it_stopped(benchmarks, tmp_path, monkeypatch):
     """A step that is done at this commit is not done again, one that fails is, and is said."""
     module, page = benchmarks("all"), benchmarks("page")
@@ -83,11 +70,6 @@ def test_goes_on_where_it_stopped(benchmarks, tmp_path, monkeypatch):
     assert Path(tmp_path / "logs" / "two.log").read_text().count("$ python") == 2
 
 
-def test_unknown_step(benchmarks, tmp_path):
-    with pytest.raises(SystemExit):
-        benchmarks("all").main(tmp_path, ["nothing"], tmp_path, False, False)
-
-
 def test_claims_name_steps_and_commands(benchmarks):
     """What is not a command by itself is a step of all.yml, and each step with a table on its pages stands there."""
     page = (ROOT / "docs" / "measurements" / "index.md").read_text(encoding="utf8")
@@ -95,14 +77,3 @@ def test_claims_name_steps_and_commands(benchmarks):
     named = {name for row in rows for name in re.findall(r"`([\w-]+)`", row.split(" | ")[1])}
     steps = benchmarks("page").STEPS
     assert len(rows) > 15 and named == {name for name, step in steps.items() if step.tables}
-
-
-def test_a_page_that_changed_makes_nothing_old(benchmarks):
-    """Steps belong to the last commit that changed what is measured, not to one that wrote a table."""
-    page = benchmarks("page")
-    changed = page.git("log", "-1", "--format=%h", "--abbrev=8", "--", "docs")
-    if not changed:
-        pytest.skip("no history")
-    assert page.last_change() != "unknown"
-    touched = page.git("show", "--name-only", "--format=", page.last_change()).splitlines()
-    assert any(name.startswith(tuple(f"{room}/" for room in page.MEASURED)) for name in touched)

@@ -1,6 +1,5 @@
 """What a pipeline takes on raw text: rows, ratios, and the texts that they are measured on."""
 
-import gzip
 
 import pytest
 
@@ -24,14 +23,6 @@ TURNS = [
 ]
 
 
-def test_rows_are_in_times_of_the_tokenizer(benchmarks):
-    assert benchmarks("pipelines").table_rows(TURNS) == [
-        ["tokenizer", "2.00 µs", "1.00 µs", "-"],
-        ["all", "4.00 x", "5.00 x", "4.00 x"],
-        ["one call of all", "3.00 ms", "1.50 ms", "-"],
-    ]
-
-
 def test_versions_are_compared_turn_by_turn(benchmarks):
     halves = [{"all": {key: value / 2 for key, value in turn["all"].items()}} for turn in TURNS]
     half = "0.50 (0.50-0.50)"
@@ -39,15 +30,6 @@ def test_versions_are_compared_turn_by_turn(benchmarks):
         ["all", half, half, half],
         ["one call of all", half, half, "-"],
     ]
-
-
-def test_texts_are_paragraphs_and_sentences(benchmarks, tmp_path):
-    path = tmp_path / "one.conllu.gz"
-    lines = ["# newdoc", "# text = One two.", "1\tOne", "", "# text = Three.", "", "# newpar", "# text = Four.", ""]
-    path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    paragraphs = benchmarks("pipelines").paragraphs
-    assert list(paragraphs(path)) == ["One two. Three.", "Four."]
-    assert list(paragraphs(path, whole=False)) == ["One two.", "Three.", "Four."]
 
 
 @pytest.mark.long

@@ -17,8 +17,3 @@ def test_every_part_is_measured(benchmarks):
     for i in range(2):
         words, tags, every = (found[part][i] for part in found)
         assert words > tags > every > 0
-
-
-def test_table(benchmarks):
-    turns = [{"words": [n * 1000.0, 2.0], "words, tags": [3.0, 4.0], "all": [5.0, 6.0]} for n in (1, 3, 2)]
-    assert benchmarks("unspaced").table_rows(turns)[0] == ["words", "2,000", "2"]

@@ -9,7 +9,7 @@ from ..chunk_corpus import paths
 from ..repository import ROOT, config_of, run
 
 pytest.importorskip("benchmarks", reason="the benchmarks are not beside the tests")
-from benchmarks.versions import difference, different, ratio  # noqa: E402
+from benchmarks.versions import different  # noqa: E402
 
 
 def labels(tags, spans=(), scores=(), marginals=()):
@@ -25,15 +25,6 @@ def test_labels_that_differ_are_counted():
     assert different(labels(["A", "B"]), labels(["A", "B"])) == 0
     assert different(labels(["A", "B"], ["0 1 X"]), labels(["B", "B"], ["0 1 Y"])) == 2
     assert different(labels(["A", "B"]), labels(["A"])) == 2
-
-
-def test_the_largest_difference_of_probabilities():
-    assert difference(labels([], [], [0.5, 0.25], [1.0]), labels([], [], [0.5, 0.5], [0.875])) == 0.25
-    assert np.isnan(difference(labels([], [], [0.5]), labels([], [], [])))
-
-
-def test_ratio_is_the_median_of_the_turns():
-    assert ratio([[1.0, 2.0, 4.0], [2.0, 2.0, 2.0]]) == "1.000 (0.50-2.00)"
 
 
 @pytest.mark.long

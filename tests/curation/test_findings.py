@@ -17,7 +17,6 @@ from spacy_hoseq.curation.findings import (
     judged,
     ranked,
     region_of,
-    variants_in,
 )
 from spacy_hoseq.curation.selection import doubts_of
 from spacy_hoseq.reporting.evaluation import evaluated
@@ -195,17 +194,6 @@ def test_regions_reach_to_both_sides():
     parted = [("the old dog sees a cat .", "D A N V D N .", [(0, 1, "NP"), (1, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")])]
     judgement = judge(chunker_helpers.chunker_of(nlp), chunker_helpers.examples_of(nlp, parted))
     assert [region_of(judgement, unit) for unit in range(5)] == [(0, 3), (0, 3), (3, 4), (4, 6), (6, 7)]
-
-
-def test_words_in_the_same_context_with_several_labels():
-    nlp = helpers.ready("log_likelihood")
-    corpus = [("a cat runs .", "D N V ."), ("a cat runs .", "D N N ."), ("a cat sleep .", "D N V .")]
-    examples = helpers.examples_of(nlp, corpus)
-    unknown = helpers.doc_of(nlp, "a cat runs .")
-    one = judge(helpers.tagger_of(nlp), [*examples, Example(unknown, unknown.copy())])
-    assert [labels for labels in variants_in([one]).values() if len(labels) > 1] == [{"V": 1, "N": 1}]
-    (found,) = ranked([one], n=1, k=1)
-    assert (found.doc, found.first, found.variants) == (1, 2, {"V": 1, "N": 1})
 
 
 @pytest.mark.parametrize("findings_of", [of_tagger, of_chunker])

@@ -13,8 +13,7 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.curation.selection import Doubts, doubtful_tokens, doubts_of, select
-from spacy_hoseq.inspection.reading import own_components
+from spacy_hoseq.curation.selection import Doubts, doubts_of, select
 
 from ..components import helpers
 
@@ -65,13 +64,6 @@ def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
     assert not one.has_annotation("TAG")
 
 
-def test_components_that_find_sentences_count_only_when_named():
-    nlp = helpers.blank("log_likelihood")
-    nlp.add_pipe("hoseq_tagger", name="starts", config={"attribute": "sent_start"}, first=True)
-    assert list(own_components(nlp)) == ["hoseq_tagger"]
-    assert list(own_components(nlp, ["starts"])) == ["starts"]
-
-
 def coverage(doubts, chosen):
     total = {}
     for i in chosen:
@@ -91,15 +83,6 @@ def test_each_text_has_the_largest_gain(seed):
         assert coverage(doubts, chosen[:i]) == pytest.approx(best)
     optimum = max(coverage(doubts, some) for some in itertools.combinations(range(9), 5))
     assert coverage(doubts, chosen) >= (1 - 1 / np.e) * optimum
-
-
-def test_diversity_price_and_doubtful_words():
-    doubts = [of([1], [1.0]), of([1], [0.9]), of([2], [0.5]), of([3], [0.2])]
-    assert select(doubts, 3) == [0, 2, 3] and select(doubts, 10) == [0, 2, 3, 1]
-    assert select(doubts, 3, diverse=False) == [0, 1, 2]
-    doubts = [of([1, 2, 3, 4], [0.3, 0.3, 0.02, 0.6]), of([5], [0.8])]
-    assert select(doubts, 1, diverse=False) == [0] and select(doubts, 1, diverse=False, per_word=True) == [1]
-    assert doubtful_tokens(doubts[0], 0.05).tolist() == [0, 1, 3]
 
 
 @pytest.fixture
@@ -133,20 +116,6 @@ def test_command_with_texts(run, tmp_path):
     for options, said in ((["-o", tmp_path / "out.txt"], "[HS027]"), ([*out, "--by", "luck"], "[HS161]")):
         code, output = run("pool.txt", *options)
         assert code == 1 and said in output, output
-
-
-def test_command_with_a_folder(run, tmp_path):
-    (tmp_path / "pool").mkdir()
-    out = ["-o", tmp_path / "out.jsonl"]
-    for name, data, expected in (
-        ("README.md", b"No text.\n", "HS074"),
-        ("a.txt", b"\xe9\n", "HS159"),
-        ("b.txt", POOL[0].encode(), "1 of 1 texts"),
-    ):
-        assert not (tmp_path / "out.jsonl").exists()
-        (tmp_path / "pool" / name).write_bytes(data)
-        code, output = run("pool", *out)
-        assert code == 1 and expected in output, output
 
 
 def test_command_with_docs(run, tmp_path):

@@ -121,15 +121,6 @@ def test_of_chunkers_and_of_those_that_others_listen_to():
     assert calibratable(chunker_helpers.blank("tags", tagger={})) == ["hoseq_tagger", "hoseq_chunker"]
 
 
-def test_network_is_scaled_with_the_rest():
-    nlp, train = tagger(model=NETWORK)
-    scores = [Reading(nlp.get_pipe("hoseq_tagger"), [eg.predicted for eg in train]).potentials.scores]
-    found = calibrate(nlp, train)["hoseq_tagger"]
-    scores.append(Reading(nlp.get_pipe("hoseq_tagger"), [eg.predicted for eg in train]).potentials.scores)
-    assert np.abs(scores[0]).max() > 0.01
-    assert scores[1] * found.temperature == pytest.approx(scores[0], rel=1e-3, abs=1e-4)
-
-
 def test_messages(trained):
     with pytest.raises(ValueError, match=r"\[HS145\] There are 1 examples"):
         calibrate(trained, examples(trained, 1, 0))

@@ -71,17 +71,6 @@ def test_margins_of_labels_that_do_not_depend_on_each_other():
     assert found.margins == pytest.approx(table.best - np.array(others)) and found.margins[1] == np.inf
 
 
-def test_white_space_sentences_and_empty_docs(nlp):
-    spaced = Doc(nlp.vocab, words=["the", "\n", "cat", "runs", "\n"], sent_starts=[1, 0, 0, 1, 0])
-    plain = Doc(nlp.vocab, words=["the", "cat", "runs"], sent_starts=[1, 0, 1])
-    found, empty, expected = certainties(tagger_of(nlp), [spaced, Doc(nlp.vocab), plain])
-    assert found.labels == [expected.labels[0], "", *expected.labels[1:], ""]
-    assert found.entropies.tolist() == [expected.entropies[0], 0, *expected.entropies[1:], 0]
-    assert [tuple(s[:2]) for s in found.sentences] == [(0, 3), (3, 4)]
-    assert [s[2:] for s in found.sentences] == [s[2:] for s in expected.sentences]
-    assert empty.labels == [] and empty.sentences == []
-
-
 @pytest.mark.parametrize("templates", [["lower[0]", "lower[-1]"], ["tag[0]", "tag[-1]", "lower[0]"]])
 def test_component_that_finds_sentences(templates):
     """It is asked about a text without sentences: where its own begin, it would be sure. What others wrote is there."""
@@ -181,16 +170,6 @@ def test_every_span_against_all_chunkings(model, settings):
         assert found.entropy == pytest.approx(entropy(p), abs=1e-6)
 
 
-def test_spans_of_a_tagger():
-    nlp = helpers.ready("log_likelihood")
-    doc = doc_of(nlp, "the cat runs home")
-    table = table_of(tagger_of(nlp), doc)
-    p = np.exp(table.scores - table.log_z)
-    (found,) = span_certainties(tagger_of(nlp), [doc[1:3]])
-    assert found.exact == pytest.approx(p[(table.labellings[:, 1:3] == table.best_labels[1:3]).all(axis=1)].sum())
-    assert found.entropy == pytest.approx(entropy_of(table, [1, 2])) and np.isnan(found.overlap)
-
-
 def test_spans_of_several_docs_with_white_space():
     nlp = random_chunker("words", seed=2)
     spaced = Doc(nlp.vocab, words=["the", "\n", "dog", "runs"])
@@ -215,17 +194,6 @@ def test_spans_across_sentences():
     list(how_sure(nlp, [doc]))
     assert across._.hoseq_certainty == {} and list(within._.hoseq_certainty) == ["hoseq_chunker"]
     assert [(account.first, account.end) for account in explanations(chunker_of(nlp), doc, reasons=False)] == [(3, 4)]
-
-
-def test_spans_that_were_found():
-    nlp = random_chunker("words", seed=2)
-    (doc,) = how_sure(nlp, [chunker_of(nlp)(doc_of(nlp, CHUNKED))])
-    spans = list(doc.spans["chunks"])
-    for span, score in zip(spans, doc.spans["chunks"].attrs["scores"], strict=True):
-        found = span._.hoseq_certainty["hoseq_chunker"]
-        assert found[:5] == pytest.approx(span_certainties(chunker_of(nlp), [span])[0][:5])
-        assert found.exact == pytest.approx(float(score), rel=1e-5)
-    assert spans and doc[0:4]._.hoseq_certainty == {}
 
 
 def test_entropy_of_a_long_span_with_patterns():

@@ -6,11 +6,10 @@ import re
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc
 from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 
-from spacy_hoseq.features.known_tags import TABLE
 from spacy_hoseq.layers.shim import weights_in
 
 from ..chunk_corpus import doc_of, paths, sentences, trained
@@ -194,36 +193,3 @@ def test_joint_training_begins_with_the_weights_it_is_given(file, models, corpus
     assert len(expected) >= 5 and all(map(np.array_equal, weights_of(init_nlp(config)), expected))
     fresh = init_nlp(config_of(file, corpus))
     assert len(weights_of(fresh)) == len(expected) and not any(values.any() for values in weights_of(fresh))
-
-
-@pytest.mark.long
-def test_known_tags_of_the_training_data_are_with_the_multilayer_models(models):
-    for file in ("multilayer/tagger.cfg", "multilayer/joint.cfg"):
-        table = model_of(models, file).vocab.lookups.get_table(TABLE)
-        assert len(table["ferry"]) == 1 and table["ferry"] == table["boat"] != table["the"] and "zebra" not in table
-    counted = model_of(models, "pipeline-joint").vocab.lookups.get_table(TABLE)
-    assert counted["ferry"] == counted["boat"] and "zebra" not in counted, "counted by the component itself"
-
-
-def test_bidirectional_config_has_the_settings_of_a_bare_pipe():
-    """But for features of a single token, which a corpus of usual size has too many of."""
-    settings = config_of("bidirectional").interpolate()["components"][BIDIRECTIONAL]
-    nlp = spacy.blank("en")
-    nlp.add_pipe(BIDIRECTIONAL)
-    bare = nlp.get_pipe_config(BIDIRECTIONAL)
-    assert (settings["model"].pop("min_count"), bare["model"].pop("min_count")) == (2, 1)
-    assert settings == bare
-
-
-@pytest.mark.parametrize("part", ["train", "dev"])
-def test_chunk_config_reads_tags_and_chunks(part, tmp_path):
-    """spaCy's `gold_preproc` cuts docs into sentences, and span groups get lost."""
-    nlp = spacy.blank("en")
-    doc = Doc(nlp.vocab, ["She", "left", "."], tags=["PRP", "VBD", "."], sent_starts=[True, False, False])
-    doc.spans["chunks"] = [Span(doc, 0, 1, "NP"), Span(doc, 1, 2, "VP")]
-    DocBin(docs=[doc]).to_disk(tmp_path / "one.spacy")
-    changes = {"paths.train": str(tmp_path / "one.spacy"), "paths.dev": str(tmp_path / "one.spacy")}
-    config = config_of("bidirectional_chunks.cfg", changes).interpolate()
-    (example,) = spacy.registry.resolve({"corpora": config["corpora"]})["corpora"][part](nlp)
-    assert [token.tag_ for token in example.predicted] == ["PRP", "VBD", "."] and not example.predicted.spans
-    assert [(span.text, span.label_) for span in example.reference.spans["chunks"]] == [("She", "NP"), ("left", "VP")]

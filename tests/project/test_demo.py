@@ -53,14 +53,6 @@ def test_report_has_a_table_of_what_was_measured(project):
 
 
 @pytest.mark.long
-def test_pictures_of_tagged_sentences(project):
-    words = (project / "assets" / "en" / "samples.txt").read_text(encoding="utf8").split()
-    picture, page = ((project / "reports" / name).read_text("utf8") for name in ("demo.svg", "demo_chunks.html"))
-    assert picture.startswith("<svg") and all(f">{word}<" in picture for word in words)
-    assert all(f">{word}<" in page for word in words) and "src=" not in page
-
-
-@pytest.mark.long
 def test_chunks_of_the_joint_pipeline(project):
     found = scores(project, "demo_chunks")
     assert all(floor < found[name] < 1 for name, floor in CHUNK_FLOOR.items())
@@ -75,14 +67,3 @@ def test_chunks_of_the_joint_pipeline(project):
 def test_second_run_has_nothing_to_do(project):
     process = run("-m", "spacy", "project", "run", "demo", folder=project)
     assert process.returncode == 0 and process.stdout.count("nothing changed") == 4, process.stdout
-
-
-@pytest.mark.long
-def test_variable_names_the_folder_of_a_corpus(tmp_path):
-    project = copy_of_project(tmp_path / "project")
-    (tmp_path / "corpora").mkdir()
-    (tmp_path / "corpora" / "train.txt").write_text("Hello UH B-INTJ\n\n" * 10, encoding="utf8")
-    arguments = ["conll2000-files", ".", "--vars.conll2000", tmp_path / "corpora"]
-    process = run("-m", "spacy", "project", "run", *arguments, folder=project)
-    assert process.returncode == 0, process.stdout
-    assert (project / "corpus" / "conll2000" / "train.conll").read_text(encoding="utf8") == "Hello UH B-INTJ\n\n" * 9

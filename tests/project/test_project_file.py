@@ -10,13 +10,11 @@ from functools import cache
 import pytest
 import srsly
 import typer
-from spacy.cli._util import parse_config_overrides
-from spacy.util import load_config
 from typer.main import get_command
 from weasel.cli.document import project_document
 from weasel.schemas import ProjectConfigSchema, validate
 
-from ..repository import ROOT, call, config_of, script
+from ..repository import ROOT, script
 
 EXPERIMENTS = [path.parent.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("experiments/*/project.yml"))]
 PROJECTS = {folder: srsly.read_yaml(ROOT / folder / "project.yml") for folder in (".", *EXPERIMENTS)}
@@ -59,12 +57,6 @@ def command_of(name):
     return get_command(app)
 
 
-def test_there_are_projects():
-    assert [folder.removeprefix("experiments/") for folder in EXPERIMENTS] == [
-        "conll2000", "ocr", "organisations", "papers", "released", "treebanks"
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("folder", PROJECTS)
 def test_it_is_a_project(folder):
     assert validate(ProjectConfigSchema, PROJECTS[folder]) == []
@@ -93,14 +85,6 @@ def test_files_of_the_project_exist(folder, name):
     deps = [path_of(folder, path) for path in command.get("deps", []) if path.split("/")[0] not in MADE]
     assert [path for path in [*named_in(folder, command), *deps] if not (ROOT / path).exists()] == []
     assert command["help"].strip() and command["outputs"]
-
-
-@pytest.mark.parametrize("folder, name", COMMANDS)
-def test_a_command_runs_again_when_its_configs_change(folder, name):
-    command = COMMANDS[folder, name]
-    deps = [path_of(folder, dep) for dep in command.get("deps", [])]
-    configs = {path for path in named_in(folder, command) if path.endswith(".cfg")}
-    assert {path for path in configs if not any(f"{path}/".startswith(f"{dep}/") for dep in deps)} == set()
 
 
 @pytest.mark.parametrize("folder, name", WORKFLOWS)
@@ -132,21 +116,6 @@ def test_variables_are_known_and_used(folder):
         assert set(re.findall(rf"\$\{{{kind}\.(\w+)\}}", text)) == set(project[key])
 
 
-@pytest.mark.parametrize("name", MORE_ARGUMENTS)
-def test_configs_have_what_is_overridden(name):
-    checked = set()
-    for folder, _, arguments in (called for called in CALLS if called[1] == name):
-        extra = command_of(name).make_context(name, list(arguments)).args
-        overrides = parse_config_overrides(list(extra), env_var=None) if extra else {}
-        if arguments[0].endswith(".cfg"):
-            load_config(ROOT / folder / arguments[0], overrides=overrides, interpolate=False)
-        else:
-            config_of(arguments[0], overrides)
-        checked |= set(overrides)
-    assert checked >= {"components.hoseq_chunker.model.emissions.templates.name"}
-    assert name != "common/train" or "components.hoseq_tagger.model.patterns.rules.tag_set" in checked
-
-
 @pytest.mark.parametrize("folder", EXPERIMENTS)
 def test_readme_lists_the_commands(folder, tmp_path):
     """`spacy project document --output README.md --no-emoji` would change nothing."""
@@ -156,36 +125,6 @@ def test_readme_lists_the_commands(folder, tmp_path):
     project_document(tmp_path, tmp_path / "README.md", no_emoji=True)
     assert (tmp_path / "README.md").read_text(encoding="utf8") == readme
     assert not readme.startswith("<!--"), "what it is about comes first"
-
-
-@pytest.mark.parametrize("readme", sorted(ROOT.glob("experiments/*/README.md")), ids=lambda path: path.parent.name)
-def test_links_of_readmes(readme):
-    links = re.findall(r"\]\((?!http)([^)\s#]+)\)", readme.read_text(encoding="utf8"))
-    assert links and [link for link in links if not (readme.parent / link).is_file()] == []
-
-
-@pytest.mark.parametrize("workflow, name", [("ptb", "the Penn Treebank"), ("ctb", "the Chinese Treebank")])
-def test_a_licensed_treebank_without_its_folder(workflow, name, tmp_path, monkeypatch):
-    """The first thing that the workflow does fails, and says what to do."""
-    monkeypatch.chdir(tmp_path)
-    first = COMMANDS[".", PROJECTS["."]["workflows"][workflow][0]]
-    called, arguments = next(scripts_called(".", first))
-    assert called == "treebanks/convert"
-    code, output = call(script(called), *arguments)
-    assert code == 1 and f"No folder with {name} is named" in output
-    assert "licensed" in output and f"--vars.{workflow}_dir" in output.replace("(ctb: ", "")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("folder, workflow", [("experiments/treebanks", "ctb_sdp"), (".", "ud_chinese")])
-def test_a_public_corpus_without_its_folder(folder, workflow, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    first = COMMANDS[folder, PROJECTS[folder]["workflows"][workflow][0]]
-    called, arguments = next(scripts_called(folder, first))
-    assert called == "common/corpus_parts"
-    code, output = call(script(called), *arguments)
-    assert code == 1 and f"--vars.{workflow} FOLDER" in output and not list(tmp_path.iterdir())
-    assert workflow in PROJECTS[folder]["vars"] and ("project assets" in output) == (workflow == "ud_chinese")
 
 
 def with_variables():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from spacy.cli.convert import convert
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
@@ -18,25 +17,11 @@ RECIPES = ["tagger/zh", "chinese"]
 QUICK = {"training.max_steps": 0, "training.max_epochs": 1}
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_words_are_those_of_the_corpus(name):
-    config = config_of(name).interpolate()
-    for part in ("train", "dev"):
-        assert config["corpora"][part]["@readers"] == "spacy_hoseq.corpus.v1"
-        assert config["corpora"][part]["attributes"] == []
-    assert config["nlp"]["lang"] == "zh" and config["components"]["hoseq_tagger"]["attribute"] == "tag"
-
-
 def test_the_recipes_differ_in_the_rules_only():
     low, high = map(config_of, RECIPES)
     rules = high["components"]["hoseq_tagger"]["model"].pop("patterns")
     assert low["components"]["hoseq_tagger"]["model"].pop("patterns") is None and low == high
     assert rules["rules"] == {"@misc": "spacy_hoseq.chinese_pos_rules.v1", "tag_set": "ctb"}
-
-
-def test_configs_of_organisation_names_are_there():
-    """Those are tested in test_organisations.py."""
-    assert all((ROOT / "configs" / file).is_file() for file in ("zh_org.cfg", "zh_org_low.cfg"))
 
 
 def sentences(part):
@@ -53,15 +38,6 @@ def corpus(tmp_path_factory):
         docs = [Doc(vocab, words=words, tags=tags) for words, tags in sentences(part)]
         DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
     return folder
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", ["train", "dev", "test"])
-def test_converted_as_assets_say_sentences_stay_whole(part, tmp_path):
-    """Training is on what the sentences are."""
-    convert(ROOT / "assets" / "zh" / f"{part}.conllu", tmp_path, file_type="spacy", converter="conllu")
-    docs = docs_of(tmp_path, part, Vocab())
-    assert [[t.text for t in s] for doc in docs for s in doc.sents] == [words for words, _ in sentences(part)]
 
 
 @pytest.fixture(scope="module")
@@ -92,14 +68,6 @@ def test_rules_whose_tags_are_missing_are_left_out(nlp, corpus):
     assert rules_with_weights(nlp) == complete and 50 < len(complete) < len(rules)
     assert {"coordination 1", "coordination 2", "percentage 1", "from-to 1"} <= complete
     assert {"attribute 1", "attribute 11"} == rules.keys() - complete
-
-
-@pytest.mark.long
-def test_it_predicts_by_words_and_rules(nlp, corpus):
-    gold = docs_of(corpus, "dev", nlp.vocab)
-    docs = list(nlp.pipe([Doc(nlp.vocab, words=[token.text for token in doc]) for doc in gold]))
-    right = [t.tag_ == g.tag_ for doc, other in zip(docs, gold, strict=True) for t, g in zip(doc, other, strict=True)]
-    assert sum(right) / len(right) > 0.8  # measured: 0.871
 
 
 @pytest.mark.long

@@ -61,23 +61,6 @@ def test_sentence_starts_are_given(path, attributes):
     assert not any(eg.predicted.has_annotation("SENT_START") for eg in read(path, attributes)[1:3])
 
 
-@pytest.mark.parametrize("attributes", [["tag", "lemma", "pos"], ["pos"], ["ent_iob", "ent_type"], ["lemma", "tag"]])
-def test_several_attributes(path, attributes):
-    predicted, reference = read(path, attributes)[0].predicted, read(path)[0].reference
-    names = ["TAG", "LEMMA", "POS", "ENT_IOB", "ENT_TYPE"]
-    for name in names:
-        expected = reference if name.lower() in attributes else doc_of()
-        if name != "LEMMA" or "lemma" in attributes:
-            assert predicted.to_array([name]).tolist() == expected.to_array([name]).tolist(), name
-    if "ent_type" in attributes:
-        assert [(ent.text, ent.label_) for ent in predicted.ents] == [("the old cat", "X")]
-
-
-def test_limits(path):
-    assert [len(eg.predicted) for eg in read(path, limit=2)] == [9, 2]
-    assert [len(eg.predicted) for eg in read(path, limit=1)] == [9]
-
-
 def test_folder_of_files(path):
     DocBin(docs=[doc_of(["z"], tags=["Z"])]).to_disk(path.parent / "more.spacy")
     assert [eg.reference[0].text for eg in read(path.parent)] == ["she", "a", "c", "z"]
@@ -89,19 +72,6 @@ def test_folder_of_files(path):
 def test_attributes_that_cannot_be_copied(path, attributes):
     with pytest.raises(ValueError, match=rf"\[HS161\].*{attributes[-1]}.*tag, pos, morph, lemma"):
         READER(path, attributes=attributes)
-
-
-def test_no_path():
-    with pytest.raises(ValueError, match="E913"):
-        READER(None)
-
-
-def test_tokens_are_those_of_the_reference(tmp_path):
-    """The tokenizer of the pipeline would make one token of "undo"; spaces are kept."""
-    doc = doc_of(["un", "do", "it"], spaces=[False, True, False], tags=["A", "B", "C"])
-    DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
-    (example,) = read(tmp_path / "corpus.spacy")
-    assert tags_of([example.predicted]) == [["A", "B", "C"]] and example.predicted.text == "undo it"
 
 
 def test_evaluation_with_given_tags(path):
@@ -150,17 +120,6 @@ def test_spans_that_cross_the_end_of_a_sentence_are_counted(tmp_path):
     assert "[HW002] 6 spans of the corpus" in str(warning.message)
 
 
-def test_entities_that_cross_the_end_of_a_sentence(tmp_path):
-    """No labelling of two sentences has them: of their tokens nothing is known, all else stays."""
-    doc = annotated((0, 6))
-    doc.set_ents([Span(doc, 2, 3, "A"), Span(doc, 4, 7, "B"), Span(doc, 7, 8, "A")], default="outside")
-    DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
-    with pytest.warns(UserWarning, match=r"\[HW002\] 1 spans.*the first is 'cat \. it' of doc.ents"):
-        (example,) = read(tmp_path / "corpus.spacy")
-    assert [(entity.start, entity.label_) for entity in example.reference.ents] == [(2, "A"), (7, "A")]
-    assert [token.ent_iob for token in example.reference][:9] == [2, 2, 3, 2, 0, 0, 0, 3, 2][: len(doc)]
-
-
 def test_a_file_that_is_missing(tmp_path):
     corpus = READER(tmp_path / "none.spacy", attributes=["tag"])
     with pytest.raises(ValueError, match=r"\[HS074\] Nothing to read at .*none.spacy"):
@@ -173,12 +132,3 @@ def test_files_that_are_none_of_spacy(data, tmp_path):
     (tmp_path / "damaged.spacy").write_bytes(data)
     with pytest.raises(ValueError, match=r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"):
         list(read_docs(spacy_files(tmp_path), spacy.blank("xx").vocab))
-
-
-@pytest.mark.filterwarnings("ignore:.*W090")  # spaCy's, of the same
-def test_corpora_without_files(tmp_path):
-    (tmp_path / "notes.txt").write_text("They tag it.", encoding="utf8")
-    paths = {tmp_path: "of this kind", tmp_path / "notes.txt": "of this kind", tmp_path / "no.spacy": "neither"}
-    for path, problem in paths.items():
-        with pytest.raises(ValueError, match=rf"\[HS074\].*{problem}.*\.spacy\.$"):
-            spacy_files(path)

@@ -54,16 +54,6 @@ def test_each_text_comes_as_it_is_and_some_once_more(nlp):
     assert 0.05 < len(upper) / N_TEXTS < 0.15
 
 
-def test_annotation_and_spans_are_those_of_the_text(nlp):
-    (text, copy), *_ = (each for each in examples_of(nlp, case_augmenter(1.0, 0.0)))
-    for name in ("tag_", "pos_", "morph", "lemma_", "ent_iob_", "ent_type_", "whitespace_"):
-        assert [str(getattr(token, name)) for token in copy] == [
-            str(getattr(token, name)) for token in text
-        ]
-    assert [(span.start, span.end, span.label_) for span in copy.spans["chunks"]] == [(0, 2, "NP")]
-    assert [token.is_sent_start for token in copy] == [token.is_sent_start for token in text]
-
-
 def test_the_seed_and_the_text_decide(nlp):
     def texts(seed):
         return [[doc.text for doc in each] for each in examples_of(nlp, case_augmenter(seed=seed))]

@@ -1,9 +1,7 @@
 """`spacy_hoseq.batch_by_share.v1`: how many batches, of what, and what `spacy train` evaluates."""
 
-import random
 
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,17 +113,7 @@ def test_the_last_update_is_evaluated(n_documents, epochs, steps):
     assert seen[-1] == step and len(seen) == (4 if steps == 0 else 5)
 
 
-def test_two_trainings_are_the_same():
-    examples = examples_of(random.Random(0).choices(range(1, 20), k=50))
-    first, second = ([[id(eg) for eg in batch] for batch in batch_by_share(7, 30)(examples)] for _ in range(2))
-    assert first == second
-
-
 @pytest.mark.parametrize("settings", [{"n_batches": 0}, {"max_words": 0}])
 def test_impossible_settings(settings):
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong n_batches or max_words: \(.*0"):
         batch_by_share(**settings)
-
-
-def test_registered():
-    assert spacy.registry.get("batchers", "spacy_hoseq.batch_by_share.v1") is batch_by_share

@@ -105,15 +105,3 @@ def test_trees_agree_with_conll(both):
     }  # fmt: skip
     assert not {name: (round(value, 4), LIMITS[name]) for name, value in found.items() if value > LIMITS[name]}
     assert set(found) == set(LIMITS)
-
-
-@pytest.mark.long
-def test_share_and_mean_length_of_each_type(both):
-    conll, trees = both
-    assert (conll.tokens, trees.tokens) == (211727, 78375)
-    assert set(trees.types) <= set(conll.types), "no other types"
-    for kind in TYPES:
-        shares = [counts.types[kind] / sum(counts.types.values()) for counts in both]
-        means = [sum(n * k for n, k in counts.lengths[kind].items()) / counts.types[kind] for counts in both]
-        assert shares[0] == pytest.approx(shares[1], abs=0.005), kind
-        assert means[0] == pytest.approx(means[1], abs=0.07 if kind == "ADJP" else 0.012), kind

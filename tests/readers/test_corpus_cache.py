@@ -1,8 +1,6 @@
 """Gold docs that are read once for a pipeline (corpus_cache.py), and predicted docs that are new at each reading."""
 
-import gc
 import os
-import weakref
 from itertools import islice
 
 import pytest
@@ -49,14 +47,6 @@ def tags_of(examples):
     return [[token.tag_ for token in eg.reference] for eg in examples]
 
 
-def test_another_reader_of_the_same_files_does_not_read_them(path, nlp, n_read):
-    first = list(corpus(path, attributes=[])(nlp))
-    again = list(corpus(str(path), attributes=["tag"])(nlp))
-    assert tags_of(first) == tags_of(again) == [TAGS, TAGS[::-1]] and len(n_read) == 1
-    assert all(a.reference is b.reference and a.predicted is not b.predicted for a, b in zip(first, again, strict=True))
-    assert [token.tag_ for token in again[0].predicted] == TAGS and not first[0].predicted.has_annotation("TAG")
-
-
 def test_what_is_written_on_predicted_docs_is_not_cached(path, nlp):
     for eg in corpus(path, attributes=[])(nlp):
         eg.predicted[0].tag_ = "W"
@@ -87,15 +77,6 @@ def test_every_pipeline_has_docs_of_its_own_vocabulary(path, nlp):
         assert all(eg.reference.vocab is pipeline.vocab for eg in corpus(path, attributes=[])(pipeline))
 
 
-def test_docs_go_with_their_pipeline(path):
-    nlp = spacy.blank("xx")
-    list(corpus(path, attributes=[])(nlp))
-    pipeline, n_before = weakref.ref(nlp), len(corpus_cache._CACHES)
-    del nlp
-    gc.collect()
-    assert pipeline() is None and len(corpus_cache._CACHES) == n_before - 1
-
-
 def cached_tags(nlp, path, max_tokens, limit=0):
     """Tags of the docs of a file, as the reader takes them from memory or from the file."""
     docs = islice(corpora.read_docs([path], nlp.vocab), limit or None)
@@ -111,27 +92,7 @@ def test_large_corpora_are_read_again(path, nlp, n_read):
     assert len(n_read) == 3, "three tokens"
 
 
-def test_the_limit_is_of_all_corpora_of_a_pipeline(path, nlp, n_read):
-    other = write(path.parent / "other.spacy", TAGS)
-    for _ in range(2):
-        cached_tags(nlp, path, 8)
-        cached_tags(nlp, other, 8)
-    assert len(n_read) == 3
-
-
 def test_nothing_is_cached_in_a_memory_zone(path, nlp, n_read):
     with nlp.memory_zone():
         assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]]
     assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
-
-
-def test_user_data_and_unknown_spaces_are_read(tmp_path, nlp):
-    """A mapping that is empty is left out, any other is not."""
-    docs = [Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, spaces=[True, False, False])]
-    docs[1].user_data["note"] = 1
-    two = Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, True])
-    DocBin(docs=[*docs, two], store_user_data=True).to_disk(tmp_path / "corpus.spacy")
-    found = [eg.reference for eg in corpus(tmp_path / "corpus.spacy", attributes=[])(nlp)]
-    assert [doc.user_data.get("note") for doc in found] == [None, 1, None]
-    assert [doc.has_unknown_spaces for doc in found] == [True, False, True]
-    assert [doc.text for doc in found] == ["a b c ", "a bc", "a b c "]

@@ -1,11 +1,10 @@
 """Files in folders, their order, their encodings and their lines."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 
-from spacy_hoseq.readers.files import Line, encodings_for, find_files, natural_order, read_lines
+from spacy_hoseq.readers.files import Line, encodings_for, find_files, read_lines
 from spacy_hoseq.readers.sentences import Problem
 
 TEXT = "第一 行\n两 行\n"
@@ -26,12 +25,6 @@ def test_folders_in_natural_order(tmp_path):
     assert find_files(str(tmp_path / "mrg"), [".fid"]) == [tmp_path / "mrg"], "a file may have any name"
 
 
-def test_natural_order():
-    paths = ["b", "a10", "a9", "a9b", "a/1", "a", "2", "10", "wsj_0100", "wsj_0001", "a²"]
-    ordered = ["2", "10", "a", "a/1", "a9", "a9b", "a10", "a²", "b", "wsj_0001", "wsj_0100"]
-    assert sorted(paths, key=lambda name: natural_order(Path(name))) == ordered
-
-
 def test_nothing_to_read(tmp_path):
     with pytest.raises(ValueError, match=r"\[HS074\].*the folder has no such file.*\.mrg, \.fid \(and \.gz\)"):
         find_files(tmp_path, [".mrg", ".fid"])
@@ -39,15 +32,6 @@ def test_nothing_to_read(tmp_path):
         find_files(tmp_path / "no", [".mrg"])
     with pytest.raises(ValueError, match="E913"):
         find_files(None, [".mrg"])
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_lines(tmp_path, name, end):
-    data = "\ufeffone\n\n two \nthree".replace("\n", end).encode()
-    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    expected = [Line(1, "one"), Line(2, ""), Line(3, " two "), Line(4, "three")]
-    assert list(read_lines(tmp_path / name, ["utf-8"])) == expected
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
@@ -64,28 +48,12 @@ def test_one_bad_byte_does_not_change_the_encoding(tmp_path):
     assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), problem, Line(3, "第三")]
 
 
-def test_a_line_in_another_encoding_does_not_either(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes("第一\n第一\n".encode() + "雨\n".encode("gb18030"))
-    assert path.read_bytes().decode("gb18030"), "the lines would be text in the other encoding, too"
-    problem = Problem(path, 3, "the byte 0xD3", "text in utf-8 or gb18030")
-    assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), Line(2, "第一"), problem]
-
-
 def test_all_ends_of_lines_in_one_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"a\rb\nc\r\n\r\r\nd\xff\re\r")
     problem = Problem(path, 5, "the byte 0xFF", "text in utf-8")
     expected = [Line(1, "a"), Line(2, "b"), Line(3, "c"), Line(4, ""), problem, Line(6, "e")]
     assert list(read_lines(path, ["utf-8"])) == expected
-
-
-@pytest.mark.parametrize("name, code", [("\0", "0000"), ("\ufeff", "FEFF")])
-def test_characters_that_are_no_text(tmp_path, name, code):
-    path = tmp_path / "a.txt"
-    path.write_text(f"a\nb{name}\n", encoding="utf-8")
-    problem = Problem(path, 2, f"the character U+{code}", "text in utf-8")
-    assert list(read_lines(path, ["utf-8"])) == [Line(1, "a"), problem]
 
 
 def test_damaged_gzip(tmp_path):

@@ -1,7 +1,5 @@
 """Docs of sentences: words, boundaries, annotation and their places."""
 
-import pytest
-from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import grouped, sentences_to_doc
@@ -37,18 +35,6 @@ def test_entities():
     doc = sentences_to_doc(VOCAB, NAMES, "zh", "chunks", "names")
     assert [(span.start, span.end, span.label_) for span in doc.spans["names"]] == [(1, 2, "X"), (2, 3, "Y")]
     assert not doc.has_annotation("ENT_IOB") and list(doc.spans) == ["names"]
-
-
-def test_no_entities_are_annotation_too():
-    doc = sentences_to_doc(VOCAB, [Sentence(["a"], None, None, [])], "zh")
-    assert [token.ent_iob_ for token in doc] == ["O"]
-    assert list(sentences_to_doc(VOCAB, [Sentence(["a"], ["X"], [])], "zh").spans["chunks"]) == []
-
-
-@pytest.mark.parametrize("lang, text, unknown", [("en", "It rains . Oh dear ", True), ("zh", "Itrains.Ohdear", False)])
-def test_spaces(lang, text, unknown):
-    doc = sentences_to_doc(VOCAB, TWO, lang)
-    assert isinstance(doc, Doc) and doc.text == text and doc.has_unknown_spaces == unknown
 
 
 def test_groups():

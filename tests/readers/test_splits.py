@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_hoseq.readers.splits import PARTS, SPLITS, ctb_number_of, in_part, ranges_of, section_of
+from spacy_hoseq.readers.splits import PARTS, SPLITS, in_part, ranges_of
 
 
 def numbers(split, part):
@@ -17,21 +17,6 @@ def wsj(section, number=1):
 
 def ctb(number):
     return Path(f"bracketed/chtb_{number:04}.nw")
-
-
-def test_numbers_in_names():
-    assert section_of(Path("combined/wsj_0149.mrg")) == 1 and section_of(Path("WSJ_2454.MRG.gz")) == 24
-    assert section_of(Path("wsj/03/a.mrg")) == 3 and section_of(Path("wsj/03/wsj_0401.mrg")) == 4
-    assert section_of(Path("wsj/a.mrg")) is None and section_of(Path("003/a.mrg")) is None
-    assert ctb_number_of(Path("chtb_001.fid")) == 1 and ctb_number_of(Path("x/chtb_3145.bn.gz")) == 3145
-    assert ctb_number_of(Path("wsj_0001.mrg")) is None
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_parts_do_not_overlap(split):
-    assert tuple(SPLITS[split].parts) == PARTS
-    train, dev, test = (numbers(split, part) for part in PARTS)
-    assert train and dev and test and not (train & dev or train & test or dev & test)
 
 
 def test_sections():

@@ -37,11 +37,3 @@ def test_half_of_a_pair_of_surrogates_is_a_problem_of_its_line(tmp_path):
     *problems, last = texts_in(lines, "text")
     assert [problem.line for problem in problems] == [1, 2] and "surrogates not allowed" in problems[0].actual
     assert last == Text(3, "\U0001f600", {})
-
-
-def test_lines_of_tables_are_no_texts(tmp_path):
-    for name in ("a.csv", "a.tsv.gz", "a.json", "a.parquet"):
-        (tmp_path / name).write_bytes(b"id,text\n1,one\n")
-        assert list(texts_in(tmp_path / name, "text")) == [
-            Problem(tmp_path / name, 1, "a table", "lines of text, .jsonl or .spacy")
-        ]

@@ -18,7 +18,7 @@ from spacy_hoseq.reporting.decisions import (
     sentences_of,
 )
 
-from ..components.bidirectional_helpers import NAME, chunked_doc, chunker, tagger_of, trained
+from ..components.bidirectional_helpers import NAME, chunked_doc, chunker, tagger_of
 from ..repository import script
 
 NLP = spacy.blank("xx")
@@ -126,17 +126,6 @@ def test_page():
     assert drawings == [draw_decisions(*sentences_of(doc, NAME)[0]) for doc in docs]
 
 
-def test_several_sentences():
-    doc = annotated("dogs/N/2 run/V/3 ././1 oh/U/1 a/D/2 cat/N/1", sent_starts=[1, -1, -1, 1, 1, -1])
-    found = sentences_of(doc, NAME)
-    assert [span.text for span, *_ in found] == ["dogs run .", "oh", "a cat"]
-    assert [labels for _, labels, *_ in found] == [["N", "V", "."], ["U"], ["D", "N"]]
-    assert [order for *_, order, _ in found] == [[2, 3, 1], [1], [2, 1]]
-    expected = [[1, 0.9, 0.8], [0.7], [0.6, 0.5]]
-    assert [probabilities for *_, probabilities in found] == [pytest.approx(row) for row in expected]
-    assert Page(decisions_page([doc], NAME)).captions == ["dogs/N/2 run/V/3 ././1", "oh/U/1", "a/D/2 cat/N/1"]
-
-
 @pytest.mark.parametrize("label", ["\x07\x1b[31m", "\ud800", "<&>"])
 def test_labels_of_control_characters(label):
     """Pictures are XML, which has no such characters."""
@@ -149,25 +138,6 @@ def test_labels_of_control_characters(label):
     assert [element.text for element in picture.iter() if element.get("class")] == [expected, "N", "run", expected]
     assert Page(decisions_page([doc], NAME)).captions == [f"dogs/{expected}/1 run/V/2"]
     decisions_page([doc], NAME).encode("utf8")
-
-
-def test_without_decisions():
-    doc = annotated("dogs/N/2 run/V/1", name="other")
-    for without in (doc, NLP.make_doc("dogs run"), NLP.make_doc("")):
-        with pytest.raises(KeyError, match=NAME):
-            sentences_of(without, NAME)
-        with pytest.raises(KeyError, match=NAME):
-            decisions_page([without], NAME)
-
-
-def test_of_a_trained_component():
-    nlp = trained(save_decisions=True)
-    doc = tagger_of(nlp)(Doc(nlp.vocab, "the old cat runs home .".split()))
-    ((span, labels, order, probabilities),) = sentences_of(doc, NAME)
-    found = doc._.hoseq_decisions[NAME]
-    assert (span.start, span.end) == (0, 6) and labels == [token.tag_ for token in doc]
-    assert order == found["order"].tolist() and probabilities == found["probabilities"].tolist()
-    assert sorted(order) == [1, 2, 3, 4, 5, 6] and all(0 < p < 1 for p in probabilities)
 
 
 def test_decisions_of_a_chunker():

@@ -90,12 +90,6 @@ def test_figures_are_those_of_spacys_scorer():
     assert np.sum(layer["counts"], axis=0).tolist() == [layer["right"].count("1"), 24, 24]
 
 
-def test_what_is_not_annotated_is_no_layer():
-    nlp = chunker_helpers.ready("marginals")
-    some = chunker_helpers.examples_of(nlp, gold_tags=False)
-    assert [layer["attribute"] for layer in evaluated(nlp, some)] == ["spans.chunks"]
-
-
 def test_layers_of_a_pipeline_with_chunks():
     nlp = chunker_helpers.ready("marginals")
     tags, chunks = evaluated(nlp, chunker_helpers.examples_of(nlp))
@@ -128,15 +122,6 @@ def test_a_bidirectional_tagger_has_all_but_probabilities():
     assert "calibration" not in as_markdown(found) and "| accuracy |" in as_markdown(found)
     page = Reader(as_page(found))
     assert not page.open and "Confusions" in page.words and "probabilities" not in page.words
-
-
-def test_chunks_of_a_bidirectional_tagger_are_spans():
-    nlp = bidirectional_helpers.chunker()
-    chunked = bidirectional_helpers.chunked_examples(nlp)
-    (layer,) = evaluated(nlp, chunked)
-    assert layer["attribute"] == "spans.chunks" and layer["calibration"] is None
-    share = layer["scores"]["f"]
-    assert share["value"] == pytest.approx(nlp.evaluate(chunked)["spans_chunks_f"]) and share["n"]
 
 
 def test_another_pipeline_is_compared():

@@ -71,13 +71,6 @@ def test_spans():
     )
 
 
-def test_labels():
-    pairs = pairs_of([GOLD], [GUESS], "tag")
-    rows = {row["label"]: tuple(row.values()) for row in label_scores(pairs)}
-    assert [row["label"] for row in label_scores(pairs)] == ["N", "D", "A", "V"]
-    assert rows["N"] == ("N", 1 / 2, 1 / 3, 2 / 5, 3, 2) and rows["A"] == ("A", 0, 0, 0, 1, 2)
-
-
 def test_what_is_not_annotated_does_not_count():
     part = tagged("D A N V D N N")
     part[6].tag_ = part[1].tag_ = ""
@@ -119,12 +112,6 @@ def test_known_and_unknown_words():
     assert by_knowledge([GOLD], pairs, {"The"})["known words"]["n"] == 0, "as they are written"
 
 
-def test_white_space_is_no_token():
-    doc = Doc(VOCAB, words=["a", "\n", "b"], tags=["D", "_SP", "N"])
-    assert pairs_of([doc], [doc], "tag") == [Pair(0, 0, 1, "D", "D"), Pair(0, 2, 3, "N", "N")]
-    assert counts([Doc(VOCAB)], []).shape == counts([], []).shape == (0, 3)
-
-
 def test_spans_of_the_same_tokens():
     """Each is right or wrong for itself; what is left over is paired."""
     gold, guess = spanned((0, 2, "A"), (0, 2, "B"), (0, 2, "C")), spanned((0, 2, "B"), (0, 2, "X"))
@@ -137,10 +124,6 @@ def test_a_feature_is_right_with_its_value():
     pairs = [Pair(0, 0, 1, "Case=Nom|Number=Sing", "Case=Gen|Number=Sing"), Pair(0, 1, 2, "Case=Nom", "Mood=Ind")]
     rows = {row["label"]: (row["precision"], row["recall"], row["gold"], row["found"]) for row in feature_scores(pairs)}
     assert rows == {"Case": (0, 0, 2, 1), "Number": (1, 1, 1, 1), "Mood": (0, 0, 0, 1)}
-
-
-def test_a_score_of_nothing_is_a_number():
-    assert np.isfinite(scores_of(np.zeros((0, 3)), False)["accuracy"]["value"])
 
 
 def test_precision_is_of_what_was_found():

@@ -29,7 +29,6 @@ from spacy_hoseq.reporting.serving import (  # noqa: E402
     application,
     is_this_server,
     listening,
-    names_of_server,
 )
 
 MOST = 60
@@ -149,22 +148,6 @@ def test_pages_of_other_sites_learn_nothing(server):
 def test_names_of_this_server(host, is_ours):
     names = {"localhost", "here", "tags.example:443"}
     assert is_this_server(host, names, ("127.0.0.1", 8000)) == is_ours
-
-
-def test_addresses_of_this_server():
-    assert is_this_server("[::1]:8000", (), ("::1", 8000)) and is_this_server("[::1]:8000", (), ("0:0::1", 8000))
-    assert not is_this_server("[0:0::1]:8000", (), ("::1", 8000)), "browsers write it short"
-    assert is_this_server("10.0.0.7:80", (), ("::ffff:10.0.0.7", 80))
-    assert is_this_server("10.0.0.7", (), ("10.0.0.7", 80))
-    assert is_this_server("a", {"a"}, ("10.0.0.7", 443), "https")
-    assert not is_this_server("a", {"a"}, ("10.0.0.7", 443))
-
-
-def test_names_that_are_given():
-    assert names_of_server("127.0.0.1") == names_of_server("::1") == ("localhost",)
-    assert names_of_server("0.0.0.0") == ("localhost", socket.gethostname())
-    assert names_of_server("10.0.0.7") == ()
-    assert names_of_server("tags.example") == ("tags.example",)
 
 
 def test_origin_is_compared_whole(server):
@@ -339,14 +322,6 @@ def test_threads_get_their_own_answers(server, nlp):
     assert answers == [text.split() for text in texts]
 
 
-def test_words_are_given_up(nlp):
-    running = Running(nlp)
-    before = len(nlp.vocab.strings)
-    assert running.explain(text="quasi neverseenbefore")[0] == 200
-    running.stop()
-    assert len(nlp.vocab.strings) == before
-
-
 def run(*arguments):
     result = CliRunner().invoke(app, ["hoseq", "serve", *map(str, arguments)])
     return result.exit_code, " ".join(result.output.split())
@@ -358,14 +333,6 @@ def test_a_port_that_is_in_use(tmp_path, nlp):
     assert code == 1 and "[HS157]" in output
     code, output = run(tmp_path, "--host", "no.such.host.invalid")
     assert code == 1 and "[HS157]" in output
-
-
-def test_without_the_extra(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("spacy_hoseq.reporting.serving")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    code, output = run()
-    assert code == 1 and "[HS170]" in output and "spacy-hoseq[ui]" in output
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ from spacy_hoseq.components.targets.places import target_at
 from spacy_hoseq.reporting.layers import sentences_of, stretches
 from spacy_hoseq.reporting.text import notes_of, text_page
 
-from ..components import chunker_helpers, helpers
+from ..components import helpers
 from .unpacked import unpacked
 
 NLP = spacy.blank("xx")
@@ -100,12 +100,6 @@ def test_spans_that_overlap_stand_in_rows_of_their_own():
     assert [line.split() for line in table.splitlines() if line][1:] == [["a", "X"], ["b", "|", "Y"], ["c", "Z", "|"]]
 
 
-def test_words_alone():
-    (sentence,) = sentences_of(Doc(NLP.vocab, words=["a", "\n", "b"]))
-    assert sentence.labels == sentence.spans == [] and [word.text for word in sentence.words] == ["a", "b"]
-    assert sentences_of(NLP("")) == []
-
-
 def test_a_page_says_that_probabilities_are_not_calibrated():
     """HW009, beside each number, and not of a pipeline that is."""
     rough, good = helpers.ready("max_margin"), helpers.ready("log_likelihood")
@@ -120,12 +114,6 @@ def test_a_page_says_that_probabilities_are_not_calibrated():
         ["tag", token.tag_, 1 / 6] for token in doc
     ]
     assert "HW009" not in text_page([doc], good)
-
-
-@pytest.mark.parametrize("chunks", [True, False])
-def test_notes_are_of_what_is_shown(chunks):
-    nlp = chunker_helpers.trained("marginals", 2) if chunks else helpers.ready("max_margin")
-    assert len(notes_of(nlp)) == sum(not pipe.is_calibrated for _, pipe in nlp.pipeline)
 
 
 @pytest.mark.parametrize("how", ["merged", "split", "as many as before"])
@@ -175,32 +163,7 @@ def test_a_sign_of_several_tokens_has_what_begins_and_ends_there():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "words, direction, sides",
-    [
-        ("the greeting שלום , עולם .", "ltr", "ltr ltr rtl rtl rtl ltr"),
-        ("IBM של הממשלה החדשה 1990 .", "rtl", "ltr rtl rtl rtl rtl rtl"),
-        ("1990 .", "ltr", "ltr ltr"),
-    ],
-)
-def test_direction_of_most_letters(words, direction, sides):
-    doc = Doc(NLP.vocab, words=words.split())
-    page = text_page([doc])
-    assert re.findall(r'class="sentence" dir="(\w+)"', page) == [direction]
-    turned = "".join("x" * (side != direction) for side in sides.split())
-    runs = re.findall(r'class="run" dir="\w+">(.*?)</span></span>', page, re.DOTALL)
-    assert sum(run.count("<button") for run in runs) == len(turned)
-
-
 def test_lines_end_between_words():
     doc = Doc(NLP.vocab, words=["昨天", "，", "我们", "ok", ".", "no"], spaces=[False] * 4 + [True, False])
     groups = [re.findall(r"<span>(.*?)</span>", group) for group in text_page([doc]).split('class="group"')[1:]]
     assert groups == [["昨天", "，"], ["我们"], ["ok", "."], ["no"]]
-
-
-@pytest.mark.parametrize("text, title", [("昨天" * 30, "昨天" * 9 + "昨…"), ("a  b\nc", "a b c"), ("", "Text")])
-def test_titles(text, title):
-    nlp = helpers.ready("log_likelihood")
-    assert f"<title>{title}</title>" in text_page([NLP(text)])
-    assert f"<title>{title} (xx_pipeline)</title>" in text_page([NLP(text)], nlp) or not text
-    assert "<title>A</title>" in text_page([NLP(text)], nlp, title="A")

@@ -34,12 +34,6 @@ def test_three_parts(tmp_path):
     assert output.count("✔") == 3 and "⚠" not in output
 
 
-def test_compressed_files_names_before_the_part_and_ends_of_lines(tmp_path):
-    files = {"zh-train_tsv_gz": "茶\tNN\r\n喝\tVV\r\n", "zh-dev_tsv": "碗\tNN\n", "zh-test_tsv_gz": "桥\tNN\n"}
-    folder = write(tmp_path / "in", **files)
-    assert lay_out(tmp_path, "--folder", folder)[0] == ["茶\tNN\n喝\tVV\n\n", "碗\tNN\n\n", "桥\tNN\n\n"]
-
-
 def test_without_a_test_file_the_dev_part_stands_for_it(tmp_path):
     folder = write(tmp_path / "in", train_conllu="a", dev_conllu="b", test_tsv="of another format")
     texts, output = lay_out(tmp_path, "--folder", folder, suffix="conllu")
@@ -68,9 +62,3 @@ def test_a_part_is_missing(missing, assets, tmp_path):
     assert code == 1 and f"No *{missing}.tsv or *{missing}.tsv.gz in {folder}" in output
     assert ("spacy project assets --extra" in output) == assets and "--vars.ctb_sdp FOLDER" in output
     assert not (tmp_path / "out").exists()
-
-
-def test_no_folder_at_all(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, output = call(PARTS, "out", "tsv", "ctb_sdp", "zh_ctb_sdp", "--folder", "", "--environment", "")
-    assert code == 1 and "No *train.tsv" in output and "HOSEQ_CORPORA" in output and not (tmp_path / "out").exists()

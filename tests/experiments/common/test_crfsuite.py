@@ -1,6 +1,5 @@
 """CRFsuite with the same templates as a tagger, on made-up corpora."""
 
-import sys
 
 import pytest
 import srsly
@@ -56,10 +55,3 @@ def test_crfsuite_is_measured(tmp_path):
     assert layer["scores"]["accuracy"] == {"value": pytest.approx(9 / 11), "n": 11}
     assert layer["scores"]["unknown words"] == {"value": 1.0, "n": 1}
     assert found["tokens_per_second"] > 0 and found["training_seconds"] > 0 and found["bytes"] > 1000
-
-
-def test_without_crfsuite_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pycrfsuite", None)
-    files = [tmp_path / name for name in ("no.cfg", "no.spacy", "no.spacy", "output")]
-    code, printed = call(script("common/crfsuite"), *files)
-    assert code == 0 and "python-crfsuite is not installed" in printed and not files[-1].exists()

@@ -3,7 +3,6 @@
 import math
 import re
 
-import pytest
 import srsly
 
 from ...repository import call, script
@@ -87,18 +86,6 @@ def test_taggers(tmp_path):
     assert "CRFsuite was not measured: no" in printed and "CRFsuite" not in page
 
 
-def test_figures_of_a_paper_and_what_stands_before(tmp_path):
-    low = written(tmp_path / "low", tags_of(LOW))
-    figures = {"note": "From a paper.", "rows": [{"System": "*theirs*", "Tags": "94.04", "Model, MB": "1"}]}
-    srsly.write_json(tmp_path / "paper.json", figures)
-    (tmp_path / "before.md").write_text("\n## The corpus\n")
-    page, rows, printed = page_of(
-        tmp_path, f"low={low}", "--published", tmp_path / "paper.json", "--before", tmp_path / "before.md"
-    )
-    assert rows["*theirs*"] == ["94.04", "", "", "", "1"] and "From a paper." in page and "theirs" not in printed
-    assert page.index("## The corpus") < page.index("| System") and "Differences" not in page
-
-
 def test_seeds_and_chosen_comparisons(tmp_path):
     """Of F: start 1/4.5; control 2 and 2, joint 3 and 2 of 4.5."""
     start = written(tmp_path / "start", tags_of(LOW), chunks_of(1))
@@ -121,23 +108,6 @@ def test_seeds_and_chosen_comparisons(tmp_path):
     assert differences[3][3:] == ["0.0000, 1.0000"], "better in every sentence; equal is not better"
 
 
-def test_a_pipeline_without_tags_and_no_errors(tmp_path):
-    given = written(tmp_path / "given", chunks_of(3))
-    right = written(tmp_path / "right", tags_of("1" * 42), chunks_of(4))
-    page, rows, _ = page_of(tmp_path, f"right={right}", f"given={given}")
-    assert rows["given"][:2] == ["", ""] and rows["right"][0] == "100.00"
-    assert re.findall(r"\| right → given +\| (\S+)", page) == ["spans.chunks"]
-    worse = written(tmp_path / "worse", tags_of(LOW))
-    assert page_of(tmp_path, f"right={right}", f"worse={worse}")[1]["right → worse"][3] == "from none"
-
-
 def test_no_system_was_measured(tmp_path):
     code, printed = call(SIDE_BY_SIDE, "Tea", tmp_path / "page.md", f"one={tmp_path}")
     assert code == 1 and "No system was measured" in printed and not (tmp_path / "page.md").exists()
-
-
-@pytest.mark.parametrize("values, form, expected", [
-    ([], ".2f", ""), ([1.5], "+.1f", "+1.5"), ([1, 2], "+.1f", "+1.5 ± 0.7"),
-])  # fmt: skip
-def test_spread(values, form, expected):
-    assert SIDE_BY_SIDE.spread(values, form) == expected

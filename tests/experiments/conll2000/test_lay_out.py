@@ -1,6 +1,5 @@
 """experiments/conll2000/lay_out.py on miniature files."""
 
-import gzip
 from pathlib import Path
 from typing import Any, List
 
@@ -41,26 +40,6 @@ def test_last_tenth_is_for_development(corpora, tmp_path):
 
 
 @pytest.mark.long
-def test_without_test_file_the_dev_part_stands_for_it(corpora, tmp_path):
-    (corpora / "train.txt").write_text(TRAIN, encoding="utf8")
-    assert lay_out(tmp_path, "--folder", corpora) == [boats(*range(23)), boats(23, 24), boats(23, 24)]
-    process = run(SCRIPT, tmp_path / "output", "--folder", corpora)
-    assert "No test.txt in" in process.stdout
-
-
-def test_compressed_files(corpora, tmp_path):
-    (corpora / "train.txt.gz").write_bytes(gzip.compress(TRAIN.encode("utf8")))
-    (corpora / "test.txt.gz").write_bytes(gzip.compress(TEST.encode("utf8")))
-    assert lay_out(tmp_path, "--folder", corpora) == [boats(*range(23)), boats(23, 24), ["Nobody"]]
-
-
-def test_folder_conll2000_in_the_folder(corpora, tmp_path):
-    (corpora / "conll2000").mkdir()
-    (corpora / "conll2000" / "train.txt").write_text(TRAIN, encoding="utf8")
-    assert lay_out(tmp_path, "--environment", corpora)[1] == boats(23, 24)
-
-
-@pytest.mark.long
 def test_folder_goes_before_environment_before_assets(corpora, tmp_path):
     folders = {name: corpora / name for name in ("folder", "environment", "assets")}
     for name, folder in folders.items():
@@ -70,13 +49,6 @@ def test_folder_goes_before_environment_before_assets(corpora, tmp_path):
     for name in ("assets", "environment", "folder"):
         arguments += [f"--{name}", folders[name]]
         assert lay_out(tmp_path, *arguments)[0][0] == f"{name.title()}0"
-
-
-@pytest.mark.parametrize("n", [2, 9])
-def test_few_sentences_are_for_training_too(n, corpora, tmp_path):
-    (corpora / "train.txt").write_text("".join(TRAIN.split("\n\n")[0] + "\n\n" for _ in range(n)), encoding="utf8")
-    train, dev, _ = lay_out(tmp_path, "--folder", corpora)
-    assert len(train) + len(dev) == n and len(train) >= len(dev) == 1
 
 
 @pytest.mark.parametrize("make", [True, False])

@@ -21,10 +21,6 @@ CONFIGS = ROOT / "experiments" / "ocr" / "configs"
 OCR = {"ocr.cfg": "max_margin", "ocr_neural.cfg": "log_likelihood"}
 
 
-def test_all_configs_are_tested():
-    assert {path.name for path in CONFIGS.iterdir()} == set(OCR)
-
-
 @pytest.mark.parametrize("name", OCR)
 def test_config_is_complete_and_can_be_made(name):
     config = load_config(CONFIGS / name, interpolate=True)
@@ -36,15 +32,6 @@ def test_config_is_complete_and_can_be_made(name):
     assert filled.get_pipe_config("hoseq_tagger") == nlp.get_pipe_config("hoseq_tagger") == settings
     training = spacy.registry.resolve({"training": config["training"]})["training"]
     assert callable(training["optimizer"]) and callable(training["batcher"])
-
-
-@pytest.mark.parametrize("name", OCR)
-def test_handwriting_configs(name):
-    config = load_config(CONFIGS / name, interpolate=True)
-    assert config["components"]["hoseq_tagger"]["objective"] == OCR[name]
-    assert config["components"]["hoseq_tagger"]["model"]["patterns"]["max_order"] == 7
-    assert config["corpora"]["train"]["@readers"] == config["corpora"]["dev"]["@readers"]
-    assert config["corpora"]["train"]["folds"] == [0] and config["corpora"]["dev"]["folds"] == [1]
 
 
 @pytest.mark.long
@@ -91,8 +78,3 @@ def test_without_the_code_names_are_not_known(name, without_code):
         spacy.registry.resolve({"corpora": config["corpora"]})
     with pytest.raises(ValueError, match=r"\[HS013\].*\"pixel0\".*--code"):
         check_attribute("pixel0")
-
-
-def test_handwriting_without_a_file():
-    with pytest.raises(ValueError, match="E913"):
-        init_nlp(load_config(CONFIGS / "ocr.cfg", interpolate=False))

@@ -1,16 +1,14 @@
 """experiments/ocr/folds.py on invented letters."""
 
 import re
-from collections import Counter
 from typing import Any, Dict
 
 import pytest
 import srsly
 
-from ...repository import ROOT, run, script
+from ...repository import ROOT, script
 from .toy import WORDS, file_fields, toy_file, write
 
-SCRIPT = ROOT / "experiments" / "ocr" / "folds.py"
 DEFAULTS: Dict[str, Any] = dict(
     decoder="exact", iterations=2, dropout=None, min_count=2, objective="", divide_words=False
 )
@@ -93,55 +91,9 @@ def test_words_of_the_test_part_are_not_in_training(tmp_path):
         assert (one["batch_size"], one["dropout"]) == (10, 0.0)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("min_count", [1, 2])
-def test_patterns_up_to_an_order(min_count, data, tmp_path):
-    """As many as parts of order + 1 letters, and shorter ones of three or more, occur in the words of a fold."""
-    given = dict(folds="0", orders="1,2,3,4", objective="crf", iterations=1, min_count=min_count)
-    found = folds_of(data, tmp_path / "x.json", **given)
-    parts = Counter(text[i:j] for text in WORDS for i in range(len(text)) for j in range(i + 3, len(text) + 1))
-    frequent = [part for part, n in parts.items() if n >= min_count]
-    expected = [sum(len(part) <= order + 1 for part in frequent) for order in (1, 2, 3, 4)]
-    assert [one["patterns"] for one in found["runs"]] == expected and expected[-1] > 0 == expected[0]
-
-
-def test_decoder(data, tmp_path):
-    found = folds_of(data, tmp_path / "x.json", folds="1", orders="3", decoder="beam", objective="perceptron")
-    assert [one["decoder"] for one in found["runs"]] == ["beam"] and len(found["means"]) == 1
-
-
-def test_finished_runs_are_not_done_again(data, tmp_path):
-    """Another fold is added, and a run with another setting is not taken for it."""
-    file = tmp_path / "x.json"
-    first = folds_of(data, file, folds="0", orders="1", objective="perceptron")["runs"]
-    both = folds_of(data, file, folds="0,1", orders="1", objective="perceptron")["runs"]
-    assert both[:1] == first and [one["fold"] for one in both] == [0, 1]
-    other = folds_of(data, file, folds="0", orders="1", objective="perceptron", iterations=1)["runs"]
-    assert other[:2] == both and other[2]["iterations"] == 1
-
-
 @pytest.mark.parametrize("objective", ["hinge", "log_likelihood", "CRF"])
 def test_unknown_objective(objective, data, tmp_path, capsys):
     given = dict(folds="0", orders="1", objective=objective)
     expected = "Expected one of perceptron, crf, max_margin."
     assert_refused(capsys, f"Unknown objective {objective}", expected, folds_of, data, tmp_path / "x.json", **given)
     assert not (tmp_path / "x.json").exists()
-
-
-@pytest.mark.parametrize("folds, missing", [("7", "[7]"), ("0,3", "[3]"), ("9,1,3", "[3, 9]")])
-def test_unknown_fold(folds, missing, data, tmp_path, capsys):
-    given = dict(folds=folds, orders="1")
-    assert_refused(
-        capsys, f"letter.data.gz has no folds {missing}", "It has [0, 1, 2].", folds_of, data, tmp_path / "x", **given
-    )
-
-
-@pytest.mark.long
-def test_command_line(data, tmp_path):
-    arguments = ["--data", data, "--output", tmp_path / "x.json", "--folds", "1", "--orders", "1,2"]
-    process = run(SCRIPT, *arguments, "--iterations", "1", "--objective", "perceptron", "--min-count", "1")
-    assert process.returncode == 0, process.stdout
-    assert [one["order"] for one in srsly.read_json(tmp_path / "x.json")["means"]] == [1, 2]
-    assert "Means over folds 1" in process.stdout
-    process = run(SCRIPT, *arguments, "--objective", "x")
-    assert process.returncode == 1 and "Unknown objective x" in process.stdout

@@ -1,6 +1,5 @@
 """The letter.data format: what is read from files of invented images, and what each damaged line is told."""
 
-import gzip
 import os
 from pathlib import Path
 
@@ -11,9 +10,8 @@ from handwriting.letters import letter_corpus, read_letters
 from handwriting.pixels import words_to_images
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import Config
 
-from .toy import fields_of, file_fields, image_of, text_of, word_fields, write
+from .toy import fields_of, file_fields, image_of, word_fields, write
 
 FILES = [("bead", 0), ("a", 2), ("cab", 0), ("decade", 1), ("ace", 2)]
 PLACES = ["letter.data.gz", "letter.data", "ocr/letter.data.gz", "ocr/letter.data"]
@@ -51,32 +49,6 @@ def test_words_letters_and_folds(name, end, tmp_path):
             images = words_to_images([image for image, _ in letters])
             for position, (image, (_, name)) in enumerate(zip(images, letters, strict=True)):
                 assert np.array_equal(image, image_of(name, 1000 * (i + 1) + position, 0.1))
-
-
-def test_gzipped_is_told_by_the_name(tmp_path):
-    path = tmp_path / "letter.data.gz"
-    path.write_bytes(text_of(file_fields(FILES)).encode())
-    with pytest.raises(OSError, match="gzip"):
-        list(read_letters(path))
-
-
-def test_last_line_without_its_end(tmp_path):
-    path = tmp_path / "letter.data"
-    path.write_text(text_of(file_fields(FILES), "\n")[:-1])
-    assert names_of(read_letters(path)) == FILES
-
-
-def test_blank_lines(tmp_path):
-    lines = text_of(file_fields(FILES), "\n").splitlines(keepends=True)
-    path = tmp_path / "letter.data"
-    path.write_text("\n \n" + "\n".join(lines) + "\t\t\n\n")
-    assert names_of(read_letters(path)) == FILES
-
-
-def test_files_without_words(tmp_path):
-    for text in ("", "\n\n"):
-        (tmp_path / "letter.data").write_text(text)
-        assert list(read_letters(tmp_path / "letter.data")) == []
 
 
 def test_letters_of_any_script(tmp_path):
@@ -127,24 +99,6 @@ def test_lines_that_cannot_be_read(fields, problem, name, tmp_path):
     assert_refused(write(tmp_path / name, rows), 7, problem)  # blank lines count
 
 
-def test_words_before_a_bad_line_are_read(tmp_path):
-    path = write(tmp_path / "letter.data", [*file_fields([("bead", 3)]), ["x"]])
-    words = read_letters(path)
-    assert names_of([next(words)]) == [("bead", 3)]
-    with pytest.raises(ValueError, match="line 5 of"):
-        next(words)
-
-
-def test_word_that_begins_in_the_middle(tmp_path):
-    path = write(tmp_path / "letter.data", word_fields("bead")[1:])
-    assert_refused(path, 1, 'expected position 1 in the word, got "2"')
-
-
-def test_word_without_its_end(tmp_path):
-    path = write(tmp_path / "letter.data", word_fields("bea")[:2] + word_fields("cab", word=2))
-    assert_refused(path, 3, 'expected position 3 in the word, got "1"')
-
-
 @pytest.mark.parametrize("n_lines", [1, 3, 5])
 def test_file_that_ends_within_a_word(n_lines, tmp_path):
     path = write(tmp_path / "letter.data", file_fields([("a", 0), ("added", 0)])[: n_lines + 1])
@@ -186,74 +140,6 @@ def test_folds(name, folds, texts, nlp, tmp_path):
         assert texts_of(read(nlp)) == texts, "once in each epoch"
 
 
-@pytest.mark.parametrize("folds", [[3], [7, 9], [-1], []])
-def test_folds_that_the_file_does_not_have(folds, nlp, tmp_path):
-    path = write(tmp_path / "letter.data", file_fields(FILES))
-    read = letter_corpus(path, folds)
-    with pytest.raises(ValueError) as error:
-        list(read(nlp))
-    assert str(error.value).startswith(f"There are no words in the folds {folds} of {path}. Give folds")
-
-
-def test_file_without_words(nlp, tmp_path):
-    (tmp_path / "letter.data").write_text("\n")
-    with pytest.raises(ValueError, match=r"There are no words in any fold of .*letter\.data\. Give folds"):
-        list(letter_corpus(tmp_path / "letter.data")(nlp))
-
-
-def test_bad_lines_are_found_in_all_folds(nlp, tmp_path):
-    path = write(tmp_path / "letter.data", [*file_fields([("bead", 0)]), changed(_4="1", _5="1", _6="x")])
-    with pytest.raises(ValueError, match=r"Cannot read line 5 .*pixels must be 0 or 1, got \"x\""):
-        list(letter_corpus(path, [0])(nlp))
-
-
-def test_no_path(nlp, tmp_path):
-    with pytest.raises(ValueError, match="E913"):
-        letter_corpus(None)
-    read = letter_corpus(tmp_path / "nothing.data")
-    with pytest.raises(FileNotFoundError, match=r"nothing\.data"):
-        next(read(nlp))
-
-
-CONFIG = """
-[paths]
-letters = null
-
-[corpora]
-
-[corpora.train]
-@readers = "spacy_hoseq.letter_corpus.v1"
-path = ${paths.letters}
-folds = [0,1]
-
-[corpora.dev]
-@readers = "spacy_hoseq.letter_corpus.v1"
-path = ${paths.letters}
-"""
-
-
-def test_reader_of_a_config(nlp, tmp_path):
-    path = write(tmp_path / "letter.data", file_fields(FILES))
-    config = Config().from_str(CONFIG, overrides={"paths.letters": str(path)})
-    corpora = spacy.registry.resolve(config)["corpora"]
-    assert texts_of(corpora["train"](nlp)) == ["bead", "cab", "decade"]
-    assert texts_of(corpora["dev"](nlp)) == [text for text, _ in FILES]
-    assert spacy.registry.get("readers", "spacy_hoseq.letter_corpus.v1") is letter_corpus
-    with pytest.raises(ValueError, match="E913"):
-        spacy.registry.resolve(Config().from_str(CONFIG))
-
-
-def test_toy_writes_what_the_format_says(tmp_path):
-    """The tests above would pass for ever if both sides made the same mistake."""
-    path = write(tmp_path / "letter.data.gz", word_fields("be", first=7, word=3, fold=4))
-    lines = gzip.decompress(path.read_bytes()).decode().split("\n")
-    first, second = lines[0].split("\t"), lines[1].split("\t")
-    assert first[:6] == ["7", "b", "8", "3", "1", "4"] and second[:6] == ["8", "e", "-1", "3", "2", "4"]
-    assert len(first) == len(second) == 6 + 128 + 1 and first[-1] == "" and lines[2:] == [""]
-    pixel = {f"p_{row}_{column}": first[6 + 8 * row + column] for row in range(16) for column in range(8)}
-    assert all(pixel[f"p_{row}_{column}"] == str(int(image_of("b")[row, column])) for row, column in np.ndindex(16, 8))
-
-
 @pytest.mark.long
 @pytest.mark.skipif(not any(path.exists() for path in REAL), reason="HOSEQ_CORPORA names no folder with letter.data")
 def test_real_letters():
@@ -267,9 +153,3 @@ def test_real_letters():
     nlp = spacy.blank("xx")
     docs = [eg.reference for eg in letter_corpus(path, [3])(nlp)]
     assert len(docs) == 698 and isinstance(docs[0], Doc)
-
-
-def test_letter_that_is_not_utf_8(tmp_path):
-    path = write(tmp_path / "letter.data", word_fields("bead"))
-    path.write_bytes(path.read_bytes().replace(b"\ta\t", b"\t\xe9\t"))
-    assert_refused(path, 3, "the letter is not UTF-8")

@@ -7,7 +7,7 @@ import pytest
 
 from ... import oracle
 from ...cases import Case
-from ...repository import ROOT, script
+from ...repository import script
 
 new_words = script("papers/new_words")
 
@@ -27,11 +27,6 @@ def test_patterns_of_one_length_share_a_weight(source):
     assert set(found.rule_of.tolist()) == {-1} and len(source().fire([]).tokens) == 0
 
 
-def test_lexicon_is_cut(source):
-    assert source(max_order=2, n_words=1).define(["a", "b"], []).patterns == [(0, 1, 0), (1, 0, 1)]
-    assert source(min_count=2).define(["a", "b", "c"], []).patterns == []
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_shrunk_patterns_weigh_that_share(seed, share):
@@ -47,10 +42,3 @@ def test_frequent_words_lose_their_first_letter(tmp_path):
     rows = ["1\tThere\t_", "2\twhere\t_", "3\tThat\t_", "4\tit's\t_", "5\tof\t_", "1-2\tword\t_", "# text", ""]
     (tmp_path / "x.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
     assert new_words.frequent_words(tmp_path / "x.gz") == ["here", "hat"]
-
-
-@pytest.mark.parametrize("system, sources", [("order 1", None), ("order 3", {"frequent"}), ("lexicon", {"lexicon"})])
-def test_systems(system, sources, tmp_path):
-    settings = new_words.settings_of(tmp_path, system, "perceptron", 2, ROOT)
-    patterns = settings["components"]["hoseq_tagger"]["model"]["patterns"]
-    assert (patterns and set(patterns["*"])) == sources

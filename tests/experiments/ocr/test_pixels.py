@@ -5,7 +5,7 @@ import unicodedata
 import numpy as np
 import pytest
 import spacy
-from handwriting.pixels import image_to_word, is_image, pixel_templates, words_to_images
+from handwriting.pixels import image_to_word, is_image, pixel_templates
 from spacy.tokens import Doc
 
 from spacy_hoseq.features.attributes import check_attribute, lexical_attribute
@@ -13,7 +13,6 @@ from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import Part, parse_templates
 
 from ...features.test_extract import hash_string, plain_mix
-from ...features.values import value_of
 
 DOTS = {(0, 0): 1, (1, 0): 2, (2, 0): 3, (3, 0): 7, (0, 1): 4, (1, 1): 5, (2, 1): 6, (3, 1): 8}  # (row, column)
 BLANK = unicodedata.lookup("BRAILLE PATTERN BLANK")
@@ -41,17 +40,6 @@ def keys_of(texts, words):
     return FeatureExtractor(parse_templates(texts)).keys([Doc(VOCAB, words=words)] if words else [])
 
 
-def test_every_pixel_alone():
-    for row in range(16):
-        for column in range(8):
-            pixels = np.zeros((16, 8), bool)
-            pixels[row, column] = True
-            word = image_to_word(pixels)
-            assert word == plain_word(pixels), (row, column)
-            assert word.count(BLANK) == 15 and word[4 * (row // 4) + column // 2] != BLANK
-            assert np.array_equal(words_to_images([word])[0], pixels)
-
-
 def test_all_characters_are_made():
     seen = set()
     for number in range(256):
@@ -61,36 +49,6 @@ def test_all_characters_are_made():
         seen.add(image_to_word(pixels)[0])
         assert image_to_word(pixels) == plain_word(pixels)
     assert seen == {chr(code) for code in range(0x2800, 0x2900)}
-
-
-def test_there_and_back():
-    images = random_images(40)
-    words = [image_to_word(image) for image in images]
-    assert words == [plain_word(image) for image in images]
-    found = words_to_images(words)
-    assert found.shape == (40, 16, 8) and found.dtype == np.float32
-    assert np.array_equal(found, images.astype(np.float32))
-    assert len(set(words)) == 40
-
-
-def test_blank_and_black():
-    assert image_to_word(np.zeros((16, 8))) == BLANK * 16
-    assert image_to_word(np.ones((16, 8))) == unicodedata.lookup("BRAILLE PATTERN DOTS-12345678") * 16
-    assert words_to_images([]).shape == (0, 16, 8)
-
-
-@pytest.mark.parametrize("dtype", [int, np.uint8, np.float32, bool])
-def test_black_is_what_is_not_zero(dtype):
-    pixels = random_images(1, seed=3)[0]
-    assert image_to_word(pixels.astype(dtype)) == plain_word(pixels)
-    assert image_to_word(pixels.astype(int) * 255) == image_to_word(pixels.tolist()) == plain_word(pixels)
-    assert image_to_word(pixels.astype(float) * -0.5) == plain_word(pixels)
-
-
-@pytest.mark.parametrize("shape", [(8, 8), (16, 16), (127,)])
-def test_images_of_another_size(shape):
-    with pytest.raises(ValueError, match="reshape"):
-        image_to_word(np.zeros(shape))
 
 
 NO_IMAGES = ["", "a", "a" * 16, BLANK * 15, BLANK * 17, BLANK * 15 + "a", "\u27ff" + BLANK * 15, BLANK * 15 + "\u2900"]
@@ -113,47 +71,11 @@ def test_pixel_attributes():
     assert 0 < black.sum() < black.size
 
 
-@pytest.mark.parametrize("number", [0, 7, 8, 63, 127])
-def test_value_of_a_pixel(number):
-    def attribute(lexeme):
-        return value_of(f"pixel{number}", lexeme)
-
-    images = random_images(8, seed=2)
-    for order in (images, images[::-1]):  # words follow each other in any order
-        values = [attribute(VOCAB[image_to_word(image)]) for image in order]
-        assert values == [int(image[number // 8, number % 8]) for image in order]
-    assert {attribute(VOCAB[image_to_word(image)]) for image in (np.zeros((16, 8)), np.ones((16, 8)))} == {0, 1}
-
-
-def test_conjunctions_of_pixels():
-    texts = ["pixel3[0]+pixel4[0]", "pixel9[0]+pixel100[1]", "bias+pixel64[-1]", "pixel5[0]+length[0]"]
-    images = random_images(30, seed=4)
-    fires = keys_of(texts, [image_to_word(image) for image in images]) != 0
-    p = images.reshape(30, 128)
-    after, before = np.append(p[1:, 100], True), np.append(True, p[:-1, 64])  # beyond the ends all attributes have one
-    assert fires.tolist() == np.array([p[:, 3] & p[:, 4], p[:, 9] & after, before, p[:, 5]]).tolist()
-    assert all(0 < row.sum() < 30 for row in fires)
-
-
-def test_ordinary_words_have_no_pixels():
-    words = [*filter(None, NO_IMAGES), "the", "\U00012800" * 16]
-    assert not keys_of(["pixel0..127[0]"], words).any()
-    mixed = keys_of(["pixel5[0]"], ["the", "\u28ff" * 16, "dog"])
-    assert (mixed != 0).tolist() == [[False, True, False]]
-
-
 @pytest.mark.parametrize("name", ["pixel128", "pixel1000", "pixel", "pixels", "pixel-1"])
 def test_pixels_that_are_not_there(name):
     assert lexical_attribute(name) is None
     with pytest.raises(ValueError, match=rf"\[HS013\].*\"{name}\".*pixelN"):
         check_attribute(name)
-
-
-def test_pixel_without_number():
-    with pytest.raises(ValueError, match=r"\[HS013\].*\"pixel\""):
-        FeatureExtractor(parse_templates(["pixel[0]"]))
-    with pytest.raises(ValueError, match=r"(?s)\[HS010\].* at character \d; .*a range from 0 to 127"):
-        parse_templates(["pixel128[0]"])
 
 
 def test_template_set():
@@ -169,13 +91,3 @@ def test_template_set():
     above = {((r, c), (r + 1, c)) for r in range(15) for c in range(8)}
     assert len(pairs) == 232 and set(pairs) == beside | above
     assert len(templates) == 1 + 128 + 232
-
-
-def test_template_set_of_a_config():
-    text = '[templates]\n@misc = "spacy_hoseq.pixel_templates.v1"'
-    found = spacy.registry.resolve(spacy.util.Config().from_str(text))["templates"]
-    assert found == pixel_templates()
-    extractor = FeatureExtractor(parse_templates(found))
-    assert extractor.is_lexical
-    word = image_to_word(np.eye(16, 8))
-    assert (extractor.keys([Doc(VOCAB, words=[word])]) != 0).sum() == 1 + 8, "no two pixels of a diagonal are a pair"

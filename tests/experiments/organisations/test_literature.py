@@ -41,19 +41,6 @@ def test_features_of_an_entity():
     assert len(found) == 3 * 2 + 3 * 2 * 2 + 2 * 4 + 2 * 8 + 3
 
 
-def test_ends_of_sentences_and_brackets():
-    assert "X BOww <s> 由" in of((0, 1, "X"), [(0, 1, "X")])
-    assert "X BEww 》 </s>" in of((6, 7, "X"), [(6, 7, "X")]) and "X QU False True" in of((6, 7, "X"), [(6, 7, "X")])
-    assert "X QU True False" in of((4, 6, "X"), [(4, 6, "X")])
-
-
-@pytest.mark.parametrize(
-    "others, expected", [([], "False True"), ([(4, 6, "ORG")], "True False"), ([(4, 5, "ORG")], "False True")]
-)
-def test_same_words_elsewhere(others, expected):
-    assert f"ORG SAME {expected}" in of((1, 3, "ORG"), [(1, 3, "ORG"), *others])
-
-
 def random_lists(seed):
     """Sentences of few words, each with labellings."""
     rng = np.random.default_rng(seed)
@@ -94,14 +81,6 @@ def test_numbered_features_tell_labellings_apart_as_all_do(seed, min_count):
         for one, some in zip(counts, found, strict=True):
             expected = {feature: n for feature, n in one.items() if feature in set(kept)}
             assert Counter(kept[i] for array in some for i in array) == Counter(expected)
-
-
-def test_entities_of_all_labellings_are_left_out():
-    labellings = [[(1, 3, "ORG")], [(1, 3, "ORG"), (4, 5, "ORG")]]
-    made = literature.Literature([WORDS], [labellings], 1)
-    first, second = made.of(WORDS, labellings)
-    assert first == [] and [len(array) for array in second] == [len(of((4, 5, "ORG"), labellings[1]))]
-    assert literature.Literature([WORDS], [[[(1, 3, "ORG")]]], 1).n_weights == 0
 
 
 def test_features_of_two_kinds_are_numbered_one_after_the_other(monkeypatch):

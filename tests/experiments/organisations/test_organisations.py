@@ -1,6 +1,5 @@
 """Organisation names: configs, measuring, reranking and report, on made-up sentences."""
 
-import gzip
 import itertools
 import sys
 
@@ -149,54 +148,6 @@ def test_report(metrics, files, scripts):
     assert sum("→" in line for line in page.split("\n")) == 9 and "Over seeds" not in page
 
 
-def test_curves(scripts):
-    """The last evaluation of each epoch; epochs without one are left open."""
-    measured = {"low": {"curve": [[0, 0.1], [0, 0.5], [2, 0.625]]}, "reranked": {}, "patterns": {"curve": []}}
-    lines = scripts["report"].curves_of("pfr", measured)
-    assert lines == [["People's Daily, words", "CRF, low order", "50.00", "-", "62.50"]]
-
-
-def test_files_are_laid_out(tmp_path):
-    module = script("organisations/lay_out")
-    for name, file in module.FILES.items():
-        (tmp_path / "in" / file).parent.mkdir(parents=True, exist_ok=True)
-        packed = name.endswith("train")
-        data = gzip.compress(name.encode()) if packed else name.encode()
-        (tmp_path / "in" / (file + ".gz" if packed else file)).write_bytes(data)
-    module.main(tmp_path / "out", environment=str(tmp_path / "in"))
-    found = {path.stem: path.read_text() for path in (tmp_path / "out").iterdir()}
-    assert found == {name: name for name in module.FILES}
-    with pytest.raises(SystemExit):
-        module.main(tmp_path / "out", folder=str(tmp_path / "out"))
-
-
-def test_sentences_and_types_are_selected(tmp_path):
-    vocab = spacy.blank("xx").vocab
-    docs = [Doc(vocab, words=list("abc")) for _ in range(3)]
-    for doc in docs[1:]:
-        doc.set_ents([Span(doc, 0, 1, "ORG"), Span(doc, 1, 3, "LOC")])
-    DocBin(docs=docs).to_disk(tmp_path / "in.spacy")
-    select = script("organisations/select_entities").main
-    select(tmp_path / "in.spacy", tmp_path / "out" / "x.spacy", types="ORG", last=2)
-    found = list(DocBin().from_disk(tmp_path / "out" / "x.spacy").get_docs(vocab))
-    assert [[(e.start, e.end, e.label_) for e in doc.ents] for doc in found] == [[(0, 1, "ORG")]] * 2
-
-
-def test_figures_of_one_type_and_of_all(scripts):
-    found = [{(0, 2, "ORG"), (3, 4, "PER")}, {(0, 1, "ORG")}]
-    gold = [{(0, 2, "ORG"), (3, 5, "PER")}, {(0, 2, "ORG")}]
-    result = scripts["measure"].scores(found, gold, "ORG")
-    assert result["sentences"] == [[1, 1, 1], [0, 1, 1]] and (result["p"], result["r"], result["f"]) == (0.5, 0.5, 0.5)
-    assert result["all"] == {"p": 1 / 3, "r": 1 / 3, "f": 1 / 3}
-
-
-def test_each_half_takes_the_threshold_from_the_other(scripts):
-    a, b, wrong = {(0, 1, "ORG")}, {(2, 3, "ORG")}, {(5, 6, "ORG")}
-    gold = [a, b, a, b]
-    guesses = {0.2: [a, wrong, a, wrong], 0.4: [wrong, b, wrong, b]}  # one is right for even ones, one for odd ones
-    assert scripts["measure"].each_from_the_other(guesses, gold, "ORG") == [0.4, 0.2]
-
-
 def candidate(module, spans, log_p, *features):
     return module.Candidate({(a, b, "ORG") for a, b in spans}, log_p, [np.array(features, np.intp)])
 
@@ -221,17 +172,6 @@ def random_list(module, seed):
     return [candidate(module, some, 0.0) for some in chosen], rng.dirichlet(np.ones(4))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_probabilities_of_a_list_are_those_of_its_labellings(scripts, seed):
-    module = scripts["reranking"]
-    some, shares = random_list(module, seed)
-    found = module.probabilities(some, shares)
-    every = set().union(*(c.entities for c in some))
-    assert set(found) == every
-    for entity in every:
-        assert found[entity] == pytest.approx(sum(shares[[entity in c.entities for c in some]]))
-
-
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("threshold", [0.1, 0.3])
 def test_entities_right_in_expectation_are_the_best_of_all_sets(scripts, seed, threshold):
@@ -245,11 +185,6 @@ def test_entities_right_in_expectation_are_the_best_of_all_sets(scripts, seed, t
 
     subsets = (s for n in range(len(probable) + 1) for s in itertools.combinations(probable, n))
     assert gain(taken) == pytest.approx(max(map(gain, subsets)))
-
-
-def test_mean_over_seeds(scripts):
-    seeds = [{c: {"low": {"f": f}} if c == "pfr" else {} for c in scripts["report"].CORPORA} for f in (0.5, 0.6)]
-    assert scripts["report"].seed_rows(seeds) == [["People's Daily, words", "CRF, low order", "55.00 ± 7.07", "2"]]
 
 
 def test_gradient_of_the_reranker(scripts):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from baselines.algorithm_1 import algorithm_1, search
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from ... import oracle
 from ...cases import Case
@@ -47,12 +46,6 @@ def test_patterns_of_two_labels_are_exact(case):
     assert_exact(case)
 
 
-@given(case=cases(), data=st.data())
-def test_one_pattern_at_one_place_is_exact(case, data):
-    assume(case.fired and oracle.is_feasible(case))
-    assert_exact(replace(case, patterns=(), fired=case.fired[:1]))
-
-
 @given(case=cases())
 def test_patterns_that_do_not_overlap_are_exact(case):
     fired, free = [], -1
@@ -65,18 +58,6 @@ def test_patterns_that_do_not_overlap_are_exact(case):
     assert_exact(case)
 
 
-@given(case=cases(), sizes=st.lists(st.integers(2, 6), max_size=4), token=st.integers(0, 20))
-def test_patterns_that_begin_together_are_exact(case, sizes, token):
-    """Prefixes of one string at one place: subsequences of each other, but no pre-sequences."""
-    string = tuple(int(y) for y in np.arange(6) * 7 % 3 % case.n_labels)
-    start = case.starts[token % len(case.lengths)]
-    room = case.lengths[token % len(case.lengths)]
-    fired = tuple((int(start) + n - 1, string[:n], 0.5 * n) for n in sizes if n <= room)
-    case = replace(case, patterns=(), fired=fired)
-    assume(oracle.is_feasible(case))
-    assert_exact(case)
-
-
 @given(case=cases(max_sequences=5))
 def test_scores_are_true_and_never_above_the_best(case):
     assume(oracle.is_feasible(case))
@@ -84,14 +65,6 @@ def test_scores_are_true_and_never_above_the_best(case):
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
         assert score == pytest.approx(oracle.score_of_one(single, labels))
         assert -np.inf < score <= oracle.joint_table(single).best + 1e-9
-
-
-@given(case=cases(max_sequences=4), data=st.data())
-def test_batch_is_the_singles_in_any_order(case, data):
-    assume(oracle.is_feasible(case))
-    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    parts = [decode(single) for single in batch.singles()]
-    assert decode(batch).labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
 
 
 def example(last=0.0, fired=((3, (1, 0, 1, 0), 1.0), (4, (0, 1, 0, 1), 1.0), (3, (0, 1, 0), 1.0))):
@@ -118,20 +91,6 @@ def test_labels_come_out_wrong():
     assert search(case.potentials()).score == 4
     paths = algorithm_1(case.potentials())
     assert paths.labels.tolist() == [1, 0, 1, 0, 1] and paths.scores.tolist() == [3]
-
-
-@pytest.mark.parametrize("fired, score", [
-    (((3, (1, 0, 1, 0), 1.0), (4, (0, 1, 0, 1), 1.0)), 2),  # pre-sequence, nothing shared
-    (((3, (1, 0, 1, 0), 1.0), (3, (0, 1, 0), 1.0)), 2),  # suffix
-    (((4, (0, 1, 0, 1), 1.0), (3, (0, 1, 0), 1.0)), 2),  # prefix
-    (((4, (1, 0, 1, 0, 1), 1.0), (3, (0, 1, 0), 1.0), (2, (0, 1), 0.5)), 2.5),  # subsequences in the middle
-    (((2, (1, 0, 1), 1.0), (3, (0, 1, 0), 1.0), (4, (1, 0, 1), 1.0)), 3),  # a chain of pre-sequences
-    (((3, (1, 0, 1, 0), 1.0), (4, (0, 0, 0, 0), 1.5)), 1.5),  # that exclude each other
-])  # fmt: skip
-def test_two_of_the_three_are_no_problem(fired, score):
-    case = example(fired=fired)
-    assert oracle.joint_table(case).best == score
-    assert_exact(case)
 
 
 @pytest.mark.parametrize("change", [

@@ -84,14 +84,6 @@ def test_greedy_mistake():
     assert decode(case, 2).labels.tolist() == [1, 1] and decode(case, 2).scores.tolist() == [3.0]
 
 
-def test_states_of_one_label_compete():
-    """(1) and (0, 1) are both label 1: a beam of two can hold both."""
-    case = Case(np.array([[0.5, 0.0], [0.0, 2.0], [0.0, 0.0]]), np.zeros((2, 2)), np.array([3]), (((1, 1, 0), 2.0),))
-    case = replace(case, patterns=(*case.patterns, ((0, 1), 0.25)))
-    assert decode(case, 1).labels.tolist() == [0, 1, 0] and decode(case, 1).scores.tolist() == [2.75]
-    assert decode(case, 2).labels.tolist() == [1, 1, 0] and decode(case, 2).scores.tolist() == [4.0]
-
-
 def test_beam_that_runs_into_forbidden_transitions():
     """From label 0, which is ahead, nothing follows. The other sequence keeps its greedy labels."""
     scores = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
@@ -99,37 +91,6 @@ def test_beam_that_runs_into_forbidden_transitions():
     case = Case(scores, trans, np.array([1, 2, 1]))
     paths = decode(case, 1)
     assert paths.labels.tolist() == [0, 1, 0, 1] and paths.scores.tolist() == [1.0, 1.0, 0.5]
-
-
-def test_fired_patterns_of_the_sequence_that_is_decoded_again():
-    trans = np.array([[-np.inf, -np.inf], [0.0, 0.0]])
-    scores = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-    case = Case(scores, trans, np.array([1, 2]), fired=((2, (1, 1), 4.0), (2, (1, 0), -1.0)))
-    paths = decode(case, 1)
-    assert paths.labels.tolist() == [0, 1, 1] and paths.scores.tolist() == [1.0, 4.0]
-
-
-@given(case=cases(signed=True, max_sequences=6), width=st.integers(1, 4), data=st.data())
-def test_narrow_beam_of_a_batch_is_that_of_its_sequences(case, width, data):
-    assume(oracle.is_feasible(case))
-    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    got, parts = decode(batch, width), [decode(single, width) for single in batch.singles()]
-    assert got.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
-    assert got.scores.tolist() == [part.scores[0] for part in parts]
-
-
-@pytest.mark.parametrize("width", [0, -1])
-def test_width_must_be_positive(width):
-    message = rf"\[HS027\] Wrong width: {width}\. Expected 1 or more"
-    with pytest.raises(ValueError, match=message):
-        BeamSearch(width)
-
-
-@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
-def test_weights_that_are_refused(weight):
-    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), fired=((2, (1, 0, 1), weight),))
-    with pytest.raises(ValueError, match=r"\[HS020\] .*weight of pattern \(1, 0, 1\)"):
-        decode(case, 3)
 
 
 def test_configurations_are_refused():

@@ -3,7 +3,7 @@
 import pytest
 import spacy
 import srsly
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import DocBin
 
 from ...repository import script
 
@@ -17,20 +17,6 @@ def test_parts_are_apart():
     without = conll.divided(whole, [])
     assert without == {"train": whole[:16], "dev": whole[16:18], "test": whole[18:]}
     assert conll.divided(whole, ["x"]) == {"train": whole[:18], "dev": whole[18:], "test": ["x"]}
-
-
-def test_a_sentence_has_tags_and_chunks():
-    doc = conll.doc_of(spacy.blank("xx").vocab, SENTENCE)
-    assert [t.tag_ for t in doc] == ["NNP", "VBD", "DT", "NN", "."] and len(list(doc.sents)) == 1
-    assert [(s.text, s.label_) for s in doc.spans["chunks"]] == [("Ann", "NP"), ("saw", "VP"), ("the ferry", "NP")]
-
-
-def test_chunks_are_counted():
-    vocab = spacy.blank("xx").vocab
-    found, gold = (Doc(vocab, ["a", "b", "c"]) for _ in range(2))
-    found.spans["chunks"] = [Span(found, 0, 1, "NP"), Span(found, 1, 3, "NP")]
-    gold.spans["chunks"] = [Span(gold, 0, 1, "NP"), Span(gold, 1, 2, "NP"), Span(gold, 2, 3, "VP")]
-    assert chunks.counts(found, gold) == [1, 2, 3]
 
 
 @pytest.mark.long

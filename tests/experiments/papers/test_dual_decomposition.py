@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
-from ...decoders.chain.test_best_path import decode_viterbi
 from ...strategies import cases
 
 
@@ -61,20 +60,6 @@ def random_problem(seed):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(5))
-def test_at_least_half_is_solved_with_a_certificate(seed):
-    case = random_problem(seed)
-    few, many = solve(case, 3), solve(case, 200)
-    assert few.certified.sum() < many.certified.sum() >= 5
-    assert (many.bounds <= few.bounds + 1e-12).all() and (many.scores >= few.scores - 1e-12).all()
-    best = np.array([oracle.joint_table(single).best for single in case.singles()])
-    assert many.scores[many.certified] == pytest.approx(best[many.certified])
-    done_early = few.certified
-    assert (many.iterations[done_early] == few.iterations[done_early]).all()
-    assert (many.iterations[many.certified] < 200).any()
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_more_iterations_are_never_worse(seed):
     """The dual goes up and down; the smallest bound and the best labels so far are kept."""
@@ -91,22 +76,6 @@ def test_one_iteration_worked_out_by_hand():
     got = solve(case, 1)
     assert got.labels.tolist() == [0, 0] and got.scores.tolist() == [2.0] and got.bounds.tolist() == [7.0]
     assert got.certified.tolist() == [False] and got.iterations.tolist() == [1]
-
-
-def test_two_iterations_worked_out_by_hand():
-    """Step (7 - 2) / |subgradient|^2 = 5 / 4: label 1 has 1.25 at both tokens and is taken, label 0 gets 1 - 1.25. The
-    pattern's own problem is then 5 - 2.5 for 1,1, and the bound 2.5 + 2.5 is the score 0 + 5."""
-    case = Case(np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 5.0),))
-    got = solve(case, 2)
-    assert got.labels.tolist() == [1, 1] and got.scores.tolist() == [5.0] and got.bounds == pytest.approx([5.0])
-    assert got.certified.tolist() == [True] and got.iterations.tolist() == [2]
-
-
-def test_pattern_that_costs():
-    """1,1 has 2 - 3: one of its labels has to change, and the cheaper change is at the second token."""
-    case = Case(np.array([[0.0, 1.0], [0.0, 0.5]]), np.zeros((2, 2)), np.array([2]), (((1, 1), -3.0),))
-    got = solve(case, 100)
-    assert got.labels.tolist() == [1, 0] and got.scores.tolist() == [1.0] and got.certified.tolist() == [True]
 
 
 @given(
@@ -149,44 +118,6 @@ def test_results_do_not_depend_on_the_rest_of_the_batch(case, data, cells):
         np.testing.assert_allclose(got.bounds, [part.bounds[0] for part in alone], rtol=1e-9, atol=1e-9)
         assert got.certified.tolist() == [part.certified[0] for part in alone]
         assert got.iterations.tolist() == [part.iterations[0] for part in alone]
-
-
-@given(case=cases(rounded=True, forbidden=False))
-def test_no_patterns_is_viterbi(case):
-    case = case.without_patterns()
-    expected = decode_viterbi(case)
-    silent = replace(case, patterns=(((0, 0), 0.0),))
-    for given_case in (case, silent):
-        got = solve(given_case, 5)
-        assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
-        assert got.certified.all() and got.bounds.tolist() == got.scores.tolist()
-
-
-@pytest.mark.parametrize("cells", [1, 10**6])
-def test_no_permitted_labelling(cells):
-    allowed = np.array([[True, True], [True, False], [False, True]])
-    case = Case(np.zeros((3, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),), allowed=allowed)
-    with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
-        solve(case, 3, max_cells=cells)
-
-
-def test_empty_batch():
-    case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64), (((0, 1), 1.0),))
-    assert [part.tolist() for part in solve(case, 3)] == [[]] * 5
-
-
-@pytest.mark.parametrize("max_iterations", [0, -1])
-def test_number_of_iterations_must_be_positive(max_iterations):
-    message = rf"\[HS027\] Wrong max_iterations: {max_iterations}\. "
-    with pytest.raises(ValueError, match=message):
-        DualDecomposition(max_iterations)
-
-
-@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
-def test_weights_that_are_refused(weight):
-    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((1, 0, 1), weight),))
-    with pytest.raises(ValueError, match=r"\[HS020\] .*weight of pattern \(1, 0, 1\)"):
-        solve(case, 3)
 
 
 def test_configurations_are_refused():

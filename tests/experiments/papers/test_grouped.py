@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import srsly
 
 from spacy_hoseq.decoders.answers import posterior
 
@@ -16,7 +15,8 @@ from ...repository import script
 pages = script("papers/pages")
 grouped = script("papers/grouped")
 groups = script("papers/groups")
-B, INSIDE, OUT = range(3)
+
+
 EVERY = frozenset(range(3))
 
 
@@ -84,16 +84,6 @@ def test_groups_are_those_of_the_definition(seed):
         assert found.ungrouped[t - 1] == len({(state(one[:-1]), one[-1]) for one in every})
 
 
-def test_a_pair_of_mentions_makes_two_groups():
-    """The second example of section 2, {B, I} x U x U x {B, I}: matched so far or not, whatever stands between."""
-    mention = frozenset([B, INSIDE])
-    skip = grouped.Configuration(1, (mention, EVERY, EVERY, mention), 1.5)
-    found = grouped.forward(6, 3, [skip])
-    assert found.log_z == pytest.approx(math.log(3**6 + (math.exp(1.5) - 1) * 2 * 2 * 3**4))
-    assert found.states == [1, 2, 2, 2, 1, 1] and found.transitions == [1, 2, 2, 2, 3, 1]
-    assert found.ungrouped == [3, 3, 6, 6, 6, 3]
-
-
 def case(seed, n_tokens, **more):
     rng = np.random.default_rng(seed)
     return Case(rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)), np.array([n_tokens]), **more)
@@ -121,23 +111,6 @@ def test_sums_of_a_model_are_ours(n_tokens, masked):
     assert found.log_z == pytest.approx(float(posterior(potentials).log_z[0]), abs=1e-12)
 
 
-def test_labels_with_scores_of_their_own_are_groups_of_one():
-    """Nothing is gained where all labels differ. Of patterns alone, labels that begin none stay together."""
-    rng = np.random.default_rng(1)
-    some = Case(rng.normal(size=(4, 6)), rng.normal(size=(6, 6)), np.array([4]), (((0, 1, 0), 1.0),))
-    potentials = some.potentials()
-    higher = grouped.higher_configurations(potentials)
-    alone = grouped.forward(4, 6, higher)
-    whole = grouped.forward(4, 6, grouped.local_configurations(potentials) + higher)
-    assert whole.transitions == whole.ungrouped == [6, 36, 42, 42] and whole.states == [6, 7, 7, 1]
-    assert alone.states == [2, 3, 2, 1] and alone.transitions == [2, 5, 5, 3] and alone.ungrouped == [6, 12, 18, 12]
-
-
-def test_nothing_is_possible():
-    nothing = [grouped.Configuration(0, (EVERY,), -math.inf)]
-    assert grouped.forward(2, 3, nothing).log_z == -math.inf
-
-
 def test_models_are_measured():
     """By sums over all tokens."""
     sequences = [case(seed, n, patterns=PATTERNS).potentials() for seed, n in ((0, 3), (1, 5))]
@@ -148,13 +121,3 @@ def test_models_are_measured():
     header, (line,) = pages.groups_table([{"system": "x", **row, "ratios": [2.0, 5.0, 3.0]}])
     assert len(header) == len(line) and line[:2] == ["x", "3"] and line[8] == "23.0" and line[-1] == "3.0"
     assert line[2] == f"{row['all']['states'] / 8:.1f}"
-
-
-def test_models_that_are_not_there_are_left_out(tmp_path, monkeypatch):
-    """And a row is made once."""
-    groups.main(tmp_path / "metrics" / "groups.jsonl", names=tmp_path)
-    assert not list((tmp_path / "metrics").iterdir())
-    monkeypatch.setattr(groups, "models", lambda *_: [("a", lambda: [case(0, 2).potentials()])])
-    for _ in range(2):
-        groups.main(tmp_path / "metrics" / "groups.jsonl")
-    assert len(list(srsly.read_jsonl(tmp_path / "metrics" / "groups.jsonl"))) == 1

@@ -1,10 +1,8 @@
 """Patterns written out at their places, against naive search."""
 
-import numpy as np
 from baselines.instances import make_instances
 from hypothesis import given
 
-from ...cases import Case
 from ...decoders.answers.posteriors import sequence_of
 from ...strategies import cases
 
@@ -34,19 +32,3 @@ def test_instances_are_all_places_of_all_patterns(case):
     pairs = [(last - len(string) + 1 + i, y) for last, string in keys for i, y in enumerate(string)]
     assert list(zip(got.tokens.tolist(), got.labels.tolist(), strict=True)) == pairs
     assert got.starts.tolist() == [sum(map(len, strings[:i])) for i in range(len(strings))]
-
-
-def test_instances_worked_out_by_hand():
-    """1,0 everywhere and 0,1,0 at token 3 of two sequences of 2 and 3 tokens; at token 4 the former is cancelled."""
-    fired = ((3, (0, 1, 0), 9.0), (4, (0, 1, 0), 2.0), (4, (1, 0), -0.5), (1, (0, 1, 0), 9.0), (4, (0, 1, 0), 1.0))
-    case = Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([2, 3]), (((1, 0), 0.5),), fired)
-    got = make_instances(case.potentials())
-    assert got.last.tolist() == [1, 3, 4] and got.weights.tolist() == [0.5, 0.5, 3.0]
-    assert got.tokens.tolist() == [0, 1, 2, 3, 2, 3, 4] and got.labels.tolist() == [1, 0, 1, 0, 0, 1, 0]
-    assert got.sizes.tolist() == [2, 2, 3]
-
-
-def test_nothing_to_write_out():
-    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([1, 1]), (((0, 1), 1.0),))
-    got = make_instances(case.potentials())
-    assert [part.tolist() for part in got] == [[]] * 6 and got.sizes.tolist() == []

@@ -2,10 +2,8 @@
 
 import gzip
 
-import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
-from spacy.util import load_config
 
 from ...repository import script
 
@@ -45,23 +43,6 @@ def test_chunks_and_tags_of_each_sentence_are_counted():
     gold = doc_of(vocab, ["A", "B", "A", "A"], [(0, 2, "NP"), (2, 3, "NP"), (3, 4, "VP")])
     found = doc_of(vocab, ["A", "A", "A", "A"], [(0, 1, "NP"), (2, 3, "NP")])
     assert layers.of_sentences(gold, found) == [[0, 1, 1, 1, 2], [1, 1, 2, 2, 2]]
-
-
-@pytest.mark.parametrize("prior, expected", [("l1=0.005", (0.005, 0)), ("l2=0.1", (0, 0.1))])
-def test_one_prior_replaces_the_other(prior, expected):
-    changes = layers.prior_of(prior, "hoseq_chunker")
-    rule = "components.hoseq_chunker.update_rule"
-    assert changes == {f"{rule}.l1": expected[0], f"{rule}.l2": expected[1]}
-
-
-@pytest.mark.parametrize("config", ["marginal", "joint"])
-def test_configs_have_what_is_changed(config):
-    settings = load_config(layers.CONFIGS / f"{config}.cfg")
-    for listener in layers.LISTENERS:
-        section = settings
-        for name in listener.split("."):
-            section = section[name]
-        assert {"threshold", "grad_factor"} <= set(section)
 
 
 def test_what_was_stopped_goes_on_without_rows_twice(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 import gzip
 
-import numpy as np
 import pytest
 import spacy
 import srsly
@@ -20,16 +19,6 @@ def test_each_word_of_a_segment_has_its_probability_once():
     assert table.sum(axis=(1, 2, 3)).tolist() == [0.75, 0.75, 1.0, 1.0, 0.0]
     first, inner, last = (table[i, 0, 2] for i in range(3))
     assert (first[1], inner[2], last[3], table[2, 0, 0, 0], table[3, 1, 0, 0]) == (0.75, 0.75, 0.75, 0.25, 1.0)
-
-
-def test_long_segments_count_as_one_size():
-    table = segments.places(iter([(0, 9, "NP", 1.0)]), ["NP"], 9)
-    assert np.flatnonzero(table.sum(axis=0)).tolist() == [segments.PLACES * (segments.SIZES - 1) + k for k in (1, 2, 3)]
-
-
-def test_outer_names_alone_are_kept():
-    found = [(2, 3, "place"), (0, 4, "person"), (4, 5, "object"), (4, 5, "event")]
-    assert segments.outermost(found) == [(0, 4, "person"), (4, 5, "object")]
 
 
 @pytest.mark.long

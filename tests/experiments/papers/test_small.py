@@ -2,7 +2,7 @@
 
 import gzip
 
-from ...repository import ROOT, script
+from ...repository import script
 
 small = script("papers/small")
 
@@ -23,11 +23,3 @@ def test_some_of_each_file_are_kept(tmp_path):
     assert small.text_of(output / "zh_pfr" / "train.tsv.gz") == "一\n\n二\n\n"
     assert small.text_of(output / "ocr" / "letter.data.gz") == "".join(letters[i] for i in (0, 1, 3, 5))
     assert len(list((output / "ptb_sample" / "combined").iterdir())) == small.N_FILES
-
-
-def test_it_has_what_the_steps_read():
-    """Paths below the folder of the corpora that project.yml names, and those of the two projects that it starts."""
-    text = (ROOT / "experiments" / "papers" / "project.yml").read_text(encoding="utf8")
-    text += "".join((ROOT / "experiments" / "organisations" / "lay_out.py").read_text(encoding="utf8"))
-    known = {*(name.removesuffix(".gz") for name in (*small.PARAGRAPHS, *small.LINES)), small.NAMES, small.TREES}
-    assert [name for name in known if "conll2000" not in name and name not in text] == []

@@ -51,20 +51,3 @@ def test_the_vote_is_the_best_sum(seed):
     table = Table(4, 3, seed)
     both = enumerated(table, voting.BEFORE) + enumerated(table, voting.AFTER)
     assert voting.vote(table, np.array([4])).tolist() == both.argmax(axis=1).tolist()
-
-
-def test_sequences_are_apart():
-    table = Table(5, 3, 0)
-    marginals = voting.direction_marginals(table, np.array([2, 0, 3]), voting.BEFORE)
-    first = Table(5, 3, 0)
-    first.n_tokens = 2
-    assert marginals[:2] == pytest.approx(enumerated(first, voting.BEFORE), abs=1e-12)
-    assert marginals.sum(axis=1) == pytest.approx(np.ones(5))
-
-
-def test_labels_that_are_not_allowed_get_no_votes():
-    table = Table(3, 3, 1)
-    allowed = np.ones((3, 3), bool)
-    allowed[1, voting.vote(table, np.array([3]))[1]] = False
-    labels = voting.vote(table, np.array([3]), allowed)
-    assert allowed[np.arange(3), labels].all()

@@ -34,10 +34,6 @@ def names(module, made):
     return [(span.start, span.end, span.label_) for span in doc.ents], [t.i for t in doc if t.ent_iob_ == ""]
 
 
-def test_runs_of_proper_nouns_without_titles_and_dates(module):
-    assert guess(module, [], [[0, 0, 1]] * 3).runs == [(1, 3), (5, 6), (7, 8)]
-
-
 def test_a_run_has_its_most_probable_type(module):
     """A name of the model that is about the run gives its ends."""
     made = guess(module, [(5, 8, "LOC")], [[0.1, 0.8, 0.1], [0.5, 0.0, 0.5], [0.7, 0.1, 0.2]])

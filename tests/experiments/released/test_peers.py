@@ -3,9 +3,7 @@
 import sys
 
 import pytest
-import spacy
 import srsly
-from spacy.tokens import Doc, DocBin, Span
 
 from ...repository import ROOT, script
 
@@ -20,15 +18,6 @@ def peers():
     sys.path.remove(folder)
     if not had:
         sys.modules.pop("measure_text", None)
-
-
-def test_chunks_become_entities(peers, tmp_path):
-    doc = Doc(spacy.blank("en").vocab, words=["The", "dog", "barks"])
-    doc.spans["chunks"] = [Span(doc, 0, 2, "NP"), Span(doc, 2, 3, "VP")]
-    DocBin(docs=[doc]).to_disk(tmp_path / "chunks.spacy")
-    peers.entities(tmp_path / "chunks.spacy", tmp_path / "entities.spacy")
-    (made,) = DocBin().from_disk(tmp_path / "entities.spacy").get_docs(doc.vocab)
-    assert [(e.start, e.end, e.label_) for e in made.ents] == [(0, 2, "NP"), (2, 3, "VP")]
 
 
 def test_page(peers, tmp_path):

@@ -32,16 +32,6 @@ def cut(words):
     return nlp
 
 
-def test_raw_text():
-    measure = script("released/measure_text")
-    gold = docs(spacy.blank("zh").vocab)
-    (text,) = measure.raw_texts(gold, 10, unspaced=True)
-    assert text.text == "我们喝。iPhone X茶。"
-    assert list(text.words) == [(0, 2), (2, 3), (3, 4), (4, 10), (10, 11), (11, 12), (12, 13)]
-    assert text.sentences == {(0, 4), (4, 11), (11, 13)}
-    assert [text.text for text in measure.raw_texts(gold, 1, unspaced=False)] == ["我们喝。iPhone X", "茶。"]
-
-
 def test_words_and_sentences_are_aligned_by_characters():
     """我们|喝|。 is right but for 喝。 in one, and one sentence of three is there if all is one."""
     measure = script("released/measure_text")

@@ -30,18 +30,6 @@ def test_what_is_added_has_its_tag_and_the_others_keep_theirs(module):
             assert others <= {"NFP", "ADD", "SYM", "CD", "NN", "NNP", "``", "''"}, (change, made)
 
 
-def test_emoji_addresses_and_hashtags(module):
-    chance = random.Random(0)
-    for _ in range(50):
-        assert all(ord(char) >= 0x200D for char in module.an_emoji(chance))
-        assert " " not in module.a_page(NAMES, chance) and "." in module.a_page(NAMES, chance)
-        assert module.a_mailbox(NAMES, chance).count("@") == 1
-        assert module.a_path(NAMES, chance)[0] in "/~."
-    nouns = [module.Word("Lamps", "NNS"), module.Word("glow", "VBP", False), module.Word(".", ".")]
-    made = [module.with_hashtag(nouns, NAMES, random.Random(seed)) for seed in range(20)]
-    assert [module.Word("#Lamps", "NNS"), *nouns[1:]] in made
-
-
 def test_the_same_file_gives_the_same_bytes(module, tmp_path):
     vocab = spacy.blank("en").vocab
     words, tags = map(list, zip(*SENTENCE, strict=True))

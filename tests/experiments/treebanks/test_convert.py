@@ -57,16 +57,6 @@ def test_a_named_division(treebank, tmp_path):
     assert [(t.text, t.tag_) for t in doc] == [("wsj_2201", "PRP"), ("naps", "VBZ"), (".", ".")]
 
 
-def test_another_division_and_a_second_run(treebank, tmp_path):
-    """Nothing of the run before stays."""
-    folder = write(tmp_path / "wsj", [f"wsj_{section}01.mrg" for section in (15, 18, 20, 21)])
-    write(tmp_path / "out" / "files" / "test" / "00000", ["wsj_9999.mrg"])
-    for _ in range(2):
-        assert call(treebank, tmp_path / "out", "--folder", folder, "--split", "wsj-chunking")[0] == 0
-        expected = {"train": ["wsj_1501", "wsj_1801"], "dev": ["wsj_2101"], "test": ["wsj_2001"]}
-        assert first_words(tmp_path / "out") == expected
-
-
 @pytest.mark.parametrize("n, sizes", [(3, (1, 1, 1)), (10, (8, 1, 1)), (21, (17, 2, 2))])
 def test_a_sample_is_divided_by_files(n, sizes, treebank, tmp_path):
     """In their order, the last tenth for testing."""
@@ -76,16 +66,6 @@ def test_a_sample_is_divided_by_files(n, sizes, treebank, tmp_path):
     words = first_words(tmp_path / "out")
     assert tuple(len(words[part]) for part in PARTS) == sizes
     assert [word for part in PARTS for word in words[part]] == [f"wsj_00{i:02}" for i in range(n)]
-
-
-def test_chinese_trees(treebank, tmp_path):
-    names = ["chtb_0081.fid", "chtb_0005.fid", "chtb_0041.fid"]
-    folder = write(tmp_path / "ctb", names, "( (IP (NP (NN 茶)) (VP (VV 香)) (PU 。)) )\n")
-    arguments = ["--folder", folder, "--split", "sighan2008", "--lang", "zh"]
-    code, output = call(treebank, tmp_path / "out", *arguments)
-    assert code == 0 and first_words(tmp_path / "out") == {part: ["茶"] for part in PARTS}
-    moved = {part: [path.name for path in (tmp_path / "out" / "files" / part).rglob("*.fid")] for part in PARTS}
-    assert moved == {"train": ["chtb_0081.fid"], "dev": ["chtb_0005.fid"], "test": ["chtb_0041.fid"]}
 
 
 @pytest.mark.parametrize("folder", ["", "none"])
@@ -106,17 +86,3 @@ def test_a_folder_without_trees_or_with_too_few(treebank, tmp_path):
     write(folder, ["wsj_0001.mrg", "wsj_0002.mrg"])
     code, output = call(treebank, tmp_path / "out", "--folder", folder)
     assert code == 1 and "[HS079]" in output and not (tmp_path / "out").exists()
-
-
-def test_a_part_that_cannot_be_read(treebank, tmp_path):
-    folder = write(tmp_path / "wsj", [f"wsj_{section:02}01.mrg" for section in (0, 19)])
-    write(folder, ["wsj_2201.mrg"], "( (S (NN {}\n")
-    code, output = call(treebank, tmp_path / "out", "--folder", folder)
-    assert code == 1 and f"No {tmp_path / 'out' / 'test.spacy'}" in output
-
-
-def test_a_damaged_file_among_others_is_left_out(treebank, tmp_path):
-    folder = write(tmp_path / "wsj", [f"wsj_{section:02}01.mrg" for section in (0, 1, 19, 22)])
-    write(folder, ["wsj_0101.mrg"], "( (S (NN {}\n")
-    assert call(treebank, tmp_path / "out", "--folder", folder)[0] == 0
-    assert first_words(tmp_path / "out") == {"train": ["wsj_0001"], "dev": ["wsj_1901"], "test": ["wsj_2201"]}

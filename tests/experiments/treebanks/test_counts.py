@@ -57,20 +57,6 @@ def test_rules_are_counted_within_sentences(tmp_path):
     assert rules.read_text(encoding="utf8") == written
 
 
-def test_rules_by_family(tmp_path):
-    """Without the numbers at the end of their names; the first one's note and example stand for all."""
-    more = {"note": "First", "example": "茶/NN"}
-    rules = [{**rule, "name": name, **(more if name[-1] == "1" else {"note": "", "example": ""})}
-             for rule, name in zip(RULES, ["tea 1", "two words 1", "tea 12", "tea 3"], strict=True)]  # fmt: skip
-    corpus, path = tagged_file(tmp_path / "corpus.spacy", *SENTENCES), tmp_path / "rules.json"
-    path.write_text(json.dumps(rules), encoding="utf8")
-    code, printed = call(script("treebanks/count_rules"), path, corpus, "--families")
-    assert code == 0 and printed.endswith(
-        "| tea | 3 | First | 茶/NN | 3 of 9 | | two words | 1 | First | 茶/NN | 1 of 2 |"
-    )
-    assert "| Family | Rules | What it says | Example | Agree, of all matches |" in printed
-
-
 @pytest.mark.parametrize("tag_set", ["ctb", "ud"])
 def test_rule_files_are_as_the_script_writes_them(tag_set):
     text = (FOLDER / f"chinese_pos_rules_{tag_set}.json").read_text(encoding="utf8")

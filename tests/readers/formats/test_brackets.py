@@ -50,11 +50,6 @@ def test_words_that_look_like_markup():
     assert [leaf.word for leaf in leaves(parse("(S (A <b>)\n(B *x*y)\n(C <))")[0])] == ["<b>", "*x*y", "<"]
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "<DOC>\n</DOC>"])
-def test_nothing(text):
-    assert parse(text) == []
-
-
 @pytest.mark.parametrize(
     "text, n_before, line, found, expected",
     [
@@ -106,9 +101,3 @@ def test_a_damaged_tree_costs_itself(text, line, found):
     assert (problem.line, problem.actual) == (line, found)
     trees = [item for item in parse(text) if isinstance(item, Tree)]
     assert [leaf.word for tree in trees[-2:] for leaf in leaves(tree)] == ["c", "d"]
-
-
-def test_a_line_that_is_no_text_costs_its_tree():
-    problem = Problem(PATH, 2, "the byte 0xFF", "text in utf-8")
-    items = parse_trees([Line(1, "(A a)"), problem, Line(3, "(A b)")], PATH)
-    assert list(items) == [Tree("A", (), "a", 1), problem, Tree("A", (), "b", 3)]

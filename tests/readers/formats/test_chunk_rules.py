@@ -216,12 +216,6 @@ def test_rule(rule):
     assert shown(tree_of(text)) == chunks
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not RULES[rule][0].startswith("((")])
-def test_a_bracket_around_the_tree_changes_nothing(rule):
-    text, chunks = RULES[rule]
-    assert shown(tree_of(f"( {text} )")) == chunks
-
-
 def test_chunks_of_neighbours_do_not_merge():
     tree = tree_of("(S (NP (NN rain)) (NP-TMP (NN today)) (VP (VBZ is)) (VP (VBN gone)))")
     assert chunks_of_tree(tree) == [(0, 1, "NP"), (1, 2, "NP"), (2, 3, "VP"), (3, 4, "VP")]

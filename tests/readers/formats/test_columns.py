@@ -81,17 +81,6 @@ def test_marks_of_documents_are_no_words(tmp_path, mark):
     assert read(tmp_path, f"{text}-DOCSTART-\tX\tO\n", columns(1, 2, 3)) == [inside]
 
 
-def test_a_number_sign_can_be_a_word(tmp_path):
-    first = "#\tSYM\n1\tCD\n"
-    second = "#a\tNN\n#\tSYM\n"
-    expected = [Sentence(["#", "1"], ["SYM", "CD"]), Sentence(["#a", "#"], ["NN", "SYM"]), Sentence(["#"], ["SYM"])]
-    assert read(tmp_path, f"{first}\n{second}\n#\tSYM\n", columns()) == expected
-
-
-def test_a_space_can_be_a_character(tmp_path):
-    assert read(tmp_path, "a\tO\n \tO\n\u3000\tO\n") == [Sentence(["a", " ", "\u3000"], None, None, [])]
-
-
 def test_spaces_around_fields_are_not_read(tmp_path):
     """As editors and spreadsheets leave them: "N " is no tag of its own, and "B-X " no other type than "I-X"."""
     for between in ("\t", " \t ", "|", " | "):

@@ -5,7 +5,7 @@ from spacy.training.converters import conllu_to_docs
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import sentences_to_doc
-from spacy_hoseq.readers.formats.conllu import read_conllu, united
+from spacy_hoseq.readers.formats.conllu import read_conllu
 from spacy_hoseq.readers.formats.recognised import read_corpus
 from spacy_hoseq.readers.sentences import Problem, Settings
 
@@ -93,13 +93,6 @@ def test_spaces_around_fields_are_not_read(tmp_path):
     (sentence,) = read(tmp_path / "a.conllu", "1\ta \t a\tX \tN \tA=B \t0 \tr \t_\tSpaceAfter=No \n \n")
     assert sentence[:2] == (["a"], ["N"]) and sentence.spaces == [False]
     assert (sentence.pos, sentence.morphs, sentence.lemmas, sentence.deps) == (["X"], ["A=B"], ["a"], ["r"])
-
-
-def test_annotation_that_is_missing(tmp_path):
-    (sentence,) = read(tmp_path / "a.conllu", "1	a" + "	_" * 8)
-    doc = sentences_to_doc(Vocab(), [sentence], "en")
-    assert not any(map(doc.has_annotation, ("TAG", "POS", "LEMMA", "DEP")))
-    assert united(["", "A=1", "B=2|A=0"]) == "A=0,1|B=2"
 
 
 def test_white_space_and_spans_in_column_10(tmp_path):

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from spacy.training import docs_to_json
 
 from spacy_hoseq.readers.formats.recognised import read_spacy_json
-from spacy_hoseq.readers.formats.tables import header_of, read_table
+from spacy_hoseq.readers.formats.tables import read_table
 from spacy_hoseq.readers.formats.tokens import read_tokens
 from spacy_hoseq.readers.formats.webanno import read_webanno
 from spacy_hoseq.readers.sentences import Columns, Problem, Sentence, Settings
@@ -91,16 +91,6 @@ def test_tables(tmp_path):
     assert "header" in problem.expected
     (sentence,) = read_table(file_of(tmp_path, "word,pos,ner\nAnn,,B-PER\nsang,VBD,O\n"), Settings())
     assert sentence == Sentence(PERSON.words, ["", "VBD"], None, PERSON.entities), "without a tag"
-
-
-@pytest.mark.parametrize("line, found", [
-    ("Sentence #,Word,POS,Tag", {"sentence": 0, "word": 1, "tag": 2, "entity": 3}),
-    ("token;ner_tag", {"word": 0, "entity": 1}),
-    ("Ann,B-PER", {}),
-    ("word", {}),
-])  # fmt: skip
-def test_headers(line, found):
-    assert header_of(line) == found
 
 
 def test_a_row_that_cannot_be_read_costs_its_sentence(tmp_path):

@@ -51,11 +51,6 @@ def test_every_tool(tmp_path, name, in_a_list):
         assert shown(sentence) == [("Ann Lee", "PER"), ("New York", "LOC")]
 
 
-def test_rejected_texts_are_left_out(tmp_path):
-    objects = [{**FORMS["Prodigy"], "answer": answer} for answer in ("reject", "ignore", "accept")]
-    assert len(read(tmp_path, "\n".join(map(json.dumps, objects)))) == 1
-
-
 @pytest.mark.parametrize("span", [(1, 7), (0, 6), (3, 7), (-1, 3), (0, 99), (7, 7), (8, 3), (0, 8)])
 def test_spans_that_are_on_no_borders_of_words(tmp_path, span):
     """They are told, not moved; what the words are is not known."""

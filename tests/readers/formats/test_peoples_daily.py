@@ -33,13 +33,6 @@ def test_other_entities(tmp_path):
     assert sentence.entities == []
 
 
-def test_inner_group_counts_if_the_outer_has_no_name(tmp_path):
-    (sentence,) = read(tmp_path, "[a/n [b/n c/n]nt]x d/n")
-    assert sentence.entities == [(1, 3, "ORG")]
-    (sentence,) = read(tmp_path, "[[a/n b/n]x c/n]nt d/n")
-    assert sentence.entities == [(0, 3, "ORG")]
-
-
 def test_brackets_and_slashes_as_words(tmp_path):
     (sentence,) = read(tmp_path, "[/w a/n ]/w //w [[/w b/n]nt")
     assert sentence.words == ["[", "a", "]", "/", "[", "b"] and sentence.entities == [(4, 6, "ORG")]
@@ -70,7 +63,3 @@ def test_paragraphs_that_cannot_be_read(tmp_path, line, found):
     first, problem, last = read(tmp_path, f"c/n\n{line}\nd/n\n")
     assert problem == Problem(tmp_path / "a.txt", 2, found, EXPECTED)
     assert (first.words, last.words) == (["c"], ["d"])
-
-
-def test_a_number_alone_is_no_sentence(tmp_path):
-    assert read(tmp_path, NUMBER + "\n\n") == []

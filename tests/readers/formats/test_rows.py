@@ -38,11 +38,6 @@ def test_rows(tmp_path):
     assert (second.words, second.chunks, second.entities) == (["It", "rained", "."], [(1, 2, "VP")], [])
 
 
-def test_rows_without_sentences(tmp_path):
-    (sentence,) = read(tmp_path / "a.jsonl", json.dumps({**ROW, "sentences": [], "spans": []}))
-    assert sentence.is_text and len(sentence.words) == 7 and sentence.entities is None
-
-
 @pytest.mark.parametrize("changed", [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}])
 def test_rows_that_cannot_be_read(tmp_path, changed):
     first, second, problem = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [ROW, {**ROW, **changed}])))

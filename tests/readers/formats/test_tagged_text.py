@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_hoseq.readers.formats.tagged_text import found_separator, read_tagged_text, split_tag
+from spacy_hoseq.readers.formats.tagged_text import found_separator, read_tagged_text
 from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
 
 
@@ -31,26 +31,11 @@ def test_markup_of_the_chinese_treebank(tmp_path):
         assert [sentence.words for sentence in sentences] == [["雨", "来"], ["<", "雨", ">"], ["<雨>"]]
 
 
-def test_wide_spaces_are_words(tmp_path):
-    assert read(tmp_path, "\u3000/PU a\u00a0b/NN\n") == [Sentence(["\u3000", "a\u00a0b"], ["PU", "NN"])]
-
-
 @pytest.mark.parametrize("piece", ["word", "word/", "/NN", "a\\/b", "/"])
 def test_lines_that_cannot_be_read(tmp_path, piece):
     first, problem, third = read(tmp_path, f"a/A\nb/B {piece} c/C\nd/D\n", separator="/")
     assert (first, third) == (Sentence(["a"], ["A"]), Sentence(["d"], ["D"]))
     assert problem == Problem(tmp_path / "a.txt", 2, f'"{piece}"', 'a word, "/" and its tag')
-
-
-def test_splitting():
-    assert split_tag("a/b/C", "/") == ("a/b", "C") and split_tag("\\//C", "/") == ("/", "C")
-    assert split_tag("a\\/b/C", "/") == ("a/b", "C") and split_tag("a", "/") == ("", "a")
-
-
-@pytest.mark.parametrize("separator", [" ", "\\", "a b"])
-def test_separators_that_cannot_be(tmp_path, separator):
-    with pytest.raises(ValueError, match=r"\[HS027\]"):
-        read(tmp_path, "a/A\n", separator=separator)
 
 
 PENN_POS = """

@@ -49,10 +49,6 @@ def test_escapes_as_they_stand(tmp_path):
     assert second.words == ["-LRB-", "1\\/2", "a\\*b", "-RCB-"] and second.tags == ["(", "CD", "NN", ")"]
 
 
-def test_without_chunks(tmp_path):
-    assert [sentence.chunks for sentence in read_trees(file_of(tmp_path, PENN), Settings(chunks=False))] == [None] * 3
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_chinese(tmp_path, encoding, end):
@@ -69,14 +65,3 @@ def test_a_damaged_tree_costs_its_sentence(tmp_path):
     *good, problem = read_trees(path, Settings())
     expected = "the end of the tree that begins at line 7: 3 brackets open"
     assert problem == Problem(path, 7, "the end of the file", expected) and len(good) == 3
-
-
-def test_wrong_encoding(tmp_path):
-    path = file_of(tmp_path, CHINESE, encoding="gb18030")
-    items = list(read_trees(path, Settings()))
-    assert items[0] == Problem(path, 6, "the byte 0xBB", "text in utf-8")
-    assert all(isinstance(item, Problem) for item in items)
-
-
-def test_empty_file(tmp_path):
-    assert list(read_trees(file_of(tmp_path, ""), Settings())) == []
