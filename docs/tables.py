@@ -1,9 +1,11 @@
 """Tables of the reference that are made from the code when the site is built.
 
 A page has a comment in the place of each: `<!-- settings: NAME -->` of a factory or registered function (its signature
-and docstring), `<!-- options: COMMAND -->` (its help), `<!-- errors -->` and `<!-- warnings -->` (their messages),
-`<!-- template sets -->`, `<!-- rooms -->`,
+and docstring), `<!-- errors -->` and `<!-- warnings -->` (their messages), `<!-- template sets -->`, `<!-- rooms -->`,
 `<!-- names -->`. So nothing of them is written twice. In Python: `help(HoseqTagger)`.
+
+Options of commands stand in the page itself, each table below `<!-- options: COMMAND -->`: `python docs/tables.py`
+writes them anew.
 """
 
 import ast
@@ -26,9 +28,11 @@ from spacy_hoseq.features.template_sets import template_sets
 from spacy_hoseq.features.templates import parse_templates
 
 MARK = re.compile(
-    r"^<!-- (settings|options|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$",
+    r"^<!-- (settings|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$",
     flags=re.MULTILINE,
 )
+OPTIONS = re.compile(r"^<!-- options: (\S+) -->\n(?:\n(?:\|.*\n)+)?", flags=re.MULTILINE)
+COMMANDS = Path(__file__).parent / "reference" / "command-line.md"
 REGISTRIES = (
     "architectures",
     "misc",
@@ -53,8 +57,6 @@ def made(kind: str, name: str) -> str:
     """The table that a mark stands for."""
     if kind == "settings":
         return table(("Setting", "Type", "Default", "What it does"), settings(name))
-    if kind == "options":
-        return table(("Option", "Default", "What it does"), options(name))
     if kind == "names":
         return table(("Name", "Registry", "What it is"), names())
     if kind == "rooms":
@@ -64,6 +66,12 @@ def made(kind: str, name: str) -> str:
     return "\n".join(
         f"- **{code}** {text}" for code, text in messages(Errors if kind == "errors" else Warnings)
     )
+
+
+def with_options(text: str) -> str:
+    """The page of the commands with the options of each as its `--help` has them."""
+    header = ("Option", "Default", "What it does")
+    return OPTIONS.sub(lambda mark: f"{mark[0].splitlines()[0]}\n\n{table(header, options(mark[1]))}\n", text)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -175,7 +183,7 @@ def options(name: str) -> List[Tuple[str, str, str]]:
 
 def shown(default: Any) -> str:
     """A default of an option; a switch is off, a list may be empty."""
-    if default is None or default is False or default == [] or default == () or callable(default):
+    if default in (None, False, "", [], ()) or callable(default):
         return ""
     return "on" if default is True else f"`{getattr(default, 'value', default)}`"
 
@@ -232,3 +240,7 @@ def names() -> List[Tuple[str, str, str]]:
         for name, function in sorted(getattr(spacy.registry, registry).get_all().items())
         if is_ours(function)
     ]
+
+
+if __name__ == "__main__":
+    COMMANDS.write_text(with_options(COMMANDS.read_text(encoding="utf8")), encoding="utf8")

@@ -85,6 +85,7 @@ def test_without_labels(kind, corpus):
     pipe = nlp.get_pipe(kind.name)
     with pytest.raises(ValueError, match="E143"):
         nlp("some text")
+    assert not len(nlp(""))
     examples = without_gold(nlp, examples_of(nlp, corpus.folder)[:2])
     if kind.place != "sent_start":  # the first word of a Doc begins a sentence
         with pytest.raises(ValueError, match=r"\[HS069\]"):

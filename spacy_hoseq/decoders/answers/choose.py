@@ -71,6 +71,8 @@ def _best_of_each(potentials: Potentials) -> Labels:
     scores = potentials.scores
     allowed = potentials.allowed
     possible = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    if not scores.size:  # no tokens, and perhaps no labels yet
+        return np.zeros(len(scores), np.int32)
     return np.asarray(possible.argmax(axis=1), np.int32)
 
 
