@@ -16,7 +16,7 @@ import spacy
 import typer
 from wasabi import table
 
-from spacy_hoseq.cli.model import sizes
+from spacy_hoseq.cli.model import megabytes
 from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, measured, save_compact
 
 from .page import write_table
@@ -66,8 +66,8 @@ def row(label: str, counts: List, folder: Path, on_dev: float, test: Path, name:
     nlp = spacy.load(folder)
     on_test = measured(nlp, dev_examples(nlp, test), [name])[name]
     features, weights = (sum(getattr(count, key) for count in counts) for key in ("features", "weights"))
-    megabytes, seconds = f"{sizes(folder)['all, MB']:.2f} MB", f"{loading(folder):.2f} s"
-    return (label, f"{features:,}", f"{weights:,}", megabytes, f"{on_dev:.2%}", f"{on_test:.2%}", seconds)
+    size, seconds = f"{megabytes(folder):.2f} MB", f"{loading(folder):.2f} s"
+    return (label, f"{features:,}", f"{weights:,}", size, f"{on_dev:.2%}", f"{on_test:.2%}", seconds)
 
 
 def loading(folder: Path) -> float:

@@ -2,6 +2,7 @@
 `@hoseq_cli.command(...)`."""
 
 import sys
+from contextlib import redirect_stdout
 from functools import wraps
 from typing import Any, Callable, TypeVar
 
@@ -52,7 +53,8 @@ class Commands(typer.Typer):
                 try:
                     function(*arguments, **options)
                 except (ImportError, OSError, ValueError) as error:
-                    msg.fail(failed, str(error), exits=1)
+                    with redirect_stdout(sys.stderr):  # standard output is for results
+                        msg.fail(failed, str(error), exits=1)
                 except KeyboardInterrupt as error:
                     print(f"Interrupted: {interrupted}.", file=sys.stderr)
                     raise typer.Exit(getattr(error, "status", INTERRUPTED)) from error

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, List, Optional
 
@@ -13,6 +14,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..reporting.pages import uncalibrated
 from .app import hoseq_cli, then
+from .shared import CODE
 
 if TYPE_CHECKING:
     from ..batch.formats import Done
@@ -22,16 +24,10 @@ STANDARD = "-"
 FIELDS = "text,word,tag,pos,sentences,spans"
 READ = {"parquet": "pandas.read_parquet reads them all", "spacy": "DocBin().from_disk reads one"}
 FORMATS = ("conll", "conllu", "csv", "jsonl", "parquet", "spacy", "tsv")
+Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
 FLAT = ("csv", "tsv")
 IN_TERMINAL = 0.5  # seconds between updates of the bar
 IN_LOGS = 60.0  # where there is no terminal
-
-
-def known_format(name: str) -> str:
-    """RAISES typer.BadParameter: there is no such format."""
-    if name and name not in FORMATS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}.")
-    return name
 
 
 @hoseq_cli.command(
@@ -48,12 +44,8 @@ def apply_cli(
     output: str = typer.Option(
         ..., "--output", "-o", help="Folder to write to; - for standard output"
     ),
-    form: str = typer.Option(
-        "",
-        "--format",
-        "-f",
-        callback=known_format,
-        help=f"{', '.join(FORMATS)}; else parquet, to - jsonl",
+    form: Optional[Format] = typer.Option(
+        None, "--format", "-f", help="Default: parquet; to - jsonl"
     ),
     flat: bool = typer.Option(
         False, "--flat", help="A row for each token, not for each text; csv and tsv always"
@@ -85,9 +77,7 @@ def apply_cli(
     max_length: Optional[int] = typer.Option(
         None, "--max-length", help="Characters of the longest text"
     ),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file that the pipeline needs"
-    ),
+    code: Optional[Path] = CODE,
     # fmt: on
 ) -> None:
     """Annotate any amount of text with a trained pipeline. The same command goes on where an
@@ -98,34 +88,6 @@ def apply_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    form = form or ("jsonl" if output == STANDARD else "parquet")
-    flat = flat or form in FLAT
-    fields = fields or ("" if flat else FIELDS)
-    settings = {
-        "outputs": [name for name in fields.split(",") if name],
-        "flat": flat,
-        "exclude": [name for name in exclude.split(",") if name],
-        "max_length": max_length,
-        "code": code,
-    }
-    try:
-        job = job_of(model, settings, inputs, output, form, (text_key, id_key, whole, part_size))
-        state = run(job, n_process if n_process > 0 else os.cpu_count() or 1, force)
-    except (ImportError, ValueError, OSError) as error:  # standard output is for rows
-        print(f"Stopped: {error}", file=sys.stderr)
-        raise typer.Exit(1) from error
-    report(job, output, state)
-    if output != STANDARD:
-        msg.good(output)
-        then(f"read {output}/parts: {READ.get(form, f'files of {form}')}")
-    if state["errors"]:
-        raise typer.Exit(1)
-
-
-def job_of(
-    model: str, settings: Any, inputs: List[str], output: str, form: str, reading: Any
-) -> "Job":
-    """RAISES ImportError [HS170]: pyarrow is not installed; ValueError as `Annotator` and `Job`."""
     try:
         from ..batch.annotator import Annotator
         from ..batch.inputs import InputOptions
@@ -133,8 +95,31 @@ def job_of(
     except ImportError as error:
         install = '"spacy-hoseq[arrow]"'
         raise ImportError(Errors.HS170.format(package="pyarrow", install=install)) from error
+    written = form.value if form else "jsonl" if output == STANDARD else "parquet"
+    flat = flat or written in FLAT
+    annotator = Annotator(
+        model,
+        outputs=names_in(fields or ("" if flat else FIELDS)),
+        flat=flat,
+        exclude=names_in(exclude),
+        max_length=max_length,
+        code=code,
+    )
+    reading = InputOptions(text_key, id_key, whole, part_size)
     folder = None if output == STANDARD else Path(output)
-    return Job(Annotator(model, **settings), inputs, folder, form, InputOptions(*reading))
+    job = Job(annotator, inputs, folder, written, reading)
+    state = run(job, n_process if n_process > 0 else os.cpu_count() or 1, force)
+    report(job, output, state)
+    if folder:
+        msg.good(output)
+        then(f"read {output}/parts: {READ.get(written, f'files of {written}')}")
+    if state["errors"]:
+        raise typer.Exit(1)
+
+
+def names_in(text: str) -> List[str]:
+    """Of "word,tag"."""
+    return [name for name in text.split(",") if name]
 
 
 def run(job: "Job", n_process: int, force: bool) -> Any:

@@ -4,25 +4,27 @@ from collections import Counter
 from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Sequence
+from typing import Dict, Iterator, List, Optional
 
 import typer
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
+from ..errors import Errors
 from ..readers.corpora import AUTO, corpus_options, endings_of, is_unspaced
 from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
 from ..readers.formats.recognised import FORMATS, columns_read, read_corpus, recognised
 from ..readers.formats.tagged_text import check_separator
-from ..readers.sentences import Items, LabelledSpan, Problem, Sentence, Settings
+from ..readers.sentences import Items, Problem, Sentence, Settings
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import done, hoseq_cli
 from .shared import FORCE, check_free, progress, show_problems, whole
 
 NAMES = {name: name for name in (AUTO, *FORMATS)}
 FormatName = Enum("FormatName", NAMES, type=str)  # type: ignore[misc]
+SPACY = "a file with the ending .spacy"
 SHOWN = 12  # labels of a kind, files
 WORDS = 30  # of the first sentence
 COLUMN = typer.Option(None, help="columns, table: which column has it, from 1 (0: none, -1: last)")
@@ -109,7 +111,7 @@ def convert_cli(
     """
     # long: all that a corpus may need to be read, and what was read
     if output_path.suffix != ".spacy":
-        msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
+        raise ValueError(Errors.HS027.format(name="output", value=output_path, expected=SPACY))
     check_free(output_path, force)
     name = format_name.value
     options = corpus_options(
@@ -139,15 +141,10 @@ def convert_cli(
     formats = formats_of(files, name, settings)
     read = Reading()
     binary = DocBin(ATTRIBUTES, docs=progress(read.docs(formats, settings, n_sents)))
-    left_out = len(all_files) - len(files)
-    others = len(find_files(input_path, [""])) - len(formats) - left_out
-    read.counts.update(
-        {
-            "Docs": len(binary),
-            "Files in no part asked for": left_out,
-            "Files of other endings, not read": others,
-        }
-    )
+    read.counts["Docs"] = len(binary)
+    read.counts["Files in no part asked for"] = len(all_files) - len(files)
+    others = len(find_files(input_path, [""])) - len(all_files) + len(files) - len(formats)
+    read.counts["Files of other endings, not read"] = others
     show_formats(formats, settings)
     read.show()
     if not read.counts["Sentences"]:
@@ -206,7 +203,7 @@ class Reading:
         self.labels: Dict[str, Counter[str]] = {
             kind: Counter() for kind in ("Tags", "Chunks", "Entities")
         }
-        self.first: Sequence[str] = ()
+        self.first = ""
         self.problems: List[Problem] = []
 
     def docs(self, formats: Dict[Path, str], settings: Settings, n_sents: int) -> Iterator[Doc]:
@@ -252,7 +249,7 @@ class Reading:
             if listed:
                 msg.text(f"{kind}: {', '.join(listed)}{more}")
         if self.first:
-            msg.text(f"First sentence: {' '.join(self.first)}")
+            msg.text(f"First sentence: {self.first}")
         if self.problems:
             show_problems(self.problems)
 
@@ -263,14 +260,13 @@ class Reading:
         return next((name for kind, name in recipes.items() if self.labels[kind]), "tagger")
 
 
-def as_read(sentence: Sentence) -> List[str]:
-    """The words of a sentence, with tags behind them and spans in brackets: "[Ann/NNP PER]"."""
-    words = list(sentence.words[:WORDS])
-    for i, tag in enumerate((sentence.tags or ())[:WORDS]):
-        words[i] += f"/{tag}" if tag else ""
-    spans: Sequence[LabelledSpan] = sentence.entities or sentence.chunks or ()
-    for first, end, name in spans:
-        if end <= len(words):
-            words[first] = f"[{words[first]}"
-            words[end - 1] += f" {name}]"
-    return [*words, "..."] if len(sentence.words) > WORDS else words
+def as_read(sentence: Sentence) -> str:
+    """The first words, with tags behind them and spans in brackets: "[Ann/NNP PER]"."""
+    tags = sentence.tags or [""] * len(sentence.words)
+    words = [
+        f"{word}/{tag}" if tag else word for word, tag in zip(sentence.words, tags, strict=True)
+    ]
+    for first, end, name in sentence.entities or sentence.chunks or ():
+        words[first] = f"[{words[first]}"
+        words[end - 1] += f" {name}]"
+    return " ".join(words[:WORDS])

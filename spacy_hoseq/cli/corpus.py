@@ -111,9 +111,8 @@ def config_of(name: str, lang: Optional[str], overrides: Dict[str, Any]) -> Conf
     try:
         return load_config(name, overrides=overrides, interpolate=False)
     except ValueError as error:
-        expected = "a config of `spacy train`"
         raise ValueError(
-            Errors.HS172.format(actual=f"{name}: {error}", expected=expected)
+            Errors.HS172.format(actual=f"{name}: {error}", expected="a config of `spacy train`")
         ) from error
 
 
@@ -151,9 +150,10 @@ def correct_cli(
             raise ValueError(Errors.HS172.format(actual=actual, expected=expected))
     n_changed = corrected(docs, lines)
     write(output, docs)
-    paths = f"--paths.train {output} --paths.dev DEV.spacy"
-    step = f"python -m spacy train CONFIG {paths} --output DIR"
-    done(f"{n_changed:,} corrections: {output}", step)
+    done(
+        f"{n_changed:,} corrections: {output}",
+        f"python -m spacy train CONFIG --paths.train {output} --paths.dev DEV.spacy --output DIR",
+    )
 
 
 @hoseq_cli.command("select", failed="Nothing selected")
@@ -191,15 +191,17 @@ def select_cli(
     DOCS: docs/tasks/select.md
     """
     if output.suffix not in (".jsonl", ".spacy"):
-        expected = "a .jsonl or a .spacy file"
-        raise ValueError(Errors.HS027.format(name="output", value=output, expected=expected))
+        raise ValueError(
+            Errors.HS027.format(name="output", value=output, expected="a .jsonl or a .spacy file")
+        )
     check_free(output, force)
     nlp = pipeline_of(model, code)
     problems: List[Problem] = []
     docs = list(docs_of(nlp, [pool], text_key, problems))
     if not docs:
-        expected = "lines with text, or Docs"
-        raise ValueError(Errors.HS159.format(what="text", source=pool, expected=expected))
+        raise ValueError(
+            Errors.HS159.format(what="text", source=pool, expected="lines with text, or Docs")
+        )
     doubts = [
         one
         for batch in minibatch(progress(docs, "texts", len(docs)), BATCH)

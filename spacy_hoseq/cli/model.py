@@ -7,11 +7,12 @@ import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
 import srsly
 import typer
-from spacy.cli.package import has_build, package
+from spacy.cli._util import string_to_list
+from spacy.cli.package import get_build_formats, package
 from spacy.util import run_command
 from tqdm import tqdm
 from wasabi import msg
@@ -27,7 +28,7 @@ from ..errors import Errors
 from ..inspection.calibration import Calibration, calibrate
 from ..inspection.reading import own_components
 from ..inspection.weights import NAMES, Table, inspected, names_in
-from ..pipelines import found_at, load_from
+from ..pipelines import found_at
 from ..readers.annotated import read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
 from ..reporting.inspection import inspection_page, inspection_text
@@ -45,6 +46,7 @@ from .shared import (
     pipeline_of,
     progress,
     write,
+    write_page,
 )
 
 Row = Tuple[str, str, str]
@@ -91,15 +93,17 @@ def report_cli(
     page = output / "report.html"
     check_free(page, force)
     if curve and train is None:
-        source = "the command, as a learning curve needs it"
         raise ValueError(
-            Errors.HS159.format(what="training corpus", source=source, expected="--train")
+            Errors.HS159.format(
+                what="training corpus", source="the command, for a curve", expected="--train"
+            )
         )
     nlp = pipeline_of(model, code)
     examples = examples_in(nlp, data)
     if not any(len(eg.reference) for eg in examples):
-        expected = "a .spacy file of some"
-        raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected=expected))
+        raise ValueError(
+            Errors.HS159.format(what="annotated text", source=data, expected="a file of some")
+        )
     evaluation = report(
         nlp,
         examples,
@@ -139,7 +143,7 @@ def inspect_cli(
     corpus: Optional[Path] = typer.Argument(
         None, help="Texts (.spacy) that give names, counts, examples", exists=True
     ),
-    n: int = typer.Option(5, "--number", "-n", min=1, help="Features of each label, at both ends"),
+    n: int = typer.Option(3, "--number", "-n", min=1, help="Features of each label, at both ends"),
     limit: int = typer.Option(1000, "--limit", min=1, help="Use so many texts of the corpus"),
     output: Optional[Path] = typer.Option(None, "--output", "-o", help="Write a page"),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
@@ -168,21 +172,14 @@ def inspect_cli(
         }
         srsly.write_json(beside, names)
     if output:
-        write(output, inspection_page(components, title=f"Inside {model}"))
-    if as_json:
+        write_page(output, inspection_page(components, title=f"Inside {model}"))
+    elif as_json:
         print(json.dumps(components, ensure_ascii=False))
-        return
-    if output:
-        done(output, f"look at {output}")
     else:
         print("\n".join(map(inspection_text, components)))
         every = [rows for one in components for rows in one["strongest"].values()]
-        if any(not feature["name"] for rows in every for feature in rows):
-            msg.text(
-                "Features in hexadecimals have no name here: give a corpus in which they fire."
-            )
-    if keep_names:
-        msg.good(f"{sum(map(len, names.values())):,} names: {beside}")
+        if not all(feature["name"] for rows in every for feature in rows):
+            then("features in hexadecimals have no name here: give a corpus in which they fire")
 
 
 @hoseq_cli.command("calibrate", failed="Nothing written")
@@ -268,21 +265,19 @@ def compact_cli(
     output = output or model
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)
-    before = sizes(model)
+    before = megabytes(model)
     msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
     with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
         examples = dev_examples(nlp, dev)
         result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
     save_compact(nlp, output, overwrite=force, keep_strings=keep_strings)
-    rows = compaction_rows(result, before, sizes(output))
+    rows = compaction_rows(result, before, megabytes(output))
     msg.table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
     done(f"Written to {output}", f"python -m spacy evaluate {output} TEST.spacy")
 
 
-def compaction_rows(
-    result: Compaction, before: Dict[str, float], after: Dict[str, float]
-) -> List[Row]:
-    """Metrics, features and weights of components, sizes of the directory's parts."""
+def compaction_rows(result: Compaction, before: float, after: float) -> List[Row]:
+    """Metrics, features and weights of components, megabytes of the directory."""
     metrics = [
         (name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()
     ]
@@ -295,26 +290,18 @@ def compaction_rows(
         for change in result.changes
         for kind in ("features", "weights")
     ]
-    bytes_of = [(part, f"{old:.3f}", f"{after.get(part, 0):.3f}") for part, old in before.items()]
-    return [*metrics, *counts, *bytes_of]
+    return [*metrics, *counts, ("MB", f"{before:.3f}", f"{after:.3f}")]
 
 
-def sizes(folder: Path) -> Dict[str, float]:
-    """Megabytes of each part of a model directory, and of all."""
-    parts = {
-        f"{part.name}, MB": sum(
-            file.stat().st_size for file in (part, *part.rglob("*")) if file.is_file()
-        )
-        / 1e6
-        for part in sorted(folder.iterdir())
-    }
-    return {**parts, "all, MB": sum(parts.values())}
+def megabytes(folder: Path) -> float:
+    """Of all files."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 @hoseq_cli.command("package", failed="No package made")
 def package_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory of a trained pipeline, or en, zh, af, cy"),
+    model: str = MODEL,
     output: Optional[Path] = typer.Option(
         None, "--output", "-o", help="Folder to write to", file_okay=False
     ),
@@ -325,11 +312,10 @@ def package_cli(
         None,
         "--build",
         "-b",
-        help="wheel, sdist or both, separated by a comma; or none. Default: wheel, with --install none",
+        help="wheel, sdist, wheel,sdist or none. Default: wheel, with --install none",
     ),
-    force: bool = typer.Option(
-        False, "--force", "-F", help="Replace what an earlier run has written"
-    ),
+    force: bool = FORCE,
+    code: Optional[Path] = CODE,
     # fmt: on
 ) -> None:
     """Make a package of a pipeline, with `spacy package`, and install it: then
@@ -338,37 +324,31 @@ def package_cli(
     DOCS: docs/reference/command-line.md
     """
     if output is None and not install:
-        source = "the command"
-        expected = "--output or --install"
-        raise ValueError(Errors.HS159.format(what="folder", source=source, expected=expected))
-    build = build or ("none" if install else "wheel")
-    kinds = {kind.strip() for kind in build.split(",")}
-    if not kinds <= {"wheel", "sdist", "none"}:
-        raise ValueError(Errors.HS161.format(name=build, known="wheel, sdist, none"))
-    path = Path(found_at(model))
-    meta = load_from(path).meta
+        raise ValueError(
+            Errors.HS159.format(
+                what="folder", source="the command", expected="--output or --install"
+            )
+        )
+    meta = pipeline_of(model, code).meta
     check_name(meta["name"])
     name = f"{meta['lang']}_{meta['name']}"
     with TemporaryDirectory() as temporary:
         folder = (output or Path(temporary)) / f"{name}-{meta['version']}"
         check_free(folder, force)
-        if kinds != {"none"} and not has_build():
-            raise ValueError(Errors.HS170.format(package="build", install="build"))
+        sdist, wheel = get_build_formats(string_to_list(build or ("none" if install else "wheel")))
         folder.parent.mkdir(parents=True, exist_ok=True)
-        msg.info(f"Building {build}")
         package(
-            path,
+            Path(found_at(model)),
             folder.parent,
-            create_wheel="wheel" in kinds,
-            create_sdist="sdist" in kinds,
+            code_paths=[code] if code else [],
+            create_sdist=sdist,
+            create_wheel=wheel,
             force=force,
-            silent=True,
+            silent=False,
         )
-        made = sorted((folder / "dist").glob("*"), reverse=True)
-        for file in made:
-            msg.good(str(file))
         if install:
             run_command([sys.executable, "-m", "pip", "install", *ALONE, str(folder)])
             done(f"{name} is installed", f'spacy.load("{name}")')
         else:
-            then(f"pip install {made[0] if made else folder}")
+            made = sorted((folder / "dist").glob("*"), reverse=True)
+            done(folder, f"pip install {[*made, folder][0]}")

@@ -20,6 +20,7 @@ from ..readers.annotated import read_docs
 from ..readers.files import find_files
 from ..readers.sentences import Problem
 from ..readers.texts import texts_in
+from .app import done
 
 MODEL: Any = typer.Argument(
     ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
@@ -129,6 +130,12 @@ def whole(path: Path) -> Iterator[Path]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_page(path: Path, html: str) -> None:
+    """And say where."""
+    write(path, html)
+    done(path, f"look at {path}")
 
 
 def write(path: Path, content: Any) -> None:

@@ -32,9 +32,11 @@ from ..inspection.explanation import annotated, as_data, decisions, explained
 from ..reporting.layers import Cell, Sentence, sentences_of
 from ..reporting.pages import uncalibrated
 from ..reporting.text import explanation_text, notes_of, reasons_of, text_page
-from .app import done, hoseq_cli, then
-from .shared import CODE, COMPONENTS, FORCE, MODEL, check_free, pipeline_of, progress, write
+from .app import hoseq_cli, then
+from .shared import CODE, COMPONENTS, FORCE, MODEL, check_free, pipeline_of, progress, write_page
 
+PIPELINES = ("en", "zh", "af", "cy")
+ALONE = "a text, or - for standard input; to tag the word itself, put en before it"
 DEFAULTS = ("en", "-")  # pipeline and text
 SIZE = 100_000  # characters of lines that are tagged at once
 WIDEST = 80  # characters of a column
@@ -63,10 +65,14 @@ def tag_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    given = list(arguments or ())
+    given = arguments or []
     if len(given) > len(DEFAULTS):
         raise typer.BadParameter("expected a pipeline and a text in quotes, or a text alone.")
     model, text = [*DEFAULTS[: len(DEFAULTS) - len(given)], *given]
+    if len(given) == 1 and text in PIPELINES:
+        raise ValueError(
+            Errors.HS172.format(actual=f'"{text}", the name of a pipeline', expected=ALONE)
+        )
     check_free(output, force)
     nlp = pipeline_of(model, code, probable=True)
     docs = nlp.pipe(texts_of(text))
@@ -116,26 +122,24 @@ def explain_cli(
     parts = [
         annotated(nlp, nlp.make_doc(part), names) for part in progress(texts_of(text), "texts")
     ]
-    if not any(not token.is_space for doc, _ in parts for token in doc):
-        raise ValueError(
-            Errors.HS159.format(what="word", source="the text", expected="one with words")
-        )
     if output:
         reasons = [list(progress(reasons_of(nlp, *part), "decisions")) for part in parts]
         write_page(output, text_page([doc for doc, _ in parts], nlp, reasons=reasons))
         return
     found = [pair for doc, seen in parts for pair in chosen(nlp, doc, seen, token, against)]
     if not found:
-        source = f"what {', '.join(names)} found"
         raise ValueError(
-            Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk")
+            Errors.HS159.format(
+                what="chunk", source=f"what {', '.join(names)} found", expected="a token of a chunk"
+            )
         )
     notes = uncalibrated(nlp, names)
     for doc, one in found:
         is_calibrated = one.component not in notes
         if as_json:
-            data = {"calibrated": is_calibrated, **as_data(one, doc)}
-            print(json.dumps(data, ensure_ascii=False))
+            print(
+                json.dumps({"calibrated": is_calibrated, **as_data(one, doc)}, ensure_ascii=False)
+            )
         else:
             print(explanation_text(one, doc, calibrated=is_calibrated))
     for note in () if as_json else notes.values():
@@ -194,31 +198,30 @@ def serve_cli(
             server_of(app).run(sockets=[listener])
 
 
-def write_page(path: Path, html: str) -> None:
-    """And say where."""
-    write(path, html)
-    done(path, f"look at {path}")
-
-
 def texts_of(text: str) -> Iterator[str]:
     """The text itself, or that of a file or of standard input, some lines at a time. RAISES
-    ValueError [HS172]: it is no text, or a folder. Warns of what looks like the name of a file
-    [HW012]."""
+    ValueError [HS172]: it is no text, or a folder; [HS159]: it has no words. Warns of what looks
+    like the name of a file [HW012]."""
     if isdir(text):
         raise ValueError(Errors.HS172.format(actual=f"the folder {text}", expected=NO_FOLDER))
-    is_path = text != "-" and isfile(text)
+    is_path = isfile(text)
     if text.endswith(ENDINGS) and " " not in text and not is_path:
         print(Warnings.HW012.format(text=text), file=sys.stderr)
-    if not is_path and text != "-":
-        yield text
-        return
+    is_blank = True
     try:
         with Path(text).open("rb") if is_path else nullcontext(sys.stdin.buffer) as lines:
-            yield from blocks(line.decode("utf8") for line in lines)
+            is_read = is_path or text == "-"
+            for block in blocks((line.decode("utf8") for line in lines) if is_read else [text]):
+                is_blank = is_blank and not block.strip()
+                yield block
     except UnicodeDecodeError as error:
         source = "standard input" if text == "-" else text
         actual = f"{source}, with the byte 0x{error.object[error.start]:02X}"
         raise ValueError(Errors.HS172.format(actual=actual, expected="text in utf-8")) from error
+    if is_blank:
+        raise ValueError(
+            Errors.HS159.format(what="word", source="the text", expected="one with words")
+        )
 
 
 def blocks(lines: Iterable[str]) -> Iterator[str]:

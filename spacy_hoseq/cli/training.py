@@ -1,7 +1,6 @@
 """Commands for a pipeline of one's own: `init` writes a config to train with, `clusters` features of
 words from raw text, `treebank` a whole pipeline from a treebank of Universal Dependencies."""
 
-import time
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
@@ -33,6 +32,7 @@ from ..treebanks.training import (
 )
 from .app import done, hoseq_cli
 from .shared import (
+    CODE,
     FORCE,
     TEXT_KEY,
     check_free,
@@ -46,6 +46,7 @@ from .shared import (
 OTHER_NAMES = {name: f" (or {other})" for other, name in ALIASES.items()}
 LIST = "; ".join(f"{name}{OTHER_NAMES.get(name, '')}: {of.what}" for name, of in RECIPES.items())
 STANDARD_OUTPUT = Path("-")
+COLUMNS = ("", "gold words", "raw text")
 N_CLUSTERS = 1000
 MIN_COUNT = 3  # of a word that has a cluster
 SWEEPS = 3  # over all words
@@ -100,6 +101,7 @@ def clusters_cli(
     model: str = typer.Option(
         "", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
     ),
+    code: Optional[Path] = CODE,
     words: bool = typer.Option(
         False, "--words", help="Words of texts are separated by spaces already"
     ),
@@ -114,12 +116,10 @@ def clusters_cli(
     """
     check_free(output, force)
     problems: List[Any] = []
-    nlp = pipeline_of(model) if model else spacy.blank(checked(lang))
+    nlp = pipeline_of(model, code) if model else spacy.blank(checked(lang))
     docs = docs_of(nlp, texts, text_key, problems, words=words)
-    start = time.perf_counter()
     bigrams, classes = clusters_of(docs, output, n, min_count, sweeps)
-    pairs = f"{int(bigrams.counts.sum()):,} pairs of neighbours"
-    msg.text(f"{pairs}, {time.perf_counter() - start:.0f} s")
+    msg.text(f"{int(bigrams.counts.sum()):,} pairs of neighbours")
     done(
         f"{output}: {len(classes):,} words in {len(set(classes.tolist())):,} clusters",
         f'[initialize.lookups] @misc = "spacy_hoseq.word_classes.v1", path = "{output}"',
@@ -140,13 +140,12 @@ def clusters_of(
     bigrams = bigrams_of(docs, min_count)
     if not bigrams.words:
         what = f"word that occurs at least {min_count} times"
-        expected = "more text, or a smaller --min-count"
-        raise ValueError(Errors.HS159.format(what=what, source="the text", expected=expected))
-
-    def with_bar(words: range, sweep: int) -> Iterable[int]:
-        return progress(words, f"words, sweep {sweep + 1}", len(words))
-
-    classes = exchange_words(bigrams, n, sweeps, with_bar)
+        raise ValueError(
+            Errors.HS159.format(what=what, source="the text", expected="a smaller --min-count")
+        )
+    classes = exchange_words(
+        bigrams, n, sweeps, lambda words, i: progress(words, f"words, sweep {i + 1}", len(words))
+    )
     write(output, "".join(lines(bigrams.words, classes)))
     return bigrams, classes
 
@@ -197,8 +196,7 @@ def treebank_cli(
         if path:
             read(path)  # before any work
     scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
-    header = ("", "gold words", "raw text")
-    msg.table(figures(scores), header=header, divider=True, aligns=("l", "r", "r"))
+    msg.table(figures(scores), header=COLUMNS, divider=True, aligns=("l", "r", "r"))
     done(
         f'spacy.load("{output}"); its card: {output / "README.md"}',
         f'python -m spacy hoseq tag {output} "..."',

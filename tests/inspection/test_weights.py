@@ -106,7 +106,7 @@ def test_command(nlp, docs, tmp_path):
     code, output = run(model)
     assert code == 0 and "lower[0]" not in output and "give a corpus in which they fire" in output
     code, output = run(model, corpus, "--keep-names", "-o", page)
-    assert code == 0 and page.exists() and (model / NAMES).exists() and " names:" in output
+    assert code == 0 and page.exists() and (model / NAMES).exists()
     code, output = run(model, "--json", "-n", 1)
     assert code == 0 and json.loads(output)[0]["strongest"]["V"][0]["name"]
     code, output = run(tmp_path / "nothing")

@@ -4,9 +4,7 @@ import os
 import shutil
 
 import pytest
-from spacy.cli._util import app
 from spacy.pipeline import Sentencizer
-from typer.testing import CliRunner
 
 import spacy_hoseq
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
@@ -36,7 +34,12 @@ def refused(path, file):
 
 
 def test_a_folder(saved):
-    assert [token.tag_ for token in spacy_hoseq.load(saved)("the cat runs .")] == ["D", "N", "V", "."]
+    assert [token.tag_ for token in spacy_hoseq.load(saved)("the cat runs .")] == [
+        "D",
+        "N",
+        "V",
+        ".",
+    ]
     assert spacy_hoseq.load(saved, exclude=["sentencizer"]).pipe_names == ["hoseq_tagger"]
     assert spacy_hoseq.load(str(saved)).pipe_names == ["hoseq_tagger", "sentencizer"]
 
@@ -51,7 +54,14 @@ def test_a_folder_comes_before_a_pipeline_of_the_package(saved, tmp_path, monkey
     assert spacy_hoseq.load("en").pipe_names == ["hoseq_tagger", "sentencizer"]
 
 
-FILES_OF_SPACY = ["meta.json", "config.cfg", "vocab/strings.json", "vocab/lookups.bin", "tokenizer", "sentencizer.json"]
+FILES_OF_SPACY = [
+    "meta.json",
+    "config.cfg",
+    "vocab/strings.json",
+    "vocab/lookups.bin",
+    "tokenizer",
+    "sentencizer.json",
+]
 
 
 @pytest.mark.parametrize("name", FILES_OF_SPACY)
@@ -70,7 +80,10 @@ def test_missing_files_of_spacy(copy, name):
 
 def test_what_is_not_installed(copy):
     path = copy / "config.cfg"
-    path.write_text(path.read_text().replace('factory = "sentencizer"', 'factory = "of_nobody"'), encoding="utf8")
+    path.write_text(
+        path.read_text().replace('factory = "sentencizer"', 'factory = "of_nobody"'),
+        encoding="utf8",
+    )
     with pytest.raises(ValueError, match=r"(?s)\[HS133\].*config.cfg.*E002.*--code"):
         spacy_hoseq.load(copy)
 
@@ -99,15 +112,6 @@ def test_nothing_there(tmp_path):
     for name in ("xx", str(tmp_path / "none")):
         with pytest.raises(ValueError, match=r"\[HS130\]"):
             spacy_hoseq.load(name)
-
-
-def test_packages_need_build(tmp_path, monkeypatch):
-    monkeypatch.setattr("spacy_hoseq.cli.model.has_build", lambda: False)
-    result = CliRunner().invoke(app, ["hoseq", "package", "en", "-o", str(tmp_path / "new")])
-    assert result.exit_code == 1 and "[HS170]" in result.output and "pip install build" in result.output
-    assert not (tmp_path / "new").exists()
-
-
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
