@@ -17,8 +17,7 @@ from spacy.tokens import Doc, DocBin
 from wasabi import table
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.pruning.candidates import candidate_labels
-from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.candidates import Limits, candidate_labels
 from spacy_hoseq.layers import scorer_of
 
 from .decoding import unpruned

@@ -10,8 +10,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config, set_dropout_rate
 
 from ..arrays import Floats32
-from ..decoders.choice import decode_exact
-from ..decoders.kbest import KBest, k_best
+from ..decoders.choice import KBest, decode_exact, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths

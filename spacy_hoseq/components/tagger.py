@@ -16,8 +16,8 @@ from thinc.api import Model
 
 from ..arrays import Labels
 from ..decoders.answers import best_labels
+from ..decoders.choice import check_n_samples, sample
 from ..decoders.problem import Potentials, PotentialsGradient
-from ..decoders.sampling import check_n_samples, sample
 from ..errors import Errors
 from ..features.keys import label_values
 from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of

@@ -25,8 +25,7 @@ bidirectional.
 
 from .answers import best_labels, best_with, event_probabilities, posterior
 from .chain import viterbi
-from .choice import Decoder, decode_exact, max_marginal
-from .kbest import k_best
+from .choice import Decoder, decode_exact, k_best, max_marginal, sample
 from .problem import (
     Configurations,
     Fired,
@@ -41,7 +40,6 @@ from .problem import (
     Weights,
     path_score,
 )
-from .sampling import sample
 
 __all__ = [
     "Configurations",

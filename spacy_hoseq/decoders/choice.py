@@ -1,11 +1,19 @@
-"""The best label sequence, and the most probable label of each token."""
+"""Label sequences of a batch: the best one, the k best, the most probable labels, random draws.
 
-from typing import Protocol, runtime_checkable
+States of the lattices are exclusive (`longest_match.py`, `configurations.py`): each labelling is
+exactly one path, whatever the signs of the weights. Without patterns the states are the labels, and
+`k_best` is the k-best Viterbi algorithm. Checked against enumeration in tests/decoders.
+"""
+
+from typing import Iterable, Iterator, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..arrays import Labels
+from ..errors import Errors
 from .answers import best_labels, posterior
-from .problem import TUNING, Paths, Potentials, Tuning, path_score, score_of_checked
+from .patterns import Lattice, k_best_paths, lattice_of, sample_paths
+from .problem import TUNING, KBest, Paths, Potentials, Tuning, path_score, score_of_checked
 
 
 def decode_exact(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
@@ -35,6 +43,75 @@ def max_marginal(potentials: Potentials) -> Paths:
     """
     labels = posterior(potentials).nodes.argmax(axis=1).astype(np.int32)
     return Paths(labels, path_score(potentials, labels))
+
+
+def k_best(potentials: Potentials, k: int) -> KBest:
+    """The k labellings of highest score of a whole batch; of one sequence, its k best label
+    sequences.
+
+    Maximises the objective of `path_score`; weights of patterns and configurations may be negative.
+    The single best one is that of `decode_exact`, which prunes. Schwartz & Chow (1990); Huang &
+    Chiang (2005), algorithm 2.
+
+    RETURNS (KBest): labels (m, N) int32, scores (m,) float64, best first, m <= k; distinct. Ties:
+    lowest state. A batch without tokens has one empty labelling of score 0.
+    RAISES ValueError [HS020-HS038].
+
+    Time O(T S L k log(S L k)) a sequence for S states (the nodes of the trie), memory O(T S k).
+    """
+    if k == 1:
+        paths = decode_exact(potentials)
+        return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
+    return combine((k_best_paths(each, k) for each in _lattices(potentials)), k)
+
+
+def combine(parts: Iterable[KBest], k: int) -> KBest:
+    """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m,
+    N).
+
+    RAISES ValueError [HS027].
+    """
+    if k < 1:
+        raise ValueError(Errors.HS027.format(name="k", value=k, expected="1 or more"))
+    whole = KBest(np.zeros((1, 0), np.int32), np.zeros(1))
+    for part in parts:
+        total = (whole.scores[:, None] + part.scores).reshape(-1)
+        order = np.argsort(-total, kind="stable")[:k]
+        left, right = np.divmod(order, len(part.scores))
+        whole = KBest(
+            np.concatenate([whole.labels[left], part.labels[right]], axis=1), total[order]
+        )
+    return whole
+
+
+def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> Labels:
+    """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for a batch of
+    sequences: sums forward, draws backward (Scott 2002, section 2.2).
+
+    rng: where chance comes from; nothing global is touched.
+    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS038]; [HS027]: `n_samples`
+    below 1.
+
+    Time O(T S L) a sequence for S states (the nodes of the trie) and O(T S) for each distinct state
+    drawn; memory O(T S).
+    """
+    check_n_samples(n_samples)
+    nothing = np.zeros((n_samples, 0), np.int32)
+    drawn = [sample_paths(each, n_samples, rng) for each in _lattices(potentials)]
+    return np.concatenate([nothing, *drawn], axis=1)
+
+
+def check_n_samples(n_samples: int) -> None:
+    """RAISES ValueError [HS027]: no samples asked for."""
+    if n_samples < 1:
+        raise ValueError(Errors.HS027.format(name="n_samples", value=n_samples, expected="1 or more"))
+
+
+def _lattices(potentials: Potentials) -> Iterator[Lattice]:
+    """The lattice of each sequence."""
+    for part in potentials.check().one_by_one():
+        with part.numbered() as one:
+            yield lattice_of(one)
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import choose, pattern_sums
+from spacy_hoseq.decoders.answers import choose, pattern_posterior
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import TUNING
 
@@ -124,7 +124,7 @@ def called(function, case, module, names):
 def test_each_case_goes_to_its_algorithm(change, decoder, walks):
     case = replace(Case(np.zeros((5, 2)), np.ones((2, 2)), np.array([3, 2])), **change)
     assert called(decode_exact, case, choose, DECODERS) == decoder
-    assert called(posterior_of, case, pattern_sums, WALKS) == walks
+    assert called(posterior_of, case, pattern_posterior, WALKS) == walks
     assert_enumerated(posterior_of(case.potentials()), case)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.kbest import combine, k_best
+from spacy_hoseq.decoders.choice import combine, k_best
 from spacy_hoseq.decoders.problem import KBest, Paths
 
 from .. import oracle

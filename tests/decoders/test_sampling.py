@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.sampling import sample
+from spacy_hoseq.decoders.choice import sample
 
 from .. import oracle
 from ..cases import Case

@@ -9,7 +9,7 @@ from thinc.api import Model
 
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import path_score
-from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.candidates import Limits
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger

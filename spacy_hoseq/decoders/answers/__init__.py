@@ -2,8 +2,7 @@
 gradients."""
 
 from ..problem import LabelPairs, Posterior, ProbableLabels, certain_labels, check_threshold
-from .certainty import best_with, event_probabilities
-from .choose import best_labels, posterior
+from .choose import best_labels, best_with, event_probabilities, posterior
 from .label_ngrams import LabelLattice, NGrams, ProbabilityGradient
 
 __all__ = [

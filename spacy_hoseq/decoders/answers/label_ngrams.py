@@ -28,7 +28,7 @@ AFTER = -1
 class NGrams(NamedTuple):
     """places (M,): of the first label, in order, counted as in `LabelLattice.places`. cells: for
     each label (M,), what is there. values (M,): q. links: for each label (M,), the link from the
-    one before, or `no_link` if one of the two is outside; None if they are apart."""
+    one before; None if the two places are apart."""
 
     places: Ints
     cells: List[Ints]
@@ -45,42 +45,51 @@ class ProbabilityGradient(NamedTuple):
 
 class LabelLattice:
     """Cells: the entries of probable labels, and one for each of `margin` places on both sides of a
-    sequence; links: their pairs, in order of the earlier cell.
+    sequence. Links: their pairs, in order of the earlier cell; from and to a cell outside as
+    probable as the cell within.
 
     labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with
     those outside, sequence after sequence. n_places (int): of all.
     """
 
     def __init__(self, probable: ProbableLabels, lengths: AnyInts, margin: int) -> None:
-        n_sequences = len(lengths)
         n_tokens = int(lengths.sum())
-        moved = np.repeat(margin * (2 * np.arange(n_sequences) + 1), lengths)
+        moved = np.repeat(margin * (2 * np.arange(len(lengths)) + 1), lengths)
         self._margin = margin
         self._origin = 0
         self._found: Dict[Tuple[float, ...], NGrams] = {}
         self.places = np.arange(n_tokens) + moved
-        self.n_places = n_tokens + 2 * margin * n_sequences
+        self.n_places = n_tokens + 2 * margin * len(lengths)
         self._token_at = self._tokens(0, n_tokens)
         self._count = np.ones(self.n_places, np.intp)
         self._count[self.places] = np.bincount(probable.tokens, minlength=n_tokens)
         self._first = np.cumsum(self._count) - self._count
-        is_inside = np.zeros(self.n_places, bool)
-        is_inside[self.places] = True
-        self._is_linked = is_inside & np.roll(is_inside, 1)  # to the place before
         self._cell_of = np.arange(len(probable.tokens)) + moved.take(probable.tokens)  # each entry
-        first_places = self.places[np.cumsum(lengths) - lengths]
-        outside = np.full(self.n_places, AFTER)
-        outside[first_places[:, None] - np.arange(1, margin + 1)] = BEFORE
-        self.labels = outside.repeat(self._count)
+        ends = np.cumsum(lengths)
+        distance = np.arange(1, margin + 1)
+        before = (self.places[ends - lengths][:, None] - distance).reshape(-1)
+        after = (self.places[ends - 1][:, None] + distance).reshape(-1)
+        self.labels = np.full(len(probable.tokens) + len(before) + len(after), AFTER)
+        self.labels[self._first[before]] = BEFORE
         self.labels[self._cell_of] = probable.labels
         self._p = np.ones(len(self.labels))
         self._p[self._cell_of] = probable.probabilities
-        earlier = self._cell_of[probable.earlier]
-        self._pair_of = np.argsort(earlier, kind="stable")  # of each link
-        self._no_link = len(earlier)
-        self._link_later = np.append(self._cell_of[probable.later[self._pair_of]], 0)
-        self._link_p = np.append(probable.pairs[self._pair_of], 1.0)
-        self._link_count = np.bincount(earlier, minlength=len(self._p))
+        self._link(probable, before, after)
+
+    def _link(self, probable: ProbableLabels, before: Ints, after: Ints) -> None:
+        """Make the links. before, after: places outside."""
+        from_before = self._first[before].repeat(self._count[before + 1])
+        within_first = ranges(self._first[before + 1], self._count[before + 1])
+        within_last = ranges(self._first[after - 1], self._count[after - 1])
+        to_after = self._first[after].repeat(self._count[after - 1])
+        earlier = [self._cell_of[probable.earlier], from_before, within_last]
+        later = [self._cell_of[probable.later], within_first, to_after]
+        self._within = np.concatenate([within_first, within_last])
+        cells = np.concatenate(earlier)
+        self._order = np.argsort(cells, kind="stable")
+        self._link_later = np.concatenate(later)[self._order]
+        self._link_p = np.concatenate([probable.pairs, self._p[self._within]])[self._order]
+        self._link_count = np.bincount(cells, minlength=len(self._p))
         self._link_first = np.cumsum(self._link_count) - self._link_count
 
     def _tokens(self, start: int, stop: int) -> Ints:
@@ -120,57 +129,46 @@ class LabelLattice:
 
     def _extended(self, ngrams: NGrams, offset: int, follows: bool, threshold: float) -> NGrams:
         """With one more place; follows (bool): it is the one after the last, so there are links to
-        it. Links of a cell outside are as probable as the cell within."""
+        it."""
         places, cells, values, links = ngrams
-        # further: around no token
-        at = np.minimum(places + (self._origin + offset), len(self._count) - 1)
-        first = self._first.take(at)
-        count = self._count.take(at)
-        if not follows:
-            which = np.repeat(np.arange(len(places)), count)
-            cell = ranges(first, count)
-            link: Optional[Ints] = None
-            values = values.take(which) * self._p.take(cell)
-        else:
+        link: Optional[Ints] = None
+        if follows:
             last = cells[-1]
-            linked = self._is_linked.take(at)
-            count = np.where(linked, self._link_count.take(last), count)
+            count = self._link_count.take(last)
             which = np.repeat(np.arange(len(places)), count)
-            link = ranges(np.where(linked, self._link_first.take(last), first), count)
-            apart = np.flatnonzero(~linked.take(which))
-            cell_apart = link[apart]
-            link[apart] = self._no_link
+            link = ranges(self._link_first.take(last), count)
             cell = self._link_later.take(link)
-            cell[apart] = cell_apart
-            factor = self._link_p.take(link) / self._p.take(last.take(which))
-            factor[apart] = self._p.take(cell_apart)
-            values = values.take(which) * factor
+            values = values.take(which) * (self._link_p.take(link) / self._p.take(last.take(which)))
+        else:
+            # further than the last place: around no token
+            at = np.minimum(places + (self._origin + offset), len(self._count) - 1)
+            count = self._count.take(at)
+            which = np.repeat(np.arange(len(places)), count)
+            cell = ranges(self._first.take(at), count)
+            values = values.take(which) * self._p.take(cell)
         kept = np.flatnonzero(values >= threshold)
-        if len(kept) < len(values):
-            which = which.take(kept)
-            cell = cell.take(kept)
-            values = values.take(kept)
-            link = None if link is None else link.take(kept)
-        cells = [*(each.take(which) for each in cells), cell]
-        links = [*(None if each is None else each.take(which) for each in links), link]
-        return NGrams(places.take(which), cells, values, links)
+        which = which.take(kept)
+        cells = [*(each.take(which) for each in cells), cell.take(kept)]
+        links = [None if each is None else each.take(which) for each in links]
+        links.append(None if link is None else link.take(kept))
+        return NGrams(places.take(which), cells, values.take(kept), links)
 
     def backprop(self, ngrams: "Sequence[Tuple[NGrams, Floats]]") -> ProbabilityGradient:
         """The gradient of a loss, given its gradient with respect to the values of some n-grams
         (M,)."""
         cells = np.zeros(len(self._p))
-        links = np.zeros(len(self._link_p))
-        for found, d_values in ngrams:
-            share = d_values * found.values
-            for i, (cell, link) in enumerate(zip(found.cells, found.links, strict=True)):
-                apart = cell if link is None else cell[link == self._no_link]
-                of_apart = share if link is None else share[link == self._no_link]
-                cells += np.bincount(apart, of_apart / self._p[apart], minlength=len(cells))
-                if link is not None:
-                    before = found.cells[i - 1]
-                    linked = np.where(link == self._no_link, 0.0, share)
-                    links += np.bincount(link, linked / self._link_p[link], minlength=len(links))
-                    cells -= np.bincount(before, linked / self._p[before], minlength=len(cells))
-        pairs = np.zeros(len(self._pair_of))
-        pairs[self._pair_of] = links[:-1]
-        return ProbabilityGradient(cells[self._cell_of], pairs)
+        of_links = np.zeros(len(self._link_p))
+        for some, d_values in ngrams:
+            share = d_values * some.values
+            for i, (cell, link) in enumerate(zip(some.cells, some.links, strict=True)):
+                if link is None:
+                    cells += np.bincount(cell, share / self._p[cell], minlength=len(cells))
+                    continue
+                before = some.cells[i - 1]
+                of_links += np.bincount(link, share / self._link_p[link], minlength=len(of_links))
+                cells -= np.bincount(before, share / self._p[before], minlength=len(cells))
+        links = np.empty(len(of_links))
+        links[self._order] = of_links
+        n_pairs = len(links) - len(self._within)
+        cells += np.bincount(self._within, links[n_pairs:], minlength=len(cells))
+        return ProbabilityGradient(cells[self._cell_of], links[:n_pairs])

@@ -10,30 +10,61 @@ Checked against enumeration and finite differences in tests/decoders/test_poster
 """
 
 from functools import cached_property
-from typing import Optional, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple, Type
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..patterns import (
     STEP,
+    InclusiveMessages,
+    InnerNodes,
+    MatrixMessages,
+    NodeMessages,
+    configured_sequences,
+    exclusive_sums,
+    inclusive_sums,
+    keeps_digits,
     lattice_entropies,
     lattices_of,
     with_costs,
 )
 from ..problem import (
     TUNING,
+    Fired,
     LabelPairs,
     NoPath,
+    PatternTrie,
     Posterior,
     Potentials,
     PotentialsGradient,
+    Selection,
     Sums,
     Tuning,
+    Weights,
     check_gradient,
+    ranges,
 )
-from .label_strings import LabelStrings, with_patterns
-from .pattern_sums import feature_sums
+
+
+class LabelStrings(NamedTuple):
+    """Labels of neighbouring tokens. first, sizes (C,): their tokens, within one sequence. labels:
+    theirs, end to end."""
+
+    first: Ints
+    sizes: Ints
+    labels: AnyInts
+
+    def chosen(self, which: Ints) -> "LabelStrings":
+        starts = np.cumsum(self.sizes) - self.sizes
+        return LabelStrings(
+            self.first[which],
+            self.sizes[which],
+            self.labels[ranges(starts[which], self.sizes[which])],
+        )
+
+    def joined(self, others: "LabelStrings") -> "LabelStrings":
+        return LabelStrings(*(np.concatenate(parts) for parts in zip(self, others, strict=True)))
 
 
 class PatternPosterior(Posterior):
@@ -153,3 +184,104 @@ class PatternPosterior(Posterior):
             potentials, _ = with_patterns(self._potentials, strings.chosen(longer))
             p[longer] = feature_sums(potentials, self._tuning).counts.fired_weights[-len(longer) :]
         return p
+
+
+def with_patterns(potentials: Potentials, strings: LabelStrings) -> Tuple[Potentials, Ints]:
+    """With the strings, each of at least two labels, as patterns of weight 0 that fire, after those
+    that fire already.
+    RETURNS them, and the node of each node of the trie before (U,)."""
+    weights = potentials.weights
+    fired = potentials.fired
+    trie = weights.trie
+    n_labels = weights.n_labels
+    rows = np.split(strings.labels, np.cumsum(strings.sizes)[:-1]) if len(strings.first) else []
+    of_strings = [tuple(row.tolist()) for row in rows]
+    distinct = list(dict.fromkeys(of_strings))
+    longer = PatternTrie(
+        [*(trie.string(node) for node in range(n_labels, len(trie))), *distinct], n_labels
+    )
+    places = np.concatenate([np.arange(n_labels), longer.node_of[: len(trie) - n_labels]])
+    node_weights = np.zeros(len(longer))
+    node_weights[places] = weights.node_weights
+    node_of = dict(zip(distinct, longer.node_of[len(trie) - n_labels :].tolist(), strict=True))
+    before = fired or Fired(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
+    more = Fired(
+        np.concatenate([before.tokens, strings.first + strings.sizes - 1]),
+        np.concatenate(
+            [places[before.nodes], np.array([node_of[string] for string in of_strings], np.intp)]
+        ),
+        np.concatenate([before.weights, np.zeros(len(strings.first))]),
+    )
+    return potentials._replace(
+        weights=Weights(weights.trans, longer, node_weights), fired=more
+    ), places
+
+
+def feature_sums(potentials: Potentials, tuning: Tuning) -> Sums:
+    """log Z, -inf where there is no path, and E[f] of all features; of complex scores, with their
+    derivatives (`with_costs`). potentials: checked. RAISES ValueError [HS038, HS097]."""
+    total = _zeros(potentials)
+    configured = configured_sequences(potentials)
+    others = np.setdiff1d(np.arange(len(potentials.lengths)), configured, assume_unique=True)
+    for sequences, has_configurations in ((others, False), (configured, True)):
+        if len(sequences):
+            part = potentials.select(sequences)
+            sums = None if has_configurations else _by_messages(part.potentials, tuning)
+            sums = exclusive(part.potentials, tuning) if sums is None else sums
+            _add(total, part, sums)
+    return total
+
+
+def exclusive(potentials: Potentials, tuning: Tuning) -> Sums:
+    """Over exclusive states, in logarithms."""
+    total = _zeros(potentials)
+    for lattice, part in lattices_of(potentials, tuning):
+        _add(total, part, exclusive_sums(lattice, part.potentials))
+    return total
+
+
+def _by_messages(potentials: Potentials, tuning: Tuning) -> Optional[Sums]:
+    """By inclusive messages. RETURNS None if they lose digits."""
+    if potentials.edge_scores is not None or not keeps_digits(potentials):
+        return None
+    trie = potentials.weights.trie
+    fired = potentials.fired
+    inner = trie.prepared(InnerNodes)
+    messages: Type[InclusiveMessages] = NodeMessages
+    n_nodes = len(trie)
+    # products of matrices take many calls, which several sequences share
+    is_small = len(potentials.lengths) > 1 and inner.n_cells <= tuning.matrix_cells * len(trie)
+    if is_small and (fired is None or not len(fired.tokens)):
+        messages = MatrixMessages
+        n_nodes = len(inner.nodes)
+    total = _zeros(potentials)
+    for part in potentials.parts(len(potentials.lengths), tuning.sum_cells // n_nodes):
+        sums = inclusive_sums(part.potentials, messages)
+        if sums is None:
+            return None
+        _add(total, part, sums)
+    return total
+
+
+def _zeros(potentials: Potentials) -> Sums:
+    """To add to."""
+    dtype = np.result_type(potentials.scores, np.float64)
+    zeros: List[Any] = []
+    for part in potentials.numbers:
+        zeros.append(None if part is None else np.zeros(part.shape, dtype))
+    return Sums(np.zeros(len(potentials.lengths)), PotentialsGradient(*zeros))
+
+
+def _add(total: Sums, part: Selection, sums: Sums) -> None:
+    """Into total, those of a part of the batch."""
+    log_z, counts = sums
+    total.log_z[part.sequences] = log_z
+    total.counts.scores[part.tokens] = counts.scores
+    total.counts.trans[:] += counts.trans
+    if len(total.counts.node_weights):
+        total.counts.node_weights[:] += counts.node_weights
+    total.counts.fired_weights[part.fired] = counts.fired_weights
+    if len(part.configurations):
+        total.counts.configuration_weights[part.configurations] = counts.configuration_weights
+    if total.counts.edge_scores is not None:
+        total.counts.edge_scores[part.tokens] = counts.edge_scores

@@ -17,7 +17,7 @@ from .inclusive_sums import (
     with_costs,
 )
 from .lattice import Lattice, k_best_paths, max_marginals
-from .lattice_sums import exclusive_sums, is_small, lattice_entropies, sample_paths
+from .lattice_sums import exclusive_sums, lattice_entropies, sample_paths
 from .longest_match import LongestMatch
 from .matrix_messages import InnerNodes, MatrixMessages
 from .nonnegative import decode_nonnegative
@@ -25,6 +25,6 @@ from .nonnegative import decode_nonnegative
 __all__ = [
     "ConfigurationLattice", "InclusiveMessages", "InnerNodes", "Lattice", "LongestMatch", "MatrixMessages",
     "NodeMessages", "STEP", "configured_sequences", "decode_any_sign", "decode_nonnegative",
-    "exclusive_sums", "inclusive_sums", "is_small", "k_best_paths", "keeps_digits",
+    "exclusive_sums", "inclusive_sums", "k_best_paths", "keeps_digits",
     "lattice_entropies", "lattice_of", "lattices_of", "max_marginals", "sample_paths", "with_costs",
 ]  # fmt: skip

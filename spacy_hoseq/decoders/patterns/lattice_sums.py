@@ -37,8 +37,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Labels
 from ...errors import Errors
-from ..chain import finite_range
-from ..problem import Groups, NoPath, Potentials, PotentialsGradient, Sums, largest
+from ..problem import Groups, NoPath, Potentials, PotentialsGradient, Sums
 from .lattice import Lattice, with_ended
 
 EPSILON = 2 * float(np.finfo(np.float64).eps)  # several roundings of half of it, in the worst case
@@ -84,7 +83,7 @@ def exclusive_sums(lattice: Lattice, potentials: Potentials) -> Sums:
         if has_edges:
             edges[groups.keys, here] = of_pairs
 
-    by_rank = lattice_sums(lattice, count, measured=not is_small(potentials))
+    by_rank = lattice_sums(lattice, count)
     log_z = np.empty(len(by_rank))
     log_z[layout.order] = by_rank
     matched = trie.matched(longest)[:, layout.place]  # (U, N)
@@ -112,16 +111,15 @@ class Prefixes(NamedTuple):
     magnitude: List[Floats]
 
 
-def lattice_sums(lattice: Lattice, visit: Visit, *, measured: bool = True) -> Floats:
+def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
     """log Z of each column, -inf where there is no path. visit(t, states, arcs): is called with
-    p(state) (S, n) and p(arc) (E, n) of each token, from the last on.
+    p(state) (S, n) and p(arc) (E, n) of each token, from the last on. RETURNS (n,).
 
-    measured (bool): look out for scores that are too large; not needed where `is_small` says that
-    none can be. RETURNS (n,). RAISES ValueError [HS097]: scores so large that float64 does not tell labellings
-    apart. Time O(E) a token, memory O(S) a token.
+    RAISES ValueError [HS097]: scores so large that float64 does not tell labellings apart. Time O(E)
+    a token, memory O(S) a token.
     """
     # long: one recursion from the last token to the first; each line needs what those above it made
-    prefixes = prefix_sums(lattice, measured=measured)
+    prefixes = prefix_sums(lattice)
     log_z: Floats = prefixes.log_scale.copy()
     beta = np.zeros((0, 0))
     magnitude = np.zeros(0)
@@ -133,8 +131,7 @@ def lattice_sums(lattice: Lattice, visit: Visit, *, measured: bool = True) -> Fl
             log_z[n_on : alpha.shape[1]] += np.log(np.exp(alpha[:, n_on:].real).sum(axis=0))
         magnitude = with_ended(magnitude[None], (1, alpha.shape[1]))[0]
         both = alpha + beta
-        if measured:
-            _check_rounding(both.real, EPSILON * (magnitude + prefixes.magnitude[t]))
+        _check_rounding(both.real, EPSILON * (magnitude + prefixes.magnitude[t]))
         states = _softmax(both)
         if t == 0:
             visit(0, states, np.zeros((0, 0)))
@@ -147,8 +144,7 @@ def lattice_sums(lattice: Lattice, visit: Visit, *, measured: bool = True) -> Fl
         message = scores + (gain + beta)[step.arcs.target]
         arcs = _softmax(before[step.arcs.source] + message)
         visit(t, states, arcs)
-        if measured:
-            magnitude = magnitude + _magnitude(gain) + _magnitude(scores) + _magnitude(beta)
+        magnitude = magnitude + _magnitude(gain) + _magnitude(scores) + _magnitude(beta)
         sources = step.arcs.out_of
         sums = np.full(before.shape, -np.inf, message.dtype)
         sums[sources.keys] = _log_sums(message[sources.order], sources.starts, sources.which)
@@ -156,23 +152,22 @@ def lattice_sums(lattice: Lattice, visit: Visit, *, measured: bool = True) -> Fl
     return log_z
 
 
-def prefix_sums(lattice: Lattice, *, measured: bool = False) -> Prefixes:
-    """The way forward. measured (bool): keep `magnitude`, else it is 0."""
+def prefix_sums(lattice: Lattice) -> Prefixes:
+    """The way forward."""
     sizes = lattice.layout.size_at_t.tolist()
     prefixes = Prefixes([], np.zeros(len(lattice.layout.lengths)), [])
     for t, n in enumerate(sizes):
         step = lattice.step(t)
         current, scale = _relative(step.gain)
-        magnitude = _magnitude(current) if measured else np.zeros(n)
+        magnitude = _magnitude(current)
         if t > 0:
             before = prefixes.alpha[-1][:, :n]
             scores, scale_of_arcs = _relative(step.scores)
             terms = before[step.arcs.source] + scores
             current = current + _log_sums(terms, step.arcs.first[:-1], step.arcs.target)
             scale = scale + scale_of_arcs
-            if measured:
-                magnitude = magnitude + _magnitude(scores) + _magnitude(before)
-                magnitude = magnitude + prefixes.magnitude[-1][:n]
+            magnitude = magnitude + _magnitude(scores) + _magnitude(before)
+            magnitude = magnitude + prefixes.magnitude[-1][:n]
         current, top = _relative(current)
         prefixes.log_scale[:n] += scale + top
         prefixes.alpha.append(current)
@@ -193,18 +188,6 @@ def lattice_entropies(lattice: Lattice) -> Floats:
 
     lattice_sums(lattice, visit)
     return np.maximum(entropies, 0.0)
-
-
-def is_small(potentials: Potentials) -> bool:
-    """Rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are added up
-    less than 4 T times."""
-    weights = potentials.weights
-    numbers = potentials.numbers
-    reach = largest(potentials.scores.real) + largest(weights.psi) + finite_range(weights.trans)
-    reach += np.abs(numbers.fired_weights).sum() + np.abs(numbers.configuration_weights).sum()
-    reach += 0.0 if numbers.edge_scores is None else largest(numbers.edge_scores)
-    n_tokens = float(potentials.lengths.max(initial=0))
-    return bool(8 * EPSILON * n_tokens * n_tokens * reach < TOLERANCE)
 
 
 def _entropy(p: Floats) -> Floats:

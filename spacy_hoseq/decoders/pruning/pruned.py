@@ -29,8 +29,7 @@ from ..problem import (
     matching,
     ranges,
 )
-from .candidates import Candidates, candidate_labels, fired_loss_of
-from .limits import Limits
+from .candidates import Candidates, Limits, candidate_labels, fired_loss_of
 from .sparse import decode_sparse
 
 # time of a pair of candidates, and of one with patterns, over that of a transition

@@ -3,8 +3,7 @@
 import numpy as np
 
 from spacy_hoseq.decoders.answers import posterior
-from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.answers.pattern_sums import exclusive
+from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior, exclusive
 from spacy_hoseq.decoders.problem import TUNING, LabelPairs, Potentials, PotentialsGradient, Weights
 
 from ... import oracle

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers.pattern_sums import exclusive
+from spacy_hoseq.decoders.answers.pattern_posterior import exclusive
 from spacy_hoseq.decoders.patterns.configurations import decode_any_sign
 from spacy_hoseq.decoders.patterns.longest_match import MatchArcs
 from spacy_hoseq.decoders.problem import TUNING, PatternTrie, Tuning, Weights

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.kbest import k_best
+from spacy_hoseq.decoders.choice import decode_exact, k_best
 from spacy_hoseq.decoders.problem import NoPath, path_score
 
 from ... import oracle

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from spacy_hoseq.decoders.pruning.candidates import candidate_labels, fired_loss_of
-from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.candidates import Limits, candidate_labels, fired_loss_of
 
 from ...oracle import joint_table
 from ...strategies import cases

@@ -9,8 +9,7 @@ import pytest
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
-from spacy_hoseq.decoders.pruning.candidates import candidate_labels
-from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.candidates import Limits, candidate_labels
 
 from ...cases import Case
 from ...strategies import random_patterns

@@ -11,7 +11,7 @@ import pytest
 from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials, Weights
-from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.candidates import Limits
 
 from ...cases import Case
 from ...oracle import all_labellings, score_of

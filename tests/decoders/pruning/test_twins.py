@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.kbest import k_best
+from spacy_hoseq.decoders.choice import k_best
 from spacy_hoseq.decoders.problem import path_score
 
 from ...cases import Case
