@@ -446,7 +446,7 @@ class SequenceComponent(TrainablePipe):
     def _words(self, docs: Iterable[Doc]) -> WordDocs:
         """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`;
         [HS008]: they have several vocabularies."""
-        words = words_of(list(docs))
+        words = words_of(docs if isinstance(docs, WordDocs) else list(docs), self._read_at_once)
         if any(map(len, words)):
             self.lend_tables(vocab_of(words))
             self._require_labels()
@@ -471,6 +471,11 @@ class SequenceComponent(TrainablePipe):
         if MOST < largest < np.inf:  # what is not finite has its own messages
             numbers = {"largest": largest, "limit": MOST, "rate": learn_rate}
             raise ValueError(Errors.HS042.format(name=self.name, **numbers))
+
+    @cached_property
+    def _read_at_once(self) -> List[Any]:
+        """spaCy's attributes of tokens that are read with the words."""
+        return [*self.target.columns, *scorer_of(self.model).annotation]
 
     @cached_property
     def _label_table(self) -> LabelTable:

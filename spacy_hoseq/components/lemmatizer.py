@@ -20,7 +20,7 @@ from ..arrays import Ints, Labels, Mask
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.index import KeyedValues
 from ..features.keys import row_keys
-from ..features.sequences import WordDocs, words_of
+from ..features.sequences import WordDocs, values_of, words_of
 from ..kept import Kept
 from ..layers.scorer import scorer_of
 from ..layers.shim import weights_of
@@ -33,7 +33,7 @@ from .reading import LabelsAlone, Reading, together
 from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
 from .targets.lemmas import Candidates, LemmaLabels, label_of, script_named
-from .targets.token_labels import Columns
+from .targets.target import Columns
 
 # if the training text needs more scripts, the rarest are left out: they take time, and fit few
 # new words
@@ -175,7 +175,7 @@ class HoseqLemmatizer(HoseqTagger):
         return together(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
+        is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
         analysis = self._analysis if labels_alone and not is_preset and any(map(len, docs)) else None
         if analysis is None:
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
@@ -198,20 +198,20 @@ class HoseqLemmatizer(HoseqTagger):
     def _labels_of_tokens(self, docs: WordDocs, columns: Columns) -> Labels:
         """Label ids of all tokens (N,). Texts repeat forms with their analyses, so each is decoded
         once. columns: of `doc.to_array`, on which they depend."""
-        tokens = np.concatenate([doc.to_array(columns).reshape(-1, len(columns)) for doc in docs])
+        tokens = values_of(docs, columns)
         vocab = docs[0].vocab
 
         def decoded(new: Ints) -> Labels:
-            types = tokens[new]
-            words = [vocab.strings[orth] for orth in types[:, 0].tolist()]
+            orths, *analysis = (values[new] for values in tokens)
+            words = [vocab.strings[orth] for orth in orths.tolist()]
             doc = Doc(vocab, words=words, sent_starts=[True] * len(words))
-            doc.from_array(columns[1:], np.ascontiguousarray(types[:, 1:]))  # type: ignore[arg-type]
+            doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
             return super(HoseqLemmatizer, self)._read(words_of([doc]), preset=False, labels_alone=True).best
 
         # the same object until they change
         weights = weights_of(self.model.layers[0]).used_rows("table")
         known = self._known.of((weights,), lambda: KeyedValues(np.int32))
-        return known.of(row_keys(list(tokens.T)), decoded)
+        return known.of(row_keys(tokens), decoded)
 
 
 make_hoseq_lemmatizer = register_factory(

@@ -33,6 +33,7 @@ from spacy.tokens import Doc, Token
 from ..arrays import Keys
 from ..errors import Errors
 from ..words import Words, line_breaks, tokens_of
+from .sequences import values_of
 
 Value = Union[str, int, bool, None]  # "", 0, False and None: there is none
 Word = Literal["text", "lexeme", "texts", "lexemes"]
@@ -187,9 +188,16 @@ def values_of_docs(docs: Sequence[Doc], names: Sequence[str]) -> Dict[str, Keys]
     for name in names:
         if name in OF_DOCS and name not in values:
             values.update(OF_DOCS[name](docs))
+        elif is_read_at_once(name):
+            (values[name],) = values_of(docs, [IDS[name.upper()]])
         elif name not in values:
             values[name] = np.concatenate([token_values(doc, name) for doc in docs])
     return values
+
+
+def is_read_at_once(name: str) -> bool:
+    """True for spaCy's attributes of tokens that are the same on a Doc without white space."""
+    return name.upper() in IDS and name != "head"
 
 
 def token_values(doc: Doc, name: str) -> Keys:

@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.attrs import IDS
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
@@ -14,29 +15,38 @@ from ..kept import Kept
 from .attributes import (
     TABLES_OF_DOCS,
     check_attribute,
+    is_read_at_once,
     lexical_attribute,
     values_of_docs,
 )
 from .index import Index
-from .keys import AFTER, BEFORE, KeyFolds
-from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon, WordValues, lexicon_of
+from .keys import KeyFolds
+from .lexicon import (
+    TYPE_AFTER,
+    TYPE_BEFORE,
+    Lexicon,
+    TypesInContext,
+    WordValues,
+    lexicon_of,
+)
 from .sequences import vocab_of, words_and_lengths
 from .templates import Template
 
 
 class Columns(NamedTuple):
-    """Attribute values of a batch. lengths (S,): of its sequences. positions (N,): where each token
+    """What templates see of a batch. lengths (S,): of its sequences. positions (N,): where each token
     lies among P places that lay sentences apart.
 
-    types (P,): the word type at each place, those before and after sentences among them. words: the
-    table of word types. of_docs (D, P): values at each place, of attributes that are not lexical.
+    types (P,): the type at each place, those before and after sentences among them: of the word, or
+    of the word in context, if templates see more than words. words: the table of word types.
+    context: of types in context.
     """
 
     lengths: Lengths
     positions: Ints
     types: Rows
     words: WordValues
-    of_docs: Keys
+    context: Optional[TypesInContext] = None
 
     @property
     def n_tokens(self) -> int:
@@ -44,27 +54,46 @@ class Columns(NamedTuple):
 
     @property
     def numbering(self) -> object:
-        """Another object as soon as a type stands for another word."""
-        return self.words.numbering
+        """Another object as soon as a type stands for something else."""
+        return self.words.numbering if self.context is None else self.context.numbering
 
-    def of_types(self, attributes: Ints, types: Rows) -> Keys:
-        """Values of word types, in one call that reads these cells alone. attributes (A, 1): numbers
-        of the extractor's. types (n,) or (A, n). RETURNS (A, n) uint64."""
-        starts = self.words.rows.take(attributes) * self.words.table.shape[1]
-        values: Keys = self.words.table.reshape(-1).take(starts + types)
-        return values
+    def absent(self, contextual: Sequence[str]) -> List[str]:
+        """Contextual attributes that no token of the batch has."""
+        if self.context is None:
+            return []
+        types = self.context.types
+        rows = zip(contextual, self.context.table, strict=True)
+        return [name for name, row in rows if not row.take(types).any()]
+
+    def values(self, maker: "Maker", places: Ints) -> Keys:
+        """Values of all parts of some templates. RETURNS (A, n) uint64."""
+        return self._taken(maker, *(self.types.take(places + at) for at in maker.offsets))
+
+    def values_of_types(self, maker: "Maker", types: Rows) -> Keys:
+        """The same of templates about one place, for some types (n,)."""
+        return self._taken(maker, types, types)
+
+    def _taken(self, maker: "Maker", types: Rows, of_context: Rows) -> Keys:
+        """types, of_context: (A, n) or (n,), of the parts that are read from words, and of others.
+        Only the cells that are asked for are read."""
+        table = self.words.table
+        words = types if self.context is None else self.context.word_of.take(types)
+        values = table.reshape(-1).take(self.words.rows.take(maker.words) * table.shape[1] + words)
+        if self.context is None:
+            return values
+        annotation = self.context.table
+        cells = maker.context * annotation.shape[1] + of_context
+        return np.concatenate([values, annotation.reshape(-1).take(cells)])
 
 
 class Maker(NamedTuple):
     """Keys of some templates, and where the values of their parts stand: those of words, then those
-    of the Doc. words, docs (P, 1): number of the attribute of each part. offsets, doc_offsets (P,
-    1)."""
+    of annotation. words, context (A, 1): number of the attribute of each part. offsets: of both."""
 
     keys: KeyFolds
     words: Ints
-    offsets: Ints
-    docs: Ints
-    doc_offsets: Ints
+    context: Ints
+    offsets: Tuple[Ints, Ints]
 
 
 class FeatureExtractor:
@@ -73,7 +102,8 @@ class FeatureExtractor:
     templates: parsed templates; row k of every result belongs to templates[k].
     contextual (List[str]): attributes that are read from the Doc, not from the word.
     reach (int): how many words away templates look, at most.
-    of_one_word: place of a word -> templates about it alone. of_more: all other templates.
+    of_one_word: place of a word -> templates about it alone, and its annotation. of_more: all other
+        templates.
     RAISES ValueError [HS013]: a template names an unknown attribute.
     """
 
@@ -91,10 +121,8 @@ class FeatureExtractor:
         self.of_one_word: Dict[int, List[int]] = {}
         self.of_more: List[int] = []
         for k, template in enumerate(self.templates):
-            offsets = {part.offset for part in template.parts}
-            reads_docs = any(part.attribute in self.contextual for part in template.parts)
-            is_of_one = len(offsets) == 1 and not reads_docs
-            group = self.of_one_word.setdefault(offsets.pop(), []) if is_of_one else self.of_more
+            first, *others = {part.offset for part in template.parts}
+            group = self.of_more if others else self.of_one_word.setdefault(first, [])
             group.append(k)
         self._makers: Dict[Tuple[int, ...], Maker] = {}
 
@@ -102,6 +130,11 @@ class FeatureExtractor:
     def is_lexical(self) -> bool:
         """True if features depend on words and sentence boundaries alone (then they may be cached)."""
         return not self.contextual
+
+    @property
+    def annotation(self) -> List[int]:
+        """spaCy's attributes that are read from the Doc."""
+        return [IDS[name.upper()] for name in self.contextual if is_read_at_once(name)]
 
     @property
     def tables(self) -> List[str]:
@@ -119,24 +152,25 @@ class FeatureExtractor:
     def columns(self, docs: Sequence[Doc]) -> Columns:
         """Attribute values of all tokens, from which keys are made block by block."""
         orths, lengths = words_and_lengths(docs)
-        words = self._values(docs, orths)
         positions = positions_of(lengths, self.reach)
-        layout = positions, lengths, self.reach
-        types = laid_apart(words.types, *layout, (TYPE_BEFORE, TYPE_AFTER))
-        of_docs = np.zeros((len(self.contextual), len(types)), np.uint64)
-        if len(orths) and self.contextual:
-            values = values_of_docs(docs, self.contextual)
-            for row, name in zip(of_docs, self.contextual, strict=True):
-                row[:] = laid_apart(values[name], *layout, (BEFORE, AFTER))
-        return Columns(lengths, positions, types, words, of_docs)
-
-    def _values(self, docs: Sequence[Doc], orths: Keys) -> WordValues:
         if not len(orths):
             nothing = np.zeros((len(self.attributes), 0), np.uint64)
-            return WordValues(np.zeros(0, np.int32), nothing, np.arange(len(nothing)), nothing)
+            words = WordValues(positions, nothing, np.arange(len(nothing)), nothing)
+            nothing = np.zeros((len(self.contextual), 0), np.uint64)
+            context = TypesInContext(positions, positions, nothing, nothing)
+            return Columns(lengths, positions, positions, words, context)
         vocab = vocab_of(docs)
         lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
-        return lexicon.of(vocab, self, orths)
+        words = lexicon.of(vocab, self, orths)
+        types = words.types
+        context = None
+        if self.contextual:
+            values = values_of_docs(docs, self.contextual)
+            names = tuple(self.contextual)
+            context = lexicon.in_context(words, names, np.stack([values[name] for name in names]))
+            types = context.types
+        places = laid_apart(types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
+        return Columns(lengths, positions, places, words, context)
 
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
@@ -147,17 +181,13 @@ class FeatureExtractor:
         maker = self._maker(range(len(self.templates)) if templates is None else templates)
         if not len(places):
             return np.zeros((len(maker.keys), 0), np.uint64)
-        values = columns.of_types(maker.words, columns.types.take(places + maker.offsets))
-        if len(maker.docs):
-            cells = maker.docs * len(columns.types) + places + maker.doc_offsets
-            values = np.concatenate([values, columns.of_docs.reshape(-1).take(cells)])
-        return maker.keys.keys(values)
+        return maker.keys.keys(columns.values(maker, places))
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n)
         uint64."""
         maker = self._maker(templates)
-        return maker.keys.keys(columns.of_types(maker.words, types))
+        return maker.keys.keys(columns.values_of_types(maker, types))
 
     def distinct_keys(self, columns: Columns) -> Iterator[Tuple[List[int], Keys, Ints]]:
         """All keys of a batch, those of templates about one word once for each word type. RETURNS
@@ -176,23 +206,27 @@ class FeatureExtractor:
             asked = [self.templates[k] for k in chosen]
             parts = dict.fromkeys(p for t in asked for p in t.parts if p.attribute != "bias")
             of_words = [part for part in parts if part.attribute in self._lexical]
-            of_docs = [part for part in parts if part.attribute in self.contextual]
-            row_of = {part: row for row, part in enumerate([*of_words, *of_docs])}
+            of_context = [part for part in parts if part.attribute in self.contextual]
+            row_of = {part: row for row, part in enumerate([*of_words, *of_context])}
             keys = KeyFolds(
                 [get_string_id(str(template)) for template in asked],
                 [[row_of.get(part, len(row_of)) for part in template.parts] for template in asked],
             )
-            places = []
-            for names, some in ((self._lexical, of_words), (self.contextual, of_docs)):
-                places.append(np.array([[names.index(part.attribute)] for part in some], np.intp))
-                places.append(np.array([[part.offset] for part in some], np.intp))
-            self._makers[chosen] = Maker(keys, *(place.reshape(-1, 1) for place in places))
+            words = column([self._lexical.index(part.attribute) for part in of_words])
+            context = column([self.contextual.index(part.attribute) for part in of_context])
+            offsets = [column([part.offset for part in some]) for some in (of_words, of_context)]
+            self._makers[chosen] = Maker(keys, words, context, (offsets[0], offsets[1]))
         return self._makers[chosen]
 
     def forget_words(self) -> None:
         """Drop all cached word types (at the end of a memory zone)."""
         if self._lexicon.latest is not None:
             self._lexicon.latest.clear()
+
+
+def column(numbers: List[int]) -> Ints:
+    """RETURNS (n, 1)."""
+    return np.array(numbers, np.intp).reshape(-1, 1)
 
 
 def laid_apart(

@@ -4,7 +4,7 @@ Doc. White space is no part of it."""
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, List, Sequence, Sized, Tuple
+from typing import Any, Dict, List, Sequence, Sized, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,33 +21,46 @@ WORDS_AND_STARTS = [ORTH, SENT_START, IS_SPACE]
 
 class WordDocs(List[Doc]):
     """The docs of a batch, those with white-space tokens as `Words`. Several layers are given them
-    one after the other, and they do not change meanwhile: they are read once for all."""
+    one after the other, and they do not change meanwhile: they are read once for all.
 
-    def __init__(self, docs: Sequence[Doc]) -> None:
+    attributes: spaCy's, which will be asked for beside words and sentences.
+    """
+
+    def __init__(self, docs: Sequence[Doc], attributes: Sequence[Any] = ()) -> None:
         super().__init__(docs)
-        self.seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]  # (len(doc), 3) each
-        columns: Any = (
-            self.seen[0]
-            if len(docs) == 1
-            else np.concatenate([np.zeros((0, 3), np.uint64), *self.seen])
-        )
+        wanted = [*dict.fromkeys([*WORDS_AND_STARTS, *attributes])]
+        seen = [doc.to_array(wanted) for doc in docs]  # (len(doc), A) each
+        columns = np.concatenate([np.zeros((0, len(wanted)), np.uint64), *seen])
         spaces = columns[:, 2] != 0
         if spaces.any():
             for i, of_doc in enumerate(by_doc(spaces, docs)):
                 if of_doc.any():
                     self[i] = words = without(docs[i], of_doc)
-                    self.seen[i] = words.to_array(WORDS_AND_STARTS)
-            columns = np.concatenate(self.seen)
-        self._columns = columns
+                    seen[i] = words.to_array(wanted)
+            columns = np.concatenate(seen)
+        # of each attribute that was read (N,)
+        self.values: Dict[Any, Keys] = dict(
+            zip(wanted, np.ascontiguousarray(columns.T), strict=True)
+        )
 
     @cached_property
     def words_and_lengths(self) -> Tuple[Keys, Lengths]:
-        return np.ascontiguousarray(self._columns[:, 0]), _lengths(self._columns[:, 1], self)
+        return self.values[ORTH], _lengths(self.values[SENT_START], self)
 
 
-def words_of(docs: Sequence[Doc]) -> WordDocs:
+def words_of(docs: Sequence[Doc], attributes: Sequence[Any] = ()) -> WordDocs:
     """The docs without white space, each the Doc itself where there is none."""
-    return docs if isinstance(docs, WordDocs) else WordDocs(docs)
+    return docs if isinstance(docs, WordDocs) else WordDocs(docs, attributes)
+
+
+def values_of(docs: Sequence[Doc], attributes: Sequence[Any]) -> List[Keys]:
+    """Values (N,) of spaCy's attributes at all tokens, of each."""
+    known = docs.values if isinstance(docs, WordDocs) else {}
+    if known.keys() >= {*attributes}:
+        return [known[attribute] for attribute in attributes]
+    parts = [doc.to_array([*attributes]).reshape(-1, len(attributes)) for doc in docs]
+    columns = np.concatenate([np.zeros((0, len(attributes)), np.uint64), *parts])
+    return [*np.ascontiguousarray(columns.T)]
 
 
 def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
@@ -55,10 +68,8 @@ def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
     (S,) int32 as `sequence_lengths`."""
     if isinstance(docs, WordDocs):
         return docs.words_and_lengths
-    columns = np.concatenate(
-        [np.zeros((0, 3), np.uint64), *(doc.to_array(WORDS_AND_STARTS) for doc in docs)]
-    )
-    return np.ascontiguousarray(columns[:, 0]), _lengths(columns[:, 1], docs)
+    orths, boundaries = values_of(docs, [ORTH, SENT_START])
+    return orths, _lengths(boundaries, docs)
 
 
 def vocab_of(docs: Sequence[Doc]) -> Vocab:
@@ -76,12 +87,8 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
 def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
     """Words and sentence starts of each text as bytes, and the lengths of the sequences.
     RETURNS a list, (S,) int32 as `sequence_lengths`."""
-    seen = (
-        docs.seen
-        if isinstance(docs, WordDocs)
-        else [doc.to_array(WORDS_AND_STARTS) for doc in docs]
-    )
-    return [columns.tobytes() for columns in seen], sequence_lengths(docs)
+    columns = np.stack(values_of(docs, [ORTH, SENT_START]), axis=1)
+    return [of_doc.tobytes() for of_doc in by_doc(columns, docs)], sequence_lengths(docs)
 
 
 def sequence_lengths(docs: Sequence[Doc]) -> Lengths:

@@ -178,6 +178,11 @@ class Scorer:
         return bool(self.model.attrs.get("reads_annotation", False))
 
     @property
+    def annotation(self) -> List[int]:
+        """spaCy's attributes of tokens that features read, to be read together."""
+        return [each for layer in self.model.layers for each in scorer_of(layer).annotation]
+
+    @property
     def sees_sentences_alone(self) -> bool:
         """RETURNS whether scores of a sentence are the same without the text around it."""
         layers = self.model.layers

@@ -239,6 +239,10 @@ class SparseScorer(Scorer):
         return self.features.extractor.reach
 
     @property
+    def annotation(self) -> List[int]:
+        return self.features.extractor.annotation
+
+    @property
     def sees_sentences_alone(self) -> bool:
         return not any(
             name in (LINE_BREAK, "head", *OF_DOCS) or name.startswith("_.")  # (getters read all)
@@ -367,8 +371,8 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
-    for name, values in zip(extractor.contextual, columns.of_docs, strict=True):
-        if name in SET_BY_OTHERS and not values.take(columns.positions).any():
+    for name in columns.absent(extractor.contextual):
+        if name in SET_BY_OTHERS:
             warnings.warn(Warnings.HW005.format(name=name), stacklevel=2)
     of_types, rows, first = features.type_scores.of(extractor, index, table, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)

@@ -120,7 +120,7 @@ def test_columns_hold_the_values_of_the_tokens(lang):
     docs = docs_of(lang)
     columns = FeatureExtractor(parse_templates([f"{name}[-1..0]" for name in fields])).columns(docs)
     assert columns.n_tokens == len(docs[0]) + 1
-    of_tokens = columns.of_types(np.arange(len(columns.words.rows))[:, None], columns.types[columns.positions])
+    of_tokens = columns.words.table[columns.words.rows][:, columns.types[columns.positions]]
     for name, values in zip(fields, of_tokens, strict=True):
         assert values.tolist() == [int(getattr(token, name)) for doc in docs for token in doc], name
 

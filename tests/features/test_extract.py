@@ -8,6 +8,7 @@ import spacy
 from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 
+from spacy_hoseq.features import lexicon
 from spacy_hoseq.features.extract import FeatureExtractor, counted_keys, rows_of
 from spacy_hoseq.features.index import ExactIndex, KeyCounter
 from spacy_hoseq.features.keys import mix
@@ -188,6 +189,36 @@ def test_annotation_is_read_anew_each_time():
         [False, False, True],
     ]
     assert after.tolist() == plain_keys(["tag[-1]", "tag[0]", "tag[-1]+lower[0]"], [doc])
+
+
+def test_words_are_read_anew_each_time():
+    """Those of the last batch are kept: not beyond a change of the same Docs."""
+    doc = Doc(spacy.blank("xx").vocab, words=["a", "b", "c", "d"], tags=["T"] * 4)
+    texts = ["lower[-1]", "lower[0]+tag[1]", "tag[0]+lower[0]"]
+    extractors = [extractor_of(texts), extractor_of(texts[:1]), extractor_of(texts)]
+
+    def check():
+        for extractor in extractors:
+            expected = plain_keys([*map(str, extractor.templates)], [doc])
+            assert extractor.keys([doc]).tolist() == expected
+
+    check()
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2], attrs={"TAG": "M"})
+    check()
+    with doc.retokenize() as retokenizer:
+        retokenizer.split(doc[0], ["a ", "b"], heads=[doc[0], doc[0]])
+    check()
+    doc[1].tag_ = "N"
+    check()
+
+
+def test_many_types_in_context(monkeypatch, docs):
+    monkeypatch.setattr(lexicon, "MAX_WORD_TYPES", 6)
+    extractor, texts = extractor_of(), [str(t) for t in extractor_of().templates]
+    for seed in range(9):
+        some = [docs[i] for i in np.random.default_rng(seed).permutation(6)[: 1 + seed % 4]]
+        assert extractor.keys(some).tolist() == plain_keys(texts, some)
 
 
 def test_keys_are_those_of_saved_models():

@@ -80,7 +80,7 @@ def test_values_of_all_types(values, numbers):
     register_attribute("test_value")(dict(zip(words, values, strict=True)).get)
     extractor = FeatureExtractor(parse_templates(["test_value[0]"]))
     columns = extractor.columns([Doc(VOCAB, words=words)])
-    assert columns.of_types(np.zeros((1, 1), np.intp), columns.types[columns.positions])[0].tolist() == numbers
+    assert columns.words.table[columns.words.rows[0], columns.words.types].tolist() == numbers
 
 
 def test_values_of_a_wrong_type():

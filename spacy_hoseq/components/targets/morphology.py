@@ -31,8 +31,8 @@ from spacy.tokens import Doc, Token
 from ...arrays import Floats, Floats32, Keys, Labels, Mask
 from ...errors import Errors
 from ...features.sequences import by_doc
-from .target import LabelTable
-from .token_labels import SPACE, Columns, TokenLabels, texts_of
+from .target import Columns, LabelTable
+from .token_labels import SPACE, TokenLabels, texts_of
 
 COLUMNS: Columns = [attrs.POS, attrs.MORPH, attrs.TAG]
 POS = "POS"
@@ -89,7 +89,7 @@ class MorphologyLabels(TokenLabels):
         """Labels that fit what is set on the tokens: the same part of speech (and tag); the same
         features, or if they will be extended none of another value. Where none fits, nothing is
         constrained."""
-        if not any(map(self.is_set, docs)):
+        if not self.are_set(docs):
             return None
         labels = tuple(table.labels)
         rows = [tuple(row) for doc in docs for row in texts_of(doc, self.columns)]

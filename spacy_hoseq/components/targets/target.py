@@ -3,7 +3,7 @@ and written."""
 
 import warnings
 from functools import cached_property
-from typing import List, Optional, Protocol, Sequence, Tuple
+from typing import Any, List, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
 from spacy.strings import StringStore
@@ -15,6 +15,7 @@ from ...chunks import TagTable
 from ...errors import Warnings
 from ...features.sequences import WordDocs, words_of
 
+Columns = Sequence[Any]
 Items = List[Tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
 SPANS = "spans."  # how the place of a span group begins
 ENTS = "ents"
@@ -69,12 +70,14 @@ class Target(Protocol):
     representation (str): how tags stand for spans (chunks.py); None = labels are those of tokens.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
     space (str): what stands at white-space tokens, which have no label; "" = nothing.
+    columns: of `doc.to_array`, which say what is set on a Doc already.
     """
 
     places: Tuple[str, ...]
     representation: Optional[str] = None
     neg_prefix: str = ""
     space: str = ""
+    columns: Columns = ()
 
     @property
     def place(self) -> str:

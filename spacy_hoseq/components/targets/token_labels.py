@@ -1,6 +1,6 @@
 """Labels in an attribute of each token: of spaCy, or an extension."""
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.attrs import ORTH, POS, SENT_START, TAG
@@ -10,11 +10,10 @@ from spacy.training import Example
 
 from ...arrays import Keys, Labels, Mask
 from ...errors import Errors
-from ...features.sequences import by_doc
+from ...features.sequences import by_doc, values_of
 from ...words import tokens_of
-from .target import Items, LabelTable, Target
+from .target import Columns, Items, LabelTable, Target
 
-Columns = List[Union[int, str]]
 # of spaCy's; all others are extensions
 ATTRIBUTES = {"tag": TAG, "pos": POS, "sent_start": SENT_START}
 STARTS = "S"  # labels of "sent_start": whether a sentence starts at the token
@@ -36,7 +35,6 @@ class TokenLabels(Target):
     """
 
     extension = ""  # its name
-    columns: Columns = []  # of `doc.to_array`, where labels are written
     of_words = False  # a label belongs to one word: what is split or merged has none
 
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
@@ -79,6 +77,16 @@ class TokenLabels(Target):
         """True if any token may have a label: a look at the Doc that costs less than reading its
         labels."""
         return bool(self.extension) or any(map(doc.has_annotation, self.columns))
+
+    def are_set(self, docs: Sequence[Doc]) -> bool:
+        """The same of some Docs."""
+        if self.extension:
+            return bool(docs)
+        values = values_of(docs, self.columns)
+        if self.attribute == "sent_start":  # (the first token of a Doc always begins a sentence)
+            sizes = np.array([len(doc) for doc in docs if len(doc)], np.intp)
+            values = [np.delete(values[0], np.cumsum(sizes) - sizes)]
+        return any(map(np.any, values))
 
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),). RAISES ValueError [HS027]: an extension holds something
@@ -123,12 +131,12 @@ class TokenLabels(Target):
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """A label that is set already is the only one permitted (it constrains its neighbours), or
         "!NN" rules one out. A string that is no label of the component constrains nothing."""
+        if not self.are_set(docs):
+            return None
         before = [
             self._set_before(doc) if self.is_set(doc) else np.zeros(len(doc), np.uint64)
             for doc in docs
         ]
-        if not any(map(np.any, before)):
-            return None
         masks = table.masks[table.rows(np.concatenate(before))]
         return None if masks.all() else masks
 
