@@ -74,7 +74,7 @@ def find_errors_cli(
     """Find likely annotation errors: where models that have not seen a text disagree most with its
     annotation.
 
-    DOCS: docs/tasks/errors.md
+    DOCS: docs/tasks/annotation.md
     """
     tasks = output / "findings.jsonl"
     check_free(tasks, force)
@@ -136,7 +136,7 @@ def correct_cli(
     """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its
     first alternative.
 
-    DOCS: docs/tasks/errors.md
+    DOCS: docs/tasks/annotation.md
     """
     check_free(output, force)
     docs = docs_in(corpus, "xx")
@@ -188,7 +188,7 @@ def select_cli(
     """Select the texts of which a trained pipeline is least sure, the best first, and the doubtful
     words in them.
 
-    DOCS: docs/tasks/select.md
+    DOCS: docs/tasks/annotation.md
     """
     if output.suffix not in (".jsonl", ".spacy"):
         raise ValueError(

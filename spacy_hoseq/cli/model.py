@@ -205,7 +205,7 @@ def calibrate_cli(
     fit the corpus. Labels and the order of alternatives stay. Figures "after" are of temperatures
     found without the text that they are measured on.
 
-    DOCS: docs/tasks/how-sure.md
+    DOCS: docs/tasks/probabilities.md
     """
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)

@@ -14,7 +14,7 @@ PAGES = {
     for path in [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 }
 # whose code is run with their commands
-TUTORIALS = ("docs/tutorial.md", "docs/tutorial-annotation.md", "docs/tasks/names.md")
+TUTORIALS = ("docs/tutorial.md", "docs/tasks/annotation.md", "docs/tasks/names.md")
 FENCE = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
 
 

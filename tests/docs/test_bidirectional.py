@@ -11,7 +11,7 @@ from spacy_hoseq.components.bidirectional_tagger import make_hoseq_bidirectional
 
 from .pages import ROOT, blocks, table
 
-TASKS = "docs/tasks/easiest-first.md"
+TASKS = "docs/reference/bidirectional.md"
 
 
 def test_strategies_table():

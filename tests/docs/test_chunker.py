@@ -22,7 +22,7 @@ from .pages import PAGES, ROOT, blocks, made_tables, table
 
 CONFIGS = ROOT / "configs"
 NAME = "hoseq_chunker"
-CHUNKS, PIPELINES = "docs/tasks/chunks.md", "docs/tasks/pipelines.md"
+CHUNKS, PIPELINES = "docs/tasks/names.md", "docs/tasks/pipelines.md"
 
 
 @pytest.mark.parametrize("name", ["objective", "representation"])
@@ -65,7 +65,7 @@ def test_excerpts_are_parts_of_configs():
     wholes += [config_of(name) for name in (*RECIPES, *VARIANTS)]
     part = PAGES[PIPELINES].partition("\n## A chunker on a tagger\n")[2].partition("\n## ")[0]
     excerpts = [block for block in blocks(PIPELINES, "ini") if block in part]
-    assert len(excerpts) >= 5
+    assert len(excerpts) >= 4
     for block in excerpts:
         names = re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)
         parents = {".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 1)}
@@ -80,7 +80,7 @@ def test_excerpt_of_the_model_is_one():
     nlp = spacy.blank("en")
     chunker = nlp.add_pipe(NAME, config=shown)
     (listener,) = [node for node in chunker.model.walk() if isinstance(node, MarginalListener)]
-    assert (listener.grad_factor, listener.threshold) == (1.0, 0.05)
+    assert (listener.grad_factor, listener.threshold) == (0.0, 0.05)
 
 
 def gold_doc(nlp, n_sentences, *, spaces=None):
