@@ -7,7 +7,7 @@ import json
 
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training.converters import conllu_to_docs
@@ -303,6 +303,7 @@ def test_spans_at_no_words_are_an_error_of_their_own(tmp_path, form):
 
 # Out and in
 
+VOCAB = spacy.blank("xx").vocab
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 NASTY = st.sampled_from([*" \t\n\r_-#|=\\\u00a0\ufeff\0BOé😀"])
 STRINGS = st.text(st.one_of(CHARACTERS, NASTY), min_size=1, max_size=4)
@@ -318,7 +319,7 @@ def any_docs(draw):
     tags = [draw(labels) for _ in words]
     lemmas = [draw(labels) for _ in words]
     starts = [True, *(draw(st.booleans()) for _ in words[1:])]
-    doc = Doc(spacy.blank("xx").vocab, words=words, spaces=spaces, tags=tags, lemmas=lemmas, sent_starts=starts)
+    doc = Doc(VOCAB, words=words, spaces=spaces, tags=tags, lemmas=lemmas, sent_starts=starts)
     bounds = [0, *sorted(draw(st.sets(st.integers(1, n), max_size=3))), n]
     sentence = [sum(starts[: i + 1]) for i in range(n)]
     for key in ("chunks", "ents"):
@@ -344,7 +345,6 @@ def content(doc):
     return [(t.text, t.tag_) for t in words], spans
 
 
-@settings(max_examples=300, deadline=None)
 @given(any_docs())
 @pytest.mark.parametrize("form", ["conll", "conllu"])
 def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
@@ -360,7 +360,7 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
     sentences = list(read(path, Settings(columns=Columns(1, 2, 3, 4))))
     if not text.strip() or not any(not token.is_space for token in doc):
         return
-    found = sentences_to_doc(spacy.blank("xx").vocab, sentences, "")
+    found = sentences_to_doc(VOCAB, sentences, "")
     words, spans = content(doc)
     if form == "conll":
         words = [(word, tag or "_") for word, tag in words]
@@ -372,7 +372,6 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
     assert content(found) == (words, spans)
 
 
-@settings(max_examples=100)
 @given(any_docs())
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_rows_of_any_characters_come_back(tmp_path_factory, form, doc):
@@ -387,5 +386,5 @@ def test_rows_of_any_characters_come_back(tmp_path_factory, form, doc):
     path.write_bytes(json_lines_bytes(table) if form == "jsonl" else parquet_bytes(table))
     if not len(doc):
         return
-    found = sentences_to_doc(spacy.blank("xx").vocab, list(read_rows(path, Settings())), "")
+    found = sentences_to_doc(VOCAB, list(read_rows(path, Settings())), "")
     assert found.text == doc.text and content(found) == content(doc)
