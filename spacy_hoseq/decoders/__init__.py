@@ -12,18 +12,17 @@ texts: trans, and a `PatternTrie` with its weights.
     weights = Weights(trans, trie, node_weights)
     paths = decode_exact(Potentials(scores, weights, lengths))
 
-What can be asked of it: `best_labels`, `decode_exact` (the same with
-their scores, `Paths`), `k_best` (`KBest`), `sample`,
-`max_marginal`, `best_with` each label, `path_score` of given labels, `event_probabilities`, and of
-p(y | x) everything else by `posterior` (`Posterior`: log Z, marginals, counts, segments, entropies,
-gradients). A chain as plain
+What can be asked of it: `best_labels`, `decode_exact` (the same with their scores, `Paths`),
+`k_best` (`KBest`), `sample`, `max_marginal`, `best_with` each label, `path_score` of given labels,
+and of p(y | x) everything else by `posterior` (`Posterior`: log Z, marginals, counts, segments,
+entropies, gradients). p(event) is Z of `potentials.permitting(event)`, over Z. A chain as plain
 arrays: `viterbi`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one
 of your own; `Tuning` says how work is cut.
-Rooms, from the ground up: problem, chain, patterns, pruning, answers; beside them
-bidirectional.
+
+Rooms, from the ground up: problem, chain, patterns, pruning, answers; beside them bidirectional.
 """
 
-from .answers import best_labels, best_with, event_probabilities, posterior
+from .answers import best_labels, best_with, posterior
 from .chain import viterbi
 from .choice import Decoder, decode_exact, k_best, max_marginal, sample
 from .problem import (
@@ -57,7 +56,6 @@ __all__ = [
     "best_labels",
     "best_with",
     "decode_exact",
-    "event_probabilities",
     "k_best",
     "max_marginal",
     "path_score",

@@ -6,7 +6,7 @@ from typing import List
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Labels, Mask
+from ...arrays import Floats, Ints, Labels
 from ..chain import best_paths, sums_of_chain
 from ..patterns import decode_any_sign, lattices_of, max_marginals
 from ..problem import TUNING, NoPath, Posterior, Potentials, Tuning
@@ -66,32 +66,17 @@ def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
     return best
 
 
-def event_probabilities(
-    potentials: Potentials, log_z: Floats, sequences: Ints, permitted: Mask
-) -> Floats:
-    """p(y_t in A_t for all t of a sequence | x), for several events at once: log Z is found once
-    more for each.
-
-    log_z (S,): of these potentials. sequences (E,): of each event. permitted: A of all tokens of
-    these sequences, end to end (sum of their lengths, L). RETURNS (E,), 0 where no labelling is
-    permitted.
-    """
-    part = potentials.select(sequences).potentials.permitting(permitted)
-    return np.exp(np.minimum(_log_z(part) - log_z[sequences], 0.0))
-
-
 def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
     """Of sequences whose features are of one kind."""
     weights = potentials.weights
     if weights.are_zero and potentials.is_chain and potentials.edge_scores is None:
         return _best_of_each(potentials)
-    if potentials.is_plain:
-        # beside forbidden transitions a change of one label alone is hardly ever permitted
-        if potentials.is_chain and potentials.fired is None and weights.permitted < MANY_PERMITTED:
-            return best_paths(potentials).labels
-        return pruned_labels(potentials, tuning)
-    if potentials.is_chain:
+    # beside forbidden transitions a change of one label alone is hardly ever permitted
+    is_sparse = potentials.fired is None and weights.permitted < MANY_PERMITTED
+    if potentials.is_chain and (is_sparse or not potentials.is_plain):
         return best_paths(potentials).labels
+    if potentials.is_plain:
+        return pruned_labels(potentials, tuning)
     return decode_any_sign(potentials, tuning=tuning).labels
 
 
@@ -133,20 +118,3 @@ def _without_zeros(potentials: Potentials) -> Potentials:
     paying = np.flatnonzero(configurations.weights)
     some = configurations.chosen(paying, np.zeros_like(paying)) if len(paying) else None
     return potentials._replace(configurations=some)
-
-
-def _log_z(potentials: Potentials) -> Floats:
-    """log Z of each sequence, -inf where no labelling is permitted. RETURNS (S,)."""
-    log_z = np.full(len(potentials.lengths), -np.inf)
-    possible = np.arange(len(log_z))
-    if potentials.allowed is not None:
-        closed = np.flatnonzero(~potentials.allowed.any(axis=1))
-        ends = np.cumsum(potentials.lengths)
-        possible = np.setdiff1d(possible, np.searchsorted(ends, closed, side="right"))
-    while len(possible):
-        try:
-            log_z[possible] = posterior(potentials.select(possible).potentials).log_z
-            break
-        except NoPath as no_path:  # nothing that is permitted can follow each other
-            possible = np.delete(possible, no_path.sequence)
-    return log_z

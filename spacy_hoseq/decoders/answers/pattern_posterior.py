@@ -274,14 +274,8 @@ def _zeros(potentials: Potentials) -> Sums:
 
 def _add(total: Sums, part: Selection, sums: Sums) -> None:
     """Into total, those of a part of the batch."""
-    log_z, counts = sums
-    total.log_z[part.sequences] = log_z
-    total.counts.scores[part.tokens] = counts.scores
-    total.counts.trans[:] += counts.trans
-    if len(total.counts.node_weights):
-        total.counts.node_weights[:] += counts.node_weights
-    total.counts.fired_weights[part.fired] = counts.fired_weights
-    if len(part.configurations):
-        total.counts.configuration_weights[part.configurations] = counts.configuration_weights
-    if total.counts.edge_scores is not None:
-        total.counts.edge_scores[part.tokens] = counts.edge_scores
+    total.log_z[part.sequences] = sums.log_z
+    places: Any = (part.tokens, ..., ..., part.fired, part.configurations, part.tokens)
+    for whole, counts, place in zip(total.counts, sums.counts, places, strict=True):
+        if whole is not None and whole.size:
+            whole[place] += counts

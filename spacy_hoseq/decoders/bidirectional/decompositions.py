@@ -98,7 +98,8 @@ def decode_decompositions(
     without pruning.
     """
     check_local(local, lengths, order, allowed)
-    check_prune(prune, strategy)
+    if not 0 <= prune <= 1:
+        raise ValueError(Errors.HS027.format(name="prune", value=prune, expected="0 to 1"))
     plan = make_plan(strategy, order)
     candidates = Candidates(local, lengths, order, prune, allowed, tuning)
     n_cells = candidates.cells(plan)
@@ -124,14 +125,6 @@ def decode_decompositions(
             digits, scores[i] = _search(own, candidates, tables, plan)
             labels[own] = [candidates.of[n][digit] for n, digit in zip(own, digits, strict=True)]
     return Paths(labels, scores)
-
-
-def check_prune(prune: float, strategy: str) -> None:
-    """RAISES ValueError [HS027]: not from 0 to 1."""
-    if not 0 <= prune <= 1:
-        raise ValueError(
-            Errors.HS027.format(name="prune", value=prune, expected="0 to 1")
-        )
 
 
 def make_plan(strategy: str, order: int) -> Plan:

@@ -71,7 +71,7 @@ def best_paths(potentials: Potentials) -> Paths:
         edge_scores = packed_edge_scores(potentials.edge_scores, layout)
         arriving: AnyArrivals = EdgeArrivals(edge_scores + trans, layout)
     else:
-        arriving = weights.prepared(Arrivals.of)
+        arriving = weights.prepared(Arrivals)
     n_steps = len(layout.size_at_t)
     before = v[:, : len(layout.order)]
     for t in range(1, n_steps):
@@ -93,11 +93,11 @@ class Arrivals:
     kind. Labels that the same labels may precede share a block of the table, and only what is
     permitted is added up: the same sums, so the same result to the last bit.
 
-    trans (L, L) float64, the earlier label first; -inf forbids.
+    Of the transitions of some weights: `weights.prepared(Arrivals)`.
     """
 
-    def __init__(self, trans: Floats) -> None:
-        self._trans = np.ascontiguousarray(trans)
+    def __init__(self, weights: Weights) -> None:
+        trans = self._trans = weights.precise_trans
         # earlier (A,), later (B,), trans (A, B): labels all of which the same ones may precede
         self._blocks: List[Tuple[Ints, Ints, Floats]] = []
         # later (M,): the other labels. earlier (K, M): those before, the last ones with -inf in
@@ -106,11 +106,6 @@ class Arrivals:
         permitted = trans > -np.inf
         if permitted.mean() < 0.5:
             self._group(trans, permitted)
-
-    @classmethod
-    def of(cls, weights: Weights) -> "Arrivals":
-        """Those of the transitions: `weights.prepared(Arrivals.of)`."""
-        return cls(weights.precise_trans)
 
     def _group(self, trans: Floats, permitted: Mask) -> None:
         # (G, L): sets of earlier labels

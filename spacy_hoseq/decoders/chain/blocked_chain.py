@@ -52,7 +52,8 @@ class BlockedChain(ChainPosterior):
     """Forward messages at the borders of blocks. Without edge_scores, checked.
 
     keeps_digits: scaled probabilities do, and every sequence has a path; if not, nothing can be
-        asked. Backpropagation takes the memory of the whole chain.
+        asked. Backpropagation takes the memory of the whole chain: an update that large keeps its
+        scores and their gradient in any case.
     """
 
     def __init__(self, potentials: Potentials, tuning: Tuning) -> None:
@@ -92,14 +93,11 @@ class BlockedChain(ChainPosterior):
 
     def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         steps = np.zeros(len(tokens))
-        place = np.full(len(self._potentials.scores), -1, np.intp)
         for block, chain in self._chains():
             # the first token of a block has one before it in the block before, which comes later
-            place[block.tokens] = np.arange(len(block.tokens))
-            here = place.take(tokens)
-            which = np.flatnonzero(here >= 0)
-            steps[which] = chain.steps(here[which], earlier[which], later[which])
-            place[block.tokens] = -1
+            place = np.searchsorted(block.tokens, tokens)
+            which = np.flatnonzero(block.tokens.take(place, mode="clip") == tokens)
+            steps[which] = chain.steps(place[which], earlier[which], later[which])
         return steps
 
     def conditional_entropies(self) -> Floats:

@@ -29,6 +29,7 @@ Checked against enumeration and finite differences in
 tests/decoders/patterns/test_inclusive_sums.py.
 """
 
+from abc import ABC, abstractmethod
 from typing import List, NamedTuple, Optional, Type
 
 import numpy as np
@@ -129,7 +130,7 @@ def _largest_sum(weights: Weights, fired: Optional[Fired], sign: int) -> float:
     return psi + float(most.sum(axis=1).max())
 
 
-class InclusiveMessages:
+class InclusiveMessages(ABC):
     """Both ways through one group of sequences. Arrays over nodes are node-major, (U, n) at a step;
     messages are scaled."""
 
@@ -166,12 +167,12 @@ class InclusiveMessages:
         log_z[self.layout.order] = by_rank
         return Sums(log_z, self._backward(forward))
 
+    @abstractmethod
     def _step(self, t: int, before: Optional[Floats]) -> "Optional[Message]":
         """before: Z at the last step. RETURNS None if digits are lost."""
-        raise NotImplementedError
 
-    def _backward(self, forward: "List[Message]") -> PotentialsGradient:
-        raise NotImplementedError
+    @abstractmethod
+    def _backward(self, forward: "List[Message]") -> PotentialsGradient: ...
 
     def _loses(self, t: int, singles: Floats, scale: Floats) -> bool:
         """Digits of Z of single labels (L, n), which sums to scale (n,), are lost."""

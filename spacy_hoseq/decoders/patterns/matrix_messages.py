@@ -23,7 +23,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..problem import Layout, PatternTrie, Potentials, PotentialsGradient, Weights, binned
+from ..problem import Layout, PatternTrie, Potentials, PotentialsGradient, Weights, binned, ranges
 from .inclusive_sums import InclusiveMessages, Message
 
 
@@ -62,29 +62,23 @@ class InnerNodes:
         longer = np.flatnonzero(self.depth > 1)
         before = trie.label[trie.parent[self.nodes[longer]]]
         self.targets: Ints = longer[np.argsort(before, kind="stable")]
-        ends = np.cumsum(np.bincount(before, minlength=n_labels)).tolist()
+        stops = np.cumsum(np.bincount(before, minlength=n_labels)).tolist()
         self.blocks: List[Block] = []
         begin = np.zeros(len(self.nodes), np.intp)  # of the row of each target, in the flat K
         self.n_cells = n_labels * len(self.nodes)
         for b in np.unique(before).tolist():
-            targets = slice(ends[b - 1] if b else 0, ends[b])
+            targets = slice(stops[b - 1] if b else 0, stops[b])
             sources = slice(int(self.first[b]), int(self.first[b + 1]))
             shape = targets.stop - targets.start, sources.stop - sources.start
             cells = slice(self.n_cells, self.n_cells + shape[0] * shape[1])
             begin[self.targets[targets]] = np.arange(cells.start, cells.stop, shape[1])
             self.blocks.append(Block(b, sources, targets, cells, shape))
             self.n_cells = cells.stop
-        of_node = suffix = np.arange(n_labels, len(trie))
-        chains = []  # nodes u, and the nodes v that they end with
-        while len(suffix):
-            chains.append((of_node, suffix))
-            longer = np.flatnonzero(suffix >= n_labels)
-            of_node = of_node.take(longer)
-            suffix = trie.fail.take(suffix.take(longer))
-        nodes, ends = np.concatenate([np.zeros((2, 0), np.intp), *map(np.stack, chains)], axis=1)
-        is_inner = np.flatnonzero(row.take(ends) >= 0)
-        self.of_node: Ints = nodes.take(is_inner)
-        ends = ends.take(is_inner)
+        # nodes u, and the inner nodes v that they end with
+        _, node, first_longer, end = trie.preorder
+        counts = end[self.nodes] - first_longer[self.nodes]
+        self.of_node: Ints = node[ranges(first_longer[self.nodes], counts)]
+        ends = self.nodes.repeat(counts)
         self.is_own = self.of_node == ends
         source = row.take(trie.parent.take(self.of_node))
         in_block = begin.take(row.take(ends)) + source - self.first.take(self.labels.take(source))

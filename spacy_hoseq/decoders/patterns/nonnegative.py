@@ -73,7 +73,7 @@ class _Messages(Lattice):
         self.n_final = weights.n_labels
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._trans = weights.precise_trans
-        self._arrivals = weights.prepared(Arrivals.of)
+        self._arrivals = weights.prepared(Arrivals)
         self._fired = expand_fired(potentials.fired, weights.trie, layout)
         self._rows = weights.trie.prepared(_Rows)
         self._bonus = weights.prepared(_bonus)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from .layout import Layout, binned, ranges
+from .layout import Layout, binned, outside_sequences, ranges
 from .trie import PatternTrie
 
 MAX_STATES = 10_000
@@ -145,10 +145,7 @@ def check_configurations(configurations: Configurations, lengths: AnyInts, n_lab
         raise ValueError(
             Errors.HS024.format(name="sets", got=sets.shape, expected=("any", n_labels))
         )
-    ends = np.cumsum(lengths)
-    sequence = np.searchsorted(ends, first, side="right")
-    outside = (sizes < 1) | (first < 0) | (sequence >= len(ends))
-    outside |= first + sizes > np.append(ends, 0)[np.minimum(sequence, len(ends))]
+    outside = outside_sequences(first, sizes, lengths)
     bad = np.flatnonzero(outside | ~np.isfinite(weights))
     if len(bad):
         i = bad[0]

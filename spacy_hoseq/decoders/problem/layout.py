@@ -280,14 +280,16 @@ def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:
     return np.asarray(np.bincount(sequence, values, minlength=len(lengths)), np.float64)
 
 
-def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Ints:
-    """The sequence of each segment (C,). RAISES ValueError [HS027]: one that is empty, or not
-    within a sequence."""
-    ends = lengths.cumsum()
-    sequence: Ints = ends.searchsorted(first, side="right")
-    outside = first + sizes > np.append(ends, 0)[sequence]
-    if (outside | (sizes < 1) | (first < 0)).any():
+def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> None:
+    """RAISES ValueError [HS027]: a segment that is empty, or not within a sequence."""
+    if outside_sequences(first, sizes, lengths).any():
         value = f"first {first.tolist()[:10]}, sizes {sizes.tolist()[:10]}"
         expected = "one token or more each, within a sequence"
         raise ValueError(Errors.HS027.format(name="segments", value=value, expected=expected))
-    return sequence
+
+
+def outside_sequences(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Mask:
+    """The spans that are empty, or not within one sequence. RETURNS (C,)."""
+    ends = lengths.cumsum()
+    end = np.append(ends, 0)[ends.searchsorted(first, side="right")]  # 0 behind the last sequence
+    return np.asarray((first + sizes > end) | (sizes < 1) | (first < 0))

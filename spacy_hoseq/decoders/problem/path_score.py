@@ -4,6 +4,7 @@ import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats
 from .fired import matching
+from .layout import sums_of_sequences
 from .potentials import Potentials
 from .results import NoPath
 
@@ -51,7 +52,7 @@ def score_of_checked(potentials: Potentials, labels: AnyInts) -> Floats:
         here += np.bincount(
             configurations.last[matched], configurations.weights[matched], minlength=len(here)
         )
-    return np.asarray(np.bincount(sequence, weights=here, minlength=len(lengths)), np.float64)
+    return sums_of_sequences(here, lengths)
 
 
 def check_possible(labels: AnyInts, trans: AnyFloats, lengths: AnyInts) -> None:

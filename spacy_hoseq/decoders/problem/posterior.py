@@ -10,7 +10,8 @@ between entries. On a trained tagger there is little more than one entry a token
 that is made of marginals costs as little.
 """
 
-from typing import Callable, NamedTuple, Optional
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -46,20 +47,6 @@ class ProbableLabels(NamedTuple):
         return LabelPairs(
             self.tokens[self.later], self.labels[self.earlier], self.labels[self.later]
         )
-
-
-def probable_labels(
-    nodes: Floats, lengths: AnyInts, pairs_of: Callable[[LabelPairs], Floats], threshold: float
-) -> ProbableLabels:
-    """Entries and pairs of a batch. nodes (N, L): marginals, and `pairs_of` those of pairs.
-    threshold (float): 0 = all that are not impossible."""
-    tokens, labels = np.nonzero(reach(nodes, threshold))
-    earlier, later = neighbours(tokens, lengths)
-    pairs = pairs_of(LabelPairs(tokens[later], labels[earlier], labels[later]))
-    kept = reach(pairs, threshold)
-    return ProbableLabels(
-        tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept]
-    )
 
 
 def certain_labels(labels: AnyInts, lengths: AnyInts) -> ProbableLabels:
@@ -113,7 +100,7 @@ class Sums(NamedTuple):
     counts: PotentialsGradient
 
 
-class Posterior:
+class Posterior(ABC):
     """The distribution p(y | x) = exp(score(x, y)) / Z(x) of a batch.
 
     lengths (S,). log_z (S,) float64: log sum_y exp(score(x, y)). nodes (N, L) float64: p(y_t = y |
@@ -125,16 +112,16 @@ class Posterior:
     log_z: Floats
 
     @property
-    def nodes(self) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def nodes(self) -> Floats: ...
 
     @property
-    def expected(self) -> PotentialsGradient:
-        raise NotImplementedError
+    @abstractmethod
+    def expected(self) -> PotentialsGradient: ...
 
+    @abstractmethod
     def pairs(self, arcs: LabelPairs) -> Floats:
         """p(y_{t-1} = a, y_t = b | x), 0 at the first token of a sequence. RETURNS (A,)."""
-        raise NotImplementedError
 
     def segments(
         self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask] = None
@@ -156,22 +143,28 @@ class Posterior:
         """All labels, and pairs of labels, with at least this probability. RAISES ValueError
         [HS027]: `least` is not from 0 to below 1."""
         check_threshold(least)
-        return probable_labels(self.nodes, self.lengths, self.pairs, least)
+        tokens, labels = np.nonzero(reach(self.nodes, least))
+        earlier, later = neighbours(tokens, self.lengths)
+        pairs = self.pairs(LabelPairs(tokens[later], labels[earlier], labels[later]))
+        kept = reach(pairs, least)
+        p = self.nodes[tokens, labels]
+        return ProbableLabels(tokens, labels, p, earlier[kept], later[kept], pairs[kept])
 
     def entropies(self) -> Floats:
         """H(y_t | x) of each token in nats. RETURNS (N,)."""
         p = self.nodes
         return np.asarray(np.maximum(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1), 0.0))
 
+    @abstractmethod
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_1..y_{t-1}, x) in nats; those of a sequence add up to H(y | x). RETURNS
         (N,)."""
-        raise NotImplementedError
 
     def sequence_entropies(self) -> Floats:
         """H(y | x) of each sequence in nats. RETURNS (S,)."""
         return sums_of_sequences(self.conditional_entropies(), self.lengths)
 
+    @abstractmethod
     def backprop(
         self,
         d_nodes: AnyFloats,
@@ -190,13 +183,12 @@ class Posterior:
         it is printed, which a test shows). RETURNS (PotentialsGradient): scores in the type of
         d_nodes. RAISES ValueError [HS024]: the shape of d_nodes.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def _segments(
         self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
     ) -> Floats:
-        """Of segments that lie within sequences."""
-        raise NotImplementedError
+        """As `segments`, of segments that lie within sequences."""
 
 
 def check_gradient(d_nodes: AnyFloats, shape: "tuple[int, ...]") -> None:

@@ -21,12 +21,12 @@ from .layout import (
     ranges,
 )
 from .results import NoPath
-from .trie import PatternTrie
+from .trie import PatternTrie, Prepares
 
 Prepared = TypeVar("Prepared")
 
 
-class Weights:
+class Weights(Prepares):
     """The weights of a model, and what decoders have made of them.
 
     trans (L, L): first index is the earlier token; -inf forbids a transition.
@@ -48,7 +48,7 @@ class Weights:
         self.trans = trans
         self._trie = trie
         self._node_weights = node_weights
-        self._prepared: Dict[Callable[[Weights], object], object] = {}
+        self._prepared = {}
         self._permitting: Optional[Tuple[Mask, Weights]] = None
         self._earlier: Dict[Callable[[Weights], object], object] = {}
 
@@ -99,13 +99,6 @@ class Weights:
     def are_zero(self) -> bool:
         """Labels do not depend on their neighbours."""
         return not self.has_patterns and not self.trans.any()
-
-    def prepared(self, make: Callable[["Weights"], Prepared]) -> Prepared:
-        """The result of `make` for these weights, made once. make: a class or function of a module, not
-        a closure."""
-        if make not in self._prepared:
-            self._prepared.setdefault(make, make(self))  # of two threads that make it, one wins
-        return cast(Prepared, self._prepared[make])
 
     def follow(self, earlier: "Weights") -> "Weights":
         """Itself. earlier: weights that differ little, as those before an update: what was prepared

@@ -9,7 +9,7 @@ that end at a token are found on the failure chain of the longest node that matc
 
 from functools import cached_property
 from itertools import groupby
-from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,20 @@ class Preorder(NamedTuple):
     end: Ints
 
 
-class PatternTrie:
+class Prepares:
+    """Something that does not change, and what others have made of it."""
+
+    _prepared: Dict[Callable[[Any], object], object]
+
+    def prepared(self, make: "Callable[[Any], Prepared]") -> Prepared:
+        """The result of `make` for this object, made once. make: a class or function of a module,
+        not a closure."""
+        if make not in self._prepared:
+            self._prepared.setdefault(make, make(self))  # of two threads that make it, one wins
+        return cast(Prepared, self._prepared[make])
+
+
+class PatternTrie(Prepares):
     """Trie over label patterns. Nodes are numbered by their depth; node y < L is the single label
     y.
 
@@ -98,16 +111,10 @@ class PatternTrie:
         if len(ids) * n_labels <= TABLE_CELLS:
             self._child_table = np.full(len(ids) * n_labels, -1, np.int32)
             self._child_table[keys] = np.arange(n_labels, len(ids))
-        self._prepared: Dict[Callable[[PatternTrie], object], object] = {}
+        self._prepared = {}
 
     def __len__(self) -> int:
         return len(self.fail)
-
-    def prepared(self, make: "Callable[[PatternTrie], Prepared]") -> Prepared:
-        """The result of `make` for this trie, made once, as `Weights.prepared`."""
-        if make not in self._prepared:
-            self._prepared.setdefault(make, make(self))
-        return cast(Prepared, self._prepared[make])
 
     @cached_property
     def max_length(self) -> int:
