@@ -179,7 +179,7 @@ def outcome(pipeline, name, file, expected):
     try:
         now = said(spacy_hoseq.load(pipeline), name)
     except Exception as error:
-        is_coded = str(error).startswith("[HS")
+        is_coded = str(error).startswith(("[HS", "[E"))  # ours, and those of spaCy
         return ("refused" if is_coded else "uncoded"), f"{type(error).__name__}: {error}"[:300]
     if now == expected:
         return "same", ""

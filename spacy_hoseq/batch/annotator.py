@@ -132,7 +132,8 @@ class Annotator:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of what comes out, if ids are strings; the column of ids has the type it came with."""
+        """The schema of what comes out, if ids are strings; ids keep the type that they came
+        with."""
         ids = None if self.id is None else pa.array([], pa.string())
         return self._finished([self._columns([], ids, [], slice(0))], []).schema
 
@@ -169,7 +170,7 @@ class Annotator:
         return Annotated([*chain(*made)], [*chain(*errors)], sum(n_tokens))
 
     def _columns(self, given: Sequence[Given], ids: Any, docs: Docs, here: slice) -> pa.Table:
-        """Of some rows of those that were given."""
+        """The columns of some of the rows that were given."""
         columns = {} if ids is None else {"id": ids[here]}
         if self.flat:
             of_tokens, of_row = token_columns(docs, self.outputs)
@@ -220,7 +221,8 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _annotated(loaded: Loaded, given: Sequence[Given], here: slice, make: Make) -> List[Annotated]:
-    """All at once; if that fails, each half, down to the rows that fail."""
+    """What is made of some rows: of all at once, or if that fails of each half, down to the rows
+    that fail."""
     rows = given[here]
     try:
         docs = loaded.docs(rows)
@@ -237,7 +239,7 @@ def _annotated(loaded: Loaded, given: Sequence[Given], here: slice, make: Make) 
 
 
 def _pieces(rows: Sequence[Given]) -> Iterator[slice]:
-    """All rows, cut behind about so many characters."""
+    """Slices of the rows with about so many characters each."""
     sizes = np.cumsum([ROW + len(row or "") for row in rows], dtype=np.int64)
     cuts = [0, *(np.flatnonzero(np.diff(sizes // CHARACTERS)) + 1).tolist(), len(rows)]
     return map(slice, cuts, cuts[1:])

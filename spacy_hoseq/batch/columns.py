@@ -66,10 +66,10 @@ def row_columns(docs: Docs, outputs: Sequence[str]) -> Dict[str, pa.Array]:
 
 
 def token_columns(docs: Docs, outputs: Sequence[str]) -> Tuple[Dict[str, pa.Array], Ints]:
-    """A row for each token: sentence and token (numbers from 0 within the text), start, end, fields,
-    and chunk and entity as tags (B-NP, I-NP, O) with probabilities. RETURNS the columns, and the
-    number of the row that each token is of. RAISES ValueError [HS171]: a span does not begin and
-    end with tokens."""
+    """A row for each token: sentence and token (numbers from 0 within the text), start, end,
+    fields, and chunk and entity as tags (B-NP, I-NP, O) with probabilities. RETURNS the columns,
+    and the number of the row that each token is of. RAISES ValueError [HS171]: a span does not
+    begin and end with tokens."""
     there = [doc for doc in docs if doc is not None]
     columns: Dict[str, pa.Array] = {}
     if "sentences" in outputs:
@@ -193,7 +193,7 @@ def _scores(group: Any, n: int) -> List[Optional[float]]:
 
 
 def _probabilities(doc: Doc) -> List[Optional[float]]:
-    """Of its tokens; None for those that were merged or split since."""
+    """Probabilities of the tokens of a Doc; None for those that were merged or split since."""
     places, p = doc.user_data.get(PROBABILITIES, ((), ()))
     known = dict(zip(map(tuple, places), p, strict=True))
     return [known.get(place) for place in map(tuple, doc.to_array([IDX, LENGTH]).tolist())]

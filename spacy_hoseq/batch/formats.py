@@ -111,7 +111,7 @@ def texts_bytes(parts: Sequence[str]) -> bytes:
 
 
 def _said(problem: Problem) -> Tuple[str, str]:
-    """Of a file, or a line of it, and why."""
+    """Where a problem is, a file or a line of it, and what it is."""
     where = f"{problem.path.as_posix()}:{problem.line}" if problem.line else problem.path.as_posix()
     return where, Errors.HS172.format(actual=problem.actual, expected=problem.expected)
 

@@ -74,7 +74,7 @@ class Part(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of what was read: texts, ids and problems."""
+        """A digest of what was read: texts, ids and problems."""
         rows = [(row.id, row.text) for row in self.rows]
         problems = str(self.problems).encode("utf8", "backslashreplace")
         return blake2b(srsly.msgpack_dumps([rows, problems]), digest_size=16).hexdigest()
@@ -87,7 +87,7 @@ Files = Dict[str, Path]  # by their names in messages and ids
 
 
 def input_files(inputs: Sequence[str], output: Optional[Path]) -> Files:
-    """All files, in order: of folders, and of globs. output: of which nothing is read.
+    """Files of folders and globs, in order. output: a folder of which nothing is read.
 
     RAISES ValueError [HS074]: there is no such file; [HS167]: an input lies in the output.
     """
@@ -110,7 +110,7 @@ def input_files(inputs: Sequence[str], output: Optional[Path]) -> Files:
 
 
 def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
-    """At least one."""
+    """Parts of all files, at least one."""
     part = Part(0, [], [], 0)
     before = 0  # bytes of the files that are read
     total = 0  # characters of all parts
@@ -247,20 +247,20 @@ def read_treebank(path: Path, data: Any, options: InputOptions) -> Items:
 
 
 def _lines(path: Path, data: Any) -> Iterator[Union[Line, Problem]]:
-    """Those that are not blank."""
+    """Lines that are not blank."""
     for line in read_lines(path, ["utf-8"], lambda _: data):
         if isinstance(line, Problem) or line.text.strip():
             yield line
 
 
 def _check_columns(names: Sequence[str], options: InputOptions) -> None:
-    """Of a table. RAISES ValueError: there is no text, or a column twice."""
+    """Check the columns of a table. RAISES ValueError: there is no text, or a column twice."""
     if names.count(options.text) != 1 or names.count(options.id) > 1:
         raise ValueError(f'"{options.text}" is not once among the columns {", ".join(names)}')
 
 
 def _strings(column: pa.Array) -> List[Optional[str]]:
-    """Of any column; bytes that are no UTF-8 as surrogates."""
+    """Values of any column as strings; bytes that are no UTF-8 as surrogates."""
     try:
         values = column.cast(pa.string()).cast(pa.binary()).to_pylist()
     except pa.ArrowException:  # a list, or an object

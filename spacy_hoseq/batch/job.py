@@ -101,7 +101,7 @@ class Job:
                 raise self._has_changed()
 
     def _parts(self, digests: Sequence[str]) -> Iterator[Part]:
-        """Those behind the first ones, which have these digests. RAISES ValueError [HS178]."""
+        """Parts behind the first ones, whose digests these are. RAISES ValueError [HS178]."""
         for part in parts_of(self.files, self.options):
             if part.number >= len(digests):
                 yield part
@@ -206,7 +206,8 @@ class _Folder:
         return json.loads(entry + b"}")
 
     def _check(self, header: State) -> None:
-        """RAISES ValueError [HS167]: another job is there; parts are lost or were changed."""
+        """Check what is there. RAISES ValueError [HS167]: another job; parts are lost or were
+        changed."""
         if header != self.header:
             raise self._refused("holds another job: other files or settings")
         for entry in self.entries:
@@ -218,7 +219,7 @@ class _Folder:
         return self._parts / str(entry.get("file"))
 
     def _refuse_others(self, folder: Path, known: Sequence[str]) -> None:
-        """RAISES ValueError [HS167]: files that no run has written."""
+        """Check the names of files. RAISES ValueError [HS167]: some that no run has written."""
         names = {path.name for path in folder.iterdir()} if folder.exists() else set()
         others = sorted(map(repr, names.difference(known)))
         if others:
@@ -235,7 +236,7 @@ def _counts(entries: Sequence[State]) -> State:
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """Until it is closed. RAISES ValueError [HS168]: another run holds it."""
+    """Lock a file until it is closed. RAISES ValueError [HS168]: another run holds it."""
     with suppress(ImportError):  # on Windows nobody is told
         import fcntl
 
@@ -246,19 +247,19 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 
 def _append(file: IO[bytes], data: bytes) -> None:
-    """To the disk, not only to the system."""
+    """Write to the disk, not only to the system."""
     file.write(data)
     file.flush()
     os.fsync(file.fileno())
 
 
 def _line(entry: State) -> bytes:
-    """Of parts.jsonl."""
+    """A line of parts.jsonl."""
     return _sealed(json.dumps(entry)[:-1].encode())
 
 
 def _sealed(entry: bytes) -> bytes:
-    """With a digest of the rest at the end, by which a changed line is known."""
+    """A line with a digest of itself at the end, by which a change is known."""
     return b'%s%s"%s"}\n' % (entry, SEAL, _sha256(entry).encode())
 
 

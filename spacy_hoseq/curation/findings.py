@@ -103,7 +103,7 @@ class Finding(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """Of the N words of some examples, as one component reads them.
+    """What one component thinks of the N words of some examples.
 
     docs: numbers of the examples in the corpus. permitted (N, L): by the gold annotation; gold
     (N,): ids, -1 where not known. first, sizes (U,): words of each unit. p, p_given, p_other (U,);
@@ -217,7 +217,8 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
 def judged(
     nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()
 ) -> Iterator[Judgement]:
-    """By each component of a pipeline that has p(y | x), in its order. names: of some only.
+    """Judgements of each component of a pipeline that has p(y | x), in its order. names: of some
+    only.
 
     examples: predicted docs have no labels yet, only what the pipeline is given; components before
         one annotate them.
@@ -241,14 +242,15 @@ def beside(name: str, docs: Sequence[Doc], examples: Sequence[Example]) -> List[
 
 
 def same_tokens(name: str, docs: Sequence[Doc], before: Sequence[Doc]) -> None:
-    """RAISES ValueError [HS108]: components before this one have merged or split tokens."""
+    """Check the tokens. RAISES ValueError [HS108]: components before this one have merged or split
+    tokens."""
     for doc, other in zip(docs, before, strict=True):
         if len(doc) != len(other):
             raise ValueError(Errors.HS108.format(name=name, text=repr(doc.text[:40])))
 
 
 def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgement:
-    """As `judged`, by one component. RAISES ValueError [E143]: it has no labels."""
+    """The judgement of one component, as `judged`. RAISES ValueError [E143]: it has no labels."""
     reading = Reading(component, [eg.predicted for eg in examples])
     potentials = reading.potentials
     permitted: Mask = component.gold(examples)
@@ -356,7 +358,7 @@ def _continues(reading: Reading, labels: AnyInts) -> Mask:
 
 
 def _finding(judgement: Judgement, unit: int, region: slice, k: int, variants: Variants) -> Finding:
-    """With the labellings of the region, given the gold labels around."""
+    """A finding with the labellings of its region, given the gold labels around."""
     reading = judgement.reading
     sentence = reading.sentence(region.start)
     some = reading.potentials.select(reading.sentence_of[[sentence.start]])

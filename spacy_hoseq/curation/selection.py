@@ -41,9 +41,9 @@ Part = Tuple[float, Floats, Floats]  # by one component: as of `Doubts`
 
 
 class Doubts(NamedTuple):
-    """Of one text. of_text (float): how unsure the model is, by a measure. words, of_words (n,):
-    the words and their shares of it. doubtful (n,): 1 - probability of the best label of each
-    token; of several components the largest."""
+    """Doubts of a model about one text. of_text (float): how unsure the model is, by a measure.
+    words, of_words (n,): the words and their shares of it. doubtful (n,): 1 - probability of the
+    best label of each token; of several components the largest."""
 
     of_text: float
     words: Keys
@@ -95,7 +95,7 @@ def _parts(pipe: object, docs: List[Doc], by: Measure) -> Iterator[Part]:
 
 
 def _added(so_far: Doubts, part: Part) -> Doubts:
-    """With the doubts of one more component."""
+    """Doubts with those of one more component."""
     of_text, shares, unsure = part
     of_words = so_far.of_words + of_text * shares / (shares.sum() or 1.0)
     doubtful = np.maximum(so_far.doubtful, unsure)

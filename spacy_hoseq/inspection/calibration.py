@@ -64,12 +64,12 @@ class Reliability(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """Of the probabilities of N labels. n: how many. ece, ece_equal_mass: of the predicted labels,
-    with bins of equal width and of equal mass. brier: mean over labels of the summed squared
-    differences to 0 and 1. log_loss: mean of -log p(gold label), in nats. area: under the
-    risk-coverage curve, the mean share of errors among the surest predictions (Geifman & El-Yaniv
-    2017). reliability: with bins of equal mass. curve: that of risk and coverage, as (share of the
-    surest predictions, share of errors among them), POINTS of them."""
+    """How good the probabilities of N labels are. n: how many. ece, ece_equal_mass: of the
+    predicted labels, with bins of equal width and of equal mass. brier: mean over labels of the
+    summed squared differences to 0 and 1. log_loss: mean of -log p(gold label), in nats. area:
+    under the risk-coverage curve, the mean share of errors among the surest predictions (Geifman &
+    El-Yaniv 2017). reliability: with bins of equal mass. curve: that of risk and coverage, as
+    (share of the surest predictions, share of errors among them), POINTS of them."""
 
     n: int
     ece: float
@@ -140,8 +140,8 @@ def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> L
 
 
 def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Calibration:
-    """Of one component; examples: with what earlier components set. RAISES ValueError [HS144]:
-    scores do not follow the weights, and nothing is changed; [HS145]."""
+    """The calibration of one component; examples: with what earlier components set. RAISES
+    ValueError [HS144]: scores do not follow the weights, and nothing is changed; [HS145]."""
     examples = [eg for eg in examples if (pipe.gold_ids([eg]) >= 0).any()]
     if len(examples) < 2:
         raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
@@ -242,7 +242,8 @@ def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
 
 
 def quality_of(confidence: Floats, right: Mask) -> Quality:
-    """Of predictions with a probability each, and whether they are right; brier, log_loss: NaN."""
+    """Quality of predictions with a probability each, and whether they are right; no brier,
+    log_loss."""
     n = len(right)
     masses = reliability(confidence, right, equal_mass=True)
     ece = reliability(confidence, right).error
@@ -263,7 +264,7 @@ def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator
 
 
 def measured(parts: Sequence[Part], factors: Sequence[float]) -> Quality:
-    """Of the probabilities of each part, all scores times its factor."""
+    """Quality of the probabilities of each part, all scores times its factor."""
     rows = []
     for (potentials, gold, best), factor in zip(parts, factors, strict=True):
         known = gold >= 0

@@ -59,7 +59,7 @@ class SentenceCertainty(NamedTuple):
 
 
 class Certainty(NamedTuple):
-    """Of one Doc of n tokens; white space has no label, and zeros. labels: of each token.
+    """Certainties of a Doc of n tokens; white space has no label, and zeros. labels: of each token.
     probabilities, entropies, margins (n,). sentences: those that have words."""
 
     labels: List[str]
@@ -126,8 +126,8 @@ def how_sure(
 def span_certainties(
     pipe: object, spans: Iterable[Span], *, entropy: bool = True
 ) -> List[SpanCertainty]:
-    """Of any spans of any docs, with their labels. pipe: a `hoseq_tagger` or `hoseq_chunker`.
-    entropy (bool): that of the labels of all tokens together, too.
+    """Certainties of spans of any docs, with their labels. pipe: a `hoseq_tagger` or
+    `hoseq_chunker`. entropy (bool): that of the labels of all tokens together, too.
 
     RAISES ValueError [HS140]: a component of another kind; [HS141]: a span that begins or ends with
     white space; [HS106]: one that crosses the end of a sentence; [HS143]: the entropy of a long
@@ -208,7 +208,7 @@ def _enumerated_entropy(reading: Reading, first: int, size: int) -> float:
 
 
 def certainties_of(reading: Reading) -> Iterator[Certainty]:
-    """Of each text that was read."""
+    """Certainties of each text that was read."""
     names = [*reading.labels, ""]
     begins = reading.ends - reading.lengths
     margins = np.minimum.reduceat(reading.margins, begins) if len(begins) else np.zeros(0)

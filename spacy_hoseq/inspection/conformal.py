@@ -107,7 +107,7 @@ def ranks_kept(n: int) -> Ints:
 
 
 def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> Dict[str, Floats]:
-    """Of the gold answers of each kind that are known."""
+    """How odd the gold answers of each kind are, where they are known."""
     examples = list(examples)
     reading = Reading(pipe, [eg.predicted for eg in examples])
     gold = pipe.gold_ids(examples)

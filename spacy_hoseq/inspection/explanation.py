@@ -62,7 +62,7 @@ class Term(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Of one decision.
+    """Why one decision was made.
 
     first, end: the tokens that it is about. text: theirs. label, p: what was decided, and its
     probability (of a chunk: that exactly this one is there). alternatives: labels with their
@@ -122,9 +122,10 @@ def explanations(
     against: Optional[str] = None,
     reasons: bool = True,
 ) -> Iterator[Explanation]:
-    """Of each word of a Doc, or of each chunk that was found; tokens: of these, or of the chunks
-    that have one of them. pipe: of the pipeline that has annotated the Doc. reasons (bool): False =
-    without terms, and what they compare. RAISES ValueError [HS140, HS141, HS161] as `explain`."""
+    """Reasons of each word of a Doc, or of each chunk that was found; tokens: of these, or of the
+    chunks that have one of them. pipe: of the pipeline that has annotated the Doc. reasons (bool):
+    False = without terms, and what they compare. RAISES ValueError [HS140, HS141, HS161] as
+    `explain`."""
     words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
     reading = reading_of(pipe, [doc])
     of_spans = bool(reading.target.of_spans) and reading.turns is None
@@ -184,7 +185,7 @@ def decisions(
 
 
 def as_data(one: Explanation, doc: Doc) -> Dict[str, Any]:
-    """For JSON, numbers rounded. doc: whose tokens it speaks of."""
+    """An explanation for JSON, numbers rounded. doc: whose tokens it speaks of."""
     data = one._asdict()
     data["terms"] = [{**term._asdict(), "at": doc[term.token].text} for term in one.terms]
     return json.loads(json.dumps(data), parse_float=lambda digits: round(float(digits), DIGITS))
@@ -202,7 +203,7 @@ def _places(given: Doc, doc: Doc, token: int) -> range:
 def _required(
     reading: Reading, item: Item, against: Optional[str], *, of_spans: bool
 ) -> Explanation:
-    """RAISES ValueError [HS161]: there is nothing to compare with."""
+    """The reasons of one decision. RAISES ValueError [HS161]: there is nothing to compare with."""
     decisions = _Decisions(reading, of_spans=of_spans)
     (one,) = decisions.explained([item], against, reasons=True)
     if not one.against:
@@ -223,8 +224,8 @@ class _Decisions:
     def explained(
         self, items: Iterable[Item], against: Optional[str], *, reasons: bool
     ) -> Iterator[Explanation]:
-        """Each when it is asked for; items: a label "" is the one that is set. RAISES ValueError
-        [HS141, HS106]; [HS161]: a label that is none, or cannot stand there."""
+        """Explanations, each when it is asked for; items: a label "" is the one that is set. RAISES
+        ValueError [HS141, HS106]; [HS161]: a label that is none, or cannot stand there."""
         reading = self.reading
         for start, end, name in items:
             word, size = reading.span(0, start, end)
@@ -251,8 +252,8 @@ class _Decisions:
             raise ValueError(Errors.HS161.format(name=label, known=", ".join(self.names)))
 
     def _probabilities(self, word: int, size: int) -> Dict[str, float]:
-        """Of each label of a word, or of each type of a chunk of exactly these words and of
-        none."""
+        """Probabilities of each label of a word, or of each type of a chunk of exactly these words
+        and of none."""
         if not self.of_spans:
             return dict(zip(self.names, self.reading.posterior.nodes[word].tolist(), strict=True))
         place = np.array([word]), np.array([size])
@@ -264,7 +265,8 @@ class _Decisions:
     def _compared(
         self, one: Explanation, word: int, size: int, against: Optional[str], p: Dict[str, float]
     ) -> Explanation:
-        """With the terms of score(y) - score(y'), if anything else can stand there."""
+        """An explanation with the terms of score(y) - score(y'), if anything else can stand
+        there."""
         reading = self.reading
         sentence = _Sentence(reading, word)
         exactly = self._exactly(one.label, size)

@@ -87,7 +87,7 @@ class Reading(ComponentReading):
         return start, last - start + 1
 
     def tokens(self, first: int, end: int) -> Tuple[int, int]:
-        """Where words first <= i < end of one Doc begin and end among its tokens."""
+        """The tokens at which words first <= i < end of one Doc begin and end."""
         return int(self.token_of[first]), int(self.token_of[end - 1]) + 1
 
     def items(self, text: int) -> Items:
@@ -175,7 +175,7 @@ class Decisions(Reading):
         )
 
     def features(self, word: int) -> List[Feature]:
-        """Those of the classifier that was asked; their weights add up to its scores."""
+        """Features of the classifier that was asked; their weights add up to its scores."""
         shim = shim_of(self.pipe.model)
         stacked = shim.stacked()
         visible = int(self.visible[word])

@@ -52,7 +52,7 @@ def read_docs(files: Sequence[Path], vocab: Vocab) -> Iterator[Doc]:
 
 
 def check_attributes(attributes: List[str]) -> None:
-    """RAISES ValueError [HS161]: an attribute that cannot be copied."""
+    """Check names of attributes. RAISES ValueError [HS161]: one that cannot be copied."""
     if not set(attributes) <= set(KNOWN):
         raise ValueError(Errors.HS161.format(name=attributes, known=", ".join(KNOWN)))
 

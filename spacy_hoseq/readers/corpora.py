@@ -37,9 +37,9 @@ def corpus(
     augmenter: Optional[Callable[[Language, Example], Iterator[Example]]] = None,
     options: Optional[Callable[[str], Settings]] = None,
 ) -> Callable[[Language], Iterator[Example]]:
-    """Examples with the tokens and sentence starts of a corpus: of each Doc of .spacy files, of each
-    sentence of others. The first thing that cannot be read is an error, with its file and line.
-    Chunks go to doc.spans["chunks"].
+    """Examples with the tokens and sentence starts of a corpus: of each Doc of .spacy files, of
+    each sentence of others. The first thing that cannot be read is an error, with its file and
+    line. Chunks go to doc.spans["chunks"].
 
     path: a file or a folder of files.
     format: "spacy", or one of `hoseq convert`; "auto" = .spacy files if there are any, else by the
@@ -140,7 +140,7 @@ def endings_of(format: str) -> Sequence[str]:
 
 
 def has_docs(path: Path) -> bool:
-    """It is a .spacy file, or a folder with one."""
+    """True if it is a .spacy file, or a folder with one."""
     return path.suffix == ".spacy" or any(path.rglob("*.spacy"))
 
 

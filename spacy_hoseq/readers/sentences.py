@@ -99,7 +99,7 @@ class Columns(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How files are read. Each format has its own.
+    """Settings by which files are read. Each format has its own.
 
     lang (str): spaCy's name of the language. split, part (str): of a treebank.
     encodings: the first that fits a file is taken.

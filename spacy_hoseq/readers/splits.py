@@ -82,8 +82,8 @@ SPLITS: Dict[str, Split] = {
 
 
 def check_split(split: str, part: str) -> None:
-    """RAISES ValueError [HS161]: a split or a part that is not known, or one of the two without the
-    other."""
+    """Check names. RAISES ValueError [HS161]: a split or a part that is not known, or one of the
+    two without the other."""
     if (split or part) and (split not in SPLITS or part not in PARTS):
         raise ValueError(
             Errors.HS161.format(name=f"{split}/{part}", known=", ".join([*SPLITS, *PARTS]))

@@ -18,8 +18,8 @@ class Text(NamedTuple):
 
 
 def texts_in(file: Path, text_key: str) -> Iterator[Union[Text, Problem]]:
-    """Of each line of a file, plain or gzipped, that is not blank. text_key (str): of the text in a
-    line of .jsonl, all other fields of which come with it."""
+    """Texts of the lines of a file, plain or gzipped, that are not blank. text_key (str): of the
+    text in a line of .jsonl, all other fields of which come with it."""
 
     def read(entry: Entry) -> List[Text]:
         fields = {**entry.value}

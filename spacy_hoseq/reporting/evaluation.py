@@ -48,8 +48,8 @@ def evaluated(
     known: Optional[Set[str]] = None,
     other: Optional[Sequence[Doc]] = None,
 ) -> List[Data]:
-    """All layers that components of this package write and that are annotated; sentences only if
-    there is nothing else.
+    """Figures of the layers that components of this package write and that are annotated; sentences
+    only if there is nothing else.
 
     examples: predicted docs have the tokens of the references, and what the pipeline is given.
     known: words of the training corpus. other: the same Docs, annotated by another pipeline.
@@ -150,7 +150,7 @@ def _of_tokens(judgement: Judgement) -> Quality:
 
 
 def _of_spans(judgement: Judgement, docs: Sequence[Doc], pairs: Sequence[Pair]) -> Quality:
-    """Of the spans that are found, by their probabilities."""
+    """Quality of the spans that are found, by their probabilities."""
     key = judgement.reading.target.place.partition(".")[2]
     annotated = {(pair.doc, pair.first, pair.end, pair.gold) for pair in pairs}
     found = [
@@ -189,9 +189,9 @@ def _uncertain(judgement: Judgement) -> List[Data]:
 def _comparison(
     docs: Sequence[Doc], pairs: Sequence[Pair], other_docs: Sequence[Doc], place: str
 ) -> Optional[Data]:
-    """With another pipeline, less this one: score; difference of accuracy or F; tokens: McNemar's
-    test, of tokens only; gained, lost: places that only the other one has right, and only this one.
-    None: it writes nothing of the kind."""
+    """A comparison: another pipeline less this one: score; difference of accuracy or F; tokens:
+    McNemar's test, of tokens only; gained, lost: places that only the other one has right, and only
+    this one. None: it writes nothing of the kind."""
     other = pairs_of(docs, other_docs, place)
     if not any(pair.guess for pair in other):
         return None

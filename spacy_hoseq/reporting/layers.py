@@ -26,8 +26,8 @@ Stretch = Tuple[int, int, str, Probability]  # a span of tokens, first <= i < en
 
 
 class Label(NamedTuple):
-    """Of a token in a layer; "" = none. others: what else it could be, with probabilities, the most
-    probable first."""
+    """A label of a token in a layer; "" = none. others: what else it could be, with probabilities,
+    the most probable first."""
 
     text: str
     p: Probability = None
@@ -46,8 +46,8 @@ class Cell(NamedTuple):
 
 
 class Word(NamedTuple):
-    """token: its number, the first of several. labels: of each layer of labels. spans: of each layer
-    of spans. spaced: white space follows."""
+    """token: its number, the first of several. labels: of each layer of labels. spans: of each
+    layer of spans. spaced: white space follows."""
 
     token: int
     text: str
@@ -66,7 +66,7 @@ class Sentence(NamedTuple):
 
 
 def sentences_of(doc: Doc) -> List[Sentence]:
-    """Each sentence with its words, in order. White space is left out; tokens that are drawn
+    """Sentences with their words, in order. White space is left out; tokens that are drawn
     together, such as those of a flag, are one word."""
     labels = label_layers(doc)
     spans = span_layers(doc)
@@ -109,8 +109,8 @@ def label_layers(doc: Doc) -> Dict[str, List[Label]]:
 
 
 def _layer(doc: Doc, name: str, texts: List[str]) -> List[Label]:
-    """With the probabilities of the first component that knows all labels, and has kept those of
-    these tokens."""
+    """A layer with the probabilities of the first component that knows all labels, and has kept
+    those of these tokens."""
     labels = texts
     if name in PLACES:  # what is shown may be made of the label
         of_tokens = {i: label for i, _, label in target_at(PLACES[name]).items(doc)}

@@ -86,7 +86,7 @@ def report(
 
 
 def seconds(nlp: Language, docs: Sequence[Doc]) -> float:
-    """From ready Docs to annotated ones, which do not stay, as in a stream."""
+    """Seconds from ready Docs to annotated ones, which do not stay, as in a stream."""
     passes = [[doc.copy() for doc in docs] for _ in range(PASSES)]
 
     def run() -> None:
@@ -117,8 +117,8 @@ def learning_curve(
 
 
 def examples_in(nlp: Language, path: Path) -> List[Example]:
-    """As the pipeline's config reads its development corpus, if that keeps the tokens; else words
-    and sentences."""
+    """Examples as the pipeline's config reads its development corpus, if that keeps the tokens;
+    else with words and sentences."""
     try:
         examples = dev_examples(nlp, path)
     except (ValueError, KeyError):

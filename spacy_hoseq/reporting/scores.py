@@ -37,7 +37,7 @@ class Pair(NamedTuple):
 
 
 def pairs_of(docs: Sequence[Doc], guesses: Sequence[Doc], place: str) -> List[Pair]:
-    """Of all Docs, in order. Tokens that are not annotated are none."""
+    """Gold and predicted items of all Docs, in order. Tokens that are not annotated are none."""
     target = target_at(place)
     pairs = []
     for number, both in enumerate(zip(docs, guesses, strict=True)):
@@ -59,7 +59,7 @@ def _by_tokens(items: Items) -> Dict[Tuple[int, int], Set[str]]:
 
 
 def counts(docs: Sequence[Doc], pairs: Sequence[Pair]) -> Floats:
-    """Of each sentence (S, 3): items that are right, found, and gold."""
+    """Items of each sentence (S, 3) that are right, found, and gold."""
     starts = [sentence_starts(doc) for doc in docs]
     sentence = np.cumsum(np.concatenate([np.zeros(0, bool), *starts])) - 1
     shift = np.cumsum([0, *map(len, docs)])
@@ -72,7 +72,7 @@ def counts(docs: Sequence[Doc], pairs: Sequence[Pair]) -> Floats:
 
 
 def scores_of(of_sentence: Floats, is_span: bool) -> Dict[str, Share]:
-    """Each of what it is a share of: precision of what was found."""
+    """Scores, each of what it is a share of: precision of what was found."""
     _, n_found, n = of_sentence.sum(axis=0).astype(int).tolist()
     right = (of_sentence == of_sentence[:, :1]).all(axis=1)[:, None] * [1.0, 0.0, 0.0]
     sentences = share(right + [0.0, 1.0, 1.0], accuracy, len(right))
@@ -102,13 +102,13 @@ def by_knowledge(docs: Sequence[Doc], pairs: Sequence[Pair], known: Set[str]) ->
 
 
 def label_scores(pairs: Iterable[Pair]) -> List[Data]:
-    """Of each label, the most frequent first."""
+    """Scores of each label, the most frequent first."""
     return _scores([(pair.gold, pair.guess, pair.gold == pair.guess) for pair in pairs])
 
 
 def feature_scores(pairs: Iterable[Pair]) -> List[Data]:
-    """Of each feature in labels of morphology, the part of speech as "POS": it is right if it has
-    the same value."""
+    """Scores of each feature in labels of morphology, the part of speech as "POS": it is right if
+    it has the same value."""
     rows = []
     for pair in pairs:
         gold, guess = map(Morphology.feats_to_dict, (pair.gold, pair.guess))
@@ -119,7 +119,7 @@ def feature_scores(pairs: Iterable[Pair]) -> List[Data]:
 
 
 def _scores(rows: Sequence[Tuple[str, str, bool]]) -> List[Data]:
-    """Of what is annotated, what is predicted, and whether that is right."""
+    """Scores of what is annotated, what is predicted, and whether that is right."""
     n_gold = Counter(gold for gold, _, _ in rows)
     n_found = Counter(guess for _, guess, _ in rows)
     n_right = Counter(gold for gold, _, is_right in rows if is_right)
@@ -148,7 +148,7 @@ def confusions_of(docs: Sequence[Doc], pairs: Iterable[Pair], none: str) -> List
 
 
 def confusion_matrix(pairs: Iterable[Pair], none: str) -> Data:
-    """Of items of the same tokens, as `confusions_of` compares them. counts[i][j]: how often
+    """Counts of items of the same tokens, as `confusions_of` compares them. counts[i][j]: how often
     labels[i] is annotated and labels[j] predicted. The labels with the most errors, the most
     frequent first; all others are one, if there are."""
     cells = Counter((pair.gold or none, pair.guess or none) for pair in pairs)

@@ -180,7 +180,7 @@ async def check_waits(request: Request, end: float, late: HTTPException) -> None
 
 
 def check_length(n: int, most: int) -> None:
-    """RAISES HTTPException [HS149]."""
+    """Check the length of a text. RAISES HTTPException [HS149]."""
     if n > most:
         raise HTTPException(413, Errors.HS149.format(n=n, most=most))
 
@@ -204,7 +204,7 @@ class Asked(BaseModel, extra="forbid", strict=True):
 
 
 def asked_in(body: bytes) -> Asked:
-    """RAISES ValueError [HS172]: it is not what was expected."""
+    """What a request asks for. RAISES ValueError [HS172]: it is not what was expected."""
     try:
         return Asked.model_validate_json(body)
     except ValueError as error:
@@ -269,8 +269,8 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def names_of_server(host: str) -> Tuple[str, ...]:
-    """By which requests may name it, beside its addresses: `localhost` if it listens there, the
-    name that it listens on, and, if it listens on all addresses, that of the machine."""
+    """Names by which requests may name it, beside its addresses: `localhost` if it listens there,
+    the name that it listens on, and, if it listens on all addresses, that of the machine."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -300,7 +300,7 @@ class Connection(H11Protocol):
 
 
 def server_of(app: Starlette) -> uvicorn.Server:
-    """Not running yet."""
+    """A server that does not run yet."""
     config = uvicorn.Config(
         app,
         log_level="warning",

@@ -46,7 +46,7 @@ def interval(
     resamples: int = 1000,
     seed: int = SEED,
 ) -> Tuple[float, float]:
-    """Where the score lies when sentences are drawn anew: its percentiles (Efron 1979). counts (S,
+    """Percentiles of the score when sentences are drawn anew (Efron 1979). counts (S,
     m), score: as above.
     level (float): share of the resamples between both ends. RETURNS the score twice if there are no
         sentences."""
@@ -57,7 +57,7 @@ def interval(
 
 
 def _drawn_anew(n: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each of n sentences is in a resample, (100, n) at a time."""
+    """Counts of each of n sentences in resamples, (100, n) at a time."""
     rng = np.random.default_rng(seed)
     yield from (
         rng.multinomial(n, np.full(n, 1 / n), size=100).astype(float)
@@ -66,12 +66,12 @@ def _drawn_anew(n: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def accuracy(counts: Floats) -> Floats:
-    """As `f_score`: the share of gold items that are right."""
+    """The share of gold items that are right, as `f_score`."""
     return np.asarray(counts[:, 0] / np.maximum(1, counts[:, 2]))
 
 
 def precision(counts: Floats) -> Floats:
-    """As `f_score`: the share of what was found that is right."""
+    """The share of what was found that is right, as `f_score`."""
     return np.asarray(counts[:, 0] / np.maximum(1, counts[:, 1]))
 
 
@@ -83,7 +83,8 @@ def f_score(counts: Floats) -> Floats:
 
 class Discordance(NamedTuple):
     """gained, lost: tokens that only the second system has right, and only the first; of several
-    runs, by how many runs. p: two-sided, of at least such a difference if both were equally good."""
+    runs, by how many runs. p: two-sided, of at least such a difference if both were equally
+    good."""
 
     gained: int
     lost: int

@@ -218,7 +218,7 @@ def functions(label: str) -> str:
 
 
 def _children(node: Tree) -> List[Tree]:
-    """Without empty complementizers, which are not even traces."""
+    """Children without empty complementizers, which are not even traces."""
     return [child for child in node.children if child.label != TRACE or child.word != "0"]
 
 

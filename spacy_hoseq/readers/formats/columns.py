@@ -72,7 +72,8 @@ def read_columns(path: Path, settings: Settings) -> Items:
 
 
 def check_columns(settings: Settings) -> None:
-    """RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such representation."""
+    """Check settings. RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such
+    representation."""
     used = [number for number in settings.columns if number]
     word = settings.columns.word
     if word == 0 or min(used, default=0) < -1 or len(set(used)) < len(used):
@@ -105,8 +106,8 @@ def rows_of(path: Path, settings: Settings) -> Iterator[Block]:
 
 
 def _fields(text: str, separator: str) -> List[str]:
-    """The fields without spaces around them; one of spaces alone stays. Empty fields at the end of a
-    row of three or more are none."""
+    """The fields without spaces around them; one of spaces alone stays. Empty fields at the end of
+    a row of three or more are none."""
     if not separator and "\t" not in text:
         return re.split(" +", text.strip(" "))
     fields = [field.strip(" ") or field for field in text.split(separator or "\t")]

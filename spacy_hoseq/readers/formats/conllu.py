@@ -188,7 +188,7 @@ def _is_spelled(rows: List[_Row], token: _Token) -> bool:
 
 
 def _merged(rows: Sequence[_Row], token: _Token) -> _Token:
-    """With the annotation of its words as that of one."""
+    """A token with the annotation of its words as that of one."""
     parts = rows[token.first : token.end]
     inside = range(token.first + 1, token.end + 1)
     root = next((row for row in parts if row.head not in inside), parts[0])
@@ -203,7 +203,7 @@ def _merged(rows: Sequence[_Row], token: _Token) -> _Token:
 
 
 def _with_white_space(rows: Sequence[_Row], cut: bool) -> Tuple[List[_Row], List[int]]:
-    """With a word for white space that is more than one space behind a word, unless cut; and the
+    """Words with one for white space that is more than one space behind a word, unless cut; and the
     place of each row among them."""
     words: List[_Row] = []
     places: List[int] = []

@@ -44,7 +44,8 @@ def read_offsets(path: Path, settings: Settings) -> Items:
 
 
 def text_and_spans(value: Any) -> Tuple[str, List[Offsets]]:
-    """RAISES LookupError, TypeError, ValueError, AttributeError: the value is of no known form."""
+    """A text and its spans. RAISES LookupError, TypeError, ValueError, AttributeError: of no known
+    form."""
     if isinstance(value, list):
         value = {"text": value[0], **value[1]}
     if not isinstance(value, dict):
@@ -62,7 +63,8 @@ def text_and_spans(value: Any) -> Tuple[str, List[Offsets]]:
 
 
 def _offsets(span: Any) -> Offsets:
-    """Of [start, end, label], or of an object. RAISES KeyError, TypeError, ValueError."""
+    """Bounds and label of [start, end, label], or of an object. RAISES KeyError, TypeError,
+    ValueError."""
     if isinstance(span, dict):
         start, end, label = (
             next((span[key] for key in keys if key in span), None) for keys in (START, END, LABEL)

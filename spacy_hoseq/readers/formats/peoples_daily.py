@@ -35,7 +35,7 @@ def read_peoples_daily(path: Path, settings: Settings) -> Items:
 
 
 def _sentences(lines: Sequence[Line], settings: Settings) -> List[Sentence]:
-    """Of a paragraph. RAISES Unreadable."""
+    """Sentences of a paragraph. RAISES Unreadable."""
     ((number, text),) = lines
     pieces = [piece for piece in re.split(r"[ \t]+", text) if piece]
     if pieces and NUMBER.fullmatch(pieces[0]):

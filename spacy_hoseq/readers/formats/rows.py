@@ -19,7 +19,7 @@ ENTITIES = ("ents", "entities")  # the first group that is there
 
 
 def is_row(value: Any) -> bool:
-    """It is a row of this format."""
+    """True if it is a row of this format."""
     tokens = value.get("tokens") if isinstance(value, dict) else None
     if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
         return False
@@ -32,7 +32,8 @@ def read_rows(path: Path, settings: Settings) -> Items:
 
 
 def _sentences(row: Dict[str, Any]) -> List[Sentence]:
-    """RAISES KeyError, IndexError, TypeError, ValueError: offsets that do not fit the text."""
+    """Sentences of a row. RAISES KeyError, IndexError, TypeError, ValueError: offsets do not
+    fit."""
     starts = [bound["start"] for bound in row.get("sentences") or ()]
     by_sentence: Dict[int, List[Dict[str, Any]]] = {}
     for piece in _pieces(row["text"], row["tokens"]):
@@ -69,8 +70,8 @@ def _sentence(row: Dict[str, Any], pieces: List[Dict[str, Any]]) -> Sentence:
 
 
 def _pieces(text: str, tokens: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Tokens with their text and whether a space follows, and other white space. at: where the token
-    begins that it is, or stands behind."""
+    """Tokens with their text and whether a space follows, and other white space. at: where the
+    token begins that it is, or stands behind."""
     first = tokens[0]["start"] if tokens else len(text)
     pieces: List[Dict[str, Any]] = []
     if text[:first].strip():
@@ -94,7 +95,7 @@ def _pieces(text: str, tokens: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
 def _spans(
     row: Dict[str, Any], group: str, begins: Dict[int, int], ends: Dict[int, int]
 ) -> Optional[List[LabelledSpan]]:
-    """Those of a group in one sentence; None if there is no such group."""
+    """Spans of a group in one sentence; None if there is no such group."""
     if not group:
         return None
     return [

@@ -44,7 +44,7 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
 
 
 def check_separator(separator: str) -> None:
-    """RAISES ValueError [HS027]: a separator that is empty, or has spaces or a backslash."""
+    """Check it. RAISES ValueError [HS027]: it is empty, or has spaces or a backslash."""
     if not separator or re.search(r"[\s\\]", separator):
         raise ValueError(
             Errors.HS027.format(
@@ -67,7 +67,8 @@ def found_separator(texts: Sequence[str]) -> str:
 
 
 def is_bracketed(texts: Sequence[str]) -> bool:
-    """It is a file of the Penn Treebank: noun phrases in square brackets, or rows of equals signs."""
+    """True if it is a file of the Penn Treebank: noun phrases in square brackets, or rows of equals
+    signs."""
     return any(text.startswith("[ ") or RULE.fullmatch(text) for text in texts)
 
 
@@ -93,7 +94,7 @@ def _blocks(path: Path, settings: Settings) -> Iterator[List[Union[Line, Problem
 
 
 def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterator[Sentence]:
-    """Of lines that belong together. RAISES Unreadable."""
+    """Sentences of lines that belong together. RAISES Unreadable."""
     rows: List[List[str]] = []
     for line in lines:
         for piece in re.split(r"[ \t]+", line.text.strip(" \t")):

@@ -61,7 +61,7 @@ def read_tokens(path: Path, settings: Settings) -> Items:
 
 
 def has_tokens(value: Any) -> bool:
-    """It is a row of this format."""
+    """True if it is a row of this format."""
     return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in WORDS)
 
 

@@ -111,7 +111,7 @@ def _pieces(lines: Iterable[Union[Line, Problem]]) -> Iterator[_Piece]:
 
 
 def _start_of(text: str) -> int:
-    """Where the brackets of a line begin, behind markup; its end if there are none."""
+    """The place where the brackets of a line begin, behind markup; its end if there are none."""
     markup = _MARKUP.match(text)
     if _COMMENT.fullmatch(text) or (markup and "(" not in text):
         return len(text)
@@ -147,7 +147,7 @@ def _tree_at(pieces: Sequence[_Piece], start: int) -> Tuple[Tree, int]:
 
 
 def _tree(atoms: List[str], children: List[Tree], line: int, outermost: bool) -> Tree:
-    """Of a bracket. RAISES Unreadable."""
+    """The tree of a bracket. RAISES Unreadable."""
     label = atoms[0] if atoms else ""
     if not children and len(atoms) == 2:
         return Tree(label, (), atoms[1], line)
@@ -169,8 +169,8 @@ def _not_closed(stack: List[_Open], number: int, actual: str) -> Unreadable:
 
 
 def _next_tree(pieces: Sequence[_Piece], start: int) -> int:
-    """Where to go on after a problem: at a mark, or at a line that begins as the damaged tree does.
-    Other brackets at the beginning of a line may be constituents of it."""
+    """The place to go on after a problem: at a mark, or at a line that begins as the damaged tree
+    does. Other brackets at the beginning of a line may be constituents of it."""
     beginning = [piece.text for piece in pieces[start : start + 2]]
     beginning = beginning if beginning[0] == "(" else ["("]
     for at in range(start + 1, len(pieces)):
