@@ -75,7 +75,7 @@ class Worker:
             row["probabilities"].reshape(-1)
             for doc in docs
             if Doc.has_extension("hoseq_marginals")
-            for _, row in sorted((doc._.hoseq_marginals or {}).items())
+            for _, row in sorted((doc.user_data.get(("._.", "hoseq_marginals", None, None)) or {}).items())
         ]
         return {
             "tags": np.array([token.tag_ for doc in docs for token in doc]),

@@ -38,6 +38,10 @@ class Warnings(metaclass=WithCodes):
         'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
         "beside it are not used. Leave them out."
     )
+    HW007 = (
+        "The Doc has no `doc._.{name}`: no component keeps it. Ask for it before: "
+        '`nlp.get_pipe("NAME").cfg["{setting}"] = True`, or `{setting} = true` in the config.'
+    )
     HW008 = (
         'The last {n_unseen} of the {n_updates} updates of the component "{name}" were not followed by an evaluation, '
         "so `model-best` of a training does not know them. Evaluate more often ([training] eval_frequency), or take "
@@ -62,16 +66,9 @@ class Errors(metaclass=WithCodes):
     HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
     HS15x curation, HS16x, HS17x jobs, HS18x a server."""
 
-    HS003 = (
-        "This component was trained with a table {table} of its own, and the vocabulary of the texts has another one. "
-        "Two that were trained apart cannot share it: train them in one pipeline, or one of them "
-        "with templates that do not ask for it."
-    )
     HS007 = (
-        "A feature template reads {name}, which the vocabulary does not have: its table {table} has {n} columns. In "
-        "training give the table in [initialize.lookups]; a component that was taken from another pipeline, and saved "
-        "before it was used, needs that of its vocabulary: "
-        '`nlp.vocab.lookups.set_table("{table}", source.vocab.lookups.get_table("{table}"))`.'
+        "A feature template reads {name}, which the vocabulary does not have: its table {table} has {n} columns. Give "
+        "the table in [initialize.lookups]."
     )
     HS008 = (
         "The Doc {text} has another vocabulary than the first Doc of its batch. Make all Docs with the pipeline's "
@@ -171,7 +168,7 @@ class Errors(metaclass=WithCodes):
         "come: {there}). Give one by its name in the pipeline."
     )
     HS103 = (
-        'The component "{name}" has a tag dictionary, or candidates of each word (a lemmatizer), '
+        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer) or tables of its own, '
         "which a copy in the place of a listener would not have. Keep the listener, or train without."
     )
     HS104 = (

@@ -9,7 +9,7 @@ Labels, tag dictionary and settings are saved in `cfg`, weights in `model`, with
 
 import warnings
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import (
@@ -47,9 +47,9 @@ from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
 from .reading import Reading, TagDictionary, together
-from .saving import checked, signed, tables_beside, tables_of
+from .saving import checked, signed, tables_of
 from .targets.target import LabelTable, Target, places_in, word_examples
-from .training import cite_tables, earlier_components, known_tags_in
+from .training import cite_tables, known_tags_in, listeners_in, upstream_of
 
 ABOVE = ("explain", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
@@ -84,7 +84,9 @@ def register_factory(
     ]
 
     def make(nlp: Language, name: str, model: Model, **given: Any) -> Any:
-        return component(nlp.vocab, model, name, **given)
+        made = component(nlp.vocab, model, name, **given)
+        made.join(nlp)
+        return made
 
     parameters = [*signature(make).parameters.values()][:3]
     parameters += [each.replace(default=Parameter.empty) for each in settings]
@@ -101,6 +103,25 @@ def register_factory(
         func=make,
     )
     return make
+
+
+def joining(create: Callable[..., Tuple[Any, str]]) -> Callable[..., Tuple[Any, str]]:
+    """`Language.create_pipe_from_source`, which also tells components of this package that they are
+    taken over: spaCy itself tells only those that are made."""
+
+    @wraps(create)
+    def create_and_join(nlp: Language, *args: Any, **settings: Any) -> Tuple[Any, str]:
+        component, factory = create(nlp, *args, **settings)
+        if isinstance(component, SequenceComponent):
+            component.join(nlp)
+        return component, factory
+
+    return create_and_join
+
+
+Language.create_pipe_from_source = joining(  # type: ignore[method-assign]
+    Language.create_pipe_from_source
+)
 
 
 class SequenceComponent(TrainablePipe):
@@ -128,7 +149,7 @@ class SequenceComponent(TrainablePipe):
         # of the training, until they are looked at
         self._score_weights: Dict[str, Optional[float]] = {}
         self._known_tags: Optional[Table] = None  # that this component has made
-        # that it was trained with, if its vocabulary was read without them
+        # where features read, if the vocabulary has other tables of the same names
         self._tables: Optional[Lookups] = None
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
@@ -195,7 +216,7 @@ class SequenceComponent(TrainablePipe):
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples, _ = word_examples(list(get_examples()))
-        self._tables = None
+        self._read_tables(None)
         if weights_from is not None:
             self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
             return
@@ -205,11 +226,20 @@ class SequenceComponent(TrainablePipe):
             raise ValueError(SpacyErrors.E923.format(name=self.name))
         tables = tables_of(self.model)
         if TABLE in tables:
-            self._count_known_tags(examples, nlp)
+            self._count_known_tags(examples)
         self.lend_tables(examples[0].predicted.vocab)
         if nlp is not None:
             cite_tables(nlp, tables)
         self._define(examples, nlp)
+
+    def join(self, nlp: Language) -> None:
+        """Called when the component is added to a pipeline, or taken over from another one: share
+        strings and tables with its vocabulary. RAISES ValueError [HS102]: a component to which it
+        listens is not there."""
+        for listener in listeners_in(self):
+            if not listener.hears_nobody:
+                upstream_of(self, listener, nlp)
+        self.lend_tables(nlp.vocab)
 
     def read(
         self, docs: Iterable[Doc], *, preset: bool = True, labels_alone: bool = False
@@ -218,7 +248,7 @@ class SequenceComponent(TrainablePipe):
 
         preset (bool): what is set on the docs already constrains the labels, unless the component
         overwrites it. labels_alone (bool): nothing but labels will be wanted. RAISES ValueError [E143]:
-        there are no labels; [HS003]: a table of another pipeline.
+        there are no labels.
         """
         return self._read(self._words(docs), preset=preset, labels_alone=labels_alone)
 
@@ -286,6 +316,11 @@ class SequenceComponent(TrainablePipe):
         ensure it."""
         return True
 
+    @property
+    def has_own_tables(self) -> bool:
+        """True if its features read other tables than those of the vocabulary."""
+        return self._tables is not None
+
     def keep_probabilities(self) -> bool:
         """From now on, keep on each Doc how probable the labels are. RETURNS (bool): False = it
         cannot."""
@@ -301,12 +336,32 @@ class SequenceComponent(TrainablePipe):
         return None
 
     def lend_tables(self, vocab: Vocab) -> None:
-        """Give the tables on which features depend, and the strings of labels, to the vocabulary of
-        another pipeline. RAISES ValueError [HS003]: it has other tables."""
-        if vocab is not self.vocab or self._tables is not None:
-            for label in self.labels:
-                vocab.strings.add(label)
-            lend_tables(self._tables or self.vocab.lookups, vocab.lookups, tables_of(self.model))
+        """Share the strings of labels, and the tables on which features depend, with the vocabulary
+        of another pipeline. If it has other tables, the component reads its own from then on."""
+        if vocab is self.vocab:
+            return
+        for label in self.labels:
+            vocab.strings.add(label)
+        if self._tables is None:
+            self._share(self.vocab.lookups, vocab.lookups)
+
+    def _share(self, tables: Lookups, others: Lookups) -> None:
+        """tables: of the component. others: of a vocabulary that shall have them, too."""
+        names = tables_of(self.model) & {*tables.tables}
+        own = None
+        if not lend_tables(tables, others, names):
+            own = Lookups()
+            for name in names:
+                own.set_table(name, tables.get_table(name))
+        self._read_tables(own)
+
+    def _read_tables(self, own: Optional[Lookups]) -> None:
+        """own: tables that are not those of the vocabulary; None = they are."""
+        self._tables = own
+        for node in self.model.walk():
+            extractor = scorer_of(node).extractor
+            if extractor is not None:
+                extractor.own_tables = own
 
     def score(self, examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
         """Scores by the component's scorer. WARNS [HW004]: the first time after `initialize`, if
@@ -330,19 +385,21 @@ class SequenceComponent(TrainablePipe):
             "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
             "model": lambda: signed(self.model.to_bytes(), self._meaning()),
         }
+        if self._tables is not None:
+            parts["tables"] = self._tables.to_bytes
         return util.to_bytes(parts, exclude)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """As all components of spaCy. WARNS [HW008]: a training that evaluates has ended, and its
-        evaluations know nothing of many of the updates. RAISES ValueError [HS003]: a component that
-        was taken over has other tables than the pipeline."""
-        self.lend_tables(self.vocab)  # before the vocabulary is saved
+        evaluations know nothing of many of the updates."""
         model = signed(self.model.to_bytes(), self._meaning())
         writers = {
             "cfg": lambda file: srsly.write_json(file, self.cfg, indent=0),  # lists of many numbers
             "vocab": lambda file: self.vocab.to_disk(file, exclude=exclude),
             "model": lambda file: file.write_bytes(model),
         }
+        if self._tables is not None:
+            writers["tables"] = self._tables.to_disk
         util.to_disk(path, writers, exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
@@ -356,7 +413,8 @@ class SequenceComponent(TrainablePipe):
         readers = {
             "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),
             "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
-            "model": lambda data: self._read_model(data, None),
+            "tables": lambda data: self._share(Lookups().from_bytes(data), self.vocab.lookups),
+            "model": self._read_model,
         }
         with self._reading("bytes"):
             util.from_bytes(bytes_data, readers, exclude)
@@ -369,7 +427,8 @@ class SequenceComponent(TrainablePipe):
         readers: Dict[str, Callable[[Path], Any]] = {
             "cfg": lambda file: self._read_cfg(srsly.read_json(file)),
             "vocab": lambda file: self.vocab.from_disk(file, exclude=exclude),
-            "model": lambda file: self._read_model(file.read_bytes(), file.parent),
+            "tables": self._find_tables,
+            "model": lambda file: self._read_model(file.read_bytes()),
         }
         with self._reading(str(path)):
             util.from_disk(path, readers, exclude)
@@ -444,8 +503,8 @@ class SequenceComponent(TrainablePipe):
         return self.target.gold_rows(examples, self._label_table)
 
     def _words(self, docs: Iterable[Doc]) -> WordDocs:
-        """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`;
-        [HS008]: they have several vocabularies."""
+        """The words of docs that will be read. RAISES ValueError [E143]: as `read`; [HS008]: they
+        have several vocabularies."""
         words = words_of(docs if isinstance(docs, WordDocs) else list(docs), self._read_at_once)
         if any(map(len, words)):
             self.lend_tables(vocab_of(words))
@@ -514,11 +573,8 @@ class SequenceComponent(TrainablePipe):
             self._labels_changed()
             TagDictionary(tag_dictionary, self.labels)  # impossible ones are refused now
 
-    def _count_known_tags(self, examples: List[Example], nlp: Optional[Language]) -> None:
+    def _count_known_tags(self, examples: List[Example]) -> None:
         """A table that was given, or that an earlier component has made, stays."""
-        for pipe in earlier_components(nlp, self):
-            if isinstance(pipe, SequenceComponent):
-                pipe.lend_tables(self.vocab)
         lookups = self.vocab.lookups
         if lookups.has_table(TABLE):
             if lookups.get_table(TABLE) is not self._known_tags:
@@ -531,8 +587,7 @@ class SequenceComponent(TrainablePipe):
     def _weights_from(self, path: str, *, is_alone: bool) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay
         those of the config. is_alone (bool): no other labels are given. RAISES ValueError [HS159]:
-        there is no such component; [HS064]: it does not fit; [HS003]: nor do its known tags. WARNS
-        [HW006]: others are given."""
+        there is no such component; [HS064]: it does not fit. WARNS [HW006]: others are given."""
         if not is_alone:
             warnings.warn(Warnings.HW006.format(name=self.name, path=path), stacklevel=3)
         folder = Path(path) / self.name
@@ -541,9 +596,6 @@ class SequenceComponent(TrainablePipe):
             expected = "a pipeline saved by `nlp.to_disk` that has it"
             raise ValueError(Errors.HS159.format(what=what, source=path, expected=expected))
         self.from_disk(folder, exclude=["vocab"])
-        saved = self._tables or Lookups()
-        self._tables = None
-        lend_tables(saved, self.vocab.lookups, {TABLE})  # (others are given again by the config)
 
     @contextmanager
     def _reading(self, where: str) -> Iterator[None]:
@@ -562,17 +614,21 @@ class SequenceComponent(TrainablePipe):
     def _read_cfg(self, saved: Dict[str, Any]) -> None:
         """RAISES ValueError: labels that are none."""
         self.forget_calibration()
+        self._read_tables(None)
         self.cfg.update({name: saved[name] for name in OF_TRAINING if name in self.cfg})
         self.cfg.update({name: saved[name] for name in OF_CALIBRATION if name in saved})
         self._labels_changed()
         for label in self.labels:
             self._check_label(label)  # the config may say another attribute than that of training
 
-    def _read_model(self, data: bytes, folder: Optional[Path]) -> None:
-        """folder: of the component. A pipeline that takes it over by its config (`source`) reads no
-        tables of the vocabulary that was saved beside it: they are kept here."""
-        tables = tables_of(self.model)
-        self._tables = None if folder is None else tables_beside(folder, self.vocab, tables)
+    def _find_tables(self, own: Path) -> None:
+        """own: the folder of the component's own tables. Without it they are those of the vocabulary
+        beside the component, which may be another one than its own."""
+        if tables_of(self.model):
+            folder = own if own.exists() else own.parent.parent / "vocab"
+            self._share(Lookups().from_disk(folder), self.vocab.lookups)
+
+    def _read_model(self, data: bytes) -> None:
         self.model.from_bytes(checked(data, self._meaning()))
 
     def _meaning(self) -> Dict[str, Any]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import (
     Any,
     Callable,
+    Dict,
     Iterable,
     Iterator,
     List,
@@ -26,6 +27,7 @@ from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 from spacy.vocab import Vocab
+from thinc.api import Config
 
 from ..arrays import AnyInts, Floats, Ints, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
@@ -121,8 +123,11 @@ class HoseqChunker(StructuredComponent):
                 "span_threshold": span_threshold,
             },
         )
-        if not annotate_ents:
-            offer_noun_chunks(vocab, spans_key)
+
+    def join(self, nlp: Language) -> None:
+        super().join(nlp)
+        if not self.cfg["annotate_ents"]:
+            offer_noun_chunks(nlp.vocab, self.cfg["spans_key"])
 
     def initialize(  # type: ignore[override]
         self,
@@ -268,8 +273,39 @@ def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats) -> List[FoundC
     ]
 
 
+# the labels of a tagger, with their probabilities, are read beside words
+STACKED = """
+[model]
+@architectures = "spacy_hoseq.SumEmissions.v1"
+nO = null
+
+[model.second]
+@architectures = "spacy_hoseq.MarginalLinear.v1"
+min_count = 2
+nO = null
+
+[model.second.templates]
+@misc = "spacy_hoseq.templates.v1"
+name = "upstream_chunks"
+
+[model.second.upstream]
+@architectures = "spacy_hoseq.MarginalListener.v1"
+upstream = "*"
+grad_factor = 0.0
+threshold = 0.05
+"""
+
+
+def stacked_model(templates: str) -> Dict[str, Any]:
+    """The config of a model over words, by a registered list of templates, and over the labels of a
+    tagger if one comes before."""
+    model = default_model(templates)
+    emissions = {**Config().from_str(STACKED)["model"], "first": model["emissions"]}
+    return {**model, "emissions": emissions}
+
+
 DEFAULTS = {
-    "model": default_model("english_pos"),
+    "model": stacked_model("english_pos"),
     "update_rule": {**ADAGRAD, "average": True},
     "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
 }

@@ -1,24 +1,26 @@
-"""Extensions of Docs for what components keep beside labels, that are registered when this is
-imported."""
+"""Extensions of Docs for what components keep beside labels, registered when this is imported."""
 
-from typing import Dict, List, Sequence
+import warnings
+from functools import partial
+from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Floats32
+from ..errors import Warnings
 
-# Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
+# {component name: {"labels": [...], "probabilities": (n, L) float32}}, rows of white space are 0
 MARGINALS = "hoseq_marginals"
-# (rows of white-space tokens are 0)
 # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
 DECISIONS = "hoseq_decisions"
+SETTINGS = {MARGINALS: "save_marginals", DECISIONS: "save_decisions"}
 
-# they belong to the process: one that reads Docs of another needs them, too
-for extension in (MARGINALS, DECISIONS):
-    if not Doc.has_extension(extension):
-        Doc.set_extension(extension, default=None)
+
+def kept_on(doc: Doc, extension: str) -> Optional[Dict[str, Any]]:
+    """Values of all components that keep some, by name; None: none does."""
+    return doc.user_data.get(_key(extension))
 
 
 def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: Floats32) -> None:
@@ -34,5 +36,33 @@ def write_decisions(
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
 
 
-def _keep(doc: Doc, extension: str, name: str, kept: Dict[str, object]) -> None:
-    doc._.set(extension, {**(doc._.get(extension) or {}), name: kept})
+def _keep(doc: Doc, extension: str, name: str, values: Dict[str, object]) -> None:
+    doc.user_data[_key(extension)] = {**(kept_on(doc, extension) or {}), name: values}
+
+
+def _key(extension: str) -> Any:
+    """Where spaCy keeps extensions, so that they are saved with the Doc."""
+    return ("._.", extension, None, None)
+
+
+def _get(doc: Doc, extension: str) -> Optional[Dict[str, Any]]:
+    """WARNS [HW007]: no component keeps them."""
+    values = kept_on(doc, extension)
+    if values is None:
+        message = Warnings.HW007.format(name=extension, setting=SETTINGS[extension])
+        warnings.warn(message, stacklevel=3)
+    return values
+
+
+def _set(doc: Doc, values: Dict[str, Any], extension: str) -> None:
+    doc.user_data[_key(extension)] = values
+
+
+# they belong to the process: one that reads Docs of another needs them, too
+for _extension in SETTINGS:
+    Doc.set_extension(
+        _extension,
+        getter=partial(_get, extension=_extension),
+        setter=partial(_set, extension=_extension),
+        force=True,
+    )

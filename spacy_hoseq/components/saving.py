@@ -8,12 +8,10 @@ another, is found before anything is made of the weights.
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any, Dict, Optional, Set
 
 import srsly
-from spacy.lookups import Lookups, Table
-from spacy.vocab import Vocab
+from spacy.lookups import Table
 from thinc.api import Model
 
 from ..layers.scorer import scorer_of
@@ -40,8 +38,7 @@ def checked(data: bytes, meaning: Dict[str, Any]) -> bytes:
     if meaning["tables"]:
         names = ", ".join(sorted(meaning["tables"]))
         problem += (
-            f", or tables of the vocabulary ({names}) are missing or others (a component from "
-            "another pipeline brings them when it is first used: use it, then save the pipeline)"
+            f", or tables of the vocabulary ({names}) are missing or others"
         )
     raise ValueError(problem)
 
@@ -58,12 +55,3 @@ def digest_of_table(table: Optional[Table]) -> Optional[str]:
 def tables_of(model: Model[Any, Any]) -> Set[str]:
     """The tables of the vocabulary that features of a model depend on."""
     return {table for node in model.walk() for table in scorer_of(node).tables}
-
-
-def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[Lookups]:
-    """Tables of the vocabulary that was saved beside a component; None: this vocabulary has them."""
-    saved = Lookups().from_disk(component.parent / "vocab") if tables else Lookups()
-    known = vocab.lookups
-    names = tables & {*saved.tables}
-    same = all(dict.__eq__(known.get_table(name, {}), saved.get_table(name)) for name in names)
-    return None if same else saved

@@ -12,7 +12,6 @@ import numpy as np
 from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..arrays import Labels
 from ..decoders.answers import best_labels
@@ -22,6 +21,7 @@ from ..errors import Errors
 from ..features.keys import label_values
 from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
 from ..layers.listener import (
+    ANY,
     MarginalListener,
     Upstream,
     probable_values,
@@ -35,6 +35,7 @@ from .base import register_factory
 from .reading import LabelsAlone, Reading
 from .structured import ADAGRAD, StructuredComponent, default_model
 from .targets.token_labels import TokenLabels
+from .training import listeners_in
 
 
 class ScoredLabels(NamedTuple):
@@ -168,8 +169,9 @@ class HoseqTagger(StructuredComponent):
     def find_listeners(self, component: Any) -> None:
         """Add the listeners in a later component's model that name this one, or did before it was
         renamed. Called by spaCy."""
+        names = [self.name, *([ANY] if self.target.place == "tag" else [])]
         for listener in listeners_in(component):
-            if listener.upstream_name == self.name:
+            if listener.upstream_name in names:
                 listener.link(self, component.name)
                 self.add_listener(listener, component.name)
 
@@ -244,13 +246,6 @@ class HoseqTagger(StructuredComponent):
             upstream = Upstream(docs, potentials, self.labels, backprop)
             for listener in self.listeners:
                 listener.receive(upstream)
-
-
-def listeners_in(component: object) -> List[MarginalListener]:
-    """The listeners in the model of any component."""
-    model = getattr(component, "model", None)
-    nodes = model.walk() if isinstance(model, Model) else ()
-    return [node for node in nodes if isinstance(node, MarginalListener)]
 
 
 DEFAULTS = {

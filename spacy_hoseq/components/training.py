@@ -57,7 +57,11 @@ class ComponentTexts:
         [HS102]: it is missing, comes later, or cannot be listened to."""
         if not isinstance(source, MarginalListener):
             return ((batch, source.predict(batch)) for batch in self.docs())
-        tagger = upstream_of(self._component, source.upstream_name, self._nlp)
+        if source.takes_any:
+            link_anew(self._component, source, self._nlp)
+        if source.hears_nobody:
+            return iter(())
+        tagger = upstream_of(self._component, source, self._nlp)
         if source.threshold and not tagger.is_calibrated:
             reader = (
                 f'"{self._component.name}", which listens with the threshold {source.threshold}'
@@ -80,16 +84,44 @@ def _labelled(
         yield batch, probable_values(certain_labels(ids, sequence_lengths(batch)), values, 0.0)
 
 
-def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:
-    """The component of this name before another. RAISES ValueError [HS102]."""
-    # frozen ones are disabled while spaCy initializes
-    pipes = () if nlp is None else nlp.components
-    earlier = dict(takewhile(lambda named: named[1] is not component, pipes))
+def listeners_in(component: object) -> List[MarginalListener]:
+    """The listeners in the model of any component."""
+    model = getattr(component, "model", None)
+    nodes = model.walk() if isinstance(model, Model) else ()
+    return [node for node in nodes if isinstance(node, MarginalListener)]
+
+
+def upstream_of(component: Any, listener: MarginalListener, nlp: Optional[Language]) -> Any:
+    """The earlier component to which a listener of this one listens. RAISES ValueError [HS102]: it
+    is missing, comes later, or cannot be listened to."""
+    name = listener.upstream_name
+    earlier = before(component, nlp)
     tagger = earlier.get(name)
     if not hasattr(tagger, "hand_again"):
         there = ", ".join(earlier) or "none"
         raise ValueError(Errors.HS102.format(name=component.name, upstream=name, there=there))
     return tagger
+
+
+def link_anew(component: Any, listener: MarginalListener, nlp: Optional[Language]) -> None:
+    """Link a listener that takes any tagger, before training: to the one that it has if that still
+    comes before, else to the first that does, else to none for good."""
+    earlier = before(component, nlp)
+    if listener.upstream_name in earlier:
+        return
+    listener.unlink()
+    for pipe in earlier.values():
+        if hasattr(pipe, "find_listeners"):
+            pipe.find_listeners(component)
+    if listener.hears_nobody:
+        listener.unlink("")
+
+
+def before(component: object, nlp: Optional[Language]) -> Dict[str, Any]:
+    """Components before this one, by name, frozen ones too, which are disabled while spaCy
+    initializes."""
+    pipes = () if nlp is None else nlp.components
+    return dict(takewhile(lambda named: named[1] is not component, pipes))
 
 
 def warn_uncalibrated(component: Any, reader: str) -> None:
@@ -138,8 +170,7 @@ def earlier_components(nlp: Optional[Language], component: object) -> List[Any]:
     if nlp is None:
         return []
     enabled = {*nlp.pipe_names, *nlp.config["training"].get("annotating_components", ())}
-    earlier = takewhile(lambda named: named[1] is not component, nlp.components)
-    return [pipe for name, pipe in earlier if name in enabled]
+    return [pipe for name, pipe in before(component, nlp).items() if name in enabled]
 
 
 def seed_of(nlp: Optional[Language]) -> int:

@@ -74,8 +74,8 @@ class Attribute(NamedTuple):
         return self.values([lexeme], [lexeme.text])[0]
 
 
-# by name: a function that gives it, perhaps with others, for some Docs: values (N,) of all tokens
-OF_DOCS: Dict[str, Callable[[Sequence[Doc]], Dict[str, Keys]]] = {}
+# by name: a function that gives it, perhaps with others, for some Docs and tables: values (N,) of all tokens
+OF_DOCS: Dict[str, Callable[[Sequence[Doc], Lookups], Dict[str, Keys]]] = {}
 # of those names, the table of the vocabulary that they depend on
 TABLES_OF_DOCS: Dict[str, str] = {}
 # by name; "prefixN" takes a number, "prefix" is another one without
@@ -154,21 +154,20 @@ def numbered_names() -> List[str]:
     return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
 
 
-def lend_tables(owner: Lookups, borrower: Lookups, tables: Iterable[str]) -> None:
-    """The tables on which values depend, for the vocabulary of another pipeline that has taken a
-    component over. RAISES ValueError [HS003]: it has another one of this name, of a component of
-    its own."""
-    for table in tables:
-        lent = owner.get_table(table, None)
-        there = borrower.get_table(table, None)
-        if lent is None or there is lent:
-            continue
-        if there is None:
-            borrower.set_table(table, lent)
-        elif dict.__eq__(there, lent):
-            owner.set_table(table, there)  # one and the same, so that it is compared once
-        else:
-            raise ValueError(Errors.HS003.format(table=table))
+def lend_tables(owner: Lookups, borrower: Lookups, names: Iterable[str]) -> bool:
+    """Share tables on which values depend with the vocabulary of another pipeline. RETURNS (bool):
+    False, and nothing is shared, if it has other tables of these names."""
+    tables = {name: owner.get_table(name) for name in names if owner.has_table(name)}
+    for name, table in tables.items():
+        there = borrower.get_table(name, table)
+        if there is not table and not dict.__eq__(there, table):
+            return False
+        tables[name] = there
+    for name, table in tables.items():
+        # one and the same from now on, so that it is compared once
+        owner.set_table(name, table)
+        borrower.set_table(name, table)
+    return True
 
 
 def check_attribute(name: str) -> None:
@@ -181,13 +180,15 @@ def check_attribute(name: str) -> None:
         raise ValueError(Errors.HS013.format(name=name, known=known))
 
 
-def values_of_docs(docs: Sequence[Doc], names: Sequence[str]) -> Dict[str, Keys]:
-    """Values of non-lexical attributes at all tokens of some Docs, at least one. RETURNS (N,) uint64
-    by name. RAISES as `token_values`."""
+def values_of_docs(
+    docs: Sequence[Doc], names: Sequence[str], lookups: Lookups
+) -> Dict[str, Keys]:
+    """Values of non-lexical attributes at all tokens of some Docs, at least one. lookups: the tables
+    on which they depend. RETURNS (N,) uint64 by name. RAISES as `token_values`."""
     values: Dict[str, Keys] = {}
     for name in names:
         if name in OF_DOCS and name not in values:
-            values.update(OF_DOCS[name](docs))
+            values.update(OF_DOCS[name](docs, lookups))
         elif is_read_at_once(name):
             (values[name],) = values_of(docs, [IDS[name.upper()]])
         elif name not in values:
@@ -209,7 +210,7 @@ def token_values(doc: Doc, name: str) -> Keys:
     if name == "head" and isinstance(doc, Words):
         return doc.heads()
     if name in OF_DOCS:
-        return OF_DOCS[name]([doc])[name]
+        return OF_DOCS[name]([doc], doc.vocab.lookups)[name]
     if not name.startswith("_."):
         values: NDArray[Any] = doc.to_array([IDS[name.upper()]])
         return values.reshape(len(doc)).astype(np.uint64)

@@ -18,6 +18,7 @@ from typing import Dict, Sequence, Tuple
 
 import numpy as np
 from spacy.attrs import ORTH, SPACY
+from spacy.lookups import Lookups
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Mask
@@ -51,13 +52,13 @@ def word_keys(orths: Keys, sizes: Ints) -> Keys:
     return keys
 
 
-def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
-    """All three attributes of some Docs (N,), at least one, by the table of their vocabulary; 1
-    everywhere without one."""
+def known_word_values(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
+    """All three attributes of some Docs (N,), at least one, by a table of lookups; 1 everywhere
+    without one."""
     columns = np.concatenate([doc.to_array([ORTH, SPACY]) for doc in docs])
     n = len(columns)
     values = {name: np.ones(n, np.uint64) for name in ATTRIBUTES}
-    table = docs[0].vocab.lookups.get_table(TABLE, None)
+    table = lookups.get_table(TABLE, None)
     if table is None:
         return values
     ends = np.cumsum([len(doc) for doc in docs])
@@ -100,7 +101,7 @@ def _index_of(table: Dict[int, int]) -> Tuple[ExactIndex, Ints]:
     return ExactIndex(keys), np.fromiter(table.values(), np.intp, len(table))
 
 
-def gap_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
+def gap_values(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
     """1 where the next token follows, 2 where white space does."""
     return {GAP: np.concatenate([doc.to_array([SPACY]).reshape(-1) for doc in docs]) + np.uint64(1)}
 

@@ -45,6 +45,7 @@ from ..features.keys import Keys, label_names, label_values
 from ..words import original_of
 
 Asked = Tuple[str, float]  # name of the tagger, the least probability
+ANY = "*"  # the first `hoseq_tagger` of the pipeline, if one comes before
 
 
 class UpstreamLabels(NamedTuple):
@@ -82,8 +83,8 @@ def make_marginal_listener(
 ) -> "MarginalListener":
     """Registered as `spacy_hoseq.MarginalListener.v1`: labels of a tagger that comes before.
 
-    upstream (str): name of the tagger, which must come before. Its best labels alone are read by
-        templates, as `tag[0]`.
+    upstream (str): name of the tagger, which must come before; "*" = the first one, if there is
+        any. Its best labels alone are read by templates, as `tag[0]`.
     grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly
         (Azuma & Matsumoto 2011).
     threshold (float): probabilities below are dropped; 0 = none.
@@ -132,12 +133,21 @@ class MarginalListener(Model):
     @property
     def upstream_name(self) -> str:
         """The tagger's name in the pipeline: that of the config, unless it was renamed
-        (`nlp.rename_pipe`) since."""
-        sender = self.sender
-        if sender is not None:
-            return sender.name
+        (`nlp.rename_pipe`) since. "*": it is not linked yet. "": there was none in training."""
         configured, now = self.attrs.get("renamed", (self._configured, self._configured))
-        return now if configured == self._configured else self._configured
+        name = now if configured == self._configured else self._configured
+        sender = self.sender
+        return sender.name if name and sender is not None else name
+
+    @property
+    def takes_any(self) -> bool:
+        """True if the config names no tagger."""
+        return self._configured == ANY
+
+    @property
+    def hears_nobody(self) -> bool:
+        """True if it may listen to any tagger, and there is none."""
+        return self.upstream_name in (ANY, "")
 
     @property
     def sender(self) -> Any:
@@ -156,6 +166,11 @@ class MarginalListener(Model):
         self.attrs.pop("renamed", None)
         if tagger.name != self._configured:
             self.attrs["renamed"] = [self._configured, tagger.name]
+
+    def unlink(self, name: str = ANY) -> None:
+        """Listen to nobody, where any tagger would do. name: "*" until one comes, "" for good."""
+        self._sender = None
+        self.attrs["renamed"] = [self._configured, name]
 
     def receive(self, upstream: "Upstream") -> None:
         """Keep a batch until the component's own update."""
@@ -185,7 +200,7 @@ def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels
     listener: while its component was disabled, or in another pipeline. RAISES ValueError
     [HS100]."""
     missing = [doc for doc in docs if len(doc) and handed_over(doc, model.asked) is None]
-    if missing:
+    if missing and not model.hears_nobody:
         annotated = [original_of(doc) for doc in missing]
         sender = model.sender
         is_lost = sender is not None and model not in sender.listeners
@@ -315,9 +330,9 @@ def replace_listener(
     """Layer in the place of a listener; called by `nlp.replace_listeners`.
 
     RAISES ValueError [HS103]: the tagger has a tag dictionary, or candidates as a lemmatizer, which
-        belong to the component and would be lost.
+        belong to the component and would be lost; or tables of words of its own.
     """
-    if component.limits_words:
+    if component.limits_words or component.has_own_tables:
         raise ValueError(Errors.HS103.format(name=component.name))
     asked = {"threshold": listener.threshold, "grad_factor": listener.grad_factor}
     return own_labels(tagger, component.labels, asked)

@@ -27,6 +27,7 @@ from thinc.api import Model
 from ..arrays import AnyFloats, Ints
 from ..decoders.bidirectional.local import check_order
 from ..errors import Errors
+from ..features.extract import FeatureExtractor
 from ..features.keys import Keys, label_values
 from ..features.sequences import by_doc, words_of
 from ..learning.inequality import check_inequality_settings
@@ -127,6 +128,10 @@ class LocalScorer(Scorer):
     @property
     def features(self) -> LocalFeatures:
         return self.model.attrs["features"]
+
+    @property
+    def extractor(self) -> FeatureExtractor:
+        return self.features.extractor
 
     @property
     def order(self) -> int:

@@ -16,8 +16,9 @@ from thinc.types import Floats2d
 
 from ..arrays import AnyFloats, Floats, Keys
 from ..errors import Errors
+from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
-from ..features.sequences import by_doc
+from ..features.sequences import by_doc, sequence_lengths
 from ..features.upstream_templates import UPSTREAM
 from ..learning.gradients import RowGradient
 from ..learning.parameter import Parameter
@@ -80,12 +81,20 @@ class MarginalScorer(Scorer):
     def features(self) -> MarginalFeatures:
         return self.model.attrs["features"]
 
+    @property
+    def extractor(self) -> FeatureExtractor:
+        return self.features.words
+
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens, end to end, and the way back to the labels of the layer below."""
         features = self.features
         shim = self.shim
         index = features.index(shim.extra)
         table = shim.values("table", is_train=is_train)
+        if not index.n_rows:
+            lengths = sequence_lengths(docs)
+            nothing = np.zeros((int(lengths.sum()), table.shape[1]), table.dtype)
+            return FlatScores(nothing, lengths, no_backprop)
         labels, backprop_upstream = self.model.layers[0](docs, is_train)
         batch = features.batch(docs, labels)
         if not is_train:

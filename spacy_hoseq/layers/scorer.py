@@ -168,6 +168,11 @@ class Scorer:
         return self.model.attrs.get("tables", ())
 
     @property
+    def extractor(self) -> Optional[FeatureExtractor]:
+        """The features of this layer that read these tables."""
+        return None
+
+    @property
     def reach(self) -> int:
         """How many words away features look, at most."""
         return max((int(scorer_of(layer).reach) for layer in self.model.layers), default=0)

@@ -208,6 +208,10 @@ class SparseScorer(Scorer):
     def features(self) -> Features:
         return self.model.attrs["features"]
 
+    @property
+    def extractor(self) -> FeatureExtractor:
+        return self.features.extractor
+
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """RAISES ValueError [HS052]: no features or weights yet. WARNS [HW005]: no word has the
         annotation that templates read."""

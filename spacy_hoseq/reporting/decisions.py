@@ -3,10 +3,11 @@
 Both need docs annotated by `hoseq_bidirectional_tagger` with `save_decisions`.
 """
 
-from typing import Any, Dict, Iterable, List, Sequence, Tuple
+from typing import Iterable, List, Sequence, Tuple
 
 from spacy.tokens import Doc, Span
 
+from ..components.extensions import DECISIONS, kept_on
 from .pages import rendered
 from .sentence import shown
 
@@ -41,8 +42,7 @@ def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") 
 def sentences_of(doc: Doc, name: str) -> List[Tuple[Span, List[str], List[int], List[float]]]:
     """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this
     component."""
-    has_any = Doc.has_extension("hoseq_decisions")
-    kept: Dict[str, Any] = ((doc._.get("hoseq_decisions") if has_any else None) or {})[name]
+    kept = (kept_on(doc, DECISIONS) or {})[name]
     sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     columns = (kept["labels"], kept["order"].tolist(), kept["probabilities"].tolist())
     return [(span, *(column[span.start : span.end] for column in columns)) for span in sentences]

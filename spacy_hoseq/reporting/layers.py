@@ -10,7 +10,7 @@ import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from ..arrays import Floats
-from ..components.extensions import DECISIONS, MARGINALS
+from ..components.extensions import DECISIONS, MARGINALS, kept_on
 from ..components.targets.lemmas import script_named
 from ..components.targets.places import COLUMNS, target_at
 from ..words import spans_of
@@ -116,8 +116,8 @@ def _layer(doc: Doc, name: str, texts: List[str]) -> List[Label]:
         of_tokens = {i: label for i, _, label in target_at(PLACES[name]).items(doc)}
         labels = [of_tokens.get(i, "") for i in range(len(doc))]
     labels = [label * (not token.is_space) for label, token in zip(labels, doc, strict=True)]
-    extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
-    for kept in [one for name in extensions for one in (doc._.get(name) or {}).values()]:
+    extensions = (MARGINALS, DECISIONS)
+    for kept in [one for name in extensions for one in (kept_on(doc, name) or {}).values()]:
         table = kept["probabilities"]
         if {*labels} - {""} <= {*kept["labels"]} and len(table) == len(doc):
             rows = zip(texts, labels, doc, table, strict=True)

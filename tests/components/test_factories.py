@@ -61,7 +61,8 @@ def test_factory(name):
     said = nlp.analyze_pipes()["summary"][name]
     assert said == {"assigns": assigns, "requires": requires, "scores": scores, "retokenizes": False}
     model = nlp.get_pipe_config(name)["model"]
-    assert model.get("emissions", model)["templates"]["name"] == templates
+    emissions = model.get("emissions", model)
+    assert emissions.get("first", emissions)["templates"]["name"] == templates
     example = Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))
     optimizer = nlp.initialize(lambda: [example] * 3)
     for _ in range(25):

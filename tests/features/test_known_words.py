@@ -65,7 +65,7 @@ def test_longest_known_words(seed):
     texts = [random_text(int(n)) for n in rng.integers(0, 25, size=5)]
     owns = [{}, dict.fromkeys(list(counts)[:15], 1), {}, {next(iter(counts)): 5}, {}]
     docs = [doc_of(vocab, text, own) for text, own in zip(texts, owns, strict=True)]
-    values = values_of_docs(docs, ATTRIBUTES)
+    values = values_of_docs(docs, ATTRIBUTES, vocab.lookups)
     expected = [row for text, own in zip(texts, owns, strict=True) for row in plain(text, counts, own)]
     assert np.stack([values[name] for name in ATTRIBUTES], axis=1).tolist() == expected
     assert len(set(map(tuple, expected))) > 3
@@ -84,7 +84,7 @@ def test_keys_of_words():
 def test_without_a_table_nothing_is_known():
     vocab = spacy.blank("zh").vocab
     docs = [doc_of(vocab, "abc"), doc_of(vocab, "")]
-    assert {name: values.tolist() for name, values in values_of_docs(docs, ATTRIBUTES).items()} == dict.fromkeys(
+    assert {name: values.tolist() for name, values in values_of_docs(docs, ATTRIBUTES, vocab.lookups).items()} == dict.fromkeys(
         ATTRIBUTES, [1, 1, 1]
     )
 

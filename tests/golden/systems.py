@@ -181,7 +181,7 @@ def said_of(doc: Doc) -> dict[str, Any]:
         said[f"spans {key}"] = [f"{span.start}-{span.end} {span.label_}" for span in group]
         said[f"scores {key}"] = _digits(group.attrs.get("scores", ()))
     for extension in ("hoseq_marginals", "hoseq_decisions"):
-        kept = doc._.get(extension) if doc.has_extension(extension) else None
+        kept = doc.user_data.get(("._.", extension, None, None))
         for name, found in (kept or {}).items():
             said.update({f"{name} {key}": value for key, value in _of_probabilities(found).items()})
     return said

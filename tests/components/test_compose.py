@@ -1,0 +1,216 @@
+"""Components of pipelines that were trained apart work in one: tables of words, listeners, noun chunks."""
+
+from itertools import permutations
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import load_model_from_config
+from thinc.api import Config
+
+import spacy_hoseq
+from spacy_hoseq.features.word_classes import TABLE, word_classes
+from spacy_hoseq.recipes import RECIPES, recipe
+
+from .test_factories import gold
+
+WORDS = "the dog runs in Leeds . Ann Lee sees it".split()
+PIPELINES = ("en", "zh", "af", "cy")
+QUICK = [("entities", "en"), ("en", "entities"), ("pipeline", "en"), ("tagger", "zh"), ("treebank", "cy")]
+PAIRS = [
+    pytest.param(*pair, id="-".join(pair), marks=() if pair in QUICK else pytest.mark.long)
+    for pair in permutations([*RECIPES, *PIPELINES], 2)
+]
+quiet = pytest.mark.filterwarnings(r"ignore:\[(HW003|HW005|W113)\]")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """By name: a recipe that has learnt a little, or a pipeline of the package, as it is loaded."""
+    folder = tmp_path_factory.mktemp("compose")
+
+    def load(name: str) -> Language:
+        if name in PIPELINES:
+            return spacy_hoseq.load(name)
+        path = folder / name
+        if not path.exists():
+            nlp = load_model_from_config(Config().from_str(recipe(name)).interpolate(), auto_fill=True)
+            docs = [gold(nlp)]
+            examples = [Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc) for doc in docs * 6]
+            nlp.initialize(lambda: examples)
+            for _ in range(2):
+                nlp.update(examples, annotates=nlp.pipe_names)
+            nlp.to_disk(path)
+        return spacy.load(path)
+
+    return load
+
+
+def annotated(nlp, names):
+    """What the components of these names write on a Doc of given words."""
+    with nlp.select_pipes(enable=names):
+        doc = nlp(Doc(nlp.vocab, words=WORDS))
+    spans = {key: [(span.start, span.end, span.label_) for span in group] for key, group in doc.spans.items()}
+    tokens = [(t.tag_, t.pos_, str(t.morph), t.lemma_, t.ent_type_, t.is_sent_start) for t in doc]
+    return tokens, spans
+
+
+def together(first, second):
+    """The first pipeline, with the components of the second behind its own. RETURNS the names of both."""
+    own = first.pipe_names
+    added = []
+    for name in second.pipe_names:
+        new = f"{name}_of_second" if name in own else name
+        first.add_pipe(name, new, source=second)
+        added.append(new)
+    return own, added
+
+
+@quiet
+@pytest.mark.parametrize("first, second", PAIRS)
+def test_two_in_one_pipeline(saved, tmp_path, first, second):
+    """Each writes what it writes alone, also when both are saved."""
+    alone = [annotated(nlp, nlp.pipe_names) for nlp in (saved(first), saved(second))]
+    nlp = saved(first)
+    names = together(nlp, saved(second))
+    for both in (nlp, _reloaded(nlp, tmp_path)):
+        assert [annotated(both, of) for of in names] == alone
+        assert len(both(Doc(both.vocab, words=WORDS))) == len(WORDS)
+
+
+def _reloaded(nlp, path):
+    nlp.to_disk(path)
+    return spacy.load(path)
+
+
+def with_classes(folder, name):
+    """A tagger that knows words by the class {name} alone."""
+    path = folder / f"{name}.tsv"
+    path.write_text(f"a\t{name}\nb\t\n", encoding="utf8")
+    nlp = spacy.blank("xx")
+    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["word_class1[0]"]}
+    nlp.add_pipe("hoseq_tagger", name, config={"model": {"emissions": emissions}})
+    nlp.vocab.lookups.set_table(TABLE, word_classes(path).get_table(TABLE))
+    doc = Doc(nlp.vocab, words=["a", "b"], tags=[name, "other"])
+    nlp.initialize(lambda: [Example(Doc(nlp.vocab, words=["a", "b"]), doc)])
+    for _ in range(5):
+        nlp.update([Example(Doc(nlp.vocab, words=["a", "b"]), doc)])
+    return nlp
+
+
+@pytest.fixture
+def both(tmp_path):
+    nlp = with_classes(tmp_path, "X")
+    nlp.add_pipe("Y", source=with_classes(tmp_path, "Y"))
+    return nlp
+
+
+def tags(nlp, name, text="a b"):
+    with nlp.select_pipes(enable=name):
+        return [token.tag_ for token in nlp(text)]
+
+
+def test_each_reads_its_own_table(both, tmp_path):
+    """Also before any text, in bytes, and taken over once more."""
+    copy = spacy.blank("xx").from_config(both.config).from_bytes(both.to_bytes())
+    again = spacy.blank("xx")
+    for name in ("Y", "X"):
+        again.add_pipe(name, source=both)
+    for nlp in (both, _reloaded(both, tmp_path / "saved"), copy, again, _reloaded(again, tmp_path / "again")):
+        assert tags(nlp, "X") == ["X", "other"] and tags(nlp, "Y") == ["Y", "other"]
+    assert both.get_pipe("X").vocab is both.vocab and not (tmp_path / "saved" / "X" / "tables").exists()
+
+
+def test_words_of_a_memory_zone_are_forgotten(both):
+    with both.memory_zone():
+        assert tags(both, "Y", "a unheard")[0] == "Y"
+    assert tags(both, "Y", "a b") == ["Y", "other"]
+
+
+def test_equal_tables_are_one(tmp_path):
+    nlp = with_classes(tmp_path, "X")
+    nlp.add_pipe("X", "Z", source=with_classes(tmp_path, "X"))
+    assert nlp.get_pipe("Z").vocab.lookups.get_table(TABLE) is nlp.vocab.lookups.get_table(TABLE)
+    nlp.to_disk(tmp_path / "saved")
+    assert not (tmp_path / "saved" / "Z" / "tables").exists()
+
+
+def stacked(*names):
+    """A pipeline of components with their defaults, trained."""
+    nlp = spacy.blank("xx")
+    for name in names:
+        nlp.add_pipe(name)
+    examples = [Example(Doc(nlp.vocab, words=[t.text for t in gold(nlp)]), gold(nlp))] * 3
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        nlp.update(examples, annotates=nlp.pipe_names)
+    return nlp
+
+
+def heard(nlp):
+    """How many features of a tagger's labels the chunker has."""
+    return len(nlp.get_pipe("hoseq_chunker").model.layers[0].layers[1].shims[0].extra["keys"])
+
+
+@quiet
+def test_bare_chunker_reads_the_probabilities_of_a_tagger(tmp_path):
+    nlp = stacked("hoseq_tagger", "hoseq_chunker")
+    assert heard(nlp) and nlp.get_pipe("hoseq_tagger").listening_components == ["hoseq_chunker"]
+    text = "the cats run ."
+    chunks = [span.text for span in nlp(text).noun_chunks]
+    assert chunks == ["the cats"]
+    loaded = _reloaded(nlp, tmp_path)
+    assert [span.text for span in loaded(text).noun_chunks] == chunks
+    with loaded.select_pipes(disable="hoseq_tagger"), pytest.raises(ValueError, match="HS100"):
+        loaded(text)
+
+
+@quiet
+@pytest.mark.parametrize("others", [[], ["hoseq_senter"], ["hoseq_morphologizer"]])
+def test_bare_chunker_without_a_tagger(tmp_path, others):
+    """It reads words, also when it is loaded beside a tagger later."""
+    nlp = stacked(*others, "hoseq_chunker")
+    assert not heard(nlp)
+    expected = [span.text for span in nlp("the cats run .").noun_chunks]
+    nlp.add_pipe("hoseq_tagger", source=stacked("hoseq_tagger"), first=True)
+    for each in (nlp, _reloaded(nlp, tmp_path)):
+        assert [span.text for span in each("the cats run .").noun_chunks] == expected == ["the cats"]
+
+
+@quiet
+def test_bare_chunker_is_trained_again_beside_a_tagger():
+    nlp = stacked("hoseq_chunker")
+    nlp.add_pipe("hoseq_tagger", before="hoseq_chunker")
+    examples = [Example(Doc(nlp.vocab, words=[t.text for t in gold(nlp)]), gold(nlp))] * 3
+    nlp.initialize(lambda: examples)
+    assert heard(nlp)
+
+
+@quiet
+def test_listener_is_refused_without_its_tagger():
+    """When it is taken over, not at the first text."""
+    source = stacked("hoseq_tagger", "hoseq_chunker")
+    nlp = spacy.blank("xx")
+    with pytest.raises(ValueError, match=r"\[HS102\].*hoseq_chunker.*hoseq_tagger"):
+        nlp.add_pipe("hoseq_chunker", source=source)
+    assert nlp.pipe_names == []
+    for name in ("hoseq_tagger", "hoseq_chunker"):
+        nlp.add_pipe(name, source=source)
+    assert [span.text for span in nlp("the cats run .").noun_chunks] == ["the cats"]
+
+
+def test_noun_chunks_of_a_chunker_that_is_taken_over():
+    source = stacked("hoseq_chunker")
+    nlp = spacy.blank("de")
+    nlp.add_pipe("hoseq_chunker", source=source)
+    assert [span.text for span in nlp("the cats run .").noun_chunks] == ["the cats"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:spacy")
+def test_lemmatizer_alone_says_what_it_misses():
+    nlp = spacy.blank("en")
+    with pytest.warns(UserWarning, match="HW005"):
+        nlp.add_pipe("hoseq_lemmatizer", source=spacy_hoseq.load("en"))
+        nlp("The dogs ran.")
