@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config
@@ -36,7 +36,10 @@ def saved(tmp_path_factory):
             return spacy_hoseq.load(name)
         path = folder / name
         if not path.exists():
-            nlp = load_model_from_config(Config().from_str(recipe(name)).interpolate(), auto_fill=True)
+            texts = folder / f"{name}.spacy"
+            DocBin(docs=[gold(spacy.blank("xx"))]).to_disk(texts)
+            config = Config().from_str(recipe(name), overrides={"paths.train": str(texts)})
+            nlp = load_model_from_config(config.interpolate(), auto_fill=True)
             docs = [gold(nlp)]
             examples = [Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc) for doc in docs * 6]
             nlp.initialize(lambda: examples)

@@ -84,7 +84,8 @@ def test_keys_of_words():
 def test_without_a_table_nothing_is_known():
     vocab = spacy.blank("zh").vocab
     docs = [doc_of(vocab, "abc"), doc_of(vocab, "")]
-    assert {name: values.tolist() for name, values in values_of_docs(docs, ATTRIBUTES, vocab.lookups).items()} == dict.fromkeys(
+    found = values_of_docs(docs, ATTRIBUTES, vocab.lookups)
+    assert {name: values.tolist() for name, values in found.items()} == dict.fromkeys(
         ATTRIBUTES, [1, 1, 1]
     )
 
