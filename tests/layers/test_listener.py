@@ -127,7 +127,7 @@ def test_no_gradient():
 
 
 class Component:
-    name, labels, limits_words = "x", tuple(LABELS), False
+    name, labels, limits_words, has_own_tables = "x", tuple(LABELS), False, False
 
 
 def test_tagger_of_its_own():
