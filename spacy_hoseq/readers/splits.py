@@ -14,7 +14,7 @@ A section is the first two digits of `wsj_SSNN`, or the name of the folder ("00"
 the Chinese Treebank has its number in its name (`chtb_0301.fid`).
 
 Sources. wsj-tagging: Collins (2002), Toutanova et al. (2003). wsj-chunking: Tjong Kim Sang &
-Buchholz (2000); they have no dev part, section 21 is the one after their test section. ctb5:
+Buchholz (2000); dev is section 21, as in Tsuruoka & Tsujii (2005). ctb5:
 Kruengkrai et al. (2009). ctb6: the manual of CTB 6, as in Yang & Xue (2012). sighan2008: Jin & Chen
 (2008); the training and test parts of the bakeoff are the train and dev lists of ctb6; it had no
 dev part, and here the test list of ctb6 stands for one, so that train and test keep their sizes. A
