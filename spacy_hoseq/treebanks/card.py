@@ -42,6 +42,10 @@ the treebank, and from raw text, where an answer counts if its word was found, t
 
 {table}
 
+## What it cannot do
+
+It has no dependency parser, no vectors and no names. A multi-word token of the treebank is one token here.
+
 ## What it was made of
 
 | Part | Words | Use |
@@ -53,7 +57,7 @@ the treebank, and from raw text, where an answer counts if its word was found, t
 {source}
 
 {divided}
-Trained by `python -m spacy hoseq treebank`. A multi-word token of the treebank is one token here.
+Trained by `python -m spacy hoseq treebank`.
 """
 
 LICENCE = """The pipeline {pipeline} is licensed under {licence}{address}.
