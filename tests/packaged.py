@@ -23,8 +23,9 @@ def pickled(place: Path, settings: Tuple[Tuple[str, Any], ...]) -> bytes:
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
     """As `loading.load_from`. A pipeline of the package is a new copy of what was read first."""
     names = all(isinstance(value, (list, tuple)) for value in settings.values())  # as of `exclude`, not a config
-    if names and Path(place).parent == loading.FOLDER:
-        return pickle.loads(pickled(Path(place), tuple((key, tuple(settings[key])) for key in sorted(settings))))
+    folder = loading.folder_of(place)
+    if names and folder.parent == loading.FOLDER:
+        return pickle.loads(pickled(folder, tuple((key, tuple(settings[key])) for key in sorted(settings))))
     return real(place, **settings)
 
 

@@ -14,8 +14,7 @@ from spacy.tokens import Doc
 
 from ..components.base import SequenceComponent
 from ..errors import Errors
-from ..pipelines import found_at, load_from, run_code
-from ..pipelines.loading import folder_of
+from ..pipelines import folder_of, load_from, run_code
 from .columns import PROBABILITIES
 
 # after which a process forgets the words that it has met since (`nlp.memory_zone`)
@@ -100,7 +99,7 @@ def files_of(name: str) -> Dict[str, bytes]:
     """The files of a pipeline: of a folder, a package, or "en", "zh", "af", "cy". RAISES ValueError
     [HS130]: there is none."""
     try:
-        folder = folder_of(found_at(name))
+        folder = folder_of(name)
         paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         parts = [path for path in paths if path.suffix != ".pyc"]
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in parts}

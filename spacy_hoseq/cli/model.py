@@ -28,7 +28,7 @@ from ..errors import Errors
 from ..inspection.calibration import Calibration, calibrate
 from ..inspection.reading import own_components
 from ..inspection.weights import NAMES, Table, inspected, names_in
-from ..pipelines import found_at
+from ..pipelines import folder_of
 from ..readers.annotated import read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
 from ..reporting.inspection import inspection_page, inspection_text
@@ -163,7 +163,7 @@ def inspect_cli(
     nlp = pipeline_of(model, code)
     examples = [] if corpus is None else read_corpus(corpus, limit=limit)(nlp)
     docs = list(progress(nlp.pipe(eg.predicted for eg in examples)))
-    beside = Path(found_at(model)) / NAMES
+    beside = folder_of(model) / NAMES
     names: Table = srsly.read_json(beside) if beside.is_file() else {}
     components = inspected(nlp, docs, top=n, names=names)
     if keep_names:
@@ -338,7 +338,7 @@ def package_cli(
         sdist, wheel = get_build_formats(string_to_list(build or ("none" if install else "wheel")))
         folder.parent.mkdir(parents=True, exist_ok=True)
         package(
-            Path(found_at(model)),
+            folder_of(model),
             folder.parent,
             code_paths=[code] if code else [],
             create_sdist=sdist,

@@ -14,8 +14,8 @@ from spacy.lookups import Lookups, Table
 from ..errors import Errors
 from ..features.attributes import SOURCES
 from ..features.word_classes import TABLE
-from ..pipelines import found_at
-from ..pipelines.loading import folder_of, refusal
+from ..pipelines import folder_of
+from ..pipelines.loading import refusal
 
 FOLDER = Path(__file__).parent  # lists of words that come with the package, as pipelines are saved
 
@@ -49,7 +49,7 @@ def word_classes_of(pipeline: Union[str, Path], more: Optional[List[str]] = None
 def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:
     """The table of a pipeline, or of a list of the package, and who made it."""
     listed = FOLDER / pipeline
-    folder = listed if (listed / "meta.json").exists() else folder_of(found_at(pipeline))
+    folder = listed if (listed / "meta.json").exists() else folder_of(pipeline)
     try:
         every = Lookups().from_disk(folder / "vocab")
         sources = _sources_in(every, folder)

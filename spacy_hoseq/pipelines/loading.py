@@ -42,13 +42,7 @@ def load(name: Union[str, Path], **settings: object) -> Language:
     its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064,
     HS064]: the same of a component, a tokenizer; TypeError: `spacy.load` has no such setting.
     """
-    return load_from(found_at(name), **settings)
-
-
-def found_at(name: Union[str, Path]) -> Union[str, Path]:
-    """The argument of `spacy.load` for a name: itself if there is such a folder, or an installed
-    package, else the folder of the pipeline in this one. RAISES ValueError [HS130, HS131]."""
-    return name if Path(name).is_dir() or is_package(str(name)) else embedded_path(str(name))
+    return load_from(name, **settings)
 
 
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
@@ -86,7 +80,7 @@ def folder_of(place: Union[str, Path]) -> Path:
     if Path(place).is_dir():
         return Path(place)
     if not is_package(str(place)):
-        return embedded_path(str(place))  # which knows the names that there are
+        return embedded_path(str(place))
     package = get_package_path(str(place))
     return next((path.parent for path in sorted(package.glob("*/config.cfg"))), package)
 
