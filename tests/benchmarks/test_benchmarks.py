@@ -1,18 +1,11 @@
 """What the benchmarks compute besides measuring, and one measurement of the system that needs no training."""
 
 from itertools import islice
-from typing import Any
 
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 from thinc.api import Config
-
-
-def row(system: str, seconds: float, accuracy: Any, to_best: Any, **others: Any) -> "dict[str, Any]":
-    keys = ["unknown_accuracy", "chunk_f", "training_seconds", "load_seconds", "peak_bytes", "model_bytes"]
-    row = {"system": system, "version": "1", "accuracy": accuracy, **dict.fromkeys(keys), **others}
-    return {**row, "seconds": seconds, "seconds_to_best": to_best, "tokens_per_second": 1000 / seconds}
 
 
 def test_seconds_to_best(benchmarks):

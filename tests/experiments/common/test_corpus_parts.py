@@ -34,13 +34,6 @@ def test_three_parts(tmp_path):
     assert output.count("✔") == 3 and "⚠" not in output
 
 
-def test_without_a_test_file_the_dev_part_stands_for_it(tmp_path):
-    folder = write(tmp_path / "in", train_conllu="a", dev_conllu="b", test_tsv="of another format")
-    texts, output = lay_out(tmp_path, "--folder", folder, suffix="conllu")
-    assert texts == ["a\n\n", "b\n\n", "b\n\n"]
-    assert f"No *test.conllu in {folder}: the dev part is used for testing" in output
-
-
 def test_folder_goes_before_environment_before_assets(tmp_path):
     names = {"assets": tmp_path / "a", "environment": tmp_path / "e", "folder": tmp_path / "f"}
     write(names["assets"], train_tsv="a", dev_tsv="a")

@@ -106,8 +106,3 @@ def test_seeds_and_chosen_comparisons(tmp_path):
     ]
     assert differences[0][3:] == ["1.0000, 1.0000", "+0.0%, +0.0%", "+0 -0, +0 -0", "1, 1"]
     assert differences[3][3:] == ["0.0000, 1.0000"], "better in every sentence; equal is not better"
-
-
-def test_no_system_was_measured(tmp_path):
-    code, printed = call(SIDE_BY_SIDE, "Tea", tmp_path / "page.md", f"one={tmp_path}")
-    assert code == 1 and "No system was measured" in printed and not (tmp_path / "page.md").exists()

@@ -39,18 +39,6 @@ def test_last_tenth_is_for_development(corpora, tmp_path):
     assert (tmp_path / "output" / "test.conll").read_text(encoding="utf8") == TEST
 
 
-@pytest.mark.long
-def test_folder_goes_before_environment_before_assets(corpora, tmp_path):
-    folders = {name: corpora / name for name in ("folder", "environment", "assets")}
-    for name, folder in folders.items():
-        folder.mkdir()
-        (folder / "train.txt").write_text(TRAIN.replace("Boat", name.title()), encoding="utf8")
-    arguments = []
-    for name in ("assets", "environment", "folder"):
-        arguments += [f"--{name}", folders[name]]
-        assert lay_out(tmp_path, *arguments)[0][0] == f"{name.title()}0"
-
-
 @pytest.mark.parametrize("make", [True, False])
 def test_missing_files(make, tmp_path):
     folder = tmp_path / "none"

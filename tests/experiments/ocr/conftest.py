@@ -40,10 +40,3 @@ def code():
     put_back()
     yield
     taken_out()
-
-
-@pytest.fixture
-def without_code(code):
-    taken_out()
-    yield
-    put_back()

@@ -6,13 +6,10 @@ from io import StringIO
 
 import pytest
 import spacy
-from catalogue import RegistryError
 from handwriting import PixelConvolutions, letter_corpus
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
-
-from spacy_hoseq.features.attributes import check_attribute
 
 from ...repository import ROOT
 from .toy import toy_file
@@ -66,15 +63,3 @@ def test_settings_and_defaults_of_the_readme():
         for name, _, default in rows:
             expected = {"required": inspect.Parameter.empty, "null": None}
             assert parameters[name].default == (expected[default] if default in expected else int(default))
-
-
-@pytest.mark.parametrize("name", OCR)
-def test_without_the_code_names_are_not_known(name, without_code):
-    """The messages have the names."""
-    config = load_config(CONFIGS / name, interpolate=True)
-    with pytest.raises(RegistryError, match=r"spacy_hoseq\.(pixel_templates|PixelConvolutions)\.v1"):
-        load_model_from_config(config, auto_fill=True)
-    with pytest.raises(RegistryError, match=r"spacy_hoseq\.letter_corpus\.v1"):
-        spacy.registry.resolve({"corpora": config["corpora"]})
-    with pytest.raises(ValueError, match=r"\[HS013\].*\"pixel0\".*--code"):
-        check_attribute("pixel0")

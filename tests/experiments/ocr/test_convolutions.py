@@ -3,7 +3,6 @@
 Inputs of the single layers are whole numbers, so that single precision holds all sums and differences exactly.
 """
 
-import pickle
 
 import numpy as np
 import pytest
@@ -137,20 +136,3 @@ def test_gradients_of_the_whole_model(seed):
             assert slope == pytest.approx((gradient * direction).sum(), abs=0.02 * size + 5e-3), (node.name, name)
         n_arrays += 1
     assert n_arrays == 10
-
-
-@pytest.mark.parametrize("word", ["the", "\u2800" * 15, "\u2800" * 15 + "x", " "])
-def test_token_that_is_no_image(word):
-    doc = Doc(VOCAB, words=[image_to_word(image_of("a")), word])
-    for use in (network().predict, network().begin_update):
-        with pytest.raises(ValueError, match=rf"The token \"{word}\" is no image: expected 16 Braille"):
-            use([DOCS[0], doc])
-
-
-def test_bytes_copies_and_pickles():
-    model = network()
-    fresh = PixelConvolutions(maps=2, deeper_maps=3, width=5).from_bytes(model.to_bytes())
-    for other in (fresh, model.copy(), pickle.loads(pickle.dumps(model))):
-        assert [part.tolist() for part in other.predict(DOCS)] == [part.tolist() for part in model.predict(DOCS)]
-        assert other.get_dim("nO") == L
-    assert np.concatenate(model.predict(DOCS)).any()

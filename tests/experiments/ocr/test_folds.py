@@ -25,14 +25,6 @@ def folds_of(data, output, config="ocr.cfg", **settings):
     return srsly.read_json(output)
 
 
-def assert_refused(capsys, message, hint, use, *arguments, **settings):
-    """Exit code 1 and a message that tells what was given and what is possible."""
-    with pytest.raises(SystemExit) as stop:
-        use(*arguments, **settings)
-    text = " ".join(capsys.readouterr().out.split())
-    assert stop.value.code == 1 and message in text and hint in text, text
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return toy_file(tmp_path_factory.mktemp("letters") / "letter.data.gz")
@@ -89,11 +81,3 @@ def test_words_of_the_test_part_are_not_in_training(tmp_path):
     for one in folds_of(data, tmp_path / "y.json", divide_words=True, **settings)["runs"]:
         assert (one["accuracy"], one["unseen_accuracy"]) == (1, 0)
         assert (one["batch_size"], one["dropout"]) == (10, 0.0)
-
-
-@pytest.mark.parametrize("objective", ["hinge", "log_likelihood", "CRF"])
-def test_unknown_objective(objective, data, tmp_path, capsys):
-    given = dict(folds="0", orders="1", objective=objective)
-    expected = "Expected one of perceptron, crf, max_margin."
-    assert_refused(capsys, f"Unknown objective {objective}", expected, folds_of, data, tmp_path / "x.json", **given)
-    assert not (tmp_path / "x.json").exists()

@@ -1,7 +1,6 @@
 """experiments/ocr/lay_out.py: where the handwritten letters are taken from."""
 
 import gzip
-import os
 
 import pytest
 
@@ -33,17 +32,3 @@ def test_file_goes_before_environment_before_assets(tmp_path):
     assert lay_out(tmp_path / "out.gz", **given) == text_of(rows["dab"])
     given["file"] = str(write(tmp_path / "mine.data", rows["cab"]))
     assert lay_out(tmp_path / "out.gz", **given) == text_of(rows["cab"])
-
-
-@pytest.mark.parametrize("given", [{"file": "mine.data"}, {"environment": "corpora"}, {}])
-def test_letters_that_are_missing(given, tmp_path, capsys):
-    given = {name: str(tmp_path / value) for name, value in given.items()}
-    given["assets"] = tmp_path / "none.gz"
-    where = str(tmp_path / "none.gz") if "file" not in given else given["file"]
-    use, hint = script("ocr/lay_out").main, "python -m spacy project assets experiments/ocr --extra"
-    with pytest.raises(SystemExit) as stop:
-        use(tmp_path / "out.gz", **given)
-    text = capsys.readouterr().out
-    assert stop.value.code == 1 and "No letters in" in text and hint in " ".join(text.split())
-    assert os.path.basename(where) in "".join(text.split()) and "HOSEQ_CORPORA" in text
-    assert not (tmp_path / "out.gz").exists()

@@ -1,21 +1,16 @@
 """The letter.data format: what is read from files of invented images, and what each damaged line is told."""
 
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 import spacy
 from handwriting.letters import letter_corpus, read_letters
 from handwriting.pixels import words_to_images
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from .toy import fields_of, file_fields, image_of, word_fields, write
 
 FILES = [("bead", 0), ("a", 2), ("cab", 0), ("decade", 1), ("ace", 2)]
-PLACES = ["letter.data.gz", "letter.data", "ocr/letter.data.gz", "ocr/letter.data"]
-REAL = [Path(os.environ["HOSEQ_CORPORA"]) / place for place in PLACES] if os.environ.get("HOSEQ_CORPORA") else []
 
 
 @pytest.fixture(scope="module")
@@ -99,15 +94,6 @@ def test_lines_that_cannot_be_read(fields, problem, name, tmp_path):
     assert_refused(write(tmp_path / name, rows), 7, problem)  # blank lines count
 
 
-@pytest.mark.parametrize("n_lines", [1, 3, 5])
-def test_file_that_ends_within_a_word(n_lines, tmp_path):
-    path = write(tmp_path / "letter.data", file_fields([("a", 0), ("added", 0)])[: n_lines + 1])
-    if n_lines == 5:
-        assert names_of(read_letters(path)) == [("a", 0), ("added", 0)]
-    else:
-        assert_refused(path, n_lines + 1, "the file ends within a word")
-
-
 def test_docs(nlp, tmp_path):
     examples = list(letter_corpus(write(tmp_path / "letter.data", file_fields(FILES)))(nlp))
     assert texts_of(examples) == [text for text, _ in FILES]
@@ -138,18 +124,3 @@ def test_folds(name, folds, texts, nlp, tmp_path):
         read = letter_corpus(given, folds)
         assert texts_of(read(nlp)) == texts
         assert texts_of(read(nlp)) == texts, "once in each epoch"
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not any(path.exists() for path in REAL), reason="HOSEQ_CORPORA names no folder with letter.data")
-def test_real_letters():
-    path = next(path for path in REAL if path.exists())
-    words = list(read_letters(path))
-    n_words = np.bincount([fold for _, fold in words])
-    assert len(words) == 3405 and sum(len(letters) for letters, _ in words) == 25725
-    assert n_words.tolist() == [626, 704, 684, 698, 693]
-    letters = {name for letters, _ in words for _, name in letters}
-    assert letters == set("abcdefghijklmnopqrstuvwxyz")
-    nlp = spacy.blank("xx")
-    docs = [eg.reference for eg in letter_corpus(path, [3])(nlp)]
-    assert len(docs) == 698 and isinstance(docs[0], Doc)

@@ -3,12 +3,10 @@
 import unicodedata
 
 import numpy as np
-import pytest
 import spacy
-from handwriting.pixels import image_to_word, is_image, pixel_templates
+from handwriting.pixels import image_to_word, pixel_templates
 from spacy.tokens import Doc
 
-from spacy_hoseq.features.attributes import check_attribute, lexical_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import Part, parse_templates
 
@@ -51,16 +49,6 @@ def test_all_characters_are_made():
     assert seen == {chr(code) for code in range(0x2800, 0x2900)}
 
 
-NO_IMAGES = ["", "a", "a" * 16, BLANK * 15, BLANK * 17, BLANK * 15 + "a", "\u27ff" + BLANK * 15, BLANK * 15 + "\u2900"]
-
-
-def test_what_is_an_image():
-    assert is_image(BLANK * 16) and is_image("\u28ff" * 16)
-    assert all(is_image(image_to_word(image)) for image in random_images(5))
-    assert [word for word in NO_IMAGES if is_image(word)] == []
-    assert not is_image(BLANK * 8 + "\U00012800" * 8)
-
-
 def test_pixel_attributes():
     """`pixelN` is 1 at black pixels, row by row, and no feature at all others."""
     images = random_images(6, seed=1)
@@ -69,13 +57,6 @@ def test_pixel_attributes():
     keys = [[plain_mix(hash_string(f"pixel{i}[0]"), 1) if is_black else 0 for is_black in black[i]] for i in range(128)]
     assert found.tolist() == keys
     assert 0 < black.sum() < black.size
-
-
-@pytest.mark.parametrize("name", ["pixel128", "pixel1000", "pixel", "pixels", "pixel-1"])
-def test_pixels_that_are_not_there(name):
-    assert lexical_attribute(name) is None
-    with pytest.raises(ValueError, match=rf"\[HS013\].*\"{name}\".*pixelN"):
-        check_attribute(name)
 
 
 def test_template_set():

@@ -1,6 +1,5 @@
 """Organisation names: configs, measuring, reranking and report, on made-up sentences."""
 
-import itertools
 import sys
 
 import numpy as np
@@ -9,9 +8,6 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_config, load_model_from_config
-
-from spacy_hoseq.patterns.chinese import chinese_organisation_rules
-from spacy_hoseq.patterns.chunk_words import LISTS, ChunkWords
 
 from ...repository import ROOT, script
 
@@ -152,41 +148,6 @@ def candidate(module, spans, log_p, *features):
     return module.Candidate({(a, b, "ORG") for a, b in spans}, log_p, [np.array(features, np.intp)])
 
 
-def test_reranker_learns_what_tells_good_candidates(scripts):
-    """Feature 0 is on the right ones, which the first model puts second; feature 1 on all."""
-    module = scripts["reranking"]
-    wrong, right = candidate(module, [(0, 1)], 0.0, 1), candidate(module, [(0, 2)], -1.0, 0, 1)
-    found, gold = [[wrong, right]] * 10, [{(0, 2, "ORG")}] * 10
-    lists = module.lists_of(found, gold, "ORG")
-    assert lists.best.tolist() == [False, True] * 10 and lists.f(lists.log_p) == 0.0 and lists.oracle() == 1.0
-    weights, penalty = module.tuned(found, gold, "ORG", 2)
-    assert weights[1] > 0.5 and abs(weights[2]) < 1e-6 and penalty in module.PENALTIES
-    assert lists.f(module.scored(lists, weights)) == 1.0
-    assert lists.first_best(module.scored(lists, weights)).tolist() == list(range(1, 20, 2))
-
-
-def random_list(module, seed):
-    rng = np.random.default_rng(seed)
-    spans = [(a, b) for a in range(5) for b in range(a + 1, 6)]
-    chosen = [[spans[i] for i in rng.choice(len(spans), size=3, replace=False)] for _ in range(4)]
-    return [candidate(module, some, 0.0) for some in chosen], rng.dirichlet(np.ones(4))
-
-
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("threshold", [0.1, 0.3])
-def test_entities_right_in_expectation_are_the_best_of_all_sets(scripts, seed, threshold):
-    module = scripts["reranking"]
-    probable = module.probabilities(*random_list(module, seed))
-    taken = module.expected(probable, threshold)
-
-    def gain(some):
-        clash = any(a != b and a[0] < b[1] and b[0] < a[1] for a in some for b in some)
-        return -np.inf if clash else sum(probable[e] - threshold for e in some)
-
-    subsets = (s for n in range(len(probable) + 1) for s in itertools.combinations(probable, n))
-    assert gain(taken) == pytest.approx(max(map(gain, subsets)))
-
-
 def test_gradient_of_the_reranker(scripts):
     module, rng = scripts["reranking"], np.random.default_rng(0)
     spans = [[(0, 1)], [(0, 2)], [], [(1, 3)]]
@@ -205,14 +166,3 @@ def test_gradient_of_the_reranker(scripts):
     counts = [np.bincount(np.concatenate(one.features), minlength=3) for some in found for one in some]
     scores = lists.log_p * weights[0] + np.array(counts) @ weights[1:]
     assert module.scored(lists, weights) == pytest.approx(scores)
-
-
-def test_rules_can_be_used_and_are_explained():
-    rules = chinese_organisation_rules()
-    assert ChunkWords("ORG", rules, ["ends"]).n_rules > 100
-    assert {rule["where"] for rule in rules} == set(LISTS)
-    assert len({(rule["where"], rule["name"]) for rule in rules}) == len(rules)
-    assert all(set(rule) <= {"name", "where", "words", "example", "note"} for rule in rules)
-    for rule in rules:
-        if "example" in rule:
-            assert any(rule["example"].endswith(word) for word in rule["words"]), rule["name"]

@@ -46,18 +46,6 @@ def test_patterns_of_two_labels_are_exact(case):
     assert_exact(case)
 
 
-@given(case=cases())
-def test_patterns_that_do_not_overlap_are_exact(case):
-    fired, free = [], -1
-    for token, pattern, weight in sorted(case.fired):
-        if token - len(pattern) + 1 > free:
-            fired.append((token, pattern, weight))
-            free = token
-    case = replace(case, patterns=(), fired=tuple(fired))
-    assume(oracle.is_feasible(case))
-    assert_exact(case)
-
-
 @given(case=cases(max_sequences=5))
 def test_scores_are_true_and_never_above_the_best(case):
     assume(oracle.is_feasible(case))

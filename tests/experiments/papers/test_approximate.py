@@ -34,12 +34,6 @@ def test_gibbs_sampling_comes_near_the_marginals(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_annealing_finds_the_best_labelling_of_a_small_case(seed):
-    case = overlapping(seed)
-    assert approximate.annealed(case.potentials(), 2000).tolist() == oracle.joint_table(case).best_labels.tolist()
-
-
-@pytest.mark.parametrize("seed", range(5))
 def test_belief_propagation_is_exact_for_chains(seed):
     case = chain(5, seed, patterns=(((0, 1), 0.7), ((2, 2), -0.4)))  # pairs are part of the chain
     assert approximate.belief_propagation(case.potentials(), 5) == pytest.approx(marginals(case), abs=1e-9)

@@ -59,17 +59,6 @@ def random_problem(seed):
     return Case(rng.normal(0, 1, (n_tokens, 3)), rng.normal(0, 1, (3, 3)), lengths, patterns)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
-def test_more_iterations_are_never_worse(seed):
-    """The dual goes up and down; the smallest bound and the best labels so far are kept."""
-    steps = [solve(random_problem(seed), n) for n in range(1, 16)]
-    for fewer, more in zip(steps[:-1], steps[1:], strict=True):
-        assert (more.bounds <= fewer.bounds).all() and (more.scores >= fewer.scores).all()
-        assert more.certified[fewer.certified].all()
-    assert (steps[-1].bounds < steps[0].bounds).any() and (steps[-1].scores > steps[0].scores).any()
-
-
 def test_one_iteration_worked_out_by_hand():
     """The chain alone takes 0,0 with 2, the pattern 1,1 would add 5 to 0: the bound is 2 + 5, nothing is certain."""
     case = Case(np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 5.0),))
@@ -102,22 +91,6 @@ def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
             return weights[m] * (list(v) == z[at].tolist()) - multipliers[at][np.arange(len(v)), v].sum()
 
         assert best[m] == max(value(v) for v in oracle.all_labellings(size, 3)) == value(labels[at])
-
-
-@pytest.mark.long
-@given(case=cases(signed=True, max_sequences=6), data=st.data(), cells=st.sampled_from([1, 100, 1000]))
-def test_results_do_not_depend_on_the_rest_of_the_batch(case, data, cells):
-    """In any order, and solved in parts."""
-    assume(oracle.is_feasible(case))
-    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    in_parts = solve(batch, 8, max_cells=cells)
-    alone = [solve(single, 8) for single in batch.singles()]
-    for got in (in_parts, solve(batch, 8)):
-        assert got.labels.tolist() == np.concatenate([part.labels for part in alone]).tolist()
-        np.testing.assert_allclose(got.scores, [part.scores[0] for part in alone], rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(got.bounds, [part.bounds[0] for part in alone], rtol=1e-9, atol=1e-9)
-        assert got.certified.tolist() == [part.certified[0] for part in alone]
-        assert got.iterations.tolist() == [part.iterations[0] for part in alone]
 
 
 def test_configurations_are_refused():

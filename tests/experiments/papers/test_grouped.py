@@ -55,35 +55,6 @@ def test_sums_are_those_of_all_labellings(seed, n_tokens, n_labels):
     assert all(a <= b for a, b in zip(found.transitions, found.ungrouped, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_groups_are_those_of_the_definition(seed):
-    """States: which open configurations a labelling has matched. Transitions of a state: labels by the state they lead
-    to, and by the product of what they complete."""
-    n_tokens, n_labels = 4, 3
-    some = random_configurations(seed, n_tokens, n_labels, n=6)
-    found = grouped.forward(n_tokens, n_labels, some)
-
-    def matched(labelling, configuration):
-        first, sets, _ = configuration
-        return all(label in labels for label, labels in zip(labelling[first:], sets, strict=False))
-
-    def state(labelling):
-        t = len(labelling)
-        open_here = [one for one in some if one.first < t < one.first + len(one.sets)]
-        return frozenset((one.first, one.sets[: t - one.first]) for one in open_here if matched(labelling, one))
-
-    def weight(labelling):
-        ending = [one for one in some if one.first + len(one.sets) == len(labelling)]
-        return round(sum(one.weight for one in ending if matched(labelling, one)), 9)
-
-    for t in range(1, n_tokens + 1):
-        every = list(itertools.product(range(n_labels), repeat=t))
-        states = {state(labelling) for labelling in every}
-        alike = {(state(one[:-1]), state(one), weight(one)) for one in every}
-        assert found.states[t - 1] == len(states) and found.transitions[t - 1] == len(alike)
-        assert found.ungrouped[t - 1] == len({(state(one[:-1]), one[-1]) for one in every})
-
-
 def case(seed, n_tokens, **more):
     rng = np.random.default_rng(seed)
     return Case(rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)), np.array([n_tokens]), **more)

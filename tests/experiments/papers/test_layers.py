@@ -38,13 +38,6 @@ def doc_of(vocab, tags, chunks):
     return doc
 
 
-def test_chunks_and_tags_of_each_sentence_are_counted():
-    vocab = spacy.blank("xx").vocab
-    gold = doc_of(vocab, ["A", "B", "A", "A"], [(0, 2, "NP"), (2, 3, "NP"), (3, 4, "VP")])
-    found = doc_of(vocab, ["A", "A", "A", "A"], [(0, 1, "NP"), (2, 3, "NP")])
-    assert layers.of_sentences(gold, found) == [[0, 1, 1, 1, 2], [1, 1, 2, 2, 2]]
-
-
 def test_what_was_stopped_goes_on_without_rows_twice(tmp_path, monkeypatch):
     """And what reads best tags is trained once for all thresholds."""
     trained = []

@@ -30,13 +30,6 @@ def test_published_figures_have_a_place():
     assert pages.published("tsuruoka-tsujii", "2", "voting") == "-"
 
 
-def test_the_difference_to_itself_is_none():
-    counts = np.array([[1.0, 2], [3, 3]])
-    assert pages.two_sided(counts, counts) == (0, 1)
-    gain, p = pages.two_sided(counts * [0, 1], counts)
-    assert gain == pytest.approx(0.8) and p == 0
-
-
 @pytest.mark.parametrize("page", ["easiest-first", "nonnegative", "sparse-crf", "multilayer"])
 def test_every_paper_has_a_page_that_says_what_is_not_made(page):
     text = (ROOT / "docs" / "papers" / f"{page}.md").read_text(encoding="utf8")

@@ -13,14 +13,6 @@ segments = script("papers/segments")
 WORDS = ["the", "old", "Ulm", "ran"]
 
 
-def test_each_word_of_a_segment_has_its_probability_once():
-    chunks = [(0, 3, "NP", 0.75), (2, 1, "NP", 0.25), (3, 1, "VP", 1.0)]
-    table = segments.places(iter(chunks), ["NP", "VP"], 5).reshape(5, 2, segments.SIZES, segments.PLACES)
-    assert table.sum(axis=(1, 2, 3)).tolist() == [0.75, 0.75, 1.0, 1.0, 0.0]
-    first, inner, last = (table[i, 0, 2] for i in range(3))
-    assert (first[1], inner[2], last[3], table[2, 0, 0, 0], table[3, 1, 0, 0]) == (0.75, 0.75, 0.75, 0.25, 1.0)
-
-
 @pytest.mark.long
 def test_every_system_is_a_row(tmp_path, monkeypatch):
     vocab = spacy.blank("xx").vocab

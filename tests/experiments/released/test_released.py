@@ -43,20 +43,6 @@ def test_words_and_sentences_are_aligned_by_characters():
     assert found["tags"]["r"] == 3 / 5, "no tags in both"
 
 
-def test_tag_map(tmp_path):
-    corpus = tagged_file(tmp_path / "train.spacy", "茶/NN 香/VA", "香/NN 桥/NN")
-    nlp = spacy.blank("zh")
-    made = list(spacy.tokens.DocBin().from_disk(corpus).get_docs(nlp.vocab))
-    for doc, parts in zip(made, (["NOUN", "VERB"], ["VERB", "NOUN"]), strict=True):
-        for token, pos in zip(doc, parts, strict=True):
-            token.pos_ = pos
-    spacy.tokens.DocBin(docs=made).to_disk(corpus)
-    status, output = call(script("released/tag_map"), corpus, tmp_path / "map.json")
-    assert status == 0 and "75.00%" in output
-    found = srsly.read_json(tmp_path / "map.json")
-    assert found == {"NN": {"POS": "NOUN"}, "VA": {"POS": "VERB"}, "_SP": {"POS": "SPACE"}}
-
-
 def test_finished_pipeline_is_the_same_again_without_its_words(tmp_path):
     nlp = pipeline(saved_words(tmp_path))
     text = "我们在学校喝茶。"

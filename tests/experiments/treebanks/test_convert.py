@@ -57,17 +57,6 @@ def test_a_named_division(treebank, tmp_path):
     assert [(t.text, t.tag_) for t in doc] == [("wsj_2201", "PRP"), ("naps", "VBZ"), (".", ".")]
 
 
-@pytest.mark.parametrize("n, sizes", [(3, (1, 1, 1)), (10, (8, 1, 1)), (21, (17, 2, 2))])
-def test_a_sample_is_divided_by_files(n, sizes, treebank, tmp_path):
-    """In their order, the last tenth for testing."""
-    folder = write(tmp_path / "wsj", [f"wsj_00{i:02}.mrg" for i in range(n)])
-    code, output = call(treebank, tmp_path / "out", "--folder", folder)
-    assert code == 0 and "not all parts of the division" in output and "cannot be compared with published" in output
-    words = first_words(tmp_path / "out")
-    assert tuple(len(words[part]) for part in PARTS) == sizes
-    assert [word for part in PARTS for word in words[part]] == [f"wsj_00{i:02}" for i in range(n)]
-
-
 @pytest.mark.parametrize("folder", ["", "none"])
 @pytest.mark.parametrize("name", ["the Penn Treebank", "the Chinese Treebank"])
 def test_no_folder(folder, name, treebank, tmp_path):

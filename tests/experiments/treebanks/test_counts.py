@@ -61,16 +61,3 @@ def test_rules_are_counted_within_sentences(tmp_path):
 def test_rule_files_are_as_the_script_writes_them(tag_set):
     text = (FOLDER / f"chinese_pos_rules_{tag_set}.json").read_text(encoding="utf8")
     assert script("treebanks/count_rules").one_key_a_line(json.loads(text)) == text
-
-
-@pytest.mark.parametrize("labels, tags, expected", [
-    (["NN", "*"], ["NN", "X"], True),
-    (["NN", "*"], ["VV", "X"], False),
-    ([["NN", "NR"], "?y", "?y"], ["NR", "X", "X"], True),
-    ([["NN", "NR"], "?y", "?y"], ["VV", "X", "X"], False),
-    (["?y", "?z", "?y"], ["A", "B", "A"], True),
-    (["?y", "?z", "?y"], ["A", "A", "A"], True),
-    (["?y", "?z", "?y"], ["A", "B", "B"], False),
-])  # fmt: skip
-def test_tags_agree_with_a_rule(labels, tags, expected):
-    assert script("treebanks/count_rules").agrees(labels, tags) is expected
