@@ -206,7 +206,9 @@ class HoseqLemmatizer(HoseqTagger):
             words = [vocab.strings[orth] for orth in orths.tolist()]
             doc = Doc(vocab, words=words, sent_starts=[True] * len(words))
             doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
-            return super(HoseqLemmatizer, self)._read(words_of([doc]), preset=False, labels_alone=True).best
+            types = words_of([doc])
+            allowed = self.permitted(types, preset=False)
+            return scorer_of(self.model.layers[0]).best_of_candidates(types, allowed)
 
         # the same object until they change
         weights = weights_of(self.model.layers[0]).used_rows("table")

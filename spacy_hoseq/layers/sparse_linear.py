@@ -20,7 +20,7 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ..arrays import Floats32, Keys, Lengths, Rows
+from ..arrays import Floats32, Keys, Labels, Lengths, Mask, Rows
 from ..errors import Errors, Warnings
 from ..features.attributes import LINE_BREAK, OF_DOCS
 from ..features.extract import Columns, FeatureExtractor, counted_keys, rows_of
@@ -238,6 +238,36 @@ class SparseScorer(Scorer):
 
         return FlatScores(scores, lengths, backprop)
 
+    def best_of_candidates(self, docs: List[Doc], allowed: Mask) -> Labels:
+        """Best label of each token among those that are allowed (N, L), of equal ones the first:
+        where few of many labels fit, much sooner than from the scores of all. Features have to be
+        about the word itself (`reach` 0)."""
+        columns = self.features.extractor.columns(docs)
+        index, table = self._used()
+        warn_of_absent(self.features.extractor, columns)
+        (templates,) = self.features.extractor.of_one_word.values()
+        rows = index.lookup(self.features.extractor.type_keys(columns, templates, columns.types))
+        # labels that fit all tokens are added up together, all others one by one
+        everywhere = np.flatnonzero(allowed.all(axis=0))
+        labels = np.full(len(allowed), -1)
+        best = np.full(len(allowed), -np.inf, table.dtype)
+        if len(everywhere):
+            scores = add_rows(table.take(everywhere, axis=1), rows)
+            labels = everywhere.take(scores.argmax(axis=1))
+            best = scores.max(axis=1)
+        token, label = np.where(np.isin(np.arange(table.shape[1]), everywhere), False, allowed).nonzero()
+        if len(token):
+            cells = (row.take(token) * np.intp(table.shape[1]) + label for row in rows)
+            scores = sum(map(table.reshape(-1).take, cells))
+            starts = np.flatnonzero(np.diff(token, prepend=-1))
+            highest = np.maximum.reduceat(scores, starts)
+            is_highest = np.flatnonzero(scores == highest.repeat(np.diff(starts, append=len(token))))
+            first = is_highest[np.diff(token[is_highest], prepend=-1) != 0]
+            at = token[first]
+            is_better = (highest > best[at]) | ((highest == best[at]) & (label[first] < labels[at]))
+            labels[at[is_better]] = label[first][is_better]
+        return labels.astype(np.int32)
+
     @property
     def reach(self) -> int:
         return self.features.extractor.reach
@@ -375,9 +405,7 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
-    for name in columns.absent(extractor.contextual):
-        if name in SET_BY_OTHERS:
-            warnings.warn(Warnings.HW005.format(name=name), stacklevel=2)
+    warn_of_absent(extractor, columns)
     of_types, rows, first = features.type_scores.of(extractor, index, table, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
     for start in range(0, columns.n_tokens, KEY_TOKENS):
@@ -389,6 +417,13 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
             terms.append((table, index.lookup(keys)))
         sum_rows(terms, scores[start:stop])
     return FlatScores(scores, columns.lengths, no_backprop)
+
+
+def warn_of_absent(extractor: FeatureExtractor, columns: Columns) -> None:
+    """WARNS [HW005]: no word has the annotation that templates read."""
+    for name in columns.absent(extractor.contextual):
+        if name in SET_BY_OTHERS:
+            warnings.warn(Warnings.HW005.format(name=name), stacklevel=3)
 
 
 def table_problem(shim: WeightsShim) -> str:
