@@ -23,6 +23,7 @@ from ..kept import are_same
 from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
+CROWDED = np.int32(-(2**31))
 WINDOW = np.arange(1, 9)  # slots further on that are looked at together: one line of memory
 ONCE = np.ones(1, np.int64)
 MOST_VALUES = 200_000  # that are kept by key
@@ -34,8 +35,8 @@ class ExactIndex:
     """Rows for a set of keys, by linear probing at a load of at most one quarter. `lookup` gives the row
     of each key, `n_rows` where there is none, in any shape.
 
-    A slot is CROWDED if a key that belongs there lies further on; only from such a slot does a
-    search go on.
+    A slot is CROWDED, the sign of its row, if a key that belongs there lies further on; only from
+    such a slot does a search go on.
 
     keys (F,) uint64: distinct, none of them 0; key i has row first + i.
     bits (int): the lowest bits, which are all that is compared (`bits_of`).
@@ -56,23 +57,25 @@ class ExactIndex:
         if 4 * self._n_keys > len(self._slot_keys):
             used = np.flatnonzero(self._slot_keys)
             keys = np.concatenate([self._slot_keys[used], keys])
-            rows = np.concatenate([self._slot_rows[used], rows])
+            rows = np.concatenate([self._slot_rows[used] & NO_ROW, rows])
             self._make_room(len(keys))
         self._fill(keys, rows)
 
     def lookup(self, keys: Keys) -> Rows:
         flat = (keys & self._compared).reshape(-1)
-        slots = (flat & self._mask).astype(np.intp)
+        slots = (flat & self._mask).view(np.int64)
         hit = self._slot_keys.take(slots) == flat
-        rows = np.where(hit, self._slot_rows.take(slots), NO_ROW)
-        open_ = np.flatnonzero(self._crowded.take(slots) > hit)
+        rows = self._slot_rows.take(slots)
+        open_ = np.flatnonzero((rows < 0) > hit)
+        rows &= NO_ROW
+        np.copyto(rows, NO_ROW, where=~hit)
         slots = slots.take(open_)
         while len(open_):  # the few whose key may lie further on
             window = (slots[:, None] + WINDOW) & int(self._mask)
             there = self._slot_keys.take(window)
             found = there == flat.take(open_)[:, None]
             which, place = found.nonzero()
-            rows[open_.take(which)] = self._slot_rows.take(window[which, place])
+            rows[open_.take(which)] = self._slot_rows.take(window[which, place]) & NO_ROW
             going_on = np.flatnonzero(~(found | (there == ABSENT)).any(axis=1))
             open_ = open_.take(going_on)
             slots = slots.take(going_on) + len(WINDOW)
@@ -84,7 +87,6 @@ class ExactIndex:
         self._mask = np.uint64(size - 1)
         self._slot_keys = np.zeros(size, np.uint64)
         self._slot_rows = np.full(size, NO_ROW)  # of ABSENT
-        self._crowded = np.zeros(size, bool)
 
     def _fill(self, keys: Keys, rows: NDArray[np.int32]) -> None:
         home = slots = (keys & self._mask).astype(np.intp)
@@ -97,7 +99,7 @@ class ExactIndex:
             rows = rows[left]
             home = home[left]
             slots = (slots[left] + 1) & int(self._mask)
-            self._crowded[home] = True
+            self._slot_rows[home] |= CROWDED
 
 
 class HashedIndex:
