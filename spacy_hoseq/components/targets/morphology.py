@@ -102,8 +102,8 @@ class MorphologyLabels(TokenLabels):
         """Set part of speech and features (and tag). What is set already stays, unless `overwrite`;
         if features are extended, those of another value are replaced if `overwrite`."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
-        for doc, ids in zip(docs, by_doc(flat, docs), strict=True):
-            values = self._values_of(table, doc).take(ids, axis=0, mode="wrap")
+        every = self._values_of(table, docs[0]).take(flat, axis=0, mode="wrap") if docs else flat
+        for doc, values in zip(docs, by_doc(every, docs), strict=True):
             if (self.extend or not overwrite) and self.is_set(doc):
                 before = doc.to_array(self.columns).reshape(len(doc), len(self.columns))
                 merged = values if overwrite else np.where(before != 0, before, values)
@@ -111,7 +111,7 @@ class MorphologyLabels(TokenLabels):
                     pairs = zip(before[:, 1].tolist(), values[:, 1].tolist(), strict=True)
                     merged[:, 1] = [_extended(doc, old, new, overwrite) for old, new in pairs]
                 values = merged
-            doc.from_array(self.columns, np.ascontiguousarray(values))  # type: ignore[arg-type]
+            doc.from_array(self.columns, values)  # type: ignore[arg-type]
 
     def _put(self, token: Token, label: str) -> None:
         analysis = analysis_of(label)

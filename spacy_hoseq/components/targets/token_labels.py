@@ -164,25 +164,30 @@ class TokenLabels(Target):
         if self.space and (flat < 0).any():
             for doc in docs:
                 doc.vocab.strings.add(self.space)
-        for doc, values in zip(docs, by_doc(table.values.take(flat), docs), strict=True):
+        values = table.values.take(flat)
+        for doc, of_doc in zip(docs, by_doc(values, docs), strict=True):
             if not overwrite and self.is_set(doc):
                 before = self._set_before(doc)
                 stays = (before != 0) & ~np.isin(before, table.negative)
-                values = np.where(stays, before, values)
-            self._set(doc, values)
+                of_doc[stays] = before[stays]  # (a view)
+        self._set(docs, values)
 
-    def _set(self, doc: Doc, values: Keys) -> None:
-        if self.extension:
-            for token, value in zip(doc, values.tolist(), strict=True):
-                self._put(token, doc.vocab.strings[value] if value else "")
-            return
-        if self.attribute == "sent_start":
-            starts = values == doc.vocab.strings.as_int(STARTS)
+    def _set(self, docs: Sequence[Doc], values: Keys) -> None:
+        """values (N,): string-store ids of all tokens, 0 at white space."""
+        if self.attribute == "sent_start" and len(values):
+            starts = values == docs[0].vocab.strings.as_int(STARTS)
+            first = np.cumsum([0, *map(len, docs)])[[i for i, doc in enumerate(docs) if len(doc)]]
             # white space before the first word is of its sentence, too
-            starts[np.flatnonzero(values)[:1]] = False
-            starts[:1] = True
+            words = np.flatnonzero(values)
+            starts[words[np.searchsorted(words, first[first <= words.max(initial=-1)])]] = False
+            starts[first] = True
             values = np.where(starts, STARTED, GOING_ON)
-        doc.from_array(self.columns, values[:, None])  # type: ignore[arg-type]
+        for doc, of_doc in zip(docs, by_doc(values[:, None], docs), strict=True):
+            if not self.extension:
+                doc.from_array(self.columns, of_doc)  # type: ignore[arg-type]
+                continue
+            for token, value in zip(doc, of_doc[:, 0].tolist(), strict=True):
+                self._put(token, doc.vocab.strings[value] if value else "")
 
     def _put(self, token: Token, label: str) -> None:
         if self.extension:
