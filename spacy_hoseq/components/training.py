@@ -91,13 +91,20 @@ def listeners_in(component: object) -> List[MarginalListener]:
     return [node for node in nodes if isinstance(node, MarginalListener)]
 
 
+def is_heard(component: object) -> bool:
+    """True if others can listen to it."""
+    return hasattr(component, "hand_again")
+
+
 def upstream_of(component: Any, listener: MarginalListener, nlp: Optional[Language]) -> Any:
     """The earlier component to which a listener of this one listens. RAISES ValueError [HS102]: it
     is missing, comes later, or cannot be listened to."""
     name = listener.upstream_name
     earlier = before(component, nlp)
     tagger = earlier.get(name)
-    if not hasattr(tagger, "hand_again"):
+    if not component.labels:  # its weights, once read, may know the tagger by a new name
+        tagger = next(filter(is_heard, [tagger, *earlier.values()]), None)
+    if not is_heard(tagger):
         there = ", ".join(earlier) or "none"
         raise ValueError(Errors.HS102.format(name=component.name, upstream=name, there=there))
     return tagger

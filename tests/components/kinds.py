@@ -208,7 +208,7 @@ def labels_of(doc: Doc, kind: Kind) -> List[Any]:
 
 def kept(doc: Doc, kind: Kind) -> Optional[Dict[str, Any]]:
     """The probabilities that the component has left on a Doc."""
-    found: Any = doc._.get(kind.under) if kind.under and Doc.has_extension(kind.under) else None
+    found: Any = doc.user_data.get(("._.", kind.under, None, None))
     return (found or {}).get(kind.name)
 
 

@@ -32,12 +32,12 @@ def test_every_bit_counts():
     data = signed(pipe.model.to_bytes(), pipe._meaning())
     fresh = tagger_of(blank())
     fresh.from_bytes(pipe.to_bytes(exclude=["vocab"]))
-    fresh._read_model(data, None)
+    fresh._read_model(data)
     for i in [*range(9), *range(9, len(data) - 9, len(data) // 50), *range(len(data) - 50, len(data))]:
         with pytest.raises(ValueError, match="damaged"):
-            fresh._read_model(data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :], None)
+            fresh._read_model(data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :])
         with pytest.raises((ValueError, IndexError)):
-            fresh._read_model(data[:i], None)
+            fresh._read_model(data[:i])
 
 
 def test_model_whose_digest_was_taken_away(tmp_path):

@@ -336,8 +336,10 @@ def test_protocol():
     assert tagger.remove_listener(layer, NAME) and tagger.listening_components == ["other"]
     tagger.find_listeners(chunker_of(nlp))
     assert tagger.listener_map == {"other": [other], NAME: [layer]}
+    stranger = blank(listening_model(upstream="another"), name=NAME, tagger={})
+    assert tagger_of(stranger).listeners == []
     with pytest.raises(ValueError, match=r"\[HS102\].*another"):
-        blank(listening_model(upstream="another"), name=NAME, tagger={})
+        stranger.initialize(lambda: examples_of(stranger))
 
 
 @pytest.mark.parametrize(
