@@ -22,7 +22,7 @@ class Warnings(metaclass=WithCodes):
 
     HW003 = (
         'The component "{name}" is trained with the objective "{objective}", whose probabilities are not calibrated: '
-        "they rank labels, but a label with 0.9 is right less often than nine times in ten. They are asked for by "
+        "they rank labels, but a label with 0.9 is not right nine times in ten. They are asked for by "
         '{reader}. Set `objective = "log_likelihood"`, or do without.'
     )
     HW004 = (

@@ -78,6 +78,7 @@ def test_excerpt_of_the_model_is_one():
     (block,) = [block for block in blocks(PIPELINES, "ini") if "SumEmissions" in block]
     shown = Config().from_str("[components]\n[components.hoseq_chunker]\n" + block)["components"][NAME]
     nlp = spacy.blank("en")
+    nlp.add_pipe("hoseq_tagger")
     chunker = nlp.add_pipe(NAME, config=shown)
     (listener,) = [node for node in chunker.model.walk() if isinstance(node, MarginalListener)]
     assert (listener.grad_factor, listener.threshold) == (0.0, 0.05)
