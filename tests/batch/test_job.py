@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 import spacy
@@ -19,6 +20,7 @@ pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.inputs import InputOptions  # noqa: E402
 from spacy_hoseq.batch.job import Job  # noqa: E402
+from spacy_hoseq.batch.processes import in_processes  # noqa: E402
 
 N = 11
 IGNORED = lambda done: None  # noqa: E731
@@ -246,6 +248,21 @@ def test_formats_that_are_no_tables_or_no_stream(job, tmp_path, annotator):
     for form in ("parquet", "csv", "spacy"):
         with pytest.raises(ValueError, match=f"HS174.*--format {form}"):
             job(None, form=form)
+
+
+class AskedForSignals:
+    """In place of work: how its process takes an interrupt."""
+
+    annotator = SimpleNamespace(loaded=None)
+
+    def __call__(self, part):
+        return signal.getsignal(signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of fork beside threads
+def test_workers_leave_an_interrupt_to_the_run():
+    assert set(in_processes(AskedForSignals(), range(4), 2)) == {signal.SIG_IGN}
+    assert set(in_processes(AskedForSignals(), range(4), 1)) == {signal.getsignal(signal.SIGINT)}
 
 
 # What was read, and what is there
