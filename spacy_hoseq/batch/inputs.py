@@ -203,7 +203,8 @@ def read_delimited(path: Path, data: Any, options: InputOptions, delimiter: str 
             try:
                 cells = next(rows, [])
             except csv.Error as error:
-                yield Problem(path, number, str(error), "cells in quotes that end")
+                actual = f"{error} (lines {number} to {rows.line_num})"
+                yield Problem(path, number, actual, "cells in quotes that end")
                 continue
             if len(cells) == len(names):
                 fields = dict(zip(names, cells, strict=True))

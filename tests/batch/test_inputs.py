@@ -108,11 +108,12 @@ def test_endings_in_capitals(tmp_path, name):
 
 @pytest.mark.parametrize("end, n", [(b"", 0), (b'5,"quoted\ntwice"\n6,last\n', 1)])
 def test_a_quote_that_does_not_end(tmp_path, monkeypatch, end, n):
-    """It is an error, and costs no more than a cell may be long."""
+    """It is an error that says which lines are lost, and costs no more than a cell may be long."""
     path = tmp_path / "a.csv"
     path.write_bytes(b'id,text\n1,good\n2,"stray\n3,fine\n' + end)
     assert [text for _, text in texts(path)] == ["good", *["last"] * n]
-    assert [line for line, _ in problems(path)][0] == 3
+    line, actual = problems(path)[0]
+    assert line == 3 and f"(lines 3 to {4 + n})" in actual
     before = csv.field_size_limit(1000)
     try:
         path.write_bytes(b'id,text\n1,"stray\n' + b"2,good\n" * 5000)
