@@ -26,7 +26,7 @@ NO_ROW = np.int32(2**31 - 1)
 CROWDED = np.int32(-(2**31))
 WINDOW = np.arange(1, 9)  # slots further on that are looked at together: one line of memory
 ONCE = np.ones(1, np.int64)
-MOST_VALUES = 200_000  # that are kept by key
+MOST_VALUES = 50_000  # that are kept by key
 
 Counted = Tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
 

@@ -19,7 +19,7 @@ TYPE_BEFORE = 0
 TYPE_AFTER = 1
 N_OUTSIDE = 2
 # all are forgotten beyond this many, so that a stream of any length runs in bounded memory
-MAX_WORD_TYPES = 200_000
+MAX_WORD_TYPES = 50_000
 FEW = 256  # words: to find them in the index takes as long as to find a thousand
 _ONE = np.uint64(1)
 

@@ -49,6 +49,7 @@ from .type_scores import TypeScores
 ROW_BYTES = 4  # int32
 CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
 SET_BY_OTHERS = ("tag", "pos", "lemma")  # without which no word of a text is
+FEW_TOKENS = 128  # to copy the weights of some labels takes as long as to add them up for so many
 KEY_TOKENS = 32_768  # whose keys are made and looked up together
 
 
@@ -247,8 +248,8 @@ class SparseScorer(Scorer):
         warn_of_absent(self.features.extractor, columns)
         (templates,) = self.features.extractor.of_one_word.values()
         rows = index.lookup(self.features.extractor.type_keys(columns, templates, columns.types))
-        # labels that fit all tokens are added up together, all others one by one
-        everywhere = np.flatnonzero(allowed.all(axis=0))
+        # of many tokens, labels that fit all are added up together; all others one by one
+        everywhere = np.flatnonzero(allowed.all(axis=0) & (len(allowed) > FEW_TOKENS))
         labels = np.full(len(allowed), -1)
         best = np.full(len(allowed), -np.inf, table.dtype)
         if len(everywhere):

@@ -18,7 +18,7 @@ from ..features.extract import Columns, FeatureExtractor
 from ..features.index import GrowingTable, Index
 from .shim import sum_rows
 
-SCORE_BYTES = 1 << 26  # of scores that are kept from batch to batch
+SCORE_BYTES = 1 << 24  # of scores that are kept from batch to batch
 
 
 class OfTypes(NamedTuple):
