@@ -1,7 +1,9 @@
 """What a pipeline takes on raw text, in times of the tokenizer, and in a call of one sentence.
 
-    python -m benchmarks.pipelines --data CORPORA [--before CHECKOUT] [--turns 5]
+    python -m benchmarks.pipelines --data CORPORA [--sentences] [--before CHECKOUT] [--turns 5]
         [--page docs/measurements/performance.md]
+
+Texts are paragraphs, with --sentences each sentence is a text.
 
 Rows: the tagger alone; tags, parts of speech and sentences; with chunks, each with its probability; the tagger with
 probabilities; the whole pipeline. Columns: raw text whose words are new to the process, though it has read as much
@@ -48,6 +50,7 @@ def main(
     # fmt: off
     data: Path = typer.Option(..., exists=True, help="The folder of corpora"),
     model: Path = typer.Option(Path("spacy_hoseq/pipelines/en_hoseq_sm"), help="In each checkout, or anywhere"),
+    sentences: bool = typer.Option(False, "--sentences", help="Texts are sentences, else paragraphs"),
     before: Optional[Path] = typer.Option(None, exists=True, help="Another checkout, to compare with"),
     turns: int = typer.Option(5, help="Processes of each version"),
     page: Optional[List[Path]] = typer.Option(None, help="Pages whose table is replaced"),
@@ -55,7 +58,7 @@ def main(
 ) -> None:
     roots = {"before": before.resolve()} if before is not None else {}
     roots["now"] = ROOT
-    found = measure(roots, model, data, turns)
+    found = measure(roots, job_of(model, data, whole=not sentences), turns)
     for name, times in found.items():
         print(name)
         show(HEADER, table_rows(times))
@@ -66,12 +69,12 @@ def main(
         write_table(path, "pipelines", HEADER, table_rows(found["now"]))
 
 
-def measure(roots: Dict[str, Path], model: Path, data: Path, turns: int) -> Dict[str, List[Times]]:
-    """Of each version, the times of its turns."""
+def measure(roots: Dict[str, Path], asked: Dict[str, Any], turns: int) -> Dict[str, List[Times]]:
+    """Of each version, the times of its turns. asked: what `job_of` says."""
     found: Dict[str, List[Times]] = {name: [] for name in roots}
     with tempfile.TemporaryDirectory() as folder:
         job = Path(folder) / "job.json"
-        job.write_text(json.dumps(job_of(model, data)), encoding="utf8")
+        job.write_text(json.dumps(asked), encoding="utf8")
         for _ in range(turns):
             for times in found.values():
                 times.append({})
@@ -90,11 +93,12 @@ def run(root: Path, job: Path, row: str) -> Dict[str, float]:
     return found
 
 
-def job_of(model: Path, data: Path) -> Dict[str, Any]:
-    new = [text for path in NEW for text in paragraphs(data / path)]
+def job_of(model: Path, data: Path, *, whole: bool = True) -> Dict[str, Any]:
+    """whole (bool): texts are paragraphs, else sentences."""
+    new = [text for path in NEW for text in paragraphs(data / path, whole=whole)]
     sentences = [text for path in NEW for text in paragraphs(data / path, whole=False)]
     calls = [text for text in sentences if len(text.split()) in LENGTH][:CALLS]
-    before = [text for path in BEFORE for text in paragraphs(data / path)]
+    before = [text for path in BEFORE for text in paragraphs(data / path, whole=whole)]
     return {"model": str(model), "before": before, "new": new, "calls": calls, "rows": ROWS}
 
 

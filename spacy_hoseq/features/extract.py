@@ -80,12 +80,13 @@ class Columns(NamedTuple):
         Only the cells that are asked for are read."""
         table = self.words.table
         words = types if self.context is None else self.context.word_of.take(types)
-        values = table.reshape(-1).take(self.words.rows.take(maker.words) * table.shape[1] + words)
-        if self.context is None:
-            return values
-        annotation = self.context.table
-        cells = maker.context * annotation.shape[1] + of_context
-        return np.concatenate([values, annotation.reshape(-1).take(cells)])
+        cells = self.words.rows.take(maker.words) * table.shape[1] + words
+        values: Keys = table.reshape(-1).take(cells)
+        if self.context is not None:
+            annotation = self.context.table
+            cells = maker.context * annotation.shape[1] + of_context
+            values = np.concatenate([values, annotation.reshape(-1).take(cells)])
+        return values
 
 
 class Maker(NamedTuple):
@@ -159,16 +160,17 @@ class FeatureExtractor:
         orths, lengths = words_and_lengths(docs)
         positions = positions_of(lengths, self.reach)
         if not len(orths):
+            types = np.zeros(0, np.int32)
             nothing = np.zeros((len(self.attributes), 0), np.uint64)
-            words = WordValues(positions, nothing, np.arange(len(nothing)), nothing)
+            words = WordValues(types, nothing, np.arange(len(nothing)), nothing)
             nothing = np.zeros((len(self.contextual), 0), np.uint64)
-            context = TypesInContext(positions, positions, nothing, nothing)
-            return Columns(lengths, positions, positions, words, context)
+            nowhere = TypesInContext(types, types, nothing, nothing)
+            return Columns(lengths, positions, types, words, nowhere)
         vocab = self._vocab(docs, orths)
         lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
         words = lexicon.of(vocab, self, orths)
         types = words.types
-        context = None
+        context: Optional[TypesInContext] = None
         if self.contextual:
             values = values_of_docs(docs, self.contextual, vocab.lookups)
             names = tuple(self.contextual)

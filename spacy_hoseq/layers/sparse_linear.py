@@ -259,7 +259,7 @@ class SparseScorer(Scorer):
         token, label = np.where(np.isin(np.arange(table.shape[1]), everywhere), False, allowed).nonzero()
         if len(token):
             cells = (row.take(token) * np.intp(table.shape[1]) + label for row in rows)
-            scores = sum(map(table.reshape(-1).take, cells))
+            scores = np.asarray(sum(map(table.reshape(-1).take, cells)))
             starts = np.flatnonzero(np.diff(token, prepend=-1))
             highest = np.maximum.reduceat(scores, starts)
             is_highest = np.flatnonzero(scores == highest.repeat(np.diff(starts, append=len(token))))

@@ -16,9 +16,10 @@ import numpy as np
 from ..arrays import Floats32, Ints, Rows
 from ..features.extract import Columns, FeatureExtractor
 from ..features.index import GrowingTable, Index
+from ..kept import are_same
 from .shim import sum_rows
 
-SCORE_BYTES = 1 << 24  # of scores that are kept from batch to batch
+SCORE_BYTES = 1 << 23  # of scores that are kept from batch to batch
 
 
 class OfTypes(NamedTuple):
@@ -54,7 +55,7 @@ class TypeScores:
         row_bytes = table.dtype.itemsize * table.shape[1]
         kept = self._kept
         made_from = (table, columns.numbering)
-        if not kept.serves(made_from, SCORE_BYTES // (row_bytes * max(1, len(offsets)))):
+        if kept.n_scores * row_bytes > SCORE_BYTES or not are_same(kept.made_from, made_from):
             self._kept = kept = KeptScores(made_from, table, [*map(len, offsets)])
 
         def make(types: Rows) -> Rows:
@@ -74,22 +75,21 @@ class KeptScores(GrowingTable):
     def __init__(self, made_from: Tuple[Any, ...], table: Floats32, n_templates: List[int]) -> None:
         super().__init__(made_from, np.zeros((0, len(n_templates)), np.int32))
         self._begin = np.cumsum([0, *n_templates])[:-1]
-        self._n_scores = len(n_templates)
+        self.n_scores = len(n_templates)
         self.scores: Floats32 = np.zeros((len(n_templates), table.shape[1]), table.dtype)
 
     def added(self, table: Floats32, features: Rows) -> Rows:
         """features (K, n): of other word types, one offset after the other. RETURNS (n, O)."""
         is_known = np.logical_or.reduceat(features != len(table) - 1, self._begin, axis=0)
-        rows = self._n_scores - 1 + np.cumsum(is_known).reshape(is_known.shape)  # (O, n)
-        n_rows = self._n_scores + int(is_known.sum())
+        rows = self.n_scores - 1 + np.cumsum(is_known).reshape(is_known.shape)  # (O, n)
+        n_rows = self.n_scores + int(is_known.sum())
         if n_rows > len(self.scores):
-            # room for all: what is not written on takes no memory. Others may still read the old array
-            most = SCORE_BYTES // (table.itemsize * table.shape[1])
-            grown = np.empty((max(n_rows, most), table.shape[1]), table.dtype)
-            grown[: self._n_scores] = self.scores[: self._n_scores]
+            # by doubling; others may still read the old array
+            grown = np.empty((max(n_rows, 2 * len(self.scores)), table.shape[1]), table.dtype)
+            grown[: self.n_scores] = self.scores[: self.n_scores]
             self.scores = grown
         for known, of_offset in zip(is_known, np.split(features, self._begin[1:]), strict=False):
             some = of_offset[:, known]
-            sum_rows([(table, some)], self.scores[self._n_scores :][: some.shape[1]])
-            self._n_scores += some.shape[1]
+            sum_rows([(table, some)], self.scores[self.n_scores :][: some.shape[1]])
+            self.n_scores += some.shape[1]
         return np.where(is_known, rows, np.arange(len(rows))[:, None]).T.astype(np.int32)

@@ -65,10 +65,10 @@ def test_words_without_known_features_share_a_row():
     assert [*places] == [0, -2, -1, 1, 2]
     assert (known.table[: len(known), [1, 4]] == [1, 4]).any(axis=0).all()
     assert not known.scores[: len(places)].any()
-    n_rows = known._n_scores
+    n_rows = known.n_scores
     assert n_rows < len(known) * len(places)
     model.predict(docs)
-    assert known._n_scores > n_rows and np.array_equal(np.concatenate(model.predict(new)), scores)
+    assert known.n_scores > n_rows and np.array_equal(np.concatenate(model.predict(new)), scores)
 
 
 def test_other_weights_have_other_scores():
@@ -97,7 +97,8 @@ def test_memory_is_bounded(monkeypatch, n_types):
     monkeypatch.setattr(type_scores, "SCORE_BYTES", n_types * places * L * 4)
     for doc in docs:
         assert np.array_equal(model.predict([doc])[0], fresh(model, [doc]))
-        assert kept(model) <= n_types + len(doc) + 2
+        n_scores = model.attrs["features"].type_scores._kept.n_scores
+        assert n_scores <= (n_types + len(doc) + 3) * places
 
 
 def test_words_are_forgotten():

@@ -15,7 +15,7 @@ from ...chunks import TagTable
 from ...errors import Warnings
 from ...features.sequences import WordDocs, words_of
 
-Columns = Sequence[Any]
+Columns = List[Any]
 Items = List[Tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
 SPANS = "spans."  # how the place of a span group begins
 ENTS = "ents"
@@ -77,7 +77,7 @@ class Target(Protocol):
     representation: Optional[str] = None
     neg_prefix: str = ""
     space: str = ""
-    columns: Columns = ()
+    columns: Columns = []
 
     @property
     def place(self) -> str:
@@ -144,6 +144,7 @@ class Target(Protocol):
 
     def forget_words(self) -> None:
         """Drop what is remembered of words (at the end of a memory zone)."""
+        return None
 
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """Labels permitted beside what is set on the docs already (N, L); None = all."""
