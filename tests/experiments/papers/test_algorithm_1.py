@@ -27,6 +27,7 @@ def assert_exact(case):
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
+@pytest.mark.long
 class TestAlgorithm1OfAChain(DecoderContract):
     """Without patterns it is Viterbi's."""
 

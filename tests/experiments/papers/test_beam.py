@@ -18,6 +18,7 @@ def decode(case, width):
     return BeamSearch(width)(case.potentials())
 
 
+@pytest.mark.long
 class TestWideBeam(DecoderContract):
     takes_negative = True
     test_blocks_change_nothing = None  # nothing is cut

@@ -19,6 +19,7 @@ def solve(case, max_iterations, **cells):
     return DualDecomposition(max_iterations).solve(case.potentials(), **cells)
 
 
+@pytest.mark.long
 class TestDualDecompositionOfAChain(DecoderContract):
     """Without patterns the chain is all there is."""
 
