@@ -13,7 +13,7 @@ from .statements import sources as read_sources
 BRIEF = 12  # lines of a function that may do without a docstring
 NEVER = {"eval", "exec", "print"}
 PICKLING = {"pickle", "joblib", "cloudpickle", "dill"}
-ALIASES = {f"NDArray[np.{name}]" for name in ("float64", "float32", "floating", "intp", "integer", "bool_")}
+
 
 @cache  # not at import: each process of the tests imports this file
 def sources() -> List[Source]:
@@ -47,16 +47,6 @@ def offences_in(source) -> Iterator[Tuple[int, str]]:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             modules = {alias.name for alias in node.names} | {getattr(node, "module", None)}
             yield from ((node.lineno, str(module)) for module in modules & PICKLING)
-
-
-def test_names_of_arrays_are_defined_in_one_place():
-    assigned = [
-        f"{source.name}:{node.lineno}"
-        for source in sources()
-        for node in source.tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.value) in ALIASES
-    ]
-    assert assigned and all(place.startswith("arrays.py:") for place in assigned)
 
 
 def test_every_file_says_what_it_is():

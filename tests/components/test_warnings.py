@@ -242,3 +242,10 @@ def test_updates_of_an_earlier_training_do_not_count(tmp_path):
         warnings.simplefilter("always")
         nlp.to_disk(tmp_path)
     assert not [warning for warning in caught if "HW008" in str(warning.message)]
+
+
+@pytest.mark.parametrize("what", ["marginals", "decisions"])
+def test_what_no_component_keeps_is_asked_for(what):
+    doc = spacy.blank("xx")("a b")
+    with pytest.warns(UserWarning, match=rf"\[HW007\] .*hoseq_{what}.*save_{what}"):
+        assert doc._.get(f"hoseq_{what}") is None

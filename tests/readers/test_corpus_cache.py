@@ -90,9 +90,3 @@ def test_large_corpora_are_read_again(path, nlp, n_read):
     for _ in range(2):
         assert cached_tags(nlp, path, 5, limit=1) == [TAGS]
     assert len(n_read) == 3, "three tokens"
-
-
-def test_nothing_is_cached_in_a_memory_zone(path, nlp, n_read):
-    with nlp.memory_zone():
-        assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]]
-    assert tags_of(corpus(path, attributes=[])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2

@@ -3,19 +3,12 @@
 
 import numpy as np
 import pytest
-import spacy
-from handwriting.letters import letter_corpus, read_letters
+from handwriting.letters import read_letters
 from handwriting.pixels import words_to_images
-from spacy.training import Example
 
 from .toy import fields_of, file_fields, image_of, word_fields, write
 
 FILES = [("bead", 0), ("a", 2), ("cab", 0), ("decade", 1), ("ace", 2)]
-
-
-@pytest.fixture(scope="module")
-def nlp():
-    return spacy.blank("xx")
 
 
 def names_of(words):
@@ -92,35 +85,3 @@ def test_lines_that_cannot_be_read(fields, problem, name, tmp_path):
     assert_refused(write(tmp_path / name, rows), 6, problem)
     rows.insert(2, [""])
     assert_refused(write(tmp_path / name, rows), 7, problem)  # blank lines count
-
-
-def test_docs(nlp, tmp_path):
-    examples = list(letter_corpus(write(tmp_path / "letter.data", file_fields(FILES)))(nlp))
-    assert texts_of(examples) == [text for text, _ in FILES]
-    for eg, (text, _) in zip(examples, FILES, strict=True):
-        assert isinstance(eg, Example) and eg.x.vocab is eg.y.vocab is nlp.vocab
-        assert [token.tag_ for token in eg.predicted] == [""] * len(text)
-        assert [token.text for token in eg.predicted] == [token.text for token in eg.reference]
-        images = words_to_images([token.text for token in eg.predicted])
-        assert np.array_equal(images, np.array([image_of(letter) for letter in text], np.float32))
-        assert eg.predicted.text == "".join(token.text for token in eg.predicted), "no spaces"
-        assert eg.get_aligned("TAG", as_string=True) == list(text)
-
-
-@pytest.mark.parametrize(
-    "folds, texts",
-    [
-        (None, ["bead", "a", "cab", "decade", "ace"]),
-        ([0], ["bead", "cab"]),
-        ([2, 1], ["a", "decade", "ace"]),
-        ([1, 7], ["decade"]),
-        ([0, 1, 2], ["bead", "a", "cab", "decade", "ace"]),
-    ],
-)
-@pytest.mark.parametrize("name", ["letter.data", "letter.data.gz"])
-def test_folds(name, folds, texts, nlp, tmp_path):
-    path = write(tmp_path / name, file_fields(FILES))
-    for given in (path, str(path)):
-        read = letter_corpus(given, folds)
-        assert texts_of(read(nlp)) == texts
-        assert texts_of(read(nlp)) == texts, "once in each epoch"
