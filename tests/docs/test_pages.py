@@ -309,6 +309,12 @@ def test_every_registered_name_says_what_it_is():
     assert len(rows) > 20 and [row for row in rows if len(row[2]) < 15] == []
 
 
+def test_pages_install_the_checkout():
+    """As long as nothing is published."""
+    named = matches(r"pip install [^\n`]*")
+    assert len(named) > 5 and not [(page, line) for page, line in named if "spacy-hoseq" in line]
+
+
 def test_links():
     links = matches(r"\]\((?!http)([^)\s]+)\)")
     assert len(links) > 100 and not [
