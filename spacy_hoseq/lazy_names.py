@@ -22,11 +22,10 @@ def lazy_names(package: str, homes: Dict[str, str]) -> Callable[[str], Any]:
 
 
 def listed(package: str) -> Callable[[], List[str]]:
-    """`__dir__` of a package, for `dir` and `help`: what it exports, loaded or not, and what is
-    loaded."""
+    """`__dir__` of a package, for `dir` and `help`: what it exports, loaded or not."""
 
     def names() -> List[str]:
         module = vars(sys.modules[package])
-        return sorted({*module, *module["__all__"]})
+        return sorted({*module["__all__"], *(name for name in module if name.startswith("__"))})
 
     return names
