@@ -306,7 +306,7 @@ class SequenceComponent(TrainablePipe):
 
     @property
     def knows(self) -> str:
-        """How much it can say of its labels: "sums" = p(y | x) of all labellings, "decisions" = how
+        """Kind of its probabilities: "sums" = p(y | x) of all labellings, "decisions" = how
         probable each label was when it was decided, "labels" = nothing else."""
         return "labels"
 
@@ -379,7 +379,7 @@ class SequenceComponent(TrainablePipe):
         return scores
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """As all components of spaCy."""
+        """The component as bytes, without the parts in `exclude`."""
         parts = {
             "cfg": lambda: srsly.json_dumps(self.cfg),
             "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
@@ -390,7 +390,7 @@ class SequenceComponent(TrainablePipe):
         return util.to_bytes(parts, exclude)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """As all components of spaCy. WARNS [HW008]: a training that evaluates has ended, and its
+        """Save the component in a folder. WARNS [HW008]: a training that evaluates has ended, and its
         evaluations know nothing of many of the updates."""
         model = signed(self.model.to_bytes(), self._meaning())
         writers = {
@@ -464,7 +464,7 @@ class SequenceComponent(TrainablePipe):
         return rules.pairs & ~rules.first
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        """As `read`. docs: their words; they may all be empty."""
+        """Predictions for the words of docs, which may all be empty."""
         raise NotImplementedError
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:

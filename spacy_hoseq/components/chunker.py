@@ -211,8 +211,8 @@ class HoseqChunker(StructuredComponent):
         return chunks_by_doc(reading.docs, chunks, p)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """As all components of spaCy; of a batch, about as many words are read at once as stay in
-        the caches of a processor."""
+        """Annotated Docs of a stream, in order. Of a batch, about as many words are read at once as
+        stay in the caches of a processor."""
         for docs in minibatch(stream, size=batch_size):
             for part in minibatch_by_words(docs, size=WORDS, tolerance=0.0):
                 yield from super().pipe(part, batch_size=len(part))
@@ -236,8 +236,8 @@ class HoseqChunker(StructuredComponent):
         return grammar(self.tags, self.cfg["representation"])
 
     def _gold_rows(self, examples: Sequence[Example]) -> Ints:
-        """As for all components; everything also where sentences of the predicted docs cut a gold
-        chunk."""
+        """Rows of permitted labels (N,): everything also where sentences of the predicted docs cut a
+        gold chunk."""
         rows = super()._gold_rows(examples)
         masks = self._label_table.masks
         possible = self._edges(sequence_lengths([eg.predicted for eg in examples]))

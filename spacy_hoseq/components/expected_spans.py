@@ -115,7 +115,7 @@ def probable_chunks(
 
 
 def best_chunks(chunks: Iterable[Chunk], threshold: float) -> List[Chunk]:
-    """Those that do not overlap and whose probabilities, less the threshold each, have the largest
+    """Chunks that do not overlap and whose probabilities, less the threshold each, have the largest
     sum; in order."""
     ends = [0]  # where the best sum rises, that sum, and the last chunk of those that have it
     best = [0.0]

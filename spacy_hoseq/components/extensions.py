@@ -41,7 +41,7 @@ def _keep(doc: Doc, extension: str, name: str, values: Dict[str, object]) -> Non
 
 
 def _key(extension: str) -> Any:
-    """Where spaCy keeps extensions, so that they are saved with the Doc."""
+    """Key of `doc.user_data` under which spaCy keeps and saves an extension."""
     return ("._.", extension, None, None)
 
 

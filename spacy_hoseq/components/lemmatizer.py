@@ -79,7 +79,7 @@ class HoseqLemmatizer(HoseqTagger):
 
     @cached_property
     def candidates(self) -> Candidates:
-        """Which labels fit which words."""
+        """Labels by the words that they fit."""
         return Candidates(self.labels)
 
     def initialize(
@@ -92,7 +92,8 @@ class HoseqLemmatizer(HoseqTagger):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        """As `HoseqTagger.initialize`.
+        """Find scripts, features and label patterns in the training data, and set all weights to
+        zero. Arguments as in `HoseqTagger.initialize`, and:
 
         lexicon: word forms with all their lemmas: a form gets no others, but those that it has in
             training.
@@ -171,7 +172,7 @@ class HoseqLemmatizer(HoseqTagger):
         return super()._loss(examples, scores.permitting(allowed))
 
     def permitted(self, docs: WordDocs, *, preset: bool) -> Optional[Mask]:
-        """As all components, of the scripts that fit the words."""
+        """Scripts that fit the words (N, L), of those that are permitted otherwise."""
         return together(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:

@@ -81,7 +81,8 @@ class HoseqMorphologizer(HoseqTagger):
         }
 
     def add_label(self, label: str) -> int:
-        """As all components, for features in any order: "POS=NOUN|Case=Gen"."""
+        """Add a label before initialization, with features in any order: "POS=NOUN|Case=Gen".
+        RETURNS and RAISES as all components."""
         return super().add_label(normalized(label) if isinstance(label, str) else label)
 
     def initialize(
@@ -93,8 +94,11 @@ class HoseqMorphologizer(HoseqTagger):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        """As `HoseqTagger.initialize`. labels: from `spacy init labels`, of this component or
-        spaCy's. tag_dictionary: labels, also as "NOUN|Case=Nom|Number=Sing"."""
+        """Find labels and features in the training data, and set all weights to zero.
+
+        labels: from `spacy init labels`, of this component or spaCy's.
+        tag_dictionary: labels, also as "NOUN|Case=Nom|Number=Sing".
+        """
         names: Optional[Sequence[str]] = (
             list(labels[MORPH]) if isinstance(labels, Mapping) else labels
         )

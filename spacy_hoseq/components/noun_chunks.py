@@ -48,8 +48,8 @@ def offer_noun_chunks(vocab: Vocab, key: str) -> None:
 
 
 def merge_noun_chunks(doc: Doc) -> Doc:
-    """As `merge_noun_chunks` of spaCy, which does nothing to a Doc without a parse; there each
-    noun phrase becomes a token with the tag of its last word, and span groups follow."""
+    """The Doc with each noun phrase as one token, with the tag of its last word; span groups follow.
+    (spaCy's own `merge_noun_chunks` does nothing to a Doc without a parse.)"""
     noun_chunks = doc.vocab.get_noun_chunks
     if doc.has_annotation("DEP") or not isinstance(noun_chunks, NounChunks):
         return merge_parsed(doc)

@@ -115,7 +115,7 @@ class Reading:
         return self.of_tokens(self.best, -1)
 
     def confidences(self) -> Floats:
-        """How probable the label of each word is (N,): p(y_t = its label | x), exact under the
+        """Probability of the label of each word (N,): p(y_t = its label | x), exact under the
         model. RAISES ValueError [HS105]: nothing is known of that."""
         nodes: Floats = self.posterior.nodes
         return nodes[np.arange(len(self.best)), self.best]

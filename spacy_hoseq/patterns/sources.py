@@ -25,7 +25,7 @@ NO_SETS = np.zeros((0, 0), bool)
 
 
 class FiredRules(NamedTuple):
-    """Where rules fire.
+    """Matches of rules.
 
     tokens (M,): flat index (over all docs) of the LAST token of each match. rules (M,): the rule's
         number.
@@ -156,7 +156,7 @@ class PatternSource:
         raise NotImplementedError
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        """Where rules fire; `fired_rules` makes the result for rules with one token for each
+        """Matches of the rules in docs; `fired_rules` makes the result for rules with one token for each
         label."""
         return NOTHING_FIRED
 

@@ -1,1 +1,1 @@
-"""Where labels stand on Docs: attributes of tokens, extensions, spans, entities, morphology."""
+"""Places of labels on Docs: attributes of tokens, extensions, spans, entities, morphology."""

@@ -190,7 +190,8 @@ class ChunkTags(Target):
         return np.array([ids[tag] for tag in tags], np.uint64)
 
     def _permitted(self, doc: Doc, ids: Dict[str, int], first: Mask) -> Mask:
-        """As `preset` of one Doc. ids: of the tags. first (L,): tags that can begin a sequence."""
+        """Tags permitted beside the entities and blocked tokens of one Doc (n, L). ids: of the tags.
+        first (L,): tags that can begin a sequence."""
         mask = np.ones((len(doc), len(ids)), bool)
         begins = sentence_starts(doc)
         for span in [*blocked_spans(doc), *doc.ents]:

@@ -1,4 +1,4 @@
-"""Where lemmas stand: `token.lemma`, as the edit scripts that make them of word forms.
+"""Lemmas, in `token.lemma`, as the edit scripts that make them of word forms.
 
 A script says which case the form is put into, what is taken away at both ends, and what is put
 there instead:
@@ -73,8 +73,8 @@ class LemmaLabels(TokenLabels):
         script_named(label)
 
     def gold_rows(self, examples: Sequence[Example], table: LabelTable) -> Ints:
-        """As `Target` has it. New text has lemmas that no known script makes: nothing is warned
-        of."""
+        """Rows of permitted scripts (N,). New text has lemmas that no known script makes: nothing is
+        warned of."""
         return table.rows(self.gold_values(examples))
 
     def read(self, doc: Doc) -> Keys:

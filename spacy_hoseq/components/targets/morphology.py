@@ -1,5 +1,5 @@
-"""Where labels of morphology stand: `token.pos`, `token.morph`, and `token.tag` if it is a part of
-them. As strings they are made of features:
+"""Labels of morphology, in `token.pos`, `token.morph`, and `token.tag` if it is a part of them.
+As strings they are made of features:
 
 "Case=Gen|Number=Sing|POS=NOUN"     sorted; the part of speech is one feature among the others
 "POS=PUNCT"                         no features

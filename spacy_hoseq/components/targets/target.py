@@ -61,7 +61,7 @@ class LabelTable:
 
 
 class Target(Protocol):
-    """Where labels stand on a Doc: in attributes of each token, or in spans that tags of tokens
+    """Place of labels on a Doc: in attributes of each token, or in spans that tags of tokens
     stand for.
 
     places (Tuple[str, ...]): all that is written: "tag", "pos", "morph", "lemma", "sent_start",
@@ -158,7 +158,7 @@ class Target(Protocol):
 
 
 def places_in(examples: Sequence[Example]) -> List[str]:
-    """Where the gold annotation has labels, sentences left out."""
+    """Places of the gold annotation that have labels, sentences left out."""
     docs = [eg.reference for eg in examples]
     attributes = [
         name for name in ATTRIBUTES if any(doc.has_annotation(name.upper()) for doc in docs)
