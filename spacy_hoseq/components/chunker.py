@@ -201,10 +201,8 @@ class HoseqChunker(StructuredComponent):
         if threshold is not None:
             found = expected_chunks(reading.posterior, reading.labels, representation, threshold)
             return chunks_by_doc(reading.docs, *found)
-        lengths = reading.posterior.lengths
-        begins = np.zeros(len(reading.best), bool)
-        begins[np.cumsum(lengths) - lengths] = True
-        chunks = self._label_table.tags.chunks(reading.best, begins)
+        # (no chunk reaches beyond its sequence: tags are well formed)
+        chunks = self._label_table.tags.chunks(reading.best, np.zeros(len(reading.best), bool))
         sizes = chunks.end - chunks.first
         labels = reading.best[ranges(chunks.first, sizes)]
         p = reading.posterior.segments(chunks.first, sizes, labels, self.continues)

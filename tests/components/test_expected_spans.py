@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from spacy.cli.find_threshold import find_threshold
 from spacy.tokens import DocBin
+from spacy.training import Example
 
-from spacy_hoseq.components.expected_spans import best_chunks, probable_chunks
+from spacy_hoseq.components.chunker import THRESHOLDS
+from spacy_hoseq.components.expected_spans import LEAST, best_chunks, probable_chunks
+from spacy_hoseq.components.targets.chunk_tags import FoundChunks
 
 from ..decoders.answers.posteriors import posterior_of
 from .chunker_helpers import (
@@ -18,6 +21,7 @@ from .chunker_helpers import (
     on,
     random_chunker,
     random_docs,
+    ready,
     scores_on,
 )
 
@@ -127,3 +131,22 @@ def test_threshold_of_nothing_on_a_long_text():
     nlp = random_chunker("words", seed=2, scale=0.6, span_threshold=0.0, save_marginals=True)
     doc = nlp(" ".join(TEXTS * 40))
     assert len(doc) > 300 and min(scores_on(doc)) >= 0.001
+
+
+def test_threshold_at_the_end_of_those_that_are_tried(monkeypatch):
+    """The best one has a neighbour on one side only."""
+    nlp = ready()
+    chunker = chunker_of(nlp)
+    doc = nlp(TEXTS[0])
+    right = chunker.chunks(chunker.read([doc]))
+    nothing = [FoundChunks([], [], [], None)]
+    last = THRESHOLDS[-1]
+    monkeypatch.setattr(chunker, "chunks", lambda _, threshold: right if threshold == last else nothing)
+    monkeypatch.setitem(chunker.cfg, "span_threshold", 0.5)
+    assert chunker.fit_threshold([Example(doc, doc)]) == last
+
+
+def test_improbable_chunks_are_never_chosen():
+    chunker = chunker_of(random_chunker("words", seed=2, scale=3.0))
+    found = chunker.chunks(chunker.read([doc_of(chunker, TEXT * 3)]), 0.0)
+    assert len(found[0].first) and (found[0].probabilities >= LEAST).all()

@@ -168,3 +168,11 @@ def test_what_can_never_be_learnt_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             check(*patterns)
+
+
+def test_patterns_of_a_later_source_fire_everywhere():
+    """Not where a rule of an earlier source does."""
+    rule = {"name": "a", "tokens": [{"LOWER": "a"}, {}], "labels": ["X", "Y"]}
+    sources = PatternSources(RulePatterns([rule]), FrequentTransitions(2, 1))
+    features = sources.define(["X", "Y"], [np.array([0, 1, 0], np.int32)])
+    assert features.rule_of.tolist() == [0, EVERYWHERE] and features.patterns == [(0, 1), (0, 1, 0)]
