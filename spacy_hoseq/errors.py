@@ -164,11 +164,11 @@ class Errors(metaclass=WithCodes):
         "and do not disable it; in training, a frozen component must be in [training.annotating_components]."
     )
     HS102 = (
-        'The component "{name}" listens to "{upstream}", which is no `hoseq_tagger` that comes before it (before it '
-        "come: {there}). Give one by its name in the pipeline."
+        'The component "{name}" listens to "{upstream}", which is no `hoseq_tagger` or `hoseq_chunker` that comes '
+        "before it (before it come: {there}). Give one by its name in the pipeline."
     )
     HS103 = (
-        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer) or tables of its own, '
+        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), tags of chunks or its own tables, '
         "which a copy in the place of a listener would not have. Keep the listener, or train without."
     )
     HS104 = (

@@ -40,9 +40,10 @@ from ..learning.parameter import UpdateRule
 from ..words import on_original
 from .base import inspection, register_factory
 from .expected_spans import expected_chunks
+from .listening import ListenedComponent
 from .noun_chunks import GROUP, offer_noun_chunks
 from .reading import Reading
-from .structured import ADAGRAD, StructuredComponent, default_model
+from .structured import ADAGRAD, default_model
 from .targets.chunk_tags import ChunkTags, FoundChunks
 
 WORDS = 8_000  # of a batch, read at once
@@ -57,7 +58,7 @@ class ScoredChunks(NamedTuple):
     score: float
 
 
-class HoseqChunker(StructuredComponent):
+class HoseqChunker(ListenedComponent):
     """Finds chunks, or entities, that do not overlap.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over
@@ -81,7 +82,7 @@ class HoseqChunker(StructuredComponent):
     """
 
     target: ChunkTags
-    made_of_labels = (*StructuredComponent.made_of_labels, "_grammar")
+    made_of_labels = (*ListenedComponent.made_of_labels, "_grammar")
 
     def __init__(
         self,
@@ -156,6 +157,10 @@ class HoseqChunker(StructuredComponent):
         """The tags that stand for chunks, by id: labels of the tokens. `labels` are the types of
         chunks."""
         return tag_names(self.labels, self.cfg["representation"])
+
+    @property
+    def limits_words(self) -> bool:
+        return True
 
     def explain_span(self, span: Span, against: Optional[str] = None) -> Any:
         """Why a chunk is there, or is not: `inspection.explain_span`. (`explain` says why a token

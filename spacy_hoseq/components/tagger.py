@@ -5,37 +5,26 @@ at every `finish_update`; `[training.optimizer]` trains neural emissions only. `
 weights, `predict` and saving on finished ones (averaged, half precision).
 """
 
-from itertools import chain, pairwise
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
+from itertools import pairwise
+from typing import Callable, Iterable, List, NamedTuple, Optional, Union
 
 import numpy as np
-from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..arrays import Labels
 from ..decoders.answers import best_labels
 from ..decoders.choice import check_n_samples, sample
-from ..decoders.problem import Potentials, PotentialsGradient
-from ..errors import Errors
-from ..features.keys import label_values
 from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
-from ..layers.listener import (
-    ANY,
-    MarginalListener,
-    Upstream,
-    probable_values,
-    write_upstream,
-)
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
+from .listening import ListenedComponent
 from .reading import LabelsAlone, Reading
-from .structured import ADAGRAD, StructuredComponent, default_model
+from .structured import ADAGRAD, default_model
 from .targets.token_labels import TokenLabels
-from .training import listeners_in
 
 
 class ScoredLabels(NamedTuple):
@@ -45,7 +34,7 @@ class ScoredLabels(NamedTuple):
     score: float
 
 
-class HoseqTagger(StructuredComponent):
+class HoseqTagger(ListenedComponent):
     """Labels every token with the best label sequence of its sentence.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name
@@ -101,14 +90,6 @@ class HoseqTagger(StructuredComponent):
                 "tag_dictionary": {},
             },
         )
-        self.listener_map: Dict[str, List[MarginalListener]] = {}
-
-    def __setstate__(self, state: Any) -> None:
-        """The listeners of a copy, or in another process, are linked to it."""
-        super().__setstate__(state)
-        for name, listeners in self.listener_map.items():
-            for listener in listeners:
-                listener.link(self, name)
 
     def top_k(self, docs: Union[Doc, Iterable[Doc]], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as
@@ -136,62 +117,15 @@ class HoseqTagger(StructuredComponent):
         ]
 
     @property
-    def listeners(self) -> List[MarginalListener]:
-        """Layers of later components that listen to this one (spaCy's protocol, as with
-        Tok2Vec)."""
-        return list(chain.from_iterable(self.listener_map.values()))
-
-    @property
-    def listening_components(self) -> List[str]:
-        """Their names."""
-        return list(self.listener_map)
-
-    @property
     def limits_words(self) -> bool:
         """True if words can have some labels only, whatever the model says."""
         return bool(self.cfg["tag_dictionary"])
-
-    def add_listener(self, listener: MarginalListener, component_name: str) -> None:
-        """Called by spaCy."""
-        if listener not in self.listeners:
-            self.listener_map.setdefault(component_name, []).append(listener)
-
-    def remove_listener(self, listener: MarginalListener, component_name: str) -> bool:
-        """Called by spaCy. RETURNS (bool): whether it was there."""
-        listeners = self.listener_map.get(component_name, [])
-        # a new list: spaCy is going through the old one
-        rest = [other for other in listeners if other is not listener]
-        self.listener_map[component_name] = rest
-        if not rest:
-            del self.listener_map[component_name]
-        return len(rest) < len(listeners)
-
-    def find_listeners(self, component: Any) -> None:
-        """Add the listeners in a later component's model that name this one, or did before it was
-        renamed. Called by spaCy."""
-        names = [self.name, *([ANY] if self.target.place == "tag" else [])]
-        for listener in listeners_in(component):
-            if listener.upstream_name in names:
-                listener.link(self, component.name)
-                self.add_listener(listener, component.name)
-
-    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
-        """Hand over the labels of docs that have been annotated: for a listener that spaCy may have
-        forgotten. What is set on them constrains nothing, since it is what was found."""
-        self.add_listener(listener, listener.reader)
-        self._hand_labels(
-            self.read(docs, preset=False, labels_alone=self._writes_labels_alone)
-        )
 
     def _named(self, rows: Labels, words: WordDocs) -> List[List[str]]:
         """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of
         its words."""
         (of_tokens,) = on_tokens(rows.T, words, -1)
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
-
-    @property
-    def _writes_labels_alone(self) -> bool:
-        return not self.cfg["save_marginals"] and not self.listeners
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         parts = self._parts(docs) if labels_alone else [docs]
@@ -218,34 +152,6 @@ class HoseqTagger(StructuredComponent):
         before = np.cumsum([0, *map(len, docs[:-1])]) // most
         bounds = [0, *np.flatnonzero(np.diff(before)) + 1, len(docs)]
         return [words_of(docs[start:end]) for start, end in pairwise(bounds)]
-
-    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
-        super()._keep(docs, reading)
-        self._hand_labels(reading)
-
-    def _hand_labels(self, reading: Reading) -> None:
-        """Leave beside docs what listeners ask of their labels: each output once."""
-        for asked in {listener.asked for listener in self.listeners}:
-            _, threshold = asked
-            entries = reading.posterior.probable(threshold)
-            labels = probable_values(entries, label_values(reading.labels), threshold)
-            write_upstream(reading.docs, asked, labels)
-
-    def _hand_over(
-        self,
-        docs: WordDocs,
-        potentials: Potentials,
-        backprop: Callable[[PotentialsGradient], object],
-    ) -> None:
-        learns = [each for each in self.listeners if each.grad_factor]
-        if learns and any(isinstance(node, Tok2VecListener) for node in self.model.walk()):
-            # spaCy's Tok2Vec would count the first of two gradients twice
-            raise ValueError(Errors.HS104.format(name=self.name))
-        if self.listeners:
-            potentials = potentials.permitting(self.permitted(docs, preset=False))
-            upstream = Upstream(docs, potentials, self.labels, backprop)
-            for listener in self.listeners:
-                listener.receive(upstream)
 
 
 DEFAULTS = {

@@ -69,7 +69,7 @@ class ComponentTexts:
             warn_uncalibrated(tagger, reader)
         gold = tagger.gold_ids(self._examples)
         if (gold >= 0).any():
-            return _labelled([eg.predicted for eg in self._examples], gold, tagger.labels)
+            return _labelled([eg.predicted for eg in self._examples], gold, tagger.tags)
         predicted = [eg.predicted for eg in self._examples]
         copies = after_earlier_components(predicted, self._nlp, tagger)
         return ((batch, source.predict(batch)) for batch in batches(list(tagger.pipe(copies))))

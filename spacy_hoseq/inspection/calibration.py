@@ -29,8 +29,8 @@ from spacy.util import minibatch, resolve_dot_names
 
 from ..arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..components.base import SequenceComponent
+from ..components.listening import listeners_in
 from ..components.structured import StructuredComponent
-from ..components.tagger import listeners_in
 from ..decoders import Potentials, posterior
 from ..errors import Errors
 from ..layers.listener import own_layers

@@ -83,8 +83,9 @@ def make_marginal_listener(
 ) -> "MarginalListener":
     """Registered as `spacy_hoseq.MarginalListener.v1`: labels of a tagger that comes before.
 
-    upstream (str): name of the tagger, which must come before; "*" = the first one, if there is
-        any. Its best labels alone are read by templates, as `tag[0]`.
+    upstream (str): name of the tagger, or of a chunker (which may listen itself), which must come
+        before; "*" = the first tagger, if there is any. Its best labels alone are read by
+        templates, as `tag[0]`.
     grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly
         (Azuma & Matsumoto 2011).
     threshold (float): probabilities below are dropped; 0 = none.
@@ -329,8 +330,8 @@ def replace_listener(
 ) -> LabelsModel:
     """Layer in the place of a listener; called by `nlp.replace_listeners`.
 
-    RAISES ValueError [HS103]: the tagger has a tag dictionary, or candidates as a lemmatizer, which
-        belong to the component and would be lost; or tables of words of its own.
+    RAISES ValueError [HS103]: the tagger has a tag dictionary, candidates as a lemmatizer, or tags of
+        chunks, which belong to the component and would be lost; or tables of words of its own.
     """
     if component.limits_words or component.has_own_tables:
         raise ValueError(Errors.HS103.format(name=component.name))

@@ -65,7 +65,7 @@ def test_no_tagger_to_listen_to(kind):
     if kind != "missing":
         nlp.add_pipe(kind, name=TAGGER)
     there = "none" if kind == "missing" else TAGGER
-    problem = rf"listens to .*, which is no `hoseq_tagger` that comes before it .*: {there}\)"
+    problem = rf"listens to .*, which is no `hoseq_tagger` or `hoseq_chunker` that comes before it .*: {there}\)"
     with pytest.raises(ValueError, match=rf"\[HS102\] The component \"hoseq_chunker\" {problem}"):
         nlp.add_pipe(NAME, config={"model": listening_model()})
 

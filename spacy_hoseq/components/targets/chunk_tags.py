@@ -61,6 +61,10 @@ class ChunkTags(Target):
         """RAISES ValueError [HS027]: no tag of a chunk."""
         TagTable([label])
 
+    def is_set(self, doc: Doc) -> bool:
+        """True if the Doc has a span group of chunks, even an empty one, or entities that may be chunks."""
+        return self.spans_key in doc.spans or (self.with_entities and doc.has_annotation("ENT_IOB"))
+
     def types_in(self, examples: Iterable[Example]) -> List[str]:
         """All types of gold chunks, sorted."""
         spans = (span for example in examples for span in self._spans(example.reference))
