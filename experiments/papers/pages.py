@@ -49,6 +49,7 @@ def main(
         "layers": (metrics / "layers.jsonl", layers_table),
         "layers differences": (metrics / "layers.jsonl", layer_differences),
         "widths": (metrics / "tags.jsonl", widths_table),
+        "priors": (metrics / "priors.jsonl", priors_table),
         "curve": (metrics / "curve.json", curve_table),
         "letters": (metrics / "perceptron.json", letters_table),
         "words": (metrics / "perceptron_words.json", words_table),
@@ -58,7 +59,7 @@ def main(
         "segments": (metrics / "segments.jsonl", segments_table),
         "learners": (metrics / "learners.jsonl", learners_table),
         "amounts": (metrics / "amounts.jsonl", amounts_table),
-        "organisations": (metrics / "organisations.jsonl.gz", organisations_table),
+        "organisations": (metrics / "organisations.jsonl", organisations_table),
         "groups": (metrics / "groups.jsonl", groups_table),
         "dual": (metrics / "letters.jsonl", dual_table),
         "approximate": (metrics / "letters.jsonl", approximate_table),
@@ -66,6 +67,7 @@ def main(
     for page in sorted(pages.glob("*.md")):
         text = page.read_text(encoding="utf8")
         for name, (source, table) in tables.items():
+            source = source if source.exists() else source.with_suffix(".jsonl.gz")
             if f"<!-- begin {name} -->" in text and source.exists():
                 text = filled(text, name, *table(READ[source.suffix](source)))
         if output.resolve() != pages.resolve():
@@ -90,26 +92,33 @@ def published(paper: str, table: str, row: str, column: str = "accuracy") -> str
 
 
 def tags_table(rows: List[Row]) -> Table:
-    """Strategies over the seeds of the recipe's width. A sentence counts once: its counts are means over seeds."""
-    header = ("Strategy", "Order", "Test, %", "Errors, by seed", "easiest first over it", "p", "paper, order 2")
+    """Strategies over the seeds of the recipe's width, each at its best epoch on the development part. A sentence
+    counts once: with the sums of its counts over seeds."""
+    header = (
+        *("Strategy", "Order", "dev, %", "paper: dev, order 2", "test, %", "paper: test, order 2"),
+        *("easiest first over it, test", "p", "Seeds"),
+    )
     return header, list(tags_rows([row for row in rows if row["width"] == WIDTH]))
 
 
 def tags_rows(rows: List[Row]) -> Iterator[List[str]]:
     for sentences, order in dict.fromkeys((row["sentences"], row["order"]) for row in rows):
         runs = [row for row in rows if (row["sentences"], row["order"]) == (sentences, order)]
-        reference = sentence_counts(runs, EASIEST)
-        n_words = sum(runs[0]["words"])
         for strategy in runs[0]["test"]:
-            right = [sum(run["test"][strategy]) for run in runs]
-            errors = ", ".join(str(n_words - n) for n in right)
-            compared = [""] * 2
+            compared = ["", ""]
             if strategy != EASIEST:
-                gain, p = two_sided(sentence_counts(runs, strategy), reference)
+                gain, p = two_sided(*(sentence_counts(runs, name) for name in (strategy, EASIEST)), share)
                 compared = [f"{100 * gain:+.2f}", f"{p:.3f}"]
-            paper = published("tsuruoka-tsujii", "2", strategy) if order == 2 else "-"
-            accuracy = spread([100 * n / n_words for n in right])
-            yield [strategy, f"{order}{of_some(sentences)}", accuracy, errors, *compared, paper]
+            dev, test = ([per_cent(run, part, strategy) for run in runs] for part in ("dev", "test"))
+            paper = [published("tsuruoka-tsujii", table, strategy) if order == 2 else "-" for table in ("2", "3")]
+            name = f"{order}{of_some(sentences)}"
+            yield [strategy, name, spread(dev), paper[0], spread(test), paper[1], *compared, str(len(runs))]
+
+
+def per_cent(run: Row, part: str, strategy: str) -> float:
+    """Words that are right. A development part has one row of counts, a test part one for each sentence."""
+    right, words = np.array(run[part][strategy]).reshape(-1, 2).sum(axis=0)
+    return float(100 * right / words)
 
 
 def of_some(sentences: int) -> str:
@@ -118,8 +127,8 @@ def of_some(sentences: int) -> str:
 
 
 def sentence_counts(runs: List[Row], strategy: str) -> Floats:
-    """Right words and words of each sentence (S, 2), sums over runs."""
-    return np.sum([[run["test"][strategy], run["words"]] for run in runs], axis=0, dtype=float).T
+    """Counts of each sentence (S, n), sums over runs."""
+    return np.sum([run["test"][strategy] for run in runs], axis=0, dtype=float)
 
 
 def share(sums: Floats) -> Floats:
@@ -127,7 +136,7 @@ def share(sums: Floats) -> Floats:
     return right
 
 
-def two_sided(a: Floats, b: Floats, score: Callable[[Floats], Floats] = share) -> Tuple[float, float]:
+def two_sided(a: Floats, b: Floats, score: Callable[[Floats], Floats]) -> Tuple[float, float]:
     """Gain of b over a, and twice the smaller tail of the paired bootstrap over sentences. Resamples without a
     difference belong to both tails. a, b (S, m): whole numbers, so that sums are exact and ties are ties."""
     test = paired_bootstrap(a, b, score)
@@ -138,12 +147,26 @@ def widths_table(rows: List[Row]) -> Table:
     """Seed 0."""
     lines = []
     for row in sorted((row for row in rows if row["seed"] == 0), key=lambda row: (row["order"], row["width"])):
-        both = (EASIEST, "full_bidirectional")
-        dev = [f"{100 * row['dev'][strategy][0] / row['dev'][strategy][1]:.2f}" for strategy in both]
-        test = [f"{100 * sum(row['test'][strategy]) / sum(row['words']):.2f}" for strategy in both]
+        cells = [
+            f"{per_cent(row, part, strategy):.2f}"
+            for part in ("dev", "test")
+            for strategy in (EASIEST, "full_bidirectional")
+        ]
         order = f"{row['order']}{of_some(row['sentences'])}"
-        lines.append([order, f"{row['width']:g}", *dev, *test, f"{row['model_bytes'] / 1e6:.1f}"])
+        lines.append([order, f"{row['width']:g}", *cells, f"{row['model_bytes'] / 1e6:.1f}"])
     return ("Order", "Width", "dev, easiest", "dev, full", "test, easiest", "test, full", "Model, MB"), lines
+
+
+def priors_table(rows: List[Row]) -> Table:
+    """Priors of maximum entropy, learnt online and in one batch."""
+    lines = []
+    for row in rows:
+        cells = [f"{per_cent(row, part, EASIEST):.2f}" for part in ("dev", "test")]
+        mean = row["objective"] / row["tokens"]
+        lines.append(
+            [row["prior"], row["learning"], *cells, f"{mean:.4f}", f"{row['nonzero']:,}", f"{row['seconds']:.0f}"]
+        )
+    return ("Prior", "Learning", "dev, %", "test, %", "Objective a token", "Weights that are not 0", "Seconds"), lines
 
 
 def curve_table(data: Row) -> Table:
@@ -160,7 +183,8 @@ def chunks_table(rows: List[Row]) -> Table:
     for name, runs in chunkers(rows):
         representation, order = runs[0]["representation"], runs[0]["order"]
         for strategy in runs[0]["dev"]:
-            dev, test = ([100 * f_of(run[part][strategy]) for run in runs] for part in ("dev", "test"))
+            dev = [100 * f_of([run["dev"][strategy]]) for run in runs]
+            test = [100 * f_of(run["test"][strategy]) for run in runs]
             paper = published("tsuruoka-tsujii", "5", f"{strategy} {representation} order {order}", "F")
             lines.append([name, strategy, spread(dev), paper, spread(test), str(len(runs))])
     return ("Labels", "Strategy", "dev, F", "paper: dev, F", "test, F", "Seeds"), lines
@@ -172,9 +196,9 @@ def best_chunkers_table(rows: List[Row]) -> Table:
     for representation, sentences in dict.fromkeys((row["representation"], row["sentences"]) for row in rows):
         some = [row for row in rows if (row["representation"], row["sentences"]) == (representation, sentences)]
         choices = [(runs, strategy) for _, runs in chunkers(some) for strategy in runs[0]["dev"]]
-        runs, strategy = max(choices, key=lambda one: mean_f(one[0], "dev", one[1]))
+        runs, strategy = max(choices, key=lambda one: mean_f(*one))
         order = runs[0]["order"]
-        a, b = (np.sum([run["test"][name] for run in runs], axis=0, dtype=float) for name in (EASIEST, strategy))
+        a, b = (sentence_counts(runs, name) for name in (EASIEST, strategy))
         gain, p = two_sided(a, b, f_score)
         compared = ["", ""] if strategy == EASIEST else [f"{100 * gain:+.2f}", f"{p:.3f}"]
         paper = published("tsuruoka-tsujii", "6", f"{strategy} {representation} order {order}", "F")
@@ -192,8 +216,9 @@ def chunkers(rows: List[Row]) -> Iterator[Tuple[str, List[Row]]]:
     yield from models.items()
 
 
-def mean_f(runs: List[Row], part: str, strategy: str) -> float:
-    return statistics.mean(f_of(run[part][strategy]) for run in runs)
+def mean_f(runs: List[Row], strategy: str) -> float:
+    """On the development part."""
+    return statistics.mean(f_of([run["dev"][strategy]]) for run in runs)
 
 
 def f_of(sentences: List[List[int]]) -> float:
@@ -215,7 +240,7 @@ def amounts_table(rows: List[Row]) -> Table:
             continue
         tested = [np.array([some[seed] for seed in seeds], float) for some in (low, rules)]
         errors = [(some[:, :, 1] - some[:, :, 0]).sum(axis=1) for some in tested]
-        _, p = two_sided(*(some.sum(axis=0) for some in tested))
+        _, p = two_sided(*(some.sum(axis=0) for some in tested), share)
         change = 100 * (errors[1].sum() / errors[0].sum() - 1)
         shown = [spread(list(some), ".0f") for some in errors]
         lines.append([f"{corpus}, {learner}", f"{words:,}", *shown, f"{change:+.1f} %", f"{p:.3f}", str(len(seeds))])

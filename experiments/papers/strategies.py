@@ -1,32 +1,34 @@
-"""Train bidirectional taggers on gold tags, and count the words that each strategy tags right (Tsuruoka & Tsujii 2005,
-Tables 2 and 3).
+"""Train bidirectional taggers or chunkers, and count what each strategy gets right (Tsuruoka & Tsujii 2005, Tables 2,
+3, 5 and 6).
 
-    python strategies.py METRICS.jsonl CORPUS [--orders 1,2] [--seeds 0,1,2] [--widths 0.5]
-        [--sentences 0]
+    python strategies.py METRICS.jsonl CORPUS [--representations iob2,start_end] [--orders 1,2] [--seeds 0,1,2]
+        [--widths 0.5] [--sentences 0]
 
-CORPUS: a folder with train.spacy, dev.spacy and test.spacy. Every model is a line of METRICS.jsonl, and is not made
-again. The weights are those of the best evaluation on the dev part, one in each epoch; nothing is chosen on the test
-part. The best inequality width is chosen by the page, on the dev part.
+CORPUS: a folder with train.spacy, dev.spacy and test.spacy. Without representations tags are learnt; with them
+chunks, from tags that are given. Every model is a line of METRICS.jsonl, and is not made again. Each strategy has the
+weights of the epoch that is best for it on the dev part; nothing is chosen on the test part.
 """
 
-import contextlib
-import io
-import tempfile
+import random
 import time
 from pathlib import Path
-from typing import Annotated, Any, Dict, List
+from typing import Annotated, Any, Dict, Iterator, List, Tuple
 
-import spacy
 import srsly
 import typer
-from spacy.cli.train import train
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.util import fix_random_seed, load_config, registry
+from summing import summed
 from voting import vote
 from wasabi import msg
 
 from spacy_hoseq.features.sequences import sequence_lengths
 
-CONFIG = Path(__file__).parents[1] / "conll2000" / "configs" / "paper_tags.cfg"
+CONFIGS = Path(__file__).parents[1] / "conll2000" / "configs"
 NAME = "hoseq_bidirectional_tagger"
 STRATEGIES = (
     "left_to_right",
@@ -36,12 +38,19 @@ STRATEGIES = (
     "easiest_first",
     "full_bidirectional",
 )
-VOTING = "voting"
+FULL = "full_bidirectional"
+# Of tags, at the best epoch of full inference.
+VOTING = "voting"  # of both directions, order 1
+SUM = "sum over decompositions"
+KEY = "chunks"
+
+Counts = List[List[int]]  # of each sentence: right, found and gold chunks; or right tags and words
 
 
 def main(
     output: Path,
     corpus: Path,
+    representations: str = "",
     orders: str = "1,2",
     seeds: str = "0,1,2",
     widths: str = "0.5",
@@ -49,75 +58,143 @@ def main(
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
+    for settings in combinations(representations, orders, seeds, widths):
+        key = {"corpus": corpus.name, "sentences": sentences, **settings}
+        if any(key.items() <= row.items() for row in rows):
+            continue
+        rows.append({**key, **measured(corpus, sentences, **settings)})
+        srsly.write_jsonl(output, rows)
+        msg.text(f"{key}: {rows[-1]['training_seconds']:.0f} s")
+
+
+def combinations(representations: str, orders: str, seeds: str, widths: str) -> Iterator[Dict[str, Any]]:
     for seed in map(int, seeds.split(",")):
         for order in map(int, orders.split(",")):
             for width in map(float, widths.split(",")):
-                settings = {"order": order, "width": width, "seed": seed}
-                key = {"corpus": corpus.name, "sentences": sentences, **settings}
-                if any(key.items() <= row.items() for row in rows):
-                    continue
-                rows.append({**key, **measured(corpus, sentences, **settings)})
-                srsly.write_jsonl(output, rows)
-                errors = {name: sum(rows[-1]["words"]) - sum(right) for name, right in rows[-1]["test"].items()}
-                msg.text(f"{key}: {rows[-1]['training_seconds']:.0f} s, errors {errors}")
+                for name in representations.split(","):
+                    yield {"representation": name, "order": order, "width": width, "seed": seed}
 
 
-def measured(corpus: Path, sentences: int, order: int, width: float, seed: int) -> Dict[str, Any]:
-    """Words that are right for each strategy: of the dev part together, with all its words, and of each sentence of the
-    test part. Seconds are the processor's."""
+def measured(
+    corpus: Path, sentences: int, representation: str, order: int, width: float, seed: int
+) -> Dict[str, Any]:
+    """dev: sums of the counts of each strategy at its best epoch. test: counts of each sentence. Seconds are the
+    processor's, of training without evaluations."""
+    nlp, training = started(corpus, sentences, representation, order, width, seed)
+    component: Any = nlp.get_pipe(NAME)
+    dev = parts_of(nlp, corpus / "dev.spacy", representation)
+    best: Dict[str, Dict[str, Any]] = {}
+    seconds = time.process_time()
+    for epoch in epochs(nlp, training):
+        paused = time.process_time()
+        weights = component.to_bytes(exclude=["vocab"])
+        for strategy in STRATEGIES:
+            total = [sum(column) for column in zip(*counts(nlp, dev, strategy), strict=True)]
+            if strategy not in best or score_of(total) > score_of(best[strategy]["dev"]):
+                best[strategy] = {"dev": total, "epoch": epoch, "weights": weights}
+        seconds += time.process_time() - paused
+    seconds = time.process_time() - seconds
+    test = parts_of(nlp, corpus / "test.spacy", representation)
+    tested = {}
+    for strategy, of_best in best.items():
+        component.from_bytes(of_best["weights"], exclude=["vocab"])
+        tested[strategy] = counts(nlp, test, strategy)
+    component.from_bytes(best[FULL]["weights"], exclude=["vocab"])
+    for combined in () if representation else combined_of(order):
+        total = [sum(column) for column in zip(*counts(nlp, dev, combined), strict=True)]
+        best[combined] = {"dev": total, "epoch": best[FULL]["epoch"]}
+        tested[combined] = counts(nlp, test, combined)
+    return {
+        "training_seconds": seconds,
+        "model_bytes": len(best["easiest_first"]["weights"]),
+        "epochs": {name: each["epoch"] for name, each in best.items()},
+        "dev": {name: each["dev"] for name, each in best.items()},
+        "test": tested,
+    }
+
+
+def started(
+    corpus: Path, sentences: int, representation: str, order: int, width: float, seed: int
+) -> Tuple[Language, Dict[str, Any]]:
+    """A pipeline with weights of zero, and settings of training."""
     component = f"components.{NAME}"
     settings = {
         **{f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")},
+        **({f"{component}.representation": representation} if representation else {}),
         f"{component}.width": width,
         f"{component}.model.order": order,
         "corpora.train.limit": sentences,
         "system.seed": seed,
-        "training.logger.progress_bar": None,
     }
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        start = time.process_time()
-        train(CONFIG, Path(folder), overrides=settings)
-        seconds = time.process_time() - start
-        model = Path(folder) / "model-best"
-        dev = strategies(model, corpus / "dev.spacy", order)
-        test = strategies(model, corpus / "test.spacy", order)
-        size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
-    of_dev = {name: [sum(right), sum(dev["words"])] for name, right in dev["right"].items()}
-    of_test = {"test": test["right"], "words": test["words"], "seconds": test["seconds"]}
-    return {"training_seconds": seconds, "model_bytes": size, "dev": of_dev, **of_test}
+    config = load_config(CONFIGS / f"paper_{'chunks' if representation else 'tags'}.cfg", overrides=settings)
+    nlp = init_nlp(config)
+    fix_random_seed(seed)
+    training = registry.resolve(config.interpolate()["training"], schema=ConfigSchemaTraining)
+    return nlp, training
 
 
-def strategies(model: Path, part: Path, order: int) -> Dict[str, Any]:
-    """right: of each strategy, the words of each sentence whose tag is right. words: all of each sentence. seconds: of
-    each strategy."""
-    right: Dict[str, List[int]] = {}
-    seconds: Dict[str, float] = {}
-    nlp = spacy.load(model)
+def epochs(nlp: Language, training: Dict[str, Any]) -> Iterator[int]:
+    """After each epoch its number, from 1."""
+    examples = training_examples(nlp)
+    for epoch in range(1, training["max_epochs"] + 1):
+        random.shuffle(examples)
+        for batch in training["batcher"](examples):
+            nlp.update(batch, drop=training["dropout"], sgd=training["optimizer"])
+        yield epoch
+
+
+def training_examples(nlp: Language) -> List[Example]:
+    corpus = registry.resolve(nlp.config.interpolate()["corpora"])["train"]
+    return list(corpus(nlp))
+
+
+def parts_of(nlp: Language, part: Path, representation: str) -> List[Example]:
+    """A sentence each, without what is to be found."""
+    docs = DocBin().from_disk(part).get_docs(nlp.vocab)
+    return [Example(words_of(doc, bool(representation)), doc) for whole in docs for doc in sentences_of(whole)]
+
+
+def sentences_of(doc: Doc) -> List[Doc]:
+    sents = list(doc.sents)
+    return [sent.as_doc() for sent in sents] if len(sents) > 1 else [doc]
+
+
+def words_of(doc: Doc, with_tags: bool) -> Doc:
+    tags = [token.tag_ for token in doc] if with_tags else None
+    return Doc(doc.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc], tags=tags)
+
+
+def combined_of(order: int) -> Tuple[str, ...]:
+    return (VOTING, SUM) if order == 1 else (SUM,)
+
+
+def counts(nlp: Language, examples: List[Example], strategy: str) -> Counts:
     component: Any = nlp.get_pipe(NAME)
-    gold = [s.as_doc() for doc in DocBin().from_disk(part).get_docs(nlp.vocab) for s in doc.sents]
-    for strategy in STRATEGIES:
+    docs = [example.predicted.copy() for example in examples]
+    gold = [example.reference for example in examples]
+    if strategy in STRATEGIES:
         component.cfg["strategy"] = strategy
-        docs = words_of(gold)
-        start = time.process_time()
-        tagged = list(nlp.pipe(docs))
-        seconds[strategy] = time.process_time() - start
-        right[strategy] = counts([t.tag for doc in tagged for t in doc], gold)
-    if order == 1:
-        docs = words_of(gold)
-        ids = vote(component.model.predict(docs), sequence_lengths(docs))
-        tags = [nlp.vocab.strings[label] for label in component.labels]
-        right[VOTING] = counts([tags[i] for i in ids.tolist()], gold)
-    return {"right": right, "words": [len(doc) for doc in gold], "seconds": seconds}
+        docs = list(nlp.pipe(docs))
+        if component.cfg["representation"]:
+            return [of_chunks(found, right) for found, right in zip(docs, gold, strict=True)]
+        tags = iter([token.tag for doc in docs for token in doc])
+    else:
+        local, lengths = component.model.predict(docs), sequence_lengths(docs)
+        order = component.model.attrs["order"]
+        ids = vote(local, lengths) if strategy == VOTING else summed(local, lengths, order, component.prune)
+        labels = [nlp.vocab.strings[label] for label in component.labels]
+        tags = iter([labels[i] for i in ids.tolist()])
+    return [[sum(token.tag == next(tags) for token in doc), len(doc)] for doc in gold]
 
 
-def words_of(docs: List[Doc]) -> List[Doc]:
-    return [Doc(doc.vocab, words=[t.text for t in doc], spaces=[bool(t.whitespace_) for t in doc]) for doc in docs]
+def of_chunks(found: Doc, gold: Doc) -> List[int]:
+    a, b = ({(s.start, s.end, s.label_) for s in doc.spans[KEY]} for doc in (found, gold))
+    return [len(a & b), len(a), len(b)]
 
 
-def counts(tags: List[int], gold: List[Doc]) -> List[int]:
-    """Tags that are right in each sentence. tags: of all words."""
-    found = iter(tags)
-    return [sum(token.tag == tag for token, tag in zip(doc, found, strict=False)) for doc in gold]
+def score_of(total: List[int]) -> float:
+    """Share of tags, or F."""
+    return total[0] / total[1] if len(total) == 2 else 2 * total[0] / max(1, total[1] + total[2])
 
 
 if __name__ == "__main__":
