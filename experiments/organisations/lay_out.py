@@ -1,13 +1,14 @@
-"""Lay out the Chinese corpora with organisation names as plain text: CORPUS_train.txt and CORPUS_dev.txt.
+"""Lay out a Chinese corpus with organisation names as plain text: CORPUS_train.txt and CORPUS_dev.txt.
 
-    python lay_out.py OUTPUT [--folder FOLDER] [--environment FOLDER]
+    python lay_out.py OUTPUT --corpus pfr [--folder FOLDER] [--environment FOLDER]
 
-FOLDER has zh_pfr, zh_ner_msra and zh_ner_resume, with files plain or gzipped. None of them is free to be passed on, so
-none is downloaded.
+FOLDER has zh_pfr, zh_ner_msra and zh_ner_resume, with files plain or gzipped. `experiments/papers`
+downloads the resumes.
 """
 
 import gzip
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from wasabi import msg
@@ -22,10 +23,11 @@ FILES = {
 }
 
 
-def main(output: Path, folder: str = "", environment: str = "") -> None:
+def main(output: Path, corpus: Annotated[str, typer.Option()], folder: str = "", environment: str = "") -> None:
     source = Path(folder or environment)
     output.mkdir(parents=True, exist_ok=True)
-    for name, file in FILES.items():
+    for name in (f"{corpus}_train", f"{corpus}_dev"):
+        file = FILES[name]
         plain, packed = source / file, source / f"{file}.gz"
         if not plain.is_file() and not packed.is_file():
             msg.fail(

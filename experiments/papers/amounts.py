@@ -42,6 +42,7 @@ PAPER = {
     "training.max_epochs": 10,
     "training.batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 8},
 }
+TAG_SETS = {"semeval": "ctb"}  # SemEval-2016 task 9 has those of the Chinese Treebank
 LEARNERS: Dict[str, Dict[str, Any]] = {
     "the paper's": PAPER,
     "recipe": {"training.max_epochs": 6},
@@ -106,7 +107,7 @@ def measured(
 
 
 def patterns(tag_set: str) -> Dict[str, Any]:
-    rules = {"@misc": "spacy_hoseq.chinese_pos_rules.v1", "tag_set": tag_set}
+    rules = {"@misc": "spacy_hoseq.chinese_pos_rules.v1", "tag_set": TAG_SETS.get(tag_set, tag_set)}
     source = {"@misc": "spacy_hoseq.rule_patterns.v1", "rules": rules}
     return {"@misc": "spacy_hoseq.pattern_sources.v1", "*": {"rules": source}}
 

@@ -1,23 +1,29 @@
-"""Names of organisations by patterns and by reranking, with some seeds: the workflow org_names of another project, once
-for each.
+"""Names of organisations by patterns and by reranking, with some seeds: steps of another project.
 
-    python organisations.py ../organisations [--seeds 0,1,2]
+    python organisations.py ../organisations [--corpora resume,pfr,msra] [--seeds 0,1,2] [--folder FOLDER]
 """
 
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from wasabi import msg
 
 
-def main(project: Path, seeds: str = "0,1,2") -> None:
+def main(
+    project: Path,
+    corpora: str = "resume,pfr,msra",
+    seeds: str = "0,1,2",
+    folder: Annotated[Path, typer.Option(help="with zh_ner_resume and others")] = Path("corpus/sources"),
+) -> None:
     for seed in map(int, seeds.split(",")):
-        command = ["-m", "spacy", "project", "run", "org_names", str(project), "--vars.seed", str(seed)]
-        done = subprocess.run([sys.executable, *command])
-        if done.returncode:
-            msg.fail(f"Seed {seed} failed", exits=done.returncode)
+        for step in [step for corpus in corpora.split(",") for step in (f"{corpus}-files", corpus)] + ["report"]:
+            settings = ["--vars.seed", str(seed), "--vars.organisations", str(folder.resolve())]
+            done = subprocess.run([sys.executable, "-m", "spacy", "project", "run", step, str(project), *settings])
+            if done.returncode:
+                msg.fail(f"Seed {seed}, {step} failed", exits=done.returncode)
 
 
 if __name__ == "__main__":

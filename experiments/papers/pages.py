@@ -57,6 +57,7 @@ def main(
         "chunks": (metrics / "chunks.jsonl", chunks_table),
         "best chunkers": (metrics / "chunks.jsonl", best_chunkers_table),
         "segments": (metrics / "segments.jsonl", segments_table),
+        "three layers": (metrics / "three_layers.jsonl", three_layers_table),
         "learners": (metrics / "learners.jsonl", learners_table),
         "amounts": (metrics / "amounts.jsonl", amounts_table),
         "organisations": (metrics / "organisations.jsonl", organisations_table),
@@ -419,6 +420,21 @@ def segments_table(rows: List[Row]) -> Table:
             f = spread([100 * f_of(run["sentences"]) for run in runs])
             lines.append([f"{system}{of_some(limit)}", f, *compared, str(len(runs))])
     return ("Lower layer", "F", "over words", "p", "over tags", "p", "Seeds"), lines
+
+
+def three_layers_table(rows: List[Row]) -> Table:
+    """What names gain over those of words alone."""
+    lines = []
+    for limit, system in dict.fromkeys((row["limit"], row["system"]) for row in rows):
+        runs, words = ([r for r in rows if (r["limit"], r["system"]) == (limit, name)] for name in (system, "words"))
+        compared = ["", ""]
+        if system != "words":
+            sums = (np.sum([run["names"] for run in some], axis=0, dtype=float) for some in (words, runs))
+            gain, p = two_sided(*sums, f_score)
+            compared = [f"{100 * gain:+.2f}", f"{p:.3f}"]
+        cells = [spread([100 * run[name] for run in runs]) for name in ("tags", "f_chunks", "f_names")]
+        lines.append([f"{system}{of_some(limit)}", *cells, *compared, str(len(runs))])
+    return ("System", "Tags, %", "Chunks, F", "Names, F", "over words", "p", "Seeds"), lines
 
 
 def sum_of_counts(runs: List[Row]) -> Floats:

@@ -12,14 +12,6 @@ from ...repository import ROOT, script
 
 DRAWN_ANEW = significance._drawn_anew
 pages = script("papers/pages")
-STRATEGIES = ("left_to_right", "easiest_first", "full_bidirectional")
-
-
-def row(order, seed, right, width=0.5):
-    """right: for each strategy, the words of two sentences that are right."""
-    key = {"corpus": "x", "order": order, "width": width, "seed": seed, "sentences": 0}
-    parts = {"dev": dict.fromkeys(STRATEGIES, [4, 5]), "test": dict(zip(STRATEGIES, right, strict=True))}
-    return {**key, **parts, "words": [2, 3], "model_bytes": 1_000_000}
 
 
 def test_published_figures_have_a_place():
@@ -35,11 +27,6 @@ def test_every_paper_has_a_page_that_says_what_is_not_made(page):
     text = (ROOT / "docs" / "papers" / f"{page}.md").read_text(encoding="utf8")
     entry = (ROOT / "docs" / "papers.md").read_text(encoding="utf8")
     assert "## Not made here" in text and f"papers/{page}.md" in entry
-
-
-def chunker(representation, order, dev, test):
-    key = {"corpus": "x", "representation": representation, "order": order, "seed": 0, "sentences": 0}
-    return {**key, **{part: dict(zip(STRATEGIES, some, strict=True)) for part, some in (("dev", dev), ("test", test))}}
 
 
 @lru_cache(maxsize=4)

@@ -1,12 +1,14 @@
-"""Voting of directions: marginals of each direction against enumeration."""
+"""Voting of directions, and the sum over decompositions, against enumeration."""
 
 import itertools
 
 import numpy as np
 import pytest
 
+from ...decoders.bidirectional import local_cases
 from ...repository import script
 
+summing = script("papers/summing")
 voting = script("papers/voting")
 
 
@@ -51,3 +53,21 @@ def test_the_vote_is_the_best_sum(seed):
     table = Table(4, 3, seed)
     both = enumerated(table, voting.BEFORE) + enumerated(table, voting.AFTER)
     assert voting.vote(table, np.array([4])).tolist() == both.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("order, n", [(1, 1), (1, 5), (2, 3), (2, 4)])
+def test_the_sum_goes_over_all_decompositions(order, n):
+    """Each acyclic choice of directions counts once."""
+    case = local_cases.random_case(np.random.default_rng(n), [n], 3, order)
+    total = np.zeros((n, 3))
+    for labels in itertools.product(range(3), repeat=n):
+        for sees in local_cases.decompositions("full_bidirectional", n, order):
+            seen = [local_cases.seen_by(case, i, sees[i], labels) for i in range(n)]
+            p = np.exp(sum(local_cases.log_p(case, i, seen[i])[labels[i]] for i in range(n)))
+            total[np.arange(n), labels] += p
+    plan = summing.make_plan("full_bidirectional", order)
+    candidates = summing.Candidates(case.local, case.lengths, order, 0.0, None, summing.TUNING)
+    tokens = np.arange(n)
+    tables = {move.visible: candidates.table(move.visible, tokens, plan) for move in plan.steps}
+    assert np.exp(summing.marginals(tokens, candidates, tables, plan)) == pytest.approx(total, rel=1e-9)
+    assert summing.summed(case.local, case.lengths, order, 0.0).tolist() == total.argmax(axis=1).tolist()
