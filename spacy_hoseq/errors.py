@@ -168,8 +168,8 @@ class Errors(metaclass=WithCodes):
         "before it (before it come: {there}). Give one by its name in the pipeline."
     )
     HS103 = (
-        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), tags of chunks or its own '
-        "tables, which a copy in the place of a listener would not have. Keep the listener, or train without."
+        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), tags of chunks or '
+        "its own tables, which a copy in the place of a listener would not have. Keep the listener, or train without."
     )
     HS104 = (
         'The tagger "{name}" cannot be trained through its marginals while its network is shared (a Tok2Vec '
