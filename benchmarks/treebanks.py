@@ -50,7 +50,7 @@ def main(work: Path, treebanks: List[str], page: Optional[Path] = None) -> None:
             rows += rows_of(name, who, measured(parts, who, model))
     show(HEADER, rows)
     if page:
-        write_table(page, "treebanks", HEADER, rows)
+        write_table(page, "treebanks", HEADER, [row for row in rows if row[2] == "raw"])
 
 
 def rows_of(name: str, who: str, found: Dict[str, Any]) -> List[List[str]]:
