@@ -105,6 +105,8 @@ def whole(block, lang):
     )
     config = Config().from_str(above + block, interpolate=False)
     sections = config.setdefault("components", {})
+    if 'upstream = "hoseq_tagger"' in block and "hoseq_tagger" not in sections:
+        sections = {"hoseq_tagger": {}, **sections}  # which must come before its listener
     config["components"] = components = {
         n: {"factory": n, **s} for n, s in sections.items() if "source" not in s
     }
