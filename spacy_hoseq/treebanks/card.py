@@ -80,16 +80,11 @@ def meta_of(
             "author": treebank.contributors,
         }
     ]
-    for kind, path in lexicons._asdict().items():
-        if path is not None:
-            sources.append(
-                {
-                    "name": f"{kind}: {path.name}",
-                    "url": "",
-                    "license": "as its maker says",
-                    "author": "",
-                }
-            )
+    sources += [
+        {"name": f"{kind}: {path.name}", "url": "", "license": "as its maker says", "author": ""}
+        for kind, path in lexicons._asdict().items()
+        if path is not None
+    ]
     gold = {
         score: scores["gold"][score]
         for score in FIGURES
