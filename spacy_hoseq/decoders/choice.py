@@ -116,6 +116,6 @@ def _lattices(potentials: Potentials) -> Iterator[Lattice]:
 
 @runtime_checkable
 class Decoder(Protocol):
-    """From potentials to labels, which `potentials.allowed` permits."""
+    """A function from potentials to labels that `potentials.allowed` permits."""
 
     def __call__(self, potentials: Potentials, /) -> Paths: ...

@@ -30,8 +30,8 @@ def best_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
     labels = np.zeros(len(potentials.scores), np.int32)
     for sequences in groups:
         part = potentials.select(sequences)
-        with part.numbered() as some:
-            labels[part.tokens] = _labels(_without_zeros(some), tuning)
+        with part.numbered() as selected:
+            labels[part.tokens] = _labels(_without_zeros(selected), tuning)
     return labels
 
 
@@ -67,7 +67,7 @@ def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
 
 
 def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
-    """Of sequences whose features are of one kind."""
+    """The best labels of sequences whose features are of one kind."""
     weights = potentials.weights
     if weights.are_zero and potentials.is_chain and potentials.edge_scores is None:
         return _best_of_each(potentials)
@@ -81,7 +81,7 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
 
 
 def _best_of_each(potentials: Potentials) -> Labels:
-    """Of equal ones the first, as everywhere."""
+    """The best label of each token, of equal ones the first, as everywhere."""
     scores = potentials.scores
     allowed = potentials.allowed
     possible = scores if allowed is None else np.where(allowed, scores, -np.inf)
@@ -115,6 +115,6 @@ def _without_zeros(potentials: Potentials) -> Potentials:
     configurations = potentials.configurations
     if configurations is None:
         return potentials
-    paying = np.flatnonzero(configurations.weights)
-    some = configurations.chosen(paying, np.zeros_like(paying)) if len(paying) else None
-    return potentials._replace(configurations=some)
+    nonzero = np.flatnonzero(configurations.weights)
+    configurations = configurations.chosen(nonzero, np.zeros_like(nonzero)) if len(nonzero) else None
+    return potentials._replace(configurations=configurations)

@@ -57,7 +57,7 @@ class LabelLattice:
         moved = np.repeat(margin * (2 * np.arange(len(lengths)) + 1), lengths)
         self._margin = margin
         self._origin = 0
-        self._found: Dict[Tuple[float, ...], NGrams] = {}
+        self._cache: Dict[Tuple[float, ...], NGrams] = {}
         self.places = np.arange(n_tokens) + moved
         self.n_places = n_tokens + 2 * margin * len(lengths)
         self._token_at = self._tokens(0, n_tokens)
@@ -106,7 +106,7 @@ class LabelLattice:
         part.places = self.places[start:stop] - part._origin
         part.n_places = int(part.places[-1]) + self._margin + 1 if start < stop else 0
         part._token_at = part._tokens(start, stop)
-        part._found = {}
+        part._cache = {}
         return part
 
     def ngrams(self, shape: Sequence[int], threshold: float) -> NGrams:
@@ -115,13 +115,13 @@ class LabelLattice:
         shape: rising, from 0. Shorter n-grams found on the way are remembered.
         """
         key = (*shape, threshold)
-        if key not in self._found:
+        if key not in self._cache:
             before = NGrams(np.arange(self.n_places), [], np.ones(self.n_places), [])
             if len(shape) > 1:
                 before = self.ngrams(shape[:-1], threshold)
             follows = len(shape) > 1 and shape[-1] == shape[-2] + 1
-            self._found[key] = self._extended(before, shape[-1], follows, threshold)
-        return self._found[key]
+            self._cache[key] = self._extended(before, shape[-1], follows, threshold)
+        return self._cache[key]
 
     def tokens_at(self, places: Ints) -> Ints:
         """places: any shape, none further out than `margin`. RETURNS that shape, -1 = no token."""
@@ -146,25 +146,25 @@ class LabelLattice:
             which = np.repeat(np.arange(len(places)), count)
             cell = ranges(self._first.take(at), count)
             values = values.take(which) * self._p.take(cell)
-        kept = np.flatnonzero(values >= threshold)
-        which = which.take(kept)
-        cells = [*(each.take(which) for each in cells), cell.take(kept)]
+        probable = np.flatnonzero(values >= threshold)
+        which = which.take(probable)
+        cells = [*(each.take(which) for each in cells), cell.take(probable)]
         links = [None if each is None else each.take(which) for each in links]
-        links.append(None if link is None else link.take(kept))
-        return NGrams(places.take(which), cells, values.take(kept), links)
+        links.append(None if link is None else link.take(probable))
+        return NGrams(places.take(which), cells, values.take(probable), links)
 
     def backprop(self, ngrams: "Sequence[Tuple[NGrams, Floats]]") -> ProbabilityGradient:
         """The gradient of a loss, given its gradient with respect to the values of some n-grams
         (M,)."""
         cells = np.zeros(len(self._p))
         of_links = np.zeros(len(self._link_p))
-        for some, d_values in ngrams:
-            share = d_values * some.values
-            for i, (cell, link) in enumerate(zip(some.cells, some.links, strict=True)):
+        for part, d_values in ngrams:
+            share = d_values * part.values
+            for i, (cell, link) in enumerate(zip(part.cells, part.links, strict=True)):
                 if link is None:
                     cells += np.bincount(cell, share / self._p[cell], minlength=len(cells))
                     continue
-                before = some.cells[i - 1]
+                before = part.cells[i - 1]
                 of_links += np.bincount(link, share / self._link_p[link], minlength=len(of_links))
                 cells -= np.bincount(before, share / self._p[before], minlength=len(cells))
         links = np.empty(len(of_links))

@@ -151,7 +151,7 @@ class PatternPosterior(Posterior):
         )
 
     def _strings(self, arcs: LabelPairs) -> Tuple[Ints, LabelStrings]:
-        """Which arcs have an earlier token, and their two labels."""
+        """The arcs that have an earlier token, and their two labels as strings."""
         lengths = self._potentials.lengths
         follows = np.flatnonzero(~np.isin(arcs.tokens, np.cumsum(lengths) - lengths))
         labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
@@ -161,7 +161,7 @@ class PatternPosterior(Posterior):
     def _continued(
         self, strings: LabelStrings, continues: Optional[Mask]
     ) -> Tuple[LabelStrings, Ints]:
-        """LabelStrings with each label with which they go on, and which they are."""
+        """The strings, with each label with which they go on, and the number of each."""
         nothing = np.zeros(0, np.intp)
         if continues is None or not len(strings.first):
             return LabelStrings(nothing, nothing, nothing), nothing
@@ -169,12 +169,12 @@ class PatternPosterior(Posterior):
         ends = np.cumsum(self._potentials.lengths)
         last = strings.labels[np.cumsum(strings.sizes) - 1]
         which, more = np.nonzero(continues[last] & ~np.isin(end, ends)[:, None])
-        some = strings.chosen(which)
-        labels = np.insert(some.labels, np.cumsum(some.sizes), more)
-        return LabelStrings(some.first, some.sizes + 1, labels), which
+        repeated = strings.chosen(which)
+        labels = np.insert(repeated.labels, np.cumsum(repeated.sizes), more)
+        return LabelStrings(repeated.first, repeated.sizes + 1, labels), which
 
     def _probabilities(self, strings: LabelStrings) -> Floats:
-        """RETURNS (C,)."""
+        """Probabilities of the strings. RETURNS (C,)."""
         p: Floats = np.zeros(len(strings.first))
         single = strings.sizes == 1
         starts = np.cumsum(strings.sizes) - strings.sizes
@@ -241,7 +241,7 @@ def exclusive(potentials: Potentials, tuning: Tuning) -> Sums:
 
 
 def _by_messages(potentials: Potentials, tuning: Tuning) -> Optional[Sums]:
-    """By inclusive messages. RETURNS None if they lose digits."""
+    """Sums by inclusive messages. RETURNS None if they lose digits."""
     if potentials.edge_scores is not None or not keeps_digits(potentials):
         return None
     trie = potentials.weights.trie

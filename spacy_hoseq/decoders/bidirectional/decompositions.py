@@ -59,7 +59,7 @@ class Move(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a set of decompositions is searched. left, right: tokens i-left..i+right are in the
+    """The dynamic program over a set of decompositions. left, right: tokens i-left..i+right are in the
     window of token i.
 
     n_modes (int): mode 0 is that before the first token. chosen (bool): whether directions are
@@ -230,13 +230,13 @@ class Candidates:
         axes = sorted([*places, self._order])
         result = {}
         for block in _blocks(n_contexts * self._local.n_labels, self._block):
-            some = tokens[block].tolist()
+            owned = tokens[block].tolist()
             contexts = self._edges[tokens[block]].repeat(n_contexts[block], axis=0)
-            contexts[:, slots] = np.concatenate([self._seen(n, slots) for n in some])
-            owners = np.repeat(np.arange(len(some)), n_contexts[block])
+            contexts[:, slots] = np.concatenate([self._seen(n, slots) for n in owned])
+            owners = np.repeat(np.arange(len(owned)), n_contexts[block])
             log_p = self._log_p(tokens[block], visible, owners, contexts)
             of_tokens = np.split(log_p, np.cumsum(n_contexts[block])[:-1])
-            for n, rows in zip(some, of_tokens, strict=True):
+            for n, rows in zip(owned, of_tokens, strict=True):
                 own = rows[:, self.of[n]].reshape(*self.sizes[n][places], len(self.of[n]))
                 own = np.moveaxis(own, -1, axes.index(self._order))
                 shape = np.ones(2 * self._order + 1, np.intp)

@@ -146,9 +146,9 @@ class _Text:
             self.best[tokens] = self._answers[1].take(answer)
             tokens = tokens[is_told.any(axis=1)]
         for start in range(0, len(tokens), self._block):
-            some = tokens[start : start + self._block]
-            answers = self._ask(some, self.visible[some], self._contexts[some])
-            self.labels[some], self.best[some] = answers
+            block = tokens[start : start + self._block]
+            answers = self._ask(block, self.visible[block], self._contexts[block])
+            self.labels[block], self.best[block] = answers
 
     def tell(self, chosen: Ints, places: Ints, is_open: Mask) -> Ints:
         """Put the labels of decided tokens into the slots of their open neighbours. places (n,): of

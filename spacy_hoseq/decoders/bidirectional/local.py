@@ -114,11 +114,11 @@ def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> Tuple[Ints, In
     sizes = lengths.astype(np.intp)
     # (N,) position in the sequence
     place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    left = np.repeat(sizes, sizes) - place - 1  # (N,) tokens that follow
+    following = np.repeat(sizes, sizes) - place - 1  # (N,) tokens that follow
     contexts = np.full((len(place), 2 * order), -1, np.intp)
     visible = np.zeros(len(place), np.intp)
     for slot, offset in enumerate(OFFSETS[order]):
-        beyond = place < -offset if offset < 0 else left < offset
+        beyond = place < -offset if offset < 0 else following < offset
         contexts[beyond, slot] = n_labels if offset < 0 else n_labels + 1
         visible[beyond] |= 1 << slot
     return visible, contexts

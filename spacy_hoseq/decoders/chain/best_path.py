@@ -146,16 +146,16 @@ def max_plus(v: Floats, trans: Floats) -> Floats:
     few = v.shape[1] * COLUMN_COST <= len(trans)
     parts = []
     for start in range(0, trans.shape[1], at_once):
-        some = trans[:, start : start + at_once]
+        later = trans[:, start : start + at_once]
         if few:
-            parts.append(np.maximum.reduce(v.T[:, :, None] + some, axis=1).T)
+            parts.append(np.maximum.reduce(v.T[:, :, None] + later, axis=1).T)
         else:
-            parts.append(np.maximum.reduce(v[:, None, :] + some[:, :, None], axis=0))
+            parts.append(np.maximum.reduce(v[:, None, :] + later[:, :, None], axis=0))
     return parts[0] if len(parts) == 1 else np.concatenate([np.zeros((0, v.shape[1])), *parts])
 
 
 class EdgeArrivals:
-    """As `Arrivals`, of trans and edge_scores (N, L, L), packed."""
+    """The same step with trans and edge_scores (N, L, L), packed."""
 
     def __init__(self, both: Floats, layout: Layout) -> None:
         self._both = both
@@ -173,8 +173,8 @@ AnyArrivals = Union[Arrivals, EdgeArrivals]
 
 
 def best_path(emissions: Floats, trans: Floats) -> Paths:
-    """Of one sequence: what the walk of a batch finds, to the last bit, in half a dozen calls a
-    token. emissions (T, L), T > 0, which it changes. RAISES NoPath."""
+    """The best path of one sequence, as the walk of a batch, to the last bit, in half a dozen calls
+    a token. emissions (T, L), T > 0, which it changes. RAISES NoPath."""
     arriving = np.empty_like(trans)
     largest = np.empty(len(trans))
     v = list(emissions)

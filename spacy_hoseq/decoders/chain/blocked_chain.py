@@ -134,8 +134,8 @@ class BlockedChain(ChainPosterior):
         return Block(potentials, sequences, tokens, lengths[sequences] > last)
 
     def _chains(self) -> Iterator[Tuple[Block, ChainPosterior]]:
-        """From the last block to the first. The token that two blocks share is complete in the
-        earlier one, which comes later."""
+        """The blocks and their posteriors, from the last to the first. The token that two blocks
+        share is complete in the earlier one, which comes later."""
         after: Optional[Floats] = None
         for first, last, entry in reversed(self._blocks):
             block = self._block(first, last, entry)

@@ -43,14 +43,14 @@ NONE = np.zeros(0)
 
 
 def chain_posterior(potentials: Potentials) -> "Optional[ChainPosterior]":
-    """Of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a sequence
-    has no path."""
+    """p(y | x) of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a
+    sequence has no path."""
     forward = forward_of(potentials)
     return None if forward is None else posterior_of(*forward)
 
 
 def forward_of(potentials: Potentials) -> Optional[Tuple[Prefixes, ChainWeights, Layout]]:
-    """As `chain_posterior`, without the way back."""
+    """The forward messages of `chain_posterior`, the weights of the chain, and its layout."""
     scores, weights, lengths = potentials[:3]
     layout = make_layout(lengths, len(scores))
     allowed = potentials.allowed

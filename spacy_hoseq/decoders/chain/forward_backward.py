@@ -41,8 +41,8 @@ LEAST_ROWS = 32  # of a block: where one thread would do less at once, threads p
 
 
 class ChainWeights(NamedTuple):
-    """Of transitions, and perhaps scores of pairs of labels at each token. weights (L, L) or (N, L,
-    L): e^trans, the largest 1; log_largest: what they were divided by. back: the later label first.
+    """Weights of transitions, and perhaps of scores of pairs of labels at each token. weights (L, L)
+    or (N, L, L): e^trans, the largest 1; log_largest: what they were divided by. back: the later label first.
     spread: by how much those differ that are not forbidden. permit_all: none is forbidden."""
 
     weights: Floats
@@ -190,7 +190,7 @@ def _is_near(e: Floats, emissions: AnyFloats, of: ChainWeights) -> bool:
 
 
 def finite_range(trans: AnyFloats) -> float:
-    """By how much the transitions that are not forbidden differ."""
+    """The largest difference between transitions that are not forbidden."""
     finite = np.isfinite(trans)
     most = float(trans.max(initial=-np.inf, where=finite))
     return max(0.0, most - float(trans.min(initial=np.inf, where=finite)))

@@ -44,7 +44,7 @@ class Arcs:
 
     @cached_property
     def out_of(self) -> Groups:
-        """By the state that they come from."""
+        """The arcs by the state that they come from."""
         return Groups(self.source)
 
 

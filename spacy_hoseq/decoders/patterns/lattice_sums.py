@@ -238,7 +238,7 @@ def _top(values: Floats) -> Floats:
 
 
 def _magnitude(relative: Floats) -> Floats:
-    """How far down the numbers of each column reach. RETURNS (n,)."""
+    """The largest absolute value of each column, of numbers that are not above 0. RETURNS (n,)."""
     logs = relative.real
     return np.asarray(-np.where(logs > -np.inf, logs, 0.0).min(axis=0, initial=0.0))
 

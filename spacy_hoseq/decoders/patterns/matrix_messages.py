@@ -184,8 +184,8 @@ class MatrixMessages(InclusiveMessages):
             adjoint = self._of_singles.T @ singles
             of_singles += singles @ before.T
             for block, matrix in self._of_targets:
-                some = targets[block.targets]
-                adjoint[block.sources] += matrix.T @ some
-                gradient[block.cells] += (some @ before[block.sources].T).reshape(-1)
+                of_block = targets[block.targets]
+                adjoint[block.sources] += matrix.T @ of_block
+                gradient[block.cells] += (of_block @ before[block.sources].T).reshape(-1)
         trans, longest = self._made.expected(gradient, self.trie)
         return self._counts(marginals, trans, longest, np.zeros(0, dtype))

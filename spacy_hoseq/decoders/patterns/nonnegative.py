@@ -119,7 +119,7 @@ class _Messages(Lattice):
         return result
 
     def _longest(self, states: Ints, v: Floats) -> Ints:
-        """From node u to a node w that ends with u and whose own_t(w) is V_t(u). states (n,): one per
+        """For each node u a node w that ends with u and whose own_t(w) is V_t(u). states (n,): one per
         column of v.
 
         V_t falls along failure links, so nodes of the same value as u are linked: w is the last of
@@ -167,9 +167,9 @@ class _Rows:
         for nodes, fail, targets, starts in reversed(trie.links[1:]):
             sizes = np.diff(starts, append=len(fail))
             for k in range(sizes.max()):
-                some = np.flatnonzero(sizes > k)
-                longer = self.row[nodes][starts[some] + k]
-                self.rounds.append((longer, self.row[targets[some]]))
+                groups = np.flatnonzero(sizes > k)
+                longer = self.row[nodes][starts[groups] + k]
+                self.rounds.append((longer, self.row[targets[groups]]))
 
 
 def _bonus(weights: Weights) -> Floats:

@@ -1,4 +1,4 @@
-"""What fires at given positions: label patterns, and general configurations (Qian et al. 2009,
+"""Features that fire at given positions: label patterns, and general configurations (Qian et al. 2009,
 section 2) with label sets, gaps and wildcards over a span of tokens."""
 
 from typing import Callable, Dict, NamedTuple, Optional, Tuple
@@ -25,10 +25,10 @@ class Fired(NamedTuple):
     nodes: Ints
     weights: Floats
 
-    def where(self, kept: Mask) -> "Fired":
-        """Some of the entries. kept (M,)."""
+    def where(self, selected: Mask) -> "Fired":
+        """The selected entries. selected (M,)."""
         return (
-            self if kept.all() else Fired(self.tokens[kept], self.nodes[kept], self.weights[kept])
+            self if selected.all() else Fired(self.tokens[selected], self.nodes[selected], self.weights[selected])
         )
 
     def chosen(self, which: Ints, moved_by: Ints) -> "Fired":
@@ -45,17 +45,18 @@ def matching(
     """The entries all of whose labels are possible where they fire; compared from the last label
     on, so that few are looked at twice.
 
-    sequence (N,): of each token. possible: whether tokens (n,) can have labels (n,). RETURNS (M,).
+    sequence (N,): of each token. possible(tokens, labels): the tokens (n,) that can have these
+    labels (n,), as a mask. RETURNS (M,).
     """
     result = np.zeros(len(fired.tokens), bool)
     entry = np.arange(len(result))
     token = fired.tokens
     node = fired.nodes
     while len(entry):
-        kept = np.flatnonzero(possible(token, trie.label.take(node)))
-        entry = entry.take(kept)
-        token = token.take(kept)
-        node = trie.parent.take(node.take(kept))
+        matched = np.flatnonzero(possible(token, trie.label.take(node)))
+        entry = entry.take(matched)
+        token = token.take(matched)
+        node = trie.parent.take(node.take(matched))
         result[entry[node < 0]] = True
         inside = (token > 0) & (sequence.take(token) == sequence.take(token - 1))
         going_on = np.flatnonzero((node >= 0) & inside)
@@ -129,7 +130,7 @@ class Configurations(NamedTuple):
         )
 
     def matched(self, labels: AnyInts) -> Mask:
-        """Which of them are matched by the labels (N,) of all sequences. RETURNS (M,) bool."""
+        """The configurations that the labels (N,) of all sequences match, as a mask. RETURNS (M,)."""
         if not len(self.first):
             return np.zeros(0, bool)
         in_sets = self.sets[self.slots, labels[ranges(self.first, self.sizes)]]

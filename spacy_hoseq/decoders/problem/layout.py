@@ -1,4 +1,4 @@
-"""How a batch of sequences lies in memory, and in what parts it is worked on: sorted longest first,
+"""The layout of a batch in memory, and the sizes of its parts: sequences sorted longest first,
 time-major, no padding.
 
 Step t of all sequences that have a token t is one slice `offset[t] : offset[t + 1]`, in the same
@@ -215,7 +215,7 @@ def check_transitions(trans: AnyFloats) -> None:
 
 
 def largest(scores: AnyFloats) -> float:
-    """How far the scores are from 0; no finite number if one of them is none."""
+    """The largest absolute score; not finite if one of the scores is not."""
     top = float(scores.max(initial=0.0))
     bottom = float(scores.min(initial=0.0))
     return top if top > -bottom or top != top else -bottom

@@ -146,9 +146,9 @@ class Posterior(ABC):
         tokens, labels = np.nonzero(reach(self.nodes, least))
         earlier, later = neighbours(tokens, self.lengths)
         pairs = self.pairs(LabelPairs(tokens[later], labels[earlier], labels[later]))
-        kept = reach(pairs, least)
+        is_probable = reach(pairs, least)
         p = self.nodes[tokens, labels]
-        return ProbableLabels(tokens, labels, p, earlier[kept], later[kept], pairs[kept])
+        return ProbableLabels(tokens, labels, p, earlier[is_probable], later[is_probable], pairs[is_probable])
 
     def entropies(self) -> Floats:
         """H(y_t | x) of each token in nats. RETURNS (N,)."""

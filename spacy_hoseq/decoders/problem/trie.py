@@ -135,8 +135,8 @@ class PatternTrie(Prepares):
         if len(self._child_table):
             return np.asarray(self._child_table.take(keys), np.intp)
         at = np.searchsorted(self._child_keys, keys)
-        found = np.append(self._child_keys, -1)[at] == keys
-        return np.where(found, np.append(self._children, -1)[at], -1)
+        exists = np.append(self._child_keys, -1)[at] == keys
+        return np.where(exists, np.append(self._children, -1)[at], -1)
 
     @cached_property
     def after(self) -> NDArray[np.int32]:

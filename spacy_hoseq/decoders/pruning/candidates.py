@@ -104,10 +104,10 @@ def candidate_labels(
         if fired_loss is not None:
             fired_loss.add(reach, start * n_labels)
         reach = reach + here
-        kept = reach >= (top - ROUNDING * np.abs(top)).astype(here.dtype)[:, None]
+        is_candidate = reach >= (top - ROUNDING * np.abs(top)).astype(here.dtype)[:, None]
         if allowed is not None:
-            kept &= allowed[block]
-        parts.append(np.flatnonzero(kept) + start * n_labels)
+            is_candidate &= allowed[block]
+        parts.append(np.flatnonzero(is_candidate) + start * n_labels)
     cells = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.intp), *parts])
     tokens, labels = np.divmod(cells, max(1, n_labels))
     first = np.searchsorted(tokens, np.arange(n_tokens + 1))
@@ -192,7 +192,7 @@ class Limits:
         self._largest = max(map(_most, (self.trans, self.after, self.before)))
         dtype = np.float32 if self._largest < LARGE else np.float64
         self._rows: AnyFloats = np.empty(self.trans.shape, dtype)
-        self._known = np.zeros(len(self.trans), bool)
+        self._has_row = np.zeros(len(self.trans), bool)
         self._start: Limits = self  # whose rows are used
         self._drift: Optional[Drift] = None
         earlier = weights.before(Limits)
@@ -202,7 +202,7 @@ class Limits:
     def of(self, labels: Ints) -> AnyFloats:
         """Largest advantage of other labels over these. labels (n,): j. RETURNS (n, L)."""
         start = self._start
-        missing = labels[~start._known.take(labels)]
+        missing = labels[~start._has_row.take(labels)]
         if len(missing):
             start._make_rows(distinct(missing))
         rows: AnyFloats = start._rows.take(labels, axis=0)
@@ -235,11 +235,11 @@ class Limits:
                 before = np.fmax.reduce(self.after - trans[:, j, None], axis=0, initial=0.0)
                 after = np.fmax.reduce(self.before - trans[j], axis=1, initial=0.0)
                 self._rows[j] = before + after + margin
-        self._known[labels] = True  # after the rows: other threads may be reading
+        self._has_row[labels] = True  # after the rows: other threads may be reading
 
 
 def _most(values: Floats) -> float:
-    """How far finite values are from 0."""
+    """The largest absolute value among the finite ones."""
     return float(np.abs(values[values > -np.inf]).max(initial=0.0))
 
 

@@ -88,18 +88,18 @@ def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
         is_open |= _covered(fired, weights, len(labels))
         context = max(1, weights.trie.max_length - 1 if weights.node_weights.any() else 1)
     windows = open_windows(is_open, lengths, context)
-    for some, is_few, matters in _alike(windows, candidates.counts, weights, fired, tuning):
-        parts = candidates.of(some.tokens), weights, some.lengths
-        fired_here = _fired_in(fired, some) if matters else None
+    for part, is_few, matters in _alike(windows, candidates.counts, weights, fired, tuning):
+        parts = candidates.of(part.tokens), weights, part.lengths
+        fired_here = _fired_in(fired, part) if matters else None
         try:
             if is_few:
                 paths = decode_sparse(*parts, fired=fired_here, with_patterns=matters)
             else:
                 paths = _decode_dense(*parts, fired_here, matters, tuning)
         except NoPath as no_path:
-            token = some.tokens[some.lengths[: no_path.sequence].sum()]
+            token = part.tokens[part.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
-        labels[some.tokens] = paths.labels
+        labels[part.tokens] = paths.labels
     # what is decided may be impossible, where nothing else is possible, either
     if not weights.permit_all:
         check_possible(labels, weights.trans, lengths)
@@ -200,9 +200,9 @@ def _alike(
         for with_patterns in (True, False):
             which = np.flatnonzero((few == is_few) & (matter == with_patterns))
             part = np.cumsum(cells[which]) // tuning.pair_cells
-            for some in np.split(which, np.flatnonzero(np.diff(part)) + 1):
-                if len(some):
-                    yield windows.chosen(some), is_few, with_patterns
+            for members in np.split(which, np.flatnonzero(np.diff(part)) + 1):
+                if len(members):
+                    yield windows.chosen(members), is_few, with_patterns
 
 
 def _pairs(counts: Ints, windows: Windows) -> Ints:
@@ -215,7 +215,7 @@ def _pairs(counts: Ints, windows: Windows) -> Ints:
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:
-    """Fired patterns by window token."""
+    """The fired patterns that lie in the windows, by window token."""
     if fired is None:
         return None
     place = np.searchsorted(windows.tokens, fired.tokens)

@@ -68,39 +68,6 @@ def sequence_of(case, token):
     return int(np.searchsorted(case.starts, token, side="right")) - 1
 
 
-def assert_finite_differences(posterior_of, potentials):
-    """`posterior_of(potentials)` holds the derivatives of the summed log Z by every field of the potentials."""
-    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
-    got = posterior_of(potentials).expected
-
-    def assert_derivative(mine, at, changed):
-        numeric = oracle.central_differences(lambda moved: posterior_of(changed(moved)).log_z.sum(), at)
-        assert oracle.relative_error(mine, numeric) < 1e-6, (mine, numeric)
-
-    def with_trans(moved):
-        patterns = (weights.trie, weights.node_weights) if weights.has_patterns else ()
-        return potentials._replace(weights=Weights(moved, *patterns))
-
-    def with_nodes(deep):
-        node_weights = np.concatenate([weights.node_weights[: weights.n_labels], deep])
-        return potentials._replace(weights=Weights(weights.trans, weights.trie, node_weights))
-
-    assert_derivative(got.scores, potentials.scores, lambda moved: potentials._replace(scores=moved))
-    assert_derivative(got.trans, weights.trans, with_trans)
-    if weights.has_patterns:
-        assert_derivative(got.node_weights[weights.n_labels :], weights.node_weights[weights.n_labels :], with_nodes)
-    if fired is not None:
-        assert_derivative(
-            got.fired_weights, fired.weights, lambda moved: potentials._replace(fired=fired._replace(weights=moved))
-        )
-    if configurations is not None:
-        assert_derivative(
-            got.configuration_weights,
-            configurations.weights,
-            lambda moved: potentials._replace(configurations=configurations._replace(weights=moved)),
-        )
-
-
 def distributions(case):
     """The first token, all labellings (M, T) and their probabilities (M,), for each sequence."""
     for start, single in zip(case.starts.tolist(), case.singles(), strict=True):

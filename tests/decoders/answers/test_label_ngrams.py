@@ -104,31 +104,6 @@ def test_places_asked_for_in_any_order(case, seed):
             assert_same(as_table(lattice, PLACES[i], threshold), expected)
 
 
-@pytest.mark.long
-@given(case=cases(max_labels=3, max_tokens=4, max_sequences=4), threshold=st.sampled_from([0.0, 0.1]))
-def test_each_sequence_alone_is_as_in_the_batch(case, threshold):
-    case = fit(case)
-    whole = lattice_of(case, threshold)
-    for places in PLACES:
-        together = as_table(whole, places, threshold)
-        alone = {}
-        for start, single in zip(case.starts.tolist(), case.singles(), strict=True):
-            lattice = lattice_of(single, threshold)
-            part = as_table(lattice, places, threshold)
-            alone.update({(start + t, *labels): q for (t, *labels), q in part.items()})
-        assert together.keys() == alone.keys()
-        assert list(together.values()) == pytest.approx([alone[ngram] for ngram in together], rel=1e-6, abs=1e-12)
-
-
-@given(case=cases(max_labels=3, max_tokens=4), more=st.integers(1, 3))
-def test_a_wider_margin_changes_nothing(case, more):
-    case = fit(case)
-    for places in [(0,), (-1, 0, 1), (-1, 1)]:
-        margin = max(map(abs, places))
-        narrow, wide = lattice_of(case, 0.0, margin), lattice_of(case, 0.0, margin + more)
-        assert as_table(narrow, places, 0.0) == as_table(wide, places, 0.0)
-
-
 def test_no_margin():
     lattice = LabelLattice(certain_labels(np.array([1, 0, 2]), np.array([2, 1])), np.array([2, 1]), 0)
     assert as_table(lattice, (0,), 0.0) == {(0, 1): 1, (1, 0): 1, (2, 2): 1}

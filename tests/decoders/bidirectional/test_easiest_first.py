@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.bidirectional.decompositions import classifiers_of
 from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
 from spacy_hoseq.decoders.problem import TUNING
 
@@ -20,11 +19,9 @@ from .local_cases import (
     LocalCase,
     RandomLocal,
     local_cases,
-    neighbours,
     plain_easiest_first,
     random_case,
     random_rows,
-    seen_by,
 )
 
 either = pytest.mark.parametrize("hardest", [False, True])
@@ -134,35 +131,6 @@ def test_equal_sums_in_another_order_are_ties(order, hardest, n_labels):
     assert len(orders) > 1 or n_labels == 3, "the numbers themselves differ, and would say otherwise"
 
 
-class Knowing(Local):
-    """Surer when slot `slot` is known, and then of the label 1 - the label there; elsewhere of 1."""
-
-    def __init__(self, n_tokens, order, slot):
-        super().__init__(n_tokens, 2, order)
-        self.slot = slot
-
-    def row(self, token, seen):
-        known = seen[self.slot]
-        return [0.0, 1.0] if known == UNSEEN else [0.0, 5.0] if known >= 2 else [5.0 * known, 5.0 * (1 - known)]
-
-
-@pytest.mark.parametrize("order, slot", [(1, 0), (2, 1)])
-def test_left_to_right_when_scores_force_it(order, slot):
-    case = LocalCase(Knowing(7, order, slot), np.array([7]))
-    assert order_of(case) == [1, 2, 3, 4, 5, 6, 7]
-    assert decode(case).earlier.tolist() == [-1, 0, 1, 2, 3, 4, 5]
-    assert decode(case).labels.tolist() == [1, 0, 1, 0, 1, 0, 1]
-    assert order_of(case, hardest=True) == [4, 1, 5, 2, 6, 3, 7]
-
-
-@pytest.mark.parametrize("order, slot", [(1, 1), (2, 2)])
-def test_right_to_left_when_scores_force_it(order, slot):
-    case = LocalCase(Knowing(7, order, slot), np.array([3, 4]))
-    assert order_of(case) == [3, 2, 1, 4, 3, 2, 1]
-    assert decode(case).earlier.tolist() == [1, 2, -1, 4, 5, 6, -1]
-    assert decode(case).labels.tolist() == [1, 0, 1, 0, 1, 0, 1]
-
-
 def test_probabilities_near_one_are_kept_apart():
     """1 - e^-50 and 1 - e^-60 are both 1.0 in floating point."""
 
@@ -173,80 +141,6 @@ def test_probabilities_near_one_are_kept_apart():
     case = LocalCase(Sure(3, 2, 1), np.array([3]))
     assert order_of(case) == [3, 1, 2] and order_of(case, hardest=True) == [1, 3, 2]
     np.testing.assert_allclose(decode(case).log_probabilities, -np.exp([-50.0, -60.0, -55.0]), rtol=1e-12)
-
-
-@pytest.mark.parametrize("hardest", [False, True])
-@given(case=local_cases(max_tokens=12))
-def test_classifiers_see_the_decided_neighbours(case, hardest):
-    """At each classification, and at the last one of each token exactly those that were decided before it."""
-    path = decode(case, hardest)
-    asked = {token: [] for token in range(case.local.n_tokens)}
-    for call in case.local.calls:
-        assert len(dict(call)) == len(call), "a token twice in a call"
-        for token, seen in call:
-            asked[token].append(seen)
-    order = case.parts(decision_order(path, hardest=hardest))
-    for labels, when, start in zip(case.parts(path.labels), order, case.starts, strict=True):
-        n = len(labels)
-        assert sorted(when) == list(range(1, n + 1))
-        for i in range(n):
-            beyond = {j for j in neighbours(i, case.order) if not 0 <= j < n}
-            before = {j for j in neighbours(i, case.order) if 0 <= j < n and when[j] < when[i]}
-            known = sorted(before, key=lambda j: when[j])
-            # a growing number of neighbours, in the order of their decisions
-            expected = [seen_by(case, i, beyond | set(known[:m]), labels) for m in range(len(known) + 1)]
-            got = asked[start + i]
-            assert got[0] == expected[0] and got[-1] == expected[-1] and len(got) <= 2 * case.order + 1
-            assert got == expected
-
-
-@either
-@given(case=local_cases(max_tokens=12, masks=False), data=st.data())
-def test_preset_tokens_come_first(hardest, case, data):
-    n_tokens, n_labels = case.local.n_tokens, case.local.n_labels + 1
-    local = RandomLocal([[*row, row[0] + 0.5] for row in case.local.rows], range(n_tokens), case.order)
-    allowed = np.ones((n_tokens, n_labels), bool)
-    preset = sorted(data.draw(st.sets(st.integers(0, n_tokens - 1), min_size=1)))
-    wanted = np.array(data.draw(st.lists(st.integers(0, n_labels - 1), min_size=n_tokens, max_size=n_tokens)))
-    allowed[preset] = np.arange(n_labels) == wanted[preset, None]
-    case = LocalCase(local, case.lengths, allowed)
-    path = decode(case, hardest)
-    assert path.labels[preset].tolist() == wanted[preset].tolist()
-    assert path.log_probabilities[preset].tolist() == [0.0] * len(preset)
-    is_preset = ~(allowed.sum(axis=1) > 1)
-    order = decision_order(path, hardest=hardest)
-    for when, first in zip(case.parts(order), case.parts(is_preset), strict=True):
-        in_turn = [i for i in np.argsort(when).tolist() if first[i]]
-        ranks = list(range(len(when) - len(in_turn), len(when)) if hardest else range(len(in_turn)))
-        if not hardest:
-            assert in_turn == sorted(in_turn)
-        assert sorted(when[i] - 1 for i in in_turn) == ranks
-
-
-@any_order
-@either
-def test_tokens_between_decided_ones_are_classified_last_and_together(order, hardest):
-    """They have nobody to tell: one call for all of them, and nobody else is in it."""
-    case = random_case(np.random.default_rng(order), [1, 30, 1, 17, 2], 4, order)
-    path = decode(case, hardest)
-    *earlier_calls, last = case.local.calls
-    know_all = {token for token, seen in case.local.asked if UNSEEN not in seen}
-    assert know_all == {token for token, _ in last} and len(know_all) > 5 and {0, 31} < know_all
-    assert not [token for call in earlier_calls for token, seen in call if UNSEEN not in seen]
-    decided = {before for before in path.earlier.tolist() if before >= 0}
-    assert not decided & know_all, "nobody was decided after them in their region"
-
-
-@pytest.mark.long
-@any_order
-@either
-def test_few_calls_for_one_long_sequence(order, hardest):
-    """Regions of order 2 are cut by two decisions side by side, hence later: 33 and 330 rounds are usual."""
-    case = random_case(np.random.default_rng(0), [20_000], 3, order)
-    path = decode(case, hardest)
-    assert sorted(decision_order(path, hardest=hardest).tolist()) == list(range(1, 20_001))
-    assert len(case.local.calls) < {1: 100, 2: 600}[order]
-    assert len(case.local.asked) <= 20_000 * (2 * order + 1)
 
 
 @either
@@ -271,16 +165,6 @@ def test_constant_added_to_a_token(hardest, case, add, data):
     np.testing.assert_allclose(after.log_probabilities, before.log_probabilities, rtol=1e-9, atol=0)
 
 
-@either
-@given(case=local_cases(max_tokens=12), data=st.data())
-def test_relabelling_commutes(hardest, case, data):
-    new = np.array(data.draw(st.permutations(range(case.local.n_labels))))
-    before, after = decode(case, hardest), decode(case.relabelled(new), hardest)
-    assert after.labels.tolist() == new[before.labels].tolist()
-    assert order_of(case.relabelled(new), hardest) == order_of(case, hardest)
-    np.testing.assert_allclose(after.log_probabilities, before.log_probabilities, rtol=1e-11, atol=0)
-
-
 @any_order
 @either
 def test_empty_batch(order, hardest):
@@ -288,28 +172,6 @@ def test_empty_batch(order, hardest):
     path = decode(case, hardest)
     assert path.labels.tolist() == path.log_probabilities.tolist() == path.earlier.tolist() == []
     assert order_of(case, hardest) == []
-
-
-def test_one_token_sees_both_ends():
-    case = LocalCase(RandomLocal([[1.0, 3.0]], range(2), 2), np.array([1, 1]))
-    path = decode(case)
-    assert path.labels.tolist() == [1, 1] and path.earlier.tolist() == [-1, -1] and order_of(case) == [1, 1]
-    np.testing.assert_allclose(path.log_probabilities, np.log(np.e**3 / (np.e + np.e**3)), rtol=1e-12)
-    assert case.local.asked[:2] == [(0, (2, 2, 3, 3)), (1, (2, 2, 3, 3))]
-
-
-@pytest.mark.long
-@either
-@any_order
-def test_classifiers_of_is_what_is_asked(order, hardest):
-    rng, asked = np.random.default_rng(1), set()
-    masks = classifiers_of("easiest_last" if hardest else "easiest_first", order, 0.0)
-    assert masks == tuple(range(4**order))
-    for _ in range(50):
-        case = random_case(rng, [12], 2, order)
-        decode(case, hardest)
-        asked |= case.local.masks
-    assert asked == set(masks)
 
 
 @any_order

@@ -61,14 +61,6 @@ def test_contexts(order, lengths, data):
     assert [visible.tolist(), known_slots(got).tolist()] == masks
 
 
-def test_contexts_of_three_tokens():
-    _, edges = edge_contexts(np.array([3]), 2, 9)
-    assert edges.tolist() == [[9, 9, -1, -1], [9, -1, -1, 10], [-1, -1, 10, 10]]
-    got = contexts_of(np.array([4, 5, 6]), np.array([3]), 2, 9)
-    assert got.tolist() == [[9, 9, 5, 6], [9, 4, 6, 10], [4, 5, 10, 10]]
-    assert known_slots(edges).tolist() == [0b0011, 0b1001, 0b1100]
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_log_probabilities_are_among_the_allowed_labels(dtype):
     scores = np.array([[0.0, 1.0, -2.0], [800.0, -800.0, 0.0], [3.0, 3.0, 3.0]], dtype)
@@ -102,17 +94,6 @@ def test_best_labels_are_those_of_the_definition(dtype, n_labels):
             assert label == max(possible, key=lambda y: row[y])
             rest = math.fsum(math.exp(row[y] - row[label]) for y in possible if y != label)
             assert value == pytest.approx(-math.log1p(rest), rel=1e-12, abs=0)
-
-
-def test_best_labels_do_not_depend_on_the_rows_around():
-    rng = np.random.default_rng(0)
-    scores, tokens = rng.normal(0, 5, (97, 45)).astype(np.float32), np.arange(97)
-    labels, values = best_labels(scores, tokens, None)
-    for part in (slice(1, None), slice(3, 20), slice(96, 97), slice(None, None, 2)):
-        some = best_labels(scores[part].copy(), tokens[part], None)
-        assert some[0].tolist() == labels[part].tolist()
-        np.testing.assert_allclose(some[1], values[part], rtol=1e-11)
-    assert [found.shape for found in best_labels(scores[:0], tokens[:0], None)] == [(0,), (0,)]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

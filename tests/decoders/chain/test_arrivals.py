@@ -53,10 +53,3 @@ def test_every_block_is_the_maximum_over_all_earlier_labels(n_columns, step_cell
         with mock.patch.object(best_path, "STEP_CELLS", step_cells):
             arriving = Arrivals(Weights(trans))(v)
         assert np.array_equal(arriving, expected_of(trans, v)), name
-
-
-def test_forbidden_pairs_are_not_computed():
-    trans = np.where(words(20), 0.0, -np.inf)  # 80 labels: 40 follow 40, and 40 follow 2
-    found = Arrivals(Weights(trans))
-    assert sum(of_pairs.size for *_, of_pairs in found._blocks) == 40 * 40
-    assert found._few is not None and found._few[2].size <= 4 * 40

@@ -12,7 +12,6 @@ from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import TUNING
 
 from ... import oracle
-from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases, cases_with_edge_scores
 
@@ -82,11 +81,6 @@ def test_ties_go_to_the_lowest_label_right_to_left(labels_of, case):
     labels = labels_of(case.potentials())
     expected = [lowest_right_to_left(oracle.joint_table(single)) for single in case.singles()]
     assert labels.tolist() == sum(expected, [])
-
-
-@pytest.mark.parametrize("labels_of", [viterbi_labels, exact_labels])
-def test_all_labels_equal_gives_label_zero(labels_of):
-    assert labels_of(Case(np.zeros((7, 5)), np.zeros((5, 5)), np.array([3, 4])).potentials()).tolist() == [0] * 7
 
 
 def test_many_sequences_at_once_as_one_by_one():

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem import TUNING, Tuning, path_score
-from spacy_hoseq.decoders.pruning import pruned
-from spacy_hoseq.decoders.pruning.sparse import decode_sparse
+from spacy_hoseq.decoders.problem import TUNING, Tuning
 
 from ...cases import Case
 from ..patterns import test_nonnegative
@@ -39,21 +36,6 @@ def test_chain(decoder):
     assert paths.scores.tolist() == [(2.5 - 1) * 25_000 + 0.25]
 
 
-def test_crowded_chain(monkeypatch):
-    """Many candidates a token: a long sequence is decoded window by window all the same."""
-    n_tokens, rng, decoded = 1100, np.random.default_rng(0), []
-
-    def watched(candidates, weights, lengths, **settings):
-        decoded.extend(lengths.tolist())
-        return decode_sparse(candidates, weights, lengths, **settings)
-
-    monkeypatch.setattr(pruned, "decode_sparse", watched)
-    scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
-    labels = decode_exact(Case(scores, trans, np.array([n_tokens])).potentials()).labels
-    assert labels.tolist() == viterbi(scores, trans, np.array([n_tokens])).labels.tolist()
-    assert len(decoded) > 3 and max(decoded) < 1100
-
-
 def test_parts_of_windows():
     """However many windows are decoded together, and candidates compared, the labels are the same."""
     rng = np.random.default_rng(0)
@@ -81,10 +63,3 @@ def check_patterns(decoder, n_tokens, tuning=TUNING):
     paths = decoder(case, tuning._replace(history_cells=1000 * len(case.weights().trie)))
     assert paths.labels.tolist() == [0] * n_tokens
     assert paths.scores.tolist() == [1.25 * n_tokens / 4 + n_tokens - 3]
-
-
-def test_path_score():
-    labels = np.tile(np.array([0, 1, 1, 0], np.int32), 25_000)
-    case = long_case(100_000, (((1, 1), 0.5), ((0, 1, 1, 0), 1.0)))
-    got = path_score(case.potentials(), labels)
-    assert got.tolist() == [(1.5 + 0.5 + 1.0) * 25_000]

@@ -17,8 +17,7 @@ from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases, random_configurations
-from ..answers.posteriors import assert_enumerated, assert_finite_differences, posterior_of
-from .test_longest_match import decode as decode_any_sign_of
+from ..answers.posteriors import posterior_of
 
 NONE = Configurations(*(np.zeros(0, np.intp),) * 3, np.zeros((0, 0), bool), np.zeros(0))
 
@@ -41,59 +40,6 @@ class TestConfigurations(DecoderContract):
 
     def decode(self, case, tuning=TUNING):
         return decode_any_sign(case.potentials(), tuning=tuning)
-
-
-def assert_best(case):
-    paths = decode_exact(case.potentials())
-    parts = np.split(paths.labels, case.starts[1:])
-    for single, labels, score in zip(case.singles(), parts, paths.scores, strict=True):
-        table = oracle.joint_table(single)
-        assert score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
-        assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
-
-
-@pytest.mark.parametrize("factor", [1.0, 1000.0])
-@given(data=st.data())
-def test_batch_is_decoded_as_enumerated(factor, data):
-    """Sequences with and without configurations together."""
-    case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
-    assume(oracle.is_feasible(case))
-    assert_best(case)
-
-
-@pytest.mark.parametrize("factor", [1.0, -1000.0])
-@given(data=st.data())
-def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
-    case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
-    assume(oracle.is_feasible(case))
-    got = posterior_of(case.potentials())
-    assert_enumerated(got, case)
-
-
-@pytest.mark.long
-@given(case=cases(signed=True, forbidden=False, configurations=4, max_labels=3, max_tokens=3, max_sequences=2))
-def test_results_are_finite_differences_of_log_z(case):
-    case = case.doubles()
-    potentials = case.potentials()
-    assert_finite_differences(posterior_of, potentials)
-
-
-@given(case=cases(signed=True, configurations=5, max_sequences=4), data=st.data())
-def test_batch_is_the_singles_in_any_order(case, data):
-    assume(oracle.is_feasible(case))
-    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    paths = decode_exact(batch.potentials())
-    got = posterior_of(batch.potentials())
-    singles = batch.singles()
-    alone = [decode_exact(single.potentials()) for single in singles]
-    np.testing.assert_allclose(paths.scores, [part.scores[0] for part in alone], rtol=1e-12, atol=1e-12)
-    parts = [posterior_of(single.potentials()) for single in singles]
-    np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-9)
-    in_order = [parts[i].expected.configuration_weights[single.configurations.index(entry)]
-                for i, single in enumerate(singles)
-                for entry in single.configurations]  # fmt: skip
-    np.testing.assert_allclose(got.expected.configuration_weights, in_order, atol=1e-9)
 
 
 @given(case=cases(signed=True, max_sequences=1, configurations=6, max_tokens=5, forbidden=False))
@@ -222,23 +168,3 @@ def test_matched_and_chosen_are_their_definitions(case, data):
     got = path_score(case.potentials(), labels)
     parts = zip(replace(case, allowed=None).singles(), np.split(labels, case.starts[1:]), strict=True)
     np.testing.assert_allclose(got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9)
-
-
-@given(case=cases(signed=True, max_sequences=1, forbidden=False))
-def test_patterns_written_as_configurations(case):
-    """A label pattern that fires at a token is the configuration of single labels that ends there."""
-    spans = tuple(
-        (token - len(pattern) + 1, tuple(frozenset([y]) for y in pattern), weight)
-        for token, pattern, weight in case.fired
-        if token - len(pattern) + 1 >= 0
-    )
-    got = decode_exact(replace(case, fired=(), configurations=spans).potentials())
-    expected = decode_any_sign_of(case)
-    np.testing.assert_allclose(got.scores, expected.scores, rtol=1e-9, atol=1e-9)
-    if oracle.joint_table(case).is_unique:
-        assert got.labels.tolist() == expected.labels.tolist()
-
-
-def test_sums_without_patterns_have_no_counts_of_nodes():
-    got = posterior_of(skip_chain(1.0).potentials())
-    assert got.expected.node_weights.tolist() == [] == got.expected.fired_weights.tolist()

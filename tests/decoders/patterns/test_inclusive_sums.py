@@ -13,16 +13,12 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.patterns.inclusive_sums import NodeMessages, inclusive_sums, keeps_digits
 from spacy_hoseq.decoders.patterns.matrix_messages import MatrixMessages
-from spacy_hoseq.decoders.problem import TUNING, NoPath, Weights
+from spacy_hoseq.decoders.problem import NoPath, Weights
 
 from ...cases import Case
-from ...strategies import cases, random_mask
+from ...strategies import cases
 from ..answers.posteriors import (
     assert_enumerated,
-    assert_finite_differences,
-    forward_backward,
-    has_path,
-    pattern_posterior,
     posterior_of,
 )
 from ..test_posterior import NEVER, only_way_on
@@ -48,33 +44,6 @@ def summed(potentials):
 
 def posterior(case):
     return summed(potentials_of(case))
-
-
-def forbidding(case, share, masked):
-    """The case with some transitions forbidden, and masked or as it is, if that leaves a labelling."""
-    rng = np.random.default_rng(len(case.scores))
-    trans = np.where(rng.random(case.trans.shape) < share, NEVER, case.trans)
-    case = replace(case, trans=trans, allowed=random_mask(rng, *case.scores.shape) if masked else case.allowed)
-    assume(has_path(case))
-    return case
-
-
-@pytest.mark.parametrize("signed", [False, True])
-@given(data=st.data())
-def test_posterior_is_the_enumerated_one(signed, data):
-    case = data.draw(cases(signed=signed, strong=not signed, forbidden=False))
-    assert_enumerated(posterior(case), case)
-
-
-@pytest.mark.parametrize("signed", [False, True])
-@given(data=st.data(), share=st.sampled_from([0.2, 0.5]), masked=st.booleans())
-def test_posterior_is_the_enumerated_one_with_forbidden_transitions(signed, data, share, masked):
-    case = forbidding(data.draw(cases(signed=signed, strong=not signed, min_labels=2)), share, masked)
-    got = posterior(case)
-    assert_enumerated(got, case)
-    assert (got.expected.trans[case.trans == NEVER] == 0).all()
-    if case.allowed is not None:
-        assert (got.nodes[~case.allowed] == 0).all()
 
 
 @given(case=cases(forbidden=False, max_tokens=5), spread=st.sampled_from([10.0, 30.0, 60.0]))
@@ -121,44 +90,6 @@ def test_long_pattern_that_cannot_match_yet(n_tokens):
         np.testing.assert_allclose(got.nodes[:, 0], 1.0)
 
 
-@pytest.mark.long
-@given(case=cases(forbidden=False, max_labels=3, max_tokens=4, max_sequences=2, signed=True, strong=False))
-def test_results_are_finite_differences_of_log_z(case):
-    assert_finite_differences(summed, potentials_of(case.doubles()))
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_results_are_finite_differences_of_log_z_with_forbidden_transitions(masked):
-    """By the transitions that are permitted: the others stay forbidden."""
-    rng = np.random.default_rng(masked)
-    trans = rng.normal(size=(3, 3))
-    trans[0, 2] = trans[1, 1] = NEVER
-    patterns, fired = (((0, 1), 0.8), ((2, 0, 0), 1.5), ((0, 2), 0.5)), ((4, (0, 1, 2), 2.0), (8, (2, 2), -1.1))
-    allowed = np.array([[True] * 3, [True, False, True], *[[True] * 3] * 7]) if masked else None
-    case = Case(rng.normal(size=(9, 3)), trans, np.array([5, 1, 3]), patterns, fired, allowed)
-
-    def forbidden(potentials):
-        weights = potentials.weights
-        closed = Weights(np.where(trans == NEVER, NEVER, weights.trans), weights.trie, weights.node_weights)
-        got = summed(potentials._replace(weights=closed))
-        assert (got.expected.trans[trans == NEVER] == 0).all()
-        return got
-
-    assert_finite_differences(forbidden, potentials_of(replace(case, trans=np.where(trans == NEVER, 0.0, trans))))
-
-
-@given(case=cases(signed=True, strong=False, min_labels=2), masked=st.booleans())
-def test_without_patterns_it_is_that_of_the_chain(case, masked):
-    case = forbidding(case, 0.3, masked).without_patterns()
-    got, expected = posterior(case), forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
-    for mine, theirs in (
-        (got.log_z, expected.log_z),
-        (got.nodes, expected.nodes),
-        (got.expected.trans, expected.expected.trans),
-    ):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
-
-
 def with_pattern(case):
     return replace(case, patterns=(((0, 2), 0.7), ((0, 0, 2), 1.5)))
 
@@ -192,25 +123,6 @@ def test_string_whose_share_vanishes_and_whose_pattern_makes_up_for_it():
     trans[3, 2] = NEVER
     case = Case(scores, trans, np.array([3]), (((0, 1, 2), 299.0),), allowed=allowed)
     assert_enumerated(posterior_of(case.potentials()), case)
-
-
-@given(case=cases(max_sequences=8, forbidden=False), data=st.data(), cells=st.sampled_from([1, 20, 100, 10**6]))
-def test_batch_is_the_singles_in_any_order_and_grouping(case, data, cells):
-    order = data.draw(st.permutations(range(len(case.lengths))))
-    batch = case.take(order)
-    got = pattern_posterior(potentials_of(batch), TUNING._replace(sum_cells=cells))
-    parts = [posterior(case.take([i])) for i in order]
-    np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-12)
-    np.testing.assert_allclose(got.expected.trans, sum(part.expected.trans for part in parts), atol=1e-11)
-    np.testing.assert_allclose(got.expected.node_weights, sum(part.expected.node_weights for part in parts), atol=1e-11)
-    counts = {}
-    for part, i in zip(parts, order, strict=True):
-        single = case.take([i])
-        counts |= {(i, *entry): p for entry, p in zip(single.fired, part.expected.fired_weights, strict=True)}
-    place = [int(np.searchsorted(batch.starts, token, side="right")) - 1 for token, _, _ in batch.fired]
-    keys = [(order[i], token - batch.starts[i], *rest) for i, (token, *rest) in zip(place, batch.fired, strict=True)]
-    np.testing.assert_allclose(got.expected.fired_weights, [counts[key] for key in keys], atol=1e-12)
 
 
 FIRED = ((1, (0, 1), 200.0), (1, (0, 1), 150.0))

@@ -15,10 +15,9 @@ from spacy_hoseq.decoders.patterns.lattice import (
     Lattice,
     Step,
     best_paths,
-    k_best_paths,
 )
-from spacy_hoseq.decoders.patterns.lattice_sums import lattice_sums, prefix_sums, sample_paths
-from spacy_hoseq.decoders.problem import NoPath, make_layout
+from spacy_hoseq.decoders.patterns.lattice_sums import lattice_sums, prefix_sums
+from spacy_hoseq.decoders.problem import make_layout
 
 
 class MadeUp(Lattice):
@@ -104,18 +103,6 @@ def test_best_paths_are_the_enumerated_ones(rounded, data, size):
             assert labels[places].tolist() == lattice.labels_of(lowest)
 
 
-@given(lattice=lattices(max_columns=1), k=st.sampled_from([1, 3, 10, 300]))
-def test_k_best_paths_are_the_enumerated_ones(lattice, k):
-    paths = sorted([path for path in lattice.paths(0) if path[0] > -np.inf], reverse=True)
-    if not paths:
-        with pytest.raises(NoPath):
-            k_best_paths(lattice, k)
-        return
-    got = k_best_paths(lattice, k)
-    np.testing.assert_allclose(got.scores, [score for score, _ in paths[:k]])
-    assert got.labels.tolist() == [lattice.labels_of(states) for _, states in paths[:k]]
-
-
 def summed(lattice):
     """log Z, and what is known of states and arcs, by token."""
     states, arcs = {}, {}
@@ -188,18 +175,3 @@ def test_prefix_sums_are_those_of_all_paths_but_for_one_number_a_column(lattice)
         expected = np.array([np.logaddexp.reduce(scores, initial=-np.inf) for scores in ends])
         if expected.max() > -np.inf:
             np.testing.assert_allclose(alpha[:, column], expected - expected.max(), rtol=1e-9, atol=1e-9)
-
-
-@given(lattice=lattices(max_columns=1), seed=st.integers(0, 99))
-def test_samples_are_paths_that_there_are(lattice, seed):
-    possible = [lattice.labels_of(states) for score, states in lattice.paths(0) if score > -np.inf]
-    if not possible:
-        with pytest.raises(NoPath):
-            sample_paths(lattice, 20, np.random.default_rng(seed))
-        return
-    drawn = sample_paths(lattice, 20, np.random.default_rng(seed))
-    assert drawn.shape == (20, len(lattice.steps)) and all(labels in possible for labels in drawn.tolist())
-
-
-def test_nothing_to_sum():
-    assert summed(MadeUp([], []))[0].tolist() == []

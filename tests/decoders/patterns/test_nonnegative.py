@@ -14,7 +14,6 @@ from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
-from ..chain.test_best_path import decode_viterbi
 from ..problem.test_trie import pattern_sets
 
 
@@ -26,13 +25,6 @@ def decode_with_patterns(case, tuning=TUNING):
 class TestNonnegative(DecoderContract):
     def decode(self, case, tuning=TUNING):
         return decode_with_patterns(case, tuning)
-
-
-@given(case=cases(rounded=True, forbidden=False))
-def test_no_patterns_is_viterbi_ties_included(case):
-    case = case.without_patterns()
-    got, expected = decode_with_patterns(case), decode_viterbi(case)
-    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
 
 
 def test_pattern_does_not_reach_over_a_sequence_boundary():

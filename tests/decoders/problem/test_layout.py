@@ -1,7 +1,6 @@
 """Where tokens lie in memory."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,12 +49,6 @@ def test_packed_scores_are_label_major_and_masked():
     assert packed_scores(scores, None, layout).tolist() == [[2, 0, 4, 6], [3, 1, 5, 7]]
 
 
-@pytest.mark.parametrize("lengths", [[], [3], [5], [0, 4], [5, -1]])
-def test_lengths_that_do_not_add_up(lengths):
-    with pytest.raises(ValueError, match=r"\[HS027\] Wrong lengths: \[.*add up to 4"):
-        make_layout(np.array(lengths, np.int64), 4)
-
-
 @given(lengths=st.lists(st.integers(1, 12), max_size=12), columns=st.integers(1, 5), tokens=st.integers(1, 40))
 def test_parts_are_a_partition_of_the_batch(lengths, columns, tokens):
     sizes = np.array(lengths, np.int64)
@@ -77,11 +70,6 @@ def test_parts_are_as_few_as_may_be_in_their_order(lengths, columns, room):
     parts = list(parts_of(sizes, columns, room))
     for part, following in zip(parts[:-1], parts[1:], strict=True):
         assert len(part) == columns or sizes[part].sum() + sizes[following].max() > room
-
-
-def test_parts_worked_out_by_hand():
-    """Sequences a, b, c, d of 1, 3, 2, 3 tokens, two at a time: b and d, then a and c."""
-    assert [part.tolist() for part in parts_of(np.array([1, 3, 2, 3]), 2, 99)] == [[1, 3], [0, 2]]
 
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=8))

@@ -51,11 +51,6 @@ def test_forbidden_transition_scores_minus_infinity():
     assert path_score_of(case, np.array([0, 1, 1])).tolist() == [-np.inf, 0]
 
 
-def test_empty_batch():
-    case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64), (((0, 1), 1.0),))
-    assert path_score_of(case, np.zeros(0, np.int32)).tolist() == []
-
-
 @pytest.mark.parametrize("code, arguments", [
     ("HS020", (np.array([[np.nan, 0.0]]), np.zeros((2, 2)), np.array([0]), np.array([1]))),
     ("HS020", (np.zeros((1, 2)), np.full((2, 2), np.inf), np.array([0]), np.array([1]))),

@@ -4,25 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.choice import decode_exact, k_best
+from spacy_hoseq.decoders.choice import k_best
 from spacy_hoseq.decoders.problem import NoPath, path_score
 
 from ... import oracle
 from ...cases import Case
 from ...strategies import cases, cases_with_edge_scores
-
-
-@given(case=cases(max_sequences=5))
-def test_decode_finds_the_best_labellings(case):
-    tables = [oracle.joint_table(single) for single in case.singles()]
-    assume(all(table.best > -np.inf for table in tables))
-    paths = decode_exact(case.potentials())
-    assert paths.scores == pytest.approx([table.best for table in tables])
-    for table, labels in zip(tables, np.split(paths.labels, case.starts[1:]), strict=True):
-        assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
 def as_case(potentials):
@@ -114,13 +104,6 @@ def test_what_no_decoder_can_work_with(code, change):
     assert case.potentials().check().weights.trans.tolist() == [[0, 0], [0, 0]]
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
         replace(case, **change).potentials().check()
-
-
-@given(case=cases(max_tokens=4, max_labels=3, forbidden=False))
-def test_k_best_of_the_sequences_combined(case):
-    """The way from a batch to the k best labellings of a Doc."""
-    best = sum(oracle.joint_table(single).best for single in case.singles())
-    assert k_best(case.potentials(), 4).scores[0] == pytest.approx(best)
 
 
 @given(case=cases(max_tokens=4, max_labels=3, forbidden=False))

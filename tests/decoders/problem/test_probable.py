@@ -77,19 +77,6 @@ def test_by_hand():
     assert len(exactly.tokens) == 6, "at the threshold is probable"
 
 
-@pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_sequences_of_one_token_have_no_pairs(threshold):
-    scores = np.random.default_rng(0).normal(size=(4, 3))
-    case = Case(scores, np.zeros((3, 3)), np.ones(4, int))
-    found = posterior_of(case.potentials()).probable(threshold)
-    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    assert list(zip(found.tokens.tolist(), found.labels.tolist(), strict=True)) == list(
-        map(tuple, np.argwhere(p >= threshold).tolist())
-    )
-    assert found.probabilities == pytest.approx(p[p >= threshold])
-    assert len(found.earlier) == len(found.later) == len(found.pairs) == 0
-
-
 def test_no_tokens():
     nothing = np.zeros(0, int)
     found = posterior_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()).probable(0.0)
@@ -123,8 +110,3 @@ def test_impossible_threshold(threshold):
     for call in (check_threshold, answers.probable):
         with pytest.raises(ValueError, match=r"\[HS027\] Wrong threshold: .*0 to below 1"):
             call(threshold)
-
-
-@pytest.mark.parametrize("threshold", [0, 0.0, 0.5, 0.999])
-def test_possible_threshold(threshold):
-    check_threshold(threshold)

@@ -53,13 +53,6 @@ def test_links_are_their_definitions(drawn):
         assert trie.label[u] == string[-1] and trie.depth[u] == len(string)
 
 
-@given(pattern_sets())
-def test_nodes_are_sorted_by_depth_and_failure_link(drawn):
-    trie = PatternTrie(*drawn)
-    keys = list(zip(trie.depth.tolist(), trie.fail.tolist(), strict=True))
-    assert keys[trie.n_labels :] == sorted(keys[trie.n_labels :]) and (trie.depth[: trie.n_labels] == 1).all()
-
-
 @pytest.mark.parametrize("table_cells", [0, 10**6])  # children are searched for, or looked up in a table
 @given(drawn=pattern_sets())
 def test_child_is_the_node_with_one_label_more(table_cells, drawn):
@@ -123,11 +116,6 @@ def test_example_worked_out_by_hand():
     }
 
 
-def test_numbering_does_not_depend_on_the_order_of_patterns():
-    one, other = PatternTrie(EXAMPLE, 2), PatternTrie(EXAMPLE[::-1] + EXAMPLE[:1], 2)
-    assert [one.string(u) for u in range(len(one))] == [other.string(u) for u in range(len(other))]
-
-
 @pytest.mark.parametrize("pattern", [(), (1,)])
 def test_pattern_too_short(pattern):
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong label pattern: \(1?,?\)\. Expected two labels"):
@@ -172,15 +160,6 @@ def test_preorder_has_all_nodes_that_end_with_one_together(drawn):
 
 
 @given(pattern_sets())
-def test_preorder_of_nodes_with_the_same_failure_link_is_that_of_their_numbers(drawn):
-    """Ties are decided by it."""
-    trie = PatternTrie(*drawn)
-    for suffix in range(len(trie)):
-        siblings = np.flatnonzero(trie.fail == suffix)
-        assert (np.diff(trie.preorder.row[siblings]) > 0).all()
-
-
-@given(pattern_sets())
 def test_covers_are_their_definition(drawn):
     trie = PatternTrie(*drawn)
     strings = [trie.string(u) for u in range(len(trie))]
@@ -213,9 +192,3 @@ def test_groups_of_links_have_what_a_node_fails_to_before_it(drawn):
     assert suffixes == dict(enumerate(trie.fail[trie.n_labels :].tolist(), start=trie.n_labels))
     assert all(group_of.get(suffix, -1) == group_of[node] - 1 for node, suffix in suffixes.items())
     assert len(trie.links) < trie.max_length or trie.max_length == 1
-
-
-def test_whole_chunks_make_one_group_of_links():
-    """Nothing of B I I L goes on as another pattern does: a step of inference is one pass over all nodes."""
-    chunks = [(1, *[2] * size, 3) for size in range(8)]
-    assert len(PatternTrie(chunks, 4).links) == 1

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.problem import TUNING, PatternTrie, Tuning, Weights
+from spacy_hoseq.decoders.problem import PatternTrie, Weights
 
 
 class Table:
@@ -40,12 +40,6 @@ def test_what_a_match_of_a_node_earns():
     psi = {weights.trie.string(node): value for node, value in enumerate(weights.psi.tolist())}
     assert weights.has_patterns
     assert psi == {(0,): 0, (1,): 0, (0, 1): 2.0, (1, 0): 0, (1, 0, 1): 2.5}
-
-
-def test_transitions_in_double_precision():
-    weights = two_labels()
-    assert weights.precise_trans.dtype == np.float64 and weights.precise_trans.tolist() == [[0, -1], [1, 0.5]]
-    assert weights.permit_all and not Weights(np.array([[0.0, -np.inf], [0, 0]])).permit_all
 
 
 def test_what_is_prepared_is_made_once_for_each_maker_and_each_weights():
@@ -82,10 +76,3 @@ def test_some_pairs_of_labels_permitted():
     assert weights.permitting(pairs) is some
     every = weights.permitting(np.ones((2, 2), bool))
     assert every is not some and every.trans.tolist() == weights.trans.tolist()
-
-
-def test_tuning_is_frozen():
-    with pytest.raises(AttributeError):
-        TUNING.pair_cells = 1
-    assert Tuning() == TUNING and Tuning(pair_cells=1) != TUNING
-    assert all(value > 0 for value in TUNING)

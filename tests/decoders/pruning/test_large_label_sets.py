@@ -1,15 +1,11 @@
 """Hundreds of labels: the same labels as without pruning, and work that does not grow with their square."""
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Tuning
-from spacy_hoseq.decoders.pruning import pruned as pruning
-from spacy_hoseq.decoders.pruning.candidates import Limits, candidate_labels
 
 from ...cases import Case
 from ...strategies import random_patterns
@@ -89,27 +85,6 @@ def test_scores_that_exclude_little_or_nothing(scale, n_patterns):
         assert_same(decode(case), decode_with_patterns(case))
     else:
         assert_same(decode_chain(case), decode_viterbi(case))
-
-
-def test_few_candidates_are_left_of_450():
-    case = fine_case(0, 450, lengths=[30] * 20)
-    potentials = case.potentials()
-    limits = potentials.weights.prepared(Limits)
-    assert len(candidate_labels(case.scores, limits).labels) < 12 * len(case.scores)
-    with mock.patch.object(pruning, "best_paths", None):
-        decode_exact(potentials)
-
-
-def test_limits_are_made_for_the_best_scoring_labels_and_once():
-    """Also with other scores, of other sequences; a batch of few tokens needs few rows, whatever L is."""
-    case = fine_case(0, 300)
-    potentials = case.potentials()
-    decode_exact(potentials)
-    known = potentials.weights.prepared(Limits)._known.copy()
-    assert np.flatnonzero(known).tolist() == np.unique(case.scores.argmax(axis=1)).tolist()
-    with mock.patch.object(Limits, "_make_rows", None):
-        decode_exact(potentials)
-        decode_exact(case.take([1, 2]).potentials()._replace(weights=potentials.weights))
 
 
 @pytest.mark.parametrize("n_patterns", [0, 30])

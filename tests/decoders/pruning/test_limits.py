@@ -1,8 +1,6 @@
 """The tables that pruning rests on, against the formulas of the module, over all strings of labels and not a trie."""
 
-import gc
 import itertools
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -137,17 +135,6 @@ def test_limits_of_any_size_are_not_below_the_formula(size):
     np.testing.assert_allclose(got, exact, atol=1e-4 * size)
 
 
-def test_rows_are_made_once_and_only_those_asked_for():
-    trans = np.random.default_rng(0).normal(size=(9, 9))
-    whole = table_of(Limits(Weights(trans)))
-    limits, made = Limits(Weights(trans)), []
-    make_rows = limits._make_rows
-    limits._make_rows = lambda labels: (made.append(labels.tolist()), make_rows(labels))
-    for labels in ([4, 1, 4], [1, 4], [8, 0, 1]):
-        assert limits.of(np.array(labels)).tolist() == whole[labels].tolist()
-    assert made == [[1, 4], [0, 8]]
-
-
 def test_threads_may_fill_the_same_limits():
     trans = np.random.default_rng(0).normal(size=(60, 60))
     whole = table_of(Limits(Weights(trans)))
@@ -205,20 +192,3 @@ def test_forbidden_transitions_and_patterns_follow_nothing():
     for first, second in ((earlier, Weights(trans)), (free, Weights(trans)), (earlier, Weights(np.zeros((3, 3))))):
         known = first.prepared(Limits)
         assert second.follow(first).prepared(Limits)._start is not known
-
-
-def test_weights_that_are_no_longer_used_take_no_memory():
-    """Not until the next collection of garbage, which may be far: of each update of learning."""
-    rng = np.random.default_rng(0)
-    trans = rng.normal(size=(8, 8))
-    weights = Weights(trans)
-    gone = []
-    gc.disable()
-    try:
-        for _ in range(5):
-            table_of(weights.prepared(Limits))
-            gone.append(weakref.ref(weights))
-            weights = Weights(changed(trans, rng, 0.01)).follow(weights)
-        assert all(one() is None for one in gone)
-    finally:
-        gc.enable()

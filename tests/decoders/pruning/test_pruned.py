@@ -165,19 +165,3 @@ def test_ties_among_few_and_many_candidates_do_not_depend_on_the_batch(seed):
     result = decode(case)
     assert result.labels.tolist() == np.concatenate([decode(single).labels for single in case.singles()]).tolist()
     assert result.scores.tolist() == decode_with_patterns(case).scores.tolist()
-
-
-@pytest.mark.parametrize("closed", range(6))
-@pytest.mark.parametrize("n_patterns", [0, 30])
-def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
-    """Label 0 may not follow itself, and is the only one that is allowed at two tokens; the sequence of one token is
-    made longer."""
-    case = mixed_case(0, n_patterns)
-    case = replace(case, lengths=np.array([20, 11, 2, 30, 7, 15]))
-    allowed = np.ones(case.scores.shape, bool)
-    first = int(case.starts[closed])
-    allowed[first : first + 2, 1:] = False
-    case.trans[0, 0] = -np.inf
-    case = replace(case, allowed=allowed)
-    with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
-        (decode if n_patterns else decode_chain)(case)

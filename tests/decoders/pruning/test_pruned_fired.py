@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem import Tuning, matching
 
-from ... import oracle
 from ...cases import Case
 from ...strategies import random_mask
 from ..patterns.test_nonnegative import decode_with_patterns
@@ -45,18 +44,6 @@ def fired_case(seed, lengths, n_labels, *, n_patterns, masked=False, open_share=
 small = st.lists(st.integers(1, 6), min_size=1, max_size=4)
 sizes = st.lists(st.integers(1, 25), min_size=1, max_size=4)
 together = st.sampled_from([1, 70, 10**6])  # windows one by one, a few, all
-
-
-@given(st.integers(0, 10**6), small, st.integers(1, 3), st.integers(0, 10), st.booleans())
-def test_labels_and_scores_are_those_of_enumeration(seed, lengths, n_labels, n_patterns, masked):
-    n_patterns *= sum(lengths) > 1
-    case = fired_case(seed, lengths, n_labels, n_patterns=n_patterns, masked=masked)
-    paths = decode(case)
-    parts = np.split(paths.labels, case.starts[1:])
-    for single, labels, score in zip(case.singles(), parts, paths.scores, strict=True):
-        table = oracle.joint_table(single)
-        assert score == pytest.approx(table.best, abs=1e-9)
-        assert labels.tolist() == table.best_labels.tolist() or not table.is_unique
 
 
 @given(st.integers(0, 10**6), sizes, st.integers(2, 9), st.integers(0, 40), st.booleans(), together)
