@@ -19,7 +19,7 @@ from spacy_hoseq.decoders.chain.chain_posterior import chain_posterior
 from spacy_hoseq.decoders.problem import LabelPairs, Potentials, Tuning, Weights
 
 from .. import oracle
-from ..cases import Case, is_well_formed
+from ..cases import Case
 from ..strategies import cases
 from .answers.posteriors import (
     assert_close,
@@ -240,16 +240,6 @@ def test_constants_only_shift_log_z(path, add):
 
 
 @every_path
-def test_symmetric_scores_are_uniform(path):
-    n_labels, lengths = 5, np.array([1, 7, 4])
-    case = Case(np.full((12, n_labels), 2.5), np.full((n_labels, n_labels), -0.5), lengths)
-    got = PATHS[path](case.potentials())
-    assert got.log_z == pytest.approx(lengths * np.log(n_labels) + 2.5 * lengths - 0.5 * (lengths - 1))
-    np.testing.assert_allclose(got.nodes, 1 / n_labels)
-    np.testing.assert_allclose(got.expected.trans, (6 + 3) / n_labels**2)
-
-
-@every_path
 def test_nothing_is_asked_for(path):
     nothing = np.zeros(0, int)
     none = LabelPairs(nothing, nothing, nothing)
@@ -417,30 +407,6 @@ def test_long_sequences(path, seed, lengths, most, kind):
     np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(got.nodes, expected.nodes, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(got.expected.trans, expected.expected.trans, rtol=1e-7, atol=1e-8)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("path", ["as it is", "exclusive states"])
-@pytest.mark.parametrize("representation", ["iob2", "bilou"])
-@given(seed=st.integers(0, 99), lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3))
-def test_grammar_of_chunks_leaves_the_well_formed_sequences(path, representation, seed, lengths):
-    """The sum over all sequences of tags that are well formed, by their own definition."""
-    tags = tag_names(["A", "C"] if representation == "iob2" else ["A"], representation)
-    rng = np.random.default_rng(seed)
-    n_tokens, n_tags = sum(lengths), len(tags)
-    case = Case(rng.normal(0, 2, (n_tokens, n_tags)), rng.normal(size=(n_tags, n_tags)), np.array(lengths))
-    rules, allowed = grammar(tags, representation), np.ones(case.scores.shape, bool)
-    allowed[case.starts] &= rules.first
-    allowed[case.starts + lengths - 1] &= rules.last
-    got = PATHS[path](replace(case, trans=np.where(rules.pairs, case.trans, NEVER), allowed=allowed).potentials())
-    log_z = []
-    for start, single in zip(case.starts, case.singles(), strict=True):
-        table = oracle.joint_table(single)
-        formed = [is_well_formed([tags[y] for y in labels], representation) for labels in table.labellings]
-        table = table._replace(scores=np.where(formed, table.scores, NEVER))
-        log_z.append(table.log_z)
-        np.testing.assert_allclose(got.nodes[start : start + len(single.scores)], table.marginals, atol=1e-12)
-    np.testing.assert_allclose(got.log_z, log_z)
 
 
 SCALES = [1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e17]

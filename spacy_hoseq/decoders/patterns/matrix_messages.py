@@ -40,13 +40,12 @@ class Block(NamedTuple):
 
 
 class InnerNodes:
-    """The inner nodes of a trie, and where K has what (`trie.prepared(InnerNodes)`).
+    """The inner nodes of a trie, and the places of the terms of K (`trie.prepared(InnerNodes)`).
 
     nodes (R,): by last label; rows are places in this order. singles (L,): rows of single labels.
     targets (D,): rows of all others, by their last label but one. labels, depth (R,). first (L + 1,):
-    first row of each label. The flat K has L rows for single
-    labels, and then the blocks. of_node, cells (E,): the terms of K, node u and place in the flat
-    K. is_own (E,): u = v.
+    first row of each label. The flat K has L rows for single labels, and then the blocks; n_cells in
+    all. of_node, cells (E,): the terms of K, node u and place in the flat K. is_own (E,): u = v.
     """
 
     def __init__(self, trie: PatternTrie) -> None:
@@ -62,28 +61,37 @@ class InnerNodes:
         longer = np.flatnonzero(self.depth > 1)
         before = trie.label[trie.parent[self.nodes[longer]]]
         self.targets: Ints = longer[np.argsort(before, kind="stable")]
+        self._make_blocks(before)
+        self._make_terms(trie, row)
+
+    def _make_blocks(self, before: Ints) -> None:
+        """before (D,): the last label but one of each longer node, by row."""
+        n_labels = len(self.singles)
         stops = np.cumsum(np.bincount(before, minlength=n_labels)).tolist()
         self.blocks: List[Block] = []
-        begin = np.zeros(len(self.nodes), np.intp)  # of the row of each target, in the flat K
+        self._begin = np.zeros(len(self.nodes), np.intp)  # of the row of each target, in the flat K
         self.n_cells = n_labels * len(self.nodes)
         for b in np.unique(before).tolist():
             targets = slice(stops[b - 1] if b else 0, stops[b])
             sources = slice(int(self.first[b]), int(self.first[b + 1]))
             shape = targets.stop - targets.start, sources.stop - sources.start
             cells = slice(self.n_cells, self.n_cells + shape[0] * shape[1])
-            begin[self.targets[targets]] = np.arange(cells.start, cells.stop, shape[1])
+            self._begin[self.targets[targets]] = np.arange(cells.start, cells.stop, shape[1])
             self.blocks.append(Block(b, sources, targets, cells, shape))
             self.n_cells = cells.stop
-        # nodes u, and the inner nodes v that they end with
+
+    def _make_terms(self, trie: PatternTrie, row: Ints) -> None:
+        """The terms by nodes u and the inner nodes v that they end with. row (U,): of inner nodes."""
         _, node, first_longer, end = trie.preorder
         counts = end[self.nodes] - first_longer[self.nodes]
         self.of_node: Ints = node[ranges(first_longer[self.nodes], counts)]
         ends = self.nodes.repeat(counts)
         self.is_own = self.of_node == ends
         source = row.take(trie.parent.take(self.of_node))
-        in_block = begin.take(row.take(ends)) + source - self.first.take(self.labels.take(source))
+        in_block = source - self.first.take(self.labels.take(source))
+        in_block += self._begin.take(row.take(ends))
         of_single = trie.label.take(ends) * len(self.nodes) + source
-        self.cells: Ints = np.where(ends < n_labels, of_single, in_block)
+        self.cells: Ints = np.where(ends < trie.n_labels, of_single, in_block)
 
 
 class Matrices:

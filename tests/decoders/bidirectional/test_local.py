@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.bidirectional import local
-from spacy_hoseq.decoders.bidirectional.decompositions import Candidates, make_plan
 from spacy_hoseq.decoders.bidirectional.local import (
     best_labels,
     check_local,
@@ -18,15 +17,12 @@ from spacy_hoseq.decoders.bidirectional.local import (
     known_slots,
     log_probabilities,
 )
-from spacy_hoseq.decoders.problem import Tuning
 
 from .local_cases import (
     OFFSETS,
     UNSEEN,
     LocalCase,
     RandomLocal,
-    local_cases,
-    log_p,
     neighbours,
     seen_by,
 )
@@ -123,55 +119,3 @@ def test_wrong_order(order):
         check_order(order)
     with pytest.raises(ValueError, match=match):
         check_local(case.local, case.lengths, order, None)
-
-
-def expected_candidates(case, prune):
-    """By token."""
-    for token in range(case.local.n_tokens):
-        alone = log_p(case, token, (UNSEEN,) * 2 * case.order)
-        yield [y for y in alone if math.exp(alone[y]) >= prune * math.exp(max(alone.values()))]
-
-
-@pytest.mark.parametrize("block", [0, 5, 10**6])
-@given(case=local_cases(), prune=st.sampled_from([0.0, 0.01, 0.3, 1.0]))
-def test_candidates(block, case, prune):
-    got = Candidates(case.local, case.lengths, case.order, prune, case.allowed, Tuning(block_scores=block))
-    assert bool(case.local.calls) == (prune > 0)
-    labels = list(expected_candidates(case, prune))
-    assert [found.tolist() for found in got.of] == labels
-    sizes = case.parts(np.array([len(some) for some in labels]))
-    assert got.sizes.tolist() == [
-        [n[j] if 0 <= j < len(n) else 1 for j in range(i - case.order, i + case.order + 1)]
-        for n in sizes
-        for i in range(len(n))
-    ]
-
-
-@pytest.mark.parametrize("block, sizes", [(1, [1] * 10), (8, [4, 4, 2]), (9, [4, 4, 2]), (20, [10])])
-def test_blocks_are_as_large_as_they_may_be(block, sizes):
-    case = LocalCase(RandomLocal([[0.0, 1.0]], range(10), 1), np.array([10]))
-    Candidates(case.local, case.lengths, 1, 0.5, None, Tuning(block_scores=block))
-    assert [len(call) for call in case.local.calls] == sizes
-
-
-@pytest.mark.parametrize("block", [0, 40, 10**6])
-@given(case=local_cases(max_tokens=4), prune=st.sampled_from([0.0, 0.2]), data=st.data())
-def test_tables(block, case, prune, data):
-    """One axis for each token of the window; one that is seen has its candidates there, or the label of the end."""
-    order, n_labels = case.order, case.local.n_labels
-    visible = data.draw(st.integers(0, 4**order - 1))
-    candidates = Candidates(case.local, case.lengths, order, prune, case.allowed, Tuning(block_scores=block))
-    plan = make_plan("dependency_network", order)
-    got = candidates.table(visible, np.arange(case.local.n_tokens), plan)
-    labels = list(expected_candidates(case, prune))
-    for start, n in zip(case.starts, case.lengths, strict=True):
-        for i in range(n):
-            contexts = [()]
-            shape = []
-            for slot, j in enumerate(neighbours(i, order)):
-                here = labels[start + j] if 0 <= j < n else [n_labels] if j < 0 else [n_labels + 1]
-                here = here if visible >> slot & 1 else [UNSEEN]
-                contexts, shape = [(*c, y) for c in contexts for y in here], [*shape, len(here)]
-            values = [[log_p(case, start + i, context)[y] for y in labels[start + i]] for context in contexts]
-            expected = np.moveaxis(np.array(values).reshape(*shape, -1), -1, order)
-            np.testing.assert_allclose(got[start + i], expected, rtol=1e-9, atol=1e-12)

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, reject
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem import certain_labels, check_threshold
 
 from ... import oracle
 from ...cases import Case
-from ...strategies import cases
-from ..answers.posteriors import enumerated_arcs, has_path, posterior_of
+from ..answers.posteriors import enumerated_arcs, posterior_of
 from ..test_posterior import PATHS, everything
 
 THRESHOLDS = [0.0, 0.01, 0.3, 0.9]
@@ -50,33 +49,6 @@ def test_they_are_the_enumerated_ones(path, threshold, data):
         assert list(got.values()) == pytest.approx([expected.get(place, 0) for place in got], abs=1e-9)
 
 
-@given(case=cases(), threshold=st.sampled_from(THRESHOLDS))
-def test_order_and_sequences(case, threshold):
-    """Entries by token, then by label; pairs by their later entry, then by the earlier one; none across sequences."""
-    case = case.doubles().without_patterns()
-    assume(has_path(case))
-    found = posterior_of(case.potentials()).probable(threshold)
-    entries = list(zip(found.tokens.tolist(), found.labels.tolist(), strict=True))
-    pairs = list(zip(found.later.tolist(), found.earlier.tolist(), strict=True))
-    assert entries == sorted(entries) and pairs == sorted(pairs)
-    assert not np.isin(found.tokens[found.later], case.starts).any()
-    assert found.probabilities.dtype == found.pairs.dtype == np.float64
-
-
-def test_by_hand():
-    """Two tokens, 0 and 1 equally probable, always the same at both."""
-    scores, trans = np.zeros((3, 2)), np.array([[0.0, -np.inf], [-np.inf, 0.0]])
-    answers = posterior_of(Case(scores, trans, np.array([2, 1])).potentials())
-    found = answers.probable(0.4)
-    assert found.tokens.tolist() == [0, 0, 1, 1, 2, 2] and found.labels.tolist() == [0, 1] * 3
-    assert found.earlier.tolist() == [0, 1] and found.later.tolist() == [2, 3]
-    assert found.probabilities == pytest.approx(0.5) and found.pairs == pytest.approx(0.5)
-    nothing = answers.probable(0.6)
-    assert [len(part) for part in nothing] == [0] * 6
-    exactly = answers.probable(0.5)
-    assert len(exactly.tokens) == 6, "at the threshold is probable"
-
-
 def test_no_tokens():
     nothing = np.zeros(0, int)
     found = posterior_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()).probable(0.0)
@@ -92,16 +64,6 @@ def test_certain_labels():
         {(3, 0, 1): 1, (5, 1, 1): 1},
     )
     assert found.labels.dtype == np.intp
-
-
-@given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 10**6))
-def test_certain_labels_are_the_marginals_of_one_labelling(lengths, seed):
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(-1, 3, sum(lengths))
-    entries, pairs = as_tables(certain_labels(labels, np.array(lengths)))
-    assert entries == {(t, y): 1 for t, y in enumerate(labels.tolist()) if y >= 0}
-    inner = set(range(sum(lengths))) - set((np.cumsum(lengths) - lengths).tolist())
-    assert pairs == {(t, labels[t - 1], labels[t]): 1 for t in inner if labels[t - 1] >= 0 and labels[t] >= 0}
 
 
 @pytest.mark.parametrize("threshold", [-0.1, -1e-300, 1.0, 1.5, float("nan"), float("inf")])
