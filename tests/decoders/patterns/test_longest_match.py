@@ -16,6 +16,7 @@ from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
 from ..answers.posteriors import assert_enumerated, logarithmic
+from ..chain.test_best_path import decode_viterbi
 
 
 def decode(case, tuning=TUNING):
@@ -39,6 +40,14 @@ def test_best_labelling_is_the_enumerated_one_for_all_weights(factor, data):
         table = oracle.joint_table(single)
         assert score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
+
+
+@given(case=cases(rounded=True, forbidden=False))
+def test_no_patterns_is_viterbi_ties_included(case):
+    """The states are the labels."""
+    case = case.without_patterns()
+    got, expected = decode(case), decode_viterbi(case)
+    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
 
 
 @pytest.mark.parametrize("weight", [-1000.0, 1000.0])
