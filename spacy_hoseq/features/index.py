@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyInts, Keys, Rows, distinct
-from ..kept import are_same
 from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
@@ -211,19 +210,14 @@ class GrowingTable:
     """One row for each whole number from 0, of which none may be much above the others. It only grows:
     who uses it begins another one when it is full, or made from other things.
 
-    made_from: objects that rows depend on and that never change.
     first (n, ...): rows that are there before any number. All others have their shape and type.
     n_rows (int): all that there are, the first ones among them.
     merged_zeros (bool): numbers whose rows are zero share the first row, which is zero.
 
-    Several threads may ask at once. A copy, or one in another process, begins empty and belongs to
-    nothing.
+    Several threads may ask at once. A copy, or one in another process, begins empty.
     """
 
-    def __init__(
-        self, made_from: Tuple[Any, ...], first: NDArray[Any], *, merged_zeros: bool = False
-    ) -> None:
-        self.made_from = made_from
+    def __init__(self, first: NDArray[Any], *, merged_zeros: bool = False) -> None:
         self.first = first
         self.table = first  # all rows, and room for more
         self.n_rows = len(first)
@@ -234,10 +228,6 @@ class GrowingTable:
     def __len__(self) -> int:
         """Rows, without the first ones."""
         return self.n_rows - len(self.first)
-
-    def serves(self, made_from: Tuple[Any, ...], most: int) -> bool:
-        """True if it was made from these very objects, and has at most `most` rows."""
-        return len(self) <= most and are_same(made_from, self.made_from)
 
     def of(
         self, numbers: AnyInts, make: Callable[[Any], NDArray[Any]]
@@ -273,4 +263,4 @@ class GrowingTable:
         self._row_of[numbers] = rows
 
     def __reduce__(self) -> Any:
-        return partial(GrowingTable, merged_zeros=self._merged_zeros), ((), self.first)
+        return partial(GrowingTable, merged_zeros=self._merged_zeros), (self.first,)

@@ -77,13 +77,13 @@ class TypeScores:
         n_labels = weights.table.shape[1]
 
         def begin() -> GrowingTable:
-            return GrowingTable((), np.zeros((1, n_labels), np.float32), merged_zeros=True)
+            return GrowingTable(np.zeros((1, n_labels), np.float32), merged_zeros=True)
 
         def make(new: Ints) -> Floats32:
             return self._added_up(new, columns, index, weights)
 
         known = self._known.of(made_from, begin)
-        if not known.serves((), SCORE_BYTES // (4 * n_labels)):
+        if len(known) > SCORE_BYTES // (4 * n_labels):
             self._known.forget()
             known = self._known.of(made_from, begin)
         return known.of(codes, make)

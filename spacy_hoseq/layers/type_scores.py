@@ -73,7 +73,8 @@ class KeptScores(GrowingTable):
     """
 
     def __init__(self, made_from: Tuple[Any, ...], table: Floats32, n_templates: List[int]) -> None:
-        super().__init__(made_from, np.zeros((0, len(n_templates)), np.int32))
+        super().__init__(np.zeros((0, len(n_templates)), np.int32))
+        self.made_from = made_from
         self._begin = np.cumsum([0, *n_templates])[:-1]
         self.n_scores = len(n_templates)
         self.scores: Floats32 = np.zeros((len(n_templates), table.shape[1]), table.dtype)

@@ -32,7 +32,7 @@ def batches(seed=0, least=1, n=30):
 @pytest.mark.parametrize("n_first", [0, 1, 3])
 def test_rows_of_keys(n_first):
     first = -np.ones((n_first, 2), np.int64)
-    table, seen = GrowingTable((), first), set()
+    table, seen = GrowingTable(first), set()
     for keys in batches():
         assert np.array_equal(asked(table, keys), rows_of(keys))
         seen |= set(keys.tolist())
@@ -41,7 +41,7 @@ def test_rows_of_keys(n_first):
 
 
 def test_each_row_is_made_once():
-    table, made = GrowingTable((), NOTHING), []
+    table, made = GrowingTable(NOTHING), []
 
     def make(keys):
         assert (np.diff(keys) > 0).all(), "each once, ascending"
@@ -54,7 +54,7 @@ def test_each_row_is_made_once():
 
 
 def test_rows_of_zeros_are_one():
-    table = GrowingTable((), np.zeros((1, 2), np.int64), merged_zeros=True)
+    table = GrowingTable(np.zeros((1, 2), np.int64), merged_zeros=True)
     for keys in batches(3):
         rows, kept = table.of(keys, rows_of)
         assert np.array_equal(kept[rows], rows_of(keys))
@@ -62,17 +62,8 @@ def test_rows_of_zeros_are_one():
     assert len(table) == len({key for keys in batches(3) for key in keys.tolist() if key % 3})
 
 
-def test_whom_it_serves():
-    one, other = object(), object()
-    table = GrowingTable((one, None), NOTHING)
-    table.of(np.arange(5), rows_of)
-    assert table.serves((one, None), 5) and not table.serves((one, None), 4)
-    assert not table.serves((other, None), 9) and not table.serves((one,), 9) and not table.serves((one, other), 9)
-    assert not GrowingTable(([],), NOTHING).serves(([],), 9), "equal is not the same"
-
-
 def test_arrays_that_were_given_out_stay():
-    table = GrowingTable((), NOTHING)
+    table = GrowingTable(NOTHING)
     rows, kept = table.of(np.arange(3), rows_of)
     before = kept[rows].copy()
     for keys in batches():
@@ -82,17 +73,16 @@ def test_arrays_that_were_given_out_stay():
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
 def test_copies_begin_empty(copied):
-    table = GrowingTable((threading.Lock(),), np.ones((1, 2), np.int64))
+    table = GrowingTable(np.ones((1, 2), np.int64))
     table.of(np.arange(1, 5), rows_of)
     other = copied(table)
-    assert not len(other) and not other.serves(table.made_from, 9) and other.serves((), 9)
-    assert other.table.tolist() == [[1, 1]]
+    assert not len(other) and other.table.tolist() == [[1, 1]]
     keys = np.arange(2, 30)
     assert np.array_equal(asked(other, keys), rows_of(keys)) and len(table) == 4
 
 
 def test_several_threads():
-    table, wrong = GrowingTable((), np.zeros((1, 2), np.int64), merged_zeros=True), []
+    table, wrong = GrowingTable(np.zeros((1, 2), np.int64), merged_zeros=True), []
 
     def work(seed):
         for keys in batches(seed, n=200):
