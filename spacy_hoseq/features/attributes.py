@@ -26,7 +26,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import IDS
-from spacy.lookups import Lookups
+from spacy.lookups import Lookups, Table
 from spacy.strings import SYMBOLS_BY_STR, get_string_id, hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc, Token
 
@@ -44,6 +44,7 @@ _NAME = re.compile(r"[a-z_]+")
 LINE_BREAK = "line_break"  # of words.py
 # table of the vocabulary: name of another table -> who made it, as in meta.json
 SOURCES = "hoseq_sources"
+MORE = "more"  # key of a table: further tables, whose columns come after its own
 _RESERVED = ("bias", "label", "upstream", "_", LINE_BREAK)
 
 
@@ -155,19 +156,30 @@ def numbered_names() -> List[str]:
 
 
 def lend_tables(owner: Lookups, borrower: Lookups, names: Iterable[str]) -> bool:
-    """Share tables on which values depend with the vocabulary of another pipeline. RETURNS (bool):
-    False, and nothing is shared, if it has other tables of these names."""
+    """Share tables on which values depend with the vocabulary of another pipeline: of two of which
+    one has further columns ("more"), that one. RETURNS (bool): False, and nothing is shared, if it
+    has other tables of these names."""
     tables = {name: owner.get_table(name) for name in names if owner.has_table(name)}
     for name, table in tables.items():
         there = borrower.get_table(name, table)
-        if there is not table and not dict.__eq__(there, table):
-            return False
-        tables[name] = there
+        if not _extends(table, there):
+            if there is not table and not dict.__eq__(there, table) and not _extends(there, table):
+                return False
+            tables[name] = there
     for name, table in tables.items():
         # one and the same from now on, so that it is compared once
         owner.set_table(name, table)
         borrower.set_table(name, table)
     return True
+
+
+def _extends(table: Table, other: Table) -> bool:
+    """It begins as the other one does, and has further columns."""
+    further, of_other = (list(each.get(MORE, ())) for each in (table, other))
+    more = get_string_id(MORE)  # keys are hashes
+    first, of_first = ({**each, more: None} for each in (table, other))
+    goes_on = len(further) > len(of_other) and further[: len(of_other)] == of_other
+    return goes_on and isinstance(further[-1], dict) and first == of_first
 
 
 def check_attribute(name: str) -> None:

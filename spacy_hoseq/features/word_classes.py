@@ -31,11 +31,11 @@ from spacy.lookups import Lookups
 from spacy.strings import get_string_id
 
 from ..errors import Errors
-from .attributes import register_attribute
+from .attributes import MORE, register_attribute
 from .simplified import in_simplified
 
 # {"columns": names of the classes of each, "rows": packed keys, and numbers of names}. Further tables
-# of this form under "more": their columns come after these
+# of this form under MORE: their columns come after these
 TABLE = "hoseq_word_classes"
 MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
@@ -145,7 +145,7 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     simplified one. RAISES ValueError [HS007]: the vocabulary has no such table, or no such
     column."""
     first = words[0].vocab.lookups.get_table(TABLE, {})
-    tables = [first, *first.get("more", ())] if first else []
+    tables = [first, *first.get(MORE, ())] if first else []
     places = [(table, k) for table in tables for k in range(len(table["columns"]))]
     if number > len(places):
         n = len(places)

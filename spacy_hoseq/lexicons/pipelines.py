@@ -6,13 +6,13 @@ pipeline = "en"
 """
 
 from pathlib import Path
-from typing import List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import srsly
 from spacy.lookups import Lookups, Table
 
 from ..errors import Errors
-from ..features.attributes import SOURCES
+from ..features.attributes import MORE, SOURCES
 from ..features.word_classes import TABLE
 from ..pipelines import folder_of
 from ..pipelines.loading import refusal
@@ -27,23 +27,29 @@ def word_classes_of(pipeline: Union[str, Path], more: Optional[List[str]] = None
     pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and
         the tags of words in a lexicon; or "zh", Chinese words and names with their tags in a
         dictionary. (Their cards name the sources.) A component that learns with the table names
-        the sources in the meta of its pipeline. more: folders with further tables, or "en_names",
-        lists of names; their columns come after those of the pipeline.
+        the sources in the meta of its pipeline. more: folders with further tables, "en_names",
+        lists of names, or "en_organizations", words of organizations, places and products; their
+        columns come after those of the pipeline, without further ones of its own.
     RAISES ValueError [HS130]: no such pipeline; [HS159]: it has no classes of words; [HS133]: its
         files are damaged.
     """
     classes, sources = _classes_in(pipeline)
     others = [_classes_in(other) for other in more or []]
+    first, *further = [_own(of) for of in (classes, *(of_other for of_other, _ in others))]
+    classes = Table(TABLE, first)
     if others:
-        parts = ("columns", "rows")
-        further = [{name: of[name] for name in parts if name in of} for of, _ in others]
-        classes = Table(TABLE, {**classes, "more": further})
+        classes[MORE] = further
         makers = [of[TABLE] for of in (sources, *(of_other for _, of_other in others))]
         sources = Table(SOURCES, {TABLE: [maker for of in makers for maker in of]})
     lookups = Lookups()
     lookups.set_table(TABLE, classes)
     lookups.set_table(SOURCES, sources)
     return lookups
+
+
+def _own(classes: Table) -> Dict[str, Any]:
+    """A table without further ones."""
+    return {name: classes[name] for name in ("columns", "rows") if name in classes}
 
 
 def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:

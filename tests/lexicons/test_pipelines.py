@@ -8,7 +8,7 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 
 import spacy_hoseq
-from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.features.attributes import lend_tables, lexical_attribute
 from spacy_hoseq.lexicons import word_classes_of
 from spacy_hoseq.recipes import recipe
 
@@ -92,6 +92,26 @@ def test_a_recipe_knows_words_that_training_has_not_seen():
     for _ in range(10):
         nlp.update([example])
     assert [nlp(word)[0].tag_ for word in ("oxen", "broke", "feet", "sold")] == ["NNS", "VBD", "NNS", "VBD"]
+
+
+def test_words_of_organizations():
+    """Further tables of the pipeline itself are left out."""
+    vocab = spacy.blank("xx").vocab
+    vocab.lookups = word_classes_of("en", ["en_organizations"])
+    value = lexical_attribute("word_class5").value
+    assert [value(vocab[word]) for word in ("Google", "inc", "walked")] == ["company", "of_org", ""]
+    assert "more" not in word_classes_of("en").get_table("hoseq_word_classes")
+
+
+def test_components_share_a_table_that_one_has_with_further_columns():
+    """Whichever comes first: the other one finds its own columns there."""
+    table = "hoseq_word_classes"
+    for first, second in ((None, ["en_names"]), (["en_names"], None)):
+        owner, borrower = word_classes_of("en", first), word_classes_of("en", second)
+        assert lend_tables(owner, borrower, [table])
+        assert len(borrower.get_table(table)["more"]) == 1
+    longer = word_classes_of("en", ["en_names"])
+    assert not lend_tables(longer, word_classes_of("en", ["en_organizations"]), [table])
 
 
 def test_a_model_names_who_made_its_classes_of_words(tmp_path):
