@@ -21,6 +21,7 @@ from spacy.language import Language
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
 from spacy_hoseq.compaction.pipeline import save_compact
+from spacy_hoseq.features.attributes import SOURCES
 
 ICON = f"[{CONCAT_ICONS}]"
 FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
@@ -43,7 +44,7 @@ def main(
     for component in components:
         name, _, model = component.partition("=")
         source = spacy.load(model)
-        for table in source.vocab.lookups.tables:
+        for table in {*source.vocab.lookups.tables} - {SOURCES}:  # of which SOURCES.json tells
             nlp.vocab.lookups.set_table(table, source.vocab.lookups.get_table(table))
         nlp.add_pipe(source_name(source, name), source=source, name=name)
     calibrated(nlp, calibrate)

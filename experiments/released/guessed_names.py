@@ -1,11 +1,11 @@
 """Names in a treebank that has no annotation of names, as Docs: where they are by its tags, of which type by a model.
 
-    python guessed_names.py OUTPUT.spacy TREEBANK.conllu.gz MODEL
+    python guessed_names.py OUTPUT.spacy TREEBANK.conllu.gz MODEL [--types NAMES.txt]
 
-A run of proper nouns is a name, or inside of one that MODEL finds ("University of Leeds"). Its type is what MODEL finds
-most probable, here and wherever the same string stands in this text and in the others. If no type is clear, or words of
-the run have several heads, its tokens are missing: training learns nothing from them. All other words are outside of
-names.
+A run of proper nouns is a name, or inside of one that MODEL finds ("University of Leeds"). Its type is what MODEL
+finds most probable, here and wherever the same string stands in this text and in the others; `--types`: that of a list
+by hand (ewt_names.txt), if the string is there. If no type is clear, or words of the run have several heads, its
+tokens are missing: training learns nothing from them. All other words are outside of names.
 """
 
 from collections import defaultdict
@@ -20,6 +20,7 @@ from names import PROPER, TITLES
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
+from word_lists import read_lists
 
 COMPONENT = "hoseq_entities"
 LEAST = 0.6  # share of the most probable type among all types
@@ -44,10 +45,11 @@ class Guess(NamedTuple):
     types: List[NDArray[np.float64]]
 
 
-def main(output: Path, treebank: Path, model: Path) -> None:
+def main(output: Path, treebank: Path, model: Path, types: Optional[Path] = None) -> None:
     nlp = spacy.load(model, config={"components": {COMPONENT: {"save_marginals": True}}})
     names = list(nlp.get_pipe(COMPONENT).labels)  # type: ignore[attr-defined]
-    guesses = [list(guessed(nlp, text, names)) for text in texts(read_treebank(treebank))]
+    by_hand = {} if types is None else listed(types, names)
+    guesses = [list(guessed(nlp, text, names, by_hand)) for text in texts(read_treebank(treebank))]
     everywhere = summed([guess for text in guesses for guess in text])
     docs = DocBin(attrs=ATTRS, store_user_data=False)
     for text in guesses:
@@ -59,15 +61,26 @@ def main(output: Path, treebank: Path, model: Path) -> None:
     print(f"{output}: {len(docs)} Docs")
 
 
-def guessed(nlp: Language, text: List[Sent], names: Sequence[str]) -> Iterator[Guess]:
-    """Sentences of a text."""
+def listed(path: Path, names: Sequence[str]) -> Dict[str, NDArray[np.float64]]:
+    """Probabilities of types, of each string of a list: its own; of an unclear one, that of kind "-", all alike."""
+    certain = {name: np.eye(len(names) + 1)[i] for i, name in enumerate(names)}
+    p = {**certain, "-": np.full(len(names) + 1, 1 / (len(names) + 1))}
+    return {string.lower(): p[kind] for kind, strings in read_lists(path, "; ").items() for string in strings}
+
+
+def guessed(
+    nlp: Language, text: List[Sent], names: Sequence[str], by_hand: Dict[str, NDArray[np.float64]]
+) -> Iterator[Guess]:
+    """Sentences of a text. by_hand: probabilities of types, of some strings."""
     docs = [Doc(nlp.vocab, sentence.words, [row.space for row in sentence.rows]) for sentence in text]
     for sentence, doc in zip(text, nlp.pipe(docs), strict=True):
         kept = doc._.hoseq_marginals[COMPONENT]
         places = [names.index(tag[2:]) if tag[2:] in names else len(names) for tag in kept["labels"]]
         p = np.asarray(kept["probabilities"], np.float64) @ np.eye(len(names) + 1)[places]
         runs = list(runs_of(sentence))
-        yield Guess(sentence, doc, runs, [p[first:end].mean(axis=0) for first, end in runs])
+        strings = [string_of(sentence, run) for run in runs]
+        found = [p[first:end].mean(axis=0) for first, end in runs]
+        yield Guess(sentence, doc, runs, [by_hand.get(*pair) for pair in zip(strings, found, strict=True)])
 
 
 def runs_of(sentence: Sent) -> Iterator[Run]:
@@ -89,12 +102,12 @@ def summed(guesses: Sequence[Guess]) -> Dict[str, NDArray[np.float64]]:
     found: Dict[str, List[NDArray[np.float64]]] = defaultdict(list)
     for guess in guesses:
         for run, types in zip(guess.runs, guess.types, strict=True):
-            found[string_of(guess, run)].append(types)
+            found[string_of(guess.sentence, run)].append(types)
     return {string: np.mean(types, axis=0) for string, types in found.items()}
 
 
-def string_of(guess: Guess, run: Run) -> str:
-    return " ".join(guess.sentence.words[slice(*run)]).lower()
+def string_of(sentence: Sent, run: Run) -> str:
+    return " ".join(sentence.words[slice(*run)]).lower()
 
 
 def annotated(guess: Guess, others: Sequence[Dict[str, NDArray[np.float64]]], names: Sequence[str]) -> Doc:
@@ -102,7 +115,7 @@ def annotated(guess: Guess, others: Sequence[Dict[str, NDArray[np.float64]]], na
     spans: List[Tuple[int, int, str]] = []
     missing: Set[int] = set()
     for run, types in zip(guess.runs, guess.types, strict=True):
-        string = string_of(guess, run)
+        string = string_of(guess.sentence, run)
         p = np.mean([types, *(of[string] for of in others)], axis=0)
         best = int(p[:-1].argmax())
         bounds = bounds_of(guess, run)

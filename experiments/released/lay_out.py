@@ -17,6 +17,8 @@ SOURCES: Dict[str, Dict[str, str]] = {  # of each folder in assets: file -> wher
         "ewt_dev.conllu.gz": "en_ewt/dev.conllu.gz",
         **{f"gum_{part}": f"en_gum/{part}" for part in GUM},
         "wnut17_train.conll.gz": "wnut17/train.conll.gz",
+        "wikigold.conll.gz": "wikigold/wikigold.conll.gz",
+        "btc_train.conll.gz": "btc/train.conll.gz",
     },
     "peers": {
         "uner_dev.iob2.gz": "uner_en_ewt/en_ewt-ud-dev.iob2.gz",
