@@ -32,11 +32,12 @@ from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
 
 from .ablations import N_BATCHES, PASSES, blank_of, docs_of
-from .clusters import MIN_COUNT, SWEEPS
 from .page import show, write_table
 from .runs import compared, cost_ratios, mask_of
 from .sizes_corpora import Rows, Task, sentences, without_dictionary
 
+MIN_COUNT = 2  # of bigrams, for clusters
+SWEEPS = 3
 DAILY = Task("tagger", "zh", ("zh_pfr/train.tsv.gz", "zh_pfr/dev.tsv"), 0, (1,))
 TASKS = {
     "SemEval": Task("tagger", "zh", ("zh_ctb_sdp/train.tsv", "zh_ctb_sdp/dev.tsv"), 0, (1,)),
