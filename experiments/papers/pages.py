@@ -162,7 +162,8 @@ def priors_table(rows: List[Row]) -> Table:
     """Priors of maximum entropy, learnt online and in one batch."""
     lines = []
     for row in rows:
-        cells = [f"{per_cent(row, part, EASIEST):.2f}" for part in ("dev", "test")]
+        counts = (np.array(row[part]).reshape(-1, 2).sum(axis=0) for part in ("dev", "test"))
+        cells = [f"{100 * right / words:.2f}" for right, words in counts]
         mean = row["objective"] / row["tokens"]
         lines.append(
             [row["prior"], row["learning"], *cells, f"{mean:.4f}", f"{row['nonzero']:,}", f"{row['seconds']:.0f}"]
