@@ -299,7 +299,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("n_process", [1, 2])
+@pytest.mark.parametrize("n_process", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_input_that_changes_while_it_is_read(job, tmp_path, name, n_process):
     """A run that cannot vouch for its input says so, and is not finished."""
     path, out = tmp_path / "in.jsonl", tmp_path / "out"
