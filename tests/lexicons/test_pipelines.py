@@ -116,7 +116,7 @@ def test_components_share_a_table_that_one_has_with_further_columns():
 
 def test_a_model_names_who_made_its_classes_of_words(tmp_path):
     """So do models that are trained with the classes of that model, and those that do not read them name nobody."""
-    nlp = load_model_from_config(Config().from_str(recipe("tagger", "en")).interpolate())
+    nlp = load_model_from_config(Config().from_str(recipe("crf", "en")).interpolate())
     nlp.add_pipe("hoseq_chunker")
     gold = Doc(nlp.vocab, words=["It", "works"], tags=["PRP", "VBZ"])
     gold.spans["chunks"] = [Span(gold, 0, 1, "NP")]

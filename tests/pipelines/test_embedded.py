@@ -186,6 +186,7 @@ def test_card_and_licence_are_there(name):
     card = (folder / "README.md").read_text(encoding="utf8")
     labels = spacy_hoseq.load(name).pipe_labels.get("hoseq_entities", [])
     assert "It has no dependency parser" in card and "no vectors" in card
+    assert "<<<<<<<" not in card
     assert all(label in card for label in labels) if labels else "no names" in card
     assert "CC BY-SA" in (folder / "LICENSE").read_text(encoding="utf8")
     files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
