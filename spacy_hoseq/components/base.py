@@ -398,8 +398,9 @@ class SequenceComponent(TrainablePipe):
             "vocab": lambda file: self.vocab.to_disk(file, exclude=exclude),
             "model": lambda file: file.write_bytes(model),
         }
-        if self._tables is not None:
-            writers["tables"] = self._tables.to_disk
+        tables = self._tables
+        if tables is not None:
+            writers["tables"] = lambda folder: tables.to_disk(folder)
         util.to_disk(path, writers, exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
@@ -410,7 +411,7 @@ class SequenceComponent(TrainablePipe):
         self, bytes_data: bytes, *, exclude: Iterable[str] = ()
     ) -> "SequenceComponent":
         """RAISES ValueError [HS064]: the data cannot be read, or do not belong together."""
-        readers = {
+        readers: Dict[str, Callable[[bytes], Any]] = {
             "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),
             "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
             "tables": lambda data: self._share(Lookups().from_bytes(data), self.vocab.lookups),

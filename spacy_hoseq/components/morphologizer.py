@@ -121,7 +121,6 @@ class HoseqMorphologizer(HoseqTagger):
         least (float): less probable ones are left out. White space has none. RAISES ValueError
             [E143].
         """
-        self._require_labels()
         table = FeatureTable(self.labels)
         result = []
         for doc in docs:

@@ -185,7 +185,7 @@ class FeatureExtractor:
         tables = self.own_tables
         if tables is None:
             return vocab
-        getters = vocab.lex_attr_getters
+        getters = vocab.lex_attr_getters  # type: ignore[attr-defined]
         own = self._own_vocab.of((getters, tables), lambda: Vocab(getters, lookups=tables))
         for orth in distinct(orths).tolist():
             own.strings.add(vocab.strings[orth])
