@@ -205,7 +205,6 @@ def smooth_loss(lattice, rng, threshold):
     return loss, lambda: lattice.backprop(given)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("threshold", [0.0, 0.05])
 @pytest.mark.parametrize("seed", range(3))
 def test_gradient_of_any_numbers(seed, threshold):
