@@ -44,8 +44,9 @@ def main(
     for component in components:
         name, _, model = component.partition("=")
         source = spacy.load(model)
-        for table in {*source.vocab.lookups.tables} - {SOURCES}:  # of which SOURCES.json tells
-            nlp.vocab.lookups.set_table(table, source.vocab.lookups.get_table(table))
+        for table in source.vocab.lookups.tables:
+            if table != SOURCES:  # SOURCES.json has them
+                nlp.vocab.lookups.set_table(table, source.vocab.lookups.get_table(table))
         nlp.add_pipe(source_name(source, name), source=source, name=name)
     calibrated(nlp, calibrate)
     fit_thresholds(nlp, threshold)
