@@ -18,11 +18,11 @@ from .test_factories import gold
 
 WORDS = "the dog runs in Leeds . Ann Lee sees it".split()
 PIPELINES = ("en", "zh", "af", "cy")
-QUICK = [("entities", "en"), ("en", "entities"), ("pipeline", "en"), ("tagger", "zh"), ("treebank", "cy")]
-PAIRS = [
-    pytest.param(*pair, id="-".join(pair), marks=() if pair in QUICK else pytest.mark.long)
-    for pair in permutations([*RECIPES, *PIPELINES], 2)
-]
+QUICK = [("entities", "en"), ("en", "entities"), ("en", "tagger")]
+NAMES = [*RECIPES, *PIPELINES]
+EVERY = [*permutations(NAMES, 2)]
+# each beside the next one, and before and behind the English pipeline
+LONG = [pair for pair in EVERY if "en" in pair or NAMES.index(pair[1]) == NAMES.index(pair[0]) + 1]
 quiet = pytest.mark.filterwarnings(r"ignore:\[(HW003|HW005|W113)\]")
 
 
@@ -71,8 +71,15 @@ def together(first, second):
     return own, added
 
 
+def pytest_generate_tests(metafunc):
+    """--slow: every pair."""
+    if "second" in metafunc.fixturenames:
+        pairs = EVERY if metafunc.config.getoption("--slow") else LONG
+        marks = {pair: () if pair in QUICK else pytest.mark.long for pair in pairs}
+        metafunc.parametrize("first, second", [pytest.param(*pair, marks=marks[pair]) for pair in pairs])
+
+
 @quiet
-@pytest.mark.parametrize("first, second", PAIRS)
 def test_two_in_one_pipeline(saved, tmp_path, first, second):
     """Each writes what it writes alone, also when both are saved."""
     alone = [annotated(nlp, nlp.pipe_names) for nlp in (saved(first), saved(second))]
