@@ -14,14 +14,6 @@ def test_seconds_to_best(benchmarks):
     assert history.seconds_to_best([]) is None
 
 
-def test_label_sets(benchmarks):
-    labels_for = benchmarks("label_sets").labels_for
-    pairs = [("NN", "ing")] * 4 + [("NN", "ion")] * 3 + [("VB", "ate")] * 2 + [("DT", "the")]
-    few, more = labels_for(pairs, 2), labels_for(pairs, 5)
-    assert [few(pair) for pair in (("NN", "ion"), ("VB", "ate"), ("XX", "new"))] == ["NN", "REST", "REST"]
-    assert sorted({more(pair) for pair in pairs}) == ["DT", "NN|ing", "NN|ion", "VB"]
-
-
 def test_stream_has_new_words(benchmarks):
     new_words = benchmarks("batch").new_words
     sentences = list(islice(new_words([["w"] * 15], 20), 1000))
