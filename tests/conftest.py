@@ -20,7 +20,7 @@ COMMON: dict[str, Any] = dict(
     ],
 )
 settings.register_profile("quick", max_examples=50, **COMMON)
-settings.register_profile("all", max_examples=75, **COMMON)
+settings.register_profile("all", max_examples=60, **COMMON)
 settings.register_profile("slow", max_examples=100, **COMMON)
 
 # Folders whose modules take a minute each. They come first: last, each would leave the other processors idle.
