@@ -10,9 +10,8 @@ from spacy.attrs import IDS
 from spacy.lookups import Lookups
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
-from ..arrays import Ints, Keys, Lengths, Rows, distinct
+from ..arrays import Ints, Keys, Lengths, Rows
 from ..kept import Kept
 from .attributes import (
     TABLES_OF_DOCS,
@@ -120,7 +119,6 @@ class FeatureExtractor:
         self._lexicon: Kept[Lexicon] = Kept()
         # tables of the component itself; None = those of the Docs' vocabulary
         self.own_tables: Optional[Lookups] = None
-        self._own_vocab: Kept[Vocab] = Kept()
         self._lexical = [name for name, known in attributes.items() if known is not None]
         self.contextual = [name for name, known in attributes.items() if known is None]
         self.reach = max((abs(part.offset) for part in parts), default=0)
@@ -166,30 +164,19 @@ class FeatureExtractor:
             nothing = np.zeros((len(self.contextual), 0), np.uint64)
             nowhere = TypesInContext(types, types, nothing, nothing)
             return Columns(lengths, positions, types, words, nowhere)
-        vocab = self._vocab(docs, orths)
-        lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
-        words = lexicon.of(vocab, self, orths)
+        vocab = vocab_of(docs)
+        tables = vocab.lookups if self.own_tables is None else self.own_tables
+        lexicon = self._lexicon.of((tables,), lambda: lexicon_of(tables))
+        words = lexicon.of(vocab, tables, self, orths)
         types = words.types
         context: Optional[TypesInContext] = None
         if self.contextual:
-            values = values_of_docs(docs, self.contextual, vocab.lookups)
+            values = values_of_docs(docs, self.contextual, tables)
             names = tuple(self.contextual)
             context = lexicon.in_context(words, names, np.stack([values[name] for name in names]))
             types = context.types
         places = laid_apart(types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
         return Columns(lengths, positions, places, words, context)
-
-    def _vocab(self, docs: Sequence[Doc], orths: Keys) -> Vocab:
-        """The vocabulary that words are looked up in: of own tables, one beside that of the docs."""
-        vocab = vocab_of(docs)
-        tables = self.own_tables
-        if tables is None:
-            return vocab
-        getters = vocab.lex_attr_getters  # type: ignore[attr-defined]
-        own = self._own_vocab.of((getters, tables), lambda: Vocab(getters, lookups=tables))
-        for orth in distinct(orths).tolist():
-            own.strings.add(vocab.strings[orth])
-        return own
 
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
@@ -239,7 +226,6 @@ class FeatureExtractor:
 
     def forget_words(self) -> None:
         """Drop all cached word types (at the end of a memory zone)."""
-        self._own_vocab.forget()
         if self._lexicon.latest is not None:
             self._lexicon.latest.clear()
 

@@ -89,18 +89,19 @@ class Lexicon:
         with self._lock:
             self._begin()
 
-    def of(self, vocab: Vocab, reader: Reader, orths: Keys) -> WordValues:
-        """Values of words orths (N,) uint64 of this vocabulary."""
+    def of(self, vocab: Vocab, tables: Lookups, reader: Reader, orths: Keys) -> WordValues:
+        """Values of words orths (N,) uint64 of a vocabulary. tables: its own, or those of a component
+        that reads others."""
         with self._lock:
             if self._rows.get(reader) is None:
                 self._rows[reader] = np.zeros(0, np.intp)
                 self._begin()
-            made_from = [vocab.lookups.get_table(name, None) for name in self._tables]
+            made_from = [tables.get_table(name, None) for name in self._tables]
             if len(self._type_of) > MAX_WORD_TYPES or made_from != self._made_from:
                 self._begin()
             self._made_from = made_from
             try:
-                types = self._types_of(vocab, orths)
+                types = self._types_of(vocab, tables, orths)
             except Exception:  # of one attribute: other readers shall have theirs
                 del self._rows[reader]
                 self._begin()
@@ -115,15 +116,15 @@ class Lexicon:
                 contexts = self._in_context[names] = Contexts(words, len(names))
             return contexts.of(words.types, values)
 
-    def _types_of(self, vocab: Vocab, orths: Keys) -> Rows:
+    def _types_of(self, vocab: Vocab, tables: Lookups, orths: Keys) -> Rows:
         """Word types (N,); new words get the next ones."""
         batch, types = self._last
         if not np.array_equal(batch, orths):
-            types = self._looked_up(vocab, orths)
+            types = self._looked_up(vocab, tables, orths)
             self._last = orths, types
         return types
 
-    def _looked_up(self, vocab: Vocab, orths: Keys) -> Rows:
+    def _looked_up(self, vocab: Vocab, tables: Lookups, orths: Keys) -> Rows:
         if len(orths) <= FEW:
             few = [self._type_of.get(orth, 0) for orth in orths.tolist()]
             if 0 not in few:
@@ -133,13 +134,17 @@ class Lexicon:
         found = self._index.lookup(keys)
         new = distinct(orths[found == self._index.n_rows])
         if len(new):
-            self._add(vocab, new)
+            self._add(vocab, tables, new)
             found = self._index.lookup(keys)
         return found
 
-    def _add(self, vocab: Vocab, new: Keys) -> None:
+    def _add(self, vocab: Vocab, tables: Lookups, new: Keys) -> None:
         lexemes = [vocab[orth] for orth in new.tolist()]
         texts = [lexeme.text for lexeme in lexemes]
+        if tables is not vocab.lookups:
+            # kept by nobody, so that a stream of new words does not fill it
+            beside = Vocab(vocab.lex_attr_getters, lookups=tables)  # type: ignore[attr-defined]
+            lexemes = [beside[text] for text in texts]
         values = [as_keys(each.values(lexemes, texts)) for each in self._attributes]
         first = self._index.n_rows
         self._index.add(new + _ONE)
@@ -195,7 +200,6 @@ def with_room(table: Whole, first: int, stop: int) -> Whole:
 _LEXICONS: "WeakKeyDictionary[Lookups, Lexicon]" = WeakKeyDictionary()
 
 
-def lexicon_of(vocab: Vocab) -> Lexicon:
-    """The one that all share who read words of this vocabulary. (A `Vocab` has no weak references;
-    its tables belong to it alone.)"""
-    return _LEXICONS.setdefault(vocab.lookups, Lexicon())
+def lexicon_of(tables: Lookups) -> Lexicon:
+    """The one that all share who read words with these tables, as a vocabulary has them for itself."""
+    return _LEXICONS.setdefault(tables, Lexicon())

@@ -55,7 +55,7 @@ class TypeScores:
         row_bytes = table.dtype.itemsize * table.shape[1]
         kept = self._kept
         made_from = (table, columns.numbering)
-        if kept.n_scores * row_bytes > SCORE_BYTES or not are_same(kept.made_from, made_from):
+        if not are_same(kept.made_from, made_from):
             self._kept = kept = KeptScores(made_from, table, [*map(len, offsets)])
 
         def make(types: Rows) -> Rows:
@@ -63,6 +63,8 @@ class TypeScores:
             return kept.added(table, index.lookup(extractor.type_keys(columns, templates, types)))
 
         first, rows = kept.of(columns.types, make)
+        if kept.n_scores * row_bytes > SCORE_BYTES:
+            self.clear()
         return OfTypes(kept.scores, rows.reshape(-1), first * np.intp(len(offsets)))
 
 

@@ -20,7 +20,7 @@ def test_rules_forget_the_words_of_a_zone():
     rules = {"@misc": "spacy_hoseq.rule_patterns.v1", "rules": [rule]}
     sources = {"@misc": "spacy_hoseq.pattern_sources.v1", "*": {"a": rules, "b": FREQUENT}}
     nlp = trained(model=tagger_model(patterns=sources))
-    words = lexicon_of(nlp.vocab)
+    words = lexicon_of(nlp.vocab.lookups)
     expected = [t.tag_ for t in nlp("the brontosaurus runs")]
     with nlp.memory_zone():
         nlp("the words that vanish")

@@ -9,7 +9,9 @@ import zlib
 import numpy as np
 import pytest
 import spacy
+from spacy.lookups import Lookups
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from spacy_hoseq.features import lexicon
 from spacy_hoseq.features.attributes import ATTRIBUTES, lexical_attribute, register_attribute
@@ -39,7 +41,7 @@ class Asking:
 def found_of(lex, vocab, words, names=NAMES):
     readers = lex.__dict__.setdefault("readers of tests", {})
     reader = readers.setdefault(tuple(names), Asking(names))
-    return lex.of(vocab, reader, orths_of(vocab, words))
+    return lex.of(vocab, vocab.lookups, reader, orths_of(vocab, words))
 
 
 def values_of(lex, vocab, words, names=NAMES):
@@ -129,14 +131,14 @@ def test_a_word_is_what_its_vocabulary_says():
     english, german = spacy.blank("en").vocab, spacy.blank("de").vocab
     for _ in range(2):
         for vocab, expected in ((english, [1, 0]), (german, [0, 1])):
-            values = values_of(lexicon_of(vocab), vocab, ["the", "und"], ["is_stop"])
+            values = values_of(lexicon_of(vocab.lookups), vocab, ["the", "und"], ["is_stop"])
             assert values[:, 0].tolist() == expected
 
 
 def test_a_lexicon_ends_with_its_vocabulary():
     nlp = spacy.blank("xx")
-    lexicon = weakref.ref(lexicon_of(nlp.vocab))
-    assert lexicon() is lexicon_of(nlp.vocab)
+    lexicon = weakref.ref(lexicon_of(nlp.vocab.lookups))
+    assert lexicon() is lexicon_of(nlp.vocab.lookups)
     del nlp
     gc.collect()
     assert lexicon() is None
@@ -186,6 +188,15 @@ def test_components_share_the_values_of_words(calls):
     other.forget_words()
     other.keys(docs)
     assert sorted(calls) == ["a", "a", "b", "c", "c"]
+
+
+def test_no_words_are_kept_for_tables_of_its_own(vocab):
+    """They are looked up beside the vocabulary of the Docs, which knows nothing of such tables."""
+    extractor = FeatureExtractor(parse_templates(["is_stop[0]", "suffix2[-1]"]))
+    extractor.own_tables = Lookups()
+    extractor.keys([Doc(vocab, words=["the", "first"])])
+    kept = [found for found in gc.get_objects() if isinstance(found, Vocab) and "first" in found.strings]
+    assert kept == [vocab]
 
 
 def test_a_copied_extractor_reads_the_same_values(vocab):

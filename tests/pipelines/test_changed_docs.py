@@ -36,7 +36,7 @@ def test_a_component_in_between_changes_docs(after):
     together = [said(doc) for doc in nlp.pipe(TEXTS)]
     docs = [*map(nlp.make_doc, TEXTS)]
     for name, pipe in nlp.pipeline:
-        lexicon_of(nlp.vocab).clear()
+        lexicon_of(nlp.vocab.lookups).clear()
         docs = [*map(pipe, docs)] if name == "changes_docs" else [*pipe.pipe(docs)]
     assert together == [*map(said, docs)]
     assert together == [said(nlp(text)) for text in TEXTS]
