@@ -21,12 +21,11 @@ from .attributes import (
     values_of_docs,
 )
 from .index import Index
-from .keys import KeyFolds
+from .keys import AFTER, BEFORE, KeyFolds
 from .lexicon import (
     TYPE_AFTER,
     TYPE_BEFORE,
     Lexicon,
-    TypesInContext,
     WordValues,
     lexicon_of,
 )
@@ -38,16 +37,15 @@ class Columns(NamedTuple):
     """What templates see of a batch. lengths (S,): of its sequences. positions (N,): where each token
     lies among P places that lay sentences apart.
 
-    types (P,): the type at each place, those before and after sentences among them: of the word, or
-    of the word in context, if templates see more than words. words: the table of word types.
-    context: of types in context.
+    types (P,): the word type at each place, those before and after sentences among them. words: the
+    table of word types. annotation (D, P): values of what is read from Docs at each place.
     """
 
     lengths: Lengths
     positions: Ints
     types: Rows
     words: WordValues
-    context: Optional[TypesInContext] = None
+    annotation: Keys
 
     @property
     def n_tokens(self) -> int:
@@ -56,36 +54,27 @@ class Columns(NamedTuple):
     @property
     def numbering(self) -> object:
         """Another object as soon as a type stands for something else."""
-        return self.words.numbering if self.context is None else self.context.numbering
+        return self.words.numbering
 
     def absent(self, contextual: Sequence[str]) -> List[str]:
         """Contextual attributes that no token of the batch has."""
-        if self.context is None:
-            return []
-        types = self.context.types
-        rows = zip(contextual, self.context.table, strict=True)
-        return [name for name, row in rows if not row.take(types).any()]
+        values = self.annotation.take(self.positions, axis=1)
+        return [name for name, row in zip(contextual, values, strict=True) if not row.any()]
 
     def values(self, maker: "Maker", places: Ints) -> Keys:
         """Values of all parts of some templates. RETURNS (A, n) uint64."""
-        return self._taken(maker, *(self.types.take(places + at) for at in maker.offsets))
+        of_words, of_context = maker.offsets
+        values = self.values_of_types(maker, self.types.take(places + of_words))
+        if not len(of_context):
+            return values
+        cells = maker.context * len(self.types) + (places + of_context)
+        return np.concatenate([values, self.annotation.reshape(-1).take(cells)])
 
     def values_of_types(self, maker: "Maker", types: Rows) -> Keys:
-        """The same of templates about one place, for some types (n,)."""
-        return self._taken(maker, types, types)
-
-    def _taken(self, maker: "Maker", types: Rows, of_context: Rows) -> Keys:
-        """types, of_context: (A, n) or (n,), of the parts that are read from words, and of others.
-        Only the cells that are asked for are read."""
+        """The same of templates about one word, for some types (n,)."""
         table = self.words.table
-        words = types if self.context is None else self.context.word_of.take(types)
-        cells = self.words.rows.take(maker.words) * table.shape[1] + words
-        values: Keys = table.reshape(-1).take(cells)
-        if self.context is not None:
-            annotation = self.context.table
-            cells = maker.context * annotation.shape[1] + of_context
-            values = np.concatenate([values, annotation.reshape(-1).take(cells)])
-        return values
+        cells = self.words.rows.take(maker.words) * table.shape[1] + types
+        return table.reshape(-1).take(cells)  # type: ignore[no-any-return]
 
 
 class Maker(NamedTuple):
@@ -104,8 +93,8 @@ class FeatureExtractor:
     templates: parsed templates; row k of every result belongs to templates[k].
     contextual (List[str]): attributes that are read from the Doc, not from the word.
     reach (int): how many words away templates look, at most.
-    of_one_word: place of a word -> templates about it alone, and its annotation. of_more: all other
-        templates.
+    of_one_word: place of a word -> templates about it alone. of_more: all other templates, those
+        that read the Doc among them.
     RAISES ValueError [HS013]: a template names an unknown attribute.
     """
 
@@ -126,8 +115,10 @@ class FeatureExtractor:
         self.of_more: List[int] = []
         for k, template in enumerate(self.templates):
             first, *others = {part.offset for part in template.parts}
-            group = self.of_more if others else self.of_one_word.setdefault(first, [])
-            group.append(k)
+            if others or any(part.attribute in self.contextual for part in template.parts):
+                self.of_more.append(k)
+            else:
+                self.of_one_word.setdefault(first, []).append(k)
         self._makers: Dict[Tuple[int, ...], Maker] = {}
 
     @property
@@ -157,26 +148,28 @@ class FeatureExtractor:
         """Attribute values of all tokens, from which keys are made block by block."""
         orths, lengths = words_and_lengths(docs)
         positions = positions_of(lengths, self.reach)
+        nothing = np.zeros((len(self.contextual), len(positions)), np.uint64)
         if not len(orths):
             types = np.zeros(0, np.int32)
-            nothing = np.zeros((len(self.attributes), 0), np.uint64)
-            words = WordValues(types, nothing, np.arange(len(nothing)), nothing)
-            nothing = np.zeros((len(self.contextual), 0), np.uint64)
-            nowhere = TypesInContext(types, types, nothing, nothing)
-            return Columns(lengths, positions, types, words, nowhere)
+            empty = np.zeros((len(self.attributes), 0), np.uint64)
+            words = WordValues(types, empty, np.arange(len(empty)), empty)
+            return Columns(lengths, positions, types, words, nothing)
         vocab = vocab_of(docs)
         tables = vocab.lookups if self.own_tables is None else self.own_tables
         lexicon = self._lexicon.of((tables,), lambda: lexicon_of(tables))
         words = lexicon.of(vocab, tables, self, orths)
-        types = words.types
-        context: Optional[TypesInContext] = None
+        types = laid_apart(words.types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
+        annotation = nothing
         if self.contextual:
             values = values_of_docs(docs, self.contextual, tables)
-            names = tuple(self.contextual)
-            context = lexicon.in_context(words, names, np.stack([values[name] for name in names]))
-            types = context.types
-        places = laid_apart(types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
-        return Columns(lengths, positions, places, words, context)
+            outside = BEFORE, AFTER
+            annotation = np.stack(
+                [
+                    laid_apart(values[name], positions, lengths, self.reach, outside)
+                    for name in self.contextual
+                ]
+            )
+        return Columns(lengths, positions, types, words, annotation)
 
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None

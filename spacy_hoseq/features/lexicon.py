@@ -2,7 +2,7 @@
 reads, made in one pass for all new words of a batch."""
 
 from threading import Lock
-from typing import Any, Dict, List, NamedTuple, Protocol, Tuple
+from typing import Any, Dict, List, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 from ..arrays import Ints, Keys, Rows, Whole, distinct
 from .attributes import Attribute, as_keys
 from .index import ExactIndex
-from .keys import AFTER, BEFORE, row_keys
+from .keys import AFTER, BEFORE
 
 # rows that stand for what is before and after a sentence
 TYPE_BEFORE = 0
@@ -38,17 +38,6 @@ class WordValues(NamedTuple):
     types: Rows
     table: Keys
     rows: Ints
-    numbering: object
-
-
-class TypesInContext(NamedTuple):
-    """Word types with the annotation that templates see beside the word, as its tag. types (N,):
-    such a type at each token. word_of (W,): the word type of each. table (D, W): values of
-    annotation. numbering: another object as soon as a type stands for something else."""
-
-    types: Rows
-    word_of: Rows
-    table: Keys
     numbering: object
 
 
@@ -79,7 +68,6 @@ class Lexicon:
         self._table = np.empty((len(row_of), N_OUTSIDE), np.uint64)
         self._table[:] = BEFORE, AFTER
         self._last = np.zeros(0, np.uint64), np.zeros(0, np.int32)  # batch, and its word types
-        self._in_context: Dict[Tuple[str, ...], Contexts] = {}
 
     def __len__(self) -> int:
         """Word types that are known."""
@@ -107,14 +95,6 @@ class Lexicon:
                 self._begin()
                 raise
             return WordValues(types, self._table, self._rows[reader], self._index)
-
-    def in_context(self, words: WordValues, names: Tuple[str, ...], values: Keys) -> TypesInContext:
-        """The same words with annotation. names (D,): of the attributes. values (D, N)."""
-        with self._lock:
-            contexts = self._in_context.get(names)
-            if contexts is None or not contexts.belongs_to(words):
-                contexts = self._in_context[names] = Contexts(words, len(names))
-            return contexts.of(words.types, values)
 
     def _types_of(self, vocab: Vocab, tables: Lookups, orths: Keys) -> Rows:
         """Word types (N,); new words get the next ones."""
@@ -153,38 +133,6 @@ class Lexicon:
         self._table = with_room(self._table, first, stop)
         for row, of_attribute in zip(self._table, values, strict=True):
             row[first:stop] = of_attribute
-
-
-class Contexts:
-    """Word types in context, numbered as they come. n_values (int): of annotation."""
-
-    def __init__(self, words: WordValues, n_values: int) -> None:
-        self._words = words.numbering
-        self._index = ExactIndex(np.zeros(0, np.uint64), first=N_OUTSIDE)
-        self._word_of = np.array([TYPE_BEFORE, TYPE_AFTER], np.int32)
-        self._table = np.empty((n_values, N_OUTSIDE), np.uint64)
-        self._table[:] = BEFORE, AFTER
-
-    def belongs_to(self, words: WordValues) -> bool:
-        """True if these are the word types of `words`, and there is room for more."""
-        return self._words is words.numbering and self._index.n_rows <= MAX_WORD_TYPES
-
-    def of(self, types: Rows, values: Keys) -> TypesInContext:
-        """types (N,): word types. values (D, N)."""
-        keys = row_keys([types.astype(np.uint64), *values])
-        found = self._index.lookup(keys)
-        new = np.flatnonzero(found == self._index.n_rows)
-        if len(new):
-            new_keys, places = np.unique(keys[new], return_index=True)
-            first = self._index.n_rows
-            self._index.add(new_keys)
-            stop = self._index.n_rows
-            self._word_of = with_room(self._word_of, first, stop)
-            self._word_of[first:stop] = types[new[places]]
-            self._table = with_room(self._table, first, stop)
-            self._table[:, first:stop] = values[:, new[places]]
-            found = self._index.lookup(keys)
-        return TypesInContext(found, self._word_of, self._table, self._index)
 
 
 def with_room(table: Whole, first: int, stop: int) -> Whole:

@@ -246,8 +246,7 @@ class SparseScorer(Scorer):
         columns = self.features.extractor.columns(docs)
         index, table = self._used()
         warn_of_absent(self.features.extractor, columns)
-        (templates,) = self.features.extractor.of_one_word.values()
-        rows = index.lookup(self.features.extractor.type_keys(columns, templates, columns.types))
+        rows = index.lookup(self.features.extractor.keys_between(columns, 0, columns.n_tokens))
         # of many tokens, labels that fit all are added up together; all others one by one
         everywhere = np.flatnonzero(allowed.all(axis=0) & (len(allowed) > FEW_TOKENS))
         labels = np.full(len(allowed), -1)

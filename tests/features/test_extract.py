@@ -8,7 +8,6 @@ import spacy
 from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 
-from spacy_hoseq.features import lexicon
 from spacy_hoseq.features.extract import FeatureExtractor, counted_keys, rows_of
 from spacy_hoseq.features.index import ExactIndex, KeyCounter
 from spacy_hoseq.features.keys import mix
@@ -211,14 +210,6 @@ def test_words_are_read_anew_each_time():
     check()
     doc[1].tag_ = "N"
     check()
-
-
-def test_many_types_in_context(monkeypatch, docs):
-    monkeypatch.setattr(lexicon, "MAX_WORD_TYPES", 6)
-    extractor, texts = extractor_of(), [str(t) for t in extractor_of().templates]
-    for seed in range(9):
-        some = [docs[i] for i in np.random.default_rng(seed).permutation(6)[: 1 + seed % 4]]
-        assert extractor.keys(some).tolist() == plain_keys(texts, some)
 
 
 def test_keys_are_those_of_saved_models():
