@@ -26,8 +26,7 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.features.template_sets import templates as set_of
-from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.features.templates import parse_templates, templates_named
 from spacy_hoseq.readers.annotated import case_augmenter
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
@@ -71,7 +70,7 @@ class System(NamedTuple):
     confident: float = 0.0
 
 
-EVERY = [str(template) for template in parse_templates(set_of("accurate_pos", classes=4))]
+EVERY = [str(template) for template in parse_templates(templates_named("accurate_pos", classes=4))]
 KNOWN = tuple(each for each in EVERY if "known_tags" in each)
 CLASSES = tuple(each for each in EVERY if "word_class" in each)
 WORDS = {"@misc": "spacy_hoseq.word_patterns.v1", "most": 1000}

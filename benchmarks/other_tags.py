@@ -26,7 +26,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from spacy_hoseq.cli.training import lines
-from spacy_hoseq.features.template_sets import templates as set_of
+from spacy_hoseq.features.templates import templates_named
 from spacy_hoseq.lexicons import bigrams_of, exchange_words
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
@@ -140,7 +140,7 @@ def config_of(system: System, folder: Path) -> Config:
     config = config.interpolate()
     component = config["components"]["hoseq_tagger"]
     templates = spacy.registry.resolve({"set": component["model"]["emissions"]["templates"]})["set"]
-    more = [*(set_of("guide_tags") if system.guide else ()), *(CLASSES if system.classes else ())]
+    more = [*(templates_named("guide_tags") if system.guide else ()), *(CLASSES if system.classes else ())]
     component["model"]["emissions"]["templates"] = [*templates, *more]
     component["overwrite"] = system.guide
     config["training"]["annotating_components"] = [GUIDE] if system.guide else []

@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from thinc.api import Config
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.features.templates import parse_templates, templates_named
 from spacy_hoseq.recipes import recipe
 
 from .corpora import Data, read_sentences, vocabulary
@@ -30,10 +30,8 @@ class Templates:
     """The features of all words as strings, as python-crfsuite takes them. Those of one word are cached."""
 
     def __init__(self) -> None:
-        from spacy_hoseq.features.template_sets import templates as set_of
-
         templates = parse_templates(
-            each for each in set_of("english_pos") if "known_tags" not in each
+            each for each in templates_named("english_pos") if "known_tags" not in each
         )
         single = [t.parts[0] for t in templates if len(t.parts) == 1]
         self.offsets = sorted({part.offset for part in single})

@@ -24,8 +24,7 @@ from typer.main import get_command
 import spacy_hoseq
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.errors import Errors, Warnings
-from spacy_hoseq.features.template_sets import template_sets
-from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.features.templates import parse_templates, template_sets
 
 MARK = re.compile(
     r"^<!-- (settings|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$",

@@ -4,21 +4,17 @@ A key names one (template, values) pair: mix(mix(seed(template), value_1), value
 never a feature: it stands for "this template does not fire at this token". Checked in
 tests/features/test_extract.py.
 
-Templates that look at the labels of neighbours, "label[-1]" or "label[-1]+orth[0]", are written like
-all others, with the attribute `label`. The part of them that is about words is a template of its
-own, whose keys are computed with those of the other word templates. The labels are folded in
-afterwards, since they become known only while decoding.
+Labels of neighbours are folded in after the words, since they become known only while decoding.
 """
 
 from functools import lru_cache
-from typing import Dict, List, NamedTuple, Sequence, Tuple
+from typing import Dict, Sequence, Tuple
 
 import numpy as np
 from spacy.strings import get_string_id
 
 from ..arrays import Keys, distinct
-from ..errors import Errors
-from .templates import Template
+from .templates import LABEL, LabelTemplate
 
 ABSENT = np.uint64(0)
 # values beyond the sentence's ends
@@ -124,49 +120,6 @@ class KeyFolds:
                     state[: len(parts)] *= has_value.take(parts, axis=0)  # 0 is ABSENT
             keys[self._order[some]] = state
         return keys
-
-
-LABEL = "label"
-
-
-class LabelTemplate(NamedTuple):
-    """seed: of its keys. word (int): which of the word parts it has, -1 = none. offsets: labels
-    that it looks at."""
-
-    seed: np.uint64
-    word: int
-    offsets: Tuple[int, ...]
-
-
-class SplitTemplates(NamedTuple):
-    """plain: templates about words only. words: word parts of label templates. labels: the label
-    templates."""
-
-    plain: List[Template]
-    words: List[Template]
-    labels: List[LabelTemplate]
-
-
-def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> SplitTemplates:
-    """Templates, by whether they look at labels. RAISES ValueError [HS027]: one looks at the token's
-    own label."""
-    plain = []
-    labels = []
-    words: Dict[Template, int] = {}
-    for template in templates:
-        offsets = tuple(part.offset for part in template.parts if part.attribute == attribute)
-        if not offsets:
-            plain.append(template)
-            continue
-        if attribute == LABEL and 0 in offsets:
-            expected = 'labels of neighbours, such as "label[-1]"'
-            raise ValueError(
-                Errors.HS027.format(name="template", value=f'"{template}"', expected=expected)
-            )
-        rest = Template(tuple(part for part in template.parts if part.attribute != attribute))
-        word = words.setdefault(rest, len(words)) if rest.parts else -1
-        labels.append(LabelTemplate(np.uint64(get_string_id(str(template))), word, offsets))
-    return SplitTemplates(plain, list(words), labels)
 
 
 def label_keys(template: LabelTemplate, words: Keys, labels: Sequence[Keys]) -> Keys:

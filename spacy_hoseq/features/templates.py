@@ -8,11 +8,22 @@
 The number of an affix is its length in characters, that of a known tag its place among the tags of
 the training data (features/known_tags.py). A range stands for one template per value:
 "prefix1..3[0]" is three templates, "lower[-2..2]" is five.
+
+Templates that look at labels are written like all others: `label` is the label of a neighbour, which
+becomes known while decoding; `upstream` one of an earlier component, known as a probability.
+"label[-1]+orth[0]" has a part that is about words, a template of its own.
 """
 
 import itertools
+import json
 import re
-from typing import Iterable, List, NamedTuple, Optional, Tuple
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from spacy.strings import get_string_id
 
 from ..errors import Errors
 from .attributes import numbered_names, numbers_of
@@ -24,6 +35,13 @@ PART = re.compile(
 BETWEEN = re.compile(r"\+(?![^[\]]*\])")  # parts, not within brackets
 MAX_OFFSET = 100
 OFFSETS = range(-MAX_OFFSET, MAX_OFFSET + 1)
+SETS = Path(__file__).with_name("template_sets.json")  # what each is for, and its templates
+LABEL = "label"
+UPSTREAM = "upstream"
+LABELS = {  # what a template has to look at
+    LABEL: 'labels of neighbours, such as "label[-1]"',
+    UPSTREAM: 'labels of the earlier component, each place once, such as "upstream[-1]+upstream[0]"',
+}
 
 
 class Part(NamedTuple):
@@ -52,18 +70,11 @@ def parse_templates(texts: Iterable[str]) -> List[Template]:
         templates at all; [HS027]: the same template twice.
     """
     templates = [template for text in texts for template in parse_template(text)]
-    if not templates:
-        raise ValueError(
-            Errors.HS027.format(name="templates", value="none", expected="one or more")
-        )
-    seen = set()
-    for template in templates:
-        if template in seen:
-            expected = "each once, ranges written out"
-            raise ValueError(
-                Errors.HS027.format(name="templates", value=f'"{template}"', expected=expected)
-            )
-        seen.add(template)
+    twice = [template for template, n in Counter(templates).items() if n > 1]
+    if twice or not templates:
+        value = f'"{twice[0]}"' if twice else "none"
+        expected = "each once, ranges written out" if twice else "one or more"
+        raise ValueError(Errors.HS027.format(name="templates", value=value, expected=expected))
     return templates
 
 
@@ -104,3 +115,79 @@ def _range(first: str, last: Optional[str], known: range) -> range:
     if not written or written[0] < known[0] or written[-1] > known[-1]:
         raise ValueError(f"a range from {known[0]} to {known[-1]}, smaller number first")
     return written
+
+
+class LabelTemplate(NamedTuple):
+    """seed: of its keys. word (int): which of the word parts it has, -1 = none. offsets: labels
+    that it looks at. parts: all, those about words first."""
+
+    seed: np.uint64
+    word: int
+    offsets: Tuple[int, ...]
+    parts: Tuple[Part, ...]
+
+
+class SplitTemplates(NamedTuple):
+    """plain: templates about words only. words: word parts of label templates. labels: the label
+    templates."""
+
+    plain: List[Template]
+    words: List[Template]
+    labels: List[LabelTemplate]
+
+
+def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> SplitTemplates:
+    """Templates, by whether they look at labels. Labels of an earlier component are read from left
+    to right. RAISES ValueError [HS027]: one looks at the token's own label; at none of the earlier
+    component, or at one place twice."""
+    plain = []
+    labels = []
+    words: Dict[Template, int] = {}
+    for template in templates:
+        places = [part for part in template.parts if part.attribute == attribute]
+        offsets = tuple(part.offset for part in places)
+        is_wrong = 0 in offsets
+        if attribute == UPSTREAM:
+            places.sort()
+            offsets = tuple(sorted(offsets))
+            is_wrong = not offsets or len({*offsets}) < len(offsets)
+        if is_wrong:
+            value = f'"{template}"'
+            raise ValueError(
+                Errors.HS027.format(name="template", value=value, expected=LABELS[attribute])
+            )
+        if not places:
+            plain.append(template)
+            continue
+        of_words = tuple(part for part in template.parts if part.attribute != attribute)
+        word = words.setdefault(Template(of_words), len(words)) if of_words else -1
+        seed = np.uint64(get_string_id(str(template)))
+        labels.append(LabelTemplate(seed, word, offsets, (*of_words, *places)))
+    return SplitTemplates(plain, list(words), labels)
+
+
+def templates_named(name: str, classes: int = 0) -> List[str]:
+    """Registered as `spacy_hoseq.templates.v1`: the templates of a ready-made set.
+
+    name (str): of the set; of several, joined by "+". classes (int): columns of the table of word
+        classes that are read, too; the last one, such as the tags of a lexicon, also in pairs.
+    RAISES ValueError [HS161]: there is no such set.
+    """
+    sets = template_sets()
+    result: List[str] = []
+    for part in name.split("+"):
+        if part not in sets:
+            raise ValueError(Errors.HS161.format(name=part, known=", ".join(sets)))
+        result += sets[part]["templates"]
+    if classes:
+        last = f"word_class{classes}"
+        result.append(f"word_class1..{classes}[-1..1]")
+        result += [f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]
+    return result
+
+
+@lru_cache(maxsize=1)
+def template_sets() -> Dict[str, Dict[str, Any]]:
+    """Name -> "about", "templates"."""
+    sets: Dict[str, Dict[str, Any]] = json.loads(SETS.read_text(encoding="utf8"))
+    return sets

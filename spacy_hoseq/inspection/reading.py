@@ -18,8 +18,8 @@ from ..components.targets.target import Items
 from ..decoders import Potentials, Weights, best_with, path_score
 from ..decoders.bidirectional import OFFSETS, contexts_of, edge_contexts, log_probabilities
 from ..errors import Errors
-from ..features.keys import LABEL
 from ..features.sequences import WordDocs, sequence_lengths
+from ..features.templates import LABEL
 from ..layers.local_classifiers import shim_of
 from ..layers.scorer import Feature, Names, scorer_of
 from ..words import Words

@@ -16,8 +16,8 @@ from ..arrays import Ints, Keys, Rows
 from ..decoders.bidirectional.local import OFFSETS
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
-from ..features.keys import ABSENT, LABEL, LabelTemplate, label_keys, mix, split_templates
-from ..features.templates import Part, parse_templates
+from ..features.keys import ABSENT, label_keys, mix
+from ..features.templates import LabelTemplate, Part, parse_templates, split_templates
 from ..kept import Kept
 from .scorer import names_fired
 
@@ -125,11 +125,7 @@ class LocalFeatures:
         """Of a template, those about words first."""
         if k < self.n_plain:
             return self.extractor.templates[k].parts
-        template = self._labels[k - self.n_plain]
-        labels = (Part(LABEL, offset) for offset in template.offsets)
-        if template.word < 0:
-            return tuple(labels)
-        return (*self.extractor.templates[self.word_parts[template.word]].parts, *labels)
+        return self._labels[k - self.n_plain].parts
 
 
 class LabelGroup(NamedTuple):

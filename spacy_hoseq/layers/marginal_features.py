@@ -17,12 +17,12 @@ from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex
 from ..features.keys import ABSENT, bits_of, label_values, mix
 from ..features.sequences import sequence_lengths
-from ..features.templates import parse_templates
-from ..features.upstream_templates import Place, split_upstream
+from ..features.templates import UPSTREAM, parse_templates, split_templates
 from ..kept import Kept
 from .listener import UpstreamLabels
 
-Shape = Tuple[int, ...]
+Offsets = Tuple[int, ...]  # at which a template looks at labels
+Shape = Tuple[int, ...]  # the same, seen from the first
 BLOCK = 2_048  # tokens that are worked on together: what is made stays in the processor's cache
 
 
@@ -83,18 +83,20 @@ class MarginalFeatures:
     def __init__(self, templates: List[str]) -> None:
         parsed = parse_templates(templates)
         self.names = sorted(map(str, parsed))
-        self.templates = split_upstream(parsed)
+        self.templates = split_templates(parsed, UPSTREAM)
         self.words = FeatureExtractor(self.templates.words)
-        self.shapes = self.templates.shapes
         labels = self.templates.labels
+        self.shapes = [*dict.fromkeys(shape_of(template.offsets) for template in labels)]
+        self._margin = max(abs(offset) for template in labels for offset in template.offsets)
         order = sorted(
             range(len(labels)), key=lambda k: -(labels[k].word >= 0) - len(labels[k].offsets)
         )
         self._order = np.array(order, np.intp)
         self._seeds = np.array([template.seed for template in labels], np.uint64)
         self._words_of = [labels[k].word for k in order]
-        self._places = [self.templates.places[k] for k in order]
+        self._places = [labels[k].offsets for k in order]
         self._index: Kept[ExactIndex] = Kept()
+
     def index(self, known: Dict[str, Any]) -> ExactIndex:
         """known: what the weights save of their features. RAISES ValueError [HS052]: no features
         yet."""
@@ -106,13 +108,13 @@ class MarginalFeatures:
     @property
     def reach(self) -> int:
         """How many words away templates look."""
-        return max(self.words.reach, self.templates.margin)
+        return max(self.words.reach, self._margin)
 
     def batch(self, docs: Sequence[Doc], labels: UpstreamLabels) -> HeardBatch:
         lengths = sequence_lengths(docs)
         entries = np.arange(len(labels.values))
         probable = labels.probable._replace(labels=entries)
-        lattice = LabelLattice(probable, lengths, self.templates.margin)
+        lattice = LabelLattice(probable, lengths, self._margin)
         values = np.concatenate([labels.values, label_values([])])
         return HeardBatch(lengths, lattice, values, self._word_keys(docs), labels.threshold)
 
@@ -134,15 +136,15 @@ class MarginalFeatures:
         places = np.concatenate(tokens)
         return Fired(templates, places, np.concatenate(ngrams), np.concatenate(values), keys)
 
-    def _seen(self, batch: HeardBatch) -> Dict[Place, Seen]:
+    def _seen(self, batch: HeardBatch) -> Dict[Offsets, Seen]:
         cell_values = batch.values[batch.lattice.labels]  # -2 and -1: before and after a sequence
         of_shapes = batch.ngrams(self.shapes)
         first = np.cumsum([0, *(len(ngrams.values) for ngrams in of_shapes)])
         seen = {}
         for place in dict.fromkeys(self._places):
-            shape = self.shapes.index(place.shape)
+            shape = self.shapes.index(shape_of(place))
             ngrams = of_shapes[shape]
-            tokens = batch.lattice.tokens_at(ngrams.places - place.first)
+            tokens = batch.lattice.tokens_at(ngrams.places - place[0])
             there = (tokens >= 0).nonzero()[0]
             labels = [cell_values.take(cells.take(there)) for cells in ngrams.cells]
             values = ngrams.values.take(there)
@@ -159,3 +161,7 @@ class MarginalFeatures:
         if not self.templates.words:
             return np.zeros((0, sum(map(len, docs))), np.uint64)
         return self.words.keys(docs)
+
+
+def shape_of(offsets: Offsets) -> Shape:
+    return tuple(offset - offsets[0] for offset in offsets)

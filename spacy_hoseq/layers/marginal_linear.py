@@ -19,7 +19,7 @@ from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
 from ..features.sequences import by_doc, sequence_lengths
-from ..features.upstream_templates import UPSTREAM
+from ..features.templates import UPSTREAM
 from ..learning.gradients import RowGradient
 from ..learning.parameter import Parameter
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
@@ -47,7 +47,7 @@ def MarginalLinear(
 
     upstream: `spacy_hoseq.MarginalListener.v1`; or a tagger's model, where spaCy has replaced the
         listener by it.
-    templates: such as "upstream[-1]+upstream[0]" (features/upstream_templates.py).
+    templates: such as "upstream[-1]+upstream[0]" (features/templates.py).
     min_count (int): features seen fewer times in the training data have no weight.
     nO (int): number of labels; found in initialization.
     RAISES ValueError [HS010, HS013, HS027]: bad templates, `min_count`.
@@ -155,7 +155,7 @@ class MarginalScorer(Scorer):
         wanted = np.flatnonzero(np.isin(fired.tokens, words))
         columns = (column.tolist() for column in fired.at(wanted))
         for template, word, ngram, value, row in zip(*columns, strict=True):
-            parts = features.templates.parts(features.templates.labels[template])
+            parts = features.templates.labels[template].parts
             of_labels = [part for part in parts if part.attribute == UPSTREAM]
             given = {
                 part: label_names.get(key, f"label {key:x}")

@@ -11,8 +11,7 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
 from spacy_hoseq.features.known_tags import TABLE
-from spacy_hoseq.features.template_sets import templates
-from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.features.templates import parse_templates, templates_named
 from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.recipes import recipe
 
@@ -125,5 +124,5 @@ def test_tags_of_a_frozen_component_are_numbered(folder, annotating, expected):
 
 def test_templates():
     """Each looks at the tag of the word itself, or of a neighbour."""
-    tags = [str(template) for template in parse_templates(templates("guide_tags"))]
+    tags = [str(template) for template in parse_templates(templates_named("guide_tags"))]
     assert len(tags) == 18 and all("tag[" in template for template in tags)

@@ -18,8 +18,7 @@ from thinc.api import Config, Model
 import spacy_hoseq
 from spacy_hoseq.errors import Errors, Warnings
 from spacy_hoseq.features.attributes import ATTRIBUTES
-from spacy_hoseq.features.template_sets import template_sets
-from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.features.templates import parse_templates, template_sets
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 from spacy_hoseq.recipes import RECIPES
 

@@ -1,15 +1,12 @@
 """Templates with labels of neighbours, or of an earlier component: what they are split into, and their keys."""
 
-import itertools
-
 import numpy as np
 import pytest
 from spacy.strings import get_string_id
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.keys import label_keys, label_values, split_templates
-from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.features.upstream_templates import split_upstream
+from spacy_hoseq.features.keys import label_keys, label_values
+from spacy_hoseq.features.templates import LABEL, UPSTREAM, parse_templates, split_templates
 
 from ..layers.helpers import doc_of
 
@@ -17,8 +14,8 @@ LABELS = ("A", "B", "C")
 BEFORE, AFTER = len(LABELS), len(LABELS) + 1
 
 
-def split(*texts):
-    return split_templates(parse_templates(texts))
+def split(*texts, attribute=LABEL):
+    return split_templates(parse_templates(texts), attribute)
 
 
 # Template -> its word part (None = none), offsets of its labels
@@ -29,40 +26,48 @@ PARTS = {
     "label[-1]+orth[0]": ("orth[0]", (-1,)),
     "orth[0]+label[1]+suffix2[-1]": ("orth[0]+suffix2[-1]", (1,)),
     "label[-1]+bias+label[-3]": ("bias", (-1, -3)),
+    "upstream[0]": (None, (0,)),
+    "upstream[-1]+upstream[0]": (None, (-1, 0)),
+    "upstream[0]+upstream[-1]": (None, (-1, 0)),
+    "upstream[2]+upstream[-3]+upstream[0]": (None, (-3, 0, 2)),
+    "upstream[0]+lower[0]": ("lower[0]", (0,)),
+    "lower[1]+upstream[1]+suffix2[-1]+upstream[-1]": ("lower[1]+suffix2[-1]", (-1, 1)),
+    "upstream[-1]+bias": ("bias", (-1,)),
 }
 
 
 @pytest.mark.parametrize("text", PARTS)
 def test_parts(text):
-    plain, words, labels = split("bias", text)
-    assert [str(t) for t in plain] == ["bias"]
+    attribute = LABEL if LABEL in text else UPSTREAM
     word, offsets = PARTS[text]
-    assert [str(t) for t in words] == ([] if word is None else [word])
-    assert [(t.word, t.offsets) for t in labels] == [(-1 if word is None else 0, offsets)]
+    plain, words, (template,) = split(text, attribute=attribute)
+    assert [*map(str, plain)] == [] and [*map(str, words)] == [word] * (word is not None)
+    assert (template.word, template.offsets) == (-1 if word is None else 0, offsets)
+    assert template.seed == get_string_id(text)
+    own = [f"{attribute}[{offset}]" for offset in offsets]
+    assert [*map(str, template.parts)] == [*(word.split("+") if word else []), *own]
 
 
 def test_all_kinds_together():
-    plain, words, labels = split(
-        "orth[0]", "label[1..2]+orth[0]", "lower[0]", "label[-1]", "label[-1]+lower[0..1]"
-    )
-    assert [str(t) for t in plain] == ["orth[0]", "lower[0]"]
-    assert [str(t) for t in words] == ["orth[0]", "lower[0]", "lower[1]"]
-    assert [(t.word, t.offsets) for t in labels] == [
-        (0, (1,)),
-        (0, (2,)),
-        (-1, (-1,)),
-        (1, (-1,)),
-        (2, (-1,)),
-    ]
+    texts = "orth[0]", "label[1..2]+orth[0]", "lower[0]", "label[-1]", "label[-1]+lower[0..1]"
+    plain, words, labels = split(*texts)
+    assert [*map(str, plain)] == ["orth[0]", "lower[0]"]
+    assert [*map(str, words)] == ["orth[0]", "lower[0]", "lower[1]"]
+    pairs = [(0, (1,)), (0, (2,)), (-1, (-1,)), (1, (-1,)), (2, (-1,))]
+    assert [(t.word, t.offsets) for t in labels] == pairs
     assert len({t.seed for t in labels}) == 5
 
 
-@pytest.mark.parametrize(
-    "text", ["label[0]", "label[-2..2]", "orth[0]+label[0]", "label[-1]+label[0]+orth[1]"]
-)
-def test_label_that_is_to_be_found(text):
-    with pytest.raises(ValueError, match=r"\[HS027\] Wrong template: \".*label\[0\].*\""):
-        split("bias", text)
+OWN = ["label[0]", "label[-2..2]", "orth[0]+label[0]", "label[-1]+label[0]+orth[1]"]
+WITHOUT = ["lower[0]", "bias", "lower[0]+suffix2[-1]"]
+TWICE = ["upstream[0]+upstream[0]", "upstream[-1]+lower[0]+upstream[-1]", "upstream[-1..0]+upstream[0]"]
+
+
+@pytest.mark.parametrize("text", [*OWN, *WITHOUT, *TWICE])
+def test_templates_that_look_at_the_own_label_at_none_or_at_one_twice(text):
+    attribute, expected = (LABEL, "label") if text in OWN else (UPSTREAM, "each place once")
+    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong template: \"[^:]*{expected}"):
+        split(f"{attribute}[3]", text, attribute=attribute)
 
 
 def test_values_of_labels():
@@ -124,80 +129,3 @@ def test_no_feature_where_the_word_part_has_no_value():
         ("label[-1]+bias", [True] * 4),
     ]:
         assert [key != 0 for key in keys_of(text, doc, [[1]] * 4)] == fires, text
-
-
-# labels of an earlier component
-
-
-def split_up(*texts):
-    return split_upstream(parse_templates(texts))
-
-
-def offsets_of(found):
-    return [tuple(first + place for place in shape) for first, shape in found.places]
-
-
-# Template -> its word part (None = none), places of its labels
-UPSTREAM_PARTS = {
-    "upstream[0]": (None, (0,)),
-    "upstream[-1]+upstream[0]": (None, (-1, 0)),
-    "upstream[0]+upstream[-1]": (None, (-1, 0)),
-    "upstream[2]+upstream[-3]+upstream[0]": (None, (-3, 0, 2)),
-    "upstream[0]+lower[0]": ("lower[0]", (0,)),
-    "lower[1]+upstream[1]+suffix2[-1]+upstream[-1]": ("lower[1]+suffix2[-1]", (-1, 1)),
-    "upstream[-1]+bias": ("bias", (-1,)),
-}
-
-
-@pytest.mark.parametrize("text", UPSTREAM_PARTS)
-def test_upstream_parts(text):
-    found = split_up(text)
-    word, places = UPSTREAM_PARTS[text]
-    assert [str(t) for t in found.words] == ([] if word is None else [word])
-    assert [(t.word, t.offsets) for t in found.labels] == [(-1 if word is None else 0, places)]
-    assert found.labels[0].seed == get_string_id(text)
-    assert offsets_of(found) == [places]
-    assert found.margin == max(map(abs, places))
-
-
-def test_all_kinds_of_upstream_templates():
-    found = split_up(
-        "upstream[-1..1]",
-        "upstream[0]+lower[-1..0]",
-        "upstream[1]+upstream[0]",
-        "upstream[1]+lower[0]",
-    )
-    assert [str(t) for t in found.words] == ["lower[-1]", "lower[0]"]
-    assert [(t.word, t.offsets) for t in found.labels] == [
-        *((-1, (offset,)) for offset in (-1, 0, 1)),
-        (0, (0,)),
-        (1, (0,)),
-        (-1, (0, 1)),
-        (1, (1,)),
-    ]
-    assert offsets_of(found) == [(-1,), (0,), (1,), (0,), (0,), (0, 1), (1,)]
-    assert found.shapes == [(0,), (0, 1)]
-    assert found.margin == 1
-    assert len({t.seed for t in found.labels}) == 7
-
-
-@pytest.mark.parametrize(
-    "parts", [*itertools.permutations(["upstream[-1]", "upstream[1]", "lower[0]"])]
-)
-def test_order_of_parts_does_not_matter_for_places(parts):
-    found = split_up("+".join(parts))
-    assert offsets_of(found) == [(-1, 1)] and [str(t) for t in found.words] == ["lower[0]"]
-
-
-WITHOUT = ["lower[0]", "bias", "lower[0]+suffix2[-1]"]
-TWICE = [
-    "upstream[0]+upstream[0]",
-    "upstream[-1]+lower[0]+upstream[-1]",
-    "upstream[-1..0]+upstream[0]",
-]
-
-
-@pytest.mark.parametrize("text", WITHOUT + TWICE)
-def test_template_without_labels_or_with_a_place_twice(text):
-    with pytest.raises(ValueError, match=r"\[HS027\] Wrong template: .*each place once"):
-        split_up("upstream[1]", text)

@@ -5,15 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.template_sets import template_sets, templates
 from spacy_hoseq.features.templates import (
     MAX_OFFSET,
+    UPSTREAM,
     Part,
     Template,
     parse_template,
     parse_templates,
+    split_templates,
+    template_sets,
+    templates_named,
 )
-from spacy_hoseq.features.upstream_templates import split_upstream
 
 CONSTRUCTS = {
     "bias": ["bias"],
@@ -146,20 +148,20 @@ def test_every_set_is_read():
     """None has a template twice."""
     assert {*FIRST} == {*template_sets()}
     for name, first in FIRST.items():
-        found = [str(template) for template in parse_templates(templates(name))]
+        found = [str(template) for template in parse_templates(templates_named(name))]
         assert found[: len(first)] == first and len(found) > len(first)
 
 
 def test_sets_with_classes_of_words_and_several_together():
-    more = [str(template) for template in parse_templates(templates("entities", classes=2))]
-    few = [str(template) for template in parse_templates(templates("entities"))]
+    more = [str(template) for template in parse_templates(templates_named("entities", classes=2))]
+    few = [str(template) for template in parse_templates(templates_named("entities"))]
     assert more[: len(few)] == few and more[len(few) :] == [
         "word_class1[-1]", "word_class1[0]", "word_class1[1]", "word_class2[-1]", "word_class2[0]", "word_class2[1]",
         "word_class2[-1]+word_class2[0]", "word_class2[0]+word_class2[1]",
     ]  # fmt: skip
-    assert templates("lemmas+guide_tags") == [*templates("lemmas"), *templates("guide_tags")]
-    templates("lemmas").clear()
-    assert templates("lemmas"), "each call gives a list of its own"
+    assert templates_named("lemmas+guide_tags") == [*templates_named("lemmas"), *templates_named("guide_tags")]
+    templates_named("lemmas").clear()
+    assert templates_named("lemmas"), "each call gives a list of its own"
 
 
 @pytest.mark.parametrize("name", ["english", "lemmas+", ""])
@@ -167,19 +169,19 @@ def test_no_such_set(name):
     with pytest.raises(
         ValueError, match=r'\[HS161\] There is nothing named "\w*" here\. Known: english_pos, '
     ):
-        templates(name)
+        templates_named(name)
 
 
 def test_upstream_chunks_are_those_of_chunks():
     """With labels of the component below for given tags, up to three in a row."""
-    upstream = [str(template) for template in parse_templates(templates("upstream_chunks"))]
-    given = [str(t) for t in parse_templates(templates("chunks")) if "tag[" in str(t)]
+    upstream = [str(template) for template in parse_templates(templates_named("upstream_chunks"))]
+    given = [str(t) for t in parse_templates(templates_named("chunks")) if "tag[" in str(t)]
     short = [text for text in given if text.count("tag[") <= 3]
     assert [text.replace("upstream", "tag") for text in upstream] == short and len(given) == len(
         short
     ) + 3
-    found = split_upstream(parse_templates(templates("upstream_chunks")))
-    assert found.margin == 3 and len(found.labels) == len(upstream)
+    found = split_templates(parse_templates(templates_named("upstream_chunks")), UPSTREAM)
+    assert [len(found.plain), len(found.labels)] == [0, len(upstream)]
 
 
 _names = st.sampled_from(["lower", "orth", "prefix", "suffix12", "is_alpha", "_.x", "_.y2", "tag"])
