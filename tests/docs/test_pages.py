@@ -323,6 +323,12 @@ def test_links():
     ]
 
 
+def test_links_of_experiments():
+    readmes = {path.relative_to(ROOT): path.read_text(encoding="utf8") for path in ROOT.glob("experiments/**/README.md")}
+    links = [(page, link) for page, text in readmes.items() for link in re.findall(r"\]\((?!http)([^)\s]+)\)", text)]
+    assert len(links) > 30 and not [(str(page), link) for page, link in links if not leads_somewhere(page, link)]
+
+
 def leads_somewhere(page, link):
     name, _, place = link.partition("#")
     path = (ROOT / page).parent / name if name else ROOT / page
