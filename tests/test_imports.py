@@ -25,7 +25,7 @@ PERMITTED = {
     "decoders": {"numpy", "arrays", "errors"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
     "patterns": {
-        "numpy", "spacy", "decoders", "features", "arrays", "errors", "kept", "lazy_names",
+        "numpy", "spacy", "srsly", "decoders", "features", "arrays", "errors", "kept", "lazy_names",
     },
     "layers": {
         "numpy", "thinc", "srsly", "spacy.tokens",

@@ -26,7 +26,7 @@ from ..errors import Errors
 from ..features.sequences import WordDocs, words_of
 from ..kept import Kept
 from ..learning.parameter import Parameter
-from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
+from ..patterns.sources import PatternFeatures, PatternSource, check_source
 from .label_parts import PartsOf, label_parts
 from .listener import replace_listener
 from .scorer import (
@@ -272,8 +272,7 @@ class HeadScorer(Scorer):
         return self.source is None and super().sees_sentences_alone
 
     def define(self, texts: TrainingTexts) -> None:
-        """Ask the source for its patterns, if there is one; else nothing is read. RAISES as
-        `check_features`."""
+        """Ask the source for its patterns, if there is one; else nothing is read."""
         self.shim.extra = {}
         source = self.source
         if source is None:
@@ -282,7 +281,6 @@ class HeadScorer(Scorer):
         for docs in texts.docs():
             source.see(docs)
         features = source.define(texts.labels, gold)
-        check_features(features, texts.labels, gold)
         n_rules, rules = _rules_of(source)
         self.shim.extra = {"patterns": features.to_arrays(), "n_rules": n_rules, "rules": rules}
 
@@ -315,11 +313,6 @@ class HeadScorer(Scorer):
         if is_train:
             return self.structure.learning(trans, definition, weights)
         return self.structure.finished(trans, definition, weights)
-
-    def forget_words(self) -> None:
-        """Drop what rules remember of them."""
-        if self.source is not None:
-            self.source.forget_words()
 
 
 def forward(

@@ -9,7 +9,7 @@ from ..lazy_names import lazy_names, listed
 HOMES = {
     "ChunkWords": "chunk_words",
     "FiredRules": "sources",
-    "FrequentTransitions": "frequent",
+    "FrequentTransitions": "counted",
     "PatternFeatures": "sources",
     "PatternSource": "sources",
     "PatternSources": "sources",

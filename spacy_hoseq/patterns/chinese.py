@@ -11,26 +11,23 @@ chinese_organisation_rules.json has words of names of organisations, for `chunk_
 end with, begin with and stand beside.
 """
 
-import json
 from pathlib import Path
 from typing import Any, Dict, List, Literal
+
+import srsly
 
 FOLDER = Path(__file__).parent
 
 
 def chinese_pos_rules(tag_set: Literal["ctb", "ud"] = "ctb") -> List[Dict[str, Any]]:
-    """For `spacy_hoseq.rule_patterns.v1`. Rules that name a tag which the component does not have
-    are left out."""
-    return [{**rule, "optional": True} for rule in _read(f"chinese_pos_rules_{tag_set}.json")]
+    """Rules for `spacy_hoseq.rule_patterns.v1`. Those that name a tag which the component does not
+    have are left out."""
+    rules = srsly.read_json(FOLDER / f"chinese_pos_rules_{tag_set}.json")
+    return [{**rule, "optional": True} for rule in rules]
 
 
 def chinese_organisation_rules() -> List[Dict[str, Any]]:
     """Classes of words. Each has a name, where its words stand (a chunk "begins" or "ends" with
     them, or has them "before" or "after" it), the words, and some an "example" (made up) or a
     "note"."""
-    return _read("chinese_organisation_rules.json")
-
-
-def _read(name: str) -> List[Dict[str, Any]]:
-    rules: List[Dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf8"))
-    return rules
+    return [*srsly.read_json(FOLDER / "chinese_organisation_rules.json")]

@@ -18,11 +18,12 @@ from spacy.tokens import Doc
 from ..arrays import Ints
 from ..decoders.problem import Pattern, ranges
 from .sources import (
-    NONE,
+    NOTHING_FIRED,
     FiredRules,
     PatternFeatures,
     PatternSource,
     fired_rules,
+    joined_matches,
     refused,
     sequences_of,
 )
@@ -58,8 +59,8 @@ class ChunkWords(PatternSource):
         self.max_size = max_size
         self.tests = [test.split("+") for test in tests]
         if not tests or any(len(set(test) & set(PLACES)) < len(test) for test in self.tests):
-            known = ", ".join(PLACES)
-            raise refused(NAME, f"tests must be of {known}, each once, joined by +; got {tests!r}")
+            problem = f"tests must be of {', '.join(PLACES)}, each once, joined by +; got {tests!r}"
+            raise refused(NAME, problem)
         words_of: Dict[str, List[List[str]]] = {where: [] for where in LISTS}
         for entry in classes:
             _check_class(entry)
@@ -80,8 +81,7 @@ class ChunkWords(PatternSource):
         ids = {label: i for i, label in enumerate(labels)}
         letters = next((some for some in LETTERS if f"{some[3]}-{self.label}" in ids), None)
         if letters is None:
-            problem = f'no tags of {self.label} as "bilou" or "start_end" have them'
-            raise refused(NAME, problem)
+            raise refused(NAME, f'no tags of {self.label} as "bilou" or "start_end" have them')
         only, begin, middle, last = (ids[f"{letter}-{self.label}"] for letter in letters)
         longest = min(self.max_size, max(map(len, sequences), default=self.max_size))
         # what can stand before a chunk of one token, and that chunk; then those of more tokens
@@ -95,13 +95,11 @@ class ChunkWords(PatternSource):
         return PatternFeatures(patterns, rule_of // self.max_size, rule_of)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        tokens = [NONE]
-        rules = [NONE]
+        parts = [NOTHING_FIRED]
         for before, sequence in sequences_of(docs):
-            last, rule = self._fire([token.orth_ for token in sequence])
-            tokens.append(last + before)
-            rules.append(rule)
-        return fired_rules(np.concatenate(tokens), np.concatenate(rules))
+            last, rules = self._fire([token.orth_ for token in sequence])
+            parts.append(fired_rules(before + last, rules))
+        return joined_matches(parts)
 
     def _fire(self, words: List[str]) -> Tuple[Ints, Ints]:
         """Last tokens and rules of one sentence, for every chunk that ends with a listed word. Arrays
@@ -159,9 +157,9 @@ class ListedWords:
 
 
 def _check_class(entry: Any) -> None:
-    """RAISES ValueError [HS034]."""
+    """RAISES ValueError [HS034]: it is no class of words."""
     is_class = isinstance(entry, dict) and {"name", "where", "words"} <= set(entry)
     words = entry["words"] if is_class and entry["where"] in LISTS else []
     if not words or not all(isinstance(word, str) and word for word in words):
-        known = ", ".join(LISTS)
-        raise refused(NAME, f"a class has a name, words, and where ({known}); got {entry!r}")
+        problem = f"a class has a name, words, and where ({', '.join(LISTS)}); got {entry!r}"
+        raise refused(NAME, problem)

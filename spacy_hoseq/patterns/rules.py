@@ -17,7 +17,7 @@ A token description with "OP" may match several tokens or none; all tokens that 
 label description, so that a rule can span a gap ("professor" ... "said"). Of several matches of
 such a rule that overlap, the longest counts. Rules without "OP" and "*" that stand for few label
 sequences become label patterns in the trie, all others configurations. Rules without "OP" that look
-at words alone are matched for whole batches (`word_rules.py`).
+at words alone are matched for whole batches (`matchers.py`).
 
 A rule may say more: "note", "example", "count" are for its readers, and an "optional" rule is left
 out where the component lacks one of its labels.
@@ -27,19 +27,22 @@ import itertools
 import json
 import math
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.matcher import Matcher
-from spacy.strings import get_string_id
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
 from ..decoders.problem import Pattern
-from ..kept import Kept
+from .matchers import (
+    Description,
+    TokenMatcher,
+    WordRules,
+    looks_at_words,
+    operators_of,
+    problem_of_tokens,
+)
 from .sources import (
     FiredRules,
     PatternFeatures,
@@ -49,32 +52,23 @@ from .sources import (
     refused,
     sequences_of,
 )
-from .word_rules import WordRules, looks_at_words
 
 MAX_VARIABLES = 2  # L^3 patterns for one rule would be too many for the trie
 MAX_EXPANDED = 64  # label sequences up to which a rule with label sets is written out in the trie
 ANY = "*"
+FOR_READERS = ("note", "example", "count")
 KEYS = 'a rule has the keys "name", "tokens", "labels" and, if wanted, "tied", "optional", "note", "example", "count"'
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule as it is given."""
+    """A rule as it is given, without what is for its readers."""
 
     name: str
-    tokens: List[Dict[str, Any]]
+    tokens: List[Description]
     labels: List[Union[str, List[str]]]
     tied: bool = True
     optional: bool = False
-    note: Any = None
-    example: Any = None
-    count: Any = None
-
-    @property
-    def operators(self) -> List[Any]:
-        return [
-            value for token in self.tokens for key, value in token.items() if key.upper() == "OP"
-        ]
 
     @property
     def variables(self) -> List[str]:
@@ -85,7 +79,7 @@ class Rule:
     def is_span(self) -> bool:
         """True for configurations, False if it is written out as label patterns."""
         n_sequences = math.prod(len(_names(label)) for label in self.labels)
-        return bool(self.operators) or ANY in self.labels or n_sequences > MAX_EXPANDED
+        return bool(operators_of(self.tokens)) or ANY in self.labels or n_sequences > MAX_EXPANDED
 
     def instances(self, ids: Dict[str, int]) -> Iterator[List[FrozenSet[int]]]:
         """The label sets of its tokens, for each value of its variables. RAISES ValueError [HS034]:
@@ -115,22 +109,13 @@ class RulePatterns(PatternSource):
     """
 
     def __init__(self, rules: List[Dict[str, Any]]) -> None:
-        self.rules: List[Rule] = []
-        for given in rules:
-            rule = checked_rule(given)
-            if rule in self.rules:
-                raise refused(rule.name, "it is given twice")
-            self.rules.append(rule)
+        self.rules = [*map(checked_rule, rules)]
         self.n_rules = len(rules)
-        self._have_operators = [bool(rule.operators) for rule in self.rules]
-        numbers = range(len(rules))
-        self._of_words = np.array(
-            [i for i in numbers if looks_at_words(self.rules[i].tokens)], np.intp
-        )
-        self._word_rules = WordRules([self.rules[i].tokens for i in self._of_words])
-        # (strings of the vocabulary can vanish with the memory zone in which a matcher was made)
-        self._number_of = {get_string_id(str(i)): i for i in {*numbers}.difference(self._of_words)}
-        self._matcher: Kept[Matcher] = Kept()  # of the others, which belongs to a vocabulary
+        tokens = {number: rule.tokens for number, rule in enumerate(self.rules)}
+        of_words = [number for number in tokens if looks_at_words(tokens[number])]
+        self._of_words = np.array(of_words, np.intp)
+        self._word_rules = WordRules([tokens.pop(number) for number in of_words])
+        self._others = TokenMatcher(tokens)
 
     def digest(self) -> str:
         """SHA-256 of what rules match and say of labels, in their order."""
@@ -142,68 +127,51 @@ class RulePatterns(PatternSource):
         ids = {label: i for i, label in enumerate(labels)}
         patterns: List[Pattern] = []
         owners: List[Tuple[int, int]] = []  # weight and rule of each
-        row_of: Dict[FrozenSet[int], int] = {}
+        number_of: Dict[FrozenSet[int], int] = {}  # of each label set
         n_weights = 0
         for number, rule in enumerate(self.rules):
             first = n_weights
-            is_span = rule.is_span
             for i, sets in enumerate(rule.instances(ids)):
-                weight = first if rule.tied else first + i
-                if is_span:
-                    rows = [row_of.setdefault(some, len(row_of)) for some in sets]
-                    expanded = [tuple(len(labels) + row for row in rows)]
+                if rule.is_span:
+                    numbers = [number_of.setdefault(each, len(number_of)) for each in sets]
+                    expanded = [tuple(len(labels) + each for each in numbers)]
                 else:
                     expanded = [*itertools.product(*map(sorted, sets))]
+                weight = first if rule.tied else first + i
                 patterns += expanded
                 owners += [(weight, number)] * len(expanded)
                 n_weights = weight + 1
         weight_of, rule_of = np.array(owners, np.intp).reshape(-1, 2).T.copy()
-        table = [[y in some for y in range(len(labels))] for some in row_of]
-        return PatternFeatures(
-            patterns, weight_of, rule_of, np.array(table, bool).reshape(-1, len(labels))
-        )
+        table = np.array([[y in each for y in ids.values()] for each in number_of], bool)
+        return PatternFeatures(patterns, weight_of, rule_of, table.reshape(-1, len(labels)))
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches that lie within one sequence, each rule at most once at a token."""
         tokens, numbers = self._word_rules.fire(docs)
         of_words = fired_rules(tokens, self._of_words[numbers])
-        return joined_matches([of_words, self._fire_others(docs)]) if self._number_of else of_words
+        return (
+            joined_matches([of_words, self._fire_others(docs)]) if self._others.rules else of_words
+        )
 
     def _fire_others(self, docs: Sequence[Doc]) -> FiredRules:
-        """By spaCy's `Matcher`, sentence by sentence: a longest match must not reach beyond."""
+        """Matches of rules that look at more than words, sentence by sentence: a longest match must
+        not reach beyond."""
         rows: List[Tuple[int, int, int]] = []  # token, rule, size
         slots: List[int] = []
         for before, words in sequences_of(docs):
-            matcher = self._matcher.of((words.vocab,), partial(self._make_matcher, words.vocab))
-            matches: List[Any] = matcher(words, with_alignments=True)
-            found = {(self._number_of[key], *span): slots_ for key, *span, slots_ in matches}
-            for (number, first, stop), alignment in sorted(found.items()):
-                is_sized = self._have_operators[number]
-                rows.append((before + stop - 1, number, (stop - first) * is_sized))
-                slots += alignment if is_sized else []
+            for (number, first, stop), descriptions in self._others.matches(words):
+                has_size = bool(operators_of(self.rules[number].tokens))
+                rows.append((before + stop - 1, number, (stop - first) * has_size))
+                slots += descriptions * has_size
         tokens, rules, sizes = np.array(rows, np.intp).reshape(-1, 3).T.copy()
         return FiredRules(tokens, rules, sizes, np.array(slots, np.intp))
 
-    def _make_matcher(self, vocab: Vocab) -> Matcher:
-        matcher = Matcher(vocab)
-        for number in self._number_of.values():
-            rule = self.rules[number]
-            matcher.add(
-                str(number),
-                [rule.tokens],
-                greedy="LONGEST" if self._have_operators[number] else None,
-            )
-        return matcher
-
-    def forget_words(self) -> None:
-        self._word_rules.forget_words()
-
 
 def checked_rule(given: Any) -> Rule:
-    """RAISES ValueError [HS034]."""
+    """RAISES ValueError [HS034]: it cannot work."""
     try:
-        rule = Rule(**given)
-    except TypeError as error:
+        rule = Rule(**{key: value for key, value in given.items() if key not in FOR_READERS})
+    except (AttributeError, TypeError) as error:
         name = given.get("name", "?") if isinstance(given, dict) else repr(given)
         raise refused(name, KEYS) from error
     problem = next((problem for is_wrong, problem in _problems(rule) if is_wrong), "")
@@ -229,16 +197,7 @@ def _problems(rule: Rule) -> Iterator[Tuple[bool, str]]:
         len(rule.variables) > MAX_VARIABLES,
         f"at most {MAX_VARIABLES} different variables are possible",
     )
-    yield "!" in rule.operators, '"OP": "!" matches no token and so can have no label'
-
-
-def problem_of_tokens(tokens: List[Dict[str, Any]]) -> str:
-    """Why spaCy's `Matcher` cannot read descriptions of tokens; "" = it can."""
-    try:
-        Matcher(Vocab(), validate=True).add("rule", [tokens])
-    except Exception as error:
-        return str(error)
-    return ""
+    yield "!" in operators_of(rule.tokens), '"OP": "!" matches no token and so can have no label'
 
 
 def _is_description(label: Any) -> bool:

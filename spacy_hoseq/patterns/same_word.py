@@ -1,17 +1,13 @@
 """Skip-chain features: two mentions of one word are likely to have similar labels (Sutton &
 McCallum 2004)."""
 
-from functools import partial
 from typing import Any, Dict, List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.matcher import Matcher
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
-from ..kept import Kept
-from .rules import problem_of_tokens
+from .matchers import TokenMatcher, problem_of_tokens
 from .sources import FiredRules, PatternFeatures, PatternSource, refused, sequences_of
 
 NAME = "same_word_pairs"
@@ -45,9 +41,8 @@ class SameWordPairs(PatternSource):
         if problem:
             raise refused(NAME, problem)
         self.label_sets = label_sets
-        self.token = token
         self.max_distance = max_distance
-        self._matcher: Kept[Matcher] = Kept()  # which belongs to a vocabulary
+        self._matcher = TokenMatcher({0: [token]})
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a label that the component does not have."""
@@ -57,28 +52,21 @@ class SameWordPairs(PatternSource):
         n = len(self.label_sets)
         sets = [[label in names for label in labels] for names in (*self.label_sets, labels)]
         gap = len(labels) + n
-        patterns = [(len(labels) + i, gap, len(labels) + i) for i in range(n)]
+        patterns = [(y, gap, y) for y in range(len(labels), gap)]
         return PatternFeatures(patterns, np.arange(n), np.zeros(n, np.intp), np.array(sets))
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        tokens: List[int] = []
-        sizes: List[int] = []
+        rows: List[List[int]] = []  # token, rule, size
         slots: List[int] = []
         for before, words in sequences_of(docs):
             seen: Dict[int, int] = {}  # word -> its last mention
-            matcher = self._matcher.of((words.vocab,), partial(self._make_matcher, words.vocab))
-            for i in sorted({first for _, first, _ in matcher(words)}):
+            matches = self._matcher.matches(words)
+            for i in sorted({i for (_, *stretch), _ in matches for i in range(*stretch)}):
                 orth = words[i].orth
                 distance = i - seen.get(orth, -self.max_distance - 1)
                 seen[orth] = i
                 if distance <= self.max_distance:
-                    tokens.append(before + i)
-                    sizes.append(distance + 1)
+                    rows.append([before + i, 0, distance + 1])
                     slots += [0, *[1] * (distance - 1), 2]
-        last, size, slot = (np.array(values, np.intp) for values in (tokens, sizes, slots))
-        return FiredRules(last, np.zeros_like(last), size, slot)
-
-    def _make_matcher(self, vocab: Vocab) -> Matcher:
-        matcher = Matcher(vocab)
-        matcher.add("word", [[self.token]])
-        return matcher
+        tokens, rules, sizes = np.array(rows, np.intp).reshape(-1, 3).T.copy()
+        return FiredRules(tokens, rules, sizes, np.array(slots, np.intp))

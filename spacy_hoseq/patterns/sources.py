@@ -6,8 +6,9 @@ Doc; features may share a weight ("tied"). Features with label sets and gaps are
 (Qian et al. 2009, section 2).
 """
 
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -15,20 +16,18 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 
 from ..arrays import Floats, Ints, Mask
-from ..decoders.problem import Configurations, Pattern, check_pattern, ranges
+from ..decoders.problem import Configurations, Pattern, ranges
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 
 EVERYWHERE = -1  # rule number of features without an observation test
 NONE = np.zeros(0, np.intp)
-NO_SETS = np.zeros((0, 0), bool)
 
 
 class FiredRules(NamedTuple):
     """Matches of rules.
 
-    tokens (M,): flat index (over all docs) of the LAST token of each match. rules (M,): the rule's
-        number.
+    tokens (M,): the LAST token of each match, counted over all docs. rules (M,): number of its rule.
     sizes (M,): tokens of each match, 0 = one for each label of the rule's patterns.
     slots: for each token of the matches that have a size, all end to end, which label of the
         patterns it has.
@@ -48,22 +47,20 @@ def fired_rules(tokens: Ints, rules: Ints) -> FiredRules:
 NOTHING_FIRED = fired_rules(NONE, NONE)
 
 
+@dataclass(eq=False)
 class PatternFeatures:
     """Feature f gives weight `weight_of[f]` where rule `rule_of[f]` fires and the labels are those of
     `patterns[f]`.
 
-    patterns: of each feature its labels, oldest first: label ids y < L, or L + i for any label of
+    patterns: labels of each feature, oldest first: label ids y < L, or L + i for any label of
         `sets[i]`. Those with sets are configurations.
     weight_of (F,), rule_of (F,) intp: EVERYWHERE or the number of a rule. sets (Z, L) bool.
     """
 
-    def __init__(
-        self, patterns: Sequence[Pattern], weight_of: Ints, rule_of: Ints, sets: Mask = NO_SETS
-    ) -> None:
-        self.patterns = list(patterns)
-        self.weight_of = weight_of
-        self.rule_of = rule_of
-        self.sets = sets
+    patterns: Sequence[Pattern]
+    weight_of: Ints
+    rule_of: Ints
+    sets: Mask = field(default_factory=lambda: np.zeros((0, 0), bool))
 
     @property
     def n_weights(self) -> int:
@@ -91,46 +88,46 @@ class PatternFeatures:
     def configurations(
         self, fired: FiredRules, features: Ints, matches: Ints, weights: Floats
     ) -> Configurations:
-        """Features (M,) at matches (M,), with weights (M,).
+        """Configurations of features (M,) at matches (M,), with weights (M,).
 
         RAISES ValueError [HS058]: a rule has more slots than the features were defined with.
         """
         lengths, labels = self._end_to_end
         n_slots = lengths[features]
-        given = fired.sizes[matches]
-        sizes = np.where(given > 0, given, n_slots)
-        in_order = np.arange(n_slots.max(initial=0))
-        start = (np.cumsum(fired.sizes) - fired.sizes)[matches]
-        start = np.where(given > 0, start, len(fired.slots))
+        has_size = fired.sizes[matches] > 0
+        sizes = np.where(has_size, fired.sizes[matches], n_slots)
+        start = np.where(has_size, _starts(fired.sizes)[matches], len(fired.slots))
+        in_order = np.arange(n_slots.max(initial=0))  # slots of matches without a size
         slots = np.append(fired.slots, in_order)[ranges(start, sizes)]
         if (slots >= np.repeat(n_slots, sizes)).any():
             raise ValueError(Errors.HS058)
-        begin = (np.cumsum(lengths) - lengths)[features]
+        rows = labels[np.repeat(_starts(lengths)[features], sizes) + slots]
         sets = np.concatenate([np.eye(self.sets.shape[1], dtype=bool), self.sets])
-        rows = labels[np.repeat(begin, sizes) + slots]
         return Configurations(fired.tokens[matches] - sizes + 1, sizes, rows, sets, weights)
 
     def chosen(self, which: Ints) -> "PatternFeatures":
-        """Some of them (F',); weights and rules keep their numbers."""
+        """Features `which` (F',) alone; weights and rules keep their numbers."""
         patterns = [self.patterns[f] for f in which.tolist()]
         return PatternFeatures(patterns, self.weight_of[which], self.rule_of[which], self.sets)
 
     @property
     def _end_to_end(self) -> Tuple[Ints, Ints]:
-        """Labels of each pattern (F,), and all of them."""
+        """Number of labels of each pattern (F,), and all labels."""
         lengths = np.array([len(pattern) for pattern in self.patterns], np.intp)
         return lengths, np.array([y for pattern in self.patterns for y in pattern], np.intp)
 
     def to_arrays(self) -> Dict[str, Any]:
-        """For the model file."""
+        """Arrays for the model file."""
         lengths, labels = self._end_to_end
-        arrays = {"labels": labels, "lengths": lengths}
-        arrays |= {"weight_of": self.weight_of, "rule_of": self.rule_of}
+        arrays = dict(
+            labels=labels, lengths=lengths, weight_of=self.weight_of, rule_of=self.rule_of
+        )
         numbers = {name: array.astype(np.int32) for name, array in arrays.items()}
         return {**numbers, "sets": self.sets.astype(np.uint8)}
 
     @classmethod
     def from_arrays(cls, arrays: Dict[str, Any]) -> "PatternFeatures":
+        """Features of `to_arrays`."""
         ends = np.cumsum(arrays["lengths"]).tolist()
         labels = arrays["labels"].tolist()
         patterns = [tuple(labels[start:end]) for start, end in pairwise([0, *ends])]
@@ -164,9 +161,6 @@ class PatternSource:
         """Digest that tells rules of a config from others: weights of other rules are refused. None
         = their number."""
 
-    def forget_words(self) -> None:
-        """Drop what is remembered of words (at the end of a memory zone)."""
-
 
 class PatternSources(PatternSource):
     """Several sources as one. Weights and rules of each are numbered after those of the sources
@@ -176,30 +170,17 @@ class PatternSources(PatternSource):
         for source in sources:
             check_source(source)
         self.sources = sources
-        *self._first_rules, self.n_rules = np.cumsum([0, *(s.n_rules for s in sources)]).tolist()
+        *self._first_rules, self.n_rules = accumulate((each.n_rules for each in sources), initial=0)
 
     def see(self, docs: Sequence[Doc]) -> None:
         for source in self.sources:
             source.see(docs)
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
-        patterns: List[Pattern] = []
-        weights = [NONE]
-        rules = [NONE]
-        sets = [np.zeros((0, len(labels)), bool)]
-        n_weights = 0
+        joined = PatternFeatures([], NONE, NONE, np.zeros((0, len(labels)), bool))
         for source, n_rules in zip(self.sources, self._first_rules, strict=True):
-            part = source.define(labels, sequences)
-            n_sets = sum(map(len, sets))
-            for pattern in part.patterns:
-                patterns.append(tuple(y + n_sets if y >= len(labels) else y for y in pattern))
-            weights.append(part.weight_of + n_weights)
-            rules.append(np.where(part.rule_of < 0, EVERYWHERE, part.rule_of + n_rules))
-            sets.append(part.sets.reshape(-1, len(labels)))
-            n_weights += part.n_weights
-        return PatternFeatures(
-            patterns, np.concatenate(weights), np.concatenate(rules), np.concatenate(sets)
-        )
+            joined = _joined_features(joined, source.define(labels, sequences), n_rules)
+        return joined
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         parts = [NOTHING_FIRED]
@@ -211,9 +192,21 @@ class PatternSources(PatternSource):
     def digest(self) -> List[Any]:
         return [source.digest() for source in self.sources]
 
-    def forget_words(self) -> None:
-        for source in self.sources:
-            source.forget_words()
+
+def _joined_features(ours: PatternFeatures, more: PatternFeatures, n_rules: int) -> PatternFeatures:
+    """Features of several sources. more: of the next one, whose rules follow `n_rules` others."""
+    n_labels = ours.sets.shape[1]
+    moved = [
+        tuple(y + len(ours.sets) if y >= n_labels else y for y in pattern)
+        for pattern in more.patterns
+    ]
+    rules = np.where(more.rule_of < 0, EVERYWHERE, more.rule_of + n_rules)
+    return PatternFeatures(
+        [*ours.patterns, *moved],
+        np.concatenate([ours.weight_of, more.weight_of + ours.n_weights]),
+        np.concatenate([ours.rule_of, rules]),
+        np.concatenate([ours.sets, more.sets.reshape(-1, n_labels)]),
+    )
 
 
 def joined_matches(parts: Sequence[FiredRules]) -> FiredRules:
@@ -222,7 +215,7 @@ def joined_matches(parts: Sequence[FiredRules]) -> FiredRules:
 
 
 def sequences_of(docs: Sequence[Doc]) -> Iterator[Tuple[int, Union[Doc, Span]]]:
-    """Each sequence of some Docs: tokens of all docs before it, and its words."""
+    """Each sequence of the docs: the number of tokens before it in all docs, and its words."""
     before = 0
     for doc in docs:
         starts = np.flatnonzero(sentence_starts(doc)).tolist()
@@ -241,33 +234,6 @@ def check_source(source: Any) -> None:
         )
 
 
-def check_features(
-    features: PatternFeatures, labels: Sequence[str], sequences: List[NDArray[np.int32]]
-) -> None:
-    """Check the label patterns that a source has defined, before weights are made for them.
-
-    RAISES ValueError [HS027]: a pattern of fewer than two labels, or an unknown label;
-        [HS037]: a pattern given twice for one rule, or longer than every training sequence, so that
-        it could never be learnt.
-    """
-    longest = max(map(len, sequences), default=0)
-    seen = set()
-    for f in np.flatnonzero(~features.is_span).tolist():
-        pattern = features.patterns[f]
-        check_pattern(pattern, len(labels))
-        problem = ""
-        if (pattern, features.rule_of[f]) in seen:
-            problem = (
-                "is given twice for the same rule. Give it once, or tie the weights of two rules"
-            )
-        elif sequences and len(pattern) > longest:
-            problem = f"has {len(pattern)} labels, more than any of the training sequences (at most {longest})"
-        if problem:
-            name = "pattern " + "-".join(labels[y] for y in pattern)
-            raise ValueError(Errors.HS037.format(feature=name, problem=problem))
-        seen.add((pattern, features.rule_of[f]))
-
-
 def check_number(name: str, value: int, least: int, most: Optional[int] = None) -> None:
     """A setting of a source. RAISES ValueError [HS027]: it is not from `least` to `most`."""
     if value < least or (most is not None and value > most):
@@ -278,3 +244,8 @@ def check_number(name: str, value: int, least: int, most: Optional[int] = None) 
 def refused(rule: str, problem: str) -> ValueError:
     """[HS034]: what is wrong with a rule, or with the settings of a source."""
     return ValueError(Errors.HS034.format(rule=rule, problem=problem))
+
+
+def _starts(sizes: Ints) -> Ints:
+    """Where each of some stretches begins that lie end to end."""
+    return np.cumsum(sizes) - sizes

@@ -19,7 +19,7 @@ import spacy_hoseq
 from spacy_hoseq.errors import Errors, Warnings
 from spacy_hoseq.features.attributes import ATTRIBUTES
 from spacy_hoseq.features.templates import parse_templates, template_sets
-from spacy_hoseq.patterns.frequent import FrequentTransitions
+from spacy_hoseq.patterns.counted import FrequentTransitions
 from spacy_hoseq.recipes import RECIPES
 
 from .pages import (

@@ -4,7 +4,7 @@ import numpy as np
 
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
-from spacy_hoseq.patterns.frequent import FrequentTransitions
+from spacy_hoseq.patterns.counted import FrequentTransitions
 from spacy_hoseq.patterns.rules import RulePatterns
 from spacy_hoseq.patterns.sources import PatternSources
 

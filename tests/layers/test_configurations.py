@@ -13,7 +13,7 @@ from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.objectives import objective_named
-from spacy_hoseq.patterns.frequent import FrequentTransitions
+from spacy_hoseq.patterns.counted import FrequentTransitions
 from spacy_hoseq.patterns.rules import RulePatterns
 from spacy_hoseq.patterns.same_word import SameWordPairs
 from spacy_hoseq.patterns.sources import PatternSources

@@ -16,7 +16,7 @@ from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter
-from spacy_hoseq.patterns.frequent import FrequentTransitions
+from spacy_hoseq.patterns.counted import FrequentTransitions
 
 from .helpers import VOCAB, Doc, define, doc_of, index_features, randomize, raw, zeros
 from .taggers import GOLD, LABELS, SOURCES, TEMPLATES, L, docs_of, gold_mask, tagger

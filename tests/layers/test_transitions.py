@@ -14,7 +14,7 @@ from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.gradients import summed
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter
-from spacy_hoseq.patterns.frequent import FrequentTransitions
+from spacy_hoseq.patterns.counted import FrequentTransitions
 
 from ..components.helpers import sparse
 from .helpers import define, index_features, randomize, zeros

@@ -1,13 +1,11 @@
 """Chunks by their words, against a search through all spans."""
 
-
 import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc
 
 from spacy_hoseq.patterns.chunk_words import ChunkWords
-from spacy_hoseq.patterns.sources import check_features
 
 VOCAB = spacy.blank("xx").vocab
 TAGS = ["O", "U-ORG", "B-ORG", "I-ORG", "L-ORG", "U-LOC", "B-LOC", "I-LOC", "L-LOC"]
@@ -25,8 +23,8 @@ CLASSES = [
 TESTS = ["ends", "size", "begins+ends", "before+size", "inner+ends", "ends+after"]
 
 
-def source(tests=TESTS, max_size=4, label="ORG"):
-    return ChunkWords(label, CLASSES, tests, max_size)
+def source():
+    return ChunkWords("ORG", CLASSES, TESTS, 4)
 
 
 def listed(where, text, at_end):
@@ -110,50 +108,34 @@ def test_a_chunk_with_its_neighbours():
     assert (4, (2, 3, 3, 4), 0 * 3 + 1) in fired_patterns(source(), [Doc(VOCAB, words=words)])
 
 
-def test_definitions_pass_the_check():
-    made = source()
-    sequences = [np.zeros(3, np.int32)]
-    features = made.define(TAGS, sequences)
-    check_features(features, TAGS, sequences)
+def test_definitions():
+    features = source().define(TAGS, [np.zeros(3, np.int32)])
     assert {len(pattern) for pattern in features.patterns} == {2, 3}, "none longer than any sequence"
-    assert features.n_weights == made.n_rules // 4 == 3 + 4 + 12 + 12 + 9 + 6
+    assert features.n_weights == source().n_rules // 4 == 3 + 4 + 12 + 12 + 9 + 6
+    start_end = [tag.replace("U-", "S-").replace("L-", "E-") for tag in TAGS]
+    assert source().define(start_end, []).patterns == source().define(TAGS, []).patterns
 
 
-def test_start_end():
-    tags = [tag.replace("U-", "S-").replace("L-", "E-") for tag in TAGS]
-    assert source().define(tags, []).patterns == source().define(TAGS, []).patterns
+CLASS = {"name": "x", "where": "ends", "words": ["a"]}
 
 
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"tests": []}, "joined by"),
-        ({"tests": ["begin"]}, "joined by"),
-        ({"tests": ["ends+ends"]}, "joined by"),
-        ({"max_size": 1}, "at least 2"),
-    ],
-)
+@pytest.mark.parametrize("settings, message", [
+    ({"tests": []}, "joined by"),
+    ({"tests": ["begin"]}, "joined by"),
+    ({"tests": ["ends+ends"]}, "joined by"),
+    ({"max_size": 1}, "at least 2"),
+    ({"classes": [CLASS | {"where": "inside"}]}, "a class has"),
+    ({"classes": [{"name": "x", "words": ["a"]}]}, "a class has"),
+    ({"classes": [CLASS | {"words": []}]}, "a class has"),
+    ({"classes": [CLASS | {"words": [""]}]}, "a class has"),
+    ({"classes": [*CLASSES, CLASS | {"words": ["cd"]}]}, "two classes"),
+    ({"label": "PER"}, "bilou"),
+])  # fmt: skip
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(ValueError, match=rf"HS034.*{message}"):
-        source(**settings)
+        ChunkWords(**{"label": "ORG", "classes": CLASSES, "tests": TESTS, **settings}).define(TAGS, [])
 
 
-@pytest.mark.parametrize(
-    "entry, message",
-    [
-        ({"name": "x", "where": "inside", "words": ["a"]}, "a class has"),
-        ({"name": "x", "words": ["a"]}, "a class has"),
-        ({"name": "x", "where": "ends", "words": []}, "a class has"),
-        ({"name": "x", "where": "ends", "words": [""]}, "a class has"),
-        ({"name": "x", "where": "ends", "words": ["cd"]}, "two classes"),
-    ],
-)
-def test_classes_that_cannot_work(entry, message):
-    with pytest.raises(ValueError, match=rf"HS034.*{message}"):
-        ChunkWords("ORG", [*CLASSES, entry], TESTS)
-
-
-@pytest.mark.parametrize("tags", [["O", "B-ORG", "I-ORG"], [tag for tag in TAGS if "ORG" not in tag]])
-def test_tags_that_do_not_tell_where_a_chunk_ends(tags):
+def test_tags_that_do_not_tell_where_a_chunk_ends():
     with pytest.raises(ValueError, match="HS034.*bilou"):
-        source().define(tags, [])
+        source().define(["O", "B-ORG", "I-ORG"], [])

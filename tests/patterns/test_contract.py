@@ -15,8 +15,8 @@ from spacy_hoseq.patterns import (
     RulePatterns,
     SameWordPairs,
 )
-from spacy_hoseq.patterns.sources import PatternFeatures, PatternSource, check_features
-from spacy_hoseq.patterns.words import WordPatterns
+from spacy_hoseq.patterns.counted import WordPatterns
+from spacy_hoseq.patterns.sources import PatternFeatures, PatternSource
 
 from .plain import spans_of
 
@@ -109,19 +109,17 @@ def test_no_docs_and_no_tokens(source, vocab):
     assert matches_of(source, []) == matches_of(source, [Doc(vocab)]) == []
 
 
-def test_copies_other_vocabularies_and_forgotten_words(source, vocab):
+def test_copies_and_other_vocabularies(source, vocab):
     expected = matches_of(source, docs_of(vocab))
     for other in (copy.deepcopy(source), pickle.loads(pickle.dumps(source))):
         assert matches_of(other, docs_of(vocab)) == expected
     assert matches_of(source, docs_of(spacy.blank("xx").vocab)) == expected
-    source.forget_words()
     assert matches_of(source, docs_of(vocab)) == expected
 
 
 def test_definitions(source):
     """They can be learnt, name the rules that fire, and are read from arrays as they were."""
     features = source.define(LABELS, GOLD)
-    check_features(features, LABELS, GOLD)
     assert features.n_weights > 0 and features.rule_of.max(initial=-1) < source.n_rules
     back = PatternFeatures.from_arrays(features.to_arrays())
     assert back.patterns == features.patterns

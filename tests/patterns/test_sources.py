@@ -12,7 +12,6 @@ from spacy_hoseq.patterns.sources import (
     FiredRules,
     PatternFeatures,
     PatternSource,
-    check_features,
     fired_rules,
 )
 
@@ -20,10 +19,7 @@ from .plain import named_features, spans_of
 
 LABELS = ["A", "B"]
 SEQUENCES = [np.array([0, 1, 0, 1], np.int32)]
-RULES = [
-    {"name": "x", "tokens": [{"LOWER": "x"}, {}], "labels": ["A", "?l"], "tied": False},
-    {"name": "y", "tokens": [{"LOWER": "y"}, {}], "labels": ["?l", "B"]},
-]
+UNTIED = {"name": "x", "tokens": [{"LOWER": "x"}, {}], "labels": ["A", "?l"], "tied": False}
 GAP = {"name": "gap", "tokens": [{"LOWER": "x"}, {"OP": "*"}, {"LOWER": "z"}], "labels": ["?l", "*", "B"]}
 
 
@@ -56,9 +52,9 @@ def test_configurations_of_matches(seed):
     which, matches = features.expand(fired)
     made = features.configurations(fired, which, matches, np.arange(len(which), dtype=float))
     rows = np.split(made.sets[made.slots], made.sizes.cumsum()[:-1])
+    table = np.concatenate([np.eye(2, dtype=bool), sets])
     for i, (f, match) in enumerate(zip(which, matches, strict=True)):
         own = slots[match] or range(n_slots[rules[match]])
-        table = np.concatenate([np.eye(2, dtype=bool), sets])
         assert np.array_equal(rows[i], table[[patterns[f][slot] for slot in own]])
         assert (made.first[i], made.sizes[i], made.weights[i]) == (tokens[match] - len(own) + 1, len(own), i)
 
@@ -73,13 +69,11 @@ def test_more_slots_than_the_features_have(rules, sizes, slots):
 
 
 def mixed():
-    """Patterns and configurations by turns: rules 0-2, 3, 4-5; weights 0-2, 3-7, 8-9, 10-13."""
-    return PatternSources(
-        FrequentTransitions(3, 1),
-        RulePatterns([RULES[0], GAP, {**GAP, "tied": False}]),
-        SameWordPairs([["A"], ["A", "B"]], {}),
-        RulePatterns([{**GAP, "tied": False}, RULES[0]]),
+    """Patterns and configurations by turns: rules 0-2, 3, 4-5; weights 0-2, 3-7, 8-9, 10-13. Sources within sources."""
+    inner = PatternSources(
+        RulePatterns([UNTIED, GAP, {**GAP, "tied": False}]), SameWordPairs([["A"], ["A", "B"]], {})
     )
+    return PatternSources(FrequentTransitions(3, 1), inner, RulePatterns([{**GAP, "tied": False}, UNTIED]))
 
 
 def test_sources_are_numbered_one_after_the_other():
@@ -94,6 +88,7 @@ def test_sources_are_numbered_one_after_the_other():
         *((10 + i, 4, gap) for i, gap in enumerate(gaps)), (12, 5, ["A", "A"]), (13, 5, ["A", "B"]),
     ]  # fmt: skip
     assert mixed().n_rules == 6 and features.n_weights == 14
+    assert PatternSources().define(LABELS, SEQUENCES).patterns == []
 
 
 def test_sources_fire_together():
@@ -101,16 +96,7 @@ def test_sources_fire_together():
     gap = (0, [0, 1, 1, 2])
     expected = [(0, 1, []), (0, 3, []), (1, *gap), (2, *gap), (3, 0, [0, 1, 2]), (4, *gap), (5, 1, []), (5, 3, [])]
     assert spans_of(mixed().fire([doc])) == expected
-
-
-def test_sources_within_sources():
-    parts = mixed().sources
-    nested = PatternSources(parts[0], PatternSources(*parts[1:3]), PatternSources(parts[3]))
-    docs = [Doc(spacy.blank("xx").vocab, words=["x", "y", "x", "z", "y", "z"])] * 2
-    assert spans_of(nested.fire(docs)) == spans_of(mixed().fire(docs)) != []
-    ours, theirs = (named_features(each.define(LABELS, SEQUENCES), LABELS) for each in (nested, mixed()))
-    assert ours == theirs
-    assert spans_of(PatternSources().fire(docs)) == PatternSources().define(LABELS, SEQUENCES).patterns == []
+    assert spans_of(PatternSources().fire([doc])) == []
 
 
 class NoSource:
@@ -119,60 +105,36 @@ class NoSource:
 
 
 @pytest.mark.parametrize("source", ["frequent", 3, NoSource(), lambda labels: None])
-def test_what_is_no_source(source):
+def test_no_source(source):
     for refuses in (lambda: PatternSources(PatternSource(), source), lambda: HigherOrderTagger(None, source)):
         with pytest.raises(ValueError, match=r"\[HS027\].*`PatternSource`"):
             refuses()
 
 
 def test_sources_of_a_config():
-    config = spacy.util.Config().from_str(
-        """
-        [source]
-        @misc = "spacy_hoseq.pattern_sources.v1"
+    text = """
+    [source]
+    @misc = "spacy_hoseq.pattern_sources.v1"
 
-        [source.*.frequent]
-        @misc = "spacy_hoseq.frequent_transitions.v1"
-        max_order = 2
-        min_count = 1
+    [source.*.frequent]
+    @misc = "spacy_hoseq.frequent_transitions.v1"
+    max_order = 2
+    min_count = 1
 
-        [source.*.rules]
-        @misc = "spacy_hoseq.rule_patterns.v1"
-        rules = [{"name": "x", "tokens": [{"LOWER": "x"}, {}], "labels": ["A", "B"]}]
-        """
-    )
-    source = spacy.registry.resolve(config)["source"]
-    features = source.define(LABELS, SEQUENCES)
-    assert features.patterns == [(0, 1, 0), (1, 0, 1), (0, 1)]
-    assert features.rule_of.tolist() == [-1, -1, 0]
-    wrong = {"source": {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 2.5}}
-    with pytest.raises(ValueError, match="max_order"):
-        spacy.registry.resolve(wrong)
+    [source.*.rules]
+    @misc = "spacy_hoseq.rule_patterns.v1"
+    rules = [{"name":"r","tokens":[{"LOWER":"a"},{"OP":"*"},{"LOWER":"b"}],"labels":[["A","B"],"*","B"]}]
 
-
-def test_what_can_never_be_learnt_is_refused():
-    """Label patterns are named by their labels; configurations may be longer than the training sequences."""
-    sequences = [np.array([0, 1, 0], np.int32)]
-
-    def check(*patterns):
-        features = PatternFeatures(list(patterns), np.arange(2), np.full(2, EVERYWHERE), np.ones((1, 2), bool))
-        check_features(features, LABELS, sequences)
-
-    check((0, 1, 0), (0, 1))
-    check((2,) * 5, (2,) * 5)
-    for patterns, message in (
-        (((0, 1), (0, 1)), r"\[HS037\] The pattern A-B is given twice"),
-        (((0, 1), (0, 1, 0, 1)), r"\[HS037\] The pattern A-B-A-B has 4 labels, more than .* \(at most 3\)"),
-        (((0, 1), (0,)), r"\[HS027\] .*\(0,\)"),
-        (((0, 1), (0, -1)), r"\[HS027\] .*\(0, -1\)"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            check(*patterns)
-
-
-def test_patterns_of_a_later_source_fire_everywhere():
-    """Not where a rule of an earlier source does."""
-    rule = {"name": "a", "tokens": [{"LOWER": "a"}, {}], "labels": ["X", "Y"]}
-    sources = PatternSources(RulePatterns([rule]), FrequentTransitions(2, 1))
-    features = sources.define(["X", "Y"], [np.array([0, 1, 0], np.int32)])
-    assert features.rule_of.tolist() == [0, EVERYWHERE] and features.patterns == [(0, 1), (0, 1, 0)]
+    [source.*.pairs]
+    @misc = "spacy_hoseq.same_word_pairs.v1"
+    label_sets = [["A"]]
+    token = {"IS_TITLE": true}
+    """
+    source = spacy.registry.resolve(spacy.util.Config().from_str(text))["source"]
+    every = {"A", "B"}
+    assert named_features(source.define(LABELS, SEQUENCES), LABELS) == [
+        (0, EVERYWHERE, ["A", "B", "A"]), (1, EVERYWHERE, ["B", "A", "B"]),
+        (2, 0, [every, every, {"B"}]), (3, 1, [{"A"}, every, {"A"}]),
+    ]  # fmt: skip
+    doc = Doc(spacy.blank("xx").vocab, words=["a", "X", "b", "X"])
+    assert spans_of(source.fire([doc])) == [(0, 0, [0, 1, 2]), (1, 1, [0, 1, 2])]

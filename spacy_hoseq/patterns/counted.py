@@ -1,0 +1,151 @@
+"""Label patterns counted in the training data: frequent ones that fire everywhere, and those of
+words."""
+
+from typing import List, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+
+from ..arrays import AnyInts, Floats, Ints, Keys
+from ..decoders.problem import Pattern, ranges
+from ..features.sequences import words_and_lengths
+from .sources import (
+    EVERYWHERE,
+    NONE,
+    FiredRules,
+    PatternFeatures,
+    PatternSource,
+    check_number,
+    fired_rules,
+)
+
+MAX_ORDER = 20
+MAX_ORDER_OF_WORDS = 8
+BITS = 28  # of a rule's number: a word is taken for one of 1,000 others once in 270,000 words
+MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class FrequentTransitions(PatternSource):
+    """Every label sequence of order 2 to `max_order` seen at least `min_count` times, with one weight
+    each (Qian & Liu, "Experiments").
+
+    (Order 1 is what the transition matrix holds, with weights of any sign.)
+
+    max_order (int): longest patterns, 2 to MAX_ORDER (20); order 3 is four labels. min_count (int):
+        how often each must occur in training, >= 1; lower: more patterns, slower.
+    RAISES ValueError [HS027].
+    """
+
+    def __init__(self, max_order: int = 3, min_count: int = 10) -> None:
+        check_number("max_order", max_order, 2, MAX_ORDER)
+        check_number("min_count", min_count, 1)
+        self.max_order = max_order
+        self.min_count = min_count
+
+    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+        patterns: List[Pattern] = []
+        for length in range(3, self.max_order + 2):
+            _, windows = _windows(sequences, length)
+            strings, counts = np.unique(windows, axis=0, return_counts=True)
+            patterns += map(tuple, strings[counts >= self.min_count].tolist())
+        n = len(patterns)
+        return PatternFeatures(patterns, np.arange(n), np.full(n, EVERYWHERE, np.intp))
+
+
+class WordPatterns(PatternSource):
+    """Label patterns tied to words: "at this word, these labels around it".
+
+    A rule is a word and its place in a window of n tokens, 2 <= n <= max_order + 1; its patterns are
+    strings y_1 ... y_n of labels of the window, one weight each. Of those that the training text
+    has at least `min_count` times with the rule, the `most` of largest gain > 0 are taken:
+
+        gain = N(y_1 ... y_n) log [ N(y_1 ... y_n) N(y_2 ... y_{n-1}) / (N(y_1 ... y_{n-1}) N(y_2 ... y_n)) ]
+
+    with counts N of strings in windows of the rule: what the whole string says at this word beyond
+    its parts.
+
+    The number of a rule is a hash of word and place, so that nothing but the features is saved.
+
+    max_order (int): longest patterns, 1 to MAX_ORDER_OF_WORDS (8); order 1 is two labels.
+    min_count (int): how often the word and the labels must occur together in training.
+    most (int): how many patterns are taken; more are slower.
+    RAISES ValueError [HS027]: settings out of range.
+    """
+
+    n_rules = 1 << BITS
+
+    def __init__(self, max_order: int = 2, min_count: int = 5, most: int = 1000) -> None:
+        check_number("max_order", max_order, 1, MAX_ORDER_OF_WORDS)
+        check_number("min_count", min_count, 1)
+        check_number("most", most, 1)
+        self.max_order = max_order
+        self.min_count = min_count
+        self.most = most
+        self._words: List[Keys] = []
+
+    def see(self, docs: Sequence[Doc]) -> None:
+        self._words.append(words_and_lengths(docs)[0])
+
+    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+        words = np.concatenate([np.zeros(0, np.uint64), *self._words])
+        self._words = []
+        gains: List[Tuple[float, Tuple[int, ...]]] = []  # and rule, labels
+        for length in range(2, self.max_order + 2):
+            ends, windows = _windows(sequences, length)
+            for j in range(length):
+                rules = _rules(words[ends - j], j)
+                distinct, n, gain = _counted(np.column_stack([rules, windows]))
+                chosen = (n >= self.min_count) & (gain > 0)
+                rows = map(tuple, distinct[chosen].tolist())
+                gains += zip(gain[chosen].tolist(), rows, strict=True)
+        best = [row for _, row in sorted(gains, key=lambda each: -each[0])[: self.most]]
+        rule_of = np.array([row[0] for row in best], np.intp)
+        return PatternFeatures([row[1:] for row in best], np.arange(len(best)), rule_of)
+
+    def fire(self, docs: Sequence[Doc]) -> FiredRules:
+        """All rules that a feature can have, at all tokens."""
+        words, lengths = words_and_lengths(docs)
+        places = _places(lengths)
+        tokens = [np.flatnonzero(places >= j) for j in range(self.max_order + 1)]
+        rules = [_rules(words[at - j], j) for j, at in enumerate(tokens)]
+        return fired_rules(np.concatenate(tokens), np.concatenate(rules))
+
+
+def _windows(sequences: List[NDArray[np.int32]], length: int) -> Tuple[Ints, Ints]:
+    """Strings of `length` known labels. RETURNS the last token of each (W,), and them (W, length)."""
+    gold = np.concatenate([NONE, *sequences])
+    places = _places(np.array([len(sequence) for sequence in sequences], np.intp))
+    ends = np.flatnonzero(places >= length - 1)
+    windows = gold[ends[:, None] + np.arange(1 - length, 1)]
+    is_known = (windows >= 0).all(axis=1)
+    return ends[is_known], windows[is_known]
+
+
+def _places(lengths: AnyInts) -> Ints:
+    """Place of each token in its sequence, from 0."""
+    return ranges(np.zeros_like(lengths), lengths)
+
+
+def _rules(words: Keys, place: int) -> Ints:
+    """Numbers of the rules of words that are `place` tokens before the end of a window."""
+    mixed = (words + np.uint64(place)) * MIX
+    return (mixed >> np.uint64(64 - BITS)).astype(np.intp)
+
+
+def _counted(rows: Ints) -> Tuple[Ints, Ints, Floats]:
+    """Distinct rows, how often each is there, and its gain. rows (M, 1 + n): rule and labels."""
+    distinct, first, n = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    rule = rows[:, :1]
+    labels = rows[:, 1:]
+    whole, middle, head, tail = (
+        _how_often(np.hstack([rule, part]))[first]
+        for part in (labels, labels[:, 1:-1], labels[:, :-1], labels[:, 1:])
+    )
+    return distinct, n, np.log(whole * middle / (head * tail)) * whole
+
+
+def _how_often(rows: Ints) -> Floats:
+    """Count of each row among all rows."""
+    _, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    return counts[inverse.reshape(-1)].astype(np.float64)

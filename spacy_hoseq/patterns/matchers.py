@@ -1,0 +1,139 @@
+"""Where rules match: spaCy's `Matcher`, and for rules that look at words alone a faster way for whole
+batches.
+
+Such a rule is a string of word tests r_1 ... r_n, and matches where word t - n + j passes test r_j
+for all j. Which tests a word passes is found once per word type, by spaCy's own `Matcher` on a text
+of new words, and kept as bits: bit r of `accepts(w)[j]` says that w can be the j-th last word of a
+match of rule r, or that the rule has fewer words. Then rule r matches at t if bit r is set in
+
+    accepts(w_t)[0] & accepts(w_{t-1})[1] & ... & accepts(w_{t-m+1})[m - 1],    m = words of the longest rule,
+
+many rules in one number (Baeza-Yates & Gonnet 1992, "A new approach to text searching", for many
+short strings). Checked against the `Matcher` on whole texts in tests/patterns/test_rules.py.
+"""
+
+from functools import partial
+from typing import Any, Dict, List, Sequence, Tuple, Union
+
+import numpy as np
+from spacy.matcher import Matcher
+from spacy.tokens import Doc, Span
+from spacy.vocab import Vocab
+
+from ..arrays import Ints
+from ..decoders.problem import ranges
+from ..features.lexicon import MAX_WORD_TYPES
+from ..features.sequences import vocab_of, words_and_lengths
+from ..kept import Kept
+from .sources import NONE
+
+TESTS = frozenset([
+    "orth", "text", "lower", "length", "shape", "is_alpha", "is_ascii", "is_digit", "is_lower", "is_upper", "is_title",
+    "is_punct", "is_space", "is_bracket", "is_quote", "is_left_punct", "is_right_punct", "is_currency", "is_stop",
+    "like_num", "like_url", "like_email",
+])  # fmt: skip
+NO_TEST = -1
+
+Description = Dict[str, Any]  # of a token, as spaCy's `Matcher` reads it
+Match = Tuple[int, int, int]  # number of a rule, its first token, the token after its last
+
+
+class TokenMatcher:
+    """A `Matcher` of numbered rules; another vocabulary gets one of its own.
+
+    rules: token descriptions of each rule. Of several matches of a rule with "OP" that overlap, the
+        longest counts.
+    """
+
+    def __init__(self, rules: Dict[int, List[Description]]) -> None:
+        self.rules = rules
+        self._kept: Kept[Matcher] = Kept()
+
+    def of(self, vocab: Vocab) -> Matcher:
+        return self._kept.of((vocab,), partial(self._make, vocab))
+
+    def matches(self, words: Union[Doc, Span]) -> List[Tuple[Match, List[int]]]:
+        """Matches by rule and place, and which description each of their tokens has."""
+        matches: List[Any] = self.of(words.vocab)(words, with_alignments=True)
+        return sorted({tuple(match): descriptions for *match, descriptions in matches}.items())
+
+    def _make(self, vocab: Vocab) -> Matcher:
+        matcher = Matcher(vocab)
+        for number, tokens in self.rules.items():
+            # numbers: a name would be a string that can vanish with the memory zone of this call
+            matcher.add(number, [tokens], greedy="LONGEST" if operators_of(tokens) else None)
+        return matcher
+
+
+def operators_of(tokens: List[Description]) -> List[Any]:
+    """Values of "OP"."""
+    return [value for token in tokens for key, value in token.items() if key.upper() == "OP"]
+
+
+def problem_of_tokens(tokens: List[Description]) -> str:
+    """Why spaCy's `Matcher` cannot read descriptions of tokens; "" = it can."""
+    try:
+        Matcher(Vocab(), validate=True).add("rule", [tokens])
+    except Exception as error:
+        return str(error)
+    return ""
+
+
+def looks_at_words(tokens: List[Description]) -> bool:
+    """True if a rule tests nothing but words, one for each description."""
+    return all(key.lower() in TESTS for token in tokens for key in token)
+
+
+class WordRules:
+    """Rules that look at words alone. rules: token descriptions of each, at least one."""
+
+    def __init__(self, rules: List[List[Description]]) -> None:
+        longest = max(map(len, rules), default=0)
+        tests: List[Description] = []
+        # which test the j-th last word of each rule must pass (longest, rules)
+        self._test_of = np.full((longest, len(rules)), NO_TEST)
+        for number, descriptions in enumerate(rules):
+            for j, description in enumerate(reversed(descriptions)):
+                if description not in tests:
+                    tests.append(description)
+                self._test_of[j, number] = tests.index(description)
+        self._tests = TokenMatcher({i: [test] for i, test in enumerate(tests)})
+        self._known: Kept[Dict[int, bytes]] = Kept()  # `accepts` of words of a vocabulary
+
+    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
+        """Matches in the order of tokens, then rules. RETURNS last tokens (M,), counted over all
+        docs, and rules (M,)."""
+        orths, lengths = words_and_lengths(docs)
+        longest, n_rules = self._test_of.shape
+        if not len(orths) or not n_rules:
+            return NONE, NONE
+        words = orths.tolist()
+        known = self._accepts(vocab_of(docs), words)
+        # the last row stands for all that is before a sequence
+        before = np.packbits(self._test_of == NO_TEST, axis=-1)
+        bits = b"".join([*(known[word] for word in words), before.tobytes()])
+        accepts = np.frombuffer(bits, np.uint8).reshape(-1, *before.shape)
+        place = ranges(np.zeros_like(lengths), lengths)
+        at = np.arange(len(words))
+        matched = accepts[:-1, 0]
+        for j in range(1, longest):
+            matched = matched & accepts[np.where(place >= j, at - j, -1), j]
+        tokens = np.flatnonzero(matched.any(axis=1))
+        rows, rules = np.nonzero(np.unpackbits(matched[tokens], axis=-1, count=n_rules))
+        return tokens[rows], rules
+
+    def _accepts(self, vocab: Vocab, words: List[int]) -> Dict[int, bytes]:
+        """Bits (longest, rules) of these words and others."""
+        known = self._known.of((vocab,), dict)
+        new = sorted({word for word in words if word not in known})
+        if new:
+            passed = np.zeros((len(new), len(self._tests.rules) + 1), bool)
+            passed[:, NO_TEST] = True
+            doc = Doc(vocab, words=[vocab.strings[word] for word in new])
+            for test, i, _ in self._tests.of(vocab)(doc):
+                passed[i, test] = True
+            bits = np.packbits(passed[:, self._test_of], axis=-1)
+            known.update(zip(new, [of_word.tobytes() for of_word in bits], strict=True))
+        if len(known) > MAX_WORD_TYPES:
+            self._known.forget()
+        return known
