@@ -6,15 +6,13 @@ nothing to import.
 import sys
 from typing import TYPE_CHECKING
 
-from .lazy_names import lazy_names, listed
+from .lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .pipelines import load
+    from .pipelines import load as load
 
-__all__ = ["__version__", "load"]
 __version__ = "1.0.0"
-__getattr__ = lazy_names(__name__, {"load": "pipelines"})
-__dir__ = listed(__name__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, {"load": "pipelines"})
 
 # extensions of Docs belong to the process; else they come with the first pipeline
 if "spacy" in sys.modules:

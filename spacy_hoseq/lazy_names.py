@@ -6,26 +6,22 @@ package must not load all others with them.
 
 import sys
 from importlib import import_module
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 
-def lazy_names(package: str, homes: Dict[str, str]) -> Callable[[str], Any]:
-    """`__getattr__` of a package. homes: public name -> the module within the package that has
-    it."""
+def lazy_names(
+    package: str, homes: Dict[str, str]
+) -> Tuple[Callable[[str], Any], Callable[[], List[str]], List[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package. homes: public name -> the module within
+    the package that has it."""
 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(name)
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
-    return get
-
-
-def listed(package: str) -> Callable[[], List[str]]:
-    """`__dir__` of a package, for `dir` and `help`: what it exports, loaded or not."""
-
     def names() -> List[str]:
-        module = vars(sys.modules[package])
-        return sorted({*module["__all__"], *(name for name in module if name.startswith("__"))})
+        own = [name for name in vars(sys.modules[package]) if name.startswith("__")]
+        return sorted({*homes, *own})
 
-    return names
+    return get, names, sorted(homes)

@@ -6,11 +6,9 @@ Needs pyarrow: `pip install "spacy-hoseq[arrow]"`.
 
 from typing import TYPE_CHECKING
 
-from ..lazy_names import lazy_names, listed
+from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .annotator import Annotator
+    from .annotator import Annotator as Annotator
 
-__all__ = ["Annotator"]
-__getattr__ = lazy_names(__name__, {"Annotator": "annotator"})
-__dir__ = listed(__name__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, {"Annotator": "annotator"})

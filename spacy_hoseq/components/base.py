@@ -53,7 +53,7 @@ from .training import cite_tables, known_tags_in, listeners_in, upstream_of
 
 ABOVE = ("explain", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
-inspection = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
+inspection, *_ = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
 MOST = 1e6  # score that no weights reach which learn something
 FEW = 5  # names in a message
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
@@ -407,9 +407,7 @@ class SequenceComponent(TrainablePipe):
             numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
             warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
 
-    def from_bytes(
-        self, bytes_data: bytes, *, exclude: Iterable[str] = ()
-    ) -> "SequenceComponent":
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SequenceComponent":
         """RAISES ValueError [HS064]: the data cannot be read, or do not belong together."""
         readers: Dict[str, Callable[[bytes], Any]] = {
             "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),

@@ -6,23 +6,23 @@ folds        models that have not seen a text
 selection    texts, and words in them, of which a model is least sure
 """
 
-from ..lazy_names import lazy_names, listed
+from ..lazy_names import lazy_names
 
-HOMES = {
-    "Alternative": "findings",
-    "Doubts": "selection",
-    "Finding": "findings",
-    "Judgement": "findings",
-    "corrected": "findings",
-    "doubtful_tokens": "selection",
-    "doubts_of": "selection",
-    "find_errors": "findings",
-    "judge": "findings",
-    "judged": "findings",
-    "ranked": "findings",
-    "select": "selection",
-    "trained_without": "folds",
-}
-__all__ = sorted(HOMES)
-__getattr__ = lazy_names(__name__, HOMES)
-__dir__ = listed(__name__)
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "Alternative": "findings",
+        "Doubts": "selection",
+        "Finding": "findings",
+        "Judgement": "findings",
+        "corrected": "findings",
+        "doubtful_tokens": "selection",
+        "doubts_of": "selection",
+        "find_errors": "findings",
+        "judge": "findings",
+        "judged": "findings",
+        "ranked": "findings",
+        "select": "selection",
+        "trained_without": "folds",
+    },
+)

@@ -8,33 +8,33 @@ conformal   sets that hold the right answer with a promised probability
 weights     what a model has learnt
 """
 
-from ..lazy_names import lazy_names, listed
+from ..lazy_names import lazy_names
 
-HOMES = {
-    "Calibration": "calibration",
-    "Certainty": "certainty",
-    "Explanation": "explanation",
-    "Quality": "calibration",
-    "Reading": "reading",
-    "Reliability": "calibration",
-    "SentenceCertainty": "certainty",
-    "SpanCertainty": "certainty",
-    "Term": "explanation",
-    "TokenCertainty": "certainty",
-    "calibratable": "calibration",
-    "calibrate": "calibration",
-    "certainties": "certainty",
-    "explain": "explanation",
-    "explain_span": "explanation",
-    "explanations": "explanation",
-    "fit_prediction_sets": "conformal",
-    "how_sure": "certainty",
-    "prediction_sets": "conformal",
-    "quality": "calibration",
-    "quality_of": "calibration",
-    "reliability": "calibration",
-    "span_certainties": "certainty",
-}
-__all__ = sorted(HOMES)
-__getattr__ = lazy_names(__name__, HOMES)
-__dir__ = listed(__name__)
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "Calibration": "calibration",
+        "Certainty": "certainty",
+        "Explanation": "explanation",
+        "Quality": "calibration",
+        "Reading": "reading",
+        "Reliability": "calibration",
+        "SentenceCertainty": "certainty",
+        "SpanCertainty": "certainty",
+        "Term": "explanation",
+        "TokenCertainty": "certainty",
+        "calibratable": "calibration",
+        "calibrate": "calibration",
+        "certainties": "certainty",
+        "explain": "explanation",
+        "explain_span": "explanation",
+        "explanations": "explanation",
+        "fit_prediction_sets": "conformal",
+        "how_sure": "certainty",
+        "prediction_sets": "conformal",
+        "quality": "calibration",
+        "quality_of": "calibration",
+        "reliability": "calibration",
+        "span_certainties": "certainty",
+    },
+)

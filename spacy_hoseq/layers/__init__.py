@@ -8,26 +8,26 @@ beside thinc's interface, `scoring_layer` makes a layer of one. `weights_of` fin
 learnt.
 """
 
-from ..lazy_names import lazy_names, listed
+from ..lazy_names import lazy_names
 
-HOMES = {
-    "Feature": "scorer",
-    "FlatScores": "scorer",
-    "HigherOrderTagger": "structured",
-    "LocalClassifiers": "local_classifiers",
-    "MarginalLinear": "marginal_linear",
-    "MarginalListener": "listener",
-    "Scorer": "scorer",
-    "SparseLinear": "sparse_linear",
-    "SumEmissions": "scorer",
-    "TaggerModel": "structured",
-    "Tok2VecLinear": "neural",
-    "WeightsShim": "shim",
-    "make_marginal_listener": "listener",
-    "scorer_of": "scorer",
-    "scoring_layer": "scorer",
-    "weights_of": "shim",
-}
-__all__ = sorted(HOMES)
-__getattr__ = lazy_names(__name__, HOMES)
-__dir__ = listed(__name__)
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "Feature": "scorer",
+        "FlatScores": "scorer",
+        "HigherOrderTagger": "structured",
+        "LocalClassifiers": "local_classifiers",
+        "MarginalLinear": "marginal_linear",
+        "MarginalListener": "listener",
+        "Scorer": "scorer",
+        "SparseLinear": "sparse_linear",
+        "SumEmissions": "scorer",
+        "TaggerModel": "structured",
+        "Tok2VecLinear": "neural",
+        "WeightsShim": "shim",
+        "make_marginal_listener": "listener",
+        "scorer_of": "scorer",
+        "scoring_layer": "scorer",
+        "weights_of": "shim",
+    },
+)

@@ -1,18 +1,8 @@
 """Clusters of words made from raw text, and lists of words with their tags."""
 
-from ..lazy_names import lazy_names, listed
+from ..lazy_names import lazy_names
 
-__all__ = [
-    "Bigrams",
-    "ClassBigrams",
-    "bigrams_of",
-    "exchange_words",
-    "lemma_lexicon",
-    "tag_lexicon",
-    "word_classes_of",
-]
-
-__getattr__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "Bigrams": "exchange",
@@ -24,4 +14,3 @@ __getattr__ = lazy_names(
         "word_classes_of": "pipelines",
     },
 )
-__dir__ = listed(__name__)

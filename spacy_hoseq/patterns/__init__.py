@@ -4,19 +4,19 @@ Inherit from `PatternSource` for patterns of your own: it defines `PatternFeatur
 where its rules fire (`fired_rules`). Several of them are one by `PatternSources`.
 """
 
-from ..lazy_names import lazy_names, listed
+from ..lazy_names import lazy_names
 
-HOMES = {
-    "ChunkWords": "chunk_words",
-    "FiredRules": "sources",
-    "FrequentTransitions": "counted",
-    "PatternFeatures": "sources",
-    "PatternSource": "sources",
-    "PatternSources": "sources",
-    "RulePatterns": "rules",
-    "SameWordPairs": "same_word",
-    "fired_rules": "sources",
-}
-__all__ = sorted(HOMES)
-__getattr__ = lazy_names(__name__, HOMES)
-__dir__ = listed(__name__)
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "ChunkWords": "chunk_words",
+        "FiredRules": "sources",
+        "FrequentTransitions": "counted",
+        "PatternFeatures": "sources",
+        "PatternSource": "sources",
+        "PatternSources": "sources",
+        "RulePatterns": "rules",
+        "SameWordPairs": "same_word",
+        "fired_rules": "sources",
+    },
+)

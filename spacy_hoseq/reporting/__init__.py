@@ -1,8 +1,6 @@
 """Pictures of results. Nothing in the library imports this package. `render` shows texts in a
 notebook."""
 
-from ..lazy_names import lazy_names, listed
+from ..lazy_names import lazy_names
 
-__all__ = ["Page", "render"]
-__getattr__ = lazy_names(__name__, {"Page": "text", "render": "text"})
-__dir__ = listed(__name__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, {"Page": "text", "render": "text"})
