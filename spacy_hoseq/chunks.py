@@ -17,6 +17,7 @@ formed are repaired, that of the CoNLL-2000 scorer. A sequence is well formed if
 gives it back.
 """
 
+import re
 from typing import Dict, Iterable, List, NamedTuple, Sequence
 
 import numpy as np
@@ -27,7 +28,7 @@ from .errors import Errors
 OUTSIDE = "O"
 BEGINS = "BSU"
 ENDS = "ELSU"
-KNOWN = "BIELSU"
+TAG = re.compile(r"O|([BIELSU])-(.+)", re.DOTALL)
 # the letter of the only, the first, the inner and the last token of a chunk
 LETTERS: Dict[str, str] = {
     "iob2": "BBII",
@@ -37,7 +38,8 @@ LETTERS: Dict[str, str] = {
     "bilou": "UBIL",
     "start_end": "SBIE",
 }
-
+# where two chunks of one type meet: a letter, at the first token of the second (0) or the last of the first (-1)
+PARTING = {"iob1": ("B", 0), "ioe1": ("E", -1)}
 PAIRWISE = ("iob2", "bilou", "start_end")  # a tag says whether it begins a chunk
 TAGS = 'O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP")'
 
@@ -132,21 +134,12 @@ def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str
         size = end - first
         letters = only if size == 1 else start + middle * (size - 2) + last
         tags[first:end] = [f"{letter}-{name}" for letter in letters]
+        # two chunks of one type meet
+        if 0 < first == before and tags[first - 1][1:] == f"-{name}" and representation in PARTING:
+            letter, place = PARTING[representation]
+            tags[first + place] = f"{letter}-{name}"
         before = end
-    if representation in ("iob1", "ioe1"):
-        _mark_neighbours(tags, chunks, representation)
     return tags
-
-
-def _mark_neighbours(tags: List[str], chunks: Chunks, representation: str) -> None:
-    """B at the first token (iob1), or E at the last (ioe1), where two chunks of one type meet."""
-    for i in range(1, len(chunks.types)):
-        meet = int(chunks.first[i])
-        if chunks.end[i - 1] == meet and chunks.types[i - 1] == chunks.types[i]:
-            if representation == "iob1":
-                tags[meet] = f"B-{chunks.types[i]}"
-            else:
-                tags[meet - 1] = f"E-{chunks.types[i]}"
 
 
 def check_representation(representation: str, known: Iterable[str] = LETTERS) -> None:
@@ -159,18 +152,14 @@ def tag_names(types: Sequence[str], representation: str) -> List[str]:
     """All tags that a representation needs for chunks of these types, O first. RAISES ValueError
     [HS161]."""
     check_representation(representation)
-    letters = dict.fromkeys(LETTERS[representation])
-    if representation in ("iob1", "ioe1"):
-        letters["B" if representation == "iob1" else "E"] = None
+    parting, _ = PARTING.get(representation, ("", 0))
+    letters = dict.fromkeys(LETTERS[representation] + parting)
     return [OUTSIDE, *(f"{letter}-{name}" for name in types for letter in letters)]
 
 
 def _split(tag: str) -> "tuple[str, str]":
-    if tag == OUTSIDE:
-        return OUTSIDE, ""
-    letter = tag[:1]
-    dash = tag[1:2]
-    name = tag[2:]
-    if letter not in KNOWN or not letter or dash != "-" or not name:
+    """Letter and type."""
+    match = TAG.fullmatch(tag)
+    if match is None:
         raise ValueError(Errors.HS027.format(name="chunk tag", value=repr(tag), expected=TAGS))
-    return letter, name
+    return match[1] or OUTSIDE, match[2] or ""

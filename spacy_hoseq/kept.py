@@ -21,8 +21,7 @@ class Kept(Generic[Made]):
         """Value made from these very objects. make: called if it is not there."""
         kept = self._kept
         if kept is None or not are_same(kept[0], made_from):
-            kept = (made_from, make())
-            self._kept = kept
+            self._kept = kept = (made_from, make())
         return kept[1]
 
     def get(self, made_from: Tuple[object, ...]) -> Optional[Made]:

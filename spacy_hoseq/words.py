@@ -52,7 +52,7 @@ class Words(Doc):
     places: Ints
 
     def on_tokens(self, values: NDArray[np.generic], absent: float) -> NDArray[np.generic]:
-        """values (n, ...): of the words. RETURNS those of all tokens, `absent` at white space."""
+        """Values of all tokens, `absent` at white space. values (n, ...): of the words."""
         spread = np.full((len(self.original), *values.shape[1:]), absent, values.dtype)
         spread[self.places] = values
         return spread
@@ -65,43 +65,38 @@ class Words(Doc):
 
 
 def original_of(doc: Doc) -> Doc:
+    """The Doc with all its tokens."""
     return doc.original if isinstance(doc, Words) else doc
 
 
 def tokens_of(doc: Doc) -> List[Token]:
-    """The words, as tokens of the Doc that they come from: extensions may compute their values of all
-    that is there."""
+    """Words as tokens of the original Doc: extensions may compute their values from all of it."""
     return [doc.original[i] for i in doc.places.tolist()] if isinstance(doc, Words) else list(doc)
 
 
 def spans_of(group: SpanGroup) -> List[Span]:
-    """The spans of a group where their characters stand now: components may have merged or split
-    tokens since they were found, which spaCy does not tell a group."""
-    doc = group.doc
+    """Spans of a group at the tokens that hold their characters now. Components may have merged or
+    split tokens since the spans were found, which spaCy does not tell a group."""
     try:
         spans = list(group)
         if all(map(_is_in_place, spans)):
             return spans
     except IndexError:  # there are fewer tokens
         pass
-    found: List[Span] = []
-    for packed in srsly.msgpack_loads(group.to_bytes())["spans"]:
-        span_id, kb_id, label, _, _, start, end = SPAN.unpack(packed)
-        names = {"label": label, "kb_id": kb_id, "span_id": span_id}
-        span = doc.char_span(start, end, alignment_mode="expand", **names)
-        found += [] if span is None else [span]
-    return found
+    packed = map(SPAN.unpack, srsly.msgpack_loads(group.to_bytes())["spans"])
+    placed = [
+        group.doc.char_span(start, end, label, kb_id, span_id=span_id, alignment_mode="expand")
+        for span_id, kb_id, label, _, _, start, end in packed
+    ]
+    return [span for span in placed if span is not None]
 
 
 def _is_in_place(span: Span) -> bool:
-    last = span.doc[span.end - 1]
-    first = span.doc[span.start]
-    return span.start_char == first.idx and span.end_char == last.idx + len(last)
+    return span.start_char == span[0].idx and span.end_char == span[-1].idx + len(span[-1])
 
 
 def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], List[int]]:
-    """Where stretches first <= i < end of words lie among all tokens; they begin and end with a
-    word."""
+    """Bounds among all tokens of stretches first <= i < end of words."""
     if not isinstance(doc, Words):
         return first, end
     places = doc.places.tolist()
@@ -109,9 +104,9 @@ def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], 
 
 
 def without(doc: Doc, spaces: Mask) -> Words:
-    """The words of a Doc. spaces (len(doc),): its white-space tokens. A sentence, an entity or a
-    span that begins with white space begins with the word after it; what is nothing else is left
-    out."""
+    """A Doc without its white-space tokens. spaces (len(doc),): these tokens. A sentence, an entity
+    or a span that begins with white space begins with the word after it; one of white space only
+    is left out."""
     places = np.flatnonzero(~spaces)
     orths, follows = doc.to_array([ORTH, SPACY])[places].T
     follows[:-1] |= places[1:] > places[:-1] + 1  # a line break parts two words as a space does
@@ -128,16 +123,16 @@ def without(doc: Doc, spaces: Mask) -> Words:
         there = np.flatnonzero(values.any(axis=0))  # (morphology costs more than all else together)
         if len(there):
             words.from_array([ANNOTATION[a] for a in there.tolist()], cast(Any, values[:, there]))
-        words.user_data.update(_user_data(doc, words))
+        words.user_data.update(_user_data(doc, words) if doc.user_data else {})
     for key, group in doc.spans.items():
         words.spans[key] = SpanGroup(words, name=key, spans=_spans(spans_of(group), words))
     return words
 
 
 def line_breaks(doc: Doc) -> Keys:
-    """Kind of the line break before each word (len(doc),): 0 none, 1 the end of a line that
-    was full (FULL characters), 2 that of a shorter line, 3 a blank line. Text that is wrapped has
-    the first within its sentences, and the second where a paragraph or a heading ends."""
+    """Kind of the line break before each word (len(doc),): 0 none, 1 the end of a line of FULL
+    characters or more, 2 that of a shorter line, 3 a blank line. Wrapped text has kind 1 within
+    sentences, and kind 2 where a paragraph or a heading ends."""
     kinds = np.zeros(len(doc), np.uint64)
     if not isinstance(doc, Words):
         return kinds
@@ -155,20 +150,18 @@ def line_breaks(doc: Doc) -> Keys:
 
 
 def trimmed(spans: Iterable[Span]) -> List[Span]:
-    """Spans without white space where they begin and end, on the same Doc; those that are nothing
-    else are left out."""
-    trimmed_spans = []
-    for span in spans:
-        words = [token.i for token in span if not token.is_space]
-        if words:
-            ends = words[0], words[-1] + 1
-            word_span = Span(span.doc, *ends, span.label, kb_id=span.kb_id, span_id=span.id)
-            trimmed_spans.append(word_span)
-    return trimmed_spans
+    """Spans without white space where they begin and end, on the same Doc. Spans of white space only
+    are left out."""
+    words = [(span, [token.i for token in span if not token.is_space]) for span in spans]
+    return [
+        Span(span.doc, at[0], at[-1] + 1, span.label, kb_id=span.kb_id, span_id=span.id)
+        for span, at in words
+        if at
+    ]
 
 
 def _annotation(values: NDArray[np.generic], places: Ints) -> NDArray[np.generic]:
-    """values (N, A): `ANNOTATION` of all tokens. RETURNS that of the words (n, A)."""
+    """Annotation of the words (n, A). values (N, A): `ANNOTATION` of all tokens."""
     kept = values[places]
     # of the sentence and the entity of each word
     numbers = (values[:, :2] == [1, BEGINS]).cumsum(axis=0)[places]
@@ -182,20 +175,18 @@ def _annotation(values: NDArray[np.generic], places: Ints) -> NDArray[np.generic
 def _user_data(doc: Doc, words: Words) -> Dict[Any, object]:
     """Extensions of the Doc and its words: spaCy keeps those of a token by its first character."""
     data: Dict[object, object] = {}
-    if not doc.user_data:
-        return data
-    moved = dict(
-        zip(doc.to_array(IDX)[words.places].tolist(), words.to_array(IDX).tolist(), strict=True)
-    )
+    before, after = doc.to_array(IDX)[words.places].tolist(), words.to_array(IDX).tolist()
+    place_of = dict(zip(before, after, strict=True))
     for key, value in doc.user_data.items():
         if not (isinstance(key, tuple) and len(key) >= 4 and key[0] == "._.") or key[2] is None:
             data[key] = value
-        elif key[3] is None and key[2] in moved:
-            data["._.", key[1], moved[key[2]], None] = value
+        elif key[3] is None and key[2] in place_of:
+            data["._.", key[1], place_of[key[2]], None] = value
     return data
 
 
 def _spans(spans: Iterable[Span], words: Words) -> List[Span]:
+    """Spans of all tokens as spans of the words."""
     of_words = []
     for span in spans:
         first, end = np.searchsorted(words.places, [span.start, span.end]).tolist()
