@@ -175,8 +175,8 @@ def _annotation(values: NDArray[np.generic], places: Ints) -> NDArray[np.generic
 def _user_data(doc: Doc, words: Words) -> Dict[Any, object]:
     """Extensions of the Doc and its words: spaCy keeps those of a token by its first character."""
     data: Dict[object, object] = {}
-    before, after = doc.to_array(IDX)[words.places].tolist(), words.to_array(IDX).tolist()
-    place_of = dict(zip(before, after, strict=True))
+    before = doc.to_array(IDX)[words.places].tolist()
+    place_of = dict(zip(before, words.to_array(IDX).tolist(), strict=True))
     for key, value in doc.user_data.items():
         if not (isinstance(key, tuple) and len(key) >= 4 and key[0] == "._.") or key[2] is None:
             data[key] = value
