@@ -1,6 +1,7 @@
 """project.yml, at the top and of each experiment: what it names is there, scripts and configs take the arguments of its
 commands, and the README of each experiment lists them."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ import pytest
 import srsly
 import typer
 from typer.main import get_command
+from weasel.cli.assets import project_assets
 from weasel.cli.document import project_document
 from weasel.schemas import ProjectConfigSchema, validate
 
@@ -70,6 +72,18 @@ def test_commands_of_workflows_exist_and_all_are_used(folder):
     assert {name for workflow in project["workflows"].values() for name in workflow} == set(names)
     for name, workflow in project["workflows"].items():
         assert workflow and len(set(workflow)) == len(workflow), name
+
+
+@pytest.mark.parametrize("folder", [folder for folder, project in PROJECTS.items() if "assets" in project])
+def test_assets_that_are_not_downloaded(folder, tmp_path, monkeypatch, capsys):
+    """`spacy project assets` needs no network, and says how to name the folder of a licensed treebank."""
+    monkeypatch.setattr("weasel.cli.assets.download_file", None)
+    shutil.copy(ROOT / folder / "project.yml", tmp_path)
+    with contextlib.suppress(SystemExit):  # of a warning: all assets are extra
+        project_assets(tmp_path)
+    said = " ".join(capsys.readouterr().out.split())
+    for variable in ("ptb_dir", "ctb_dir"):
+        assert (f"--vars.{variable} FOLDER" in said) == (variable in PROJECTS[folder].get("vars", {}))
 
 
 def named_in(folder, command):
