@@ -3,7 +3,7 @@
     python -m benchmarks.patterns metrics/patterns.jsonl semeval=CORPUS ud=CORPUS [--seeds 3]
         [--learner LEARNER] [--system SYSTEM] [--page docs/measurements/chinese.md]
 
-CORPUS: a folder with train.spacy and test.spacy, such as corpus/ctb_sdp and corpus/ud_chinese of the project, after the
+CORPUS: a folder with train.spacy and test.spacy, such as corpus/semeval and corpus/ud_chinese of the project, after the
 name of the tag set that its rules have. Every run is a line of the output file, and is not done again. Measured after
 the last epoch. p: McNemar's test on the words of both corpora; a word counts once, whatever the number of seeds. The
 first learner is that of the seed paper (Qian & Liu, "Chinese POS Tagging"): its low-order features, and the averaged

@@ -21,7 +21,7 @@ def write(folder, **texts):
 
 def lay_out(tmp_path, *arguments, suffix="tsv"):
     """The texts of the three parts, and what was said."""
-    code, output = call(PARTS, tmp_path / "out", suffix, "ctb_sdp", "zh_ctb_sdp", *arguments)
+    code, output = call(PARTS, tmp_path / "out", suffix, "semeval", "zh_ctb_sdp", *arguments)
     assert code == 0, output
     texts = [(tmp_path / "out" / f"{part}.{suffix}").read_bytes().decode("utf8") for part in ("train", "dev", "test")]
     return texts, output
@@ -51,7 +51,7 @@ def test_folder_goes_before_environment_before_assets(tmp_path):
 def test_a_part_is_missing(missing, assets, tmp_path):
     folder = write(tmp_path / "in", **{f"{part}_tsv": part for part in ("train", "dev", "test") if part != missing})
     arguments = ["--assets", folder] if assets else ["--folder", folder]
-    code, output = call(PARTS, tmp_path / "out", "tsv", "ctb_sdp", "zh_ctb_sdp", *arguments)
+    code, output = call(PARTS, tmp_path / "out", "tsv", "semeval", "zh_ctb_sdp", *arguments)
     assert code == 1 and f"No *{missing}.tsv or *{missing}.tsv.gz in {folder}" in output
-    assert ("spacy project assets --extra" in output) == assets and "--vars.ctb_sdp FOLDER" in output
+    assert ("spacy project assets --extra" in output) == assets and "--vars.semeval FOLDER" in output
     assert not (tmp_path / "out").exists()
