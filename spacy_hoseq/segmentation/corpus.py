@@ -13,7 +13,7 @@ The table is made in initialization and saved with the vocabulary of the segment
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Callable, Dict, Iterator, List, Literal, Optional, Sequence, Union
 
 import numpy as np
 from spacy.language import Language
@@ -23,14 +23,12 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..errors import Errors
 from ..features.known_words import OWN_WORDS, TABLE, word_keys
 from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
 from .units import APOSTROPHES, INNER, are_parted, cuts_at, inner_cuts, units_of
 
 LAST = "last"
-KINDS = ("", "tag", LAST)
 PLACES = "IEBS"  # by whether a unit begins its word, and whether it ends it
 LETTERS = re.compile(r"[^\W\d_]+")
 LEAST_SEEN = 3
@@ -38,7 +36,7 @@ LEAST_SHARE = 0.005
 
 
 def make_units(
-    kinds: str = "", own_words: bool = False
+    kinds: Literal["", "tag", "last"] = "", own_words: bool = False
 ) -> Callable[[Language, Example], Iterator[Example]]:
     """An example whose tokens are the units of a text, and whose tags tell the place of a unit in
     its word, "B-NN", "E-NN", in place of one of words.
@@ -48,10 +46,7 @@ def make_units(
         neither; words are joined without spaces, except between two words of letters or digits.
     own_words (bool): if the table of known words was made from these texts, leave out each text's
         own words.
-    RAISES ValueError [HS161]: other kinds.
     """
-    if kinds not in KINDS:
-        raise ValueError(Errors.HS161.format(name=kinds, known=", ".join(map(repr, KINDS))))
 
     def units_of_words(nlp: Language, example: Example) -> Iterator[Example]:
         reference = labelled_units(example.reference, kinds)
@@ -65,8 +60,8 @@ def make_units(
 
 
 def labelled_units(words: Doc, kinds: str = "") -> Doc:
-    """The units of the words of a Doc, with a label each as tag. A unit in which a word ends belongs
-    to the word in which it begins. White-space tokens are left out."""
+    """A Doc of the units of some words, with labels as tags. A unit with the end of a word in it
+    belongs to the word in which it begins. White-space tokens are left out."""
     tokens = [token for token in words if not token.is_space]
     written: List[str] = []
     for i, token in enumerate(tokens):
@@ -85,6 +80,7 @@ def labelled_units(words: Doc, kinds: str = "") -> Doc:
 
 
 def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
+    """Kind of each word, the second part of its labels."""
     if kinds != LAST:
         return [token.tag_ if kinds else ONE_KIND for token in tokens]
     is_last = [*(bool(token.is_sent_start) for token in tokens[1:]), True]
@@ -112,9 +108,8 @@ def known_words(path: Optional[Union[str, Path]], inner: bool = False) -> Lookup
 
 
 def inner_ends(docs: Sequence[Doc]) -> List[str]:
-    """Units that follow where a word ends within a run of letters, to the end of the run, and an
-    apostrophe after it: "n'" of "do|n't". Those that were seen thrice, and are cut there at least
-    once in two hundred times."""
+    """Ends of runs of letters before which a word ends, with an apostrophe after them: "n'" of
+    "do|n't". Only those that were seen three times, and cut at least once in 200 times."""
     cut: Counter[str] = Counter()
     for doc in docs:
         text = doc.text
@@ -124,15 +119,13 @@ def inner_ends(docs: Sequence[Doc]) -> List[str]:
             places = range(match.start() + 1, match.end())
             cut.update(text[at:end].lower() for at in places if at in ends)
     often = sorted(end for end, n in cut.items() if n >= LEAST_SEEN)
-    seen: Counter[str] = Counter()
-    if often:
-        cuts = cuts_at(often)
-        seen.update(match[1].lower() for doc in docs for match in cuts.finditer(doc.text))
+    found = [cuts_at(often).findall(doc.text) for doc in docs if often]
+    seen = Counter(end.lower() for ends in found for end in ends)
     return [end for end in often if cut[end] >= LEAST_SHARE * seen[end]]
 
 
 def counts_by_key(counts: "Counter[str]") -> Dict[int, int]:
-    """The same with words as the keys by which they are found among units, those of one unit left
+    """Counts of words by the keys with which they are found among units. Words of one unit are left
     out."""
     units = [units_of(word).of(word) for word in counts]
     orths = [get_string_id(unit) for of_word in units for unit in of_word]

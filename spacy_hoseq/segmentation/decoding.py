@@ -30,17 +30,17 @@ SPACED_KIND = "SPACED"  # of words with white space in them, where labels say so
 
 
 class WordBounds(NamedTuple):
-    """Words of one text. first, end (W,): units first <= u < end of each. sentence (W,) bool: it
-    begins a sentence; all False if labels do not say."""
+    """Words of one text. starts, ends (W,): first character of each, and the one after the last.
+    sentence (W,) bool: it begins a sentence, by the labels, or else by the signs before it."""
 
-    first: Ints
-    end: Ints
+    starts: Ints
+    ends: Ints
     sentence: Mask
 
 
 def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> Doc:
-    """The units of a text as tokens; white space of any length is one space. sentences (bool): they
-    begin where the signs say so, and are labelled apart."""
+    """A Doc of the units of a text; white space of any length is one space. sentences (bool): begin
+    one where the signs say so; each is labelled on its own."""
     words = units.of(text)
     spaces = [*units.after_space[1:].tolist(), False][: len(words)]
     starts = units.sentence.tolist() if sentences else None
@@ -48,8 +48,8 @@ def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> D
 
 
 class WordLabels:
-    """Meaning of labels for words. labels: all of them, by id. RAISES ValueError [HS027]: one of no
-    known form."""
+    """Labels of units, read as words. labels: all of them, by id. RAISES ValueError [HS027]: one of
+    no known form."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.grammar: Grammar = grammar(labels, REPRESENTATION)
@@ -58,25 +58,25 @@ class WordLabels:
         self.spaced: Mask = np.array([label[2:] == SPACED_KIND for label in labels], bool)
 
     def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[WordBounds]:
-        """The words of each text. docs: `unit_doc` of each. model: gives potentials over these
+        """The words of each text. docs: `unit_doc` of each. model: its potentials are over these
         labels."""
         labels: Labels = np.zeros(0, np.int32)
         if any(map(len, docs)):
             labels = best_labels(self.possible(model.predict(list(docs)), texts))
         words = []
-        at = 0
-        for doc in docs:
-            of_text = labels[at : at + len(doc)]
+        ends = np.cumsum([len(doc) for doc in docs])
+        for units, of_text in zip(texts, np.split(labels, ends), strict=False):  # and an empty rest
             first = np.flatnonzero(self.begins[of_text])  # (W,)
-            sentence = np.roll(self.last[of_text[first]], 1)
-            sentence[:1] = self.last.any()
-            words.append(WordBounds(first, np.append(first, len(doc))[1:], sentence))
-            at += len(doc)
+            sentence = units.sentence[first]
+            if self.last.any():
+                sentence[1:] = self.last[of_text[first[:-1]]]
+            end = np.append(first, len(of_text))[1:]
+            words.append(WordBounds(units.starts[first], units.ends[end - 1], sentence))
         return words
 
     def possible(self, potentials: Potentials, texts: Sequence[Units]) -> Potentials:
-        """Without labellings that stand for no words, for words across white space, or for
-        sentences across blank lines. At the first unit of a sequence a word begins."""
+        """Potentials that permit only labellings that stand for words, with no word across white
+        space and no sentence across a blank line. At the first unit of a sequence a word begins."""
         after_space = np.concatenate([units.after_space for units in texts])
         after_blank = np.concatenate([units.after_blank for units in texts])
         begins = after_blank.copy()

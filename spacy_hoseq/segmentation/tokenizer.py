@@ -3,14 +3,13 @@ characters."""
 
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
-import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples
+from spacy.training import Example
 from spacy.util import load_model_from_config, to_bytes, to_disk
 from spacy.vocab import Vocab
 from thinc.api import Config
@@ -20,7 +19,7 @@ from ..errors import Errors
 from ..features.simplified import in_simplified
 from ..pipelines import load_from
 from .decoding import WordBounds, WordLabels, unit_doc
-from .units import ADDRESS, Units, inner_cuts, units_of_each
+from .units import ADDRESS, inner_cuts, units_of_each
 
 BATCH_CHARACTERS = 20_000  # of texts that are cut together
 FOLDER = "segmenter"
@@ -83,8 +82,11 @@ class CharacterTokenizer:
     def use(self, segmenter: Language) -> None:
         """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of
         units."""
-        pipes = [pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger)]
-        taggers = [pipe for pipe in pipes if pipe.labels]
+        taggers = [
+            pipe
+            for _, pipe in segmenter.pipeline
+            if isinstance(pipe, HoseqTagger) and pipe.labels
+        ]
         if len(taggers) != 1:
             problem = f"{len(taggers)} components `hoseq_tagger` with labels in it"
             raise ValueError(Errors.HS121.format(problem=problem))
@@ -104,14 +106,11 @@ class CharacterTokenizer:
         """Docs of texts, in order; `batch_size` of them, or about 20,000 characters, are cut
         together."""
         batch: List[str] = []
-        size = 0
         for text in texts:
             batch.append(text)
-            size += len(text)
-            if len(batch) >= batch_size or size >= BATCH_CHARACTERS:
+            if len(batch) >= batch_size or sum(map(len, batch)) >= BATCH_CHARACTERS:
                 yield from self._docs(batch)
                 batch = []
-                size = 0
         yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> List[Doc]:
@@ -125,32 +124,23 @@ class CharacterTokenizer:
             for text, of_text in zip(seen, units, strict=True)
         ]
         words = self._labels.best(self._tagger.model, docs, units)
-        return [self._doc(*parts) for parts in zip(texts, units, words, strict=True)]
+        return [self._doc(*parts) for parts in zip(texts, words, strict=True)]
 
-    def _doc(self, text: str, units: Units, words: WordBounds) -> Doc:
+    def _doc(self, text: str, words: WordBounds) -> Doc:
         """White space as spaCy has it: one space belongs to the word before it, any other is a
         token of its own. White space before the first word is of its sentence."""
-        tokens: List[str] = []
-        spaces: List[bool] = []
-        places: List[int] = []  # of the words among the tokens
+        tokens: List[Tuple[str, bool, bool]] = []  # text, a space after it, begins a sentence
         at = 0
-        starts = units.starts[words.first].tolist()
-        ends = units.ends[words.end - 1].tolist()
-        for start, end in zip([*starts, len(text)], [*ends, len(text)], strict=True):
+        for start, end, begins in zip(*(column.tolist() for column in words), strict=True):
             if start > at:
-                tokens.append(text[at:start])
-                spaces.append(False)
-            if end > start:
-                places.append(len(tokens))
-                tokens.append(text[start:end])
-                spaces.append(text[end : end + 1] == " ")
-                at = end + spaces[-1]
-        begins = np.zeros(len(tokens), bool)
-        of_words = words.sentence if self._labels.last.any() else units.sentence[words.first]
-        begins[np.array(places, np.intp)[of_words]] = True
-        begins[: places[0] + 1 if places else None] = False
-        begins[:1] = True
-        return Doc(self.vocab, tokens, spaces, sent_starts=begins.tolist() or None)
+                tokens.append((text[at:start], False, at == 0))
+            has_space = text[end : end + 1] == " "
+            tokens.append((text[start:end], has_space, begins and (at > 0 or start == 0)))
+            at = end + has_space
+        if at < len(text):
+            tokens.append((text[at:], False, at == 0))
+        texts, spaces, starts = map(list, zip(*tokens, strict=True)) if tokens else ([], [], None)
+        return Doc(self.vocab, texts, spaces, sent_starts=starts)
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -161,8 +151,6 @@ class CharacterTokenizer:
 
     def score(self, examples: Iterable[Example]) -> Dict[str, Any]:
         """`token_f`, `token_p`, `token_r`: of words; `token_acc` (spaCy's scorer)."""
-        examples = list(examples)
-        validate_examples(examples, "CharacterTokenizer.score")
         return Scorer.score_tokenization(examples)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -184,10 +172,7 @@ class CharacterTokenizer:
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """A folder, in it the segmenter as spaCy saves any pipeline."""
-        parts: Dict[str, Callable[[Path], None]] = {}
-        if self.segmenter is not None:
-            parts[FOLDER] = self.segmenter.to_disk
-        to_disk(path, parts, exclude)
+        to_disk(path, {} if self.segmenter is None else {FOLDER: self.segmenter.to_disk}, exclude)
 
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()

@@ -34,13 +34,12 @@ BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 BETWEEN = "\n\n\0\n\n"  # texts that are looked at together: a sign that is none of their units
 JOINER = 0x200D  # what follows it belongs to the same sign, too
 
-# ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
-FULL_STOPS = (ord("."), ord("．"))
 ENDS = 1  # a sentence
-CLOSES = 2  # what was opened in it
+CLOSES = 2  # a quote or a bracket
+STOPS = 3  # a sentence, unless between letters or digits: 3.14, U.S.A, example.com
 _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
-_SIGNS[list(map(ord, "。！？!?｡…"))] = ENDS
-_SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
+for _signs, _meaning in (("。！？!?｡…", ENDS), ("”’\"'」』）)》〉】〕］]｝}", CLOSES), (".．", STOPS)):
+    _SIGNS[list(map(ord, _signs))] = _meaning
 
 INNER = "hoseq_inner_cuts"  # table of a vocabulary; under the same name: a list
 APOSTROPHES = ("'", "’")
@@ -79,8 +78,8 @@ def units_of(
 ) -> Units:
     """The units of a text, in order.
 
-    cuts: where it matches, one begins in a run of letters, too. whole: what it matches is one unit,
-    and stands apart, as if between spaces.
+    cuts: a unit begins wherever it matches, within runs of letters too. whole: each match is one
+    unit, parted from others as by spaces.
     """
     codes: NDArray[np.uint32] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     kinds = _kinds(codes)
@@ -94,10 +93,9 @@ def units_of(
     pieces = np.flatnonzero(begins)
     at = np.flatnonzero(kinds[pieces[:-1]] != SPACE)
     starts = pieces[at]
-    ends = pieces[at + 1]
     after_space = np.isin(starts, apart) | (np.diff(at, prepend=-2) > 1)
-    sentence = _sentence_starts(codes, kinds, starts, ends, after_space)
-    return Units(starts, ends, after_space, _after_blank(text, starts), sentence)
+    sentence = _sentence_starts(codes, kinds, starts, after_space)
+    return Units(starts, pieces[at + 1], after_space, _after_blank(text, starts), sentence)
 
 
 def units_of_each(
@@ -114,7 +112,7 @@ def units_of_each(
 
 
 def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Mask) -> Mask:
-    """Characters with which a unit, or white space, begins, and the end of the text."""
+    """True where a unit or white space begins, and at the end of the text (characters + 1,)."""
     begins = np.ones(len(codes) + 1, bool)
     same = kinds[1:] == kinds[:-1]
     begins[1:-1] = ~(same & (kinds[1:] != SIGN))
@@ -126,7 +124,7 @@ def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Ma
 
 
 def _make_whole(begins: Mask, text: str, whole: Pattern[str]) -> List[int]:
-    """Where a unit begins, changed in place. RETURNS the places before and behind such units."""
+    """Bounds of what `whole` matches. begins: changed in place."""
     apart: List[int] = []
     for match in whole.finditer(text):
         begins[match.start() + 1 : match.end()] = False
@@ -136,23 +134,22 @@ def _make_whole(begins: Mask, text: str, whole: Pattern[str]) -> List[int]:
 
 
 def _after_blank(text: str, starts: Ints) -> Mask:
-    after = np.zeros(len(starts) + 1, bool)
-    after[0] = True
-    if "\n" in text:
-        ends = [match.end() for match in BLANK_LINE.finditer(text)]
-        after[np.searchsorted(starts, ends)] = True
-    return after[:-1]
+    """Units after a blank line or the beginning of the text (U,)."""
+    ends = [0, *(match.end() for match in BLANK_LINE.finditer(text))]
+    is_after = np.zeros(len(starts) + 1, bool)
+    is_after[np.searchsorted(starts, ends)] = True
+    return is_after[:-1]
 
 
 def inner_cuts(vocab: Vocab) -> Optional[Pattern[str]]:
-    """Matches where a unit may begin within a run of letters, by the table of a vocabulary; None if
-    nowhere."""
+    """Places where a unit may begin within a run of letters, by the table of a vocabulary; None if
+    there are none."""
     table = vocab.lookups.get_table(INNER, None)
     return cuts_at(table[INNER]) if table and table[INNER] else None
 
 
 def cuts_at(ends: Sequence[str]) -> Pattern[str]:
-    """Matches where one of these ends of a run of letters begins: of several, each at its own place."""
+    """Places where one of these ends of a run of letters begins."""
     whole = [re.escape(end) if end[-1] in APOSTROPHES else f"{end}(?!\\w)" for end in ends]
     return re.compile(f"(?<=[^\\W\\d_])(?=({'|'.join(whole)}))", re.IGNORECASE)
 
@@ -165,6 +162,7 @@ def are_parted(before: str, after: str) -> bool:
 
 
 def _kinds(codes: "NDArray[np.uint32]") -> "NDArray[np.uint8]":
+    """Kind of each character."""
     kinds = _KINDS.take(codes)
     if not kinds.all():
         for code in np.unique(codes[kinds == UNKNOWN]).tolist():
@@ -199,29 +197,21 @@ def _sentence_starts(
     codes: "NDArray[np.uint32]",
     kinds: "NDArray[np.uint8]",
     starts: Ints,
-    ends: Ints,
     after_space: Mask,
 ) -> Mask:
-    """A sentence ends after 。！？ and the quotes and brackets that close there, and at a line break.
-    RETURNS (U,)."""
-    begins = np.zeros(len(starts) + 1, bool)
-    begins[0] = True
-    first = codes[starts]
-    signs = _SIGNS.take(first)
-    is_end = signs == ENDS
-    stops = np.flatnonzero((first == FULL_STOPS[0]) | (first == FULL_STOPS[1]))
-    if len(stops):
-        before = np.maximum(stops - 1, 0)
-        after = np.minimum(stops + 1, len(starts) - 1)
-        of_words = (kinds == LETTER) | (kinds == DIGIT)
-        goes_on = of_words[starts[before]] & of_words[starts[after]] & ~after_space[after]
-        is_end[stops[~goes_on]] = True
+    """Units that begin a sentence (U,): those after 。！？ with the quotes and brackets that close
+    there, and after a line break."""
+    signs = _SIGNS.take(codes[starts])
+    is_word = np.isin(kinds[starts], (LETTER, DIGIT))
+    is_between = np.zeros(len(starts), bool)
+    is_between[1:-1] = is_word[:-2] & is_word[2:] & ~after_space[2:]
+    is_end = (signs == ENDS) | ((signs == STOPS) & ~is_between)
     closes = is_end | ((signs == CLOSES) & ~after_space)
     place = np.arange(len(starts))
     last_end, last_other = (
         np.maximum.accumulate(np.where(mask, place, -1)) for mask in (is_end, ~closes)
     )
-    begins[1:] = closes & (last_end > last_other)
+    begins = np.append(True, closes & (last_end > last_other))
     begins[1:-1] &= ~closes[1:]
     line_breaks = np.flatnonzero((codes == ord("\n")) | (codes == 0x2029))
     begins[np.searchsorted(starts, line_breaks)] = True

@@ -2,9 +2,11 @@
 
 import pytest
 import spacy
+from confection import ConfigValidationError
 from spacy.tokens import Doc
+from spacy.util import registry
 
-from spacy_hoseq.segmentation.corpus import labelled_units, make_units
+from spacy_hoseq.segmentation.corpus import labelled_units
 
 from .helpers import examples_of, saved_words
 
@@ -18,43 +20,17 @@ def test_labels_of_units():
     words = ["我", "喜欢", "iPhone", "X", "的", "3.14", "千字文"]
     text, units = labelled(words)
     assert text == "我喜欢iPhone X的3.14千字文"
-    assert units == [
-        ("我", "S-W"),
-        ("喜", "B-W"),
-        ("欢", "E-W"),
-        ("iPhone", "S-W"),
-        ("X", "S-W"),
-        ("的", "S-W"),
-        ("3", "B-W"),
-        (".", "I-W"),
-        ("14", "E-W"),
-        ("千", "B-W"),
-        ("字", "I-W"),
-        ("文", "E-W"),
-    ]
-
-
-def test_white_space_of_the_words_is_not_used():
-    assert labelled(["我们", " \n", "喝", "茶"], [True] * 4)[0] == "我们喝茶"
-
-
-def test_kinds():
-    assert labelled(["我们", "喝"], tags=["PN", "VV"], kinds="tag")[1] == [
-        ("我", "B-PN"),
-        ("们", "E-PN"),
-        ("喝", "S-VV"),
-    ]
+    assert [unit for unit, _ in units] == ["我", "喜", "欢", "iPhone", "X", "的", "3", ".", "14", "千", "字", "文"]
+    assert [label for _, label in units] == [f"{place}-W" for place in "SBESSSBIEBIE"]
+    assert labelled(["我们", " \n", "喝", "茶"], [True] * 4)[0] == "我们喝茶", "white space of words is not used"
+    tagged = labelled(["我们", "喝"], tags=["PN", "VV"], kinds="tag")[1]
+    assert tagged == [("我", "B-PN"), ("们", "E-PN"), ("喝", "S-VV")]
 
 
 def test_a_unit_with_the_end_of_a_word_is_of_the_word_in_which_it_begins():
-    assert labelled(["第1", "0a", "e", "\u0301茶"])[1] == [
-        ("第", "B-W"),
-        ("1", "E-W"),
-        ("0", "B-W"),
-        ("a", "E-W"),
-        ("e\u0301", "S-W"),
-        ("茶", "S-W"),
-    ]
+    units = labelled(["第1", "0a", "e", "\u0301茶"])[1]
+    expected = [("第", "B-W"), ("1", "E-W"), ("0", "B-W"), ("a", "E-W"), ("e\u0301", "S-W"), ("茶", "S-W")]
+    assert units == expected
 
 
 def test_reader(tmp_path):
@@ -67,5 +43,5 @@ def test_reader(tmp_path):
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(ValueError, match="HS161"):
-        make_units("lemma")
+    with pytest.raises(ConfigValidationError, match="kinds"):
+        registry.resolve({"units": {"@augmenters": "spacy_hoseq.units.v1", "kinds": "lemma"}})

@@ -85,7 +85,7 @@ def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
     cuts = WordLabels(labels).best(Model(potentials), docs, texts)
     at = 0
     for text, words, of_text in zip(texts, cuts, lengths, strict=True):
-        expected, start, sentence = [], 0, labels == LAST
+        expected, start, by_label = [], 0, True
         last = np.append(text.after_blank[1:], True) & (labels == LAST)
         for n in of_text.tolist():
             part = slice(start, start + n)
@@ -97,13 +97,13 @@ def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
             begins = [t for t, y in enumerate(path) if labels[y][0] in "BS"]
             ends = [*begins[1:], n]
             for b, e in zip(begins, ends, strict=True):
-                expected.append((start + b, start + e, sentence))
-                sentence = labels[path[b]].endswith("LAST")
+                expected.append((start + b, start + e, by_label if labels == LAST else text.sentence[start + b]))
+                by_label = labels[path[b]].endswith("LAST")
             start += n
         at += len(text.starts)
-        assert list(zip(words.first.tolist(), words.end.tolist(), words.sentence.tolist(), strict=True)) == expected
+        assert list(zip(*(column.tolist() for column in words), strict=True)) == expected
 
 
 def test_no_units_no_words():
     nothing = random_text(np.random.default_rng(0), 0)
-    assert [len(words.first) for words in WordLabels(ONE).best(None, [range(0)] * 2, [nothing] * 2)] == [0, 0]
+    assert [len(words.starts) for words in WordLabels(ONE).best(None, [range(0)] * 2, [nothing] * 2)] == [0, 0]

@@ -1,6 +1,5 @@
 """The tokenizer: texts stay what they are, batches do not matter, and it is saved with its pipeline."""
 
-import itertools
 import pickle
 
 import pytest
@@ -9,6 +8,8 @@ import srsly
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokenizer import Tokenizer
+from spacy.tokens import Doc
+from spacy.training import Example
 
 from spacy_hoseq.compaction import save_compact
 from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
@@ -42,15 +43,9 @@ def cut(doc):
     return [(token.text, token.whitespace_, token.is_sent_start) for token in doc]
 
 
-def test_words_of_the_corpus(nlp):
-    for text, sentence in zip(TEXTS, SENTENCES, strict=True):
-        assert [token.text for token in nlp(text)] == [word for word, _ in sentence]
-
-
-def test_kinds_of_words_do_not_change_what_a_doc_has(words):
-    nlp = pipeline(words, kinds="tag")
-    for text, sentence in zip(TEXTS, SENTENCES, strict=True):
-        doc = nlp(text)
+@pytest.mark.parametrize("kinds", ["", "tag"])
+def test_words_of_the_corpus(words, kinds):
+    for doc, sentence in zip(pipeline(words, kinds).pipe(TEXTS), SENTENCES, strict=True):
         assert [token.text for token in doc] == [word for word, _ in sentence]
         assert not doc.has_annotation("TAG")
 
@@ -66,11 +61,6 @@ def test_traditional_characters_and_addresses(words):
     assert [len(token) for token in docs[0]] == [len(token) for token in docs[1]]
     assert [doc.text for doc in docs] == [text, traditional]
     assert [doc[-1].text for doc in docs] == ["info@example.org"] * 2
-
-
-@pytest.mark.parametrize("text", ODD)
-def test_nothing_is_lost(nlp, text):
-    assert nlp(text).text == text
 
 
 @given(st.text(alphabet="我们喝茶。a1 \n\t\u3000\u0301👍🏽", max_size=15))
@@ -98,6 +88,7 @@ def test_sentences(nlp):
 def test_batches_do_not_matter(nlp):
     texts = [*TEXTS, *ODD, "。".join(TEXTS) * 30, *TEXTS]
     singly = [cut(nlp.tokenizer(text)) for text in texts]
+    assert [nlp(text).text for text in texts] == texts
     for size in (1, 3, 1000):
         assert [cut(doc) for doc in nlp.tokenizer.pipe(iter(texts), batch_size=size)] == singly
     assert [cut(doc) for doc in nlp.pipe(nlp.tokenizer.pipe(texts))] == singly
@@ -111,7 +102,7 @@ def test_one_very_long_line(nlp, part):
     assert nlp.make_doc(text).text == text
 
 
-def test_threads_of_memory_are_cut(nlp):
+def test_a_memory_zone_is_one_of_the_segmenter(nlp):
     with nlp.memory_zone():
         inside = cut(nlp("我们喝龘茶。"))
     assert cut(nlp("我们喝龘茶。")) == inside
@@ -154,13 +145,6 @@ def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
         assert [token.text for token in other("我们喝茶。")] == ["我们", "喝", "茶", "。"]
 
 
-@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
-@pytest.mark.long
-def test_two_processes(nlp):
-    texts = [*TEXTS, *ODD[:5]] * 3
-    assert [cut(doc) for doc in nlp.pipe(texts, n_process=2, batch_size=4)] == [cut(doc) for doc in nlp.pipe(texts)]
-
-
 def test_not_trained_yet():
     tokenizer = CharacterTokenizer(spacy.blank("zh").vocab)
     for act in (lambda: tokenizer("茶"), tokenizer.initialize):
@@ -199,12 +183,7 @@ def test_damaged_folder(nlp, tmp_path, file):
 
 
 def test_scores(nlp):
-    examples = []
-    for text, sentence in itertools.islice(zip(TEXTS, SENTENCES, strict=True), 2):
-        gold = spacy.tokens.Doc(nlp.vocab, words=[w for w, _ in sentence], spaces=[False] * len(sentence))
-        examples.append(spacy.training.Example(nlp.make_doc(text), gold))
-    examples.append(
-        spacy.training.Example(nlp.make_doc("学校"), spacy.tokens.Doc(nlp.vocab, ["学", "校"], [False] * 2))
-    )
-    scores = nlp.tokenizer.score(examples)
+    gold = [*([word for word, _ in sentence] for sentence in SENTENCES[:2]), ["学", "校"]]
+    docs = [Doc(nlp.vocab, words, [False] * len(words)) for words in gold]
+    scores = nlp.tokenizer.score([Example(nlp.make_doc(doc.text), doc) for doc in docs])
     assert scores["token_p"] == pytest.approx(9 / 10) and scores["token_r"] == pytest.approx(9 / 11)
