@@ -123,10 +123,10 @@ class BatchClassifier(LocalClassifier):
     def begin_at(self, table: UsedRows) -> None:
         """table: weights (F, L)."""
         self._weights.values[:] = 0
-        self._weights.resume(self._row_of[table.rows], table.values)
+        self._weights.resume(table.rows, table.values)
 
     def at(self, weights: Vector, batch: TrainingBatch) -> Tuple[float, Vector]:
-        """The loss for weights (U * L,), and its gradient."""
+        """The loss for weights (F * L,), and its gradient."""
         self._weights.values[:-1] = weights.reshape(-1, self._weights.values.shape[1])
         return self.value(batch)
 
@@ -140,8 +140,7 @@ class BatchClassifier(LocalClassifier):
 
     def table(self, weights: Vector) -> UsedRows:
         values = weights.reshape(-1, self._weights.values.shape[1]).astype(np.float32)
-        used = np.flatnonzero(values.any(axis=1))
-        return UsedRows.of(values[used], self._own[used], self._n_features)
+        return UsedRows.of(values)
 
 
 def classifiers(nlp: Language) -> List[Tuple[BatchClassifier, TrainingBatch]]:
@@ -153,13 +152,15 @@ def classifiers(nlp: Language) -> List[Tuple[BatchClassifier, TrainingBatch]]:
     docs = component._words([example.predicted for example in examples])
     contexts = component._contexts(docs, gold)
     features = component.model.attrs["features"]
-    rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
+    rows = features.training_rows(docs, contexts, shim.known)
     batch = TrainingBatch(rows, gold, known_slots(contexts))
-    made = shim._begun()
-    for classifier in made.values():
+    shim.gradient(batch, 0.0)  # which makes them
+    made = [*shim._training.values()]
+    for classifier in made:
         classifier.__class__ = BatchClassifier
+        classifier._pending = []
         classifier._sure = np.float32(0)  # all tokens, always
-    return [(classifier, batch) for classifier in made.values()]
+    return [(classifier, batch) for classifier in made]
 
 
 def minimised(

@@ -134,7 +134,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         gold = self._gold(examples)
         contexts = self._contexts(docs, gold)
         features = scorer_of(self.model).features
-        rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
+        rows = features.training_rows(docs, contexts, shim.known)
         loss = self._finite(shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop))
         # a token cannot lose more than scores lie apart
         self._check_size(loss / len(gold), LEARN_RATE)

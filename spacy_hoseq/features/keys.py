@@ -14,7 +14,7 @@ import numpy as np
 from spacy.strings import get_string_id
 
 from ..arrays import Keys, distinct
-from .templates import LABEL, LabelTemplate
+from .templates import LABEL
 
 ABSENT = np.uint64(0)
 # values beyond the sentence's ends
@@ -120,18 +120,6 @@ class KeyFolds:
                     state[: len(parts)] *= has_value.take(parts, axis=0)  # 0 is ABSENT
             keys[self._order[some]] = state
         return keys
-
-
-def label_keys(template: LabelTemplate, words: Keys, labels: Sequence[Keys]) -> Keys:
-    """Keys of one label template at n tokens. words (P, n): keys of the word parts; labels: for
-    each offset (n,), the label there as `label_values` has it. RETURNS (n,) uint64, 0 where the
-    word part does not fire."""
-    state = np.full(len(labels[0]), template.seed, np.uint64)
-    if template.word >= 0:
-        state = mix(state, words[template.word])
-    for values in labels:
-        state = mix(state, values)
-    return state if template.word < 0 else np.where(words[template.word] != ABSENT, state, ABSENT)
 
 
 def label_values(labels: Sequence[str]) -> Keys:

@@ -185,7 +185,7 @@ class Decisions(Reading):
         names = Names(self.docs)
         features = []
         for parts, number in scorer_of(self.pipe.model).features.fired(
-            self.docs, word, context, visible, shim.values(), shim.keys()
+            self.docs, word, context, visible, shim.known
         ):
             weights = stacked.table[stacked.rows[visible, number]].astype(np.float64)
             if weights.any():

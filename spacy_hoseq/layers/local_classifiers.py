@@ -6,19 +6,7 @@ through backpropagation: what a classifier sees in training are the gold labels 
 not what inference finds.
 """
 
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Literal,
-    NoReturn,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NoReturn, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -30,12 +18,13 @@ from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.keys import Keys, label_values
 from ..features.sequences import by_doc, words_of
+from ..kept import Kept
 from ..learning.inequality import check_inequality_settings
 from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 from .local_learner import Learning, LocalClassifier, TrainingBatch
 from .local_scores import BatchScores, StackedWeights, TypeScores
-from .scorer import Scorer
+from .scorer import Scorer, names_fired
 from .shim import LayerShim, shim_in
 from .storage import Saved, write_layer
 
@@ -91,14 +80,9 @@ def forward(
 ) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
     """Of the words of the docs: white space is no part of a sequence."""
     shim = shim_of(model)
-    parts = (
-        model.attrs["features"],
-        model.attrs["types"],
-        shim.stacked(),
-        shim.keys(),
-        shim.values(),
-    )
-    return BatchScores(words_of(docs), *parts), _no_backprop
+    features = model.attrs["features"]
+    scores = BatchScores(words_of(docs), features, model.attrs["types"], shim.stacked(), shim.known)
+    return scores, _no_backprop
 
 
 def _no_backprop(d_scores: object) -> NoReturn:
@@ -139,14 +123,14 @@ class LocalScorer(Scorer):
         return int(self.model.attrs["order"])
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        return self.features.names_fired(docs, keys)
+        return names_fired(self.extractor, docs, keys)
 
     def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
         """Of the features of words alone, as the classifier that sees all neighbours has learnt
         them."""
         shim = shim_of(self.model)
         if shim.n_features():
-            keys = shim.keys()[0]
+            keys = shim.known["keys"][0]
             stacked = shim.stacked()
             yield keys, stacked.table[stacked.rows[max(shim.masks), : len(keys)]]
 
@@ -154,10 +138,10 @@ class LocalScorer(Scorer):
         shim = shim_of(self.model)
         if shim.n_features():
             shim.stacked()
-            self.features.index(shim.keys())
+            self.features.index(shim.known["keys"])
 
     def forget_words(self) -> None:
-        self.features.extractor.forget_words()
+        self.extractor.forget_words()
         self.model.attrs["types"].forget()
 
 
@@ -169,67 +153,55 @@ def shim_of(model: LocalModel) -> "ClassifiersShim":
 class ClassifiersShim(LayerShim):
     """The weights of all classifiers: finished ones to predict and to save, and those in training.
 
-    extra: "keys": feature keys, one array a group; "values": what stands for each label in keys;
-    "n_tokens": tokens of the training data. Only features that some classifier has a weight for are
-    saved.
+    known: what is saved beside the weights. "keys": feature keys, one array a group; "values": what
+    stands for each label in keys; "n_tokens": tokens of the training data. Only features that some
+    classifier has a weight for are saved.
     """
 
     def __init__(self, features: LocalFeatures, order: int) -> None:
         super().__init__("local_classifiers", {"templates": features.names, "order": order})
         self.masks = range(1 << 2 * order)  # bits: which neighbours are seen
         self._n_groups = 1 + len(features.masks)
-        self._seen = {visible: features.seen_by(visible) for visible in self.masks}
-        self._groups = {visible: features.groups_of(visible) for visible in self.masks}
+        self._seen_by = features.seen_by
         self._settings: Dict[str, Any] = {}
-        self._extra: Dict[str, Any] = {}
-        self._weights: Dict[int, UsedRows] = {}  # (F, L) each
-        self._stacked: Optional[StackedWeights] = None
+        self._known: Dict[str, Any] = {}
+        # (F, L) each; empty if those that learn are further
+        self._weights: Dict[int, UsedRows] = {}
         self._training: Dict[int, LocalClassifier] = {}
-        self._has_update = False  # a gradient that waits for `finish_update`
-        self._has_learnt = False  # something that `_weights` do not know
+        self._stacked: Kept[StackedWeights] = Kept()
 
     def configure(self, *, learn_rate: float, width: float, seed: int) -> None:
         """How to learn from now on. RAISES ValueError [HS027]."""
         check_inequality_settings(learn_rate, width)
         self._settings = {"learn_rate": learn_rate, "width": width, "seed": seed}
 
-    def start(self, extra: Dict[str, Any]) -> None:
-        """Zero weights for the features of `extra`."""
-        n_labels = len(extra["values"]) - 2
-        n_features = sum(map(len, extra["keys"]))
-        nothing = UsedRows.of(np.zeros((n_features, n_labels), np.float32))
-        self._replace(extra, dict.fromkeys(self.masks, nothing))
+    def start(self, known: Dict[str, Any]) -> None:
+        """Zero weights for the features of `known`."""
+        shape = sum(map(len, known["keys"])), len(known["values"]) - 2
+        nothing = UsedRows.of(np.zeros(shape, np.float32))
+        self._replace(known, dict.fromkeys(self.masks, nothing))
 
-    def _replace(self, extra: Dict[str, Any], weights: Dict[int, UsedRows]) -> None:
+    def _replace(self, known: Dict[str, Any], weights: Dict[int, UsedRows]) -> None:
         """Other weights: what is being learnt is lost."""
-        self._extra = extra
+        self._known = known
         self._weights = weights
-        self._stacked = None
         self._training = {}
-        self._has_update = False
-        self._has_learnt = False
 
-    def keys(self) -> List[Keys]:
+    @property
+    def known(self) -> Dict[str, Any]:
         """RAISES ValueError [HS052]: no features yet."""
-        if not self._extra:
+        if not self._known:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
-        return self._extra["keys"]
-
-    def values(self) -> Keys:
-        self.keys()
-        return self._extra["values"]
+        return self._known
 
     def stacked(self) -> StackedWeights:
         """Finished weights, from which labels are predicted."""
-        self.keys()
-        if self._stacked is None:
-            self._stacked = StackedWeights.of(self._finished())
-        return self._stacked
+        weights = self._finished()
+        return self._stacked.of((self.known, weights), lambda: StackedWeights.of(weights))
 
     def _finished(self) -> Dict[int, UsedRows]:
-        if self._has_learnt:
+        if not self._weights:
             self._weights = {visible: each.finish() for visible, each in self._training.items()}
-            self._has_learnt = False
         return self._weights
 
     def gradient(self, batch: TrainingBatch, drop: float) -> float:
@@ -238,82 +210,58 @@ class ClassifiersShim(LayerShim):
 
         RAISES ValueError [HS055]: no settings to learn by.
         """
+        if not self._settings:
+            raise ValueError(Errors.HS055.format(name=self.name))
         if not self._training:
-            self._training = self._begun()
-        self._has_update = True
+            learning = Learning(n_tokens=self.known["n_tokens"], **self._settings)
+            self._training = {
+                visible: LocalClassifier(visible, self._seen_by[visible], start, learning)
+                for visible, start in self._weights.items()
+            }
         losses = [each.gradient(batch, drop) for each in self._training.values()]
         return sum(losses) / len(losses)
 
-    def _begun(self) -> Dict[int, LocalClassifier]:
-        if not self._settings:
-            raise ValueError(Errors.HS055.format(name=self.name))
-        learning = Learning(n_tokens=self._extra["n_tokens"], **self._settings)
-        ends = np.cumsum(list(map(len, self.keys()))).tolist()
-        groups = [
-            np.arange(end - len(keys), end) for end, keys in zip(ends, self.keys(), strict=True)
-        ]
-        return {
-            visible: LocalClassifier(
-                visible,
-                self._seen[visible],
-                np.concatenate([groups[g] for g in self._groups[visible]]),
-                start,
-                learning,
-            )
-            for visible, start in self._weights.items()
-        }
-
     def finish_update(self, optimizer: object) -> None:
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
-        if self._has_update:
-            for each in self._training.values():
-                each.step()
-            self._stacked = None
-            self._has_update = False
-            self._has_learnt = True
+        for each in self._training.values():
+            each.step()
+            self._weights = {}
 
     def feature_weights(self) -> List[UsedRows]:
         return list(self._finished().values())
 
     def set_feature_weights(self, tables: Sequence[UsedRows]) -> None:
-        self._replace(self._extra, dict(zip(self.masks, tables, strict=True)))
+        self._replace(self._known, dict(zip(self.masks, tables, strict=True)))
 
     def drop_features(self) -> None:
         """Forget features whose weights are zero in every classifier."""
-        if self._extra:
-            self._replace(*self._in_use())
+        self._replace(*self._in_use())
 
     def _in_use(self) -> Tuple[Dict[str, Any], Dict[int, UsedRows]]:
         """Features that some classifier has a weight for: those saved."""
         weights = self._finished()
-        used = np.zeros(sum(map(len, self.keys())), bool)
+        if not weights:
+            return {}, {}
+        used = np.zeros(self.n_features(), bool)
         for table in weights.values():
             used[table.rows] = True
+        groups = self.known["keys"]
+        keys = [keys[there] for keys, there in zip(groups, by_doc(used, groups), strict=True)]
         rows = np.flatnonzero(used)
-        keys = [
-            keys[there] for keys, there in zip(self.keys(), by_doc(used, self.keys()), strict=True)
-        ]
         tables = {visible: table.taking(rows) for visible, table in weights.items()}
-        return {**self._extra, "keys": keys}, tables
+        return {**self.known, "keys": keys}, tables
 
     def n_features(self) -> int:
-        return sum(map(len, self.keys())) if self._extra else 0
+        return sum(map(len, self._known.get("keys", ())))
 
     def __getstate__(self) -> Dict[str, object]:
         """Of a copy, or of one in another process, which does not go on learning."""
-        return {
-            **self.__dict__,
-            "_weights": self._finished(),
-            "_stacked": None,
-            "_training": {},
-            "_has_update": False,
-            "_has_learnt": False,
-        }
+        return {**self.__dict__, "_weights": self._finished(), "_training": {}}
 
     def to_bytes(self) -> bytes:
-        extra, weights = self._in_use() if self._extra else ({}, {})
+        known, weights = self._in_use()
         tables = {str(visible): table for visible, table in weights.items()}
-        return write_layer(self.name, self._made_for, {}, tables, extra)
+        return write_layer(self.name, self._made_for, {}, tables, known)
 
     def _take(self, saved: Saved) -> str:
         tables = {int(visible): table for visible, table in saved.tables.items()}
@@ -322,17 +270,15 @@ class ClassifiersShim(LayerShim):
             self._replace(saved.extra, tables)
         return problem
 
-    def _problem(self, extra: Dict[str, Any], tables: Dict[int, UsedRows]) -> str:
+    def _problem(self, known: Dict[str, Any], tables: Dict[int, UsedRows]) -> str:
         """Problem of what was loaded, "" if there is none."""
-        keys = extra["keys"]
-        values = extra["values"]
-        shape = (sum(map(len, keys)), len(values) - 2)
+        keys = known["keys"]
+        values = known["values"]
         if len(keys) != self._n_groups:
             return f"features of {len(keys) - 1} label templates, not {self._n_groups - 1}"
         if [*tables] != [*self.masks]:
             return f"classifiers {[*tables]}, not {[*self.masks]}"
-        if values.dtype != np.uint64 or any(table.shape != shape for table in tables.values()):
-            return "the parts of the classifiers do not fit together"
-        if not isinstance(extra["n_tokens"], int):
-            return "no number of training tokens"
-        return ""
+        shape = (sum(map(len, keys)), len(values) - 2)
+        fits = [table.shape == shape for table in tables.values()]
+        is_whole = values.dtype == np.uint64 and isinstance(known["n_tokens"], int)
+        return "" if is_whole and all(fits) else "the parts of the classifiers do not fit together"

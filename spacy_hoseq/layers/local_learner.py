@@ -9,13 +9,13 @@ sampling, as Zhao & Zhang 2015 have it). The loss is of all.
 from typing import List, NamedTuple, Tuple
 
 import numpy as np
-from thinc.api import NumpyOps
 
 from ..arrays import Floats, Floats32, Ints, Rows
 from ..learning.gradients import RowGradient, merge_gradients
 from ..learning.inequality import InequalityWeights
 from ..learning.used_rows import UsedRows
 from .shim import add_rows
+from .sparse_linear import row_gradient
 
 SURE = 0.1  # error below which a token is learnt from now and then
 
@@ -42,29 +42,24 @@ class Learning(NamedTuple):
 
 class LocalClassifier:
     """visible (int): the slots that it sees, as a mask. seen: the rows of a batch that it looks at.
-    own (U,): the features that it may have weights for. start: weights (F, L)."""
+    start: weights (F, L)."""
 
-    def __init__(
-        self, visible: int, seen: List[int], own: Ints, start: UsedRows, learning: Learning
-    ) -> None:
+    def __init__(self, visible: int, seen: List[int], start: UsedRows, learning: Learning) -> None:
         self._visible = visible
         self._seen = seen
-        self._own = own
-        self._n_features = start.shape[0]
+        self._shape = start.shape
+        # the row of features that are not known, which is zero
+        self._nothing, n_labels = start.shape
         self._sure = np.float32(learning.sure)
-        self._nothing = len(own)  # the row of all other features, which is zero
-        self._row_of = np.full(self._n_features + 1, self._nothing, np.int32)
-        self._row_of[own] = np.arange(len(own))
         self._weights = InequalityWeights(
-            len(own) + 1,
-            start.shape[1],
+            self._nothing + 1,
+            n_labels,
             learn_rate=learning.learn_rate,
             width=learning.width,
             n_tokens=learning.n_tokens,
         )
-        self._weights.resume(self._row_of[start.rows], start.values)
+        self._weights.resume(start.rows, start.values)
         self._rng = np.random.default_rng([learning.seed, visible])
-        self._number = np.zeros(len(own) + 1, np.int32)
         self._pending: List[RowGradient] = []
         self._n_tokens = 0
 
@@ -73,7 +68,7 @@ class LocalClassifier:
         labels, in nats."""
         tokens = np.flatnonzero((batch.gold >= 0) & (self._visible & ~batch.known == 0))
         gold = batch.gold.take(tokens)
-        rows = self._row_of[batch.rows[self._seen].take(tokens, axis=1)]
+        rows = batch.rows[self._seen].take(tokens, axis=1)
         if drop:
             rows[self._rng.random(rows.shape, dtype=np.float32) < drop] = self._nothing
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
@@ -83,23 +78,9 @@ class LocalClassifier:
         kept = np.flatnonzero(draws * self._sure < errors)
         times: Floats32 = np.maximum(1, self._sure / errors.take(kept)) * scale
         d_kept = d_scores.take(kept, axis=0) * times[:, None]
-        self._pending.append(self._row_gradient(rows.take(kept, axis=1), d_kept))
+        self._pending.append(row_gradient(rows.take(kept, axis=1), d_kept, self._nothing))
         self._n_tokens += len(tokens)
         return float(losses.sum())
-
-    def _row_gradient(self, rows: Rows, d_scores: Floats32) -> RowGradient:
-        """rows (K, n), d_scores (n, L). RETURNS distinct rows, and their gradient."""
-        touched = np.zeros(self._nothing + 1, bool)
-        touched[rows] = True
-        touched[self._nothing] = False
-        distinct = np.flatnonzero(touched)
-        self._number[distinct] = np.arange(len(distinct))
-        self._number[self._nothing] = len(distinct)
-        gradient = np.zeros((len(distinct) + 1, d_scores.shape[1]), np.float32)
-        ops = NumpyOps()
-        for row in self._number[rows]:
-            ops.scatter_add(gradient, row, d_scores)
-        return distinct, gradient[:-1]
 
     def step(self) -> None:
         """Learn from the gradients kept."""
@@ -110,8 +91,7 @@ class LocalClassifier:
 
     def finish(self) -> UsedRows:
         """The weights (F, L), as they are saved. Training can go on after this."""
-        used = self._weights.finish().rounded()
-        return UsedRows.of(used.values, self._own[used.rows], self._n_features)
+        return self._weights.finish().rounded()._replace(shape=self._shape)
 
 
 def log_loss(scores: Floats32, gold: Ints) -> Tuple[Floats, Floats32]:

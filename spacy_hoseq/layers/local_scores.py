@@ -5,14 +5,13 @@ The scores of a word type at an offset, under the classifier that is asked, are 
 batch: sums of the rows of all templates about that word alone.
 """
 
-import itertools
-from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import AnyInts, Floats32, Ints, Keys, Rows
+from ..arrays import AnyInts, Floats32, Ints, Rows
 from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
 from ..features.extract import Columns
 from ..features.index import ExactIndex, GrowingTable
@@ -37,7 +36,7 @@ class StackedWeights(NamedTuple):
     @classmethod
     def of(cls, weights: Dict[int, UsedRows]) -> "StackedWeights":
         """weights (F, L): of each classifier, by its mask."""
-        n_features, n_labels = next(iter(weights.values())).shape
+        n_features, n_labels = weights[0].shape
         tables = [np.zeros((1, n_labels), np.float32), *(used.values for used in weights.values())]
         rows = np.zeros((len(weights), n_features + 1), np.int32)
         n_rows = 1
@@ -46,16 +45,18 @@ class StackedWeights(NamedTuple):
             n_rows += len(used.rows)
         return cls(np.concatenate(tables), rows)
 
-    def rows_of(self, visible: Ints, features: Rows) -> Rows:
-        """visible (n,): the classifiers asked. features (K, n). RETURNS (K, n)."""
-        return self.rows.reshape(-1).take(visible * self.rows.shape[1] + features)
+    def sums(self, visible: Ints, features: Rows) -> Floats32:
+        """Of the weights of some features (K, n). visible (n,): the classifiers asked. RETURNS (n,
+        L)."""
+        rows = self.rows.reshape(-1).take(visible * self.rows.shape[1] + features)
+        return sum_stacked(self.table, rows)
 
 
 class TypeScores:
     """Scores of word types (type, offset, classifier), summed when first asked for."""
 
     def __init__(self, features: LocalFeatures) -> None:
-        self._features = features
+        self._extractor = features.extractor
         self._templates = {
             offset: [k for k in templates if k < features.n_plain]
             for offset, templates in features.extractor.of_one_word.items()
@@ -71,8 +72,8 @@ class TypeScores:
 
     def sums(
         self, codes: Ints, columns: Columns, index: ExactIndex, weights: StackedWeights
-    ) -> Tuple[Rows, Floats32]:
-        """codes (offsets, n). RETURNS rows (offsets, n), and the table of scores (R, L)."""
+    ) -> Floats32:
+        """codes (offsets, n). RETURNS (n, L)."""
         made_from = (weights, columns.numbering)
         n_labels = weights.table.shape[1]
 
@@ -86,7 +87,8 @@ class TypeScores:
         if len(known) > SCORE_BYTES // (4 * n_labels):
             self._known.forget()
             known = self._known.of(made_from, begin)
-        return known.of(codes, make)
+        rows, table = known.of(codes, make)
+        return sum_stacked(table, rows)
 
     def _added_up(
         self, codes: Ints, columns: Columns, index: ExactIndex, weights: StackedWeights
@@ -97,10 +99,8 @@ class TypeScores:
         scores = np.zeros((len(codes), weights.table.shape[1]), np.float32)
         for j, templates in enumerate(self._templates.values()):
             at = np.flatnonzero(place == j)
-            keys = self._features.extractor.type_keys(columns, templates, types[at])
-            scores[at] = sum_stacked(
-                weights.table, weights.rows_of(visible[at], index.lookup(keys))
-            )
+            keys = self._extractor.type_keys(columns, templates, types[at])
+            scores[at] = weights.sums(visible[at], index.lookup(keys))
         return scores
 
     def forget(self) -> None:
@@ -110,7 +110,7 @@ class TypeScores:
 class BatchScores:
     """`decoders.local.LocalScores` of one batch.
 
-    docs: the words. keys: of all features, group by group. values: of the labels in keys.
+    docs: the words. known: what the weights save of their features.
     """
 
     def __init__(
@@ -119,66 +119,43 @@ class BatchScores:
         features: LocalFeatures,
         types: TypeScores,
         weights: StackedWeights,
-        keys: List[Keys],
-        values: Keys,
+        known: Dict[str, Any],
     ) -> None:
         extractor = features.extractor
         self._features = features
         self._types = types
         self._weights = weights
-        self._index = features.index(keys)
-        self._values = values
+        self._index = features.index(known["keys"])
+        self._values = known["values"]
         self._columns = columns = extractor.columns(docs)
         self.n_labels = weights.table.shape[1]
         self.n_tokens = columns.n_tokens
         self._codes = types.codes(columns, len(weights.rows))
         of_more = [k for k in extractor.of_more if k < features.n_plain]
         asked = [*of_more, *features.word_parts]
-        keys_there = extractor.keys_between(columns, 0, columns.n_tokens, asked)
-        self._rows = self._index.lookup(keys_there[: len(of_more)])
-        self._words = keys_there[len(of_more) :]
+        keys = extractor.keys_between(columns, 0, columns.n_tokens, asked)
+        self._rows = self._index.lookup(keys[: len(of_more)])
+        self._words = keys[len(of_more) :]
 
     def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
         """As the protocol says."""
-        weights = self._weights
         codes = self._codes.take(tokens, axis=1) + visible
-        of_types, table = self._types.sums(codes, self._columns, self._index, weights)
-        scores = sum_stacked(table, of_types)
-        if len(self._rows):
-            features = self._rows.take(tokens, axis=1)
-            scores += sum_stacked(weights.table, weights.rows_of(visible, features))
+        scores = self._types.sums(codes, self._columns, self._index, self._weights)
+        scores += self._weights.sums(visible, self._rows.take(tokens, axis=1))
         if not np.array_equal(owners, np.arange(len(tokens))):
             scores = scores[owners]
             tokens = tokens[owners]
             visible = visible[owners]
-        for at, features in self._label_features(tokens, visible, contexts):
-            more = sum_stacked(weights.table, weights.rows_of(visible[at], features))
-            if len(at) == len(scores):
-                scores += more
-            else:
-                scores[at] += more
+        # most tokens of a first round see no label
+        at = visible.nonzero()[0]
+        seen = visible.take(at)
+        is_seen = seen[:, None] >> np.arange(contexts.shape[1]) & 1
+        in_slots = np.where(is_seen, contexts.take(at, axis=0), -1)
+        words = self._words.take(tokens.take(at), axis=1)
+        asked = int(np.bitwise_or.reduce(seen))
+        keys = self._features.label_keys(words, in_slots, self._values, asked)
+        scores[at] += self._weights.sums(seen, self._index.lookup(keys))
         return scores
-
-    def _label_features(
-        self, tokens: Ints, visible: Ints, contexts: Ints
-    ) -> Iterable[Tuple[Ints, Rows]]:
-        """Of each group of label templates: contexts whose classifier uses it (n,), and its
-        features there (J, n)."""
-        used = []
-        keys = []
-        for group in self._features.groups:
-            at = (visible & group.mask == group.mask).nonzero()[0]
-            if len(at):
-                labels = [self._values.take(contexts[at, slot]) for slot in group.slots]
-                words = (self._words if group.words else self._words[:0]).take(tokens[at], axis=1)
-                used.append(at)
-                keys.append(group.keys(words, labels))
-        if not used:
-            return []
-        features = self._index.lookup(np.concatenate(keys, axis=None))
-        ends = itertools.accumulate(part.size for part in keys)
-        parts = (features[end - part.size : end] for end, part in zip(ends, keys, strict=True))
-        return [(at, part.reshape(-1, len(at))) for at, part in zip(used, parts, strict=True)]
 
 
 def sum_stacked(table: Floats32, rows: AnyInts) -> Floats32:

@@ -66,9 +66,9 @@ class InequalityWeights:
         check_inequality_settings(learn_rate, width)
         self.values: Floats32 = np.zeros((n_rows, n_labels), np.float32)
         self._learn_rate = np.float32(learn_rate)
-        self._rates = np.full(
-            (n_rows, n_labels), learn_rate / np.sqrt(start), np.float32
-        )  # learn_rate / sqrt(G)
+        self._rate = np.float32(learn_rate / np.sqrt(start))
+        # learn_rate / sqrt(G); 0 of a row that was never touched, which takes no memory
+        self._rates: Floats32 = np.zeros((n_rows, n_labels), np.float32)
         self._penalty = width / max(1, n_tokens)  # a token
         self._payment = width / PAYMENTS
         self._due = 0.0  # penalty of all steps so far
@@ -79,6 +79,7 @@ class InequalityWeights:
     def resume(self, rows: NDArray[np.generic], values: NDArray[np.generic]) -> None:
         """Start from weights learned before. rows (n,), values (n, L)."""
         self.values[rows] = values
+        self._rates[rows] = self._rate
         self._used[rows] = True
 
     def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: int) -> None:
@@ -96,6 +97,7 @@ class InequalityWeights:
                 )
             )
         penalty = self._penalty * n_tokens
+        self._rates[rows[self._rates[rows, 0] == 0]] = self._rate
         for start in range(0, len(rows), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
             self._step_block(rows[block], gradient[block], np.float32(penalty))

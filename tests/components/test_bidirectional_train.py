@@ -170,7 +170,7 @@ def test_tags_of_an_annotating_component(tmp_path):
 
 
 def rows_of_keys(nlp):
-    return len(tagger_of(nlp).model.shims[0].keys()[0])
+    return len(tagger_of(nlp).model.shims[0].known["keys"][0])
 
 
 def test_features_of_gold_tags_and_of_earlier_components():

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from spacy.strings import get_string_id
 
+from spacy_hoseq.decoders.bidirectional.local import OFFSETS
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.keys import label_keys, label_values
+from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import LABEL, UPSTREAM, parse_templates, split_templates
+from spacy_hoseq.layers.local_features import LocalFeatures
 
 from ..layers.helpers import doc_of
 
@@ -93,9 +95,11 @@ def keys_of(text, doc, contexts):
     """contexts: label ids of each token, by the template's offsets."""
     _, words, (template,) = split(text)
     found = FeatureExtractor(words).keys([doc]) if words else np.zeros((0, len(doc)), np.uint64)
-    return label_keys(
-        template, found, [label_values(LABELS)[c] for c in np.array(contexts).T]
-    ).tolist()
+    features = LocalFeatures([text], 2)
+    slots = np.full((len(doc), 4), -1)
+    slots[:, [OFFSETS[2].index(offset) for offset in template.offsets]] = contexts
+    (keys,) = features.label_keys(found, slots, label_values(LABELS), features.masks[0])
+    return keys.tolist()
 
 
 def test_keys_are_those_of_scalar_arithmetic():

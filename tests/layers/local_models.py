@@ -122,13 +122,13 @@ class Problem:
         self.n_tokens = int((gold >= 0).sum())
         define_features(self.model, LABELS, [[(docs, self.text.contexts)]], self.n_tokens)
         self.shim, self.features = shim_of(self.model), self.model.attrs["features"]
-        self.keys = self.shim.keys()
+        self.keys = self.shim.known["keys"]
         self.groups = np.repeat(np.arange(len(self.keys)), [len(keys) for keys in self.keys])
         self.batch = self.batch_of(self.text)
         self.row_of = self.rows_by_feature() if settings.get("min_count", 1) == 1 else {}
 
     def batch_of(self, text):
-        rows = self.features.training_rows(text.docs, text.contexts, self.shim.values(), self.keys)
+        rows = self.features.training_rows(text.docs, text.contexts, self.shim.known)
         known = [sum(1 << s for s, y in enumerate(context) if y >= 0) for context in text.contexts.tolist()]
         return TrainingBatch(rows, text.gold, np.array(known, np.intp))
 
@@ -150,13 +150,14 @@ class Problem:
         return {o for slot, o in enumerate(OFFSETS[self.order]) if visible >> slot & 1}
 
     def own(self, visible):
-        """The features of a classifier."""
-        return np.flatnonzero(np.isin(self.groups, self.features.groups_of(visible)))
+        """The features of a classifier: of templates about words, and of those whose neighbours it sees."""
+        seen = [0, *(k - self.features.n_plain + 1 for k in self.features.seen_by[visible])]
+        return np.flatnonzero(np.isin(self.groups, seen))
 
     def classifier(self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None, sure=SURE):
         learning = Learning(learn_rate, width, seed, n_tokens or self.n_tokens, sure)
         start = self.packed(W or {})
-        return LocalClassifier(visible, self.features.seen_by(visible), self.own(visible), start, learning)
+        return LocalClassifier(visible, self.features.seen_by[visible], start, learning)
 
     def packed(self, W):
         values = np.zeros((len(self.groups), L), np.float32)

@@ -61,7 +61,7 @@ def test_only_features_with_weights_are_saved():
 def test_model_without_weights_or_features():
     problem = Problem(2)
     fresh = problem.make_model().from_bytes(problem.model.to_bytes())
-    assert not any(scores(fresh)) and not sum(map(len, shim_of(fresh).keys()))
+    assert not any(scores(fresh)) and not shim_of(fresh).n_features()
     blank = problem.make_model()
     again = trained(2).make_model().from_bytes(blank.to_bytes())
     for model in (blank, again):
@@ -76,7 +76,7 @@ def test_training_goes_on_after_loading():
     shim, features = shim_of(fresh), fresh.attrs["features"]
     shim.configure(**SETTINGS)
     text = problem.text
-    batch = problem.batch._replace(rows=features.training_rows(text.docs, text.contexts, shim.values(), shim.keys()))
+    batch = problem.batch._replace(rows=features.training_rows(text.docs, text.contexts, shim.known))
     expected = problem.shim.gradient(problem.batch, 0.0)
     losses = []
     for _ in range(10):
@@ -131,9 +131,9 @@ def test_features_are_those_of_the_loaded_weights():
     expected = scores(one.train())
     other.train(), scores(other.model)
     other.model.from_bytes(one.model.to_bytes())
-    rows = other.features.training_rows(one.text.docs, one.text.contexts, other.shim.values(), other.shim.keys())
+    rows = other.features.training_rows(one.text.docs, one.text.contexts, other.shim.known)
     fresh = other.make_model().attrs["features"]
-    wanted = fresh.training_rows(one.text.docs, one.text.contexts, other.shim.values(), other.shim.keys())
+    wanted = fresh.training_rows(one.text.docs, one.text.contexts, other.shim.known)
     assert scores(other.model) == expected
     assert rows.tolist() == wanted.tolist()
 
@@ -154,7 +154,7 @@ def test_copies_of_a_model_in_training(make):
     copied.finish_update(None)
     assert scores(copied) == expected, "gradients are not copied"
     shim, text = shim_of(copied), problem.text
-    rows = copied.attrs["features"].training_rows(text.docs, text.contexts, shim.values(), shim.keys())
+    rows = copied.attrs["features"].training_rows(text.docs, text.contexts, shim.known)
     shim.configure(**SETTINGS)
     shim.gradient(problem.batch._replace(rows=rows), 0.0)
     copied.finish_update(None)
@@ -373,4 +373,4 @@ def test_rare_features_have_no_weight():
     text = Text([doc_of("cat cat Dog")], [0, 1, 0], 1)
     model = LocalClassifiers(["orth[0]", "label[-1]"], 1, 2)
     define_features(model, LABELS, [[(text.docs, text.contexts)]], 3)
-    assert [len(group) for group in shim_of(model).keys()] == [1, 0]
+    assert [len(group) for group in shim_of(model).known["keys"]] == [1, 0]

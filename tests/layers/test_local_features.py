@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from spacy_hoseq.features.keys import label_keys, label_values
+from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.layers.local_features import LocalFeatures
 
 from .helpers import doc_of
@@ -32,7 +32,8 @@ def counted(texts, order=2, templates=TEMPLATES, min_count=1):
 
 
 def rows_of(features, keys, text):
-    return [part.tolist() for part in features.training_rows(text.docs, text.contexts, VALUES, keys)]
+    known = {"keys": keys, "values": VALUES}
+    return [part.tolist() for part in features.training_rows(text.docs, text.contexts, known)]
 
 
 @both_orders
@@ -49,37 +50,16 @@ def test_one_row_for_each_feature(order, seed):
     assert set(problem.row_of) == set(names) and len(problem.groups) == len(set(names))
 
 
-def test_templates_further_away_than_the_order_are_not_used():
-    texts = ["orth[0]", "label[-2]+orth[0]", "label[1]", "label[-1]+label[3]", "label[2]+label[1]"]
-    assert [t.offsets for t in LocalFeatures(texts, 1)._labels] == [(1,)]
-    assert [t.offsets for t in LocalFeatures(texts, 2)._labels] == [(-2,), (1,), (2, 1)]
-    near, far = (
-        counted([ready(1).text], 1, ["orth[0]", "label[1]"]),
-        counted([ready(1).text], 1, texts),
-    )
-    assert [k.tolist() for k in near[1]] == [k.tolist() for k in far[1]]
-
-
-def test_groups_of_a_classifier_are_those_whose_neighbours_it_sees():
-    features = LocalFeatures(["orth[0]", "label[-2]", "label[-1]", "label[2]+label[-1]"], 2)
-    assert features.groups_of(0b0000) == [0]
-    assert features.groups_of(0b0001) == [0, 1]
-    assert features.groups_of(0b0010) == [0, 2]
-    assert features.groups_of(0b1010) == [0, 2, 3]
-    assert features.groups_of(0b1100) == [0]
-    assert features.groups_of(0b1111) == [0, 1, 2, 3]
-
-
 @both_orders
-def test_groups_of_all_classifiers(order):
-    problem = ready(order)
-    offsets = [{o for name, o in t if name == "label"} for t in problem.templates]
-    for visible in range(1 << 2 * order):
-        shown = [needed <= problem.sees(visible) for needed in offsets if needed]
-        assert problem.features.groups_of(visible) == [
-            0,
-            *(j + 1 for j, used in enumerate(shown) if used),
-        ]
+def test_templates_of_a_classifier(order):
+    """Those about words, and those whose neighbours it sees; of templates that look further nobody has any."""
+    features = LocalFeatures([*TEMPLATES, "label[-3]", "label[-1]+label[3]"], order)
+    names = [[(part.attribute, part.offset) for part in parts] for parts in features._parts]
+    expected = [{*t} for t in plain_templates(TEMPLATES, order)]
+    assert all({(n, o) for n, o in t} in expected for t in names) and len(names) == len(expected)
+    offsets = [{o for name, o in t if name == "label"} for t in names]
+    for visible, seen in enumerate(features.seen_by):
+        assert seen == [k for k, needed in enumerate(offsets) if needed <= ready(order).sees(visible)]
 
 
 def counts_of(text, templates):
@@ -104,7 +84,7 @@ def test_min_count_in_one_of_the_versions(min_count):
     wanted = {name for half in halves for name, n in half.items() if name and n >= min_count}
     assert sum(map(len, keys)) == len(wanted) > 10
     for text in texts:
-        rows = features.training_rows(text.docs, text.contexts, VALUES, keys)
+        rows = np.array(rows_of(features, keys, text))
         plain = [t for t in templates if all(name != "label" for name, _ in t)]
         ordered = [*plain, *(t for t in templates if t not in plain)]
         for template, found in zip(ordered, rows, strict=True):
@@ -122,34 +102,6 @@ def test_rows_are_of_the_keys_in_use():
     assert rows_of(features, keys, text) == first
 
 
-def test_groups_of_label_templates_have_the_keys_of_each():
-    """Against `label_keys`, template by template; a word part that does not fire, labels of any kind."""
-    features, rng = (
-        LocalFeatures([*TEMPLATES, "label[1]+label[-2]", "label[-2]+label[1]+orth[1]"], 2),
-        np.random.default_rng(5),
-    )
-    words = rng.integers(0, 4, (len(features.word_parts), 50), np.uint64)
-    contexts = rng.integers(0, len(VALUES), (50, 4))
-    found = {}
-    for group in features.groups:
-        assert group.mask == sum({1 << slot for slot in group.slots})
-        keys = group.keys(words, [VALUES[contexts[:, slot]] for slot in group.slots])
-        found.update(
-            {(int(seed), tuple(row)): group.mask for seed, row in zip(group.seeds[:, 0], keys.tolist(), strict=True)}
-        )
-    expected = {}
-    for template, slots, mask in zip(features._labels, features._slots, features.masks, strict=True):
-        row = label_keys(template, words, [VALUES[contexts[:, slot]] for slot in slots])
-        expected[int(template.seed), tuple(row.tolist())] = mask
-    assert found == expected and len(found) == len(features._labels)
-
-
-def test_only_label_templates_and_only_words():
-    for templates in (["label[-1]", "label[1]+orth[0]"], ["orth[0]"]):
-        problem = Problem(1, 0, templates)
-        assert problem.row_of and {name[0] for name in problem.row_of} == {tuple(t) for t in problem.templates}
-
-
 def test_pickled_and_forgetful_features_give_the_same_rows():
     text = ready(2).text
     features, keys = counted([text])
@@ -157,12 +109,6 @@ def test_pickled_and_forgetful_features_give_the_same_rows():
     features.extractor.forget_words()
     assert rows_of(features, keys, text) == expected
     assert rows_of(pickle.loads(pickle.dumps(features)), keys, text) == expected
-
-
-@pytest.mark.parametrize("text, code", [("label[0]", "HS027"), ("lowr[0]", "HS013"), ("label[", "HS010")])
-def test_bad_templates(text, code):
-    with pytest.raises(ValueError, match=code):
-        LocalFeatures(["bias", text], 2)
 
 
 def test_a_key_of_two_groups_is_found_for_one():
@@ -176,11 +122,12 @@ def test_a_key_of_two_groups_is_found_for_one():
 def test_parts_of_features_that_fire():
     features, keys = counted([ready(2).text], templates=["orth[0]", "label[-1]+orth[0]", "label[-2]", "label[1]"])
     doc, context = doc_of("cat Dog a"), np.array([0, 1, 2, 0])
-    fired = dict(features.fired([doc], 1, context, 0b0110, VALUES, keys))
+    known = {"keys": keys, "values": VALUES}
+    fired = dict(features.fired([doc], 1, context, 0b0110, known))
     assert [[str(part) for part in parts] for parts in fired] == [
         ["orth[0]"],
         ["orth[0]", "label[-1]"],
         ["label[1]"],
     ]
-    rows = features.training_rows([doc], np.tile(context, (3, 1)), VALUES, keys)[:, 1]
+    rows = features.training_rows([doc], np.tile(context, (3, 1)), known)[:, 1]
     assert [*fired.values()] == rows[[0, 1, 3]].tolist()
