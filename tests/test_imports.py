@@ -185,7 +185,7 @@ def test_rooms_of_decoders_are_entered_by_their_front_doors():
 def test_the_reader_of_syntax_trees_sees_imports():
     """The tests above would pass for ever if `imports` saw nothing."""
     tagger = set(imports(PACKAGE / "components" / "tagger.py"))
-    assert {"spacy.tokens", "decoders.answers", "components.reading"} <= tagger
+    assert {"spacy.tokens", "decoders.choice", "components.reading"} <= tagger
     columns = set(imports(PACKAGE / "readers" / "formats" / "columns.py"))
     assert {"chunks", "readers.files", "errors"} <= columns
     assert {"features.attributes", "spacy.lexeme"} <= set(imports(PACKAGE / "features" / "word_attributes.py"))

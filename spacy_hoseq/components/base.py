@@ -3,11 +3,17 @@
 A component says where its labels stand on a Doc (`Target`), what constrains them, and how it reads
 and learns; the rest is here.
 
-Labels, tag dictionary and settings are saved in `cfg`, weights in `model`, with a digest of both
-(saving.py). Settings stay those of the config, which may override what was saved.
+Labels, tag dictionary and settings are saved in `cfg`, weights in `model`. Settings stay those of
+the config, which may override what was saved. The model is a msgpack map, whose last entry,
+"digest", is the SHA-256 of all bytes before it and of what gives its columns their meaning: labels,
+tag dictionary, tables of the vocabulary that features read. A bit that differs in any of them, or a
+`cfg` of one training beside the `model` of another, is found before anything is made of the weights.
 """
 
+import hashlib
+import json
 import warnings
+from abc import abstractmethod
 from contextlib import contextmanager
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
@@ -22,6 +28,7 @@ from typing import (
     List,
     Optional,
     Sequence,
+    Set,
     Tuple,
     Union,
 )
@@ -39,27 +46,23 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Labels, Mask
-from ..chunks import grammar
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
-from ..lazy_names import lazy_names
 from .reading import Reading, TagDictionary, together
-from .saving import checked, signed, tables_of
 from .targets.target import LabelTable, Target, places_in, word_examples
 from .training import cite_tables, known_tags_in, listeners_in, upstream_of
 
-ABOVE = ("explain", "explain_span", "prediction_sets")
-# of the floor above, when they are asked for
-inspection, *_ = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
 MOST = 1e6  # score that no weights reach which learn something
 FEW = 5  # names in a message
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
 OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
 SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
 OF_CALIBRATION = (SETS, "temperature")  # the second: that of a training which calibrates
+SIZE = 32  # bytes of SHA-256
+KEY = b"\xa6digest\xc4" + bytes([SIZE])  # msgpack: a string of 6 bytes; a binary of SIZE bytes
 
 
 def register_factory(
@@ -131,7 +134,10 @@ class SequenceComponent(TrainablePipe):
     """
 
     # cached until they change
-    made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary", "continues")
+    made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary")
+    # pairs of labels of one span (L, L): a tag that cannot be first goes on with the span of the one
+    # before; None: labels are those of tokens
+    continues: Optional[Mask] = None
 
     def __init__(
         self,
@@ -182,7 +188,7 @@ class SequenceComponent(TrainablePipe):
         """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
-        self._check_label(label)
+        self.target.check_label(label)
         if label in self.labels:
             return 0
         if self.model.has_dim("nO"):
@@ -326,10 +332,6 @@ class SequenceComponent(TrainablePipe):
         cannot."""
         return False
 
-    def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
-        """Why token i has its label. RETURNS (inspection.Explanation), as `inspection.explain`."""
-        return inspection("explain")(self, doc, i, against)
-
     def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
         """Set the probability from which on spans are taken, so that it fits some examples. RETURNS
         (float): the setting `span_threshold`; None = there is none."""
@@ -370,8 +372,8 @@ class SequenceComponent(TrainablePipe):
         weights = {name: w for name, w in self._score_weights.items() if w is not None}
         self._score_weights = {}
         self._n_evaluated = self._n_updates
-        counts = [weights.get(name) for name, value in scores.items() if value is not None]
-        if weights and scores and not any(counts):
+        counts = any(weights.get(name) for name, value in scores.items() if value is not None)
+        if weights and scores and not counts:
             names = ", ".join(name for name in scores if not name.endswith("_per_type"))
             pairs = ", ".join(f"{name} = {weight}" for name, weight in weights.items())
             message = Warnings.HW004.format(name=self.name, scores=names, weights=pairs)
@@ -393,15 +395,14 @@ class SequenceComponent(TrainablePipe):
         """Save the component in a folder. WARNS [HW008]: a training that evaluates has ended, and its
         evaluations know nothing of many of the updates."""
         model = signed(self.model.to_bytes(), self._meaning())
-        writers = {
+        parts: Dict[str, Callable[[Path], Any]] = {
             "cfg": lambda file: srsly.write_json(file, self.cfg, indent=0),  # lists of many numbers
             "vocab": lambda file: self.vocab.to_disk(file, exclude=exclude),
             "model": lambda file: file.write_bytes(model),
         }
-        tables = self._tables
-        if tables is not None:
-            writers["tables"] = lambda folder: tables.to_disk(folder)
-        util.to_disk(path, writers, exclude)
+        if self._tables is not None:
+            parts["tables"] = self._tables.to_disk
+        util.to_disk(path, parts, exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
             numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
@@ -409,28 +410,28 @@ class SequenceComponent(TrainablePipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SequenceComponent":
         """RAISES ValueError [HS064]: the data cannot be read, or do not belong together."""
-        readers: Dict[str, Callable[[bytes], Any]] = {
+        parts: Dict[str, Callable[[bytes], Any]] = {
             "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),
             "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
             "tables": lambda data: self._share(Lookups().from_bytes(data), self.vocab.lookups),
             "model": self._read_model,
         }
         with self._reading("bytes"):
-            util.from_bytes(bytes_data, readers, exclude)
+            util.from_bytes(bytes_data, parts, exclude)
         return self
 
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "SequenceComponent":
         """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together."""
-        readers: Dict[str, Callable[[Path], Any]] = {
+        parts: Dict[str, Callable[[Path], Any]] = {
             "cfg": lambda file: self._read_cfg(srsly.read_json(file)),
             "vocab": lambda file: self.vocab.from_disk(file, exclude=exclude),
             "tables": self._find_tables,
             "model": lambda file: self._read_model(file.read_bytes()),
         }
         with self._reading(str(path)):
-            util.from_disk(path, readers, exclude)
+            util.from_disk(path, parts, exclude)
         return self
 
     @contextmanager
@@ -452,28 +453,18 @@ class SequenceComponent(TrainablePipe):
         for name in OF_CALIBRATION:
             self.cfg.pop(name, None)
 
-    @cached_property
-    def continues(self) -> Optional[Mask]:
-        """Pairs of labels of one span (L, L): a tag that cannot be first goes on with the span of
-        the one before. None: labels are those of tokens. RAISES ValueError [HS161]: tags do not say
-        where spans begin."""
-        if self.target.representation is None:
-            return None
-        rules = grammar(self.tags, self.target.representation)
-        return rules.pairs & ~rules.first
-
+    @abstractmethod
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         """Predictions for the words of docs, which may all be empty."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
         """Keep the gradient of a batch for `finish_update`. docs: the predicted ones. RETURNS the
         loss."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
         """Number the features of the training data, and set all weights to zero."""
-        raise NotImplementedError
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         """Write the labels."""
@@ -488,14 +479,6 @@ class SequenceComponent(TrainablePipe):
     def _writes_labels_alone(self) -> bool:
         """True if `set_annotations` needs no probabilities."""
         return True
-
-    def _check_label(self, label: str) -> None:
-        """RAISES ValueError [HS027]: it cannot be written where the config says."""
-        self.target.check_label(label)
-
-    def _labels_in(self, examples: List[Example]) -> List[str]:
-        """All labels in the gold annotation."""
-        return self.target.labels_in(examples)
 
     def _gold_rows(self, examples: Sequence[Example]) -> Ints:
         """Rows of the label table's masks (N,). examples: without white space."""
@@ -561,7 +544,7 @@ class SequenceComponent(TrainablePipe):
         if negative:
             said = {"labels": ", ".join(negative[:FEW]), "prefix": prefix}
             warnings.warn(Warnings.HW010.format(name=self.name, **said), stacklevel=4)
-        for label in self._labels_in(examples) if labels is None else labels:
+        for label in self.target.labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:
             there = ", ".join(places_in(examples)) or "nothing"
@@ -601,9 +584,6 @@ class SequenceComponent(TrainablePipe):
         """RAISES ValueError [HS064]: whatever goes wrong."""
         try:
             yield
-            width = self.model.get_dim("nO") if self.model.has_dim("nO") else len(self.tags)
-            if width != len(self.tags):
-                raise ValueError(f"{width} columns of weights, but {len(self.labels)} labels")
         except Exception as error:
             problem = Errors.HS064.format(name=self.name, where=where, problem=str(error) or error)
             raise ValueError(problem) from error
@@ -614,11 +594,11 @@ class SequenceComponent(TrainablePipe):
         """RAISES ValueError: labels that are none."""
         self.forget_calibration()
         self._read_tables(None)
-        self.cfg.update({name: saved[name] for name in OF_TRAINING if name in self.cfg})
-        self.cfg.update({name: saved[name] for name in OF_CALIBRATION if name in saved})
+        names = [*(name for name in OF_TRAINING if name in self.cfg), *OF_CALIBRATION]
+        self.cfg.update({name: saved[name] for name in names if name in saved})
         self._labels_changed()
         for label in self.labels:
-            self._check_label(label)  # the config may say another attribute than that of training
+            self.target.check_label(label)  # the config may say another attribute than that of training
 
     def _find_tables(self, own: Path) -> None:
         """own: the folder of the component's own tables. Without it they are those of the vocabulary
@@ -628,14 +608,46 @@ class SequenceComponent(TrainablePipe):
             self._share(Lookups().from_disk(folder), self.vocab.lookups)
 
     def _read_model(self, data: bytes) -> None:
-        self.model.from_bytes(checked(data, self._meaning()))
+        """RAISES ValueError: another digest."""
+        if signed(data[: -SIZE - len(KEY)], self._meaning(), n_added=0) != data:
+            tables = ", ".join(sorted(tables_of(self.model))) or "none"
+            raise ValueError(
+                f"labels, tag dictionary, weights or tables of the vocabulary ({tables}) are missing, damaged "
+                "or not of one training"
+            )
+        self.model.from_bytes(data)
 
     def _meaning(self) -> Dict[str, Any]:
-        """Meaning of the columns of the weights, and of the numbers kept with them."""
+        """Meaning of the columns of the weights, and of the numbers kept with them, as JSON has it."""
         lookups = self._tables or self.vocab.lookups
         return {
             **{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg},
             "columns": len(self.tags),
             SETS: srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS))),  # as they are read
-            "tables": {name: lookups.get_table(name, None) for name in tables_of(self.model)},
+            "tables": {
+                name: digest_of(lookups.get_table(name, None)) for name in tables_of(self.model)
+            },
         }
+
+
+def signed(model: bytes, meaning: Dict[str, Any], n_added: int = 1) -> bytes:
+    """The bytes of a model and their digest. model: a msgpack map of fewer than 15 entries, as
+    thinc makes it; its first byte says how many. meaning: of its columns, as JSON has it. n_added:
+    to the number of entries; 0 = the digest was cut off."""
+    body = bytes([model[0] + n_added]) + model[1:] + KEY
+    text = json.dumps(meaning, sort_keys=True)
+    return body + hashlib.sha256(text.encode("ascii") + body).digest()
+
+
+def digest_of(table: Optional[Table]) -> Optional[str]:
+    """SHA-256 of what a table of the vocabulary holds, in any order of its keys; None: there is no
+    such table."""
+    if table is None:
+        return None
+    entries = [[key, value] for key, value in sorted(table.items())]
+    return hashlib.sha256(srsly.msgpack_dumps(entries)).hexdigest()
+
+
+def tables_of(model: Model[Any, Any]) -> Set[str]:
+    """The tables of the vocabulary that features of a model depend on."""
+    return {table for node in model.walk() for table in scorer_of(node).tables}

@@ -28,7 +28,7 @@ from ..layers.local_scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
 from .base import SequenceComponent, register_factory
 from .extensions import write_decisions
-from .reading import LabelsAlone, Reading
+from .reading import Reading
 from .targets.chunk_tags import ChunkTags
 from .targets.target import Target
 from .targets.token_labels import TokenLabels
@@ -143,10 +143,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def _gold(self, examples: Iterable[Example]) -> Ints:
         return self.gold_ids(examples).astype(np.intp)
 
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> "DecidedReading":
-        return DecidedReading(docs, self.target, self.tags, self._decided(docs, preset=preset))
-
-    def _decided(self, docs: WordDocs, *, preset: bool) -> LabelsAlone:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         strategy = self.cfg["strategy"]
         hardest = strategy == "easiest_last"
         # of Docs that are all empty
@@ -159,15 +156,15 @@ class HoseqBidirectionalTagger(SequenceComponent):
             else:
                 path = decode_decompositions(*local, strategy, prune=self.prune, allowed=allowed)
         if strategy in GREEDY:
-            return Decisions(path, hardest=hardest, name=self.name)
-        reason = f'the strategy "{strategy}" has no probability of each label'
-        return LabelsAlone(path.labels, self.name, reason)
+            return Decisions(docs, self.name, self.tags, path, hardest=hardest)
+        why = f'the strategy "{strategy}" has no probability of each label'
+        return Reading(docs, self.name, self.tags, None, path.labels, why)
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
-        if not self.cfg["save_decisions"]:
+        if not self.cfg["save_decisions"] or not isinstance(reading, Decisions):
             return
         names = self._label_table.names
-        orders = reading.of_tokens(reading.posterior.order)
+        orders = reading.of_tokens(reading.order)
         probabilities = reading.of_tokens(reading.confidences().astype(np.float32))
         for doc, ids, order, of_tokens in zip(
             docs, reading.label_ids, orders, probabilities, strict=True
@@ -204,35 +201,25 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return {**super()._meaning(), "representation": self.cfg["representation"]}
 
 
-class Decisions(LabelsAlone):
-    """Decisions of a greedy strategy, token by token.
+class Decisions(Reading):
+    """Decisions of a greedy strategy, token by token. path: what was decided, and how probable each
+    label was when it was decided, given the neighbours that were decided before."""
 
-    best (N,): labels by id. probabilities (N,): how probable each was when it was decided, given
-    the neighbours that were decided before.
-    """
-
-    def __init__(self, path: EasiestPath, *, hardest: bool, name: str) -> None:
-        super().__init__(path.labels, name, "labels are decided one by one")
-        self.path = path
-        self.hardest = hardest
-
-    @cached_property
-    def probabilities(self) -> Floats:
-        return np.exp(self.path.log_probabilities)
+    def __init__(
+        self, docs: WordDocs, name: str, labels: List[str], path: EasiestPath, *, hardest: bool
+    ) -> None:
+        super().__init__(docs, name, labels, None, path.labels, "labels are decided one by one")
+        self._path = path
+        self._hardest = hardest
 
     @cached_property
     def order(self) -> Labels:
         """When each word was decided (N,), 1 = first of its sentence."""
-        return decision_order(self.path, hardest=self.hardest)
-
-
-class DecidedReading(Reading):
-    """Predictions of a bidirectional tagger for some Docs. posterior: `Decisions`, or of strategies
-    that are not greedy `LabelsAlone`."""
+        return decision_order(self._path, hardest=self._hardest)
 
     def confidences(self) -> Floats:
         """Probability of each decision when it was made."""
-        return self.posterior.probabilities
+        return np.asarray(np.exp(self._path.log_probabilities))
 
 
 make_hoseq_bidirectional_tagger = register_factory(

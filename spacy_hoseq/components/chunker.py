@@ -22,29 +22,28 @@ from typing import (
 
 import numpy as np
 from spacy.language import Language
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import AnyInts, Floats, Ints, Mask
-from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
+from ..chunks import Chunks, Grammar, grammar, tag_names
 from ..decoders.problem import Potentials, ranges
 from ..errors import Errors
-from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
+from ..features.sequences import sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from ..words import on_original
-from .base import inspection, register_factory
+from .base import register_factory
 from .expected_spans import expected_chunks
 from .listening import ListenedComponent
 from .noun_chunks import GROUP, offer_noun_chunks
 from .reading import Reading
-from .structured import ADAGRAD, default_model
-from .targets.chunk_tags import ChunkTags, FoundChunks
+from .structured import ADAGRAD, default_model, parts_of
+from .targets.chunk_tags import ChunkTypes, FoundChunks
 
 WORDS = 8_000  # of a batch, read at once
 THRESHOLDS = [n / 20 for n in range(2, 13)]  # among which `fit_threshold` chooses
@@ -81,7 +80,8 @@ class HoseqChunker(ListenedComponent):
     RAISES ValueError [HS027, HS161]: impossible settings.
     """
 
-    target: ChunkTags
+    target: ChunkTypes
+    limits_words = True
     made_of_labels = (*ListenedComponent.made_of_labels, "_grammar")
 
     def __init__(
@@ -114,7 +114,7 @@ class HoseqChunker(ListenedComponent):
             objective=objective,
             update_rule=update_rule,
             scorer=scorer,
-            target=ChunkTags(spans_key, representation, with_entities=annotate_ents),
+            target=ChunkTypes(spans_key, representation, with_entities=annotate_ents),
             cfg={
                 "representation": representation,
                 "spans_key": spans_key,
@@ -159,13 +159,8 @@ class HoseqChunker(ListenedComponent):
         return tag_names(self.labels, self.cfg["representation"])
 
     @property
-    def limits_words(self) -> bool:
-        return True
-
-    def explain_span(self, span: Span, against: Optional[str] = None) -> Any:
-        """Why a chunk is there, or is not: `inspection.explain_span`. (`explain` says why a token
-        has its tag.)"""
-        return inspection("explain_span")(self, span, against)
+    def continues(self) -> Mask:
+        return self._grammar.pairs & ~self._grammar.first
 
     def top_k(self, docs: Union[Doc, Iterable[Doc]], k: int) -> List[List[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`.
@@ -217,22 +212,12 @@ class HoseqChunker(ListenedComponent):
         """Annotated Docs of a stream, in order. Of a batch, about as many words are read at once as
         stay in the caches of a processor."""
         for docs in minibatch(stream, size=batch_size):
-            for part in minibatch_by_words(docs, size=WORDS, tolerance=0.0):
+            for part in parts_of(docs, WORDS):
                 yield from super().pipe(part, batch_size=len(part))
-
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        return Reading(docs, self.target, self.tags, self._potentials(docs, preset=preset))
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         chunks = self.chunks(reading, self.cfg["span_threshold"])
         self.target.write_chunks(docs, chunks, overwrite=self.cfg["overwrite"])
-
-    def _labels_in(self, examples: List[Example]) -> List[str]:
-        return self.target.types_in(examples)
-
-    def _check_label(self, label: str) -> None:
-        """RAISES ValueError [HS027]: an empty one."""
-        TagTable(tag_names([label], self.cfg["representation"]))
 
     @cached_property
     def _grammar(self) -> Grammar:

@@ -5,9 +5,8 @@ A tagger whose labels are edit scripts (targets/lemmas.py), of which only those 
 candidates.
 """
 
-from collections import Counter
 from functools import cached_property
-from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.attrs import IDS, ORTH
@@ -29,15 +28,12 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
-from .reading import LabelsAlone, Reading, together
+from .reading import Reading, together
 from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
-from .targets.lemmas import Candidates, LemmaLabels, label_of, script_named
+from .targets.lemmas import Candidates, LemmaLabels, label_of
 from .targets.target import Columns
 
-# if the training text needs more scripts, the rarest are left out: they take time, and fit few
-# new words
-MOST_LABELS = 1500
 ANALYSIS = {"pos", "tag", "morph"}  # what their features may look at, beside the form
 
 
@@ -47,6 +43,7 @@ class HoseqLemmatizer(HoseqTagger):
 
     made_of_labels = (*HoseqTagger.made_of_labels, "candidates")
     target: LemmaLabels
+    limits_words = True
 
     def __init__(
         self,
@@ -72,10 +69,6 @@ class HoseqLemmatizer(HoseqTagger):
             target=LemmaLabels(),
         )
         self._known: Kept[KeyedValues] = Kept()  # labels, by form and analysis
-
-    @property
-    def limits_words(self) -> bool:
-        return True
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -105,10 +98,10 @@ class HoseqLemmatizer(HoseqTagger):
         for form, lemmas in (lexicon or {}).items():
             scripts = {label_of(form, lemma) for lemma in lemmas if lemma}
             entries[form] = entries.get(form, set()) | scripts
-        for form, script in self._scripts_in(examples) if entries else ():
+        for form, script in self.target.scripts_in(examples) if entries else ():
             if form in entries:
                 entries[form].add(script)
-        names = self._labels_in(examples) if labels is None else labels
+        names = self.target.labels_in(examples) if labels is None else labels
         names = sorted({*names}.union(*entries.values()))
         dictionary = {form: sorted(scripts) for form, scripts in entries.items() if scripts}
         super().initialize(
@@ -147,23 +140,6 @@ class HoseqLemmatizer(HoseqTagger):
             result.append({lemma: lemmas[lemma] for lemma in order if lemmas[lemma] >= least})
         return result
 
-    def _labels_in(self, examples: List[Example]) -> List[str]:
-        """The most frequent scripts; of equally frequent ones those of whole forms first, as no
-        other fits."""
-        counts = Counter(script for _, script in self._scripts_in(examples))
-        frequent = sorted(
-            counts, key=lambda label: (-counts[label], not script_named(label).is_whole, label)
-        )
-        return sorted(frequent[:MOST_LABELS])
-
-    def _scripts_in(self, examples: Sequence[Example]) -> Iterator[Tuple[str, str]]:
-        """Words of the training text with the scripts that make their lemmas."""
-        for example in examples:
-            reference = example.reference
-            for token, script in zip(reference, self.target.read(reference).tolist(), strict=True):
-                if script:
-                    yield token.text, reference.vocab.strings[script]
-
     def _loss(
         self, examples: List[Example], scores: Potentials
     ) -> Tuple[float, PotentialsGradient]:
@@ -176,13 +152,13 @@ class HoseqLemmatizer(HoseqTagger):
         return together(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
+        is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
         analysis = self._analysis if labels_alone and not is_preset and any(map(len, docs)) else None
         if analysis is None:
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
         labels = self._labels_of_tokens(docs, [ORTH, *(IDS[name.upper()] for name in analysis)])
-        alone = LabelsAlone(labels, self.name, "labels alone were asked for")
-        return Reading(docs, self.target, self.tags, alone)
+        why = "labels alone were asked for"
+        return Reading(docs, self.name, self._label_table.labels, None, labels, why)
 
     @property
     def _analysis(self) -> Optional[Sequence[str]]:

@@ -1,20 +1,19 @@
 """Predictions for a batch of Docs: label ids and probabilities; tag dictionaries."""
 
 from functools import cached_property
-from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from ..arrays import Floats, Floats32, Labels, Mask
-from ..decoders.answers import best_labels, posterior
+from ..arrays import Floats, Labels, Mask
+from ..decoders.answers import Posterior, best_labels, posterior
 from ..decoders.problem import Potentials
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.sequences import WordDocs, on_tokens, words_and_lengths
-from .targets.target import Target
 
 
 class TagDictionary:
@@ -25,20 +24,19 @@ class TagDictionary:
     """
 
     def __init__(self, entries: Dict[str, List[str]], labels: Sequence[str]) -> None:
-        ids = {label: i for i, label in enumerate(labels)}
-        row_of: Dict[FrozenSet[int], int] = {}  # many words of a lexicon can have the same labels
-        rows: List[int] = []
-        for word, names in entries.items():
-            known = frozenset(ids[name] for name in names if name in ids)
-            if not known:
-                entry = f'tag dictionary entry "{word}"'
+        every = frozenset(labels)
+        known = {word: every.intersection(names) for word, names in entries.items()}
+        for word, of_word in known.items():
+            if not of_word:
+                name = f'tag dictionary entry "{word}"'
                 expected = f"one of {', '.join(labels)}"
-                raise ValueError(Errors.HS027.format(name=entry, value=names, expected=expected))
-            rows.append(row_of.setdefault(known, len(row_of)))
-        self._masks = np.ones((len(row_of) + 1, len(labels)), bool)  # last row: any other word
-        for known, row in row_of.items():
-            self._masks[row] = np.isin(np.arange(len(labels)), list(known))
-        self._rows = np.array([*rows, len(row_of)], np.intp)
+                message = Errors.HS027.format(name=name, value=entries[word], expected=expected)
+                raise ValueError(message)
+        # many words of a lexicon have the same labels; last row: any other word
+        row_of = {of_word: i for i, of_word in enumerate(dict.fromkeys(known.values()))}
+        masks = [[label in of_word for label in labels] for of_word in row_of]
+        self._masks = np.array([*masks, [True] * len(labels)], bool)
+        self._rows = np.array([*map(row_of.__getitem__, known.values()), len(row_of)], np.intp)
         self._index = ExactIndex(np.array([get_string_id(word) for word in entries], np.uint64))
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
@@ -55,59 +53,40 @@ def together(first: Optional[Mask], second: Optional[Mask]) -> Optional[Mask]:
     return np.where(both.any(axis=1, keepdims=True), both, first)
 
 
-class LabelsAlone:
-    """The best labels (N,), and no p(y | x). name: of the component.
-    reason: why.
-
-    RAISES ValueError [HS105]: whatever else is asked for.
-    """
-
-    def __init__(self, best: Labels, name: str, reason: str) -> None:
-        self.best = best
-        self.name = name
-        self.reason = reason
-
-    def __getattr__(self, asked: str) -> object:
-        if asked.startswith("_"):
-            raise AttributeError(asked)
-        raise ValueError(Errors.HS105.format(name=self.name, asked=asked, reason=self.reason))
-
-
 class Reading:
     """Predictions of a component for some Docs.
 
-    docs: their words, without white space: N in all. target: where the labels stand. labels: names
-    of all labels, by id; of chunks, their tags. source: potentials of these words, or what else
-    knows their labels; of a `hoseq_bidirectional_tagger`, what it decided. best (N,): label ids of
-    the words, end to end; None = the best ones. posterior: p(y | x) of all labellings.
+    docs: their words, without white space: N in all. name: of the component. labels: names of all
+    labels, by id; of chunks, their tags. potentials: of these words; None = their labels alone are
+    known. best (N,): label ids of the words, end to end; None = those of the best labelling.
+    no_sums: why there is no p(y | x).
     """
 
     def __init__(
         self,
         docs: WordDocs,
-        target: Target,
+        name: str,
         labels: List[str],
-        source: Union[Potentials, LabelsAlone],
+        potentials: Optional[Potentials],
         best: Optional[Labels] = None,
+        no_sums: str = "",
     ) -> None:
         self.docs = docs
-        self.target = target
+        self.name = name
         self.labels = labels
-        self._source = source
+        self.potentials = potentials
+        self._no_sums = no_sums
         if best is not None:
             self.best = best
 
     @cached_property
     def best(self) -> Labels:
-        source = self._source
-        if not isinstance(source, Potentials):
-            return source.best
-        return best_labels(source)
+        return best_labels(self._known("best labels"))
 
     @cached_property
-    def posterior(self) -> Any:
-        source = self._source
-        return posterior(source) if isinstance(source, Potentials) else source
+    def posterior(self) -> Posterior:
+        """p(y | x) of all labellings. RAISES ValueError [HS105]: it is not known."""
+        return posterior(self._known("p(y | x)"))
 
     @cached_property
     def label_ids(self) -> List[Labels]:
@@ -120,10 +99,12 @@ class Reading:
         nodes: Floats = self.posterior.nodes
         return nodes[np.arange(len(self.best)), self.best]
 
-    def marginals(self) -> List[Floats32]:
-        """Probabilities p(y_t = y | x) of the tokens of each Doc (len(doc), L); 0 at white space."""
-        return self.of_tokens(self.posterior.nodes.astype(np.float32))
-
     def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> List[NDArray[Any]]:
         """Values of words cut by Doc, on its tokens: `absent` at white space. of_words (N, ...)."""
         return on_tokens(of_words, self.docs, absent)
+
+    def _known(self, asked: str) -> Potentials:
+        if self.potentials is None:
+            message = Errors.HS105.format(name=self.name, asked=asked, reason=self._no_sums)
+            raise ValueError(message)
+        return self.potentials

@@ -1,5 +1,6 @@
 """Components over `spacy_hoseq.HigherOrderTagger.v1`: they guess and learn from potentials."""
 
+from itertools import pairwise
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..layers.shim import weights_in
 from ..layers.structured import TaggerModel
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
-from .base import OF_CALIBRATION, SequenceComponent, inspection
+from .base import OF_CALIBRATION, SequenceComponent
 from .extensions import write_marginals
 from .reading import Reading
 from .targets.target import Target
@@ -60,6 +61,7 @@ class StructuredComponent(SequenceComponent):
     """A component whose model gives potentials. RAISES ValueError [HS161, HS027]: impossible
     settings."""
 
+    knows = "sums"
     decoder = staticmethod(decode_exact)  # of guesses in training
 
     def __init__(
@@ -91,10 +93,6 @@ class StructuredComponent(SequenceComponent):
             shim.configure(self._update_rule, seed=seed + i)
 
     @property
-    def knows(self) -> str:
-        return "sums"
-
-    @property
     def is_calibrated(self) -> bool:
         """True if the objective learns p(y | x), or it was calibrated since: labels with probability
         0.9 are then right nine times in ten."""
@@ -105,23 +103,6 @@ class StructuredComponent(SequenceComponent):
     def keep_probabilities(self) -> bool:
         self.cfg["save_marginals"] = True
         return True
-
-    def potentials(
-        self, docs: Iterable[Doc], *, preset: bool = True
-    ) -> Tuple[WordDocs, Potentials]:
-        """The words of docs, and all that their labels are decoded from. preset (bool): what is set
-        on the docs already constrains it, as in `predict`. RAISES ValueError [E143]: there are no
-        labels."""
-        words = self._words(docs)
-        return words, self._potentials(words, preset=preset)
-
-    def prediction_sets(
-        self, docs: Iterable[Doc], alpha: float, kind: str = "labels"
-    ) -> Iterator[Any]:
-        """Sets that hold the right answer with probability 1 - alpha: `inspection.prediction_sets`.
-        kind: "labels" of each token, "chunks", "labellings" of each sentence. RAISES ValueError
-        [HS158]: it was not calibrated."""
-        return iter(inspection("prediction_sets")(self, docs, alpha, kind))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Potentials
@@ -142,9 +123,8 @@ class StructuredComponent(SequenceComponent):
         self.forget_calibration()
         set_dropout_rate(self.model, drop)
         potentials, backprop = self.model.begin_update(docs)
-        size = max(
-            float(np.abs(table).max(initial=0)) for table in (potentials.scores, potentials.trans)
-        )
+        tables = (potentials.scores, potentials.trans)
+        size = max(float(np.abs(table).max(initial=0)) for table in tables)
         self._check_size(size, getattr(self._update_rule, "learn_rate", "unknown"))
         loss, gradient = self._loss(examples, potentials)
         backprop(gradient)
@@ -167,8 +147,13 @@ class StructuredComponent(SequenceComponent):
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
         if self.cfg["save_marginals"]:
-            for doc, marginals in zip(docs, reading.marginals(), strict=True):
+            of_docs = reading.of_tokens(reading.posterior.nodes.astype(np.float32))
+            for doc, marginals in zip(docs, of_docs, strict=True):
                 write_marginals(doc, self.name, self.tags, marginals)
+
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+        potentials = self._potentials(docs, preset=preset)
+        return Reading(docs, self.name, self._label_table.labels, potentials)
 
     def _potentials(self, docs: WordDocs, *, preset: bool = True) -> Potentials:
         """Potentials that are decoded. docs: their words; they may all be empty."""
@@ -203,3 +188,10 @@ class StructuredComponent(SequenceComponent):
         backprop: Callable[[PotentialsGradient], object],
     ) -> None:
         """An update, to components that listen to this one."""
+
+
+def parts_of(docs: Sequence[Doc], most: int) -> List[Sequence[Doc]]:
+    """Docs in parts of about so many tokens, in order."""
+    before = np.cumsum([0, *map(len, docs[:-1])]) // most
+    bounds = [0, *np.flatnonzero(np.diff(before)) + 1, len(docs)]
+    return [docs[start:end] for start, end in pairwise(bounds)]

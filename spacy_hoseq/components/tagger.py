@@ -5,7 +5,6 @@ at every `finish_update`; `[training.optimizer]` trains neural emissions only. `
 weights, `predict` and saving on finished ones (averaged, half precision).
 """
 
-from itertools import pairwise
 from typing import Callable, Iterable, List, NamedTuple, Optional, Union
 
 import numpy as np
@@ -13,7 +12,6 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..arrays import Labels
-from ..decoders.answers import best_labels
 from ..decoders.choice import check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
 from ..layers.scorer import scorer_of
@@ -22,8 +20,8 @@ from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .listening import ListenedComponent
-from .reading import LabelsAlone, Reading
-from .structured import ADAGRAD, default_model
+from .reading import Reading
+from .structured import ADAGRAD, default_model, parts_of
 from .targets.token_labels import TokenLabels
 
 
@@ -129,17 +127,12 @@ class HoseqTagger(ListenedComponent):
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         parts = self._parts(docs) if labels_alone else [docs]
+        read = super()._read
         if len(parts) == 1:
-            return self._read_together(docs, preset=preset)
-        labels = [self._read_together(part, preset=preset).best for part in parts]
-        reason = "of so many texts at once, labels alone were asked for"
-        alone = LabelsAlone(np.concatenate(labels), self.name, reason)
-        return Reading(docs, self.target, self.tags, alone)
-
-    def _read_together(self, docs: WordDocs, *, preset: bool) -> Reading:
-        potentials = self._potentials(docs, preset=preset)
-        labels = best_labels(potentials)
-        return Reading(docs, self.target, self._label_table.labels, potentials, labels)
+            return read(docs, preset=preset, labels_alone=labels_alone)
+        best = np.concatenate([read(part, preset=preset, labels_alone=True).best for part in parts])
+        why = "of so many texts at once, labels alone were asked for"
+        return Reading(docs, self.name, self._label_table.labels, None, best, why)
 
     def _parts(self, docs: WordDocs) -> List[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text
@@ -149,9 +142,7 @@ class HoseqTagger(ListenedComponent):
             return [docs]
         if scorer_of(self.model).sees_sentences_alone:
             docs = words_of([piece for doc in docs for piece in pieces_of(doc, most)])
-        before = np.cumsum([0, *map(len, docs[:-1])]) // most
-        bounds = [0, *np.flatnonzero(np.diff(before)) + 1, len(docs)]
-        return [words_of(docs[start:end]) for start, end in pairwise(bounds)]
+        return [words_of(part) for part in parts_of(docs, most)]
 
 
 DEFAULTS = {

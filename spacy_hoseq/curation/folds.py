@@ -106,7 +106,7 @@ def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
     for name, pipe in load_model_from_config(config.interpolate(), auto_fill=True).pipeline:
         settings = config["initialize"]["components"].setdefault(name, {})
         if isinstance(pipe, SequenceComponent) and not settings.get("weights_from"):
-            settings.setdefault("labels", pipe._labels_in(examples))
+            settings.setdefault("labels", pipe.target.labels_in(examples))
     return config
 
 

@@ -43,8 +43,10 @@ class Reading(ComponentReading):
 
     def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
         self.turns: Optional[Ints] = None
-        words, self.potentials, best = self._read(pipe, texts)
-        super().__init__(words, pipe.target, pipe.tags, self.potentials, best)
+        words, potentials, best = self._read(pipe, texts)
+        super().__init__(words, pipe.name, pipe.tags, potentials, best)
+        self.potentials: Potentials = potentials
+        self.target = pipe.target
         self.pipe: Any = pipe
         self.texts = list(texts)
         sizes = [len(doc) for doc in words]
@@ -60,7 +62,8 @@ class Reading(ComponentReading):
     def _read(self, pipe: Any, texts: Sequence[Doc]) -> Read:
         sums_of(pipe)
         given = map(_bare, texts) if pipe.target.finds_sentences else texts
-        return (*pipe.potentials(given, preset=False), None)
+        reading = pipe.read(given, preset=False)
+        return reading.docs, reading.potentials, None
 
     def sentence(self, word: int) -> range:
         """The words of the sentence of a word."""
@@ -153,7 +156,7 @@ class Decisions(Reading):
         decided = pipe.read(texts, preset=False)
         docs = decided.docs
         best = decided.best
-        self.turns = order = decided.posterior.order
+        self.turns = order = decided.order
         lengths = sequence_lengths(docs)
         reach = scorer_of(pipe.model).order
         n_labels = len(pipe.tags)

@@ -33,7 +33,7 @@ REPRESENTATIONS = sorted(LETTERS)
 def tags_in(chunk_tags, eg):
     """What the component learns, "" where nothing is known."""
     strings = eg.predicted.vocab.strings
-    return [strings[value] if value else "" for value in chunk_tags.gold_values([eg]).tolist()]
+    return [strings[value] if value else "" for value in chunk_tags.aligned(eg).tolist()]
 
 
 def gold_tags(predicted, reference, chunks, representation="iob2", **annotation):

@@ -186,3 +186,12 @@ def test_tags_written_by_hand():
     assert tags_by_hand(chunks, 7, "iob2") == ["B-A", "I-A", "I-A", "B-B", "O", "B-A", "I-A"]
     assert tags_by_hand(chunks, 7, "start_end") == ["B-A", "I-A", "E-A", "S-B", "O", "B-A", "E-A"]
     assert len(all_chunkings(2)) == 11 and len(set(all_chunkings(5))) == 571
+
+
+def test_long_docs_stay_in_order(monkeypatch):
+    """A Doc of more words than are read at once comes behind those before it."""
+    monkeypatch.setattr("spacy_hoseq.components.chunker.WORDS", 3)
+    nlp = ready()
+    texts = ("the old", "the old dog sees a cat", "a cat", "the dog sees the cat", "a")
+    docs = [Doc(nlp.vocab, words=text.split()) for text in texts]
+    assert [doc.text for doc in chunker_of(nlp).pipe(docs)] == [doc.text for doc in docs]

@@ -78,7 +78,7 @@ def test_preset_tag_that_rules_out_what_the_dictionary_leaves():
     docs = [doc_of(nlp, text) for text in ("cat", "dog", "she")]
     for doc in docs:
         doc[0].tag_ = "!N"
-    allowed = tagger.potentials(docs)[1].allowed
+    allowed = tagger.read(docs).potentials.allowed
     permitted = [{label for label, here in zip(tagger.labels, row, strict=True) if here} for row in allowed]
     assert permitted == [{"V"}, {*LABELS} - {"N"}, {*LABELS} - {"N"}]
 

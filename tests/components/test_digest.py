@@ -7,7 +7,7 @@ import pytest
 import spacy
 import srsly
 
-from spacy_hoseq.components.saving import signed
+from spacy_hoseq.components.base import signed
 
 from . import bidirectional_helpers as bidirectional
 from .helpers import blank, gold, predicted, ready, tagger_of

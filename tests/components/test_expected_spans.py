@@ -73,7 +73,7 @@ def test_best_expected_f(nlp):
 def test_all_probable_chunks(nlp, least):
     pipe, doc = chunker_of(nlp), doc_of(nlp, TEXT)
     every = Enumerated(nlp, doc)
-    _, potentials = pipe.potentials([doc, doc_of(nlp, "old cat")])
+    potentials = pipe.read([doc, doc_of(nlp, "old cat")]).potentials
     found = list(probable_chunks(posterior_of(potentials), pipe.tags, pipe.cfg["representation"], least))
     possible = {
         chunk for chunks in every.chunkings for chunk in chunks if every.probability(chunk) >= max(least, 1e-12)

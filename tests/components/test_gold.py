@@ -53,23 +53,10 @@ TOKENIZATIONS = [
 ]
 
 
-@pytest.mark.parametrize("chosen", ["the same tokens", "as many tokens", "all"])
-def test_gold_values_of_all_examples(chosen):
-    """At once where the tokens are the same, and where some have to be aligned."""
-    same = {
-        "the same tokens": lambda predicted, reference: predicted == reference,
-        "as many tokens": lambda predicted, reference: len(predicted) == len(reference),
-        "all": lambda predicted, reference: True,
-    }[chosen]
-    cases = [case for case in TOKENIZATIONS if same(*case[:2])]
-    found = TAGS.gold_values([example(*case[:3]) for case in cases])
-    assert names(found) == [name for *_, expected in cases for name in expected]
-
-
 @pytest.mark.parametrize("predicted, reference, tags, expected", TOKENIZATIONS)
 def test_gold_on_another_tokenization(predicted, reference, tags, expected):
     eg = example(predicted, reference, tags)
-    assert names(TAGS.gold_values([eg])) == expected
+    assert names(TAGS.aligned(eg)) == expected
     aligned = [tag or "" for tag in eg.get_aligned("TAG", as_string=True)]
     assert aligned == expected, "as spaCy's own components see it"
 
@@ -83,7 +70,7 @@ def test_gold_of_random_tokenizations():
         tags = rng.choice(["A", "B", ""], size=len(words[1])).tolist()
         eg = example(words[0], words[1], tags)
         expected = [tag or "" for tag in eg.get_aligned("TAG", as_string=True)]
-        assert names(TAGS.gold_values([eg])) == expected
+        assert names(TAGS.aligned(eg)) == expected
 
 
 def test_gold_of_an_extension_is_aligned_too():
@@ -91,7 +78,7 @@ def test_gold_of_an_extension_is_aligned_too():
     eg = example(["a", "b", "cd", "ef"], ["ab", "c", "d", "ef"], None)
     for token, label in zip(eg.reference, ["A", "B", "C", ""], strict=True):
         token._.gold_label = label
-    assert names(TokenLabels("_.gold_label", "!").gold_values([eg])) == ["A", "A", "", ""]
+    assert names(TokenLabels("_.gold_label", "!").aligned(eg)) == ["A", "A", "", ""]
 
 
 def test_masks_of_annotation():

@@ -44,7 +44,7 @@ def test_tokens_seen_before_change_nothing(nlp):
     """The labels of tokens by themselves are those of whole texts."""
     pipe = nlp.get_pipe(NAME)
     docs = [tiny.analyzed(nlp, line) for line in tiny.CORPUS] * 2
-    potentials = pipe.potentials(docs)[1]
+    potentials = pipe.read(docs).potentials
     whole = np.where(potentials.allowed, potentials.scores, -np.inf).argmax(axis=1)
     for _ in range(2):
         assert np.array_equal(np.concatenate(pipe.predict(docs).label_ids), whole)
@@ -85,7 +85,7 @@ def test_probabilities_are_sums_over_scripts():
     nlp = tiny.trained(objective="log_likelihood")
     pipe = nlp.get_pipe(NAME)
     doc = Doc(nlp.vocab, words=["saw", "cuts"], pos=["VERB", "NOUN"])
-    potentials = pipe.potentials([doc])[1]
+    potentials = pipe.read([doc]).potentials
     weights = np.where(potentials.allowed, np.exp(potentials.scores.astype(np.float64)), 0)
     (lemmas,) = pipe.lemma_probabilities([doc], least=0.0)
     for token, row, found in zip(doc, weights, lemmas, strict=True):

@@ -86,7 +86,7 @@ def test_gold_on_other_tokens():
     words = ["It", "rains", ".", "Go", "!"]
     reference = Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=[1, -1, -1, 1, -1])
     pipe = nlp.get_pipe("sentences")
-    values = pipe.target.gold_values([Example(predicted, reference)])
+    values = pipe.target.aligned(Example(predicted, reference))
     assert [nlp.vocab.strings[value] for value in values.tolist()] == ["S", "I", "I", "S", "I"]
 
 

@@ -8,7 +8,7 @@ import srsly
 from spacy.lookups import Lookups
 from spacy.training import Example
 
-from spacy_hoseq.components.saving import digest_of_table
+from spacy_hoseq.components.base import digest_of
 from spacy_hoseq.features.known_tags import TABLE as KNOWN_TAGS
 from spacy_hoseq.features.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
@@ -83,7 +83,7 @@ def test_tables_in_another_order_are_the_same(copy):
         lookups.add_table(name, dict(reversed(entries)))
     lookups.to_disk(copy / "vocab")
     assert spacy.load(copy)("the old cat")[0].tag_
-    assert digest_of_table(None) is None
+    assert digest_of(None) is None
 
 
 def test_component_that_is_taken_over_brings_its_tables(saved, tmp_path):

@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.inspection import certainties, explanations, how_sure, span_certainties
+from spacy_hoseq.inspection import certainties, explain_span, explanations, how_sure, span_certainties
 
 from ..components import bidirectional_helpers, helpers
 from ..components.chunker_helpers import Enumerated, chunker_of, random_chunker
@@ -189,7 +189,7 @@ def test_spans_across_sentences():
     with pytest.raises(ValueError, match=r"\[HS106\] The span 'old dog' \(tokens 1 to 3 of 'the old dog runs"):
         span_certainties(chunker_of(nlp), [across])
     with pytest.raises(ValueError, match=r"\[HS106\]"):
-        chunker_of(nlp).explain_span(across)
+        explain_span(chunker_of(nlp), across)
     doc.spans["chunks"] = [across, within]
     list(how_sure(nlp, [doc]))
     assert across._.hoseq_certainty == {} and list(within._.hoseq_certainty) == ["hoseq_chunker"]

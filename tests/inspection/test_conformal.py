@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import spacy
 
-from spacy_hoseq.inspection import Reading, calibrate, fit_prediction_sets, span_certainties
+from spacy_hoseq.inspection import Reading, calibrate, fit_prediction_sets, prediction_sets, span_certainties
 from spacy_hoseq.inspection.conformal import oddness, threshold
 
 from ..components import chunker_helpers
@@ -50,7 +50,7 @@ def test_coverage_of_twenty_divisions(nlp, alpha):
         order = np.random.default_rng(seed).permutation(len(every))
         fit_prediction_sets(pipe, [every[i] for i in order[:150]])
         rest = [every[i] for i in order[150:]]
-        for eg, sets in zip(rest, pipe.prediction_sets([eg.predicted for eg in rest], alpha), strict=True):
+        for eg, sets in zip(rest, prediction_sets(pipe, [eg.predicted for eg in rest], alpha), strict=True):
             covered += [token.tag_ in labels for token, labels in zip(eg.reference, sets, strict=True)]
             sizes += [len(labels) for labels in sets]
         whole.append(float((oddness(pipe, rest)["labellings"] <= threshold(pipe, alpha, "labellings")).mean()))
@@ -64,11 +64,11 @@ def test_sets_are_those_of_the_definition(nlp):
     fit_prediction_sets(pipe, test_calibration.examples(nlp, 60, 6))
     table = table_of(pipe, doc)
     limit = threshold(pipe, 0.1)
-    (sets,) = pipe.prediction_sets([doc], 0.1)
+    (sets,) = prediction_sets(pipe, [doc], 0.1)
     for row, labels in zip(Reading(pipe, [doc]).posterior.nodes, sets, strict=True):
         best = pipe.labels[int(row.argmax())]
         assert set(labels) == {pipe.labels[y] for y in np.flatnonzero(1 - row <= limit)} | {best} and labels[0] == best
-    ((found,),) = pipe.prediction_sets([doc], 0.1, "labellings")
+    ((found,),) = prediction_sets(pipe, [doc], 0.1, "labellings")
     inside = table.labellings[table.scores >= table.best - threshold(pipe, 0.1, "labellings")]
     assert set(map(tuple, found)) == {tuple(pipe.labels[y] for y in row) for row in inside}
 
@@ -80,7 +80,7 @@ def test_chunks():
     spans = [chunker_helpers.Span(doc, i, j, y) for i in range(6) for j in range(i + 1, 7) for y in ("NP", "VP")]
     sure = span_certainties(pipe, spans, entropy=False)
     for alpha in (0.2, 0.6):
-        (found,) = pipe.prediction_sets([doc], alpha, "chunks")
+        (found,) = prediction_sets(pipe, [doc], alpha, "chunks")
         least = 1 - threshold(pipe, alpha, "chunks")
         expected = {(s.start, s.end, s.label_) for s, p in zip(spans, sure, strict=True) if p.exact >= least - 1e-12}
         assert {chunk for chunk, _ in found} == expected
@@ -96,12 +96,12 @@ def test_sets_of_a_calibrated_component(nlp, tmp_path):
     calibrate(nlp, test_calibration.examples(nlp, 60, 6))
     for kind in ("words", "chunks"):  # of a tagger
         with pytest.raises(ValueError, match=rf"\[HS027\] .*kind.* {kind}. Expected labels, labellings"):
-            pipe.prediction_sets([doc], 0.1, kind)
+            prediction_sets(pipe, [doc], 0.1, kind)
     nlp.to_disk(tmp_path / "model")
     again = spacy.load(tmp_path / "model").get_pipe("hoseq_tagger")
     for kind in ("labels", "labellings"):
-        assert list(again.prediction_sets([doc], 0.1, kind)) == list(pipe.prediction_sets([doc], 0.1, kind))
+        assert list(prediction_sets(again, [doc], 0.1, kind)) == list(prediction_sets(pipe, [doc], 0.1, kind))
     pipe.from_bytes(before)
     again.update(test_calibration.examples(nlp, 4, 7))
     with pytest.raises(ValueError, match=r"\[HS158\]"):
-        again.prediction_sets([doc], 0.1)
+        prediction_sets(again, [doc], 0.1)

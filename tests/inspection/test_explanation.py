@@ -223,14 +223,13 @@ def test_decisions_of_a_bidirectional_tagger(of_chunks):
 
 
 def test_all_words_and_chunks_of_a_text(both, doc):
-    """The methods of components are the functions of this room."""
     tagger, chunker = both.get_pipe("hoseq_tagger"), both.get_pipe("hoseq_chunker")
     words, chunks = list(explanations(tagger, doc)), list(explanations(chunker, doc))
     spans = list(doc.spans["chunks"])
     assert [(one.first, one.label) for one in words] == [(token.i, token.tag_) for token in doc]
     assert [(a.first, a.end, a.label) for a in chunks] == [(s.start, s.end, s.label_) for s in spans] and spans
-    assert words == [tagger.explain(doc, token.i) for token in doc] == [explain(tagger, doc, t.i) for t in doc]
-    assert chunks == [chunker.explain_span(span) for span in spans] and chunker.explain(doc, 1).label == "I-NP"
+    assert words == [explain(tagger, doc, t.i) for t in doc]
+    assert chunks == [explain_span(chunker, span) for span in spans] and explain(chunker, doc, 1).label == "I-NP"
     for account, sure in zip(chunks, span_certainties(chunker, spans), strict=True):
         p = dict(account.alternatives)
         assert account.p == pytest.approx(sure.exact) == p[account.label]

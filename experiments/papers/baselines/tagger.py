@@ -52,9 +52,9 @@ class DecodedTagger(HoseqTagger):
         )
         self.decoder = decoder
 
-    def _read_together(self, docs: Any, *, preset: bool) -> Reading:
+    def _read(self, docs: Any, *, preset: bool, labels_alone: bool) -> Reading:
         potentials = self._potentials(docs, preset=preset)
-        return Reading(docs, self.target, self.tags, potentials, self.decoder(potentials).labels)
+        return Reading(docs, self.name, self.tags, potentials, self.decoder(potentials).labels)
 
 
 decoder = {"@misc": "spacy_hoseq.beam_decoder.v1"}

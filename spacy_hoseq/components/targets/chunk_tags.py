@@ -3,7 +3,6 @@
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
 
 import numpy as np
-from spacy.attrs import ENT_IOB
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
@@ -14,10 +13,11 @@ from ...chunks import (
     TagTable,
     check_representation,
     grammar,
+    tag_names,
     write_chunks,
 )
 from ...errors import Errors
-from ...features.sequences import sentence_starts, values_of
+from ...features.sequences import sentence_starts
 from ...words import on_original, spans_of, without
 from .target import ENTS, SPANS, Items, LabelTable, Target
 
@@ -55,7 +55,6 @@ class ChunkTags(Target):
         self.with_entities = with_entities
         group = (f"{SPANS}{spans_key}",) if spans_key else ()
         self.places = (*group, ENTS) if with_entities else group
-        self.columns = [ENT_IOB] if with_entities else []
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: no tag of a chunk."""
@@ -64,11 +63,6 @@ class ChunkTags(Target):
     def is_set(self, doc: Doc) -> bool:
         """True if the Doc has a span group of chunks, even an empty one, or entities that may be chunks."""
         return self.spans_key in doc.spans or (self.with_entities and doc.has_annotation("ENT_IOB"))
-
-    def types_in(self, examples: Iterable[Example]) -> List[str]:
-        """All types of gold chunks, sorted."""
-        spans = (span for example in examples for span in self._spans(example.reference))
-        return sorted({span.label_ for span in spans} - {""})
 
     def read(self, doc: Doc) -> Keys:
         """Tags of the chunks on a Doc as string-store ids; 0 where nothing is known: everywhere
@@ -99,9 +93,7 @@ class ChunkTags(Target):
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """Beside entities that are set already: these, and what can follow them; no chunk over
         blocked tokens, nor over an entity of an unknown type or across sentences."""
-        if not any(map(np.any, values_of(docs, self.columns))):
-            return None
-        if not any(doc.ents or blocked_spans(doc) for doc in docs):
+        if not self.with_entities or not any(doc.ents or blocked_spans(doc) for doc in docs):
             return None
         ids: Dict[str, int] = {tag: i for i, tag in enumerate(table.labels)}
         first = grammar(table.labels, self.representation).first
@@ -208,6 +200,19 @@ class ChunkTags(Target):
             if span.end < len(doc):
                 mask[span.end] &= first
         return mask
+
+
+class ChunkTypes(ChunkTags):
+    """The same, for a component whose labels are the types of chunks."""
+
+    def check_label(self, label: str) -> None:
+        """RAISES ValueError [HS027]: an empty one."""
+        TagTable(tag_names([label], self.representation))
+
+    def labels_in(self, examples: Sequence[Example]) -> List[str]:
+        """All types of gold chunks, sorted."""
+        spans = (span for example in examples for span in self._spans(example.reference))
+        return sorted({span.label_ for span in spans} - {""})
 
 
 def _chunks(doc: Doc, ids: Labels, table: LabelTable) -> FoundChunks:

@@ -19,10 +19,10 @@ shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell
 (2015), "Joint lemmatization and morphological tagging with Lemming".
 """
 
+from collections import Counter
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import chain
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -35,7 +35,7 @@ from ...arrays import Ints, Keys, Labels, Mask
 from ...errors import Errors
 from ...features.index import KeyedValues
 from ...features.keys import row_keys
-from ...features.sequences import by_doc, words_and_lengths
+from ...features.sequences import values_of, words_and_lengths
 from ...kept import Kept
 from .target import LabelTable
 from .token_labels import TokenLabels, texts_of
@@ -45,6 +45,9 @@ SIGNS = str.maketrans({"%": "%25", "*": "%2A", ">": "%3E"})  # what has a meanin
 KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
 LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
 MOST_WORDS = 20_000  # whose candidates are remembered
+# if the training text needs more scripts, the rarest are left out: they take time, and fit few
+# new words
+MOST_LABELS = 1500
 
 CASES: Dict[str, Callable[[str], str]] = {
     "lower": str.lower,
@@ -61,6 +64,7 @@ class LemmaLabels(TokenLabels):
     places = ("lemma",)
     columns = [LEMMA]
     of_words = True
+    expects_all = False
 
     def __init__(self) -> None:
         self._lemmas: Kept[KeyedValues] = Kept()  # by form and script
@@ -72,10 +76,21 @@ class LemmaLabels(TokenLabels):
         """RAISES ValueError [HS027]: it is no script."""
         script_named(label)
 
-    def gold_rows(self, examples: Sequence[Example], table: LabelTable) -> Ints:
-        """Rows of permitted scripts (N,). New text has lemmas that no known script makes: nothing is
-        warned of."""
-        return table.rows(self.gold_values(examples))
+    def labels_in(self, examples: Sequence[Example]) -> List[str]:
+        """The most frequent scripts; of equally frequent ones those of whole forms first, as no
+        other fits."""
+        counts = Counter(script for _, script in self.scripts_in(examples))
+        frequent = sorted(
+            counts, key=lambda label: (-counts[label], not script_named(label).is_whole, label)
+        )
+        return sorted(frequent[:MOST_LABELS])
+
+    def scripts_in(self, examples: Sequence[Example]) -> Iterator[Tuple[str, str]]:
+        """Words of the gold annotation with the scripts that make their lemmas."""
+        for example in examples:
+            for form, lemma in texts_of(example.reference, [ORTH, LEMMA]):
+                if lemma:
+                    yield form, label_of(form, lemma)
 
     def read(self, doc: Doc) -> Keys:
         """The scripts of a Doc (len(doc),) as string-store ids; 0 where no lemma is set."""
@@ -85,27 +100,19 @@ class LemmaLabels(TokenLabels):
             [add(label_of(form, lemma)) if lemma else 0 for form, lemma in pairs], np.uint64
         )
 
-    def write(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
-    ) -> None:
-        """Set the lemmas that the scripts make. A lemma that is set already stays, unless
-        `overwrite`; white space is its own lemma, and so is a word that the script does not fit."""
-        flat = np.concatenate([np.zeros(0, np.int32), *labels])
-        before = [doc.to_array([ORTH, LEMMA]).reshape(-1, 2) for doc in docs]
-        orths, old = np.concatenate([np.zeros((0, 2), np.uint64), *before]).T
+    def _values(self, docs: Sequence[Doc], labels: Labels, table: LabelTable) -> Keys:
+        """The lemmas that the scripts make; white space is its own lemma, and so is a word that the
+        script does not fit."""
+        (orths,) = values_of(docs, [ORTH])
         strings = docs[0].vocab.strings if docs else StringStore()
 
         def lemmas_of(pairs: Ints) -> Keys:
-            each = zip(orths[pairs].tolist(), flat[pairs].tolist(), strict=True)
+            each = zip(orths[pairs].tolist(), labels[pairs].tolist(), strict=True)
             return np.array([_lemma(strings, table.names, *pair) for pair in each], np.uint64)
 
         # words repeat: each pair of form and script is written out once
         made = self._lemmas.of((strings, table), lambda: KeyedValues(np.uint64))
-        values = made.of(row_keys([orths, flat.astype(np.uint64)]), lemmas_of)
-        if not overwrite:
-            values = np.where(old != 0, old, values)
-        for doc, of_doc in zip(docs, by_doc(values[:, None], docs), strict=True):
-            doc.from_array([LEMMA], of_doc)  # type: ignore[arg-type]
+        return made.of(row_keys([orths, labels.astype(np.uint64)]), lemmas_of)[:, None]
 
     def _put(self, token: Token, label: str) -> None:
         token.lemma_ = script_named(label).lemma(token.text)
@@ -207,82 +214,34 @@ class Candidates:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
-        # (E, L): scripts without a beginning whose ending is this one or a shorter one
-        self._of_endings = np.zeros((0, len(labels)), bool)
-        of_case: Dict[str, List[int]] = {}
+        # ids by case, beginning and ending that are taken away; None: nothing else is there
+        self._ids: Dict[str, Dict[str, Dict[Optional[str], List[int]]]] = {}
         for label_id, script in enumerate(self.scripts):
-            of_case.setdefault(script.case, []).append(label_id)
-        self._cases = [(CASES[case], self._sorted(ids)) for case, ids in of_case.items()]
+            endings = self._ids.setdefault(script.case, {}).setdefault(script.prefix_cut, {})
+            ending = None if script.is_whole else script.suffix_cut
+            endings.setdefault(ending, []).append(label_id)
         self._fitting = lru_cache(MOST_WORDS)(self._find)
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool: of all tokens of the docs."""
         orths, _ = words_and_lengths(docs)
         types, type_of = np.unique(orths, return_inverse=True)
-        found = [self._fitting(docs[0].vocab.strings[orth]) for orth in types.tolist()]
+        fitting = [self._fitting(docs[0].vocab.strings[orth]) for orth in types.tolist()]
         masks = np.zeros((len(types), len(self.scripts)), bool)
-        rows = np.array([rows for rows, _ in found], np.intp).reshape(len(types), len(self._cases))
-        for of_case in rows.T:
-            masks |= self._of_endings.take(of_case, axis=0)
-        others = [ids for _, ids in found]
-        flat = np.fromiter(chain.from_iterable(others), np.intp)
-        masks[np.arange(len(types)).repeat(list(map(len, others))), flat] = True
+        of_types = np.arange(len(types)).repeat(list(map(len, fitting)))
+        masks[of_types, np.concatenate([np.zeros(0, np.intp), *fitting])] = True
         masks[~masks.any(axis=1)] = True
         return masks[type_of]
 
-    def _sorted(self, ids: List[int]) -> "ScriptsOfCase":
-        """Scripts of one case, as they are looked for. ids: of their labels."""
-        whole: Dict[str, List[int]] = {}
-        # with each beginning and ending all shorter ones: where one is missing a search ends
-        beginnings: Dict[str, List[int]] = {}
-        endings: Dict[str, List[int]] = {"": []}
-        for label_id in ids:
-            script = self.scripts[label_id]
-            if script.is_whole:
-                whole.setdefault(script.prefix_cut, []).append(label_id)
-            elif script.prefix_cut:
-                for end in range(1, len(script.prefix_cut)):
-                    beginnings.setdefault(script.prefix_cut[:end], [])
-                beginnings.setdefault(script.prefix_cut, []).append(label_id)
-            else:
-                for start in range(len(script.suffix_cut)):
-                    endings.setdefault(script.suffix_cut[start:], [])
-                endings[script.suffix_cut].append(label_id)
-        rows: Dict[str, int] = {}
-        for ending in sorted(endings, key=len):
-            mask = np.zeros((1, len(self.scripts)), bool)
-            if ending:
-                mask[0] = self._of_endings[rows[ending[1:]]]
-            mask[0, endings[ending]] = True
-            rows[ending] = len(self._of_endings)
-            self._of_endings = np.concatenate([self._of_endings, mask])
-        return ScriptsOfCase(whole, beginnings, rows)
-
-    def _find(self, form: str) -> Tuple[List[int], List[int]]:
-        """RETURNS the row of the longest known ending in each case, and ids of other labels that
-        fit."""
-        rows = []
+    def _find(self, form: str) -> Ints:
+        """Ids of all labels that fit a form. At least one character is left of it, or none."""
         ids: List[int] = []
-        for changed, (whole, beginnings, endings) in self._cases:
-            base = changed(form)
-            ids += whole.get(base, ())
-            for end in range(1, len(base)):
-                some = beginnings.get(base[:end])
-                if some is None:
-                    break
-                ids += [i for i in some if self.scripts[i].applied(form) is not None]
-            row = endings[""]
-            for start in range(len(base) - 1, 0, -1):
-                if base[start:] not in endings:
-                    break
-                row = endings[base[start:]]
-            rows.append(row)
-        return rows, ids
-
-
-class ScriptsOfCase(NamedTuple):
-    """Label ids by the whole form, and by the beginning. endings: rows by known ending."""
-
-    whole: Dict[str, List[int]]
-    beginnings: Dict[str, List[int]]
-    endings: Dict[str, int]
+        for case, beginnings in self._ids.items():
+            base = CASES[case](form)
+            ids += beginnings.get(base, {}).get(None, ())
+            for end in range(len(base)):
+                endings = beginnings.get(base[:end])
+                if endings:
+                    for start in range(end + 1, len(base) + 1):
+                        ids += endings.get(base[start:], ())
+        return np.array(ids, np.intp)

@@ -19,7 +19,7 @@ does in `max_margin`; a verb that is taken for a noun has other features through
 """
 
 from functools import lru_cache
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -30,7 +30,7 @@ from spacy.tokens import Doc, Token
 
 from ...arrays import Floats, Floats32, Keys, Labels, Mask
 from ...errors import Errors
-from ...features.sequences import by_doc
+from ...kept import Kept
 from .target import Columns, LabelTable
 from .token_labels import SPACE, TokenLabels, texts_of
 
@@ -66,12 +66,7 @@ class MorphologyLabels(TokenLabels):
         self.space = label_of(SPACE["pos"], "", SPACE["tag"] if with_tag else "")
         self.columns = COLUMNS[: 3 if with_tag else 2]
         self.extend = extend
-        # what was written last: the table, the string store, and POS, MORPH, TAG of its labels
-        self._written: Tuple[Any, Any, Any] = (None, None, None)
-
-    def __getstate__(self) -> Dict[str, object]:
-        """Without what is remembered of a string store."""
-        return {**self.__dict__, "_written": (None, None, None)}
+        self._written: Kept[Keys] = Kept()  # columns of each label
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: it does not consist of features, or spaCy has no such part of
@@ -89,29 +84,34 @@ class MorphologyLabels(TokenLabels):
         """Labels that fit what is set on the tokens: the same part of speech (and tag); the same
         features, or if they will be extended none of another value. Where none fits, nothing is
         constrained."""
-        if not self.are_set(docs):
+        if not any(map(self.is_set, docs)):
             return None
         labels = tuple(table.labels)
         rows = [tuple(row) for doc in docs for row in texts_of(doc, self.columns)]
         masks = {row: _fitting(labels, row, self.extend) for row in {*rows}}
         return np.array([masks[row] for row in rows])
 
-    def write(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
-    ) -> None:
-        """Set part of speech and features (and tag). What is set already stays, unless `overwrite`;
-        if features are extended, those of another value are replaced if `overwrite`."""
-        flat = np.concatenate([np.zeros(0, np.int32), *labels])
-        every = self._values_of(table, docs[0]).take(flat, axis=0, mode="wrap") if docs else flat
-        for doc, values in zip(docs, by_doc(every, docs), strict=True):
-            if (self.extend or not overwrite) and self.is_set(doc):
-                before = doc.to_array(self.columns).reshape(len(doc), len(self.columns))
-                merged = values if overwrite else np.where(before != 0, before, values)
-                if self.extend:
-                    pairs = zip(before[:, 1].tolist(), values[:, 1].tolist(), strict=True)
-                    merged[:, 1] = [_extended(doc, old, new, overwrite) for old, new in pairs]
-                values = merged
-            doc.from_array(self.columns, values)  # type: ignore[arg-type]
+    def _values(self, docs: Sequence[Doc], labels: Labels, table: LabelTable) -> Keys:
+        if not docs:
+            return np.zeros((0, len(self.columns)), np.uint64)
+        vocab: Any = docs[0].vocab
+
+        def made() -> Keys:
+            rows = [_row(analysis_of(name), vocab) for name in table.names]
+            return np.array(rows, np.uint64)[:, : len(self.columns)]
+
+        every = self._written.of((table, vocab.strings), made)
+        return every.take(labels, axis=0, mode="wrap")  # -1: white space
+
+    def _merged(self, doc: Doc, values: Keys, table: LabelTable, *, overwrite: bool) -> Keys:
+        """If features are extended, those of another value are replaced if `overwrite`."""
+        merged = values
+        if not overwrite:
+            merged = super()._merged(doc, values, table, overwrite=overwrite)
+        if self.extend:
+            pairs = zip(self._before(doc)[:, 1].tolist(), values[:, 1].tolist(), strict=True)
+            merged[:, 1] = [_extended(doc, old, new, overwrite) for old, new in pairs]
+        return merged
 
     def _put(self, token: Token, label: str) -> None:
         analysis = analysis_of(label)
@@ -120,24 +120,13 @@ class MorphologyLabels(TokenLabels):
         if analysis.tag:
             token.tag_ = analysis.tag
 
-    def _values_of(self, table: LabelTable, doc: Doc) -> Keys:
-        """Columns that are written for each label (L + 1, 2 or 3): -1 stands for white space."""
-        known_table, known_strings, values = self._written
-        strings = doc.vocab.strings
-        if known_table is not table or known_strings is not strings:
-            rows = [_row(analysis_of(name), doc) for name in table.names]
-            values = np.array(rows, np.uint64)[:, : len(self.columns)]
-            self._written = table, strings, values
-        return cast(Keys, values)
 
-
-def _row(analysis: Analysis, doc: Doc) -> List[int]:
+def _row(analysis: Analysis, vocab: Any) -> List[int]:
     """POS, MORPH, TAG of a label."""
     pos, morph, tag = analysis
-    strings: Any = doc.vocab.strings
     # (as all else here, beyond the end of a memory zone)
-    tag_id = strings.add(tag, allow_transient=False) if tag else 0
-    return [PARTS_OF_SPEECH[pos], doc.vocab.morphology.add(morph), tag_id]
+    tag_id = vocab.strings.add(tag, allow_transient=False) if tag else 0
+    return [PARTS_OF_SPEECH[pos], vocab.morphology.add(morph), tag_id]
 
 
 def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
@@ -151,27 +140,20 @@ def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
 def _fitting(labels: Tuple[str, ...], texts: Tuple[str, ...], extend: bool) -> Mask:
     """Labels that can be at a token with POS, MORPH (and TAG); all if there are none. A tag that no
     label has constrains nothing."""
-    analyses = _analyses(labels)
-    pos, morph, tag = (*texts, "")[:3]
-    before = Morphology.feats_to_dict(morph)
-    tags = {analysis.tag for analysis, _ in analyses}
+    every = [features_of(label) for label in labels]
+    before = features_of(label_of(*texts))
+    given = before.keys() - {POS, TAG}
+    if not any(features.get(TAG) == before.get(TAG) for features in every):
+        before = {name: value for name, value in before.items() if name != TAG}
 
-    def fits(analysis: Analysis, features: Dict[str, str]) -> bool:
-        if pos not in ("", analysis.pos) or (tag in tags - {"", analysis.tag}):
+    def fits(features: Dict[str, str]) -> bool:
+        if texts[1] and not extend and features.keys() - {POS, TAG} != given:
             return False
-        if extend or not morph:
-            return all(features.get(name, value) == value for name, value in before.items())
-        return before == features
+        missing = {name: before[name] for name in given}
+        return all({**missing, **features}.get(name) == before[name] for name in before)
 
-    mask = np.array([fits(*each) for each in analyses])
+    mask = np.array([fits(features) for features in every])
     return mask if mask.any() else ~mask
-
-
-@lru_cache(maxsize=16)
-def _analyses(labels: Tuple[str, ...]) -> List[Tuple[Analysis, Dict[str, str]]]:
-    """Analysis and features of each label."""
-    analyses = map(analysis_of, labels)
-    return [(analysis, Morphology.feats_to_dict(analysis.morph)) for analysis in analyses]
 
 
 @lru_cache(maxsize=20_000)
@@ -185,22 +167,24 @@ def label_of(pos: str, morph: str, tag: str = "") -> str:
     return Morphology.dict_to_feats(features) or Morphology.EMPTY_MORPH
 
 
+@lru_cache(maxsize=20_000)
 def features_of(label: str) -> Dict[str, str]:
     """All features of a label, part of speech and tag among them. RAISES ValueError [HS027]: it is
     no such label."""
     try:
-        return dict(Morphology.feats_to_dict(label))
+        features = dict(Morphology.feats_to_dict(label))
     except ValueError:
-        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS)) from None
+        features = {POS: "?"}
+    if features.get(POS, "") not in PARTS_OF_SPEECH:
+        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
+    return features
 
 
 def analysis_of(label: str) -> Analysis:
     """RAISES ValueError [HS027]."""
-    features = features_of(label)
+    features = {**features_of(label)}
     pos = features.pop(POS, "")
     tag = unquote(features.pop(TAG, ""))
-    if pos not in PARTS_OF_SPEECH:
-        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
     return Analysis(pos, Morphology.dict_to_feats(features), tag)
 
 
@@ -215,13 +199,11 @@ class FeatureTable:
 
     def __init__(self, labels: Sequence[str]) -> None:
         of_labels = [
-            [f"{name}={value}" for name, value in features_of(label).items()] for label in labels
+            {f"{name}={value}" for name, value in features_of(label).items()} for label in labels
         ]
-        self.names: List[str] = sorted({name for of_label in of_labels for name in of_label})
-        rows = {name: row for row, name in enumerate(self.names)}
-        self.has: Mask = np.zeros((len(rows), len(labels)), bool)
-        for y, of_label in enumerate(of_labels):
-            self.has[[rows[name] for name in of_label], y] = True
+        self.names: List[str] = sorted(set().union(*of_labels))
+        has = [[name in of_label for of_label in of_labels] for name in self.names]
+        self.has: Mask = np.array(has, bool).reshape(len(has), len(labels))
 
     def of(self, marginals: Floats, least: float) -> List[Dict[str, float]]:
         """Features of each token of at least this probability, most probable first. marginals

@@ -70,7 +70,8 @@ class Target(Protocol):
     representation (str): how tags stand for spans (chunks.py); None = labels are those of tokens.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
     space (str): what stands at white-space tokens, which have no label; "" = nothing.
-    columns: of `doc.to_array`, which say what is set on a Doc already.
+    columns: of `doc.to_array`, in which labels are written.
+    expects_all (bool): the component has all labels of new text.
     """
 
     places: Tuple[str, ...]
@@ -78,6 +79,7 @@ class Target(Protocol):
     neg_prefix: str = ""
     space: str = ""
     columns: Columns = []
+    expects_all = True
 
     @property
     def place(self) -> str:
@@ -114,24 +116,20 @@ class Target(Protocol):
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),) as string-store ids; 0 where none is set."""
 
-    def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is
-        known."""
-        return np.concatenate([np.zeros(0, np.uint64), *map(self.aligned, examples)])
-
     def aligned(self, example: Example) -> Keys:
-        """Gold labels of the predicted tokens of one example."""
+        """Gold labels of the predicted tokens of one example, as string-store ids; 0 where nothing
+        is known."""
 
     def gold_rows(self, examples: Sequence[Example], table: LabelTable) -> Ints:
         """Labels that the annotation permits at the predicted tokens: rows (N,) of the table's masks.
-        WARNS [HW001]: labels that are not in the table."""
-        values = self.gold_values(examples)
+        WARNS [HW001]: labels that are not in the table, unless new text has some."""
+        values = np.concatenate([np.zeros(0, np.uint64), *map(self.aligned, examples)])
         rows = table.rows(values)
         unknown = values[(rows == len(table.masks) - 1) & (values != 0)]
-        if len(unknown):
-            names = sorted({_name_of(value, examples) for value in set(unknown.tolist())})
-            others = len(names) - NAMED
-            labels = ", ".join([*names[:NAMED], *([f"{others} others"] if others > 0 else [])])
+        if len(unknown) and self.expects_all:
+            names = sorted({_name_of(value, examples) for value in {*unknown.tolist()}})
+            more = [f"{len(names) - NAMED} others"] if len(names) > NAMED else []
+            labels = ", ".join([*names[:NAMED], *more])
             warnings.warn(Warnings.HW001.format(labels=labels, n=len(unknown)), stacklevel=2)
         return rows
 

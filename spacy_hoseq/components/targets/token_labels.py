@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from ...arrays import Keys, Labels, Mask
 from ...errors import Errors
-from ...features.sequences import by_doc, values_of
+from ...features.sequences import by_doc
 from ...words import tokens_of
 from .target import Columns, Items, LabelTable, Target
 
@@ -35,6 +35,7 @@ class TokenLabels(Target):
     """
 
     extension = ""  # its name
+    extend = False
     of_words = False  # a label belongs to one word: what is split or merged has none
 
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
@@ -78,16 +79,6 @@ class TokenLabels(Target):
         labels."""
         return bool(self.extension) or any(map(doc.has_annotation, self.columns))
 
-    def are_set(self, docs: Sequence[Doc]) -> bool:
-        """The same of some Docs."""
-        if self.extension:
-            return bool(docs)
-        values = values_of(docs, self.columns)
-        if self.attribute == "sent_start":  # (the first token of a Doc always begins a sentence)
-            sizes = np.array([len(doc) for doc in docs if len(doc)], np.intp)
-            values = [np.delete(values[0], np.cumsum(sizes) - sizes)]
-        return any(map(np.any, values))
-
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),). RAISES ValueError [HS027]: an extension holds something
         else."""
@@ -116,27 +107,17 @@ class TokenLabels(Target):
         values = np.zeros(len(words), np.uint64)
         for i, word in enumerate(words):
             places = np.asarray(example.alignment.x2y[i], np.intp).reshape(-1)
-            same = gold_words[places] == word
-            if len({*gold[places].tolist()}) == 1 and (len(same) == same.sum() == 1 or not self.of_words):
+            is_one_word = len(places) == 1 and gold_words[places[0]] == word
+            if len({*gold[places].tolist()}) == 1 and (is_one_word or not self.of_words):
                 values[i] = gold[places[0]]
         return values
-
-    def _set_before(self, doc: Doc) -> Keys:
-        """Labels of a Doc, without the default of an extension: nobody has set that."""
-        if not self.extension or Token.get_extension(self.extension)[2] is not None:
-            return self.read(doc)  # (what an extension computes has no default)
-        is_written = [("._.", self.extension, token.idx, None) in doc.user_data for token in doc]
-        return np.where(np.array(is_written, bool), self.read(doc), np.uint64(0))
 
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """A label that is set already is the only one permitted (it constrains its neighbours), or
         "!NN" rules one out. A string that is no label of the component constrains nothing."""
-        if not self.are_set(docs):
+        if not any(map(self.is_set, docs)):
             return None
-        before = [
-            self._set_before(doc) if self.is_set(doc) else np.zeros(len(doc), np.uint64)
-            for doc in docs
-        ]
+        before = [self._before(doc)[:, 0] if self.extension else self.read(doc) for doc in docs]
         masks = table.masks[table.rows(np.concatenate(before))]
         return None if masks.all() else masks
 
@@ -158,36 +139,49 @@ class TokenLabels(Target):
     def write(
         self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
     ) -> None:
-        """Set the labels of each Doc, ids in the table; those that are set already stay, unless
+        """Set the labels of each Doc, ids in the table; what is set already stays, unless
         `overwrite`."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
-        if self.space and (flat < 0).any():
-            for doc in docs:
-                doc.vocab.strings.add(self.space)
-        values = table.values.take(flat)
+        values = self._values(docs, flat, table)
         for doc, of_doc in zip(docs, by_doc(values, docs), strict=True):
-            if not overwrite and self.is_set(doc):
-                before = self._set_before(doc)
-                stays = (before != 0) & ~np.isin(before, table.negative)
-                of_doc[stays] = before[stays]  # (a view)
-        self._set(docs, values)
-
-    def _set(self, docs: Sequence[Doc], values: Keys) -> None:
-        """values (N,): string-store ids of all tokens, 0 at white space."""
-        if self.attribute == "sent_start" and len(values):
-            starts = values == docs[0].vocab.strings.as_int(STARTS)
-            first = np.cumsum([0, *map(len, docs)])[[i for i, doc in enumerate(docs) if len(doc)]]
-            # white space before the first word is of its sentence, too
-            words = np.flatnonzero(values)
-            starts[words[np.searchsorted(words, first[first <= words.max(initial=-1)])]] = False
-            starts[first] = True
-            values = np.where(starts, STARTED, GOING_ON)
-        for doc, of_doc in zip(docs, by_doc(values[:, None], docs), strict=True):
+            if (self.extend or not overwrite) and self.is_set(doc):
+                of_doc = self._merged(doc, of_doc, table, overwrite=overwrite)
             if not self.extension:
                 doc.from_array(self.columns, of_doc)  # type: ignore[arg-type]
                 continue
             for token, value in zip(doc, of_doc[:, 0].tolist(), strict=True):
                 self._put(token, doc.vocab.strings[value] if value else "")
+
+    def _values(self, docs: Sequence[Doc], labels: Labels, table: LabelTable) -> Keys:
+        """What stands for the labels of all tokens (N,) in the columns, (N, C) uint64."""
+        values = table.values.take(labels)
+        if self.space and (labels < 0).any():
+            for doc in docs:
+                doc.vocab.strings.add(self.space)
+        if self.attribute == "sent_start":
+            starts = np.append(labels == table.labels.index(STARTS), False)
+            ends = np.cumsum([0, *map(len, docs)])
+            # white space before the first word is of its sentence, too
+            words = np.append(np.flatnonzero(labels >= 0), len(labels))
+            starts[words[np.searchsorted(words, ends)]] = False
+            starts[ends] = True
+            values = np.where(starts[:-1], STARTED, GOING_ON)
+        return values[:, None]
+
+    def _before(self, doc: Doc) -> Keys:
+        """What is set on a Doc (n, C), without the default of an extension: nobody has set that."""
+        if not self.extension:
+            return np.asarray(doc.to_array(self.columns).reshape(-1, len(self.columns)), np.uint64)
+        values = self.read(doc)
+        if Token.get_extension(self.extension)[2] is None:  # (what an extension computes has none)
+            places = [("._.", self.extension, token.idx, None) for token in doc]
+            values[[place not in doc.user_data for place in places]] = 0
+        return values[:, None]
+
+    def _merged(self, doc: Doc, values: Keys, table: LabelTable, *, overwrite: bool) -> Keys:
+        """Values (n, C) where none are set before that stay."""
+        before = self._before(doc)
+        return np.where((before != 0) & ~np.isin(before, table.negative), before, values)
 
     def _put(self, token: Token, label: str) -> None:
         if self.extension:
