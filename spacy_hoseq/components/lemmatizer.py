@@ -152,7 +152,7 @@ class HoseqLemmatizer(HoseqTagger):
         return together(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
+        is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
         analysis = self._analysis if labels_alone and not is_preset and any(map(len, docs)) else None
         if analysis is None:
             return super()._read(docs, preset=preset, labels_alone=labels_alone)

@@ -3,6 +3,7 @@
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
 
 import numpy as np
+from spacy.attrs import ENT_IOB
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
@@ -17,7 +18,7 @@ from ...chunks import (
     write_chunks,
 )
 from ...errors import Errors
-from ...features.sequences import sentence_starts
+from ...features.sequences import sentence_starts, values_of
 from ...words import on_original, spans_of, without
 from .target import ENTS, SPANS, Items, LabelTable, Target
 
@@ -55,6 +56,7 @@ class ChunkTags(Target):
         self.with_entities = with_entities
         group = (f"{SPANS}{spans_key}",) if spans_key else ()
         self.places = (*group, ENTS) if with_entities else group
+        self.columns = [ENT_IOB] if with_entities else []
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: no tag of a chunk."""
@@ -93,7 +95,8 @@ class ChunkTags(Target):
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """Beside entities that are set already: these, and what can follow them; no chunk over
         blocked tokens, nor over an entity of an unknown type or across sentences."""
-        if not self.with_entities or not any(doc.ents or blocked_spans(doc) for doc in docs):
+        is_annotated = any(map(np.any, values_of(docs, self.columns)))
+        if not is_annotated or not any(doc.ents or blocked_spans(doc) for doc in docs):
             return None
         ids: Dict[str, int] = {tag: i for i, tag in enumerate(table.labels)}
         first = grammar(table.labels, self.representation).first

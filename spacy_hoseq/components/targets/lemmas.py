@@ -214,12 +214,19 @@ class Candidates:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
-        # ids by case, beginning and ending that are taken away; None: nothing else is there
-        self._ids: Dict[str, Dict[str, Dict[Optional[str], List[int]]]] = {}
+        # ids by case: of whole forms, and by beginning and ending that are taken away
+        cases: Dict[str, Tuple[Dict[str, List[int]], Dict[str, Dict[str, List[int]]]]] = {}
         for label_id, script in enumerate(self.scripts):
-            endings = self._ids.setdefault(script.case, {}).setdefault(script.prefix_cut, {})
-            ending = None if script.is_whole else script.suffix_cut
-            endings.setdefault(ending, []).append(label_id)
+            whole, beginnings = cases.setdefault(script.case, ({}, {}))
+            of_word = whole if script.is_whole else beginnings.setdefault(script.prefix_cut, {})
+            of_word.setdefault(script.prefix_cut if script.is_whole else script.suffix_cut, []).append(label_id)
+            # where a shorter beginning is missing, a search ends
+            for end in range(0 if script.is_whole else len(script.prefix_cut)):
+                beginnings.setdefault(script.prefix_cut[:end], {})
+        self._cases = {
+            case: (whole, {beginning: _with_shorter(of_word) for beginning, of_word in parts.items()})
+            for case, (whole, parts) in cases.items()
+        }
         self._fitting = lru_cache(MOST_WORDS)(self._find)
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
@@ -234,14 +241,32 @@ class Candidates:
         return masks[type_of]
 
     def _find(self, form: str) -> Ints:
-        """Ids of all labels that fit a form. At least one character is left of it, or none."""
-        ids: List[int] = []
-        for case, beginnings in self._ids.items():
+        """Ids of all labels that fit a form: whole, or with something left between both ends."""
+        found: List[Ints] = []
+        whole: List[int] = []
+        for case, (forms, beginnings) in self._cases.items():
             base = CASES[case](form)
-            ids += beginnings.get(base, {}).get(None, ())
+            whole += forms.get(base, ())
             for end in range(len(base)):
                 endings = beginnings.get(base[:end])
-                if endings:
-                    for start in range(end + 1, len(base) + 1):
-                        ids += endings.get(base[start:], ())
-        return np.array(ids, np.intp)
+                if endings is None:
+                    break
+                longest = ""
+                for start in range(len(base) - 1, end, -1):
+                    if base[start:] not in endings:
+                        break
+                    longest = base[start:]
+                found += [endings[longest]] if longest in endings else []
+        return np.concatenate([np.array(whole, np.intp), *found])
+
+
+def _with_shorter(endings: Dict[str, List[int]]) -> Dict[str, Ints]:
+    """Ids of each ending with those of all shorter ones, which fit the same words. All shorter ones
+    are there: where one is missing, a search ends."""
+    every = {ending[i:] for ending in endings for i in range(len(ending) + 1)}
+    return {
+        ending: np.array(
+            [label for i in range(len(ending) + 1) for label in endings.get(ending[i:], ())], np.intp
+        )
+        for ending in every
+    }

@@ -84,7 +84,7 @@ class MorphologyLabels(TokenLabels):
         """Labels that fit what is set on the tokens: the same part of speech (and tag); the same
         features, or if they will be extended none of another value. Where none fits, nothing is
         constrained."""
-        if not any(map(self.is_set, docs)):
+        if not self.are_set(docs):
             return None
         labels = tuple(table.labels)
         rows = [tuple(row) for doc in docs for row in texts_of(doc, self.columns)]

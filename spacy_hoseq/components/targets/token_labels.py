@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from ...arrays import Keys, Labels, Mask
 from ...errors import Errors
-from ...features.sequences import by_doc
+from ...features.sequences import by_doc, values_of
 from ...words import tokens_of
 from .target import Columns, Items, LabelTable, Target
 
@@ -79,6 +79,14 @@ class TokenLabels(Target):
         labels."""
         return bool(self.extension) or any(map(doc.has_annotation, self.columns))
 
+    def are_set(self, docs: Sequence[Doc]) -> bool:
+        """The same of some Docs."""
+        if self.extension:
+            return bool(docs)
+        # (the first token of a Doc always begins a sentence)
+        n_always = sum(map(bool, map(len, docs))) if self.attribute == "sent_start" else 0
+        return sum(map(np.count_nonzero, values_of(docs, self.columns))) > n_always
+
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),). RAISES ValueError [HS027]: an extension holds something
         else."""
@@ -115,7 +123,7 @@ class TokenLabels(Target):
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """A label that is set already is the only one permitted (it constrains its neighbours), or
         "!NN" rules one out. A string that is no label of the component constrains nothing."""
-        if not any(map(self.is_set, docs)):
+        if not self.are_set(docs):
             return None
         before = [self._before(doc)[:, 0] if self.extension else self.read(doc) for doc in docs]
         masks = table.masks[table.rows(np.concatenate(before))]
