@@ -6,7 +6,13 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.inspection import certainties, explain_span, explanations, how_sure, span_certainties
+from spacy_hoseq.inspection import (
+    certainties,
+    explain_span,
+    explanations,
+    how_sure,
+    span_certainties,
+)
 
 from ..components import bidirectional_helpers, helpers
 from ..components.chunker_helpers import Enumerated, chunker_of, random_chunker

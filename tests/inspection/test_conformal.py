@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import spacy
 
-from spacy_hoseq.inspection import Reading, calibrate, fit_prediction_sets, prediction_sets, span_certainties
+from spacy_hoseq.inspection import (
+    Reading,
+    calibrate,
+    fit_prediction_sets,
+    prediction_sets,
+    span_certainties,
+)
 from spacy_hoseq.inspection.conformal import oddness, threshold
 
 from ..components import chunker_helpers
