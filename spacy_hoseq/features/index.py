@@ -248,7 +248,7 @@ class GrowingTable:
         if self._merged_zeros:
             is_used = fresh.any(axis=1)
             rows = np.where(is_used, first - 1 + np.cumsum(is_used), 0).astype(np.int32)
-            fresh = fresh[is_used]
+            fresh = fresh.compress(is_used, axis=0)
         self.n_rows = first + len(fresh)
         # by doubling; others may still read the old arrays
         if self.n_rows > len(self.table):

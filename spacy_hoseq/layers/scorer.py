@@ -210,9 +210,6 @@ class Scorer:
     def forget_words(self) -> None:
         """Drop what is remembered of words (at the end of a memory zone)."""
 
-    def forget_scores(self) -> None:
-        """Drop scores that are kept for texts to come."""
-
 
 class ListScorer(Scorer):
     """Of a layer that has thinc's interface alone: a list with an array for each Doc."""

@@ -4,7 +4,6 @@ feature k at token n."""
 import warnings
 from typing import (
     Any,
-    Callable,
     Dict,
     Iterable,
     Iterator,
@@ -20,11 +19,11 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ..arrays import Floats32, Keys, Labels, Lengths, Mask, Rows
+from ..arrays import Floats32, Ints, Keys, Labels, Lengths, Mask, Rows, distinct
 from ..errors import Errors, Warnings
 from ..features.attributes import LINE_BREAK, OF_DOCS
 from ..features.extract import Columns, FeatureExtractor, counted_keys, rows_of
-from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter, SomeRows
+from ..features.index import ExactIndex, GrowingTable, HashedIndex, Index, KeyCounter, SomeRows
 from ..features.keys import bits_of
 from ..features.sequences import names_and_lengths
 from ..features.templates import Template, parse_templates
@@ -44,13 +43,12 @@ from .scorer import (
     scoring_layer,
 )
 from .shim import Term, WeightsShim, add_rows, sum_rows
-from .type_scores import TypeScores
 
-ROW_BYTES = 4  # int32
+SCORE_BYTES = 1 << 23  # of sums of word types that are kept from batch to batch
 CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
 SET_BY_OTHERS = ("tag", "pos", "lemma")  # without which no word of a text is
 FEW_TOKENS = 128  # to copy the weights of some labels takes as long as to add them up for so many
-KEY_TOKENS = 32_768  # whose keys are made and looked up together
+TOGETHER = 1 << 22  # scores whose keys are made and looked up together
 
 
 def SparseLinear(
@@ -92,7 +90,7 @@ def SparseLinear(
             "tables": features.extractor.tables,
             "reads_annotation": not features.extractor.is_lexical,
         },
-        shims=[WeightsShim("sparse_linear", table_problem, {"templates": names})],
+        shims=[WeightsShim("sparse_linear", {"templates": names})],
     )
 
 
@@ -104,50 +102,25 @@ class UsedFeatures(NamedTuple):
     table: Floats32
 
 
-class TextRows:
-    """Rows of texts that were asked for before, as long as there is room: those of others are made
-    each time. most (int): bytes."""
+class TextRows(Dict[bytes, Rows]):
+    """Rows (K, n) of the features of texts, by their words and sentence starts. room (int): bytes
+    that are left for more."""
 
-    def __init__(self, most: int) -> None:
-        self._rows: Dict[bytes, Rows] = {}
-        self._room = most
-
-    def of(
-        self, names: Sequence[bytes], sizes: Sequence[int], make: Callable[[List[int]], Rows]
-    ) -> Rows:
-        """The rows of a batch (K, N), end to end, a copy. names: of the texts; all that rows depend
-        on. sizes: tokens of each. make: rows (K, n) of some texts, by number, end to end."""
-        new = {name: number for number, name in enumerate(names) if name not in self._rows}
-        made: Dict[bytes, Rows] = {}
-        if new:
-            numbers = list(new.values())
-            made = self.add(list(new), [sizes[number] for number in numbers], make(numbers))
-        parts = [made[name] if name in made else self._rows[name] for name in names]
-        return np.concatenate(parts, axis=1)
-
-    def add(self, names: Sequence[bytes], sizes: Sequence[int], rows: Rows) -> Dict[bytes, Rows]:
-        """Keep rows (K, n) of some texts, if there is room. RETURNS them by the names of the
-        texts."""
-        parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
-        made = dict(zip(names, map(np.ascontiguousarray, parts), strict=True))
-        if rows.nbytes <= self._room:
-            self._rows.update(made)
-            self._room -= rows.nbytes
-        return made
+    room = CACHE_BYTES
 
 
 class Features:
-    """The extractor, and what is made of the weights in use.
+    """The extractor, and what is made of texts and of the weights in use.
 
-    `known` is what the weights save of their features ("keys" or "hash_rows"). Rows of training
-    texts are kept, since they come back every epoch.
+    `known` is what the weights save of their features ("keys" or "hash_rows").
     """
 
     def __init__(self, templates: List[Template]) -> None:
         self.extractor = FeatureExtractor(templates)
-        self.type_scores = TypeScores()
+        self.places = list(self.extractor.of_one_word.values())  # templates about one word
         self._index: Kept[Index] = Kept()
         self._used: Kept[UsedFeatures] = Kept()
+        self._type_scores: Kept[GrowingTable] = Kept()
         self._text_rows: Kept[TextRows] = Kept()
 
     def index(self, known: Dict[str, Any]) -> Index:
@@ -173,33 +146,68 @@ class Features:
 
         return self._used.of((known, weights), make)
 
+    def type_scores(
+        self, used: UsedFeatures, columns: Columns, codes: Ints
+    ) -> Tuple[Floats32, Rows]:
+        """Sums of all templates about the word at one place, kept from batch to batch for each
+        word type: template by template, so that they are the same numbers whether they are kept or
+        made anew. codes (O, n): word type * O + place. RETURNS sums (R, L), and rows of these
+        (O, n)."""
+        index, table = used
+        made_from = (table, columns.numbering)
+
+        def begin() -> GrowingTable:
+            return GrowingTable(np.zeros((1, table.shape[1]), table.dtype), merged_zeros=True)
+
+        def make(new: Ints) -> Floats32:
+            words, place_of = np.divmod(new, len(self.places))
+            types = distinct(words)
+            number = types.searchsorted(words)
+            templates = [k for of_place in self.places for k in of_place]
+            rows = index.lookup(self.extractor.type_keys(columns, templates, types))
+            sums = np.zeros((len(new), table.shape[1]), table.dtype)
+            ends = np.cumsum([*map(len, self.places)])
+            for place, of_place in enumerate(np.split(rows, ends[:-1])):
+                is_known = np.asarray((of_place < index.n_rows).any(axis=0))
+                at = np.flatnonzero((place_of == place) & is_known[number])
+                sums[at] = add_rows(table, of_place.take(number[at], axis=1))
+            return sums
+
+        kept = self._type_scores.of(made_from, begin)
+        rows, sums = kept.of(codes, make)
+        if len(kept) * table[:1].nbytes > SCORE_BYTES:
+            self.forget_scores()
+        return sums, rows
+
+    def forget_scores(self) -> None:
+        """Drop sums of word types."""
+        self._type_scores.forget()
+
     def forget_finished(self) -> None:
-        """Drop tables made of finished weights, since of many labels it is as large as they are."""
+        """Drop what is made of finished weights: of many labels it is as large as they are."""
         self._used.forget()
-        self.type_scores.clear()
+        self.forget_scores()
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
-        """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words
-        and sentence starts: all that lexical features see."""
+        """RETURNS (K, N), a copy, and the lengths of the sequences. Texts come back every epoch, and
+        are recognised by all that lexical features see: rows are kept as long as there is room."""
         index = self.index(known)
         names, lengths = names_and_lengths(docs)
         if not self.extractor.is_lexical:
             return index.lookup(self.extractor.keys(docs)), lengths
-
-        def make(numbers: List[int]) -> Rows:
-            columns = self.extractor.columns([docs[number] for number in numbers])
-            return rows_of(self.extractor, index, columns)
-
-        return self._rows_kept(known).of(names, [len(doc) for doc in docs], make), lengths
-
-    def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> None:
-        """Keep the rows of training texts."""
-        names, _ = names_and_lengths(docs)
-        rows = rows_of(self.extractor, self.index(known), columns)
-        self._rows_kept(known).add(names, [len(doc) for doc in docs], rows)
-
-    def _rows_kept(self, known: Dict[str, Any]) -> TextRows:
-        return self._text_rows.of((known,), lambda: TextRows(CACHE_BYTES))
+        kept = self._text_rows.of((known,), TextRows)
+        new = {name: doc for name, doc in zip(names, docs, strict=True) if name not in kept}
+        made: Dict[bytes, Rows] = {}
+        if new:
+            rows = rows_of(self.extractor, index, self.extractor.columns([*new.values()]))
+            ends = np.cumsum([len(doc) for doc in new.values()])
+            parts = np.split(rows, ends[:-1], axis=1)
+            made = dict(zip(new, map(np.ascontiguousarray, parts), strict=True))
+            if rows.nbytes <= kept.room:
+                kept.update(made)
+                kept.room -= rows.nbytes
+        parts = [made[name] if name in made else kept[name] for name in names]
+        return np.concatenate(parts, axis=1), lengths
 
 
 class SparseScorer(Scorer):
@@ -313,24 +321,16 @@ class SparseScorer(Scorer):
         if self.model.attrs["hash_rows"] is not None:
             self.shim.extra = {"hash_rows": int(self.model.attrs["hash_rows"])}
             return
-        features = self.features
         frequent: List[Keys] = []
-        seen: List[Tuple[Sequence[Doc], Columns]] = []  # what the first epoch will ask for
-        room = CACHE_BYTES if features.extractor.is_lexical else 0
         for batches in versions:
             counter = KeyCounter()
             for docs in batches:
-                columns = features.extractor.columns(docs)
-                for keys, counts in counted_keys(features.extractor, columns):
+                columns = self.extractor.columns(docs)
+                for keys, counts in counted_keys(self.extractor, columns):
                     counter.add(keys, counts)
-                room -= ROW_BYTES * len(features.extractor.templates) * columns.n_tokens
-                if room >= 0:
-                    seen.append((docs, columns))
             frequent.append(counter.frequent(self.model.attrs["min_count"]))
         keys = frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))
         self.shim.extra = {"keys": keys}
-        while seen:
-            features.remember(self.shim.extra, *seen.pop())
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights for the features found by `index` before, in X itself if it was not
@@ -349,11 +349,8 @@ class SparseScorer(Scorer):
             self._used()
 
     def forget_words(self) -> None:
-        self.features.extractor.forget_words()
-        self.forget_scores()
-
-    def forget_scores(self) -> None:
-        self.features.type_scores.clear()
+        self.extractor.forget_words()
+        self.features.forget_scores()
 
     def _used(self) -> UsedFeatures:
         """Features that predict."""
@@ -406,12 +403,14 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
     warn_of_absent(extractor, columns)
-    of_types, rows, first = features.type_scores.of(extractor, index, table, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
-    for start in range(0, columns.n_tokens, KEY_TOKENS):
-        stop = min(start + KEY_TOKENS, columns.n_tokens)
-        words = first.take(columns.positions[start:stop] + offsets)
-        terms: List[Term] = [(of_types, rows.take(words + np.arange(len(offsets))[:, None]))]
+    places = np.arange(len(offsets))[:, None]
+    n_together = max(1, TOGETHER // max(1, table.shape[1]))
+    for start in range(0, columns.n_tokens, n_together):
+        stop = min(start + n_together, columns.n_tokens)
+        types = columns.types.take(columns.positions[start:stop] + offsets).astype(np.intp)
+        codes = types * len(offsets) + places
+        terms: List[Term] = [features.type_scores(used, columns, codes)]
         if extractor.of_more:
             keys = extractor.keys_between(columns, start, stop, extractor.of_more)
             terms.append((table, index.lookup(keys)))
@@ -424,11 +423,3 @@ def warn_of_absent(extractor: FeatureExtractor, columns: Columns) -> None:
     for name in columns.absent(extractor.contextual):
         if name in SET_BY_OTHERS:
             warnings.warn(Warnings.HW005.format(name=name), stacklevel=3)
-
-
-def table_problem(shim: WeightsShim) -> str:
-    """Problem of loaded weights: the table has a row for each feature, and one for none."""
-    rows = len(shim.extra["keys"]) if "keys" in shim.extra else shim.extra.get("hash_rows", 0)
-    shape = shim.parameters["table"].shape if "table" in shim.parameters else (rows + 1, 0)
-    fits = shape[:-1] == (rows + 1,)
-    return "" if fits else f"a table of shape {shape} does not fit {rows} features"

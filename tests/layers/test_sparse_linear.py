@@ -119,7 +119,7 @@ def test_features_are_counted_over_all_batches():
 def test_scores_do_not_depend_on_the_block(monkeypatch, cells):
     model, docs = layer(), docs_of()
     whole = model.predict(docs)
-    monkeypatch.setattr(sparse_linear, "KEY_TOKENS", 5)
+    monkeypatch.setattr(sparse_linear, "TOGETHER", 5 * L)
     monkeypatch.setattr(sums, "SUM_CELLS", cells)
     assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
 
@@ -246,7 +246,7 @@ def test_remembered_rows_are_not_changed_by_dropout():
 
 @pytest.mark.parametrize("n_bytes", [0, 100, 10**9])
 def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
-    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
+    monkeypatch.setattr(sparse_linear.TextRows, "room", n_bytes)
     model, docs = layer(), docs_of()
     for order in ([0, 1, 2], [3, 1, 4, 1], [4, 3, 2, 1, 0], [0, 0]):
         batch = [docs[i] for i in order]
@@ -255,19 +255,18 @@ def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
         assert np.concatenate(found) == pytest.approx(np.concatenate(expected), abs=1e-6)
 
 
-@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [0, 0, 0]), (0, [5, 5, 5]), (4 * 5 * 9, [3, 3, 3])])
-def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypatch, n_bytes, n_extracted):
+@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [5, 0, 0]), (0, [5, 5, 5]), (4 * 5 * 9, [5, 3, 3])])
+def test_texts_are_extracted_once(monkeypatch, n_bytes, n_extracted):
     """As long as there is room: two of five texts here, of four words, with five templates."""
     docs = [doc_of(text) for text in ("a b c d", "b c d e", "c d e f", "d e f g", "e f g h")]
-    model = SparseLinear(["lower[-1..1]", "shape[0]", "bias"])
-    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
-    index_features(model, [docs[:1], docs[1:2], docs[2:]])
-    model.initialize(Y=zeros(docs, 2))
+    model = layer(["lower[-1..1]", "shape[0]", "bias"], docs)
+    monkeypatch.setattr(sparse_linear.TextRows, "room", n_bytes)
     extracted = []
     plain = FeatureExtractor.columns
     monkeypatch.setattr(FeatureExtractor, "columns", lambda self, x: extracted.append(len(x)) or plain(self, x))
     for expected in n_extracted:
-        model.begin_update(docs)
+        for doc in docs:
+            model.begin_update([doc])
         assert sum(extracted) == expected
         extracted.clear()
 

