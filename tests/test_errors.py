@@ -55,6 +55,7 @@ def test_no_message_is_raised_without_a_code():
     inside = {
         "format {message['format']}",  # within HS050, as the next one
         "more rows than the table has",
+        "NaN or infinite values",
         "the weights are of other labels, or of these in another order",  # within HS064, as the next one
         "{width} columns of weights, but {len(self.labels)} labels",
         'an attribute and an offset, such as "lower[0]" or "suffix1..3[-1..1]"',  # within HS010, as the next two

@@ -61,7 +61,7 @@ def label_parts(emissions: Emissions, parts_of: PartsOf) -> Emissions:
         PartScorer,
         layers=[emissions],
         attrs={"parts_of": parts_of, "parts": Kept()},
-        shims=[WeightsShim("label_parts", _problem)],
+        shims=[WeightsShim("label_parts")],
     )
 
 
@@ -210,17 +210,6 @@ class LabelParts:
             return together
 
         return self._whole.of((trans, of_parts), make)
-
-
-def _problem(shim: WeightsShim) -> str:
-    """Problem of loaded weights."""
-    if not shim.extra:
-        return ""
-    parts = LabelParts(shim.extra)
-    shape = (len(parts.names), len(parts.names))
-    fits = parts.same_kind.shape == shape == shim.parameters["pairs"].shape
-    fits = fits and parts.first[0] == 0 and parts.parts.min(initial=0) >= 0
-    return "" if fits else "parts of labels and their weights do not fit together"
 
 
 def morphological_parts() -> PartsOf:

@@ -25,8 +25,7 @@ from .local_features import LocalFeatures
 from .local_learner import Learning, LocalClassifier, TrainingBatch
 from .local_scores import BatchScores, StackedWeights, TypeScores
 from .scorer import Scorer, names_fired
-from .shim import LayerShim, shim_in
-from .storage import Saved, write_layer
+from .shim import LayerShim, Saved, shim_in, write_layer
 
 Strategy = Literal[
     "easiest_first",

@@ -35,7 +35,6 @@ from .scorer import (
     scoring_layer,
 )
 from .shim import WeightsShim
-from .sparse_linear import table_problem
 
 ADDED_ROWS = 4_096  # of the table that are gathered together
 
@@ -70,7 +69,7 @@ def MarginalLinear(
             "dropout_rate": 0.0,
             "tables": features.words.tables,
         },
-        shims=[WeightsShim("marginal_linear", table_problem, {"templates": features.names})],
+        shims=[WeightsShim("marginal_linear", {"templates": features.names})],
     )
 
 

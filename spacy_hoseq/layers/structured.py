@@ -4,8 +4,7 @@ Of the higher-order features: which are in use, which fire in a batch, and the w
 weights.
 """
 
-from functools import partial
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -20,7 +19,6 @@ from ..decoders.problem import (
     Potentials,
     PotentialsGradient,
     Weights,
-    check_pattern,
 )
 from ..errors import Errors
 from ..features.sequences import WordDocs, words_of
@@ -32,7 +30,6 @@ from .listener import replace_listener
 from .scorer import (
     Backprop,
     Feature,
-    FlatScores,
     Scorer,
     TrainingTexts,
     flat_scores,
@@ -43,149 +40,82 @@ from .scorer import (
 from .shim import WeightsShim, weights_of
 
 NONE = np.zeros(0, np.intp)
+FiredFeatures = Tuple[Optional[Fired], Optional[Configurations], Ints]
 
 
-class InUse(NamedTuple):
-    """Higher-order features with their weights. trie: of the label patterns. node_of (F,): the node of
-    each label pattern. weights (W,). node_weights (U,): of the nodes of the trie, those of patterns
-    that fire everywhere."""
+class HigherOrder:
+    """Higher-order features with their weights.
 
-    features: PatternFeatures
-    trie: PatternTrie
-    node_of: Ints
-    weights: Floats
-    node_weights: Floats
+    trie: of the label patterns. values (W,): the weights. node_of (F,): the node of each label
+    pattern. node_weights (U,): of the nodes of the trie, those of patterns that fire everywhere.
+    """
 
-    @classmethod
-    def of(cls, features: PatternFeatures, trie: PatternTrie, weights: Floats) -> "InUse":
-        """RETURNS features with weights."""
-        node_of = np.zeros(len(features.patterns), np.intp)
-        node_of[~features.is_span] = trie.node_of
-        everywhere = features.everywhere
-        of_patterns = weights[features.weight_of[everywhere]]
-        summed = np.bincount(node_of[everywhere], of_patterns, minlength=len(trie))
-        node_weights = summed.astype(np.float64)
-        node_weights.setflags(write=False)  # what is made of it is kept
-        return cls(features, trie, node_of, weights, node_weights)
+    def __init__(self, features: PatternFeatures, trie: PatternTrie, values: Floats) -> None:
+        self.features = features
+        self.values = values
+        self.node_of = np.zeros(len(features.patterns), np.intp)
+        self.node_of[~features.is_span] = trie.node_of
+        of_patterns = values[features.weight_of[features.everywhere]]
+        nodes = self.node_of[features.everywhere]
+        self.node_weights = np.bincount(nodes, of_patterns, len(trie)).astype(np.float64)
+        self.node_weights.setflags(write=False)  # what is made of it is kept
 
-
-class FiredFeatures(NamedTuple):
-    """Higher-order features that fire in a batch, and the definition of each (its number in
-    `PatternFeatures`)."""
-
-    fired: Optional[Fired] = None
-    configurations: Optional[Configurations] = None
-    patterns: Ints = NONE
-    spans: Ints = NONE
-
-    @classmethod
-    def of(cls, docs: List[Doc], source: PatternSource, in_use: InUse) -> "FiredFeatures":
-        """RETURNS the patterns that fire at positions, and configurations at their spans."""
-        features = in_use.features
-        if not source.n_rules or not (features.rule_of >= 0).any():
-            return cls()
+    def fire(self, docs: List[Doc], source: PatternSource) -> FiredFeatures:
+        """RETURNS the patterns that fire at positions, configurations at their spans, and which
+        features these are, in this order."""
+        features = self.features
+        if not (features.rule_of >= 0).any():
+            return None, None, NONE
         rules = source.fire(docs)
         which, matches = features.expand(rules)
-        weights = in_use.weights[features.weight_of[which]]
         is_span = features.is_span[which] | (rules.sizes[matches] > 0)
-        patterns = which[~is_span]
-        spans = which[is_span]
+        order = np.argsort(is_span, kind="stable")
+        which = which[order]
+        matches = matches[order]
+        weights = self.values[features.weight_of[which]]
+        n = np.count_nonzero(~is_span)
         fired = configurations = None
-        if len(patterns):
-            tokens = rules.tokens[matches[~is_span]]
-            fired = Fired(tokens, in_use.node_of[patterns], weights[~is_span])
-        if len(spans):
-            configurations = features.configurations(
-                rules, spans, matches[is_span], weights[is_span]
-            )
-        return cls(fired, configurations, patterns, spans)
+        if n:
+            fired = Fired(rules.tokens[matches[:n]], self.node_of[which[:n]], weights[:n])
+        if n < len(which):
+            configurations = features.configurations(rules, which[n:], matches[n:], weights[n:])
+        return fired, configurations, which
 
-    def weight_gradient(self, in_use: InUse, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
-        """From nodes, positions and spans back to weights; tied features add up. RETURNS weights
-        touched, gradient."""
-        features = in_use.features
-        everywhere = features.everywhere
-        weight_of = features.weight_of[np.concatenate([everywhere, self.patterns, self.spans])]
-        of_nodes = gradient.node_weights[in_use.node_of[everywhere]]
+    def gradient(self, which: Ints, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
+        """From nodes, positions and spans back to weights; tied features add up. which: features
+        that fired. RETURNS weights touched, gradient."""
+        everywhere = self.features.everywhere
+        weight_of = self.features.weight_of[np.concatenate([everywhere, which])]
+        of_nodes = gradient.node_weights[self.node_of[everywhere]]
         parts = [of_nodes, gradient.fired_weights, gradient.configuration_weights]
-        summed = np.bincount(weight_of, np.concatenate(parts), minlength=features.n_weights)
-        total = summed.astype(np.float64)  # (of none they are whole numbers)
+        total = np.bincount(weight_of, np.concatenate(parts)).astype(np.float64)
         touched = np.flatnonzero(total)
         return touched, total[touched]
 
 
 class Structure:
-    """Settings of the config, and what is made of definitions and weights when first needed.
+    """Settings of the config, and what is made of definitions and weights.
 
     `nonnegative` is used in initialization, and after that a property of the weights, which is
-    saved with them; `label_pairs` in learning. What is made from finished weights is kept as long
-    as they are the same arrays.
+    saved with them; `label_pairs` in learning. What is made of finished weights is kept as long as
+    they are the same arrays.
     """
 
     def __init__(self, nonnegative: bool, label_pairs: bool) -> None:
         self.nonnegative = nonnegative
         self.label_pairs = label_pairs
-        self._defined: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
-        self._finished: Kept[Tuple[Optional[InUse], Weights]] = Kept()
-        self._learning: Optional[Weights] = None
-
-    def finished(
-        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[Floats]
-    ) -> Tuple[Optional[InUse], Weights]:
-        """Weights that predict. trans (L, L), weights (W,): finished. definition: of all features,
-        as saved. Label patterns of weight 0 change no score: a second trie does without them."""
-
-        def make() -> Tuple[Optional[InUse], Weights]:
-            if definition is None or weights is None:
-                return None, Weights(trans)
-            features, trie = self._all(definition, len(trans))
-            if not weights.all():
-                features = features.chosen(np.flatnonzero(weights[features.weight_of]))
-                trie = _trie_of(features, trie.n_labels)
-            return _prepared(trans, InUse.of(features, trie, weights))
-
-        self._learning = None  # (of many labels these tables are most of all memory)
-        return self._finished.of((trans, definition, weights), make)
-
-    def learning(
-        self, trans: AnyFloats, definition: Optional[Dict[str, Any]], weights: Optional[Floats]
-    ) -> Tuple[Optional[InUse], Weights]:
-        """The same while weights are learnt, which follow those of the update before."""
-        self._finished.forget()
-        in_use = None
-        if definition is not None and weights is not None:
-            in_use = InUse.of(*self._all(definition, len(trans)), weights)
-        _, prepared = _prepared(trans, in_use)
-        earlier = self._learning
-        if earlier is not None and len(earlier.trans) == len(trans):
-            prepared.follow(earlier)
-        self._learning = prepared
-        return in_use, prepared
-
-    def _all(
-        self, definition: Dict[str, Any], n_labels: int
-    ) -> Tuple[PatternFeatures, PatternTrie]:
-        def make() -> Tuple[PatternFeatures, PatternTrie]:
-            features = PatternFeatures.from_arrays(definition)
-            return features, _trie_of(features, n_labels)
-
-        return self._defined.of((definition,), make)
+        self.defined: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
+        self.finished: Kept[Tuple[Optional[HigherOrder], Weights]] = Kept()
+        self.learning: Optional[Weights] = None  # of the last update
 
     def __getstate__(self) -> Dict[str, object]:
-        return {**self.__dict__, "_learning": None}
+        return {**self.__dict__, "learning": None}
 
 
 def _trie_of(features: PatternFeatures, n_labels: int) -> PatternTrie:
     """Of the label patterns."""
     alone = features.chosen(np.flatnonzero(~features.is_span))
     return PatternTrie(alone.patterns, n_labels)
-
-
-def _prepared(trans: AnyFloats, in_use: Optional[InUse]) -> Tuple[Optional[InUse], Weights]:
-    """Weights that decoders score every text with."""
-    if in_use is None or not len(in_use.trie.node_of):
-        return in_use, Weights(trans)
-    return in_use, Weights(trans, in_use.trie, in_use.node_weights)
 
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -234,7 +164,7 @@ def HigherOrderTagger(
             "structure": Structure(nonnegative, label_pairs),
             "replace_listener": replace_listener,
         },
-        shims=[WeightsShim("higher_order_tagger", partial(_problem, patterns))],
+        shims=[WeightsShim("higher_order_tagger")],
     )
     for node in emissions.walk():
         if node.has_ref("tok2vec"):  # where spaCy looks for it, as in pretraining
@@ -258,9 +188,6 @@ class HeadScorer(Scorer):
     def structure(self) -> Structure:
         return self.model.attrs["structure"]
 
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        return self.emissions.scores(docs, is_train=is_train)
-
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         return self.emissions.features_at(docs, words)
 
@@ -281,8 +208,8 @@ class HeadScorer(Scorer):
         for docs in texts.docs():
             source.see(docs)
         features = source.define(texts.labels, gold)
-        n_rules, rules = _rules_of(source)
-        self.shim.extra = {"patterns": features.to_arrays(), "n_rules": n_rules, "rules": rules}
+        rules = {"n_rules": source.n_rules, "rules": source.digest()}
+        self.shim.extra = {"patterns": features.to_arrays(), **rules}
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights for the emissions, the transitions and the patterns found by `define`
@@ -304,15 +231,54 @@ class HeadScorer(Scorer):
         if "trans" in self.shim.parameters:
             self.weights(is_train=False)
 
-    def weights(self, *, is_train: bool) -> Tuple[Optional[InUse], Weights]:
+    def weights(self, *, is_train: bool) -> Tuple[Optional[HigherOrder], Weights]:
         """Higher-order features, None if there are none, and what decoders score every text
-        with."""
+        with: the same as long as finished weights are; those that learn follow those of the update
+        before. RAISES ValueError [HS051]: patterns of other rules."""
+        kept = self.structure
         trans = transitions_of(self.model, is_train=is_train)
         definition = self.shim.extra.get("patterns")
-        weights = self.shim.values("patterns", is_train=is_train) if definition else None
-        if is_train:
-            return self.structure.learning(trans, definition, weights)
-        return self.structure.finished(trans, definition, weights)
+        values = self.shim.values("patterns", is_train=is_train) if definition else None
+
+        def make() -> Tuple[Optional[HigherOrder], Weights]:
+            if definition is None or values is None:
+                return None, Weights(trans)
+            features, trie = self._defined(definition, len(trans))
+            if not (is_train or values.all()):  # patterns of weight 0 change no score
+                features = features.chosen(np.flatnonzero(values[features.weight_of]))
+                trie = _trie_of(features, len(trans))
+            patterns = HigherOrder(features, trie, values)
+            if not len(trie.node_of):
+                return patterns, Weights(trans)
+            return patterns, Weights(trans, trie, patterns.node_weights)
+
+        earlier = kept.learning
+        kept.learning = None
+        if not is_train:
+            return kept.finished.of((trans, definition, values), make)
+        kept.finished.forget()  # (of many labels these tables are most of all memory)
+        patterns, weights = make()
+        if earlier is not None and len(earlier.trans) == len(trans):
+            weights.follow(earlier)
+        kept.learning = weights
+        return patterns, weights
+
+    def _defined(
+        self, definition: Dict[str, Any], n_labels: int
+    ) -> Tuple[PatternFeatures, PatternTrie]:
+        """All features, as saved."""
+
+        def make() -> Tuple[PatternFeatures, PatternTrie]:
+            saved = self.shim.extra["n_rules"], self.shim.extra["rules"]
+            if saved != _rules_of(self.source):
+                message = Errors.HS051.format(
+                    name=self.model.name, got="patterns of other rules", expected="its own rules"
+                )
+                raise ValueError(message)
+            features = PatternFeatures.from_arrays(definition)
+            return features, _trie_of(features, n_labels)
+
+        return self.structure.defined.of((definition,), make)
 
 
 def forward(
@@ -322,13 +288,13 @@ def forward(
     docs = words_of(docs)
     head = HeadScorer(model)
     shim = head.shim
-    in_use, weights = head.weights(is_train=is_train)
+    patterns, weights = head.weights(is_train=is_train)
     n_labels = len(weights.trans)
     emissions = flat_scores(model.layers[0], docs, is_train, n_labels)
     scores = _in_floats(emissions.scores)
-    fired = FiredFeatures()
-    if in_use is not None and head.source is not None:
-        fired = FiredFeatures.of(docs, head.source, in_use)
+    fired: FiredFeatures = (None, None, NONE)
+    if patterns is not None:
+        fired = patterns.fire(docs, cast(PatternSource, head.source))
     edge_scores, backprop_pairs = _edge_scores(model, docs, n_labels, is_train=is_train)
     potentials = Potentials(scores, weights, emissions.lengths, *fired[:2], edge_scores)
 
@@ -336,9 +302,8 @@ def forward(
         n_rows = n_labels if head.structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
         head.emissions.transitions_gradient(gradient.trans)
-        if in_use is not None:
-            back = fired.weight_gradient(in_use, gradient)
-            shim.add_gradient("patterns", back)
+        if patterns is not None:
+            shim.add_gradient("patterns", patterns.gradient(fired[2], gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
             backprop_pairs(gradient.edge_scores.astype(edge_scores.dtype, copy=False))
         emissions.backprop(gradient.scores.astype(scores.dtype, copy=False))
@@ -371,29 +336,10 @@ def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:
     return trans.copy() if is_train and trans is own else trans
 
 
-def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
-    """Problem of loaded weights: patterns must be of the rules of the config's source."""
-    shape = shim.parameters["trans"].shape if "trans" in shim.parameters else (0, 0)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        return f"transitions must be a square table, got {shape}"
-    if "patterns" not in shim.extra or not shape[0]:
-        return ""
-    if source is None:
-        return "patterns, but the config has no source of them"
-    if (shim.extra["n_rules"], shim.extra["rules"]) != _rules_of(source):
-        return "patterns of other rules than those of the config, or in another order"
-    features = PatternFeatures.from_arrays(shim.extra["patterns"])
-    for pattern in features.patterns:
-        check_pattern(pattern, shape[0] + len(features.sets))
-    if shim.parameters["patterns"].shape != (features.n_weights,):
-        return "pattern definitions and pattern weights do not fit together"
-    return ""
-
-
-def _rules_of(source: PatternSource) -> Tuple[int, Any]:
+def _rules_of(source: Optional[PatternSource]) -> Optional[Tuple[int, Any]]:
     """Key that tells rules from those of another config: their number, and their digest if there is
     one."""
-    return source.n_rules, source.digest()
+    return None if source is None else (source.n_rules, source.digest())
 
 
 def _in_floats(scores: AnyFloats) -> AnyFloats:

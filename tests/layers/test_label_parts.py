@@ -223,20 +223,6 @@ def test_saved_and_pickled():
         assert np.array_equal(found, expected.scores)
 
 
-@pytest.mark.parametrize("change", ["first", "parts", "kinds", "names"])
-def test_damaged(change):
-    model = made()
-    extra = weights_of(model.layers[0]).extra
-    extra[change] = {
-        "first": np.array([0, 3], np.int32),
-        "parts": extra["parts"] + 99,
-        "kinds": extra["kinds"][1:],
-    }.get(change, extra["names"][1:])
-    data = weights_of(model.layers[0]).to_bytes()
-    with pytest.raises(ValueError, match=r"\[HS050\]"):
-        weights_of(made().layers[0]).from_bytes(data)
-
-
 def test_pairs_are_kept_as_long_as_both_weights_are_the_same():
     parts = LabelParts(packed_parts(morphological_parts()(LABELS, np.full(L, 2))))
     trans, pairs = np.zeros((L, L)), np.ones((len(parts.names),) * 2)

@@ -1,15 +1,13 @@
-"""Copying, pickling and storing whole layers, and weights that do not belong to their layer."""
+"""Copying, pickling and storing whole layers."""
 
 import pickle
 
 import numpy as np
 import pytest
-import srsly
 from thinc.api import set_dropout_rate
 
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
-from spacy_hoseq.layers.storage import pack_extra
 
 from .helpers import doc_of, randomize, raw, zeros
 
@@ -78,43 +76,3 @@ def test_initializing_without_labels_counts_features_only():
     n_features = len(weights_of(model).extra["keys"])
     assert n_features == 11  # bias; the, cat, saw, dog, a; before them the, cat, saw, a and the sentence's beginning
     assert not weights_of(model).parameters
-
-
-def with_extra(model, extra):
-    message = srsly.msgpack_loads(weights_of(model).to_bytes())
-    return srsly.msgpack_dumps({**message, "extra": pack_extra(extra)})
-
-
-def keys_of(model):
-    return weights_of(model).extra["keys"]
-
-
-UNFIT = {
-    "fewer keys": lambda keys: {"keys": keys[:-3]},
-    "more keys": lambda keys: {"keys": np.concatenate([keys, keys + np.uint64(1)])},
-    "keys of text": lambda keys: {"keys": "abc"},
-    "no rows": lambda keys: {"hash_rows": 0},
-    "too many rows": lambda keys: {"hash_rows": 10**6},
-    "rows of text": lambda keys: {"hash_rows": "many"},
-    "nothing": lambda keys: {},
-    "list": lambda keys: [1, 2],
-    "null": lambda keys: None,
-}
-
-
-@pytest.mark.parametrize("extra", UNFIT.values(), ids=UNFIT)
-def test_features_that_do_not_fit_the_weights(extra):
-    """Otherwise tags would be garbage, without a word."""
-    data = with_extra(layer(), extra(keys_of(layer())))
-    fresh = SparseLinear(TEMPLATES)
-    with pytest.raises(ValueError, match=r"HS05[0-4]"):
-        weights_of(fresh).from_bytes(data)
-        fresh.predict(DOCS)
-
-
-def test_weights_without_a_table():
-    message = srsly.msgpack_loads(weights_of(layer()).to_bytes())
-    fresh = SparseLinear(TEMPLATES)
-    with pytest.raises(ValueError, match=r"HS05[0-4]"):
-        weights_of(fresh).from_bytes(srsly.msgpack_dumps({**message, "tables": {}}))
-        fresh.predict(DOCS)

@@ -5,7 +5,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import srsly
 from spacy.strings import get_string_id
 from thinc.api import Model, set_dropout_rate
 
@@ -326,32 +325,6 @@ def test_bytes_restore_the_layer(settings):
         fresh.from_bytes(data)
         assert np.array_equal(np.concatenate(fresh.predict(docs)), expected)
         assert fresh.get_dim("nO") == L and fresh.to_bytes() == data
-
-
-UNFIT = {
-    "fewer keys": lambda keys: {"keys": keys[:-3]},
-    "more keys": lambda keys: {"keys": np.concatenate([keys, keys + np.uint64(1)])},
-    "keys of text": lambda keys: {"keys": "abc"},
-    "nothing": lambda keys: {},
-    "null": lambda keys: None,
-}
-
-
-@pytest.mark.parametrize("extra", [pytest.param(change, id=name) for name, change in UNFIT.items()])
-def test_features_that_do_not_fit_the_weights(extra):
-    shim = weights_of(layer())
-    message = srsly.msgpack_loads(shim.to_bytes())
-    data = srsly.msgpack_dumps({**message, "extra": extra(shim.extra["keys"])})
-    with pytest.raises(ValueError, match=r"\[HS050\].*marginal_linear"):
-        weights_of(MarginalLinear(source(None), TEMPLATES)).from_bytes(data)
-
-
-@pytest.mark.parametrize("change", [lambda table: table[:-1], lambda table: table[:, 0], lambda table: table[:, None]])
-def test_table_that_does_not_fit_the_features(change):
-    shim = weights_of(layer())
-    shim.set(Parameter("table", change(shim.parameters["table"].values)))
-    with pytest.raises(ValueError, match=r"\[HS050\].*marginal_linear.*does not fit"):
-        weights_of(layer()).from_bytes(shim.to_bytes())
 
 
 def test_weights_without_a_table():

@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_hoseq.layers.storage import (
+from spacy_hoseq.layers.shim import (
+    WeightsShim,
     pack_array,
-    pack_extra,
-    pack_table,
-    read_layer,
+    packed,
     unpack_array,
-    unpack_extra,
-    unpack_table,
+    unpacked,
     write_layer,
 )
 from spacy_hoseq.learning.used_rows import UsedRows
@@ -41,12 +39,13 @@ KEYS = {
 }
 
 
-def through_msgpack(packed):
-    return srsly.msgpack_loads(srsly.msgpack_dumps(packed))
+def through_msgpack(value):
+    return srsly.msgpack_loads(srsly.msgpack_dumps(value))
 
 
-def packed(table):
-    return through_msgpack(pack_table(UsedRows.of(table)))
+def packed_table(table):
+    """As in a file."""
+    return through_msgpack(packed(UsedRows.of(table)))
 
 
 @pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
@@ -64,20 +63,20 @@ def test_bytes_of_each_place_lie_together():
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 def test_packed_keys_are_restored(keys):
-    back = unpack_extra(through_msgpack(pack_extra({"keys": keys})))["keys"]
+    back = unpacked(through_msgpack(packed({"keys": keys})))["keys"]
     assert back.tolist() == keys.tolist() and back.dtype == keys.dtype
 
 
 def test_ascending_keys_cost_less():
     """64 - log2(F) + 1.5 bits each, rounded up to bytes but for the highest."""
     keys = np.random.default_rng(0).integers(1, 2**63, 20_000).astype(np.uint64) * np.uint64(2)
-    assert len(pack_extra({"keys": np.sort(keys)})["keys"]["bytes"]) < 6.6 * 20_000
+    assert len(packed({"keys": np.sort(keys)})["keys"]["bytes"]) < 6.6 * 20_000
 
 
 def test_extras_pack_all_their_arrays():
     patterns = {"labels": np.array([0, -1, 7], np.int32), "sets": np.eye(3, dtype=np.uint8)}
     extra = {"keys": [KEYS["ascending"], KEYS["none"]], "n_tokens": 3, "patterns": patterns}
-    back = unpack_extra(through_msgpack(pack_extra(extra)))
+    back = unpacked(through_msgpack(packed(extra)))
     assert back["n_tokens"] == 3 and list(back) == list(extra)
     assert [group.tolist() for group in back["keys"]] == [group.tolist() for group in extra["keys"]]
     assert {name: array.tolist() for name, array in back["patterns"].items()} == {
@@ -89,12 +88,12 @@ def test_cells_worked_out_by_hand():
     """Column 2 is used three times, column 0 twice, column 3 once, column 1 never: their numbers are 0, 1, 2. The cells
     in use are then 0, 1; 6; 9, 10, 11 in an array of three columns."""
     table = np.array([[5, 0, 6, 0], [0, 0, 0, 0], [0, 0, 7, 0], [8, 0, 9, 1]], np.float32)
-    found = packed(table)
+    found = packed_table(table)
     assert unpack_array(found["order"]).tolist() == [2, 0, 3]
     assert unpack_array(found["cells"]).tolist() == [0, 1, 5, 3, 1, 1]
     distinct, values = (unpack_array(found[name]) for name in ("distinct", "values"))
     assert distinct[values].tolist() == [6, 5, 7, 9, 8, 1]
-    used = unpack_table(found)
+    used = unpacked(found)
     assert used.rows.tolist() == [0, 2, 3] and not used.table[-1].any()
     assert used.dense().tolist() == table.tolist() and used.table.dtype == np.float32
 
@@ -103,9 +102,9 @@ def test_cells_worked_out_by_hand():
 def test_few_values_are_numbered(n_distinct):
     """By a byte."""
     table = 1 + (np.arange(1100, dtype=np.float32) % n_distinct)[:, None]
-    found = packed(table)
+    found = packed_table(table)
     assert ("distinct" in found) == (n_distinct <= 256)
-    assert unpack_table(found).dense().tolist() == table.tolist()
+    assert unpacked(found).dense().tolist() == table.tolist()
 
 
 def test_columns_of_cells_cost_less():
@@ -114,19 +113,19 @@ def test_columns_of_cells_cost_less():
     table = np.zeros((5000, 49), np.float32)
     for row in table:
         row[rng.choice(49, 7, replace=False)] = 1
-    assert 3.5 < 8 * len(packed(table)["cells"]["bytes"]) / (7 * 5000) < 4.6
+    assert 3.5 < 8 * len(packed_table(table)["cells"]["bytes"]) / (7 * 5000) < 4.6
 
 
 @given(arrays(np.float32, st.tuples(st.integers(0, 9), st.integers(1, 9)), elements=st.sampled_from([0, 1, -2, 0.1])))
 def test_any_table_is_restored(table):
-    assert np.array_equal(unpack_table(packed(table)).dense(), np.float16(table))
+    assert np.array_equal(unpacked(packed_table(table)).dense(), np.float16(table))
 
 
 @pytest.mark.parametrize("row", [3, 2**33])
 def test_rows_far_apart(row):
     """Their distance needs more bits than a number of a column."""
     used = UsedRows.of(np.eye(2, dtype=np.float32), np.array([0, row]), row + 1)
-    again = unpack_table(through_msgpack(pack_table(used)))
+    again = unpacked(through_msgpack(packed(used)))
     assert again.shape == (row + 1, 2) and again.rows.tolist() == [0, row]
     assert again.values.tolist() == used.values.tolist()
 
@@ -136,17 +135,22 @@ MADE_FOR = {"templates": ["bias", "orth[0]"], "n_rules": 3}
 
 def written(**changes):
     tables = {"table": UsedRows.of(np.eye(3, dtype=np.float32)), "trans": UsedRows.of(np.ones((2, 2)))}
-    data = write_layer("one", MADE_FOR, {"order": 2}, tables, {"keys": KEYS["any order"]})
+    signs = {"nonnegative": {"table": True, "trans": False}}
+    data = write_layer("one", MADE_FOR, signs, tables, {"keys": KEYS["any order"]})
     return srsly.msgpack_dumps({**srsly.msgpack_loads(data), **changes}) if changes else data
 
 
+def read(data, made_for=MADE_FOR):
+    return WeightsShim("one", made_for).from_bytes(data)
+
+
 def test_what_a_layer_saves_is_restored():
-    saved = read_layer(written(), "one", MADE_FOR)
-    assert saved.settings == {"order": 2}
-    assert saved.tables["table"].dense().tolist() == np.eye(3).tolist()
-    types = {name: table.values.dtype for name, table in saved.tables.items()}
-    assert types == {"table": np.float32, "trans": np.float64}
-    assert saved.extra["keys"].tolist() == KEYS["any order"].tolist()
+    shim = read(written())
+    assert shim.parameters["table"].values.tolist() == np.eye(3).tolist()
+    assert {name: p.values.dtype for name, p in shim.parameters.items()} == {"table": np.float32, "trans": np.float64}
+    assert {name: p.nonnegative for name, p in shim.parameters.items()} == {"table": True, "trans": False}
+    assert shim.extra["keys"].tolist() == KEYS["any order"].tolist()
+    assert shim.to_bytes() == written()
 
 
 @pytest.mark.parametrize(
@@ -165,10 +169,10 @@ def test_what_a_layer_saves_is_restored():
 )
 def test_weights_that_were_made_for_another_config(made_for, got, expected):
     with pytest.raises(ValueError, match=rf"\[HS051\].*\"one\" were made for {got}, but .* has {expected}\."):
-        read_layer(written(), "one", made_for)
+        read(written(), made_for)
 
 
-EYE = pack_table(UsedRows.of(np.eye(3, dtype=np.float32)))
+EYE = packed(UsedRows.of(np.eye(3, dtype=np.float32)))
 NO_LAYER = {
     "nothing": b"",
     "text": b"hello",
@@ -189,4 +193,4 @@ NO_LAYER = {
 @pytest.mark.parametrize("data", NO_LAYER.values(), ids=NO_LAYER)
 def test_what_cannot_be_read(data):
     with pytest.raises(ValueError, match=r"\[HS050\].*\"one\""):
-        read_layer(data, "one", MADE_FOR)
+        read(data)

@@ -250,7 +250,7 @@ def test_tables_of_learning_and_of_prediction_are_never_there_together():
     second, _ = model.begin_update(docs)
     assert second.weights.before(Limits) is limits  # to be adjusted
     finished = model.predict(docs).weights
-    assert model.predict(docs).weights is finished and structure._learning is None
+    assert model.predict(docs).weights is finished and structure.learning is None
     third, _ = model.begin_update(docs)
-    assert third.weights.before(Limits) is None and structure._finished.latest is None
+    assert third.weights.before(Limits) is None and structure.finished.latest is None
     assert np.array_equal(third.trans, first.trans)
