@@ -13,6 +13,7 @@ with e, w, alpha and beta scaled as in `forward_backward.py`. Then E[I(y_t = y) 
 alpha_t B_t. Tests compare with enumeration, and the gradient with finite differences.
 """
 
+from abc import abstractmethod
 from functools import cached_property
 from typing import Iterator, NamedTuple, Optional, Tuple
 
@@ -76,6 +77,57 @@ def posterior_of(
     return ChainPosterior(layout, log_z, prefixes.e, prefixes.alpha, suffixes, of)
 
 
+class MarkovChain(Posterior):
+    """A chain, whose labels depend on those before: pairs and segments are products of steps."""
+
+    @abstractmethod
+    def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
+        """p(y_t = later | y_{t-1} = earlier), 0 where that is impossible; at first tokens any
+        number. RETURNS (M,)."""
+
+    def pairs(self, arcs: LabelPairs) -> Floats:
+        tokens, earlier, later = arcs
+        p = self._at(tokens - 1, earlier) * self.steps(tokens, earlier, later)
+        return np.where(self._is_first[tokens], 0.0, p)
+
+    def _at(self, tokens: AnyInts, labels: AnyInts) -> Floats:
+        """p(y_t = y | x). RETURNS (M,)."""
+        return np.asarray(self.nodes.take(tokens * self.nodes.shape[1] + labels))
+
+    def _segments(
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+    ) -> Floats:
+        """p(y_s) * prod over s < i <= t of p(y_i | y_{i-1}) * p(it does not go on | y_t)."""
+        if not len(sizes):
+            return np.zeros(0)
+        starts = np.cumsum(sizes) - sizes
+        tokens = ranges(first, sizes)
+        steps = np.ones(len(labels))
+        steps[1:] = self.steps(tokens[1:], labels[:-1], labels[1:])
+        steps[starts] = self._at(first, labels[starts])
+        p = np.asarray(np.multiply.reduceat(steps, starts), np.float64)
+        if continues is not None:
+            last = starts + sizes - 1
+            p *= self._stops(tokens[last], labels[last], continues)
+        return p
+
+    def _stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
+        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
+        nothing goes on. tokens, labels (E,). RETURNS (E,)."""
+        is_last = np.append(self._is_first[1:], True)
+        which, later = (continues[labels] & ~is_last[tokens][:, None]).nonzero()
+        further = self.steps(tokens.take(which) + 1, labels.take(which), later)
+        goes_on = np.bincount(which, further, minlength=len(tokens))
+        return np.asarray(np.maximum(1.0 - goes_on, 0.0))
+
+    @cached_property
+    def _is_first(self) -> Mask:
+        """First tokens of sequences (N,)."""
+        is_first = np.zeros(int(self.lengths.sum()), bool)
+        is_first[np.cumsum(self.lengths) - self.lengths] = True
+        return is_first
+
+
 class Run(NamedTuple):
     """One step. here, before: packed tokens, and those before them. weights: w, shared (L, L), or
     of each token (n, L, L)."""
@@ -85,7 +137,7 @@ class Run(NamedTuple):
     weights: Floats
 
 
-class ChainPosterior(Posterior):
+class ChainPosterior(MarkovChain):
     """Forward-backward over a batch, kept for the way back.
 
     layout. log_z (S,). e, alpha (N, L) and suffixes: packed. of: w, shared by all tokens or of
@@ -121,18 +173,7 @@ class ChainPosterior(Posterior):
         edges = None if edges is None else self._unpacked(edges)
         return PotentialsGradient(self.nodes, trans, NONE, NONE, NONE, edges)
 
-    def pairs(self, arcs: LabelPairs) -> Floats:
-        tokens, earlier, later = arcs
-        p = self._at(tokens - 1, earlier) * self.steps(tokens, earlier, later)
-        return np.where(self._is_first[tokens], 0.0, p)
-
-    def _at(self, tokens: AnyInts, labels: AnyInts) -> Floats:
-        """p(y_t = y | x). RETURNS (M,)."""
-        return np.asarray(self.nodes.take(tokens * self.nodes.shape[1] + labels))
-
     def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
-        """p(y_t = later | y_{t-1} = earlier), 0 where that is impossible; at first tokens any
-        number. RETURNS (M,)."""
         n_labels = self._e.shape[1]
         here = self._place.take(tokens)
         message = self._message.take(here * n_labels + later)
@@ -183,39 +224,6 @@ class ChainPosterior(Posterior):
         scores = self._unpacked(with_cost - alpha * self.beta * cost)
         edges = None if edges is None else self._unpacked(edges).astype(d_nodes.dtype)
         return PotentialsGradient(scores.astype(d_nodes.dtype), trans, NONE, NONE, NONE, edges)
-
-    def _segments(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
-    ) -> Floats:
-        """p(y_s) * prod over s < i <= t of p(y_i | y_{i-1}) * p(it does not go on | y_t)."""
-        if not len(sizes):
-            return np.zeros(0)
-        starts = np.cumsum(sizes) - sizes
-        tokens = ranges(first, sizes)
-        steps = np.ones(len(labels))
-        steps[1:] = self.steps(tokens[1:], labels[:-1], labels[1:])
-        steps[starts] = self._at(first, labels[starts])
-        p = np.asarray(np.multiply.reduceat(steps, starts), np.float64)
-        if continues is not None:
-            last = starts + sizes - 1
-            p *= self._stops(tokens[last], labels[last], continues)
-        return p
-
-    def _stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
-        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
-        nothing goes on. tokens, labels (E,). RETURNS (E,)."""
-        is_last = np.append(self._is_first[1:], True)
-        which, later = (continues[labels] & ~is_last[tokens][:, None]).nonzero()
-        further = self.steps(tokens.take(which) + 1, labels.take(which), later)
-        goes_on = np.bincount(which, further, minlength=len(tokens))
-        return np.asarray(np.maximum(1.0 - goes_on, 0.0))
-
-    @cached_property
-    def _is_first(self) -> Mask:
-        """First tokens of sequences (N,)."""
-        is_first = np.zeros(int(self.lengths.sum()), bool)
-        is_first[np.cumsum(self.lengths) - self.lengths] = True
-        return is_first
 
     def _runs(self, *, back: bool = False) -> "Iterator[Run]":
         """All steps but the first. back (bool): from the last on, and w with the later label
