@@ -9,7 +9,6 @@ what models confuse them with: as often as models that have not seen a text do, 
 changed in its type, or is no chunk any more. Needs cleanlab (`pip install spacy-hoseq[bench]`).
 """
 
-import tempfile
 from collections import Counter
 from importlib.metadata import version
 from itertools import islice
@@ -27,7 +26,7 @@ from wasabi import msg
 
 from spacy_hoseq.chunks import OUTSIDE
 from spacy_hoseq.curation.findings import Judgement, judged, region_of, spans_in
-from spacy_hoseq.curation.folds import examples_of, trained, trained_without, with_labels
+from spacy_hoseq.curation.folds import trained, trained_without, with_labels
 from spacy_hoseq.recipes import recipe
 
 from .page import show, write_table
@@ -154,9 +153,7 @@ def measured(
     rankings |= cleanlab_rankings(parts)
     result = {"changed": int(wrong.sum()), "units": len(wrong)}
     result |= {name: average_precision(doubts, wrong) for name, doubts in rankings.items()}
-    with tempfile.TemporaryDirectory() as folder:
-        nlp = trained(with_labels(config, docs), docs, Path(folder), seed=seed)
-        (judgement,) = judged(nlp, examples_of(nlp, docs, Path(folder)))
+    (judgement,) = judged(*trained(with_labels(config, docs), docs, docs, seed=seed))
     wrong = np.concatenate(flags)[judgement.first]
     result["one_model"] = average_precision(-np.log(np.maximum(judgement.p, LEAST)), wrong)
     return result

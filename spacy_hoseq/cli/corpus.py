@@ -1,7 +1,6 @@
 """Commands that mend a corpus: `find-errors` finds likely annotation errors, `correct` writes what
 became of them, `select` says which texts to annotate next."""
 
-import shutil
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -31,7 +30,6 @@ from .shared import (
     META,
     MODEL,
     TEXT_KEY,
-    TRAININGS,
     check_free,
     docs_of,
     pipeline_of,
@@ -45,7 +43,6 @@ SPANS_KEY = "doubtful"
 @hoseq_cli.command(
     "find-errors",
     failed="Nothing found",
-    interrupted="the same command goes on with the training that it was at",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def find_errors_cli(
@@ -89,14 +86,12 @@ def find_errors_cli(
         n=n,
         k=alternatives,
         seed=seed,
-        folder=output / TRAININGS,
         progress=lambda trained: progress(trained, "trainings", folds),
     )
     page = output / "findings.html"
     write(page, findings_page(docs, findings))
     write(output / "findings.spacy", marked(docs, findings))
     write(tasks, annotation_tasks(docs, findings))  # the last one: what is there is finished
-    shutil.rmtree(output / TRAININGS)
     done(
         f"{len(findings):,} findings: {page}, findings.jsonl, findings.spacy",
         f"look at {page}; answer in {tasks}; "

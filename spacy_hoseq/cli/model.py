@@ -2,7 +2,6 @@
 `calibrate` and `compact` write a better and a smaller one, `package` one to install."""
 
 import json
-import shutil
 import sys
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,6 @@ from .shared import (
     FOLDER,
     FORCE,
     MODEL,
-    TRAININGS,
     check_free,
     check_name,
     pipeline_of,
@@ -64,7 +62,6 @@ FIGURES = {
 @hoseq_cli.command(
     "report",
     failed="No report",
-    interrupted="the same command goes on with the training that it was at",
 )
 def report_cli(
     # fmt: off
@@ -111,14 +108,12 @@ def report_cli(
         data=data.name,
         against=None if against is None else (name_of(against), pipeline_of(against)),
         train=None if train is None else list(read_docs(spacy_files(train), nlp.vocab)),
-        curve=output / TRAININGS if curve else None,
+        curve=curve,
         tell=msg.info,
     )
     write(page, as_page(evaluation))
     write(output / "report.md", as_markdown(evaluation))
     srsly.write_json(output / "report.json", evaluation)
-    if curve:
-        shutil.rmtree(output / TRAININGS)
     for layer in evaluation["layers"]:
         scores = [f"{name} {100 * share['value']:.2f}" for name, share in layer["scores"].items()]
         msg.text(f"{layer['component']}: {', '.join(scores)}")

@@ -33,7 +33,6 @@ COMPONENTS: Any = typer.Option(None, "--component", help="Default: all taggers a
 
 TEXTS = (".txt", ".jsonl", ".spacy")  # endings of the files of a folder that are read
 META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
-TRAININGS = "trainings"  # folder of what an interrupted command goes on with
 PROBLEMS = 20  # in a table
 
 T = TypeVar("T")

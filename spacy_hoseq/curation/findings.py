@@ -19,19 +19,12 @@ tests/curation/test_judgement.py.
 One disagreement is one finding. Its region is the smallest stretch of words in which neither the
 gold labelling nor the best one has a chunk that reaches beyond it; its alternatives are the k best
 labellings of the region, each with its exact probability given the gold labels around.
-
-Beside it stand words that are labelled differently in the same context, one word on either side
-(Dickinson & Meurers 2003, variation n-grams): there a word rarely has two labels, so one of them is
-likely wrong.
 """
 
-from collections import Counter, defaultdict
 from contextlib import suppress
-from pathlib import Path
 from typing import (
     Any,
     Callable,
-    DefaultDict,
     Dict,
     Iterable,
     Iterator,
@@ -59,31 +52,27 @@ from ..inspection import Explanation, Reading, explain, explain_span
 from ..inspection.reading import knows_sums, own_components, stages, sums_of
 from .folds import Fold, trained_without
 
-EXPLAINED = 500  # findings
 MOST_PASSES = 8  # features that look at more labels: with fewer of the others fixed than could be
-EDGE = 0  # stands before the first and after the last word of a sequence
 Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
-Variants = DefaultDict[Tuple[str, int, int, int], "Counter[str]"]  # component, before, word, after
 
 
 class Alternative(NamedTuple):
-    """spans: of the region, tokens first <= i < end of the Doc and their label; none: outside of
-    all chunks. p: of this labelling given x and the gold labels around the region."""
+    """One labelling of a region. spans: tokens first <= i < end of the Doc and their label; none:
+    outside of all chunks. p: its probability given x and the gold labels around the region."""
 
     spans: List[Stretch]
     p: float
 
 
 class Finding(NamedTuple):
-    """doc (int): number in the corpus. component: its name. first, end: tokens of the region.
-    sentence: first token and end of its sequence.
+    """A likely error. doc (int): number in the corpus. component: its name. first, end: tokens of
+    the region. sentence: first token and end of its sequence.
 
     gold: what is annotated in the region, with its probability as of `Alternative`. alternatives:
         the k best others.
     doubt: of the unit by which it was found, in nats; p, p_given: of its gold label. gap: log of
-    p(best labelling) / p(gold labelling) of the sentence. variants: labels of the same word between
-    the same neighbours in the corpus, with their counts, if there are several. why: what the model
-    that has not seen the text says for another label, or against the annotated chunk.
+    p(best labelling) / p(gold labelling) of the sentence. why: reasons of the model for another
+    label, or against the annotated chunk.
     """
 
     doc: int
@@ -98,12 +87,11 @@ class Finding(NamedTuple):
     p: float
     p_given: float
     gap: float
-    variants: Dict[str, int]
     why: Optional[Explanation] = None
 
 
 class Judgement(NamedTuple):
-    """What one component thinks of the N words of some examples.
+    """Probabilities of the annotation of N words, by one component.
 
     docs: numbers of the examples in the corpus. permitted (N, L): by the gold annotation; gold
     (N,): ids, -1 where not known. first, sizes (U,): words of each unit. p, p_given, p_other (U,);
@@ -143,18 +131,17 @@ def find_errors(
     n: int = 200,
     k: int = 3,
     seed: int = 0,
-    folder: Optional[Path] = None,
     progress: Callable[[Iterable[Fold]], Iterable[Fold]] = iter,
 ) -> List[Finding]:
-    """Train the config n_folds times, each time without a part of the Docs, and judge that part.
+    """Likely errors of annotated Docs: train the config n_folds times, each time without a part of
+    the Docs, and judge that part.
 
-    config: for `spacy train`, not interpolated. docs: annotated. n, k: findings, and alternatives
-        of each, at most. folder: where trainings stay, and are taken up again.
+    config: for `spacy train`, not interpolated. n, k: findings, and alternatives of each, at most.
     RAISES ValueError [HS150, HS159, HS152, HS108].
     """
     parts = [
         judgement._replace(docs=fold.docs)
-        for fold in progress(trained_without(config, docs, n_folds, seed=seed, folder=folder))
+        for fold in progress(trained_without(config, docs, n_folds, seed=seed))
         for judgement in judged(fold.nlp, fold.examples)
     ]
     return ranked(parts, n=n, k=k, with_reasons=True)
@@ -164,33 +151,30 @@ def ranked(
     parts: Sequence[Judgement], *, n: int, k: int, with_reasons: bool = False
 ) -> List[Finding]:
     """The n likeliest errors of judged parts of a corpus, of those that are likelier than not.
-    Ties: in the order of the parts. with_reasons: the first EXPLAINED with `why`."""
+    Ties: in the order of the parts. with_reasons: each with `why`."""
     units = [
         (-doubt, i, unit)
         for i, part in enumerate(parts)
         for unit, doubt in enumerate(part.doubts.tolist())
         if doubt > 0
     ]
-    variants = variants_in(parts)
     reported = [np.zeros(len(part.gold), bool) for part in parts]
     findings: List[Finding] = []
     for _, i, unit in sorted(units):
         region = slice(*region_of(parts[i], unit))
         if len(findings) < n and not reported[i][region].any():
             reported[i][region] = True
-            finding = _finding(parts[i], unit, region, k, variants)
-            if with_reasons and len(findings) < EXPLAINED:
-                finding = finding._replace(why=_reasons(parts[i], unit, region))
-            findings.append(finding)
+            why = _reasons(parts[i], unit, region) if with_reasons else None
+            findings.append(_finding(parts[i], unit, region, k)._replace(why=why))
     return findings
 
 
 def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
-    """Write what was accepted of findings on the Docs. tasks: lines of findings.jsonl with answers,
-    `"accept": ["1"]` (and no `"answer": "reject"` or "ignore", as Prodigy has it); lines without
-    are left as annotated.
+    """Number of changes, after accepted findings are written on the Docs. tasks: lines of
+    findings.jsonl with answers, `"accept": ["1"]` (and no `"answer": "reject"` or "ignore", as
+    Prodigy has it); lines without are left as annotated.
 
-    RETURNS (int): how many were changed. RAISES ValueError [HS172]: a line that is no finding in
+    RAISES ValueError [HS172]: a line that is no finding in
     these Docs.
     """
     n_changed = 0
@@ -214,36 +198,32 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
     return n_changed
 
 
-def judged(
-    nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()
-) -> Iterator[Judgement]:
-    """Judgements of each component of a pipeline that has p(y | x), in its order. names: of some
-    only.
+def judged(nlp: Language, examples: Sequence[Example]) -> Iterator[Judgement]:
+    """Judgements of each component of a pipeline that has p(y | x), in its order.
 
     examples: predicted docs have no labels yet, only what the pipeline is given; components before
         one annotate them.
-    RAISES ValueError [HS152]: there is no such component; [HS105]: it has no p(y | x); [HS108]: a
-    component before it merges or splits tokens.
+    RAISES ValueError [HS152]: there is no component of this package; [HS105]: none has p(y | x);
+    [HS108]: a component before one merges or splits tokens.
     """
-    own = own_components(nlp, names, with_sentences=True)
+    own = own_components(nlp, with_sentences=True)
     wanted = [name for name, pipe in own.items() if knows_sums(pipe)]
-    if not wanted or len(wanted) < len(names):
-        sums_of(next(pipe for name, pipe in own.items() if name not in wanted))
+    if not wanted:
+        sums_of(next(iter(own.values())))
     for name, pipe, docs in stages(nlp, [eg.predicted.copy() for eg in examples]):
         if name in wanted:
             yield judge(pipe, beside(name, docs, examples))
 
 
 def beside(name: str, docs: Sequence[Doc], examples: Sequence[Example]) -> List[Example]:
-    """Docs as a component is given them, copied, with their gold annotation. RAISES ValueError
+    """Examples of the Docs as a component is given them, copied, and their gold annotation. RAISES ValueError
     [HS108]."""
     same_tokens(name, docs, [eg.predicted for eg in examples])
     return [Example(doc.copy(), eg.reference) for doc, eg in zip(docs, examples, strict=True)]
 
 
 def same_tokens(name: str, docs: Sequence[Doc], before: Sequence[Doc]) -> None:
-    """Check the tokens. RAISES ValueError [HS108]: components before this one have merged or split
-    tokens."""
+    """RAISES ValueError [HS108]: components before this one have merged or split tokens."""
     for doc, other in zip(docs, before, strict=True):
         if len(doc) != len(other):
             raise ValueError(Errors.HS108.format(name=name, text=repr(doc.text[:40])))
@@ -297,8 +277,8 @@ def given_the_others(
 
 
 def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
-    """The words first <= i < end around a unit that neither labelling has a chunk across the ends
-    of."""
+    """Words first <= i < end around a unit: the smallest stretch across whose ends neither the
+    gold labelling nor the best one has a chunk."""
     first = int(judgement.first[unit])
     end = first + int(judgement.sizes[unit])
     reading = judgement.reading
@@ -311,8 +291,8 @@ def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
 
 
 def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]:
-    """Spans of the labels of words from `first` on, -1 = not known: a label a token, or
-    chunks, with their tokens."""
+    """Spans that labels of words from `first` on stand for, -1 = not known: a label for each token,
+    or chunks."""
     reading = judgement.reading
     if not reading.target.of_spans:
         known = [(i, int(y)) for i, y in enumerate(labels, first) if y >= 0]
@@ -321,29 +301,6 @@ def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]
     starts, ends, types = TagTable(reading.labels).chunks(tags, np.zeros(len(labels), bool))
     bounds = zip((first + starts).tolist(), (first + ends).tolist(), types, strict=True)
     return [(*reading.tokens(a, b), name) for a, b, name in bounds]
-
-
-def variants_in(parts: Sequence[Judgement]) -> Variants:
-    """How often a word has each label between the same neighbours; components have labels of their
-    own."""
-    variants: Variants = defaultdict(Counter)
-    for part in parts:
-        contexts = _contexts(part.reading)
-        for context, label in zip(contexts, part.gold.tolist(), strict=True):
-            if label >= 0:
-                variants[context][part.reading.labels[label]] += 1
-    return variants
-
-
-def _contexts(reading: Reading) -> List[Tuple[str, int, int, int]]:
-    """The component, the word before, the word and the word after, for all words."""
-    orths, _ = reading.docs.words_and_lengths
-    before = np.roll(orths, 1)
-    after = np.roll(orths, -1)
-    before[reading.ends - reading.lengths] = EDGE
-    after[reading.ends - 1] = EDGE
-    columns = [reading.pipe.name] * len(orths), before.tolist(), orths.tolist(), after.tolist()
-    return list(zip(*columns, strict=True))
 
 
 def _continues(reading: Reading, labels: AnyInts) -> Mask:
@@ -357,7 +314,7 @@ def _continues(reading: Reading, labels: AnyInts) -> Mask:
     return result
 
 
-def _finding(judgement: Judgement, unit: int, region: slice, k: int, variants: Variants) -> Finding:
+def _finding(judgement: Judgement, unit: int, region: slice, k: int) -> Finding:
     """A finding with the labellings of its region, given the gold labels around."""
     reading = judgement.reading
     sentence = reading.sentence(region.start)
@@ -376,7 +333,6 @@ def _finding(judgement: Judgement, unit: int, region: slice, k: int, variants: V
             p_of.setdefault(tuple(labels.tolist()), float(np.exp(score - log_z)))
     p_gold = float(np.exp(posterior(as_gold).log_z[0] - log_z))
     gap = decode_exact(some.potentials).scores[0] - decode_exact(as_gold).scores[0]
-    several = [dict(variants[key].most_common()) for key in _contexts(reading)[region]]
     first, end = reading.tokens(region.start, region.stop)
     return Finding(
         doc=judgement.docs[reading.text_of[region.start]],
@@ -394,7 +350,6 @@ def _finding(judgement: Judgement, unit: int, region: slice, k: int, variants: V
         p=float(judgement.p[unit]),
         p_given=float(judgement.p_given[unit]),
         gap=float(gap),
-        variants=next((labels for labels in several if len(labels) > 1), {}),
     )
 
 

@@ -5,12 +5,11 @@ Texts of the same words are in the same part: a model that has seen a sentence k
 wrong ones too.
 """
 
-import hashlib
 import tempfile
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 import spacy
@@ -30,13 +29,12 @@ from ..inspection.calibration import annotated_before, calibratable, calibrate_o
 
 DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
 UNITS = "spacy_hoseq.units.v1"  # an augmenter: labels are not those of words
-DONE = "done"  # the digest of what a training was made of
 QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
 
 
 class Fold(NamedTuple):
-    """nlp: trained without these texts. docs: their numbers in the corpus. examples: as the config
-    reads them."""
+    """A part of a corpus. nlp: trained without these texts. docs: their numbers in the corpus.
+    examples: as the config reads them."""
 
     nlp: Language
     docs: List[int]
@@ -44,18 +42,12 @@ class Fold(NamedTuple):
 
 
 def trained_without(
-    config: Config,
-    docs: Sequence[Doc],
-    n_folds: int,
-    *,
-    seed: int = 0,
-    folder: Optional[Path] = None,
+    config: Config, docs: Sequence[Doc], n_folds: int, *, seed: int = 0
 ) -> Iterator[Fold]:
     """A training of the config for each of n_folds parts of the Docs, on the other parts.
 
     config: for `spacy train`, not interpolated; its corpora read `${paths.train}` and
-    `${paths.dev}`. docs: annotated, of one vocabulary. folder: where trainings stay, and are taken
-    up again.
+    `${paths.dev}`. docs: annotated, of one vocabulary.
     RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS159]:
     other corpora; [HS107]: the config cuts texts into words.
     """
@@ -64,21 +56,18 @@ def trained_without(
             raise ValueError(Errors.HS107.format(augmenter=UNITS))
     parts = divided(docs, n_folds, seed)
     config = with_labels(config, docs)
-    with tempfile.TemporaryDirectory() as temporary:
-        for part in range(n_folds):
-            place = (folder or Path(temporary)) / f"{part}"
-            seen = [docs[i] for i in np.flatnonzero(parts != part).tolist()]
-            nlp = trained(config, seen, place, seed=seed)
-            numbers = np.flatnonzero(parts == part).tolist()
-            examples = examples_of(nlp, [docs[i] for i in numbers], place)
-            calibrate_margins(nlp, examples)
-            yield Fold(nlp, numbers, examples)
+    for part in range(n_folds):
+        seen = [docs[i] for i in np.flatnonzero(parts != part).tolist()]
+        numbers = np.flatnonzero(parts == part).tolist()
+        nlp, examples = trained(config, seen, [docs[i] for i in numbers], seed=seed)
+        calibrate_margins(nlp, examples)
+        yield Fold(nlp, numbers, examples)
 
 
 def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
     """A temperature for each component whose objective is no probability: else all labels would be
     about as probable. It is one number, which a few wrong labels among the examples hardly move.
-    What cannot be calibrated stays."""
+    Components that cannot be calibrated stay as they are."""
     for name in calibratable(nlp):
         pipe: Any = nlp.get_pipe(name)
         if not pipe.is_calibrated:
@@ -110,48 +99,40 @@ def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
     return config
 
 
-def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0) -> Language:
-    """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder:
-    to write into. A training that is there, of the same config and Docs, is not repeated. RAISES
-    ValueError [HS159]."""
-    folder.mkdir(parents=True, exist_ok=True)
+def trained(
+    config: Config, docs: Sequence[Doc], others: Sequence[Doc], *, seed: int = 0
+) -> Tuple[Language, List[Example]]:
+    """A pipeline by `spacy train` of the config on the Docs, a tenth of which chooses the best
+    weights; and others as examples, as the config reads its development corpus. RAISES ValueError
+    [HS159]."""
     order = np.random.default_rng(seed).permutation(len(docs)).tolist()
     n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
-    digest = hashlib.sha256(config.to_bytes())
-    for part, numbers in (("dev", order[:n_dev]), ("train", order[n_dev:])):
-        path = folder / f"{part}.spacy"
-        DocBin(docs=[docs[i] for i in sorted(numbers)], store_user_data=True).to_disk(path)
-        digest.update(path.read_bytes())
-        config = with_path(config, part, path)
-    done = folder / DONE
-    if not done.is_file() or done.read_text(encoding="utf8") != digest.hexdigest():
+    with tempfile.TemporaryDirectory() as folder:
+        for part, numbers in (("dev", order[:n_dev]), ("train", order[n_dev:])):
+            path = saved([docs[i] for i in sorted(numbers)], Path(folder) / f"{part}.spacy")
+            config = with_path(config, part, path)
         config["training"]["logger"] = dict(QUIET)
         log = StringIO()
-        train(init_nlp(config), folder, use_gpu=-1, stdout=log, stderr=log)
-        done.write_text(digest.hexdigest(), encoding="utf8")
-    return spacy.load(folder / "model-best")
+        train(init_nlp(config), Path(folder), use_gpu=-1, stdout=log, stderr=log)
+        nlp = spacy.load(Path(folder) / "model-best")
+        return nlp, dev_examples(nlp, saved(others, Path(folder) / "others.spacy"))
+
+
+def saved(docs: Sequence[Doc], path: Path) -> Path:
+    """The path, with the Docs in it."""
+    DocBin(docs=docs, store_user_data=True).to_disk(path)
+    return path
 
 
 def with_path(config: Config, part: str, path: Path) -> Config:
     """A copy in which "train" or "dev" of the paths is another file: its corpus reads that, and so
-    does all else that must not know the rest of the texts. RAISES ValueError [HS159]: it does
-    not."""
+    does all else that must not know the rest of the texts. RAISES ValueError [HS159]: its corpus
+    does not."""
     config = config.copy()
     config["paths"] = {**config.get("paths", {}), part: str(path)}
-    name = config.get("training", {}).get(f"{part}_corpus", f"corpora.{part}")
-    corpora = {
-        f"corpora.{key}": block for key, block in config.interpolate().get("corpora", {}).items()
-    }
-    if corpora.get(name, {}).get("path") != str(path):
-        source = f"the corpus [{name}] of the config"
+    _, _, name = config.get("training", {}).get(f"{part}_corpus", part).rpartition(".")
+    if config.interpolate().get("corpora", {}).get(name, {}).get("path") != str(path):
+        source = f"the corpus [corpora.{name}] of the config"
         expected = f"it `path = ${{paths.{part}}}`, and a reader of .spacy files"
         raise ValueError(Errors.HS159.format(what="path", source=source, expected=expected))
     return config
-
-
-def examples_of(nlp: Language, docs: Sequence[Doc], folder: Path) -> List[Example]:
-    """Examples of Docs as the pipeline's config reads its development corpus: with what it is given
-    beside words. folder: to write into."""
-    path = folder / "judged.spacy"
-    DocBin(docs=docs, store_user_data=True).to_disk(path)
-    return dev_examples(nlp, path)

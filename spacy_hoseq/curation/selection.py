@@ -20,8 +20,9 @@ largest (Minoux 1978).
 """
 
 import heapq
-from collections import defaultdict
-from typing import DefaultDict, Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
+from collections import Counter
+from math import sqrt
+from typing import Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -54,7 +55,7 @@ class Doubts(NamedTuple):
 def doubts_of(
     nlp: Language, docs: Iterable[Doc], by: Measure = "entropy", names: Sequence[str] = ()
 ) -> List[Doubts]:
-    """How unsure the taggers and chunkers of a pipeline are of each Doc. names: of some components
+    """Doubts of the taggers and chunkers of a pipeline about each Doc. names: of some components
     only.
 
     docs: with words, and with what the pipeline is given beside them; they are not changed. RAISES
@@ -78,14 +79,15 @@ def doubts_of(
 
 
 def _parts(pipe: object, docs: List[Doc], by: Measure) -> Iterator[Part]:
+    """Doubt of each text, and of its words."""
     reading = reading_of(pipe, docs)
     if by == "margin":
         least = np.full(len(docs), MOST_NATS)
         np.minimum.at(least, reading.text_of, reading.margins)
         of_text = np.exp(-least)
     else:
-        entropies = by == "entropy"
-        of_sentence = reading.posterior.sequence_entropies() if entropies else -reading.log_p
+        by_entropy = by == "entropy"
+        of_sentence = reading.posterior.sequence_entropies() if by_entropy else -reading.log_p
         of_text = np.bincount(reading.text_of[reading.ends - 1], of_sentence, len(docs))
     shares = reading.posterior.entropies()
     if reading.potentials.is_chain:
@@ -111,33 +113,35 @@ def select(
     for those who pay by the word. Ties: the first. Time O(D log D) for D texts, and as many gains
     again as orders change.
     """
-    covered: DefaultDict[int, float] = defaultdict(float)
-    by_word = [np.unique(one.words, return_inverse=True) for one in doubts]
+    covered: Counter[int] = Counter()  # sum of the doubts of each word in the texts chosen so far
+    shares = [_by_word(one) for one in doubts]
 
     def gain(i: int) -> float:
-        one = doubts[i]
-        size = max(1, len(one.words)) if per_word else 1
-        if not diverse:
-            return one.of_text / size
-        words, which = by_word[i]
-        before = np.array([covered[word] for word in words.tolist()])
-        after = before + np.bincount(which, one.of_words, len(words))
-        return float((np.sqrt(after) - np.sqrt(before)).sum()) / size
+        value = doubts[i].of_text
+        if diverse:
+            value = sum(sqrt(covered[w] + d) - sqrt(covered[w]) for w, d in shares[i].items())
+        return value / (max(1, len(doubts[i].words)) if per_word else 1)
 
     queue = [(-gain(i), i) for i in range(len(doubts))]
     heapq.heapify(queue)
     chosen: List[int] = []
     while queue and len(chosen) < n:
-        i = queue[0][1]
+        _, i = heapq.heappop(queue)
         now = (-gain(i), i)
-        if now > queue[0]:
-            heapq.heapreplace(queue, now)
-            continue
-        heapq.heappop(queue)
-        chosen.append(i)
-        for word, doubt in zip(doubts[i].words.tolist(), doubts[i].of_words.tolist(), strict=True):
-            covered[word] += doubt
+        if queue and now > queue[0]:
+            heapq.heappush(queue, now)
+        else:
+            chosen.append(i)
+            covered.update(shares[i])
     return chosen
+
+
+def _by_word(doubts: Doubts) -> "Counter[int]":
+    """Sum of the shares of each word."""
+    words, which = np.unique(doubts.words, return_inverse=True)
+    return Counter(
+        dict(zip(words.tolist(), np.bincount(which, doubts.of_words).tolist(), strict=True))
+    )
 
 
 def doubtful_tokens(doubts: Doubts, threshold: float) -> Ints:

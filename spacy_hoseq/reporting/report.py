@@ -15,7 +15,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from ..compaction.pipeline import dev_examples
-from ..curation.folds import examples_of, trained
+from ..curation.folds import trained
 from ..errors import Warnings
 from ..features.sequences import sentence_starts
 from ..readers.corpora import corpus
@@ -47,12 +47,12 @@ def report(
     data: str,
     against: Optional[Tuple[str, Language]] = None,
     train: Optional[Sequence[Doc]] = None,
-    curve: Optional[Path] = None,
+    curve: bool = False,
     tell: Callable[[str], object] = str,
 ) -> Report:
     """examples: of the data; predicted docs with what the pipeline is given. against: the name of
-    another pipeline, and that. train: the training corpus. curve: a folder for trainings of the
-    pipeline's config on shares of it. tell: is called with what begins."""
+    another pipeline, and that. train: the training corpus. curve: train the pipeline's
+    config on shares of it. tell: is called with what begins."""
     tell(f"Evaluating on {len(examples):,} texts")
     other = None
     if against is not None:
@@ -81,7 +81,7 @@ def report(
             "NumPy": np.__version__,
         },
         layers=layers,
-        curve=[] if curve is None else learning_curve(nlp.config, train or [], gold, curve, tell),
+        curve=learning_curve(nlp.config, train or [], gold, tell) if curve else [],
     )
 
 
@@ -99,7 +99,6 @@ def learning_curve(
     config: Config,
     train: Sequence[Doc],
     test: Sequence[Doc],
-    folder: Path,
     tell: Callable[[str], object] = str,
 ) -> List[Data]:
     """Trainings of a config on shares of the training corpus, drawn at random, each in those after
@@ -109,8 +108,7 @@ def learning_curve(
     for part in SHARES:
         docs = [train[i] for i in order[: max(2, round(part * len(train)))]]
         tell(f"Training on {len(docs):,} of {len(train):,} texts")
-        nlp = trained(config, docs, folder / f"{len(docs)}")
-        layers = evaluated(nlp, examples_of(nlp, test, folder))
+        layers = evaluated(*trained(config, docs, test))
         scores = {layer["component"]: next(iter(layer["scores"].values())) for layer in layers}
         points.append({"docs": len(docs), "scores": scores})
     return points

@@ -1,7 +1,7 @@
 """Ctrl-C while a command is at its long work, and at the very end of it: what was there before stays, nothing is left
 behind, and the same command ends well afterwards.
 
-`apply`, `find-errors`, `report --curve` and `treebank` go on where they stopped: tests of their own.
+`apply` and `treebank` go on where they stopped: tests of their own.
 """
 
 from pathlib import Path

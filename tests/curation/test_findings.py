@@ -101,15 +101,14 @@ def test_every_component_is_judged_on_what_those_before_it_write():
     of_tagger, found = judged(nlp, examples)
     names = [one.reading.pipe.name for one in (of_tagger, found)]
     assert names == [chunker_helpers.TAGGER, chunker_helpers.NAME]
-    assert [one.reading.pipe.name for one in judged(nlp, examples, names[1:])] == names[1:]
     _, scores = chunker_helpers.through(nlp)
     starts = np.cumsum([0, *map(len, found.reading.docs)])
     place = {(f, s): p for f, s, p in zip(found.first, found.sizes, found.p, strict=True)}
     for text, start in enumerate(starts[:-1]):
         for (first, end, _), score in zip(chunker_helpers.gold()[text], scores[text], strict=True):
             assert place[start + first, end - first] == pytest.approx(score, abs=1e-5)
-    with pytest.raises(ValueError, match="HS152.*hoseq_tagger"):
-        list(judged(helpers.ready(), [], ["tagger"]))
+    with pytest.raises(ValueError, match="HS152"):
+        list(judged(spacy.blank("xx"), []))
 
 
 @Language.component("test_merge_first_two")

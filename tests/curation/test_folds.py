@@ -69,15 +69,14 @@ def test_every_text_is_judged_once_by_a_model_that_has_not_seen_it():
 
 
 def test_a_model_is_trained_on_the_other_parts_only(monkeypatch):
-    """What is handed to each training, and what that model judges, are all texts together, and none is in both."""
+    """The texts of each training and those that its model judges are all texts together, and none is in both."""
     trainings = []
 
-    def trained(config, docs, folder, *, seed):
+    def trained(config, docs, others, *, seed):
         trainings.append({doc.text for doc in docs})
-        return spacy.blank("xx")
+        return spacy.blank("xx"), [doc.text for doc in others]
 
     monkeypatch.setattr(folds, "trained", trained)
-    monkeypatch.setattr(folds, "examples_of", lambda nlp, docs, folder: [doc.text for doc in docs])
     monkeypatch.setattr(folds, "calibrate_margins", lambda nlp, examples: None)
     docs = tagged_docs([f"w{i}/A x/B" for i in range(12)], spacy.blank("xx").vocab)
     judged = [set(fold.examples) for fold in folds.trained_without(config_of("crf"), docs, 3)]

@@ -21,7 +21,7 @@ def findings(n):
     made = []
     for i in range(n):
         gold, others = Alternative([(2, 3, "A")], 0.01), [Alternative([(2, 3, "<b>")], 0.9), Alternative([], 0.05)]
-        made.append(Finding(i, "tagger", "tag", 2, 3, (0, len(docs[i])), gold, others, 4.5, 0.02, 0.01, 1e9, {"A": 2}))
+        made.append(Finding(i, "tagger", "tag", 2, 3, (0, len(docs[i])), gold, others, 4.5, 0.02, 0.01, 1e9))
     return findings_page(docs, made)
 
 

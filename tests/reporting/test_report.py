@@ -208,11 +208,11 @@ def test_a_component_without_gold_labels_is_told(tmp_path):
 
 
 @pytest.mark.long
-def test_learning_curve(tmp_path):
+def test_learning_curve():
     nlp = spacy.blank("xx")
     docs = [doc_of(nlp.vocab, text) for text in sentences()[:40]]
     config = config_of("crf", QUICK)
-    points = learning_curve(config, docs[:30], docs[30:], tmp_path)
+    points = learning_curve(config, docs[:30], docs[30:])
     assert [point["docs"] for point in points] == [4, 8, 15, 30]
     scores = [point["scores"]["hoseq_tagger"]["value"] for point in points]
     assert scores[0] < scores[-1] > 0.9
