@@ -18,9 +18,7 @@ FIGURES = {  # score of spaCy -> what it is called
     "lemma_acc": "lemmas",
 }
 GIVEN = ("token_f", "sents_f")  # with gold words
-DIVISION = (
-    "of every ten groups of ten sentences the ninth is for the test, the tenth for development."
-)
+PLACES = {"test": "the ninth is for the test", "dev": "the tenth is for development"}
 UNKNOWN = "unknown: the folder of the treebank does not say"
 
 CARD = """# {name}
@@ -44,7 +42,8 @@ the treebank, and from raw text, where an answer counts if its word was found, t
 
 ## What it cannot do
 
-It has no dependency parser, no vectors and no names. A multi-word token of the treebank is one token here.
+It has no dependency parser, no vectors and no names. A multi-word token is cut if its words spell it; others stay one
+token, and `spacy_hoseq.treebanks.words_of` gives their words.
 
 ## What it was made of
 
@@ -128,11 +127,6 @@ def card_of(
     source = f"Treebank: {treebank.name}. Licence: {treebank.licence or UNKNOWN}."
     if treebank.contributors:
         source += f" Contributors: {treebank.contributors}."
-    made = [part for part, each in contents.items() if each.made]
-    divided = ""
-    if made:
-        missing = " and ".join(made)
-        divided = f"The treebank has no part {missing}: {DIVISION}\n"
     return CARD.format(
         name=f"{treebank.lang}_{meta['name']}",
         description=meta["description"],
@@ -149,8 +143,18 @@ def card_of(
         train=contents["train"].words,
         dev=contents["dev"].words,
         source=source,
-        divided=divided,
+        divided=divided(contents),
     )
+
+
+def divided(contents: Dict[str, Contents]) -> str:
+    """What was made of the training sentences; "" if the treebank has all parts."""
+    missing = [part for part in PLACES if contents[part].made]
+    if not missing:
+        return ""
+    places = ", ".join(PLACES[part] for part in missing)
+    parts = " and ".join(missing)
+    return f"The treebank has no part {parts}: of every ten groups of ten sentences {places}.\n"
 
 
 def figures(scores: Dict[str, Any]) -> List[Tuple[str, str, str]]:

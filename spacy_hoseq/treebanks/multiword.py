@@ -30,8 +30,9 @@ class Word(NamedTuple):
 
 
 def words_of(token: Token) -> List[Word]:
-    """The syntactic words of a token: itself, with what the pipeline found, but of a multi-word token
-    its words in training. The first of them begins with a capital if the token does."""
+    """The syntactic words of a token: itself, with what the pipeline found. A multi-word token that its
+    words spell ("don't") is several tokens in training; one that they do not spell is one token, and has
+    the words that it most often had there. The first of them begins with a capital if the token does."""
     lookups = token.vocab.lookups
     form = token.text.lower()
     rows = lookups.get_table(TABLE, {}).get(form)

@@ -7,6 +7,7 @@ from spacy.cli._util import app
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.treebanks.card import divided
 from spacy_hoseq.treebanks.parts import Contents
 from spacy_hoseq.treebanks.training import RECIPES, Lexicons, config_for
 
@@ -68,6 +69,15 @@ def test_card(made):
     written = "sentences, tags (XPOS), parts of speech (UPOS), features, lemmas"
     assert meta["version"] == "1.0.0" and meta["description"] == f"English: {written}, from UD_English-Tiny."
     assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(" ", "").replace("\n", "")
+
+
+NINTH, TENTH = "the ninth is for the test", "the tenth is for development"
+
+
+@pytest.mark.parametrize("made, places", [("test", NINTH), ("dev", TENTH), ("test and dev", f"{NINTH}, {TENTH}")])
+def test_card_says_what_was_divided(made, places):
+    contents = {part: Contents(500, ["TAG"], part in made.split()) for part in ("train", "dev", "test")}
+    assert divided(contents) == f"The treebank has no part {made}: of every ten groups of ten sentences {places}.\n"
 
 
 @pytest.mark.long
