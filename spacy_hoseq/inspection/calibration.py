@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch, resolve_dot_names
+from wasabi import msg
 
 from ..arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..components.base import SequenceComponent
@@ -178,30 +179,33 @@ def calibrate_in_training(
     same text chooses the epoch: what probabilities are worth is to be measured on other text.
 
     words (int): of the development text, about, taken evenly from all of it. span_thresholds
-    (bool): chunkers that have a `span_threshold` get the one with the largest F there, which is
-    written to the config that is saved.
+    (bool): chunkers that have a `span_threshold` get the one with the largest F on all of it, which
+    is printed, and written to the config that is saved.
     RETURNS (Callable): takes the pipeline that is to be saved and returns it. Components that are
     frozen, that others listen to, or that have a network stay as they are.
     """
     factors: Dict[str, float] = {}
     texts: List[Example] = []
+    some: List[Example] = []
 
     def calibrate(nlp: Language) -> Language:
         config = nlp.config.interpolate()
         training = config["training"]
         if not texts:
             (read,) = resolve_dot_names(config, [training["dev_corpus"]])
-            examples = list(read(nlp))
-            texts.extend(examples[:: max(1, sum(map(len, examples)) // words)])
+            texts.extend(read(nlp))
+            some.extend(texts[:: max(1, sum(map(len, texts)) // words)])
         frozen = training["frozen_components"]
         for name in [name for name in calibratable(nlp) if name not in frozen]:
             pipe: Any = nlp.get_pipe(name)
-            annotated = annotated_before(nlp, name, texts)
             if is_linear(pipe):
-                _fit_error(pipe, annotated, factors)
-            threshold = pipe.fit_threshold(annotated) if span_thresholds else None
+                _fit_error(pipe, annotated_before(nlp, name, some), factors)
+            if not span_thresholds:
+                continue
+            threshold = pipe.fit_threshold(annotated_before(nlp, name, texts))
             if threshold is not None:
                 nlp.get_pipe_config(name)["span_threshold"] = threshold
+                msg.info(f"{name}: span_threshold {threshold}")
         return nlp
 
     return calibrate
