@@ -59,14 +59,14 @@ class LogChain(MarkovChain, PatternPosterior):
         self.keeps_digits = 4 * EPSILON * n_steps * size < TOLERANCE
 
     @cached_property
-    def log_z(self) -> Floats:
+    def log_z(self) -> Floats:  # type: ignore[override]
         log_z = np.empty(len(self.lengths))
         ends = self._prefixes[self._layout.ends]
         log_z[self._layout.order] = sum_by_rank(self._taken_off, self._layout) + log_sum(ends.T)
         return log_z
 
     @cached_property
-    def nodes(self) -> Floats:  # type: ignore[override]
+    def nodes(self) -> Floats:
         p = np.exp(self._both - _largest_of_each(self._both))
         return np.asarray((p / p.sum(axis=1, keepdims=True))[self._place])
 
