@@ -10,6 +10,7 @@ import srsly
 from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.strings import StringStore
+from spacy.tokenizer import Tokenizer
 from spacy.util import (
     get_package_path,
     import_file,
@@ -51,11 +52,13 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
     folder = folder_of(place)
     check_files(place, folder)
     try:
-        return spacy.load(place if is_package(str(place)) else folder, **settings)
+        nlp = spacy.load(place if is_package(str(place)) else folder, **settings)
     except Exception as error:
         if str(error).startswith(CODED):
             raise
         raise refusal(place, *part_at_fault(folder, error)) from error
+    check_tokenizer(place, folder, nlp)
+    return nlp
 
 
 def embedded_path(name: str) -> Path:
@@ -93,6 +96,15 @@ def check_files(place: Union[str, Path], folder: Path) -> None:
         if is_other or (file.is_file() and file.stat().st_size > LARGEST):
             problem = "no regular file" if is_other else f"more than {LARGEST:,} bytes"
             raise refusal(place, str(file.relative_to(folder)), problem)
+
+
+def check_tokenizer(place: Union[str, Path], folder: Path, nlp: Language) -> None:
+    """spaCy's tokenizer reads any file of keys and values, and then has no rules. RAISES ValueError
+    [HS133]: the file is that of something else."""
+    file = folder / "tokenizer"
+    if type(nlp.tokenizer) is Tokenizer and file.is_file():
+        if "exceptions" not in srsly.read_msgpack(file):
+            raise refusal(place, file.name, "no rules of a tokenizer")
 
 
 def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseException]:

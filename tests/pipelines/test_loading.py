@@ -78,6 +78,12 @@ def test_missing_files_of_spacy(copy, name):
     refused(copy, name.replace("sentencizer.json", "sentencizer"))
 
 
+def test_a_tokenizer_that_is_another_file(copy):
+    """spaCy reads it and has no rules of words then."""
+    shutil.copy(copy / "vocab" / "lookups.bin", copy / "tokenizer")
+    refused(copy, "tokenizer")
+
+
 def test_what_is_not_installed(copy):
     path = copy / "config.cfg"
     path.write_text(
