@@ -95,14 +95,6 @@ def _is_in_place(span: Span) -> bool:
     return span.start_char == span[0].idx and span.end_char == span[-1].idx + len(span[-1])
 
 
-def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], List[int]]:
-    """Bounds among all tokens of stretches first <= i < end of words."""
-    if not isinstance(doc, Words):
-        return first, end
-    places = doc.places.tolist()
-    return [places[i] for i in first], [places[i - 1] + 1 for i in end]
-
-
 def without(doc: Doc, spaces: Mask) -> Words:
     """A Doc without its white-space tokens. spaces (len(doc),): these tokens. A sentence, an entity
     or a span that begins with white space begins with the word after it; one of white space only

@@ -65,7 +65,7 @@ def at_thresholds(nlp: spacy.language.Language, gold: List[Doc]) -> Dict[Optiona
         reading = chunker.read([annotated_with(doc, []) for doc in docs])
         for threshold in THRESHOLDS:
             for found in chunker.chunks(reading, threshold):
-                guesses[threshold].append(set(zip(found.first, found.end, found.types, strict=True)))
+                guesses[threshold].append(set(found.items))
     return guesses
 
 

@@ -468,9 +468,7 @@ class SequenceComponent(TrainablePipe):
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         """Write the labels."""
-        self.target.write(
-            docs, reading.label_ids, self._label_table, overwrite=self.cfg["overwrite"]
-        )
+        self.target.write(docs, reading, self._label_table, overwrite=self.cfg["overwrite"])
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
         """Write what else the config asks for."""

@@ -5,11 +5,8 @@ them (Azuma & Matsumoto 2011). Every span comes with the exact probability that 
 """
 
 from functools import cached_property
-from itertools import pairwise
 from typing import (
-    Any,
     Callable,
-    Dict,
     Iterable,
     Iterator,
     List,
@@ -26,24 +23,22 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
-from thinc.api import Config
 
-from ..arrays import AnyInts, Floats, Ints, Mask
-from ..chunks import Chunks, Grammar, grammar, tag_names
+from ..arrays import AnyInts, Ints, Mask
+from ..chunks import Grammar, grammar, tag_names
 from ..decoders.problem import Potentials, ranges
 from ..errors import Errors
-from ..features.sequences import sentence_starts, sequence_lengths
+from ..features.sequences import sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
-from ..words import on_original
 from .base import register_factory
 from .expected_spans import expected_chunks
 from .listening import ListenedComponent
 from .noun_chunks import GROUP, offer_noun_chunks
 from .reading import Reading
 from .structured import ADAGRAD, default_model, parts_of
-from .targets.chunk_tags import ChunkTypes, FoundChunks
+from .targets.chunk_tags import ChunkTypes, FoundChunks, found_chunks
 
 WORDS = 8_000  # of a batch, read at once
 THRESHOLDS = [n / 20 for n in range(2, 13)]  # among which `fit_threshold` chooses
@@ -165,16 +160,14 @@ class HoseqChunker(ListenedComponent):
     def top_k(self, docs: Union[Doc, Iterable[Doc]], k: int) -> List[List[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`.
         RAISES ValueError [HS027, HS038, HS099]."""
-        chunkings = []
-        for (words,), best in self._k_best(docs, k):
-            starts = sentence_starts(words)
-            of_doc = []
-            for labels, score in zip(best.labels, best.scores.tolist(), strict=True):
-                first, end, types = self._label_table.tags.chunks(labels, starts)
-                bounds = on_original(words, first.tolist(), end.tolist())
-                of_doc.append(ScoredChunks(list(zip(*bounds, types, strict=True)), score))
-            chunkings.append(of_doc)
-        return chunkings
+        tags = self._label_table.tags
+        return [
+            [
+                ScoredChunks(found_chunks(words, tags.chunks(labels, labels < 0))[0].items, score)
+                for labels, score in zip(best.labels, best.scores.tolist(), strict=True)
+            ]
+            for words, best in self._k_best(docs, k)
+        ]
 
     def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
         """Set the threshold with the largest F on some examples, its neighbours counted in."""
@@ -184,8 +177,7 @@ class HoseqChunker(ListenedComponent):
         gold = [{*self.target.items(eg.reference)} for eg in examples]
         scores = []
         for threshold in THRESHOLDS:
-            found = self.chunks(reading, threshold)
-            guessed = [{*zip(of.first, of.end, of.types, strict=True)} for of in found]
+            guessed = [{*found.items} for found in self.chunks(reading, threshold)]
             right = sum(len(a & b) for a, b in zip(gold, guessed, strict=True))
             scores.append(2 * right / max(1, sum(map(len, [*gold, *guessed]))))
         smooth = np.convolve(np.pad(scores, 1, mode="edge"), np.full(3, 1 / 3), "valid")
@@ -197,16 +189,16 @@ class HoseqChunker(ListenedComponent):
         """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
         as it does. threshold: those that are right in expectation, of probabilities above it; None
         = those of the best labelling."""
-        representation = str(self.target.representation)
+        representation = self.target.representation
         if threshold is not None:
             found = expected_chunks(reading.posterior, reading.labels, representation, threshold)
-            return chunks_by_doc(reading.docs, *found)
+            return found_chunks(reading.docs, *found)
         # (no chunk reaches beyond its sequence: tags are well formed)
-        chunks = self._label_table.tags.chunks(reading.best, np.zeros(len(reading.best), bool))
+        chunks = self._label_table.tags.chunks(reading.best, reading.best < 0)
         sizes = chunks.end - chunks.first
         labels = reading.best[ranges(chunks.first, sizes)]
         p = reading.posterior.segments(chunks.first, sizes, labels, self.continues)
-        return chunks_by_doc(reading.docs, chunks, p)
+        return found_chunks(reading.docs, chunks, p)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotated Docs of a stream, in order. Of a batch, about as many words are read at once as
@@ -246,54 +238,28 @@ class HoseqChunker(ListenedComponent):
         return potentials._replace(weights=weights, allowed=self._edges(potentials.lengths))
 
 
-def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats) -> List[FoundChunks]:
-    """Cut by Doc, on its tokens. docs: without white space. chunks: of all words, end to end, with
-    probabilities p."""
-    starts = np.cumsum([0, *map(len, docs)])
-    cuts = np.searchsorted(chunks.first, starts).tolist()
-    shift = np.repeat(starts[:-1], np.diff(cuts))
-    firsts = (chunks.first - shift).tolist()
-    ends = (chunks.end - shift).tolist()
-    p32 = p.astype(np.float32)
-    return [
-        FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), chunks.types[a:b], p32[a:b])
-        for doc, (a, b) in zip(docs, pairwise(cuts), strict=True)
-    ]
-
-
 # the labels of a tagger, with their probabilities, are read beside words
-STACKED = """
-[model]
-@architectures = "spacy_hoseq.SumEmissions.v1"
-nO = null
-
-[model.second]
-@architectures = "spacy_hoseq.MarginalLinear.v1"
-min_count = 2
-nO = null
-
-[model.second.templates]
-@misc = "spacy_hoseq.templates.v1"
-name = "upstream_chunks"
-
-[model.second.upstream]
-@architectures = "spacy_hoseq.MarginalListener.v1"
-upstream = "*"
-grad_factor = 0.0
-threshold = 0.05
-"""
-
-
-def stacked_model(templates: str) -> Dict[str, Any]:
-    """The config of a model over words, by a registered list of templates, and over the labels of a
-    tagger if one comes before."""
-    model = default_model(templates)
-    emissions = {**Config().from_str(STACKED)["model"], "first": model["emissions"]}
-    return {**model, "emissions": emissions}
-
-
+UPSTREAM = {
+    "@architectures": "spacy_hoseq.MarginalLinear.v1",
+    "min_count": 2,
+    "nO": None,
+    "templates": {"@misc": "spacy_hoseq.templates.v1", "name": "upstream_chunks"},
+    "upstream": {
+        "@architectures": "spacy_hoseq.MarginalListener.v1",
+        "upstream": "*",
+        "grad_factor": 0.0,
+        "threshold": 0.05,
+    },
+}
+OF_WORDS = default_model("english_pos")
+STACKED = {
+    "@architectures": "spacy_hoseq.SumEmissions.v1",
+    "nO": None,
+    "second": UPSTREAM,
+    "first": OF_WORDS["emissions"],
+}
 DEFAULTS = {
-    "model": stacked_model("english_pos"),
+    "model": {**OF_WORDS, "emissions": STACKED},
     "update_rule": {**ADAGRAD, "average": True},
     "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
 }

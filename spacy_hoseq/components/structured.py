@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, set_dropout_rate
+from thinc.api import set_dropout_rate
 
 from ..arrays import Floats32
 from ..decoders.choice import KBest, decode_exact, k_best
@@ -27,21 +27,6 @@ from .reading import Reading
 from .targets.target import Target
 from .training import ComponentTexts, seed_of, warn_uncalibrated
 
-DEFAULT_MODEL = """
-[model]
-@architectures = "spacy_hoseq.HigherOrderTagger.v1"
-patterns = null
-
-[model.emissions]
-@architectures = "spacy_hoseq.SparseLinear.v1"
-min_count = 1
-hash_rows = null
-nO = null
-
-[model.emissions.templates]
-@misc = "spacy_hoseq.templates.v1"
-name = "english_pos"
-"""
 ADAGRAD = {
     "@misc": "spacy_hoseq.adagrad.v1",
     "learn_rate": 0.1,
@@ -53,8 +38,18 @@ ADAGRAD = {
 
 def default_model(templates: str, min_count: int = 1) -> Dict[str, Any]:
     """The config of a model over the features of a registered list of templates."""
-    settings = {"model.emissions.templates.name": templates, "model.emissions.min_count": min_count}
-    return dict(Config().from_str(DEFAULT_MODEL, overrides=settings)["model"])
+    emissions = {
+        "@architectures": "spacy_hoseq.SparseLinear.v1",
+        "min_count": min_count,
+        "hash_rows": None,
+        "nO": None,
+        "templates": {"@misc": "spacy_hoseq.templates.v1", "name": templates},
+    }
+    return {
+        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
+        "patterns": None,
+        "emissions": emissions,
+    }
 
 
 class StructuredComponent(SequenceComponent):

@@ -139,7 +139,7 @@ def test_threshold_at_the_end_of_those_that_are_tried(monkeypatch):
     chunker = chunker_of(nlp)
     doc = nlp(TEXTS[0])
     right = chunker.chunks(chunker.read([doc]))
-    nothing = [FoundChunks([], [], [], None)]
+    nothing = [FoundChunks([], None)]
     last = THRESHOLDS[-1]
     monkeypatch.setattr(chunker, "chunks", lambda _, threshold: right if threshold == last else nothing)
     monkeypatch.setitem(chunker.cfg, "span_threshold", 0.5)
@@ -149,4 +149,4 @@ def test_threshold_at_the_end_of_those_that_are_tried(monkeypatch):
 def test_improbable_chunks_are_never_chosen():
     chunker = chunker_of(random_chunker("words", seed=1, scale=6.0))
     found = chunker.chunks(chunker.read([doc_of(chunker, f"{TEXT} " * 3)]), 0.0)
-    assert len(found[0].first) and (found[0].probabilities >= LEAST).all()
+    assert len(found[0].items) and (found[0].probabilities >= LEAST).all()

@@ -6,8 +6,10 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_hoseq.components.reading import Reading
 from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.components.targets.token_labels import TokenLabels
+from spacy_hoseq.features.sequences import words_of
 
 from .helpers import (
     VARIANTS,
@@ -107,7 +109,8 @@ def test_label_names_are_sorted():
 
 def test_writing_and_reading():
     doc = Doc(NLP.vocab, words=["a", "b"])
-    TAGS.write([doc, Doc(NLP.vocab)], [np.array([2, 0], np.int32), np.zeros(0, np.int32)], TABLE, overwrite=False)
+    reading = Reading(words_of([doc, Doc(NLP.vocab)]), "", TABLE.labels, None, np.array([2, 0], np.int32))
+    TAGS.write([doc, Doc(NLP.vocab)], reading, TABLE, overwrite=False)
     assert [token.tag_ for token in doc] == ["C", "A"]
     assert TAGS.read(doc).tolist() == TABLE.values[[2, 0]].tolist()
     assert TAGS.read(Doc(NLP.vocab)).tolist() == []

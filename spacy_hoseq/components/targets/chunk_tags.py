@@ -1,15 +1,15 @@
 """Chunks on Docs: spans of a group, or entities, as one tag a token, and back."""
 
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
+from itertools import pairwise
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Set
 
 import numpy as np
 from spacy.attrs import ENT_IOB
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
-from ...arrays import Floats32, Keys, Labels, Mask
+from ...arrays import Floats, Floats32, Keys, Mask
 from ...chunks import (
-    OUTSIDE,
     Chunks,
     TagTable,
     check_representation,
@@ -18,27 +18,37 @@ from ...chunks import (
     write_chunks,
 )
 from ...errors import Errors
-from ...features.sequences import sentence_starts, values_of
-from ...words import on_original, spans_of, without
+from ...features.sequences import sentence_starts, sequence_lengths, values_of
+from ...words import Words, spans_of
+from ..reading import Reading
 from .target import ENTS, SPANS, Items, LabelTable, Target
 
 BEGINS = 3  # ENT_IOB, also of blocked tokens, which have no type
 
 
 class FoundChunks(NamedTuple):
-    """Chunks of one Doc. first, end, types (C of them): tokens first <= i < end. probabilities (C,)
-    float32: that each is there; None: nothing is known of that."""
+    """Chunks of one Doc. items: tokens first <= i < end, and type. probabilities (C,) float32: that
+    each is there; None: nothing is known of that."""
 
-    first: List[int]
-    end: List[int]
-    types: List[str]
+    items: Items
     probabilities: Optional[Floats32]
 
-    def spans(self, doc: Doc) -> List[Span]:
-        """The chunks on the Doc in which they were found."""
-        ids = {name: doc.vocab.strings.add(name) for name in set(self.types)}
-        bounds = zip(self.first, self.end, self.types, strict=True)
-        return [Span(doc, first, end, ids[name]) for first, end, name in bounds]
+
+def found_chunks(
+    words: Sequence[Doc], chunks: Chunks, p: Optional[Floats] = None
+) -> List[FoundChunks]:
+    """Chunks cut by Doc, on its tokens. words: the Docs without white space. chunks: of all words,
+    end to end, with probabilities p."""
+    parts = [doc.places if isinstance(doc, Words) else np.arange(len(doc)) for doc in words]
+    starts = np.cumsum([0, *map(len, words)])
+    cuts = np.searchsorted(chunks.first, starts).tolist()
+    places = np.concatenate([np.zeros(0, np.intp), *parts])
+    bounds = places[chunks.first].tolist(), (places[chunks.end - 1] + 1).tolist()
+    items = list(zip(*bounds, chunks.types, strict=True))
+    p32 = None if p is None else p.astype(np.float32)
+    return [
+        FoundChunks(items[a:b], None if p32 is None else p32[a:b]) for a, b in pairwise(cuts)
+    ]
 
 
 class ChunkTags(Target):
@@ -98,9 +108,8 @@ class ChunkTags(Target):
         is_annotated = any(map(np.any, values_of(docs, self.columns)))
         if not is_annotated or not any(doc.ents or blocked_spans(doc) for doc in docs):
             return None
-        ids: Dict[str, int] = {tag: i for i, tag in enumerate(table.labels)}
         first = grammar(table.labels, self.representation).first
-        return np.concatenate([self._permitted(doc, ids, first) for doc in docs])
+        return np.concatenate([self._permitted(doc, table, first) for doc in docs])
 
     def items(self, doc: Doc) -> Items:
         """The chunks on a Doc."""
@@ -124,25 +133,27 @@ class ChunkTags(Target):
             doc.set_ents(spans, outside=outside, default="unmodified")
 
     def write(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+        self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
     ) -> None:
-        """Set the spans that the labels of each Doc stand for: ids in the table, -1 at white space.
-        No chunk crosses the end of a sentence. A span group that is set already stays, unless
-        `overwrite`."""
-        pairs = zip(docs, labels, strict=True)
-        self.write_chunks(docs, (_chunks(*pair, table) for pair in pairs), overwrite=overwrite)
+        """Set the spans that the labels stand for. No chunk crosses the end of a sentence. A span
+        group that is set already stays, unless `overwrite`."""
+        lengths = sequence_lengths(reading.docs)
+        starts = np.zeros(len(reading.best), bool)
+        starts[np.cumsum(lengths) - lengths] = True
+        found = found_chunks(reading.docs, table.tags.chunks(reading.best, starts))
+        self.write_chunks(docs, found, overwrite=overwrite)
 
     def write_chunks(
         self, docs: Sequence[Doc], chunks: Iterable[FoundChunks], *, overwrite: bool
     ) -> None:
         """Set spans, with their probabilities as scores. Spans, entities and blocked tokens that are
         set already stay, unless `overwrite`."""
-        for doc, found in zip(docs, chunks, strict=True):
-            spans = found.spans(doc)
+        for doc, (items, p) in zip(docs, chunks, strict=True):
+            spans = [Span(doc, *item) for item in items]
             if overwrite or self.spans_key not in doc.spans:
-                scores = {} if found.probabilities is None else {"scores": found.probabilities}
+                attrs = {} if p is None else {"scores": p}
                 doc.spans[self.spans_key] = SpanGroup(
-                    doc, name=self.spans_key, spans=spans, attrs=scores
+                    doc, name=self.spans_key, spans=spans, attrs=attrs
                 )
             if self.with_entities:
                 kept = [] if overwrite else list(doc.ents)
@@ -188,20 +199,22 @@ class ChunkTags(Target):
         ids = {tag: doc.vocab.strings.add(tag) for tag in set(tags)}
         return np.array([ids[tag] for tag in tags], np.uint64)
 
-    def _permitted(self, doc: Doc, ids: Dict[str, int], first: Mask) -> Mask:
-        """Tags permitted beside the entities and blocked tokens of one Doc (n, L). ids: of the tags.
-        first (L,): tags that can begin a sequence."""
-        mask = np.ones((len(doc), len(ids)), bool)
-        begins = sentence_starts(doc)
-        for span in [*blocked_spans(doc), *doc.ents]:
-            chunk = Chunks(np.array([0]), np.array([len(span)]), [span.label_])
-            names = write_chunks(chunk, len(span), self.representation)
-            if not span.label_ or not ids.keys() >= {*names} or begins[span.start + 1 : span.end].any():
-                names = [OUTSIDE] * len(span)
-            mask[span.start : span.end] = False
-            mask[range(span.start, span.end), [ids[name] for name in names]] = True
-            if span.end < len(doc):
-                mask[span.end] &= first
+    def _permitted(self, doc: Doc, table: LabelTable, first: Mask) -> Mask:
+        """Tags permitted beside the entities and blocked tokens of one Doc (n, L). first (L,): tags
+        that can begin a sequence."""
+        types = {tag[2:] for tag in table.labels}
+        cuts = sentence_starts(doc)
+        possible = [
+            span
+            for span in doc.ents
+            if span.label_ in types and not cuts[span.start + 1 : span.end].any()
+        ]
+        spans = [*doc.ents, *blocked_spans(doc)]
+        fixed = sorted(_tokens_of(spans))
+        rows = np.full(len(doc), len(table.masks) - 1)
+        rows[fixed] = table.rows(self._values(doc, possible)[fixed])
+        mask = table.masks[rows]
+        mask[[span.end for span in spans if span.end < len(doc)]] &= first
         return mask
 
 
@@ -216,13 +229,6 @@ class ChunkTypes(ChunkTags):
         """All types of gold chunks, sorted."""
         spans = (span for example in examples for span in self._spans(example.reference))
         return sorted({span.label_ for span in spans} - {""})
-
-
-def _chunks(doc: Doc, ids: Labels, table: LabelTable) -> FoundChunks:
-    """ids: as `write` has them."""
-    words = without(doc, ids < 0) if (ids < 0).any() else doc
-    first, end, types = table.tags.chunks(ids[ids >= 0], sentence_starts(words))
-    return FoundChunks(*on_original(words, first.tolist(), end.tolist()), types, None)
 
 
 def blocked_spans(doc: Doc) -> List[Span]:

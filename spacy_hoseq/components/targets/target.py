@@ -10,10 +10,11 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ...arrays import Ints, Keys, Labels, Mask
+from ...arrays import Ints, Keys, Mask
 from ...chunks import TagTable
 from ...errors import Warnings
 from ...features.sequences import WordDocs, words_of
+from ..reading import Reading
 
 Columns = List[Any]
 Items = List[Tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
@@ -149,10 +150,9 @@ class Target(Protocol):
         return None
 
     def write(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+        self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
     ) -> None:
-        """Set the labels of each Doc (len(doc),): ids in the table, -1 at white space. What is set
-        already stays, unless `overwrite`."""
+        """Set the labels that were read. What is set already stays, unless `overwrite`."""
 
 
 def places_in(examples: Sequence[Example]) -> List[str]:

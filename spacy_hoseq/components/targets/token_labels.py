@@ -12,6 +12,7 @@ from ...arrays import Keys, Labels, Mask
 from ...errors import Errors
 from ...features.sequences import by_doc, values_of
 from ...words import tokens_of
+from ..reading import Reading
 from .target import Columns, Items, LabelTable, Target
 
 # of spaCy's; all others are extensions
@@ -145,11 +146,10 @@ class TokenLabels(Target):
             self._put(doc[i], label)
 
     def write(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+        self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
     ) -> None:
-        """Set the labels of each Doc, ids in the table; what is set already stays, unless
-        `overwrite`."""
-        flat = np.concatenate([np.zeros(0, np.int32), *labels])
+        """Set the labels of each Doc; what is set already stays, unless `overwrite`."""
+        flat = np.concatenate([np.zeros(0, np.int32), *reading.label_ids])
         values = self._values(docs, flat, table)
         for doc, of_doc in zip(docs, by_doc(values, docs), strict=True):
             if (self.extend or not overwrite) and self.is_set(doc):
