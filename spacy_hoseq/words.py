@@ -7,7 +7,7 @@ the Doc. Checked in tests/components/test_white_space.py against texts that were
 
 import re
 import struct
-from typing import Any, Dict, Iterable, List, Tuple, cast
+from typing import Any, Dict, Iterable, List, cast
 
 import numpy as np
 import srsly

@@ -125,20 +125,8 @@ class HoseqLemmatizer(HoseqTagger):
             [E143].
         """
         self._require_labels()
-        return [self._lemmas_of(doc, least) for doc in docs]
-
-    def _lemmas_of(self, doc: Doc, least: float) -> List[Dict[str, float]]:
-        reading = self.read([doc])
-        (nodes,) = reading.of_tokens(reading.posterior.nodes)
-        result = []
-        for token, row in zip(doc, nodes, strict=True):
-            lemmas: Dict[str, float] = {}
-            for label_id in np.flatnonzero(row).tolist():
-                lemma = self.candidates.scripts[label_id].lemma(token.text)
-                lemmas[lemma] = lemmas.get(lemma, 0.0) + float(row[label_id])
-            order = sorted(lemmas, key=lambda lemma: (-lemmas[lemma], lemma))
-            result.append({lemma: lemmas[lemma] for lemma in order if lemmas[lemma] >= least})
-        return result
+        scripts = self.candidates.scripts
+        return self._shares(docs, lambda token, y: [scripts[y].lemma(token.text)], least)
 
     def _loss(
         self, examples: List[Example], scores: Potentials
@@ -165,9 +153,8 @@ class HoseqLemmatizer(HoseqTagger):
         """Attributes on which labels depend beside the form of the word, if these are its analysis:
         then words of one form and analysis have one lemma, wherever they stand."""
         head = scorer_of(self.model)
-        if len(self.model.layers) != 1 or head.source is not None or head.structure.label_pairs:
-            return None
-        if not isinstance(head.emissions, SparseScorer) or head.emissions.reach:
+        is_alone = len(self.model.layers) == 1 and not head.source and not head.structure.label_pairs
+        if not is_alone or not isinstance(head.emissions, SparseScorer) or head.emissions.reach:
             return None
         analysis = head.emissions.features.extractor.contextual
         return analysis if {*analysis} <= ANALYSIS else None

@@ -21,11 +21,11 @@ from .base import register_factory
 from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
 from .targets.morphology import (
-    FeatureTable,
     MorphologyLabels,
     analysis_of,
     costs_of,
     label_of,
+    named_features,
     normalized,
 )
 
@@ -121,13 +121,8 @@ class HoseqMorphologizer(HoseqTagger):
         least (float): less probable ones are left out. White space has none. RAISES ValueError
             [E143].
         """
-        table = FeatureTable(self.labels)
-        result = []
-        for doc in docs:
-            reading = self.read([doc])
-            (of_tokens,) = reading.of_tokens(reading.posterior.nodes)
-            result.append(table.of(of_tokens, least))
-        return result
+        features = [named_features(label) for label in self.labels]
+        return self._shares(docs, lambda _, y: features[y], least)
 
     def _costs(self) -> Floats32:
         return costs_of(self.labels)

@@ -5,10 +5,11 @@ at every `finish_update`; `[training.optimizer]` trains neural emissions only. `
 weights, `predict` and saving on finished ones (averaged, half precision).
 """
 
-from typing import Callable, Iterable, List, NamedTuple, Optional, Union
+from collections import defaultdict
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Union
 
 import numpy as np
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
 from ..arrays import Labels
@@ -113,6 +114,24 @@ class HoseqTagger(ListenedComponent):
         return [
             self._named(sample(self._potentials(words), n_samples, rng), words) for words in parts
         ]
+
+    def _shares(
+        self, docs: Iterable[Doc], names_of: Callable[[Token, int], Iterable[str]], least: float
+    ) -> List[List[Dict[str, float]]]:
+        """For each token of each Doc, names of its labels with their probabilities, sums of those of
+        all labels with the name, most probable first. names_of: of a label at a token. least
+        (float): less probable ones are left out."""
+        result = []
+        for doc in docs:
+            reading = self.read([doc])
+            (nodes,) = reading.of_tokens(reading.posterior.nodes)
+            shares: List[Dict[str, float]] = [defaultdict(float) for _ in doc]
+            for i, label_id in np.argwhere(nodes).tolist():
+                for name in names_of(doc[i], label_id):
+                    shares[i][name] += float(nodes[i, label_id])
+            ordered = (sorted(of.items(), key=lambda pair: (-pair[1], pair[0])) for of in shares)
+            result.append([{name: min(p, 1.0) for name, p in of if p >= least} for of in ordered])
+        return result
 
     @property
     def limits_words(self) -> bool:

@@ -2,13 +2,14 @@
 components."""
 
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import takewhile
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.util import _pipe, minibatch, raise_error
 from thinc.api import Model
 
 from ..arrays import AnyInts, Labels
@@ -21,7 +22,6 @@ from ..features.sequences import sequence_lengths, words_of
 from ..layers.listener import MarginalListener, UpstreamLabels, probable_values
 from ..words import original_of
 
-Item = TypeVar("Item")
 BATCH = 1000  # docs whose features are counted together
 
 
@@ -43,18 +43,19 @@ class ComponentTexts:
         self._nlp = nlp
 
     def docs(self) -> Iterator[List[Doc]]:
-        return batches([eg.predicted for eg in self._examples])
+        return minibatch([eg.predicted for eg in self._examples], BATCH)
 
     def annotated(self) -> List[Iterator[List[Doc]]]:
         """Earlier components may not be trained yet."""
         predicted = [eg.predicted for eg in self._examples]
         copies = after_earlier_components(predicted, self._nlp, self._component)
-        return [batches([eg.reference for eg in self._examples]), batches(copies)]
+        versions = ([eg.reference for eg in self._examples], copies)
+        return [minibatch(docs, BATCH) for docs in versions]
 
     def heard(self, source: Model[List[Doc], Any]) -> Iterator[Tuple[List[Doc], UpstreamLabels]]:
-        """The gold labels of an earlier component, or if there are none, those that it finds.
-        RAISES ValueError
-        [HS102]: it is missing, comes later, or cannot be listened to."""
+        """The gold labels of an earlier component, as if they were certain, or if there are none,
+        those that it finds. RAISES ValueError [HS102]: it is missing, comes later, or cannot be
+        listened to."""
         if not isinstance(source, MarginalListener):
             return ((batch, source.predict(batch)) for batch in self.docs())
         if source.takes_any:
@@ -67,21 +68,16 @@ class ComponentTexts:
                 f'"{self._component.name}", which listens with the threshold {source.threshold}'
             )
             warn_uncalibrated(tagger, reader)
-        gold = tagger.gold_ids(self._examples)
-        if (gold >= 0).any():
-            return _labelled([eg.predicted for eg in self._examples], gold, tagger.tags)
         predicted = [eg.predicted for eg in self._examples]
-        copies = after_earlier_components(predicted, self._nlp, tagger)
-        return ((batch, source.predict(batch)) for batch in batches(list(tagger.pipe(copies))))
-
-
-def _labelled(
-    docs: List[Doc], gold: Labels, labels: Sequence[str]
-) -> Iterator[Tuple[List[Doc], UpstreamLabels]]:
-    """Docs with gold labels (N,), by id, as if they were certain."""
-    values = label_values(labels)
-    for batch, ids in batches_with(docs, gold):
-        yield batch, probable_values(certain_labels(ids, sequence_lengths(batch)), values, 0.0)
+        gold = tagger.gold_ids(self._examples)
+        if (gold < 0).all():
+            copies = list(tagger.pipe(after_earlier_components(predicted, self._nlp, tagger)))
+            return ((batch, source.predict(batch)) for batch in minibatch(copies, BATCH))
+        values = label_values(tagger.tags)
+        return (
+            (batch, probable_values(certain_labels(ids, sequence_lengths(batch)), values, 0.0))
+            for batch, ids in batches_with(predicted, gold)
+        )
 
 
 def listeners_in(component: object) -> List[MarginalListener]:
@@ -91,37 +87,31 @@ def listeners_in(component: object) -> List[MarginalListener]:
     return [node for node in nodes if isinstance(node, MarginalListener)]
 
 
-def is_heard(component: object) -> bool:
-    """True if others can listen to it."""
-    return hasattr(component, "hand_again")
-
-
 def upstream_of(component: Any, listener: MarginalListener, nlp: Optional[Language]) -> Any:
     """The earlier component to which a listener of this one listens. RAISES ValueError [HS102]: it
     is missing, comes later, or cannot be listened to."""
     name = listener.upstream_name
     earlier = before(component, nlp)
-    tagger = earlier.get(name)
+    heard = {other: pipe for other, pipe in earlier.items() if hasattr(pipe, "hand_again")}
     if not component.labels:  # its weights, once read, may know the tagger by a new name
-        tagger = next(filter(is_heard, [tagger, *earlier.values()]), None)
-    if not is_heard(tagger):
+        name = next((other for other in (name, *heard) if other in heard), name)
+    if name not in heard:
         there = ", ".join(earlier) or "none"
         raise ValueError(Errors.HS102.format(name=component.name, upstream=name, there=there))
-    return tagger
+    return heard[name]
 
 
 def link_anew(component: Any, listener: MarginalListener, nlp: Optional[Language]) -> None:
     """Link a listener that takes any tagger, before training: to the one that it has if that still
     comes before, else to the first that does, else to none for good."""
     earlier = before(component, nlp)
-    if listener.upstream_name in earlier:
-        return
-    listener.unlink()
-    for pipe in earlier.values():
-        if hasattr(pipe, "find_listeners"):
-            pipe.find_listeners(component)
-    if listener.hears_nobody:
-        listener.unlink("")
+    if listener.upstream_name not in earlier:
+        listener.unlink()
+        for pipe in earlier.values():
+            if hasattr(pipe, "find_listeners"):
+                pipe.find_listeners(component)
+        if listener.hears_nobody:
+            listener.unlink("")
 
 
 def before(component: object, nlp: Optional[Language]) -> Dict[str, Any]:
@@ -141,11 +131,11 @@ def warn_uncalibrated(component: Any, reader: str) -> None:
 
 def known_tags_in(docs: List[Doc], gold: Labels, labels: Sequence[str]) -> Dict[str, List[int]]:
     """The table that features of known tags read. gold (N,): of the docs, -1 where not known."""
-    counts: Dict[str, Counter[str]] = {}
+    counts: Dict[str, Counter[str]] = defaultdict(Counter)
     words = (token.text for doc in docs for token in doc)
     for word, label in zip(words, gold.tolist(), strict=True):
         if label >= 0:
-            counts.setdefault(word, Counter())[labels[label]] += 1
+            counts[word][labels[label]] += 1
     return numbered(counts, MIN_COUNT, MIN_SHARE)
 
 
@@ -164,20 +154,13 @@ def cite_tables(nlp: Language, tables: Set[str]) -> None:
 def after_earlier_components(
     docs: List[Doc], nlp: Optional[Language], component: object
 ) -> List[Doc]:
-    """The words of copies of the docs, annotated by the components before this one."""
+    """The words of copies of the docs, annotated by the components before this one that are enabled,
+    or annotate in training: `spacy train` disables the frozen ones in initialization."""
     copies = [original_of(doc).copy() for doc in docs]
-    for pipe in earlier_components(nlp, component):
-        copies = list(pipe.pipe(copies)) if hasattr(pipe, "pipe") else [pipe(doc) for doc in copies]
+    for name, pipe in before(component, nlp).items():
+        if nlp and name in (*nlp.pipe_names, *nlp.config["training"]["annotating_components"]):
+            copies = list(_pipe(copies, pipe, name, raise_error, {}))
     return words_of(copies)
-
-
-def earlier_components(nlp: Optional[Language], component: object) -> List[Any]:
-    """Components before this one that are enabled, or annotate in training: `spacy train` disables the
-    frozen ones in initialization."""
-    if nlp is None:
-        return []
-    enabled = {*nlp.pipe_names, *nlp.config["training"].get("annotating_components", ())}
-    return [pipe for name, pipe in before(component, nlp).items() if name in enabled]
 
 
 def seed_of(nlp: Optional[Language]) -> int:
@@ -185,15 +168,10 @@ def seed_of(nlp: Optional[Language]) -> int:
     return 0 if nlp is None else nlp.config.interpolate()["training"].get("seed") or 0
 
 
-def batches(items: List[Item]) -> Iterator[List[Item]]:
-    """Docs or examples in batches, in order."""
-    yield from (items[start : start + BATCH] for start in range(0, len(items), BATCH))
-
-
 def batches_with(docs: List[Doc], ids: AnyInts) -> Iterator[Tuple[List[Doc], Any]]:
     """Docs in batches, with the label ids of their tokens (N,)."""
     start = 0
-    for batch in batches(docs):
+    for batch in minibatch(docs, BATCH):
         end = start + sum(map(len, batch))
         yield batch, ids[start:end]
         start = end

@@ -19,6 +19,7 @@ shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell
 (2015), "Joint lemmatization and morphological tagging with Lemming".
 """
 
+import re
 from collections import Counter
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -43,6 +44,7 @@ from .token_labels import TokenLabels, texts_of
 SHARED = "*"
 SIGNS = str.maketrans({"%": "%25", "*": "%2A", ">": "%3E"})  # what has a meaning in labels, as addresses have it
 KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
+LABEL = re.compile(r"(lower|keep|title|upper) ([^*>]*)(\*?)([^*>]*)>([^*>]*)\3([^*>]*)")
 LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
 MOST_WORDS = 20_000  # whose candidates are remembered
 # if the training text needs more scripts, the rarest are left out: they take time, and fit few
@@ -138,26 +140,18 @@ class Script(NamedTuple):
     @property
     def label(self) -> str:
         """The script as a string."""
-        before = self.prefix_cut.translate(SIGNS)
-        after = self.prefix.translate(SIGNS)
-        if not self.is_whole:
-            before += SHARED + self.suffix_cut.translate(SIGNS)
-            after += SHARED + self.suffix.translate(SIGNS)
-        return f"{self.case} {before}>{after}"
+        rest = SHARED if not self.is_whole else ""
+        first_cut, first, last_cut, last = (part.translate(SIGNS) for part in self[1:5])
+        return f"{self.case} {first_cut}{rest}{last_cut}>{first}{rest}{last}"
 
     def applied(self, form: str) -> Optional[str]:
         """The lemma of a form; None: the script does not fit."""
         base = CASES[self.case](form)
         if self.is_whole:
             return self.prefix if base == self.prefix_cut else None
-        end = len(base) - len(self.suffix_cut)
-        if (
-            end <= len(self.prefix_cut)
-            or not base.startswith(self.prefix_cut)
-            or not base.endswith(self.suffix_cut)
-        ):
-            return None
-        return self.prefix + base[len(self.prefix_cut) : end] + self.suffix
+        rest = base.removeprefix(self.prefix_cut).removesuffix(self.suffix_cut)
+        fits = rest and f"{self.prefix_cut}{rest}{self.suffix_cut}" == base
+        return f"{self.prefix}{rest}{self.suffix}" if fits else None
 
     def lemma(self, form: str) -> str:
         """Lemma of any form: the form itself, if the script does not fit."""
@@ -189,21 +183,12 @@ def _between(case: str, base: str, lemma: str) -> Script:
 @lru_cache(maxsize=100_000)
 def script_named(label: str) -> Script:
     """The script of a label. RAISES ValueError [HS027]: it is none."""
-    case, _, edit = label.partition(" ")
-    before, arrow, after = edit.partition(">")
-    stars = before.count(SHARED), after.count(SHARED)
-    if case not in CASES or not arrow or ">" in after or stars not in ((0, 0), (1, 1)):
+    parts = LABEL.fullmatch(label)
+    if parts is None:
         raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
-    prefix_cut, _, suffix_cut = before.partition(SHARED)
-    prefix, _, suffix = after.partition(SHARED)
-    return Script(
-        case,
-        unquote(prefix_cut),
-        unquote(prefix),
-        unquote(suffix_cut),
-        unquote(suffix),
-        is_whole=stars == (0, 0),
-    )
+    case, first_cut, rest, last_cut, first, last = parts.groups()
+    edits = map(unquote, (first_cut, first, last_cut, last))
+    return Script(case, *edits, is_whole=not rest)
 
 
 class Candidates:

@@ -28,7 +28,7 @@ from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
 
-from ...arrays import Floats, Floats32, Keys, Labels, Mask
+from ...arrays import Floats32, Keys, Labels, Mask
 from ...errors import Errors
 from ...kept import Kept
 from .target import Columns, LabelTable
@@ -193,34 +193,18 @@ def normalized(label: str) -> str:
     return label_of(*analysis_of(label))
 
 
-class FeatureTable:
-    """Features of all labels. names: "Case=Gen", sorted, the part of speech as "POS=NOUN". has (V,
-    L): of labels."""
-
-    def __init__(self, labels: Sequence[str]) -> None:
-        of_labels = [
-            {f"{name}={value}" for name, value in features_of(label).items()} for label in labels
-        ]
-        self.names: List[str] = sorted(set().union(*of_labels))
-        has = [[name in of_label for of_label in of_labels] for name in self.names]
-        self.has: Mask = np.array(has, bool).reshape(len(has), len(labels))
-
-    def of(self, marginals: Floats, least: float) -> List[Dict[str, float]]:
-        """Features of each token of at least this probability, most probable first. marginals
-        (n, L)."""
-        result = []
-        for row in np.minimum(marginals @ self.has.T, 1.0):
-            order = np.argsort(-row, kind="stable")[: int((row >= least).sum())]
-            result.append({self.names[i]: float(row[i]) for i in order if row[i] > 0})
-        return result
+def named_features(label: str) -> List[str]:
+    """All features of a label as "Case=Gen", the part of speech as "POS=NOUN"."""
+    return [f"{name}={value}" for name, value in features_of(label).items()]
 
 
 @lru_cache(maxsize=4)
 def costs_of(labels: Tuple[str, ...]) -> Floats32:
     """RETURNS (L, L) float32, [right, wrong]."""
-    has = FeatureTable(labels).has.astype(np.float32)  # (V, L)
-    sizes = has.sum(axis=0)
-    differences = (sizes[:, None] + sizes) / 2 - has.T @ has  # exact: halves of small integers
+    of_labels = [{*named_features(label)} for label in labels]
+    sizes = np.array([*map(len, of_labels)], np.float32)
+    shared = np.array([[len(one & other) for other in of_labels] for one in of_labels], np.float32)
+    differences = (sizes[:, None] + sizes) / 2 - shared  # exact: halves of small integers
     costs: Floats32 = (1 + np.minimum(differences, MOST_CHANGES)) / 2
     costs[differences == 0] = 0
     return costs
