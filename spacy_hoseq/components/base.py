@@ -16,7 +16,7 @@ import warnings
 from abc import abstractmethod
 from contextlib import contextmanager
 from functools import cached_property, wraps
-from inspect import Parameter, Signature, signature
+from inspect import Signature, signature
 from pathlib import Path
 from typing import (
     Any,
@@ -41,7 +41,7 @@ from spacy.language import Language
 from spacy.lookups import Lookups, Table
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -80,20 +80,17 @@ def register_factory(
     registered: other defaults, such as what registered functions make. scores: weights of scores.
     RETURNS the function that the entry point names.
     """
-    settings = [
-        each
-        for each in signature(component.__init__).parameters.values()
-        if each.kind is Parameter.KEYWORD_ONLY and each.name != "target"
-    ]
+    given = signature(component.__init__).parameters.values()
+    settings = [each for each in given if each.kind is each.KEYWORD_ONLY and each.name != "target"]
 
     def make(nlp: Language, name: str, model: Model, **given: Any) -> Any:
         made = component(nlp.vocab, model, name, **given)
         made.join(nlp)
         return made
 
-    parameters = [*signature(make).parameters.values()][:3]
-    parameters += [each.replace(default=Parameter.empty) for each in settings]
-    make.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    parameters = [each.replace(default=each.empty) for each in settings]
+    own = [*signature(make).parameters.values()][:3]
+    make.__signature__ = Signature([*own, *parameters])  # type: ignore[attr-defined]
     make.__doc__ = component.__doc__
     make.__module__ = component.__module__
     make.__qualname__ = make.__name__ = f"make_{name}"
@@ -221,7 +218,7 @@ class SequenceComponent(TrainablePipe):
         missing, comes later, or has no marginals.
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
-        examples, _ = word_examples(list(get_examples()))
+        examples, _ = word_examples(get_examples())
         self._read_tables(None)
         if weights_from is not None:
             self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
@@ -281,7 +278,7 @@ class SequenceComponent(TrainablePipe):
         emissions only; None = wait for `finish_update`."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples, docs = self._word_examples(examples, "update")
+        examples, docs = word_examples(examples, f"{type(self).__name__}.update")
         if any(map(len, docs)):
             self._require_labels()
             losses[self.name] += self._learn(examples, docs, drop)
@@ -294,12 +291,12 @@ class SequenceComponent(TrainablePipe):
         """Labels that the annotation permits at the words of the predicted docs (N, L): everything where
         nothing is known.
         WARNS [HW001]: labels that the component does not have."""
-        return self._label_table.masks[self._gold_rows(word_examples(list(examples))[0])]
+        return self._label_table.masks[self._gold_rows(word_examples(examples)[0])]
 
     def gold_ids(self, examples: Iterable[Example]) -> Labels:
         """Gold label ids of the words of the predicted docs, end to end (N,), -1 where not known.
         WARNS as `gold`."""
-        rows = self._gold_rows(word_examples(list(examples))[0])
+        rows = self._gold_rows(word_examples(examples)[0])
         return np.where(rows < len(self._label_table.labels), rows, -1).astype(np.int32)
 
     def permitted(self, docs: WordDocs, *, preset: bool) -> Optional[Mask]:
@@ -491,13 +488,6 @@ class SequenceComponent(TrainablePipe):
             self._require_labels()
         return words
 
-    def _word_examples(
-        self, examples: Iterable[Example], method: str
-    ) -> Tuple[List[Example], WordDocs]:
-        examples = list(examples)
-        validate_examples(examples, f"{type(self).__name__}.{method}")
-        return word_examples(examples)
-
     def _finite(self, loss: float) -> float:
         """RAISES ValueError [E910]."""
         if not np.isfinite(loss):
@@ -540,8 +530,9 @@ class SequenceComponent(TrainablePipe):
         names = self.target.names_in(examples) if prefix else []
         negative = [name for name in names if name.startswith(prefix)]
         if negative:
-            said = {"labels": ", ".join(negative[:FEW]), "prefix": prefix}
-            warnings.warn(Warnings.HW010.format(name=self.name, **said), stacklevel=4)
+            found = ", ".join(negative[:FEW])
+            message = Warnings.HW010.format(name=self.name, labels=found, prefix=prefix)
+            warnings.warn(message, stacklevel=4)
         for label in self.target.labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:

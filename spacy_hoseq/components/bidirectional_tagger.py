@@ -30,7 +30,7 @@ from .base import SequenceComponent, register_factory
 from .extensions import write_decisions
 from .reading import Reading
 from .targets.chunk_tags import ChunkTags
-from .targets.target import Target
+from .targets.target import Target, word_examples
 from .targets.token_labels import TokenLabels
 from .training import after_earlier_components, batches_with, seed_of
 
@@ -125,7 +125,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what
         `model.predict` gave. There is no gradient with respect to it: classifiers learn in
         `update`."""
-        examples, docs = self._word_examples(examples, "get_loss")
+        examples, docs = word_examples(examples, "HoseqBidirectionalTagger.get_loss")
         gold = self._gold(examples)
         return mean_loss(scores, shim_of(self.model).masks, gold, self._contexts(docs, gold)), None
 

@@ -24,7 +24,7 @@ from ..learning.parameter import UpdateRule
 from .base import OF_CALIBRATION, SequenceComponent
 from .extensions import write_marginals
 from .reading import Reading
-from .targets.target import Target
+from .targets.target import Target, word_examples
 from .training import ComponentTexts, seed_of, warn_uncalibrated
 
 ADAGRAD = {
@@ -103,7 +103,7 @@ class StructuredComponent(SequenceComponent):
         self, examples: Iterable[Example], scores: Potentials
     ) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
-        return self._loss(self._word_examples(examples, "get_loss")[0], scores)
+        return self._loss(word_examples(examples, f"{type(self).__name__}.get_loss")[0], scores)
 
     def _loss(
         self, examples: List[Example], scores: Potentials

@@ -88,19 +88,18 @@ class ChunkTags(Target):
     def aligned(self, example: Example) -> Keys:
         """Gold tags of the predicted tokens; 0 also at tokens of chunks that do not begin and end
         with a token. RAISES ValueError [HS083]."""
-        predicted = example.predicted
-        reference = example.reference
-        values = self.read(reference)
-        if np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
+        values = self.read(example.reference)
+        orths = [doc.to_array(["ORTH"]) for doc in (example.predicted, example.reference)]
+        if np.array_equal(*orths):
             return values
-        spans = self._spans(reference)
+        spans = self._spans(example.reference)
         parts = [example.get_aligned_spans_y2x([span]) for span in spans]
-        unknown = [span for span, aligned in zip(spans, parts, strict=True) if not aligned]
-        places = sorted(_tokens_of(unknown) | {*np.flatnonzero(values == 0).tolist()})
-        values = self._values(predicted, [span for aligned in parts for span in aligned])
-        for i in places:
-            values[np.asarray(example.alignment.y2x[i], np.intp)] = 0
-        return values
+        odd = _tokens_of([span for span, part in zip(spans, parts, strict=True) if not part])
+        unknown = sorted(odd.union(np.flatnonzero(values == 0).tolist()))
+        aligned = self._values(example.predicted, [span for part in parts for span in part])
+        for i in unknown:
+            aligned[np.asarray(example.alignment.y2x[i], np.intp)] = 0
+        return aligned
 
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
         """Beside entities that are set already: these, and what can follow them; no chunk over

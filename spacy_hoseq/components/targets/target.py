@@ -3,12 +3,12 @@ and written."""
 
 import warnings
 from functools import cached_property
-from typing import Any, List, Optional, Protocol, Sequence, Tuple
+from typing import Any, Iterable, List, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
 from spacy.strings import StringStore
 from spacy.tokens import Doc
-from spacy.training import Example
+from spacy.training import Example, validate_examples
 
 from ...arrays import Ints, Keys, Mask
 from ...chunks import TagTable
@@ -171,9 +171,13 @@ def _name_of(value: int, examples: Sequence[Example]) -> str:
     return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
 
 
-def word_examples(examples: Sequence[Example]) -> Tuple[List[Example], WordDocs]:
+def word_examples(
+    given: Iterable[Example], method: str = "gold"
+) -> Tuple[List[Example], WordDocs]:
     """The examples without white-space tokens, each itself if it has none. RETURNS them, and their
-    predicted docs."""
+    predicted docs. RAISES TypeError [E978]: they are none. method (str): who wants them."""
+    examples = list(given)
+    validate_examples(examples, method)
     predicted = words_of([eg.predicted for eg in examples])
     references = words_of([eg.reference for eg in examples])
     parts = zip(examples, predicted, references, strict=True)

@@ -61,8 +61,8 @@ class TokenLabels(Target):
         is_name = self.extension.isidentifier()
         if is_name and not Token.has_extension(self.extension):
             Token.set_extension(self.extension, default="")
-        _, method, getter, setter = Token.get_extension(self.extension) if is_name else [None] * 4
-        if not is_name or method or (getter and not setter):
+        _, method, getter, setter = Token.get_extension(self.extension) if is_name else [True] * 4
+        if method or (getter and not setter):
             value = repr(self.attribute)
             raise ValueError(Errors.HS027.format(name="attribute", value=value, expected=WRITABLE))
 
@@ -110,9 +110,9 @@ class TokenLabels(Target):
         if np.array_equal(words, gold_words):
             return gold
         if self.attribute == "sent_start":
-            starts = {True: STARTED, False: GOING_ON, None: np.uint64(0)}
-            aligned = [starts[start] for start in example.get_aligned_sent_starts()]
-            return _named(np.array(aligned, np.uint64), example.reference)
+            numbers = {True: STARTED, False: GOING_ON, None: 0}
+            starts = [numbers[start] for start in example.get_aligned_sent_starts()]
+            return _named(np.array(starts, np.uint64), example.reference)
         values = np.zeros(len(words), np.uint64)
         for i, word in enumerate(words):
             places = np.asarray(example.alignment.x2y[i], np.intp).reshape(-1)
@@ -202,8 +202,7 @@ class TokenLabels(Target):
 
 def _named(starts: Keys, doc: Doc) -> Keys:
     """The labels of SENT_START (n,)."""
-    strings = doc.vocab.strings
-    named = [np.uint64(strings.add(STARTS)), np.uint64(strings.add(GOES_ON))]
+    named = [np.uint64(doc.vocab.strings.add(name)) for name in (STARTS, GOES_ON)]
     return np.select([starts == STARTED, starts == GOING_ON], named, np.uint64(0))
 
 
