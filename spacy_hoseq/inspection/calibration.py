@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch, resolve_dot_names
-from wasabi import msg
 
 from ..arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..components.base import SequenceComponent
@@ -205,7 +204,7 @@ def calibrate_in_training(
             threshold = pipe.fit_threshold(annotated_before(nlp, name, texts))
             if threshold is not None:
                 nlp.get_pipe_config(name)["span_threshold"] = threshold
-                msg.info(f"{name}: span_threshold {threshold}")
+                print(f"{name}: span_threshold {threshold}")
         return nlp
 
     return calibrate
