@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from spacy.language import Language
 from spacy.training import Example
-from spacy.util import minibatch, resolve_dot_names
+from spacy.util import logger, minibatch, resolve_dot_names
 
 from ..arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..components.base import SequenceComponent
@@ -179,7 +179,7 @@ def calibrate_in_training(
 
     words (int): of the development text, about, taken evenly from all of it. span_thresholds
     (bool): chunkers that have a `span_threshold` get the one with the largest F on all of it, which
-    is printed, and written to the config that is saved.
+    is logged, and written to the config that is saved.
     RETURNS (Callable): takes the pipeline that is to be saved and returns it. Components that are
     frozen, that others listen to, or that have a network stay as they are.
     """
@@ -204,7 +204,7 @@ def calibrate_in_training(
             threshold = pipe.fit_threshold(annotated_before(nlp, name, texts))
             if threshold is not None:
                 nlp.get_pipe_config(name)["span_threshold"] = threshold
-                print(f"{name}: span_threshold {threshold}")
+                logger.info("%s: span_threshold = %s", name, threshold)
         return nlp
 
     return calibrate
