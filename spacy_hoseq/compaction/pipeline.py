@@ -20,8 +20,7 @@ Metrics = Dict[str, float]
 
 
 class ComponentChange(NamedTuple):
-    """Change of one component. pruning: what was done to its weights; None = nothing that the metric would
-    permit."""
+    """Sizes of one component before and after. pruning: of its weights; None: the metrics permit none."""
 
     name: str
     before: Counts
@@ -132,9 +131,9 @@ def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -
 def guarded_metrics(
     nlp: Language, scores: Dict[str, Any], names: Optional[Sequence[str]] = None
 ) -> List[str]:
-    """The metrics that must stay: those asked for, else those by which training chose the best
-    model, and those that the components of this package name; of these, the ones that the corpus
-    gives. RAISES ValueError [HS161]."""
+    """Names of the metrics that must not fall: those asked for; else those by which training chose
+    the best model or that the components of this package name, if the corpus gives them. RAISES
+    ValueError [HS161]."""
     known = sorted(name for name, score in scores.items() if isinstance(score, float))
     weights: Dict[str, Optional[float]] = {}
     for name, pipe in nlp.pipeline:
@@ -161,10 +160,9 @@ def dev_examples(nlp: Language, path: Path) -> List[Example]:
 def save_compact(
     nlp: Language, output: Path, *, overwrite: bool = False, keep_strings: bool = False
 ) -> None:
-    """Save the pipeline; without the strings of the vocabulary if all of its components are of this
-    package, which need
-    none: features are hashes of words, and labels are in the components. So is what the trained
-    tokenizer has. A link stays: what it leads to is written.
+    """Save the pipeline. If all of its components are of this package, the strings of the vocabulary
+    are left out, for they need none: features are hashes of words, and labels are in the
+    components. The same of a trained tokenizer. A link stays: what it leads to is written.
 
     RAISES ValueError [HS113]: there is something, or something that is no pipeline.
     """
@@ -195,7 +193,7 @@ def save_compact(
 
 
 def only_labels(nlp: Language, folder: Path) -> None:
-    """Leave the labels in the strings of a saved pipeline, and of the one that cuts its words."""
+    """Drop all strings but labels of a saved pipeline, and of the one that cuts its words."""
     pipes: List[Any] = [pipe for _, pipe in nlp.components]
     labels = {label for pipe in pipes for label in getattr(pipe, "labels", ())}
     StringStore(labels).to_disk(folder / "vocab" / "strings.json")

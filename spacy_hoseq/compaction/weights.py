@@ -38,12 +38,12 @@ def centred(weights: UsedRows) -> UsedRows:
 
 
 def row_ranges(weights: UsedRows) -> AnyFloats:
-    """max - min of each row in use of weights (R, L), L > 0. RETURNS (U,)."""
+    """max - min of each row in use (U,). weights (R, L), L > 0."""
     return weights.values.max(axis=1) - weights.values.min(axis=1)
 
 
 def prune(weights: UsedRows, pruning: Pruning) -> UsedRows:
-    """weights (R, L). RETURNS them as half precision holds them, of the same shape and type."""
+    """Pruned weights (R, L), as half precision holds them, of the same shape and type."""
     kept = row_ranges(weights) >= pruning.threshold
     values = weights.values[kept]
     if pruning.step:
@@ -78,24 +78,15 @@ def smallest(
     itself, also where the metric goes up and down with the threshold.
     """
     ordered = np.sort(ranges)
-    best = None
-    least = 0
-    for step in steps:
-        pruning = _largest_threshold(ordered, step, is_good)
-        if pruning is None:
-            continue
-        size = size_of(pruning)
-        if best is None or size < least:
-            best = pruning
-            least = size
-    return best
+    found = [_largest_threshold(ordered, step, is_good) for step in steps]
+    return min(filter(None, found), key=size_of, default=None)
 
 
 def _largest_threshold(
     ordered: AnyFloats, step: float, is_good: Callable[[Pruning], bool]
 ) -> Optional[Pruning]:
-    """Invariant: cutting off the share `low` of the rows is good, the share `high` is not known to
-    be."""
+    """The largest threshold that was found good with a step, None if not even 0 is. Invariant:
+    cutting off the share `low` of the rows is good, the share `high` is not known to be."""
     good = Pruning(0.0, step)
     if not is_good(good):
         return None
@@ -135,11 +126,11 @@ class CompactWeights:
         ]
 
     def ranges(self) -> AnyFloats:
-        """Of all rows that are not zero."""
+        """max - min of each row that is not zero."""
         return _nonzero(row_ranges(table) for tables in self._centred for table in tables)
 
     def weights(self) -> AnyFloats:
-        """Of all centred rows, those that are not zero."""
+        """Weights of all centred rows that are not zero."""
         return _nonzero(table.values.reshape(-1) for tables in self._centred for table in tables)
 
     def apply(self, pruning: Pruning) -> None:
@@ -164,7 +155,7 @@ def _nonzero(parts: Iterable[AnyFloats]) -> AnyFloats:
 
 
 def feature_shims(model: Model[Any, Any]) -> List[LayerShim]:
-    """Of all layers, those with weights of features."""
+    """Shims of all layers that have weights of features."""
     shims = [shim for node in model.walk() for shim in node.shims if isinstance(shim, LayerShim)]
     return [shim for shim in shims if shim.feature_weights()]
 

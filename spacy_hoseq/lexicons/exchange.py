@@ -45,8 +45,8 @@ class Bigrams(NamedTuple):
 
 
 class _Neighbours(NamedTuple):
-    """Neighbours of a word, other than itself: classes before it (A,) and after it (B,), and how often each
-    stands there; the word itself before itself; how often it stands in the text."""
+    """Neighbours of a word, other than itself: classes before it (A,) and after it (B,), and how often
+    each stands there. n_itself: how often the word stands before itself. n: how often in the text."""
 
     before: Ints
     n_before: Ints
@@ -59,7 +59,7 @@ class _Neighbours(NamedTuple):
 class ClassBigrams:
     """Counts of pairs of classes, kept as words change theirs.
 
-    classes (V,): of each word, 0 <= c < n_classes. Memory: 24 bytes for each pair of classes, 8 for
+    classes (V,): of each word, 0 <= c < n_classes. Memory: 8 bytes for each pair of classes and
     each pair in the text, 16 for each pair of words.
     """
 
@@ -78,8 +78,6 @@ class ClassBigrams:
         self._of_class = np.bincount(self._all, self._n, size).astype(np.int64)
         n = np.arange(int(counts.sum()) + 2, dtype=np.float64)
         self._g = n * np.log(np.maximum(n, 1.0))
-        self._steps = np.diff(self._g)  # g(n + 1) - g(n): most pairs of words are there once
-        self._next = self._steps[self._pairs[0]], self._steps[self._pairs[1]]
         other = first != second
         self._itself = np.zeros(n_words, np.int64)
         self._itself[first[~other]] = counts[~other]
@@ -88,13 +86,12 @@ class ClassBigrams:
 
     @property
     def classes(self) -> Ints:
-        """(V,)"""
+        """The class of each word (V,)."""
         return self._all[:-2].copy()
 
     def exchange(self, word: int) -> bool:
-        """Move a word to its best class: the lowest of several, its own if none is better. RETURNS
-        whether it moved.
-        Time: number of classes x classes among its neighbours."""
+        """True if a word has moved to its best class: the lowest of several, its own if none is
+        better. Time: number of classes x classes among its neighbours."""
         neighbours = self._neighbours(word)
         current = self._all[word]
         self._add(neighbours, current, -1)
@@ -123,15 +120,10 @@ class ClassBigrams:
         """Put a word into a class, or take it out of it."""
         before, n_before, after, n_after, n_itself, n = neighbours
         sides = (before, n_before, after, n_after), (after, n_after, before, n_before)
-        for pairs, steps, (rows, n_rows, columns, n_columns) in zip(
-            self._pairs, self._next, sides, strict=True
-        ):
+        for pairs, (rows, n_rows, columns, n_columns) in zip(self._pairs, sides, strict=True):
             pairs[rows, to] += sign * n_rows
             pairs[to, columns] += sign * n_columns
             pairs[to, to] += sign * n_itself
-            steps[rows, to] = self._steps[pairs[rows, to]]
-            steps[to, columns] = self._steps[pairs[to, columns]]
-            steps[to, to] = self._steps[pairs[to, to]]
         self._of_class[to] += sign * n
 
     def _gains(self, neighbours: _Neighbours) -> Floats:
@@ -153,12 +145,8 @@ class ClassBigrams:
 
     def _gains_of_rows(self, side: int, rows: Ints, counts: Ints) -> Floats:
         """sum_a g(N(a, c) + counts[a]) - g(N(a, c)), or the same with N(c, a). RETURNS (C,)."""
-        once = counts == 1
-        gains: Floats = self._next[side].take(rows[once], axis=0).sum(axis=0)
-        if not once.all():
-            old = self._pairs[side].take(rows[~once], axis=0)
-            gains += (self._g.take(old + counts[~once, None]) - self._g.take(old)).sum(axis=0)
-        return gains[: self.n_classes]
+        old = self._pairs[side].take(rows, axis=0)[:, : self.n_classes]
+        return (self._g.take(old + counts[:, None]) - self._g.take(old)).sum(axis=0)
 
 
 def _grouped(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 import srsly
-from spacy.lookups import Lookups, Table
+from spacy.lookups import Lookups
 
 from ..errors import Errors
 from ..features.attributes import MORE, SOURCES
@@ -33,32 +33,21 @@ def word_classes_of(pipeline: Union[str, Path], more: Optional[List[str]] = None
     RAISES ValueError [HS130]: no such pipeline; [HS159]: it has no classes of words; [HS133]: its
         files are damaged.
     """
-    classes, sources = _classes_in(pipeline)
-    others = [_classes_in(other) for other in more or []]
-    first, *further = [_own(of) for of in (classes, *(of_other for of_other, _ in others))]
-    classes = Table(TABLE, first)
-    if others:
-        classes[MORE] = further
-        makers = [of[TABLE] for of in (sources, *(of_other for _, of_other in others))]
-        sources = Table(SOURCES, {TABLE: [maker for of in makers for maker in of]})
+    tables, makers = zip(*map(_classes_in, [pipeline, *(more or [])]), strict=True)
+    first, *further = tables
     lookups = Lookups()
-    lookups.set_table(TABLE, classes)
-    lookups.set_table(SOURCES, sources)
+    lookups.add_table(TABLE, {**first, MORE: further} if further else first)
+    lookups.add_table(SOURCES, {TABLE: [maker for each in makers for maker in each]})
     return lookups
 
 
-def _own(classes: Table) -> Dict[str, Any]:
-    """A table without further ones."""
-    return {name: classes[name] for name in ("columns", "rows") if name in classes}
-
-
-def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:
-    """The table of a pipeline, or of a list of the package, and who made it."""
+def _classes_in(pipeline: Union[str, Path]) -> Tuple[Dict[str, Any], List[Any]]:
+    """The table of a pipeline, or of a list of the package, without further ones; and its makers."""
     listed = FOLDER / pipeline
     folder = listed if (listed / "meta.json").exists() else folder_of(pipeline)
     try:
         every = Lookups().from_disk(folder / "vocab")
-        sources = _sources_in(every, folder)
+        makers = _makers_in(every, folder)
         classes = every.get_table(TABLE, None)
     except Exception as error:
         raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
@@ -66,13 +55,12 @@ def _classes_in(pipeline: Union[str, Path]) -> Tuple[Table, Table]:
         expected = 'one that was trained with them, such as "en"'
         message = Errors.HS159.format(what="class of words", source=pipeline, expected=expected)
         raise ValueError(message)
-    return classes, sources
+    return {name: classes[name] for name in ("columns", "rows") if name in classes}, makers
 
 
-def _sources_in(every: Lookups, folder: Path) -> Table:
-    """Who made the table of a pipeline: what the pipeline was told, else what its own meta says."""
+def _makers_in(every: Lookups, folder: Path) -> List[Any]:
+    """The makers of a pipeline's table: those that it was told, else those in its own meta."""
     if every.has_table(SOURCES):
-        return every.get_table(SOURCES)
+        return [*every.get_table(SOURCES)[TABLE]]
     sources = srsly.read_json(folder / "meta.json").get("sources", [])
-    of_table = [source for source in sources if source.get("table") == TABLE]
-    return Table(SOURCES, {TABLE: of_table or sources})
+    return [source for source in sources if source.get("table") == TABLE] or sources

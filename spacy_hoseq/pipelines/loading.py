@@ -8,8 +8,6 @@ from typing import Any, Callable, Iterator, Tuple, Union
 import spacy
 import srsly
 from spacy.language import Language
-from spacy.lookups import Lookups
-from spacy.strings import StringStore
 from spacy.tokenizer import Tokenizer
 from spacy.util import (
     get_package_path,
@@ -18,14 +16,12 @@ from spacy.util import (
     load_config,
     load_model_from_config,
 )
-from spacy.vectors import Vectors
 
 from ..errors import Errors
 
 FOLDER = Path(__file__).parent
 END = "_hoseq_sm"
 CODED = "[HS"
-LARGEST = 2**35  # bytes of a file
 
 
 def load(name: Union[str, Path], **settings: object) -> Language:
@@ -40,8 +36,8 @@ def load(name: Union[str, Path], **settings: object) -> Language:
         (docs/pipelines.md).
         settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
     RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without
-    its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064,
-    HS064]: the same of a component, a tokenizer; TypeError: `spacy.load` has no such setting.
+    its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064]: the
+    same of a component or a tokenizer; TypeError: `spacy.load` has no such setting.
     """
     return load_from(name, **settings)
 
@@ -50,7 +46,6 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
     """The pipeline of a folder or a package. RAISES ValueError as `load`."""
     signature(spacy.load).bind(place, **settings)
     folder = folder_of(place)
-    check_files(place, folder)
     try:
         nlp = spacy.load(place if is_package(str(place)) else folder, **settings)
     except Exception as error:
@@ -78,24 +73,14 @@ def embedded_path(name: str) -> Path:
 
 
 def folder_of(place: Union[str, Path]) -> Path:
-    """With the config of a pipeline: a folder, or that of a package, or of one of this package.
-    RAISES ValueError [HS130, HS131]: there is none."""
+    """The folder with the config of a pipeline: itself, that of a package, or of one of this
+    package. RAISES ValueError [HS130, HS131]: there is none."""
     if Path(place).is_dir():
         return Path(place)
     if not is_package(str(place)):
         return embedded_path(str(place))
     package = get_package_path(str(place))
     return next((path.parent for path in sorted(package.glob("*/config.cfg"))), package)
-
-
-def check_files(place: Union[str, Path], folder: Path) -> None:
-    """Before anything is read. RAISES ValueError [HS133]: something is no regular file, so that reading
-    it might never end, or is larger than any model."""
-    for file in folder.rglob("*"):
-        is_other = file.exists() and not file.is_file() and not file.is_dir()
-        if is_other or (file.is_file() and file.stat().st_size > LARGEST):
-            problem = "no regular file" if is_other else f"more than {LARGEST:,} bytes"
-            raise refusal(place, str(file.relative_to(folder)), problem)
 
 
 def check_tokenizer(place: Union[str, Path], folder: Path, nlp: Language) -> None:
@@ -126,9 +111,6 @@ def _readers(folder: Path) -> Iterator[Tuple[str, Callable[[], object]]]:
 
     yield "meta.json", partial(srsly.read_json, folder / "meta.json")
     yield "config.cfg", blank
-    yield "vocab/strings.json", partial(StringStore().from_disk, folder / "vocab" / "strings.json")
-    yield "vocab/lookups.bin", partial(Lookups().from_disk, folder / "vocab")
-    yield "vocab/vectors", partial(Vectors().from_disk, folder / "vocab")
     nlp = blank()
     parts = ["meta", "config", "vocab", "tokenizer", *nlp.component_names]
     for part in parts[2:]:
