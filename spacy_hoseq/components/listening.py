@@ -9,9 +9,8 @@ from spacy.tokens import Doc
 
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
-from ..features.keys import label_values
 from ..features.sequences import WordDocs
-from ..layers.listener import ANY, MarginalListener, Upstream, probable_values, write_upstream
+from ..layers.listener import ANY, MarginalListener, Upstream, upstream_labels, write_upstream
 from .reading import Reading
 from .structured import StructuredComponent
 from .training import listeners_in
@@ -90,7 +89,7 @@ class ListenedComponent(StructuredComponent):
         for asked in {listener.asked for listener in self.listeners}:
             _, threshold = asked
             entries = reading.posterior.probable(threshold)
-            labels = probable_values(entries, label_values(reading.labels), threshold)
+            labels = upstream_labels(entries, reading.labels, threshold)
             write_upstream(reading.docs, asked, labels)
 
     def _hand_over(

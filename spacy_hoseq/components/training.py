@@ -16,10 +16,9 @@ from ..arrays import AnyInts, Labels
 from ..decoders.answers import certain_labels
 from ..errors import Errors, Warnings
 from ..features.attributes import SOURCES
-from ..features.keys import label_values
 from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
 from ..features.sequences import sequence_lengths, words_of
-from ..layers.listener import MarginalListener, UpstreamLabels, probable_values
+from ..layers.listener import MarginalListener, UpstreamLabels, upstream_labels
 from ..words import original_of
 
 BATCH = 1000  # docs whose features are counted together
@@ -73,9 +72,8 @@ class ComponentTexts:
         if (gold < 0).all():
             copies = list(tagger.pipe(after_earlier_components(predicted, self._nlp, tagger)))
             return ((batch, source.predict(batch)) for batch in minibatch(copies, BATCH))
-        values = label_values(tagger.tags)
         return (
-            (batch, probable_values(certain_labels(ids, sequence_lengths(batch)), values, 0.0))
+            (batch, upstream_labels(certain_labels(ids, sequence_lengths(batch)), tagger.tags, 0.0))
             for batch, ids in batches_with(predicted, gold)
         )
 

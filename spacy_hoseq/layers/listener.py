@@ -17,7 +17,6 @@ from typing import (
     Any,
     Callable,
     Dict,
-    Iterator,
     List,
     NamedTuple,
     Optional,
@@ -27,7 +26,6 @@ from typing import (
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
 
@@ -41,7 +39,7 @@ from ..decoders.answers import (
 )
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
-from ..features.keys import Keys, label_names, label_values
+from ..features.keys import label_names, label_values
 from ..words import original_of
 
 Asked = Tuple[str, float]  # name of the tagger, the least probability
@@ -49,11 +47,9 @@ ANY = "*"  # the first `hoseq_tagger` of the pipeline, if one comes before
 
 
 class UpstreamLabels(NamedTuple):
-    """Labels of some docs. values (E,): what stands for each in feature keys (`label_values`).
-    probable: where they are and how probable, with `values` in the place of ids. threshold (float):
-    the least probability."""
+    """Labels of some docs. probable: where they are and how probable, with what stands for each in
+    feature keys (`label_values`) in the place of ids. threshold (float): the least probability."""
 
-    values: Keys
     probable: ProbableLabels
     threshold: float
 
@@ -62,18 +58,11 @@ Backprop = Callable[[ProbabilityGradient], Any]
 LabelsModel = Model[List[Doc], UpstreamLabels]
 
 
-class Waiting(NamedTuple):
-    """Labels that lie beside a Doc. size (int): of its words. entries (E, 3) uint64: value in keys,
-    token and probability. pairs (A, 3) int64: the earlier and the later entry, and the
-    probability."""
-
-    size: int
-    entries: Keys
-    pairs: Ints
-
-
-NOTHING = Waiting(0, np.zeros((0, 3), np.uint64), np.zeros((0, 3), np.intp))
-HANDED: "WeakKeyDictionary[Doc, Dict[Asked, Waiting]]" = WeakKeyDictionary()
+NOTHING = ProbableLabels(
+    *(np.zeros(0, kind) for kind in (np.intp, np.uint64, float, np.intp, np.intp, float))
+)
+# beside each Doc, how many words it had, and its labels by who asked; entries and tokens from 0
+HANDED: "WeakKeyDictionary[Doc, Dict[Asked, Tuple[int, ProbableLabels]]]" = WeakKeyDictionary()
 
 
 def make_marginal_listener(
@@ -233,7 +222,6 @@ class Upstream:
     def heard(self, threshold: float, grad_factor: float) -> Tuple[UpstreamLabels, Backprop]:
         """Labels, and the way back through the marginals into the tagger: it takes the gradient
         with respect to the probabilities."""
-        values = label_values(self.labels)
         probable = self._posterior.probable(threshold)
 
         def backprop(gradient: ProbabilityGradient) -> List[Doc]:
@@ -243,14 +231,16 @@ class Upstream:
             self.backprop(self._posterior.backprop(d_nodes, probable.arcs, d_pairs))
             return []
 
-        labels = probable_values(probable, values, threshold)
+        labels = upstream_labels(probable, self.labels, threshold)
         return labels, backprop if grad_factor else no_backprop
 
 
-def probable_values(probable: ProbableLabels, values: Keys, threshold: float) -> UpstreamLabels:
-    """Labels of a posterior. values: of each label id."""
-    of_entries: Any = values.take(probable.labels)
-    return UpstreamLabels(of_entries, probable._replace(labels=of_entries), threshold)
+def upstream_labels(
+    probable: ProbableLabels, labels: Sequence[str], threshold: float
+) -> UpstreamLabels:
+    """Labels of a posterior. labels: names, by id."""
+    values: Any = label_values(labels).take(probable.labels)
+    return UpstreamLabels(probable._replace(labels=values), threshold)
 
 
 def no_backprop(gradient: ProbabilityGradient) -> List[Doc]:
@@ -261,46 +251,48 @@ def write_upstream(words: Sequence[Doc], asked: Asked, labels: UpstreamLabels) -
     """Leave labels beside their docs: copies, so that one Doc does not keep a batch. words: the
     docs without white space."""
     sizes = [len(doc) for doc in words]
-    token_ends = np.cumsum(sizes, dtype=np.intp)
-    tokens, values, p, earlier, later, q = labels.probable
-    ends = tokens.searchsorted(token_ends)
-    pair_ends = later.searchsorted(ends)
-    counts = np.diff(ends, prepend=0)
-    places = tokens - (token_ends - sizes).repeat(counts)
-    first = (ends - counts).repeat(np.diff(pair_ends, prepend=0))
-    entries = np.stack([values, places.view(np.uint64), p.view(np.uint64)], axis=1)
-    pairs = np.stack([earlier - first, later - first, q.view(np.intp)], axis=1)
-    parts = zip(_split(entries, ends), _split(pairs, pair_ends), strict=True)
-    for doc, size, of_doc in zip(words, sizes, parts, strict=True):
-        HANDED.setdefault(original_of(doc), {})[asked] = Waiting(size, *of_doc)
-
-
-def _split(rows: NDArray[Any], ends: Ints) -> Iterator[NDArray[Any]]:
-    bounds = pairwise([0, *ends.tolist()])
-    return (rows[start:end].copy() for start, end in bounds)
+    starts = np.cumsum([0, *sizes])
+    entries = labels.probable.tokens.searchsorted(starts)
+    pairs = labels.probable.later.searchsorted(entries)
+    columns = _moved(labels.probable, -starts[:-1], -entries[:-1], np.diff(entries), np.diff(pairs))
+    bounds = [*[entries.tolist()] * 3, *[pairs.tolist()] * 3]
+    parts = [
+        [column[a:b].copy() for a, b in pairwise(ends)]
+        for column, ends in zip(columns, bounds, strict=True)
+    ]
+    for doc, *of_doc in zip(words, *parts, strict=True):
+        HANDED.setdefault(original_of(doc), {})[asked] = len(doc), ProbableLabels(*of_doc)
 
 
 def read_upstream(docs: Sequence[Doc], asked: Asked) -> UpstreamLabels:
-    """The labels that were left beside docs, none beside those without words."""
-    waiting = [handed_over(doc, asked) for doc in docs if len(doc)]
-    parts = [of_doc for of_doc in waiting if of_doc is not None]
-    sizes, entries, pairs = zip(NOTHING, *parts, strict=True)
-    counts = np.array([len(of_doc) for of_doc in entries])
-    values, places, p = np.concatenate(entries).T.copy()
-    earlier, later, q = np.concatenate(pairs).T.copy()
-    tokens = places.view(np.intp) + (np.cumsum(sizes) - sizes).repeat(counts)
-    first = (np.cumsum(counts) - counts).repeat([len(of_doc) for of_doc in pairs])
-    probable = ProbableLabels(
-        tokens, values, p.view(np.float64), earlier + first, later + first, q.view(np.float64)
+    """The labels that were left beside docs."""
+    parts = [handed_over(doc, asked) or NOTHING for doc in docs]
+    together = ProbableLabels(*map(np.concatenate, zip(NOTHING, *parts, strict=True)))
+    n_entries = np.array([len(part.tokens) for part in parts], np.intp)
+    n_pairs = np.array([len(part.pairs) for part in parts], np.intp)
+    starts = np.cumsum([0, *map(len, docs)])[:-1]
+    first = np.cumsum(n_entries) - n_entries
+    return UpstreamLabels(_moved(together, starts, first, n_entries, n_pairs), asked[1])
+
+
+def _moved(
+    labels: ProbableLabels, tokens: Ints, entries: Ints, n_entries: Ints, n_pairs: Ints
+) -> ProbableLabels:
+    """With other numbers of tokens and entries: of each Doc (D,) by how much they are larger, and
+    how many entries and pairs it has."""
+    by = entries.repeat(n_pairs)
+    return labels._replace(
+        tokens=labels.tokens + tokens.repeat(n_entries),
+        earlier=labels.earlier + by,
+        later=labels.later + by,
     )
-    return UpstreamLabels(values, probable, asked[1])
 
 
-def handed_over(doc: Doc, asked: Asked) -> Optional[Waiting]:
+def handed_over(doc: Doc, asked: Asked) -> Optional[ProbableLabels]:
     """Labels beside a Doc, None if there is nothing, or it is of other tokens: they were merged
     or split since."""
-    waiting = HANDED.get(original_of(doc), {}).get(asked)
-    return waiting if waiting is not None and waiting.size == len(doc) else None
+    size, labels = HANDED.get(original_of(doc), {}).get(asked, (-1, None))
+    return labels if size == len(doc) else None
 
 
 def own_labels(

@@ -3,27 +3,31 @@ values.
 
     scores[n] = sum over n-grams of labels g around token n, and templates k, of q(g) * the weight row of k with g
 
-q as in `label_ngrams`. A template may also name words: then the feature is the n-gram together with
-these words.
+q as in `label_ngrams`. Each n-gram of probable labels around a token fires in every template of its
+shape: a template says at which offsets it looks at labels, and perhaps at words; then the feature
+is the n-gram together with these words.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, cast
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats, Floats, Keys
+from ..arrays import AnyFloats, Floats, Ints, Keys
+from ..decoders.answers import LabelLattice, NGrams
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
+from ..features.keys import ABSENT, AFTER, BEFORE, bits_of, mix
 from ..features.sequences import by_doc, sequence_lengths
-from ..features.templates import UPSTREAM
+from ..features.templates import UPSTREAM, parse_templates, split_templates
+from ..kept import Kept
 from ..learning.gradients import RowGradient
 from ..learning.parameter import Parameter
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
-from .marginal_features import BLOCK, Fired, HeardBatch, MarginalFeatures
 from .scorer import (
     Emissions,
     Feature,
@@ -36,6 +40,8 @@ from .scorer import (
 )
 from .shim import WeightsShim
 
+Offsets = Tuple[int, ...]  # at which a template looks at labels
+BLOCK = 2_048  # tokens that are worked on together: what is made stays in the processor's cache
 ADDED_ROWS = 4_096  # of the table that are gathered together
 
 
@@ -73,6 +79,122 @@ def MarginalLinear(
     )
 
 
+class Heard(NamedTuple):
+    """What templates see of a batch. lattice: of the labels, as they are in keys. threshold
+    (float): the least probability of an n-gram. words (P, N): keys of the word parts of
+    templates."""
+
+    lattice: LabelLattice
+    threshold: float
+    words: Keys
+
+
+class Fired(NamedTuple):
+    """Features, template by template. templates, tokens (M,): where each fires. ngrams (M,): of
+    which n-gram, counted over all shapes. values (M,): its probability. keys (M,): what stands for
+    the feature; or its row in the table."""
+
+    templates: Ints
+    tokens: Ints
+    ngrams: Ints
+    values: Floats
+    keys: NDArray[Any]
+
+    def at(self, places: Ints) -> "Fired":
+        """places (m,): numbers from 0 to below M."""
+        columns: Any = (column.take(places) for column in self)
+        return Fired(*columns)
+
+
+class MarginalFeatures:
+    """Extracts features, and holds the index that belongs to the weights in use.
+
+    labels: the templates. shapes: where they look at labels, seen from
+    the first of these. reach (int): how many words away templates look.
+    """
+
+    def __init__(self, templates: List[str]) -> None:
+        parsed = parse_templates(templates)
+        self.names = sorted(map(str, parsed))
+        _, words, labels = split_templates(parsed, UPSTREAM)
+        self.words = FeatureExtractor(words)
+        self.labels = labels
+        self._order = sorted(range(len(labels)), key=lambda k: -len(labels[k].parts))
+        self._seeds = np.array([template.seed for template in labels], np.uint64)
+        self.shapes = [*dict.fromkeys(shape_of(template.offsets) for template in labels)]
+        self._margin = max(abs(offset) for template in labels for offset in template.offsets)
+        self.reach = max(self.words.reach, self._margin)
+        self._index: Kept[ExactIndex] = Kept()
+
+    def index(self, known: Dict[str, Any]) -> ExactIndex:
+        """known: what the weights save of their features. RAISES ValueError [HS052]: no features
+        yet."""
+        if "keys" not in known:
+            raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+        keys = known["keys"]
+        return self._index.of((known,), lambda: ExactIndex(keys, bits_of(keys)))
+
+    def heard(self, docs: Sequence[Doc], labels: UpstreamLabels) -> Heard:
+        lengths = sequence_lengths(docs)
+        lattice = LabelLattice(labels.probable, lengths, self._margin, (BEFORE, AFTER))
+        return Heard(lattice, labels.threshold, self.words.keys(docs))
+
+    def ngrams(self, heard: Heard) -> List[NGrams]:
+        """Those of each shape that are probable enough."""
+        return [heard.lattice.ngrams(shape, heard.threshold) for shape in self.shapes]
+
+    def fired(self, heard: Heard) -> Fired:
+        """Of all templates."""
+        seen = self._seen(heard)
+        ordered = [self.labels[k] for k in self._order]  # those of most parts first
+        of_templates = [seen[template.offsets] for template in ordered]
+        parts = []
+        for template, (tokens, _, _, *labels) in zip(ordered, of_templates, strict=True):
+            of_words = [heard.words[template.word].take(tokens)] if template.word >= 0 else []
+            parts.append([*of_words, *labels])
+        templates = np.array(self._order).repeat([len(tokens) for tokens, *_ in of_templates])
+        keys = self._seeds.take(templates)
+        for depth in range(len(parts[0])):
+            column = np.concatenate([of[depth] for of in parts if len(of) > depth])
+            keys[: len(column)] = mix(keys[: len(column)], column)
+        keys[np.concatenate([of[0] for of in parts]) == ABSENT] = ABSENT
+        tokens, ngrams, values = map(
+            np.concatenate, zip(*(of[:3] for of in of_templates), strict=True)
+        )
+        return Fired(templates, tokens, ngrams, values, keys)
+
+    def _seen(self, heard: Heard) -> Dict[Offsets, List[NDArray[Any]]]:
+        """N-grams seen from tokens at some offsets: tokens, ngrams and values (M,), as `Fired` has
+        them, and the label at each offset (M,)."""
+        lattice = heard.lattice
+        of_shapes = self.ngrams(heard)
+        first = np.cumsum([0, *(len(ngrams.values) for ngrams in of_shapes)])
+        seen = {}
+        for offsets in dict.fromkeys(template.offsets for template in self.labels):
+            shape = self.shapes.index(shape_of(offsets))
+            ngrams = of_shapes[shape]
+            tokens = lattice.tokens_at(ngrams.places - offsets[0])
+            there = (tokens >= 0).nonzero()[0]
+            labels = [lattice.labels.take(cells.take(there)) for cells in ngrams.cells]
+            seen[offsets] = [
+                tokens.take(there),
+                there + first[shape],
+                ngrams.values.take(there),
+                *labels,
+            ]
+        return seen
+
+    def weighted(self, heard: Heard, index: ExactIndex) -> Fired:
+        """Those that have a row in the table."""
+        fired = self.fired(heard)
+        rows = index.lookup(fired.keys)
+        return fired._replace(keys=rows).at(np.flatnonzero(rows < index.n_rows))
+
+
+def shape_of(offsets: Offsets) -> Offsets:
+    return tuple(offset - offsets[0] for offset in offsets)
+
+
 class MarginalScorer(Scorer):
     """Of `MarginalLinear`."""
 
@@ -84,82 +206,68 @@ class MarginalScorer(Scorer):
     def extractor(self) -> FeatureExtractor:
         return self.features.words
 
+    @property
+    def reach(self) -> int:
+        return self.features.reach
+
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens, end to end, and the way back to the labels of the layer below."""
         features = self.features
         shim = self.shim
         index = features.index(shim.extra)
         table = shim.values("table", is_train=is_train)
+        lengths = sequence_lengths(docs)
+        scores = np.zeros((int(lengths.sum()), table.shape[1]), table.dtype)
         if not index.n_rows:
-            lengths = sequence_lengths(docs)
-            nothing = np.zeros((int(lengths.sum()), table.shape[1]), table.dtype)
-            return FlatScores(nothing, lengths, no_backprop)
+            return FlatScores(scores, lengths, no_backprop)
         labels, backprop_upstream = self.model.layers[0](docs, is_train)
-        batch = features.batch(docs, labels)
+        heard = features.heard(docs, labels)
         if not is_train:
-            return self._probable_scores(batch, index, table)
-        fired = features.weighted(batch, index)
-        n_tokens = int(batch.lengths.sum())
+            for start in range(0, len(scores), BLOCK):
+                lattice = heard.lattice.between(start, min(start + BLOCK, len(scores)))
+                _add_up(scores, table, features.weighted(heard._replace(lattice=lattice), index))
+            return FlatScores(scores, lengths, no_backprop)
+        fired = features.weighted(heard, index)
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each template at each token is left out with probability `drop`
-            shape = (len(features.templates.labels), n_tokens)
+            shape = (len(features.labels), len(scores))
             kept = shim.rng.random(shape, dtype=np.float32) >= drop
             fired = fired.at(np.flatnonzero(kept[fired.templates, fired.tokens]))
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-        scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
         _add_up(scores, table, fired)
         scores *= scale
-        of_shapes = batch.ngrams(features.shapes)
-        of_values = [ngrams.values for ngrams in of_shapes]
+        ngrams = features.ngrams(heard)
 
         def backprop(d_scores: AnyFloats) -> None:
+            of_values = [of_shape.values for of_shape in ngrams]
             n_ngrams = sum(map(len, of_values))
             of_table, d_values = _gradients(table, fired, d_scores * scale, n_ngrams)
             shim.add_gradient("table", of_table)
-            parts = zip(of_shapes, by_doc(d_values, of_values), strict=True)
-            backprop_upstream(batch.lattice.backprop(list(parts)))
+            of_ngrams = zip(ngrams, by_doc(d_values, of_values), strict=True)
+            backprop_upstream(heard.lattice.backprop([*of_ngrams]))
 
-        return FlatScores(scores, batch.lengths, backprop)
-
-    def _probable_scores(
-        self, batch: HeardBatch, index: ExactIndex, table: AnyFloats
-    ) -> FlatScores:
-        """Of a batch of any length, some tokens at a time."""
-        n_tokens = int(batch.lengths.sum())
-        scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
-        for start in range(0, n_tokens, BLOCK):
-            part = batch.between(start, min(start + BLOCK, n_tokens))
-            _add_up(scores, table, self.features.weighted(part, index))
-        return FlatScores(scores, batch.lengths, no_backprop)
-
-    @property
-    def reach(self) -> int:
-        return self.features.reach
+        return FlatScores(scores, lengths, backprop)
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         features = self.features
+        source = self.model.layers[0]
+        heard = features.heard(docs, source.predict(docs))
+        fired = features.weighted(heard, features.index(self.shim.extra))
+        at_words = fired.at(np.flatnonzero(np.isin(fired.tokens, words)))
+        ngrams = [
+            labels
+            for of_shape in features.ngrams(heard)
+            for labels in heard.lattice.labels[np.stack(of_shape.cells, axis=1)].tolist()
+        ]
         keys = self.shim.extra["keys"]
         table = self.shim.values("table", is_train=False)
-        source = self.model.layers[0]
-        batch = features.batch(docs, source.predict(docs))
-        cell_values = batch.values[batch.lattice.labels]
         names = Names(docs)
         label_names = heard_names(source)
-        fired = features.weighted(batch, features.index(self.shim.extra))
-        heard = [
-            cells
-            for ngrams in batch.ngrams(features.shapes)
-            for cells in zip(*(at.tolist() for at in ngrams.cells), strict=True)
-        ]
-        wanted = np.flatnonzero(np.isin(fired.tokens, words))
-        columns = (column.tolist() for column in fired.at(wanted))
+        columns = (column.tolist() for column in at_words)
         for template, word, ngram, value, row in zip(*columns, strict=True):
-            parts = features.templates.labels[template].parts
-            of_labels = [part for part in parts if part.attribute == UPSTREAM]
-            given = {
-                part: label_names.get(key, f"label {key:x}")
-                for part, key in zip(of_labels, cell_values[[*heard[ngram]]].tolist(), strict=True)
-            }
+            parts = features.labels[template].parts
+            said = [label_names.get(key, f"label {key:x}") for key in ngrams[ngram]]
+            given = dict(zip(parts[-len(said) :], said, strict=True))
             weights = table[row].astype(np.float64) * value
             feature = names.feature(parts, word, weights, given, value)
             yield feature._replace(key=int(keys[row]))
@@ -175,10 +283,9 @@ class MarginalScorer(Scorer):
     def index(self, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:
         """Number the features of the training texts. batches: docs with the labels of the earlier
         component."""
-        features = self.features
         counter = KeyCounter()
         for docs, labels in batches:
-            counter.add(features.fired(features.batch(docs, labels)).keys)
+            counter.add(self.features.fired(self.features.heard(docs, labels)).keys)
         self.shim.extra = {"keys": counter.frequent(self.model.attrs["min_count"])}
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
@@ -195,7 +302,7 @@ class MarginalScorer(Scorer):
             self.shim.values("table", is_train=False)
 
     def forget_words(self) -> None:
-        self.features.words.forget_words()
+        self.extractor.forget_words()
 
 
 def _add_up(scores: AnyFloats, table: AnyFloats, fired: Fired) -> None:
@@ -229,6 +336,6 @@ def _gradients(
         d_values[block] = np.einsum("ml,ml->m", rows, at_token)
         at_token *= values[block, None]
         ops.scatter_add(d_rows, place[block], at_token)
-    d_ngrams: Floats = np.zeros(n_ngrams)
-    d_ngrams += np.bincount(fired.ngrams, d_values, minlength=n_ngrams)
+    # (of none they are whole numbers)
+    d_ngrams = np.bincount(fired.ngrams, d_values, minlength=n_ngrams).astype(np.float64)
     return (distinct, d_rows), d_ngrams

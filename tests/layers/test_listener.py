@@ -176,7 +176,7 @@ def test_copy_listens_too():
     upstream, _ = update_of()
     copied = make_marginal_listener("x").copy()
     write_upstream(upstream.docs, copied.asked, upstream.heard(*copied.asked[1:], 0.0)[0])
-    assert len(copied.predict(list(upstream.docs)).values) == 12  # three labels of each word
+    assert len(copied.predict(list(upstream.docs)).probable.tokens) == 12  # three labels of each word
 
 
 def test_pickling_leaves_out_the_batch():

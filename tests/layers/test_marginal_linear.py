@@ -14,11 +14,11 @@ from spacy_hoseq.features import keys, lexicon
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers import marginal_features, marginal_linear
+from spacy_hoseq.layers import marginal_linear
 from spacy_hoseq.layers.listener import (
     make_marginal_listener,
     no_backprop,
-    probable_values,
+    upstream_labels,
     write_upstream,
 )
 from spacy_hoseq.layers.marginal_linear import MarginalLinear
@@ -86,7 +86,7 @@ def plain_features(templates, docs, labels):
         places = sorted(int(part[len("upstream[") : -1]) for part in parts if part.startswith("upstream"))
         words = "+".join(part for part in parts if not part.startswith("upstream"))
         of_words = FeatureExtractor(parse_templates([words])).keys(docs)[0].tolist() if words else None
-        ids = np.argmax(labels.values[:, None] == label_values(LABELS), axis=1)
+        ids = np.argmax(labels.probable.labels[:, None] == label_values(LABELS), axis=1)
         probable = labels.probable._replace(labels=ids)
         for (token, *ngram), q in by_the_formula(probable, lengths, places, labels.threshold).items():
             key = get_string_id(template)
@@ -172,7 +172,6 @@ def test_blocks_of_tokens_and_rows(monkeypatch):
     predicted = np.concatenate(model.predict(docs))
     monkeypatch.setattr(marginal_linear, "BLOCK", 2)
     monkeypatch.setattr(marginal_linear, "ADDED_ROWS", 1)
-    monkeypatch.setattr(marginal_features, "BLOCK", 2)
     assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
 
 
@@ -180,7 +179,7 @@ def test_tokens_with_two_three_one_and_two_labels():
     """The second and later ones are those of tokens 0, 1, 1, 3: as many as tokens from 0 to 3."""
     tokens, ids = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [2, 0], [3, 0], [3, 1]]).T
     probable = ProbableLabels(tokens, ids, np.full(8, 0.5), *np.zeros((2, 0), int), np.zeros(0))
-    docs, labels = [doc_of("a b c d")], probable_values(probable, label_values(LABELS), 0.0)
+    docs, labels = [doc_of("a b c d")], upstream_labels(probable, LABELS, 0.0)
     model = layer(["upstream[0]"], docs, labels)
     assert model.predict(docs)[0] == pytest.approx(plain_scores(model, ["upstream[0]"], docs, labels), abs=1e-5)
 
@@ -258,7 +257,7 @@ def test_gradients_of_several_batches_add_up():
 
 def certain(n, label=0):
     probable = certain_labels(np.full(n, label), np.array([n]))
-    return probable_values(probable, label_values(LABELS), 0.0)
+    return upstream_labels(probable, LABELS, 0.0)
 
 
 def test_dropout_leaves_out_templates_at_tokens():
@@ -284,7 +283,7 @@ def test_dropout_is_of_a_template_with_all_its_ngrams():
     rng, n = np.random.default_rng(0), 500
     three = [np.repeat(np.arange(n), 3), np.tile([0, 1, 2], n), rng.uniform(0.1, 1, 3 * n)]
     probable = ProbableLabels(*three, *np.zeros((2, 0), int), np.zeros(0))
-    labels = probable_values(probable, label_values(LABELS), 0.0)
+    labels = upstream_labels(probable, LABELS, 0.0)
     docs = [doc_of("a " * n)]
     model = layer(["upstream[0]"], docs, labels)
     whole = model.predict(docs)[0]

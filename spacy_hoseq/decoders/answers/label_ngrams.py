@@ -14,7 +14,7 @@ Places before and after a sequence hold a label of their own, with probability 1
 """
 
 from copy import copy
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -48,11 +48,17 @@ class LabelLattice:
     sequence. Links: their pairs, in order of the earlier cell; from and to a cell outside as
     probable as the cell within.
 
-    labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with
+    outside: labels before and after a sequence. labels (C,): of the cells. places (N,): of each token, counted with
     those outside, sequence after sequence. n_places (int): of all.
     """
 
-    def __init__(self, probable: ProbableLabels, lengths: AnyInts, margin: int) -> None:
+    def __init__(
+        self,
+        probable: ProbableLabels,
+        lengths: AnyInts,
+        margin: int,
+        outside: Tuple[Any, Any] = (BEFORE, AFTER),
+    ) -> None:
         n_tokens = int(lengths.sum())
         moved = np.repeat(margin * (2 * np.arange(len(lengths)) + 1), lengths)
         self._margin = margin
@@ -69,8 +75,8 @@ class LabelLattice:
         distance = np.arange(1, margin + 1)
         before = (self.places[ends - lengths][:, None] - distance).reshape(-1)
         after = (self.places[ends - 1][:, None] + distance).reshape(-1)
-        self.labels = np.full(len(probable.tokens) + len(before) + len(after), AFTER)
-        self.labels[self._first[before]] = BEFORE
+        self.labels = np.full(len(probable.tokens) + len(before) + len(after), outside[1])
+        self.labels[self._first[before]] = outside[0]
         self.labels[self._cell_of] = probable.labels
         self._p = np.ones(len(self.labels))
         self._p[self._cell_of] = probable.probabilities
