@@ -13,8 +13,9 @@ from thinc.api import Config
 from wasabi import msg
 
 from ..curation.findings import corrected, find_errors
-from ..curation.selection import BATCH, Doubts, doubtful_tokens, doubts_of, select
+from ..curation.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..errors import Errors
+from ..inspection.certainty import BATCH
 from ..pipelines import run_code
 from ..readers.annotated import read_docs, spacy_files
 from ..readers.files import read_values

@@ -7,9 +7,8 @@ How unsure, of a text whose sentences are x:
     confidence   -log p(y* | x), the best labelling
     margin       p(second best) / p(best), of its least decided sentence; of decisions, of the least certain one
 
-Each word's share d_t of it is that of H(y_t | y_1..y_{t-1}, x), of models with label patterns that
-of H(y_t | x). Diversity is a set function with diminishing
-returns (Lin & Bilmes 2011): the doubts of one word count by the root of their sum,
+Each word's share d_t of it is in proportion to H(y_t | x). Diversity is a set function with
+diminishing returns (Lin & Bilmes 2011): the doubts of one word count by the root of their sum,
 
     f(S) = sum over words w of sqrt(sum of d_t over the tokens t of w in S)
 
@@ -21,24 +20,21 @@ largest (Minoux 1978).
 
 import heapq
 from collections import Counter
-from math import sqrt
-from typing import Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
+from math import exp, inf, sqrt
+from typing import Iterable, List, Literal, NamedTuple, Sequence
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import minibatch
 
 from ..arrays import Floats, Ints, Keys
 from ..errors import Errors
-from ..inspection.certainty import BATCH
-from ..inspection.reading import own_components, reading_of, stages
+from ..inspection.certainty import Certainty, certainties
+from ..inspection.reading import own_components, stages
 from .findings import same_tokens
 
 Measure = Literal["entropy", "margin", "confidence"]
 MEASURES = ("entropy", "margin", "confidence")
-MOST_NATS = 700.0
-Part = Tuple[float, Floats, Floats]  # by one component: as of `Doubts`
 
 
 class Doubts(NamedTuple):
@@ -71,37 +67,29 @@ def doubts_of(
     for name, pipe, given in stages(nlp, [doc.copy() for doc in docs]):
         if name in wanted:
             same_tokens(name, given, docs)
-            parts = (part for batch in minibatch(given, BATCH) for part in _parts(pipe, batch, by))
-            total = [_added(*both) for both in zip(total, parts, strict=True)]
+            parts = zip(total, certainties(pipe, given), strict=True)
+            total = [_added(so_far, certainty, by) for so_far, certainty in parts]
         if name == list(wanted)[-1]:
             break
     return total
 
 
-def _parts(pipe: object, docs: List[Doc], by: Measure) -> Iterator[Part]:
-    """Doubt of each text, and of its words."""
-    reading = reading_of(pipe, docs)
-    if by == "margin":
-        least = np.full(len(docs), MOST_NATS)
-        np.minimum.at(least, reading.text_of, reading.margins)
-        of_text = np.exp(-least)
-    else:
-        by_entropy = by == "entropy"
-        of_sentence = reading.posterior.sequence_entropies() if by_entropy else -reading.log_p
-        of_text = np.bincount(reading.text_of[reading.ends - 1], of_sentence, len(docs))
-    shares = reading.posterior.entropies()
-    if reading.potentials.is_chain:
-        shares = reading.posterior.conditional_entropies()
-    columns = map(reading.of_tokens, (shares, 1.0 - reading.confidences()))
-    return zip(of_text.tolist(), *columns, strict=True)
-
-
-def _added(so_far: Doubts, part: Part) -> Doubts:
+def _added(so_far: Doubts, certainty: Certainty, by: Measure) -> Doubts:
     """Doubts with those of one more component."""
-    of_text, shares, unsure = part
-    of_words = so_far.of_words + of_text * shares / (shares.sum() or 1.0)
-    doubtful = np.maximum(so_far.doubtful, unsure)
-    return Doubts(so_far.of_text + of_text, so_far.words, of_words, doubtful)
+    sentences = certainty.sentences
+    if by == "entropy":
+        of_text = sum(sentence.entropy for sentence in sentences)
+    elif by == "confidence":
+        of_text = -sum(sentence.log_probability for sentence in sentences)
+    else:
+        of_text = exp(-min((sentence.margin for sentence in sentences), default=inf))
+    shares = certainty.entropies / (certainty.entropies.sum() or 1.0)
+    is_word = np.array([label != "" for label in certainty.labels], bool)
+    unsure = np.where(is_word, 1.0 - certainty.probabilities, 0.0)
+    of_words = so_far.of_words + of_text * shares
+    return Doubts(
+        so_far.of_text + of_text, so_far.words, of_words, np.maximum(so_far.doubtful, unsure)
+    )
 
 
 def select(

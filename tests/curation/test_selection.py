@@ -39,14 +39,14 @@ def test_measures_are_the_enumerated_ones():
         best = scored[0].labels
         unsure = [1 - sum(q for q, y in zip(p, scored, strict=True) if y.labels[t] == best[t]) for t in range(4)]
         assert doubts.doubtful == pytest.approx(unsure, abs=1e-6)
-    prefixes = []  # entropies of the first labels together: a word's share is what it adds
-    for t in range(1, 5):
+    entropies = []  # of single labels: shares are in proportion to them
+    for t in range(4):
         sums = defaultdict(float)
         for q, (labels, _) in zip(p, scored, strict=True):
-            sums[tuple(labels[:t])] += q
-        prefixes.append(-sum(q * np.log(q) for q in sums.values()))
+            sums[labels[t]] += q
+        entropies.append(-sum(q * np.log(q) for q in sums.values()))
     (doubts,) = doubts_of(nlp, [helpers.doc_of(nlp, TEXT)])
-    assert doubts.of_words == pytest.approx(np.diff([0, *prefixes]), abs=1e-6)
+    assert doubts.of_words == pytest.approx(doubts.of_text * np.array(entropies) / sum(entropies), abs=1e-6)
     with pytest.raises(ValueError, match="HS161.*luck"):
         doubts_of(nlp, [], "luck")
 
