@@ -22,6 +22,7 @@ from ..errors import Errors
 FOLDER = Path(__file__).parent
 END = "_hoseq_sm"
 CODED = "[HS"
+LARGEST = 2**35  # bytes of a file
 
 
 def load(name: Union[str, Path], **settings: object) -> Language:
@@ -46,6 +47,7 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
     """The pipeline of a folder or a package. RAISES ValueError as `load`."""
     signature(spacy.load).bind(place, **settings)
     folder = folder_of(place)
+    check_files(place, folder)
     try:
         nlp = spacy.load(place if is_package(str(place)) else folder, **settings)
     except Exception as error:
@@ -81,6 +83,16 @@ def folder_of(place: Union[str, Path]) -> Path:
         return embedded_path(str(place))
     package = get_package_path(str(place))
     return next((path.parent for path in sorted(package.glob("*/config.cfg"))), package)
+
+
+def check_files(place: Union[str, Path], folder: Path) -> None:
+    """Before anything is read. RAISES ValueError [HS133]: something is no regular file, so that
+    reading it might never end, or is larger than any model."""
+    for file in folder.rglob("*"):
+        is_other = file.exists() and not file.is_file() and not file.is_dir()
+        if is_other or (file.is_file() and file.stat().st_size > LARGEST):
+            problem = "no regular file" if is_other else f"more than {LARGEST:,} bytes"
+            raise refusal(place, str(file.relative_to(folder)), problem)
 
 
 def check_tokenizer(place: Union[str, Path], folder: Path, nlp: Language) -> None:

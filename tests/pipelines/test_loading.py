@@ -1,5 +1,6 @@
 """One function loads any pipeline, and names the file that is at fault."""
 
+import os
 import shutil
 
 import pytest
@@ -7,6 +8,7 @@ from spacy.pipeline import Sentencizer
 
 import spacy_hoseq
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.pipelines.loading import LARGEST
 
 from ..components import helpers
 
@@ -116,3 +118,19 @@ def test_nothing_there(tmp_path):
     for name in ("xx", str(tmp_path / "none")):
         with pytest.raises(ValueError, match=r"\[HS130\]"):
             spacy_hoseq.load(name)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+@pytest.mark.parametrize("name", ["hoseq_tagger/model", "vocab/strings.json", "meta.json"])
+@pytest.mark.parametrize("kind", ["fifo", "device", "large"])
+def test_files_that_would_never_end(copy, name, kind):
+    path = copy / name
+    path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(LARGEST + 1)  # holes take no place
+    refused(copy, f"{name}: {'more than' if kind == 'large' else 'no regular file'}")
