@@ -9,9 +9,8 @@ import numpy as np
 from spacy.lookups import Lookups
 from spacy.vocab import Vocab
 
-from ..arrays import Ints, Keys, Rows, Whole, distinct
+from ..arrays import Ints, Keys, Rows
 from .attributes import Attribute, as_keys
-from .index import ExactIndex
 from .keys import AFTER, BEFORE
 
 # rows that stand for what is before and after a sentence
@@ -20,8 +19,6 @@ TYPE_AFTER = 1
 N_OUTSIDE = 2
 # all are forgotten beyond this many, so that a stream of any length runs in bounded memory
 MAX_WORD_TYPES = 50_000
-FEW = 256  # words: to find them in the index takes as long as to find a thousand
-_ONE = np.uint64(1)
 
 
 class Reader(Protocol):
@@ -63,7 +60,7 @@ class Lexicon:
         for reader in readers:
             self._rows[reader] = np.array([row_of[one] for one in reader.attributes], np.intp)
         self._tables = {one.table for one in self._attributes if one.table is not None}
-        self._index = ExactIndex(np.zeros(0, np.uint64), first=N_OUTSIDE)
+        self._numbering = object()
         self._type_of: Dict[int, int] = {}
         self._table = np.empty((len(row_of), N_OUTSIDE), np.uint64)
         self._table[:] = BEFORE, AFTER
@@ -94,55 +91,38 @@ class Lexicon:
                 del self._rows[reader]
                 self._begin()
                 raise
-            return WordValues(types, self._table, self._rows[reader], self._index)
+            return WordValues(types, self._table, self._rows[reader], self._numbering)
 
     def _types_of(self, vocab: Vocab, tables: Lookups, orths: Keys) -> Rows:
         """Word types (N,); new words get the next ones."""
         batch, types = self._last
         if not np.array_equal(batch, orths):
-            types = self._looked_up(vocab, tables, orths)
+            words = orths.tolist()
+            new = {*words}.difference(self._type_of)
+            if new:
+                self._add(vocab, tables, sorted(new))
+            types = np.array([self._type_of[word] for word in words], np.int32)
             self._last = orths, types
         return types
 
-    def _looked_up(self, vocab: Vocab, tables: Lookups, orths: Keys) -> Rows:
-        if len(orths) <= FEW:
-            few = [self._type_of.get(orth, 0) for orth in orths.tolist()]
-            if 0 not in few:
-                return np.array(few, np.int32)
-        # 0, the empty word, is no key
-        keys = orths + _ONE
-        found = self._index.lookup(keys)
-        new = distinct(orths[found == self._index.n_rows])
-        if len(new):
-            self._add(vocab, tables, new)
-            found = self._index.lookup(keys)
-        return found
-
-    def _add(self, vocab: Vocab, tables: Lookups, new: Keys) -> None:
-        lexemes = [vocab[orth] for orth in new.tolist()]
+    def _add(self, vocab: Vocab, tables: Lookups, new: List[int]) -> None:
+        lexemes = [vocab[orth] for orth in new]
         texts = [lexeme.text for lexeme in lexemes]
         if tables is not vocab.lookups:
             # kept by nobody, so that a stream of new words does not fill it
             beside = Vocab(vocab.lex_attr_getters, lookups=tables)  # type: ignore[attr-defined]
             lexemes = [beside[text] for text in texts]
         values = [as_keys(each.values(lexemes, texts)) for each in self._attributes]
-        first = self._index.n_rows
-        self._index.add(new + _ONE)
-        stop = self._index.n_rows
-        self._type_of.update(zip(new.tolist(), range(first, stop), strict=True))
-        self._table = with_room(self._table, first, stop)
+        first = N_OUTSIDE + len(self._type_of)
+        stop = first + len(new)
+        if stop > self._table.shape[1]:
+            # by doubling; others may still read the old table
+            grown = np.empty((len(values), max(2 * first, stop)), np.uint64)
+            grown[:, :first] = self._table[:, :first]
+            self._table = grown
         for row, of_attribute in zip(self._table, values, strict=True):
             row[first:stop] = of_attribute
-
-
-def with_room(table: Whole, first: int, stop: int) -> Whole:
-    """A table (..., W) with its first columns, and at least `stop` of them: the same array, or one
-    twice as large, since others may still read the old one."""
-    if stop <= table.shape[-1]:
-        return table
-    grown = np.empty((*table.shape[:-1], max(2 * first, stop)), table.dtype)
-    grown[..., :first] = table[..., :first]
-    return grown  # type: ignore[return-value]
+        self._type_of.update(zip(new, range(first, stop), strict=True))
 
 
 _LEXICONS: "WeakKeyDictionary[Lookups, Lexicon]" = WeakKeyDictionary()
