@@ -31,7 +31,7 @@ from spacy.lookups import Lookups
 from spacy.strings import get_string_id
 
 from ..errors import Errors
-from .attributes import MORE, register_attribute
+from .attributes import MORE, as_keys, register_attribute
 from .simplified import in_simplified
 
 # {"columns": names of the classes of each, "rows": packed keys, and numbers of names}. Further tables
@@ -165,13 +165,19 @@ def _numbers_of(words: Tuple[str, ...], packed: bytes, n_columns: int) -> NDArra
     keys, classes = _unpacked(packed, n_columns)
     if not len(keys):
         return np.zeros((n_columns, len(words)), np.uint16)
-    forms = [words, map(str.lower, words), map(in_simplified, words)]
-    wanted = np.array([[*map(_key, form)] for form in forms], np.uint32)
+    wanted = _form_keys(words)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     in_table = keys[places] == wanted
     place = np.take_along_axis(places, in_table.argmax(axis=0)[None], axis=0)[0]
     numbers: NDArray[np.uint16] = classes[:, place] * in_table.any(axis=0)
     return numbers
+
+
+@lru_cache(maxsize=1)
+def _form_keys(words: Tuple[str, ...]) -> NDArray[np.uint32]:
+    """Of each word as it is written, in lower case, in simplified characters (3, W)."""
+    forms = [words, [*map(str.lower, words)], [*map(in_simplified, words)]]
+    return np.stack([*map(as_keys, forms)]).astype(np.uint32)
 
 
 @lru_cache(maxsize=8)
