@@ -45,7 +45,7 @@ LINE_BREAK = "line_break"  # of words.py
 # table of the vocabulary: name of another table -> who made it, as in meta.json
 SOURCES = "hoseq_sources"
 MORE = "more"  # key of a table: further tables, whose columns come after its own
-_RESERVED = ("bias", "label", "upstream", "_", LINE_BREAK)
+_RESERVED = ("label", "upstream", "_", LINE_BREAK)
 
 
 class Attribute(NamedTuple):
@@ -185,7 +185,7 @@ def _extends(table: Table, other: Table) -> bool:
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an
     extension."""
-    of_docs = ("bias", LINE_BREAK, *OF_DOCS)
+    of_docs = (LINE_BREAK, *OF_DOCS)
     contextual = name in of_docs or name.startswith("_.") or name.upper() in IDS
     if not contextual and not lexical_attribute(name):
         known = ", ".join([*sorted(ATTRIBUTES), *of_docs, "_.extension", "tag", "pos", "lemma"])

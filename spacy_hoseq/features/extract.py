@@ -1,6 +1,4 @@
-"""Docs -> feature keys, a whole batch of sentences at once. In training, those of templates about
-one word are made once for each word type, not at each token (checked in
-tests/features/test_extract.py against all tokens)."""
+"""Docs -> feature keys, a whole batch of sentences at once."""
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -20,7 +18,6 @@ from .attributes import (
     lexical_attribute,
     values_of_docs,
 )
-from .index import Index
 from .keys import AFTER, BEFORE, KeyFolds
 from .lexicon import (
     TYPE_AFTER,
@@ -32,13 +29,15 @@ from .lexicon import (
 from .sequences import vocab_of, words_and_lengths
 from .templates import Template
 
+KEY_TOKENS = 16_384  # whose keys are made and looked up together
+
 
 class Columns(NamedTuple):
     """What templates see of a batch. lengths (S,): of its sequences. positions (N,): where each token
     lies among P places that lay sentences apart.
 
-    types (P,): the word type at each place, those before and after sentences among them. words: the
-    table of word types. annotation (D, P): values of what is read from Docs at each place.
+    types (P,): the word type at each place, those before and after sentences among them. words:
+    values of word types. annotation (D, P): values of what is read from Docs, at each place.
     """
 
     lengths: Lengths
@@ -51,40 +50,51 @@ class Columns(NamedTuple):
     def n_tokens(self) -> int:
         return len(self.positions)
 
-    @property
-    def numbering(self) -> object:
-        """Another object as soon as a type stands for something else."""
-        return self.words.numbering
-
     def absent(self, contextual: Sequence[str]) -> List[str]:
         """Contextual attributes that no token of the batch has."""
         values = self.annotation.take(self.positions, axis=1)
         return [name for name, row in zip(contextual, values, strict=True) if not row.any()]
 
-    def values(self, maker: "Maker", places: Ints) -> Keys:
-        """Values of all parts of some templates. RETURNS (A, n) uint64."""
-        of_words, of_context = maker.offsets
-        values = self.values_of_types(maker, self.types.take(places + of_words))
-        if not len(of_context):
-            return values
-        cells = maker.context * len(self.types) + (places + of_context)
-        return np.concatenate([values, self.annotation.reshape(-1).take(cells)])
 
-    def values_of_types(self, maker: "Maker", types: Rows) -> Keys:
-        """The same of templates about one word, for some types (n,)."""
-        table = self.words.table
-        cells = self.words.rows.take(maker.words) * table.shape[1] + types
+class KeyMaker:
+    """Keys of some templates, and where the values of their parts stand.
+
+    lexical, contextual: names of attributes, by their rows in `Columns`.
+    """
+
+    def __init__(
+        self, templates: Sequence[Template], lexical: List[str], contextual: List[str]
+    ) -> None:
+        parts = dict.fromkeys(part for template in templates for part in template.parts)
+        of_words = [part for part in parts if part.attribute in lexical]
+        of_docs = [part for part in parts if part.attribute in contextual]
+        row_of = {part: row for row, part in enumerate([*of_words, *of_docs])}
+        self._words = _column([lexical.index(part.attribute) for part in of_words])
+        self._docs = _column([contextual.index(part.attribute) for part in of_docs])
+        self._word_offsets = _column([part.offset for part in of_words])
+        self._doc_offsets = _column([part.offset for part in of_docs])
+        self._folds = KeyFolds(
+            [get_string_id(str(template)) for template in templates],
+            [[row_of[part] for part in template.parts] for template in templates],
+        )
+
+    def keys(self, columns: Columns, places: Ints) -> Keys:
+        """At some places (n,). RETURNS (K, n) uint64, 0 where a part has no value."""
+        values = self._values(columns, columns.types.take(places + self._word_offsets))
+        if len(self._docs):
+            cells = self._docs * len(columns.types) + (places + self._doc_offsets)
+            values = np.concatenate([values, columns.annotation.reshape(-1).take(cells)])
+        return self._folds.keys(values)
+
+    def keys_of_types(self, columns: Columns, types: Rows) -> Keys:
+        """The same of word types (n,), wherever they stand."""
+        return self._folds.keys(self._values(columns, types))
+
+    def _values(self, columns: Columns, types: Rows) -> Keys:
+        """Of all parts that are about words; only these cells of the table are read."""
+        table = columns.words.table
+        cells = columns.words.rows.take(self._words) * table.shape[1] + types
         return table.reshape(-1).take(cells)  # type: ignore[no-any-return]
-
-
-class Maker(NamedTuple):
-    """Keys of some templates, and where the values of their parts stand: those of words, then those
-    of annotation. words, context (A, 1): number of the attribute of each part. offsets: of both."""
-
-    keys: KeyFolds
-    words: Ints
-    context: Ints
-    offsets: Tuple[Ints, Ints]
 
 
 class FeatureExtractor:
@@ -100,7 +110,7 @@ class FeatureExtractor:
 
     def __init__(self, templates: Sequence[Template]) -> None:
         self.templates = list(templates)
-        parts = [p for t in templates for p in t.parts if p.attribute != "bias"]
+        parts = [part for template in templates for part in template.parts]
         attributes = {part.attribute: lexical_attribute(part.attribute) for part in parts}
         for name in attributes:
             check_attribute(name)
@@ -119,7 +129,7 @@ class FeatureExtractor:
                 self.of_more.append(k)
             else:
                 self.of_one_word.setdefault(first, []).append(k)
-        self._makers: Dict[Tuple[int, ...], Maker] = {}
+        self._makers: Dict[Tuple[int, ...], KeyMaker] = {}
 
     @property
     def is_lexical(self) -> bool:
@@ -176,45 +186,24 @@ class FeatureExtractor:
     ) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K,
         n) uint64."""
-        places = columns.positions[start:stop]
         maker = self._maker(range(len(self.templates)) if templates is None else templates)
-        if not len(places):
-            return np.zeros((len(maker.keys), 0), np.uint64)
-        return maker.keys.keys(columns.values(maker, places))
+        return maker.keys(columns, columns.positions[start:stop])
+
+    def key_blocks(self, columns: Columns) -> Iterator[Keys]:
+        """Keys of all tokens, of `KEY_TOKENS` at a time; at least one block."""
+        for start in range(0, max(1, columns.n_tokens), KEY_TOKENS):
+            yield self.keys_between(columns, start, start + KEY_TOKENS)
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n)
         uint64."""
-        maker = self._maker(templates)
-        return maker.keys.keys(columns.values_of_types(maker, types))
+        return self._maker(templates).keys_of_types(columns, types)
 
-    def distinct_keys(self, columns: Columns) -> Iterator[Tuple[List[int], Keys, Ints]]:
-        """All keys of a batch, those of templates about one word once for each word type. RETURNS
-        templates (K,), their keys (K, n), and which of these each token has (N,)."""
-        types, place = np.unique(columns.types, return_inverse=True)
-        for offset, templates in self.of_one_word.items():
-            at = place.take(columns.positions + offset)
-            yield templates, self.type_keys(columns, templates, types), at
-        if self.of_more:
-            keys = self.keys_between(columns, 0, columns.n_tokens, self.of_more)
-            yield self.of_more, keys, np.arange(columns.n_tokens)
-
-    def _maker(self, templates: Sequence[int]) -> Maker:
+    def _maker(self, templates: Sequence[int]) -> KeyMaker:
         chosen = tuple(templates)
         if chosen not in self._makers:
-            asked = [self.templates[k] for k in chosen]
-            parts = dict.fromkeys(p for t in asked for p in t.parts if p.attribute != "bias")
-            of_words = [part for part in parts if part.attribute in self._lexical]
-            of_context = [part for part in parts if part.attribute in self.contextual]
-            row_of = {part: row for row, part in enumerate([*of_words, *of_context])}
-            keys = KeyFolds(
-                [get_string_id(str(template)) for template in asked],
-                [[row_of.get(part, len(row_of)) for part in template.parts] for template in asked],
-            )
-            words = column([self._lexical.index(part.attribute) for part in of_words])
-            context = column([self.contextual.index(part.attribute) for part in of_context])
-            offsets = [column([part.offset for part in some]) for some in (of_words, of_context)]
-            self._makers[chosen] = Maker(keys, words, context, (offsets[0], offsets[1]))
+            of_templates = [self.templates[k] for k in chosen]
+            self._makers[chosen] = KeyMaker(of_templates, self._lexical, self.contextual)
         return self._makers[chosen]
 
     def forget_words(self) -> None:
@@ -223,7 +212,7 @@ class FeatureExtractor:
             self._lexicon.latest.clear()
 
 
-def column(numbers: List[int]) -> Ints:
+def _column(numbers: List[int]) -> Ints:
     """RETURNS (n, 1)."""
     return np.array(numbers, np.intp).reshape(-1, 1)
 
@@ -252,21 +241,3 @@ def positions_of(lengths: Lengths, margin: int) -> Ints:
         return np.arange(margin, margin + int(lengths[0]))
     sentence = np.repeat(np.arange(len(lengths)), lengths)  # (N,)
     return np.arange(len(sentence)) + margin * (2 * sentence + 1)
-
-
-def counted_keys(extractor: FeatureExtractor, columns: Columns) -> Iterator[Tuple[Keys, Ints]]:
-    """All keys of a batch, some at a time: (K, n), and how often each column stands in the text
-    (n,)."""
-    for _, keys, at in extractor.distinct_keys(columns):
-        counts = np.bincount(at, minlength=keys.shape[1])
-        here = np.flatnonzero(counts)
-        yield keys.take(here, axis=1), counts.take(here)
-
-
-def rows_of(extractor: FeatureExtractor, index: Index, columns: Columns) -> Rows:
-    """Row of each template at each token of a batch. RETURNS (K, N)."""
-    rows = np.empty((len(extractor.templates), columns.n_tokens), np.int32)
-    for templates, keys, at in extractor.distinct_keys(columns):
-        for template, row in zip(templates, index.lookup(keys), strict=True):
-            row.take(at, out=rows[template], mode="clip")
-    return rows

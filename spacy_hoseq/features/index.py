@@ -13,7 +13,7 @@ Checked in tests/features/test_index.py and tests/features/test_growing_table.py
 
 from functools import partial
 from threading import Lock
-from typing import Any, Callable, List, Literal, Tuple, Union
+from typing import Any, Callable, List, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from .keys import ABSENT, KEY_BITS, lowest_bits
 NO_ROW = np.int32(2**31 - 1)
 CROWDED = np.int32(-(2**31))
 WINDOW = np.arange(1, 9)  # slots further on that are looked at together: one line of memory
-ONCE = np.ones(1, np.int64)
 MOST_VALUES = 50_000  # that are kept by key
 
 Counted = Tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
@@ -146,10 +145,9 @@ class KeyCounter:
         self._merged: Counted = (np.zeros(0, np.uint64), np.zeros(0, np.int64))
         self._waiting: List[Counted] = []
 
-    def add(self, keys: Keys, counts: AnyInts = ONCE) -> None:
-        """keys of any shape. counts: of each, or of each of their columns."""
-        seen = keys != ABSENT
-        self._waiting.append(_summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen]))
+    def add(self, keys: Keys) -> None:
+        """keys of any shape."""
+        self._waiting.append(np.unique(keys[keys != ABSENT], return_counts=True))
         if sum(len(keys) for keys, _ in self._waiting) > len(self._merged[0]):
             self._merge()
 
@@ -161,19 +159,13 @@ class KeyCounter:
 
     def _merge(self) -> None:
         keys, counts = map(np.concatenate, zip(self._merged, *self._waiting, strict=True))
-        # the faster sort where parts are in order already; else it takes six times as long
-        self._merged = _summed(keys, counts, "stable")
+        # parts are in order already, which other sorts do not see
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))
+        sums = np.add.reduceat(counts[order], starts) if len(starts) else counts
+        self._merged = keys[starts], sums
         self._waiting = []
-
-
-def _summed(
-    keys: Keys, counts: AnyInts, kind: Literal["quicksort", "stable"] = "quicksort"
-) -> Counted:
-    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,)."""
-    order = np.argsort(keys, kind=kind)
-    keys = keys[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0
-    return keys[starts], np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
 
 
 class KeyedValues:

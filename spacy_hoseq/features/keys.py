@@ -24,7 +24,6 @@ AFTER = np.uint64(get_string_id("</s>"))
 KEY_BITS = 64
 MISTAKEN = 1e-5  # how often a feature without a weight may be taken for one that has one
 
-CELLS = 32_768  # keys that are made together
 _MULTIPLIER_1 = np.uint64(
     0xBF58476D1CE4E5B9
 )  # the two odd constants of splitmix64 (Steele, Lea & Flood 2014)
@@ -80,46 +79,32 @@ def row_keys(columns: Sequence[Keys]) -> Keys:
 
 class KeyFolds:
     """Keys of several templates at once: a text of a few words takes a few calls, however many they
-    are. They are made together, as long as what is made stays in the processor's
-    cache.
+    are.
 
     seeds: of each key. parts: of each, the rows of values that are folded in, in this order; at
-    least one. A row beyond the values is 1 everywhere, as "bias" is.
+    least one.
     """
 
     def __init__(self, seeds: Sequence[int], parts: Sequence[Sequence[int]]) -> None:
         order = sorted(range(len(parts)), key=lambda k: -len(parts[k]))  # those of most parts first
-        self._order = np.array(order, np.intp)
-        self._seeds = np.array([seeds[k] for k in order], np.uint64)[:, None]
-        self._n_rows = max((row for rows in parts for row in rows), default=-1) + 1
+        self._place = np.argsort(order)
+        self._seeds = np.array([[seeds[k]] for k in order], np.uint64).reshape(-1, 1)
         # the first part of all keys, the second of those that have two, and so on
         self._parts = [
             np.array([parts[k][i] for k in order if len(parts[k]) > i], np.intp)
             for i in range(max(map(len, parts), default=0))
         ]
 
-    def __len__(self) -> int:
-        return len(self._order)
-
     def keys(self, rows: Keys) -> Keys:
         """rows (R, n). RETURNS (K, n) uint64, 0 where a part has no value."""
-        n = rows.shape[1]
-        if len(rows) < self._n_rows:
-            rows = np.concatenate([rows, np.ones((1, n), np.uint64)])
-        has_value = None if rows.all() else rows != ABSENT
-        keys = np.empty((len(self), n), np.uint64)
-        together = max(1, CELLS // max(1, n))
-        for start in range(0, len(keys), together):
-            some = slice(start, start + together)
-            first, *others = [parts[some] for parts in self._parts if start < len(parts)]
-            state = mix(self._seeds[some], rows.take(first, axis=0))
-            for parts in others:
-                state[: len(parts)] = mix(state[: len(parts)], rows.take(parts, axis=0))
-            if has_value is not None:
-                for parts in (first, *others):
-                    state[: len(parts)] *= has_value.take(parts, axis=0)  # 0 is ABSENT
-            keys[self._order[some]] = state
-        return keys
+        keys = self._seeds.repeat(rows.shape[1], axis=1)
+        for parts in self._parts:
+            keys[: len(parts)] = mix(keys[: len(parts)], rows.take(parts, axis=0))
+        if not rows.all():
+            has_value = rows != ABSENT
+            for parts in self._parts:
+                keys[: len(parts)] *= has_value.take(parts, axis=0)  # 0 is ABSENT
+        return keys.take(self._place, axis=0)
 
 
 def label_values(labels: Sequence[str]) -> Keys:

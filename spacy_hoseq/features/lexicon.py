@@ -101,7 +101,7 @@ class Lexicon:
             new = {*words}.difference(self._type_of)
             if new:
                 self._add(vocab, tables, sorted(new))
-            types = np.array([self._type_of[word] for word in words], np.int32)
+            types = np.fromiter(map(self._type_of.__getitem__, words), np.int32, len(words))
             self._last = orths, types
         return types
 

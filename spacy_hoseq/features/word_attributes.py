@@ -24,6 +24,11 @@ for name in FIELDS:
 register_attribute("length")(len)
 
 
+@register_attribute("bias")
+def bias(word: str) -> bool:
+    return True
+
+
 @register_attribute("prefix", numbers=range(1, MAX_LENGTH + 1), word="texts")
 def prefix(length: int, words: Sequence[str]) -> List[str]:
     return [word[:length] if len(word) >= length else "" for word in words]

@@ -74,7 +74,7 @@ class TypeScores:
         self, codes: Ints, columns: Columns, index: ExactIndex, weights: StackedWeights
     ) -> Floats32:
         """codes (offsets, n). RETURNS (n, L)."""
-        made_from = (weights, columns.numbering)
+        made_from = (weights, columns.words.numbering)
         n_labels = weights.table.shape[1]
 
         def begin() -> GrowingTable:

@@ -22,7 +22,7 @@ from thinc.types import Floats2d
 from ..arrays import Floats32, Ints, Keys, Labels, Lengths, Mask, Rows, distinct
 from ..errors import Errors, Warnings
 from ..features.attributes import LINE_BREAK, OF_DOCS
-from ..features.extract import Columns, FeatureExtractor, counted_keys, rows_of
+from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
 from ..features.index import ExactIndex, GrowingTable, HashedIndex, Index, KeyCounter, SomeRows
 from ..features.keys import bits_of
 from ..features.sequences import names_and_lengths
@@ -48,7 +48,6 @@ SCORE_BYTES = 1 << 23  # of sums of word types that are kept from batch to batch
 CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
 SET_BY_OTHERS = ("tag", "pos", "lemma")  # without which no word of a text is
 FEW_TOKENS = 128  # to copy the weights of some labels takes as long as to add them up for so many
-TOGETHER = 1 << 22  # scores whose keys are made and looked up together
 
 
 def SparseLinear(
@@ -154,7 +153,7 @@ class Features:
         made anew. codes (O, n): word type * O + place. RETURNS sums (R, L), and rows of these
         (O, n)."""
         index, table = used
-        made_from = (table, columns.numbering)
+        made_from = (table, columns.words.numbering)
 
         def begin() -> GrowingTable:
             return GrowingTable(np.zeros((1, table.shape[1]), table.dtype), merged_zeros=True)
@@ -199,7 +198,8 @@ class Features:
         new = {name: doc for name, doc in zip(names, docs, strict=True) if name not in kept}
         made: Dict[bytes, Rows] = {}
         if new:
-            rows = rows_of(self.extractor, index, self.extractor.columns([*new.values()]))
+            columns = self.extractor.columns([*new.values()])
+            rows = np.concatenate([*map(index.lookup, self.extractor.key_blocks(columns))], axis=1)
             ends = np.cumsum([len(doc) for doc in new.values()])
             parts = np.split(rows, ends[:-1], axis=1)
             made = dict(zip(new, map(np.ascontiguousarray, parts), strict=True))
@@ -325,9 +325,8 @@ class SparseScorer(Scorer):
         for batches in versions:
             counter = KeyCounter()
             for docs in batches:
-                columns = self.extractor.columns(docs)
-                for keys, counts in counted_keys(self.extractor, columns):
-                    counter.add(keys, counts)
+                for keys in self.extractor.key_blocks(self.extractor.columns(docs)):
+                    counter.add(keys)
             frequent.append(counter.frequent(self.model.attrs["min_count"]))
         keys = frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))
         self.shim.extra = {"keys": keys}
@@ -405,9 +404,8 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
     warn_of_absent(extractor, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
     places = np.arange(len(offsets))[:, None]
-    n_together = max(1, TOGETHER // max(1, table.shape[1]))
-    for start in range(0, columns.n_tokens, n_together):
-        stop = min(start + n_together, columns.n_tokens)
+    for start in range(0, columns.n_tokens, KEY_TOKENS):
+        stop = start + KEY_TOKENS
         types = columns.types.take(columns.positions[start:stop] + offsets).astype(np.intp)
         codes = types * len(offsets) + places
         terms: List[Term] = [features.type_scores(used, columns, codes)]

@@ -96,7 +96,7 @@ def test_value_of_a_word(vocab, name, word, value):
     assert value_of(name, vocab[word]) == (hash_string(value) if isinstance(value, str) else value)
 
 
-@pytest.mark.parametrize("name", ["tag", "LOWER", "_.x", "bias", "prefixes", "suffix-1", "nonsense"])
+@pytest.mark.parametrize("name", ["tag", "LOWER", "_.x", "prefixes", "suffix-1", "nonsense"])
 def test_what_does_not_depend_on_the_word_alone(name):
     assert lexical_attribute(name) is None
 

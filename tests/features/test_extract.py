@@ -1,6 +1,4 @@
-"""Feature keys, their counts and rows, against their definition in plain Python."""
-
-from collections import Counter
+"""Feature keys against their definition in plain Python."""
 
 import numpy as np
 import pytest
@@ -8,8 +6,8 @@ import spacy
 from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 
-from spacy_hoseq.features.extract import FeatureExtractor, counted_keys, rows_of
-from spacy_hoseq.features.index import ExactIndex, KeyCounter
+from spacy_hoseq.features import extract
+from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import mix
 from spacy_hoseq.features.sequences import sequence_lengths, words_of
 from spacy_hoseq.features.templates import parse_templates
@@ -153,13 +151,15 @@ def test_keys_do_not_depend_on_the_batch(docs):
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
-def test_blocks_are_the_whole(docs, size):
+def test_blocks_are_the_whole(monkeypatch, docs, size):
     extractor = extractor_of()
     columns = extractor.columns(docs[:-1])
     blocks = [
         extractor.keys_between(columns, at, at + size) for at in range(0, columns.n_tokens, size)
     ]
     assert np.array_equal(np.concatenate(blocks, axis=1), extractor.keys(docs[:-1]))
+    monkeypatch.setattr(extract, "KEY_TOKENS", size)
+    assert np.array_equal(np.concatenate([*extractor.key_blocks(columns)], axis=1), extractor.keys(docs[:-1]))
     assert extractor.keys_between(columns, 4, 4).shape == (17, 0)
 
 
@@ -251,45 +251,3 @@ def test_heads_and_what_extensions_compute_in_text_with_white_space():
     finally:
         Token.remove_extension("test_of_head")
         Token.remove_extension("test_by_place")
-
-
-@pytest.fixture(params=["all", "lexical", "one word", "pairs", "far", "nothing"])
-def texts(request):
-    own = {
-        "one word": ["lower[-1]", "orth[0]", "lower[1]"],
-        "pairs": ["lower[0]+lower[1]"],
-        "far": ["orth[-9..9]"],
-    }
-    return {"all": TEMPLATES, "lexical": LEXICAL, "nothing": ["_.mark[5]"], **own}[request.param]
-
-
-@pytest.mark.parametrize("chosen", [slice(0, 6), slice(6, 7), slice(3, 4), slice(0, 0)])
-def test_keys_are_counted(docs, texts, chosen):
-    """Every key as often as it stands in the texts, no key that is not there."""
-    extractor, counter, found = extractor_of(texts), KeyCounter(), Counter()
-    for keys, counts in counted_keys(extractor, extractor.columns(docs[chosen])):
-        counter.add(keys, counts)
-        for row in keys.tolist():
-            for key, n in zip(row, counts.tolist(), strict=True):
-                assert n > 0
-                found[key] += n if key else 0
-    expected = Counter(key for row in plain_keys(texts, docs[chosen]) for key in row if key)
-    assert +found == expected
-    for least in (1, 2, 3):
-        assert counter.frequent(least).tolist() == sorted(
-            key for key, n in expected.items() if n >= least
-        )
-
-
-@pytest.mark.parametrize("chosen", [slice(0, 6), slice(6, 7), slice(3, 4), slice(0, 0)])
-def test_rows_are_those_of_the_keys(docs, texts, chosen):
-    """Of an index that knows half of the keys."""
-    extractor, plain = extractor_of(texts), plain_keys(texts, docs[chosen])
-    known = sorted({key for row in plain for key in row if key})[::2]
-    rows = rows_of(
-        extractor, ExactIndex(np.array(known, np.uint64)), extractor.columns(docs[chosen])
-    )
-    row_of = {key: row for row, key in enumerate(known)}
-    assert rows.dtype == np.int32 and rows.tolist() == [
-        [row_of.get(key, len(known)) for key in row] for row in plain
-    ]

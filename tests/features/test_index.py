@@ -106,26 +106,10 @@ def test_counter_is_that_of_collections(min_count):
     assert counter.frequent(min_count).tolist() == sorted(key for key, n in expected.items() if n >= min_count)
 
 
-def test_counter_of_counted_keys():
-    """With counts of single keys, of columns, and without."""
-    keys = RNG.integers(0, 20, size=(4, 30)).astype(U64) * U64(2**58 + 3)
-    counts = RNG.integers(1, 5, size=30)
-    counter, expected = KeyCounter(), Counter()
-    counter.add(keys, counts)
-    counter.add(keys[0], counts)
-    counter.add(keys)
-    for row, more in zip(keys.tolist(), (1, 0, 0, 0), strict=True):
-        for key, n in zip(row, counts.tolist(), strict=True):
-            expected[key] += n + 1 + more * n
-    for least in (1, 20, 40):
-        assert counter.frequent(least).tolist() == sorted(k for k, n in expected.items() if k and n >= least)
-
-
 def test_counter_without_keys():
     counter = KeyCounter()
     assert counter.frequent(1).tolist() == []
     counter.add(np.zeros((3, 4), U64))
-    counter.add(np.zeros((3, 4), U64), np.ones(4, int))
     assert counter.frequent(1).tolist() == []
 
 

@@ -119,7 +119,7 @@ def test_features_are_counted_over_all_batches():
 def test_scores_do_not_depend_on_the_block(monkeypatch, cells):
     model, docs = layer(), docs_of()
     whole = model.predict(docs)
-    monkeypatch.setattr(sparse_linear, "TOGETHER", 5 * L)
+    monkeypatch.setattr(sparse_linear, "KEY_TOKENS", 5)
     monkeypatch.setattr(sums, "SUM_CELLS", cells)
     assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
 
