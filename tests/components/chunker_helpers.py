@@ -125,10 +125,6 @@ def scores_on(doc, key="chunks"):
     return doc.spans[key].attrs["scores"].tolist()
 
 
-def chunks_of(nlp, text, **annotation):
-    return on(chunker_of(nlp)(doc_of(nlp, text, **annotation)))
-
-
 def through(nlp, texts=TEXTS):
     """The chunks of texts, and their scores, through the whole pipeline."""
     docs = list(nlp.pipe(doc_of(nlp, text) for text in texts))

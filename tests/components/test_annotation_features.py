@@ -6,7 +6,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from .helpers import blank, reloaded, sparse, tagger_model, tagger_of
+from .helpers import blank, reloaded, sparse, tagger_model
 
 WORDS = {"N": "ant bee cow".split(), "V": "dig eat fly".split()}
 # The label (B: first of a run of equal tags, I: inside) depends on the tags and on nothing else.
@@ -76,13 +76,6 @@ def test_tags_of_an_annotating_component_are_features(templates, settings):
     for corpus in (CORPUS, UNSEEN):
         assert runs(nlp, corpus) == [labels_of(tags) for _, tags in corpus]
         assert runs(reloaded(nlp), corpus) == runs(nlp, corpus)
-
-
-def test_extension_that_is_not_registered():
-    nlp = blank(model=tagger_model(sparse(["_.never_registered[0]"])))
-    tagger_of(nlp).add_label("X")
-    with pytest.raises(ValueError, match=r"\[HS014\].*never_registered"):
-        nlp.initialize()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from .helpers import (
     sparse,
     tagger_model,
     tagger_of,
-    train,
 )
 
 POS = {"D": "DET", "A": "ADJ", "N": "NOUN", "V": "VERB", "R": "ADV", ".": "PUNCT"}
@@ -58,14 +57,6 @@ def test_part_of_speech(objective):
         assert [token.tag_ for token in doc] == [""] * len(doc)
     assert nlp.evaluate(pos_examples(nlp))["pos_acc"] == 1.0
     assert "tag_acc" not in nlp.evaluate(pos_examples(nlp))
-
-
-def test_part_of_speech_that_is_preset():
-    nlp = fit(blank(attribute="pos"), pos_examples)
-    doc = Doc(nlp.vocab, words=CORPUS[0][0].split(), pos=["", "", "VERB", "", "", "", ""], tags=["T"] * 7)
-    tagger_of(nlp)(doc)
-    assert doc[2].pos_ == "VERB" and doc[0].pos_ == "DET"
-    assert [token.tag_ for token in doc] == ["T"] * 7
 
 
 def test_part_of_speech_that_does_not_exist():
@@ -150,33 +141,10 @@ def test_extension_with_a_setter(label):
     assert found[0] == found[1] and found[0][2:5] == ["n", "n", "d"]
 
 
-def test_extension_is_registered_once():
-    Token.set_extension("test_label", default="own default")
-    try:
-        nlp = blank(attribute="_.test_label")
-        assert doc_of(nlp, "a")[0]._.test_label == "own default"
-    finally:
-        Token.remove_extension("test_label")
-    blank(attribute="_.test_label")
-    assert doc_of(nlp, "a")[0]._.test_label == ""
-    Token.remove_extension("test_label")
-
-
 @pytest.mark.parametrize("attribute", ["dep", "TAG", "lemma", "", "_.", "_.two words", "label", "ent_type"])
 def test_attribute_that_cannot_be_written(attribute):
     with pytest.raises(ValueError, match=rf"\[HS027\] Wrong attribute: '{attribute}'"):
         blank(attribute=attribute)
-
-
-def test_no_scorer():
-    nlp = blank(scorer=None)
-    nlp.initialize(lambda: examples_of(nlp))
-    train(nlp)
-    assert tagger_of(nlp).score(examples_of(nlp)) == {}
-
-
-def test_weights_of_scores():
-    assert blank().get_pipe_meta("hoseq_tagger").default_score_weights == {"tag_acc": 1.0}
 
 
 def test_extension_that_reads_the_whole_doc():

@@ -11,16 +11,13 @@ from spacy_hoseq.features.sequences import sequence_lengths
 from .bidirectional_helpers import (
     NAME,
     STRATEGIES,
-    chunker,
-    chunks_on,
     local,
     of,
     ready,
     tagger_of,
-    tags_of,
     trained,
 )
-from .helpers import doc_of, random_docs
+from .helpers import random_docs
 
 CHAIN = [("a x", "A B"), ("b x", "B A"), ("a x x x", "A B A B"), ("b x x", "B A B"), ("x x b", "B A B"),
          ("x x x a", "B A B A")]  # fmt: skip
@@ -46,17 +43,6 @@ def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("order", [1, 2])
-def test_sentences_do_not_see_each_other(order, strategy):
-    nlp = ready(order, strategy)
-    texts = ["old dogs see", "sees the", "a", "home runs here ."]
-    alone = [tag for text in texts for tag in tags_of(nlp, text)]
-    starts = [i == 0 for text in texts for i in range(len(text.split()))]
-    assert tags_of(nlp, " ".join(texts), sent_starts=starts) == alone
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_labels_are_those_of_the_decoder(strategy, order):
@@ -72,21 +58,6 @@ def test_labels_are_those_of_the_decoder(strategy, order):
     assert np.concatenate(found.label_ids).tolist() == expected.tolist() and set(expected.tolist()) == set(range(6))
     assert [len(labels) for labels in found.label_ids] == [len(doc) for doc in docs]
     assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
-
-
-def test_pruning():
-    """With prune = 1 only the labels that are best without neighbours are left."""
-    nlp = trained(30, of(CHAIN), strategy="full_bidirectional", model=local(["lower[0]", "label[-1]", "label[1]"]))
-    docs = [doc_of(nlp, text) for text in ("x x x a", "a x x x", "x x x x x b")]
-    scores, lengths = tagger_of(nlp).model.predict(docs), sequence_lengths(docs)
-    found = {}
-    for prune in (0.0, 0.01, 1.0):
-        tagger_of(nlp).prune = prune
-        found[prune] = np.concatenate(tagger_of(nlp).predict(docs).label_ids).tolist()
-        assert (
-            found[prune] == decode_decompositions(scores, lengths, 2, "full_bidirectional", prune=prune).labels.tolist()
-        )
-    assert found[0.0] == found[0.01] != found[1.0]
 
 
 @pytest.mark.long
@@ -108,10 +79,3 @@ def test_decisions(strategy, order):
         assert sorted(sentence.tolist()) == list(range(1, len(sentence) + 1))
     assert [len(each["order"]) for each in found] == [len(doc) for doc in docs]
     assert order_.tolist() != [i + 1 for length in lengths for i in range(length)]
-
-
-def test_decisions_of_chunks():
-    nlp = chunker(save_decisions=True)
-    doc = tagger_of(nlp)(doc_of(nlp, "dogs run ."))
-    assert sorted(doc._.hoseq_decisions[NAME]["order"].tolist()) == [1, 2, 3]
-    assert chunks_on(doc) == [(0, 1, "NP"), (1, 2, "VP")]

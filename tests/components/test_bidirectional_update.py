@@ -11,7 +11,6 @@ from spacy_hoseq.decoders.bidirectional.local import OFFSETS
 
 from .bidirectional_helpers import (
     NAME,
-    TEMPLATES,
     local,
     of,
     predicted,
@@ -37,12 +36,6 @@ def test_neighbours_teach_what_words_do_not():
         nlp = trained(30, of(corpus), strategy=strategy, model=model)
         assert predicted(nlp, corpus) == gold(corpus)
         assert tags_of(nlp, "x x x x b") == "B A B A B".split() and tags_of(nlp, "b x x x x") == "B A B A B".split()
-
-
-def test_settings_of_the_component_matter():
-    plain = model_bytes(trained(3))
-    assert plain != model_bytes(trained(3, width=0.5))
-    assert len(model_bytes(trained(3, width=5.0))) < len(plain), "wide constraints leave most weights zero"
 
 
 PARTIAL = [*CORPUS, ("the zebra sleeps .", "D N _ ."), ("a zebra runs here", "D N V _"), ("zebra sleeps .", "N V _")]
@@ -108,20 +101,3 @@ def test_loss_is_that_of_the_definition(order, masks):
         loss, gradient = tagger_of(nlp).get_loss(examples, scores_of(nlp, examples))
         assert loss == pytest.approx(expected, rel=1e-5) and gradient is None and loss > 1
         assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3), "weights before rounding"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("given, tags", [(None, "N V D A"), (None, "D A D N"), ("V V N N", "D A N V")])
-def test_texts_seen_before_with_other_annotation(given, tags):
-    """Features are kept between epochs, those of the same words with the same annotation only."""
-    losses = []
-    for is_first in (True, False):
-        nlp = trained(4, model=local([*TEMPLATES, "tag[0]"]))
-        for pair in [("cat sees the dog", "N V D N"), ("old dog", "A N")]:
-            tagger_of(nlp).update([Example(doc_of(nlp, *pair), doc_of(nlp, *pair))], sgd=nlp.create_optimizer())
-        before = Example(doc_of(nlp, "the old dog sees", "D A N V"), doc_of(nlp, "the old dog sees", "D A N V"))
-        if is_first:
-            tagger_of(nlp).update([before])
-        again = Example(doc_of(nlp, "the old dog sees", given or "D A N V"), doc_of(nlp, "the old dog sees", tags))
-        losses.append(tagger_of(nlp).update([again])[NAME])
-    assert losses[0] == losses[1]

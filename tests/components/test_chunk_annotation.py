@@ -22,7 +22,6 @@ from .bidirectional_helpers import (
     chunker,
     chunks_of,
     chunks_on,
-    local,
     tagger_of,
     train,
 )
@@ -79,11 +78,6 @@ def test_gold_tags(chunks, expected):
 
 
 
-def test_a_type_like_a_negative_annotation():
-    nlp = chunker(examples=lambda nlp: chunked_examples(nlp, [("a b c", [(0, 2, "!A")]), ("c", [])]))
-    assert tagger_of(nlp).labels == ("B-!A", "I-!A", "O") and chunks_of(nlp, "c a b") == [(1, 3, "!A")]
-
-
 def written(nlp, doc, tags):
     labels = tagger_of(nlp).labels
     ids = np.array([labels.index(tag) for tag in tags.split()], np.int32)
@@ -129,24 +123,11 @@ def test_no_chunk_crosses_the_end_of_a_sentence():
     assert chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])[:2] == [(0, 2, "NP"), (2, 5, "NP")]
 
 
-def test_preset_tags_do_not_matter_for_chunks():
-    nlp = chunker(attribute="tag")
-    text, chunks = CHUNKED[0]
-    doc = tagger_of(nlp)(chunked_doc(nlp, text, tags=["O"] * 7))
-    assert chunks_on(doc) == chunks and [t.tag_ for t in doc] == ["O"] * 7
-
-
 def test_tag_dictionary_of_chunks():
     nlp = blank(representation="iob2")
     tagger_of(nlp).initialize(lambda: chunked_examples(nlp), tag_dictionary={"dogs": ["O"], "well": ["B-VP"]})
     train(nlp, 100, chunked_examples)
     assert chunks_of(nlp, "dogs run .") == [(1, 2, "VP")] and (1, 2, "VP") in chunks_of(nlp, "oh well .")
-
-
-def test_whole_sentences_as_chunks_and_one_type_of_tag():
-    nlp = chunker("iob1", examples=lambda nlp: chunked_examples(nlp, [("a b", [(0, 2, "X")]), ("c", [(0, 1, "X")])]))
-    assert tagger_of(nlp).labels == ("I-X",) and chunks_of(nlp, "a b c") == [(0, 3, "X")]
-    assert chunks_of(nlp, "a b c", sent_starts=[1, 0, 1]) == [(0, 2, "X"), (2, 3, "X")]
 
 
 @st.composite
@@ -177,9 +158,3 @@ def test_there_and_back(representation, found):
     reading = Reading(words_of([doc]), "", names, None, ids)
     chunk_tags.write([doc], reading, LabelTable(names, doc.vocab.strings, ""), overwrite=False)
     assert chunks_on(doc) == spans
-
-
-def test_model_that_reads_labels_of_chunks_only():
-    """The second of two chunks of one type begins where the tag before says so: labels are what is seen."""
-    nlp = chunker("start_end", 30, model=local(["lower[0]", "label[-1]", "label[1]"], order=1))
-    assert [chunks_of(nlp, text) for text, _ in CHUNKED] == [chunks for _, chunks in CHUNKED]

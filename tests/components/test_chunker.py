@@ -1,6 +1,5 @@
 """`hoseq_chunker`: what it learns, and what it finds, held against all ways to chunk a sentence."""
 
-import itertools
 
 import numpy as np
 import pytest
@@ -13,18 +12,14 @@ from .chunker_helpers import (
     TEXTS,
     TYPES,
     Enumerated,
-    all_chunkings,
     chunker_of,
     doc_of,
     examples_of,
-    gold,
     on,
     random_chunker,
     random_docs,
     ready,
     scores_on,
-    tags_by_hand,
-    through,
     trained,
 )
 
@@ -89,31 +84,6 @@ def test_best_chunkings_are_the_enumerated_ones(representation, model):
         assert found[0].spans == on(chunker_of(nlp)(doc.copy()))
 
 
-def test_top_k_of_two_sentences():
-    nlp = random_chunker(seed=5)
-    doc = doc_of(nlp, "dogs run the cat .", sent_starts=[1, 0, 1, 0, 0])
-    first, second = (Enumerated(nlp, span.as_doc()) for span in doc.sents)
-    both = [
-        (a + b, [*x, *((i + 2, j + 2, name) for i, j, name in y)])
-        for (a, x), (b, y) in itertools.product(*(zip(e.scores, e.chunkings, strict=True) for e in (first, second)))
-    ]
-    expected = sorted(both, key=lambda pair: -pair[0])[:8]
-    (found,) = chunker_of(nlp).top_k([doc], 8)
-    assert [result.score for result in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
-    assert [result.spans for result in found] == [chunks for _, chunks in expected]
-
-
-def test_top_k_of_everything():
-    nlp = random_chunker()
-    doc, empty = doc_of(nlp, "dogs run"), doc_of(nlp, "")
-    found, nothing = chunker_of(nlp).top_k([doc, empty], 100)
-    assert sorted(result.spans for result in found) == sorted(list(c) for c in all_chunkings(2))
-    assert [result.spans for result in nothing] == [[]]
-    assert "chunks" not in doc.spans
-    with pytest.raises(ValueError, match="HS027"):
-        chunker_of(nlp).top_k([doc], 0)
-
-
 def test_features_look_beyond_sentences_but_chunks_do_not():
     """Every sentence of a long Doc: chunks do not cross, and the best chunking has the score of its tags."""
     for representation in REPRESENTATIONS:
@@ -128,48 +98,6 @@ def test_features_look_beyond_sentences_but_chunks_do_not():
             assert len(scores_on(doc)) == len(on(doc)) and all(0 <= s <= 1 + 1e-6 for s in scores_on(doc))
 
 
-def test_scores_of_sentences_are_independent():
-    nlp = random_chunker(seed=2)
-    doc = doc_of(nlp, "dogs run the cat . oh", sent_starts=[1, 0, 1, 0, 0, 1])
-    parts = [chunker_of(nlp)(span.as_doc()) for span in doc.sents]
-    chunker_of(nlp)(doc)
-    shifts = [0, 2, 5]
-    assert on(doc) == [(i + s, j + s, n) for part, s in zip(parts, shifts, strict=True) for i, j, n in on(part)]
-    assert scores_on(doc) == pytest.approx([score for part in parts for score in scores_on(part)], abs=1e-6)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
-@pytest.mark.parametrize("types", [("X",), ("A", "A-B", "O")])
-def test_other_types(representation, types):
-    corpus = [
-        ("a b c d", "T T T T", [(0, 2, types[0]), (2, 3, types[-1])]),
-        ("e", "T", [(0, 1, types[len(types) // 2])]),
-    ]
-    nlp = trained(examples=lambda nlp: examples_of(nlp, corpus), n_updates=25, representation=representation)
-    assert chunker_of(nlp).labels == tuple(sorted(types))
-    assert through(nlp, ["a b c d", "e"])[0] == gold(corpus)
-    doc = doc_of(nlp, "e a")
-    expected = Enumerated(nlp, doc)
-    assert scores_on(chunker_of(nlp)(doc)) == pytest.approx([expected.probability(c) for c in on(doc)], abs=1e-6)
-
-
-def test_another_key():
-    nlp = trained(examples=lambda nlp: examples_of(nlp, key="phrases"), spans_key="phrases")
-    for text, _, chunks in CORPUS:
-        doc = nlp(text)
-        assert on(doc, "phrases") == chunks and list(doc.spans) == ["phrases"]
-    assert nlp.evaluate(examples_of(nlp, key="phrases"))["spans_phrases_f"] == 1.0
-
-
-def test_scores_survive_on_the_doc():
-    nlp = ready()
-    doc = nlp(TEXTS[0])
-    other = Doc(nlp.vocab).from_bytes(doc.to_bytes())
-    assert on(other) == on(doc) and scores_on(other) == scores_on(doc)
-    assert doc.spans["chunks"].attrs["scores"].dtype == np.float32
-
-
 def test_spans_that_are_added_have_no_score():
     """Spans that a user adds later have no score; those before keep theirs."""
     nlp = ready()
@@ -177,15 +105,6 @@ def test_spans_that_are_added_have_no_score():
     before = scores_on(doc)
     doc.spans["chunks"].append(Span(doc, 6, 7, "NP"))
     assert len(on(doc)) == 4 and scores_on(doc) == before
-
-
-def test_tags_written_by_hand():
-    """The helper itself, which other tests rely on."""
-    chunks = [(0, 3, "A"), (3, 4, "B"), (5, 7, "A")]
-    assert tags_by_hand(chunks, 7, "bilou") == ["B-A", "I-A", "L-A", "U-B", "O", "B-A", "L-A"]
-    assert tags_by_hand(chunks, 7, "iob2") == ["B-A", "I-A", "I-A", "B-B", "O", "B-A", "I-A"]
-    assert tags_by_hand(chunks, 7, "start_end") == ["B-A", "I-A", "E-A", "S-B", "O", "B-A", "E-A"]
-    assert len(all_chunkings(2)) == 11 and len(set(all_chunkings(5))) == 571
 
 
 def test_long_docs_stay_in_order(monkeypatch):

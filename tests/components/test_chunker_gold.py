@@ -13,15 +13,12 @@ from .chunker_helpers import (
     REPRESENTATIONS,
     TEXTS,
     Enumerated,
-    blank,
     chunker_of,
-    chunks_of,
     doc_of,
     examples_of,
     gold,
     random_chunker,
     through,
-    train,
     trained,
 )
 
@@ -78,13 +75,6 @@ def test_a_group_without_spans_says_that_there_are_none():
     assert through(nlp)[0] == [[]] * 5
 
 
-def test_examples_without_any_gold():
-    nlp = blank()
-    without = [Example(doc_of(nlp, text), doc_of(nlp, text)) for text in TEXTS]
-    with pytest.raises(ValueError, match=r"\[HS069\].*have: nothing"):
-        nlp.initialize(lambda: without)
-
-
 GOLD = [
     ([], "O O O"),
     ([(0, 1, "NP")], "U-NP O O"),
@@ -128,14 +118,6 @@ def test_gold_on_other_tokens(predicted, reference, chunks, known):
     assert found == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
 
 
-def test_gold_beside_white_space():
-    nlp, chunks = small(), [(0, 1, "NP"), (1, 2, "VP")]
-    expected = Enumerated(nlp, pieces(nlp, "ab|cd")).given_tags("U-NP U-VP")
-    assert loss_of(nlp, Example(pieces(nlp, "ab| |cd"), pieces(nlp, "ab|cd", chunks))) == pytest.approx(
-        expected.loss, rel=1e-4, abs=1e-5
-    )
-
-
 @pytest.mark.parametrize(
     "spans, problem",
     [
@@ -157,16 +139,6 @@ def test_spans_that_are_no_chunks(spans, problem):
             nlp.update(examples)
 
 
-def test_chunks_may_meet_at_the_end_of_a_sentence():
-    chunks = [(0, 2, "NP"), (2, 4, "NP")]
-    corpus = [("a b c d", "T T T T", chunks)]
-    nlp = trained(examples=lambda nlp: [
-        Example(doc_of(nlp, t, sent_starts=[1, 0, 1, 0]), doc_of(nlp, t, c, sent_starts=[1, 0, 1, 0]))
-        for t, _, c in corpus
-    ])  # fmt: skip
-    assert chunks_of(nlp, "a b c d", sent_starts=[1, 0, 1, 0]) == chunks
-
-
 @pytest.mark.parametrize(
     "chunks, known, n",
     [
@@ -184,13 +156,6 @@ def test_unknown_types_are_not_annotated(chunks, known, n):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         loss_of(nlp, *examples_of(nlp, WORDS))
-
-
-def test_unknown_types_in_initialization():
-    nlp = blank()
-    with pytest.warns(UserWarning, match="HW001"):
-        chunker_of(nlp).initialize(lambda: examples_of(nlp), labels=["NP"])
-    assert chunker_of(nlp).labels == ("NP",)
 
 
 CUT = [  # gold chunks, sentence starts of the predicted doc, what is known in each sentence
@@ -211,22 +176,3 @@ def test_predicted_sentences_that_cut_a_chunk(chunks, starts, known):
     expected = sum(Enumerated(nlp, part).given_tags(tags).loss for part, tags in zip(parts, known, strict=True))
     found = loss_of(nlp, Example(predicted, doc_of(nlp, "ab cd ef ab", chunks)))
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
-@pytest.mark.parametrize("model", ["words", "patterns"])
-@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
-def test_training_where_sentences_cut_chunks(representation, model, objective):
-    """Nothing fails, whatever the boundaries are."""
-
-    def examples(nlp):
-        found = []
-        for i, eg in enumerate(examples_of(nlp)):
-            starts = [j == 0 or (i + j) % 2 == 0 for j in range(len(eg.predicted))]
-            found.append(Example(doc_of(nlp, eg.text, sent_starts=starts), eg.reference))
-        return found
-
-    nlp = trained(model, 2, examples, representation=representation, objective=objective)
-    train(nlp, 20)
-    assert sum(map(len, through(nlp)[0])) > 0

@@ -133,12 +133,6 @@ def test_each_reads_its_own_table(both, tmp_path):
     assert both.get_pipe("X").vocab is both.vocab and not (tmp_path / "saved" / "X" / "tables").exists()
 
 
-def test_words_of_a_memory_zone_are_forgotten(both):
-    with both.memory_zone():
-        assert tags(both, "Y", "a unheard")[0] == "Y"
-    assert tags(both, "Y", "a b") == ["Y", "other"]
-
-
 def test_equal_tables_are_one(tmp_path):
     nlp = with_classes(tmp_path, "X")
     nlp.add_pipe("X", "Z", source=with_classes(tmp_path, "X"))
@@ -190,15 +184,6 @@ def test_bare_chunker_without_a_tagger(tmp_path, others):
 
 
 @quiet
-def test_bare_chunker_is_trained_again_beside_a_tagger():
-    nlp = stacked("hoseq_chunker")
-    nlp.add_pipe("hoseq_tagger", before="hoseq_chunker")
-    examples = [Example(Doc(nlp.vocab, words=[t.text for t in gold(nlp)]), gold(nlp))] * 3
-    nlp.initialize(lambda: examples)
-    assert heard(nlp)
-
-
-@quiet
 def test_listener_is_refused_without_its_tagger():
     """When it is taken over, not at the first text."""
     source = stacked("hoseq_tagger", "hoseq_chunker")
@@ -208,13 +193,6 @@ def test_listener_is_refused_without_its_tagger():
     assert nlp.pipe_names == []
     for name in ("hoseq_tagger", "hoseq_chunker"):
         nlp.add_pipe(name, source=source)
-    assert [span.text for span in nlp("the cats run .").noun_chunks] == ["the cats"]
-
-
-def test_noun_chunks_of_a_chunker_that_is_taken_over():
-    source = stacked("hoseq_chunker")
-    nlp = spacy.blank("de")
-    nlp.add_pipe("hoseq_chunker", source=source)
     assert [span.text for span in nlp("the cats run .").noun_chunks] == ["the cats"]
 
 

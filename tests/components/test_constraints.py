@@ -6,8 +6,6 @@ import pytest
 from spacy.tokens import Doc
 
 from spacy_hoseq.components.reading import TagDictionary
-from spacy_hoseq.components.targets.target import LabelTable
-from spacy_hoseq.components.targets.token_labels import TokenLabels
 from spacy_hoseq.layers.shim import weights_of
 
 from .helpers import (
@@ -71,31 +69,6 @@ def test_preset_tag_that_rules_one_out(variant):
     assert [token.tag_ for token in tagger_of(nlp)(doc)] == best.labels
 
 
-def test_preset_tag_that_rules_out_what_the_dictionary_leaves():
-    nlp = blank()
-    tagger = tagger_of(nlp)
-    tagger.initialize(lambda: examples_of(nlp), nlp=nlp, tag_dictionary={"cat": ["N", "V"], "dog": ["N"]})
-    docs = [doc_of(nlp, text) for text in ("cat", "dog", "she")]
-    for doc in docs:
-        doc[0].tag_ = "!N"
-    allowed = tagger.read(docs).potentials.allowed
-    permitted = [{label for label, here in zip(tagger.labels, row, strict=True) if here} for row in allowed]
-    assert permitted == [{"V"}, {*LABELS} - {"N"}, {*LABELS} - {"N"}]
-
-
-def test_preset_tags_of_one_doc_do_not_touch_others():
-    nlp = ready()
-    docs = [doc_of(nlp, LONG[0]), doc_of(nlp, "the cat", "R R"), doc_of(nlp, LONG[0])]
-    tags = LONG[1].split()
-    assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe(docs)] == [tags, ["R", "R"], tags]
-
-
-def test_one_label_is_preset_or_not():
-    nlp = trained(corpus=[("a b", "X X")])
-    doc = tagger_of(nlp)(with_gaps(nlp, "a b c", ["ODD", "", "X"]))
-    assert [token.tag_ for token in doc] == ["ODD", "X", "X"]
-
-
 DICTIONARY = {"cat": ["V"], "zebra": ["R", "A"], "sees": ["UNKNOWN", "D"]}
 
 
@@ -116,11 +89,6 @@ def test_words_of_the_dictionary_get_their_tags_only(variant):
     assert tags_of(nlp, CORPUS[2][0]) == CORPUS[2][1].split(), "other words are free"
     assert tagger_of(nlp).top_k([doc_of(nlp, "cat")], 10)[0][0].labels == ["V"]
     assert len(tagger_of(nlp).top_k([doc_of(nlp, "zebra cat")], 10)[0]) == 2
-
-
-def test_words_are_compared_as_written():
-    nlp = with_dictionary({"Cat": ["R"]})
-    assert tags_of(nlp, "the cat Cat") == ["D", "N", "R"]
 
 
 @pytest.mark.parametrize("word", ["TIME", "mark", "PERSON", "X", "case", "木", "\n", " "])
@@ -155,23 +123,6 @@ def test_dictionary_is_saved_and_forgotten_with_the_component():
     nlp.initialize(lambda: examples_of(nlp))
     train(nlp, 10)
     assert tags_of(nlp, "a cat runs") == ["D", "N", "V"]
-
-
-def test_dictionary_of_a_config():
-    nlp = blank()
-    nlp.config["initialize"]["components"]["hoseq_tagger"] = {"tag_dictionary": {"cat": ["V"]}}
-    nlp.initialize(lambda: examples_of(nlp))
-    train(nlp)
-    assert tags_of(nlp, "the cat") == ["D", "V"]
-
-
-def test_nothing_is_constrained():
-    nlp = ready()
-    table, tags = LabelTable(LABELS, nlp.vocab.strings, "!"), TokenLabels("tag", "!")
-    docs = [doc_of(nlp, "the cat"), doc_of(nlp, "")]
-    assert tags.preset(docs, table) is None
-    mask = tags.preset([doc_of(nlp, "a", "N")], table)
-    assert mask.astype(int).tolist() == [[0, 0, 0, 1, 0, 0]]
 
 
 @pytest.mark.parametrize("variant", ["max_margin", "frequent"])

@@ -202,6 +202,7 @@ def test_white_space(kind, nlp):
         [(doc[first:end].text.split(), label) for first, end, label in target.items(doc)] for doc in docs
     ]
     assert items[0] == items[1]
+    assert {token.tag_ for token in docs[0] if token.is_space} <= {"", "_SP"}
 
 
 def test_what_is_set_stays(kind, nlp, gold):

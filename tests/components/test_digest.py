@@ -10,7 +10,7 @@ import srsly
 from spacy_hoseq.components.base import signed
 
 from . import bidirectional_helpers as bidirectional
-from .helpers import blank, gold, predicted, ready, tagger_of
+from .helpers import blank, ready, tagger_of
 
 MODEL = srsly.msgpack_dumps({"nodes": [1], "shims": [[]], "params": []})
 MEANING = {"labels": ["A", "é"], "tables": {}}
@@ -52,15 +52,3 @@ def test_another_representation_of_the_bidirectional_tagger(tmp_path):
     bidirectional.chunker("iob2", n_updates=1).to_disk(tmp_path)
     with pytest.raises(ValueError, match=r"\[HS064\].*not of one training"):
         spacy.load(tmp_path, config={"components.hoseq_bidirectional_tagger.representation": "iob1"})
-
-
-def test_equal_components_have_equal_bytes():
-    assert tagger_of(ready()).to_bytes() == tagger_of(ready()).to_bytes()
-
-
-def test_pipeline_whose_vocabulary_is_another(tmp_path):
-    """What is saved depends on nothing but the component."""
-    nlp = blank()
-    tagger_of(nlp).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
-    assert tagger_of(nlp).to_bytes(exclude=["vocab"]) == tagger_of(ready()).to_bytes(exclude=["vocab"])
-    assert predicted(nlp) == gold()

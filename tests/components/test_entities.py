@@ -1,11 +1,11 @@
 """Entities: `doc.ents` as gold chunks of `hoseq_chunker`, as constraints, and as result."""
 
 import pytest
-import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_hoseq.components.targets.chunk_tags import ChunkTags
+from spacy_hoseq.features.sequences import words_of
 
 from .chunker_helpers import (
     CORPUS,
@@ -50,13 +50,6 @@ def random_finder(seed=0, corpus=CORPUS, **config):
     return random_chunker(seed=seed, examples=lambda nlp: examples_of(nlp, corpus), annotate_ents=True, **config)
 
 
-def test_scores_of_a_part():
-    nlp = finder()
-    half = [(text, tags, chunks[:1]) for text, tags, chunks in CORPUS]
-    scores = nlp.evaluate(entity_examples(nlp, half))
-    assert scores["ents_r"] == 1.0 and scores["ents_p"] == pytest.approx(4 / sum(map(len, gold())))
-
-
 def test_entities_are_not_touched_without_the_setting():
     nlp = trained()
     doc = chunker_of(nlp)(with_entities(doc_of(nlp, TEXTS[0]), [(0, 7, "ODD")]))
@@ -77,29 +70,6 @@ def test_span_groups_come_before_entities():
 
     nlp = finder(examples=examples)
     assert chunker_of(nlp).labels == TYPES and [entities_on(nlp(text)) for text in TEXTS] == gold()
-
-
-GOLD = [  # spaCy's BILUO tags, what is known
-    (["U-NP", "O", "O"], "U-NP O O"),
-    (["B-NP", "L-NP", "U-VP"], "B-NP L-NP U-VP"),
-    (["B-VP", "I-VP", "L-VP"], "B-VP I-VP L-VP"),
-    (["-", "-", "-"], "_ _ _"),
-    (["U-NP", "-", "O"], "U-NP _ O"),
-    (["-", "B-VP", "L-VP"], "_ B-VP L-VP"),
-    (["O", "O", "O"], "O O O"),
-]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
-@pytest.mark.parametrize("tags, known", GOLD)
-def test_gold_entities(representation, tags, known):
-    nlp = random_finder(corpus=WORDS, representation=representation)
-    letters = dict(zip("UBIL", REPRESENTATIONS[representation], strict=True))
-    known = " ".join(letters.get(tag[0], tag[0]) + tag[1:] for tag in known.split())
-    expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags(known)
-    example = Example.from_dict(doc_of(nlp, "ab cd ef"), {"entities": tags})
-    assert chunker_of(nlp).update([example])[NAME] == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
@@ -193,30 +163,22 @@ def test_entities_of_an_unknown_type_stay(representation):
         assert entities_on(doc) == sorted([(1, 3, "ODD"), *on(doc)])
 
 
-def test_some_docs_with_entities_in_a_batch():
-    """Those of one Doc do not constrain another."""
-    nlp = random_finder(3)
-    texts = ["dogs the cat run", "", "the cat", "dogs run ."]
-    presets = [[(1, 3, "VP")], [], [(0, 2, "ODD")], []]
-    docs = [with_entities(doc_of(nlp, t), p) for t, p in zip(texts, presets, strict=True)]
-    alone = [chunker_of(nlp)(doc.copy()) for doc in docs]
-    for ours, theirs in zip(chunker_of(nlp).pipe(docs), alone, strict=True):
-        assert (on(ours), entities_on(ours)) == (on(theirs), entities_on(theirs))
-        assert scores_on(ours) == pytest.approx(scores_on(theirs), abs=1e-6)
-
-
-def test_details_of_entities_that_are_set():
-    nlp = finder()
-    doc = doc_of(nlp, TEXTS[1])
-    doc.ents = [Span(doc, 0, 1, "NP", kb_id=7, span_id="mine")]
-    entity, other = chunker_of(nlp)(doc).ents
-    assert (entity.kb_id, entity.id_, other.kb_id, other.label_) == (7, "mine", 0, "VP")
-
-
 def test_span_group_that_is_set_and_entities_that_are_not():
     nlp = finder()
     doc = chunker_of(nlp)(doc_of(nlp, TEXTS[1], [(0, 2, "ODD")]))
     assert on(doc) == [(0, 2, "ODD")] and entities_on(doc) == gold()[1]
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_what_follows_an_entity_begins_anew(representation):
+    """Also in iob2, where the tag of its last word could go on."""
+    chunker = chunker_of(blank(representation=representation, annotate_ents=True))
+    for name in TYPES:
+        chunker.add_label(name)
+    doc = with_entities(doc_of(blank(), "dogs the cat run"), [(0, 2, "NP")])
+    after = chunker.permitted(words_of([doc]), preset=True)[2]
+    permitted = {tag for tag, here in zip(chunker.tags, after, strict=True) if here}
+    assert permitted == {tag for tag in chunker.tags if tag[0] in "OBUS"}
 
 
 def test_constraints_are_not_for_training():
@@ -227,21 +189,6 @@ def test_constraints_are_not_for_training():
         for doc in (doc_of(nlp, TEXTS[1]), predicted)
     )
     assert plain == preset
-
-
-def test_after_an_entity_ruler():
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PET", "pattern": "cat"}])
-    nlp.add_pipe(NAME, source=finder())
-    doc = nlp(TEXTS[0])
-    assert (5, 6, "PET") in entities_on(doc) and entities_on(doc)[:2] == gold()[0][:2]
-    assert not any(token.ent_type_ == "" and token.ent_iob_ != "O" for token in doc)
-
-
-def test_entities_of_an_unknown_type_across_the_end_of_a_sentence():
-    nlp = finder()
-    doc = with_entities(doc_of(nlp, "dogs the cat run", sent_starts=[1, 0, 1, 0]), [(1, 3, "ODD")])
-    assert (1, 3, "ODD") in entities_on(chunker_of(nlp)(doc))
 
 
 @pytest.mark.parametrize("entity", [(1, 3, "NP"), (0, 4, "VP")])

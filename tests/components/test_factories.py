@@ -116,22 +116,3 @@ def test_impossible_settings_of_the_class(settings, code):
     possible = {"objective": "max_margin", "update_rule": AdaGrad()}
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
         HoseqChunker(spacy.blank("xx").vocab, model, **{**possible, **settings})
-
-
-def test_impossible_settings_of_the_bidirectional_class():
-    model = spacy.util.registry.resolve({"model": local()})["model"]
-    for settings in ({"strategy": "inside_out"}, {"representation": "iob3"}):
-        with pytest.raises(ValueError, match=r"\[HS161\]"):
-            HoseqBidirectionalTagger(spacy.blank("xx").vocab, model, **settings)
-
-
-@pytest.mark.parametrize("factory", ["hoseq_tagger", BIDIRECTIONAL])
-def test_tags_feed_later_components(factory):
-    nlp = spacy.blank("xx")
-    nlp.add_pipe(factory)
-    example = Example(gold(nlp), gold(nlp))
-    optimizer = nlp.initialize(lambda: [example])
-    for _ in range(15):
-        nlp.update([example], sgd=optimizer)
-    nlp.add_pipe("attribute_ruler").add(patterns=[[{"TAG": "N"}]], attrs={"POS": "NOUN"})
-    assert [token.pos_ for token in nlp("the cats run")] == ["", "NOUN", ""]

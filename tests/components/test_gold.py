@@ -12,13 +12,10 @@ from spacy_hoseq.components.targets.token_labels import TokenLabels
 from spacy_hoseq.features.sequences import words_of
 
 from .helpers import (
-    VARIANTS,
     blank,
     doc_of,
     examples_of,
     tagger_of,
-    tags_of,
-    train,
     trained,
 )
 
@@ -101,12 +98,6 @@ def test_no_prefix_for_negative_annotation():
     assert table.masks[table.rows(values)].astype(int).tolist() == [[0, 1], [1, 0], [1, 1], [1, 1]]
 
 
-def test_label_names_are_sorted():
-    examples = [example(["a", "b"], ["a", "b"], tags) for tags in (["Z", "!B"], ["", "A"], ["A", "!Z"])]
-    assert TAGS.labels_in(examples) == ["A", "B", "Z"]
-    assert TAGS.labels_in([]) == []
-
-
 def test_writing_and_reading():
     doc = Doc(NLP.vocab, words=["a", "b"])
     reading = Reading(words_of([doc, Doc(NLP.vocab)]), "", TABLE.labels, None, np.array([2, 0], np.int32))
@@ -116,73 +107,11 @@ def test_writing_and_reading():
     assert TAGS.read(Doc(NLP.vocab)).tolist() == []
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_unknown_labels_in_training(variant):
-    nlp = trained(variant, 2)
-    before = tagger_of(nlp).model.to_bytes()
-    with pytest.warns(UserWarning, match="HW001"):
-        losses = nlp.update(examples_of(nlp, [("the cat", "UNHEARD UNHEARD")]), losses={})
-    assert losses == {"hoseq_tagger": pytest.approx(0, abs=1e-9)}
-    assert before != b"" and tags_of(nlp, "the cat") != ["UNHEARD"] * 2
-
-
 def test_unknown_labels_of_another_vocabulary():
     nlp, other = trained(n_updates=2), spacy.blank("xx")
     reference = Doc(other.vocab, words=["the", "cat"], tags=["UNHEARD", "N"])
     with pytest.warns(UserWarning, match=r"HW001.* \(UNHEARD\)"):
         nlp.update([*examples_of(nlp), Example(doc_of(nlp, "the cat"), reference)])
-
-
-PARTIAL = [
-    ("the cat sleeps .", "D N _ ."),
-    ("a dog runs here", "_ N V _"),
-    ("she sleeps .", "N V _"),
-    ("the dog", "D _"),
-    ("a cat here", "D _ R"),
-]
-
-
-def partial(nlp):
-    return [
-        Example.from_dict(doc_of(nlp, text), {"tags": [tag.replace("_", "") for tag in tags.split()]})
-        for text, tags in PARTIAL
-    ]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_partial_annotation_is_learnt(variant):
-    nlp = blank(variant)
-    optimizer = nlp.initialize(lambda: partial(nlp))
-    for _ in range(25):
-        nlp.update(partial(nlp), sgd=optimizer, losses={})
-    assert tagger_of(nlp).labels == (".", "D", "N", "R", "V")
-    for text, tags in PARTIAL:
-        pairs = list(zip(tags_of(nlp, text), tags.split(), strict=True))
-        assert [got for got, wanted in pairs if wanted != "_"] == [wanted for _, wanted in pairs if wanted != "_"]
-    assert tags_of(nlp, "the cat sleeps") == ["D", "N", "V"]
-
-
-@pytest.mark.filterwarnings("ignore:.*HW010")
-@pytest.mark.parametrize("variant", ["perceptron", "max_margin", "log_likelihood", "frequent"])
-def test_negative_annotation_is_learnt(variant):
-    nlp = blank(variant)
-    corpus = [("cat dog", "N N"), ("runs cat", "V N"), ("odd", "!N"), ("odd odd", "!N !V")]
-    optimizer = nlp.initialize(lambda: examples_of(nlp, [*corpus, ("x", "A")]))
-    assert tagger_of(nlp).labels == ("A", "N", "V")
-    train(nlp, 25, corpus, optimizer=optimizer)
-    assert tags_of(nlp, "cat dog") == ["N", "N"]
-    assert tags_of(nlp, "odd") in (["A"], ["V"])
-    first, second = tags_of(nlp, "odd odd")
-    assert first != "N" and second != "V"
-
-
-@pytest.mark.parametrize("variant", ["max_margin", "log_likelihood"])
-def test_no_label_left_by_the_annotation(variant):
-    nlp = blank(variant)
-    nlp.initialize(lambda: examples_of(nlp, [("a b", "X X")]))
-    with pytest.raises(ValueError, match=r"\[HS022\].*at token 1"):
-        train(nlp, 1, [("a b", "X !X")])
 
 
 def test_a_warning_names_five_unknown_labels_and_counts_the_others():

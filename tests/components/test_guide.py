@@ -11,7 +11,6 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
 from spacy_hoseq.features.known_tags import TABLE
-from spacy_hoseq.features.templates import parse_templates, templates_named
 from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.recipes import recipe
 
@@ -87,26 +86,6 @@ def test_two_trainings(folder, tmp_path):
     assert tags_of(nlp, OTHER) == tags_of(guide, OTHER) == [tags for _, tags in OTHER]
 
 
-def test_component_that_a_config_takes_over_brings_its_table(folder):
-    """spaCy reads no tables of a pipeline that `source` names."""
-    config = guided_config(folder).interpolate()
-    nlp = load_model_from_config(config, auto_fill=True)
-    nlp.disable_pipe("hoseq_tagger")
-    assert tags_of(nlp, OTHER) == [tags for _, tags in OTHER]
-    other = load_model_from_config(config, auto_fill=True)
-    other.disable_pipe("hoseq_tagger")
-    other.vocab.lookups.remove_table(TABLE)
-    other.vocab.lookups.add_table(TABLE, {"ant": [0]})
-    assert tags_of(other, OTHER) == [tags for _, tags in OTHER]
-
-
-def test_later_components_take_the_table_of_the_guide(folder):
-    nlp = load_model_from_config(guided_config(folder).interpolate(), auto_fill=True)
-    with nlp.select_pipes(disable="guide"):
-        nlp.initialize(lambda: examples(nlp, TEXTS))
-    assert len(nlp.vocab.lookups.get_table(TABLE)) == 8, "words of the guide: the texts have five"
-
-
 @pytest.mark.parametrize(
     "annotating, expected", [(["guide"], {"a", "b", "v", "x", "y"}), ([], {"a", "b", "v"})]
 )
@@ -120,9 +99,3 @@ def test_tags_of_a_frozen_component_are_numbered(folder, annotating, expected):
         nlp.initialize(lambda: examples(nlp, TEXTS))
     keys = weights_in(nlp.get_pipe("hoseq_tagger").model)[-1].extra["keys"]
     assert len(keys) == len(expected)
-
-
-def test_templates():
-    """Each looks at the tag of the word itself, or of a neighbour."""
-    tags = [str(template) for template in parse_templates(templates_named("guide_tags"))]
-    assert len(tags) == 18 and all("tag[" in template for template in tags)

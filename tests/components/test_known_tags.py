@@ -41,27 +41,10 @@ def test_labels_of_words(n_a, n_b, expected):
     assert table(tagger(n_a, n_b)) == expected
 
 
-def test_unknown_labels_do_not_count():
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger")
-    partly = [(["the", "run"], ["D", ""])] * 5
-    nlp.initialize(lambda: examples(nlp, [*sentences(3, 3), *partly]))
-    assert table(nlp) == {"the": [0], "run": [1, 3]}
-
-
 def test_table_is_made_again_with_other_text():
     nlp = tagger(6, 5)
     nlp.initialize(lambda: examples(nlp, sentences(4, 6)))
     assert table(nlp) == {"run": [1, 3], "on": [2]}
-
-
-def test_given_table_stays():
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger")
-    nlp.vocab.lookups.add_table(TABLE, {"run": [7]})
-    for n_a in (6, 4):
-        nlp.initialize(lambda n_a=n_a: examples(nlp, sentences(n_a, 5)))
-        assert table(nlp) == {"run": [7]}
 
 
 def test_second_component_reads_the_table_of_the_first():
@@ -89,14 +72,6 @@ def test_examples_of_another_vocabulary():
     assert words[0] == words[1] == ["D", "N", "V", "P"]
 
 
-def test_other_templates_need_no_table():
-    nlp = spacy.blank("xx")
-    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["lower[0]"]}
-    nlp.add_pipe("hoseq_tagger", config={"model": {"emissions": emissions}})
-    nlp.initialize(lambda: examples(nlp, sentences(6, 5)))
-    assert not nlp.vocab.lookups.has_table(TABLE)
-
-
 def test_table_goes_with_the_weights(tmp_path):
     first = tagger()
     for _ in range(10):
@@ -115,13 +90,6 @@ def test_table_goes_with_the_weights(tmp_path):
     assert table(taken) == table(first)
 
 
-def test_component_that_was_saved_before_it_was_used(tmp_path):
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger", source=tagger())
-    nlp.to_disk(tmp_path)
-    assert table(spacy.load(tmp_path)) == table(tagger())
-
-
 def test_two_that_were_trained_apart_have_tables_of_their_own(tmp_path):
     first, second = tagger(6, 5), tagger(4, 5)
     first.add_pipe("hoseq_tagger", "other", source=second)
@@ -133,10 +101,3 @@ def test_two_that_were_trained_apart_have_tables_of_their_own(tmp_path):
     both.config["initialize"]["components"]["hoseq_tagger"] = {"weights_from": str(tmp_path)}
     both.initialize(lambda: examples(both, sentences(6, 5)))
     assert table(both) == table(tagger(6, 5)) != table(second)
-
-
-def test_two_with_the_same_table_share_it():
-    nlp = tagger(6, 5)
-    nlp.add_pipe("hoseq_tagger", "other", source=tagger(6, 5))
-    assert len(nlp("the run")) == 2
-    assert nlp.get_pipe("other").vocab.lookups.get_table(TABLE) is nlp.vocab.lookups.get_table(TABLE)

@@ -5,26 +5,14 @@ import pytest
 from spacy.training import Example
 
 from .helpers import (
-    CORPUS,
-    LABELS,
-    VARIANTS,
     blank,
     doc_of,
     examples_of,
     gold,
     predicted,
     tagger_of,
-    tags_of,
     train,
 )
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_labels_of_the_examples(variant):
-    nlp = blank(variant)
-    nlp.initialize(lambda: examples_of(nlp))
-    assert tagger_of(nlp).labels == LABELS
-    assert list(nlp.meta["labels"]["hoseq_tagger"]) == list(LABELS)
 
 
 @pytest.mark.filterwarnings("ignore:.*HW010")
@@ -49,38 +37,11 @@ def test_given_labels_keep_their_order():
     assert predicted(nlp) == gold()
 
 
-def test_given_labels_join_those_added_before():
-    nlp = blank()
-    tagger_of(nlp).add_label("N")
-    tagger_of(nlp).initialize(lambda: examples_of(nlp), labels=["D", "N", "V", ".", "A", "R"])
-    assert tagger_of(nlp).labels == ("N", "D", "V", ".", "A", "R")
-
-
 def test_initialization_with_other_labels_is_refused():
     nlp = blank()
     nlp.initialize(lambda: examples_of(nlp))
     with pytest.raises(ValueError, match="E922"):
         nlp.initialize(lambda: examples_of(nlp, [("a b", "NEW N")]))
-
-
-def test_examples_are_read_as_a_stream():
-    nlp = blank("all patterns")
-
-    def stream():
-        yield from examples_of(nlp)
-
-    nlp.initialize(stream)
-    train(nlp)
-    assert predicted(nlp) == gold()
-
-
-def test_all_examples_count_not_only_a_sample():
-    nlp = blank()
-    corpus = CORPUS * 4 + [("zebras", "Z")]
-    nlp.initialize(lambda: examples_of(nlp, corpus))
-    assert "Z" in tagger_of(nlp).labels
-    train(nlp, corpus=corpus)
-    assert tags_of(nlp, "zebras") == ["Z"]
 
 
 @pytest.mark.filterwarnings("ignore:.*HW001")

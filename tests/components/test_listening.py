@@ -1,6 +1,5 @@
 """`hoseq_chunker` listens to `hoseq_tagger`: what it hears, when it fails, what the tagger learns from it."""
 
-import pickle
 from collections import Counter
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 import spacy
 from spacy import ty
 
-from spacy_hoseq.layers.listener import HANDED, MarginalListener
+from spacy_hoseq.layers.listener import MarginalListener
 from spacy_hoseq.layers.shim import weights_of
 
 from ..cases import Case
@@ -18,7 +17,6 @@ from .chunker_helpers import (
     KINDS,
     NAME,
     ONLY_LABELS,
-    PATH,
     TAGGER,
     TEXTS,
     Enumerated,
@@ -31,14 +29,13 @@ from .chunker_helpers import (
     listening_model,
     on,
     random_chunker,
-    ready,
     scores_on,
     through,
     train,
     trained,
     with_random_weights,
 )
-from .helpers import ADAGRAD, ADDITIVE, ALL_PATTERNS, FREQUENT, tagger_model
+from .helpers import ADDITIVE, ALL_PATTERNS, FREQUENT, tagger_model
 
 PLAIN = {"average": False, "update_rule": ADDITIVE}  # weights change by the gradient, and by nothing else
 
@@ -53,16 +50,6 @@ def without_tags(nlp, corpus=CORPUS):
 
 def weights_in_bytes(nlp, name=TAGGER):
     return nlp.get_pipe(name).model.to_bytes()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_tags_and_chunks_are_learnt(kind):
-    nlp = ready(kind)
-    docs = list(nlp.pipe(TEXTS))
-    assert [on(doc) for doc in docs] == gold()
-    assert [[t.tag_ for t in doc] for doc in docs] == [tags.split() for _, tags, _ in CORPUS]
-    scores = nlp.evaluate(examples_of(nlp))
-    assert (scores["tag_acc"], scores["spans_chunks_f"]) == (1.0, 1.0)
 
 
 @pytest.mark.long
@@ -188,26 +175,6 @@ def test_frozen_tagger(kind):
     assert weights_in_bytes(nlp, NAME) != before[1] and through(nlp)[0] == gold()
 
 
-def test_frozen_chunker():
-    nlp = trained("joint", 5)
-    before = weights_in_bytes(nlp), weights_in_bytes(nlp, NAME)
-    for _ in range(3):
-        losses = nlp.update(examples_of(nlp), exclude=[NAME], losses={})
-    assert losses.keys() == {TAGGER} and weights_in_bytes(nlp, NAME) == before[1]
-    assert weights_in_bytes(nlp) != before[0]
-    nlp.update(examples_of(nlp), exclude=[TAGGER], annotates=[TAGGER])  # nothing of the batches before is heard
-    train(nlp, 10)
-    assert through(nlp)[0] == gold()
-
-
-def test_training_while_the_tagger_annotates():
-    nlp = blank("joint")
-    optimizer = nlp.initialize(lambda: examples_of(nlp))
-    train(nlp, 15, optimizer=optimizer, annotates=[TAGGER])
-    other = trained("joint")
-    assert through(nlp) == through(other)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("least", [1, 2])
 @pytest.mark.parametrize("copies", [1, 250])
@@ -225,29 +192,6 @@ def test_features_from_gold_tags(least, copies):
         seen.update(zip(tags, tags[1:], strict=False))
     shim = weights_of(chunker_of(nlp).model.layers[0].layers[1])
     assert len(shim.extra["keys"]) == sum(count >= least for count in seen.values())
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", KINDS)
-def test_features_from_predicted_tags(kind):
-    """The examples have no gold tags: features are made of those that the tagger finds."""
-    nlp = trained(kind)
-    model = listening_model(**ONLY_LABELS, grad_factor=0.0)
-    nlp.replace_pipe(NAME, NAME, config={"model": model, "update_rule": {**ADAGRAD, "average": False}})
-    chunker_of(nlp).initialize(lambda: without_tags(nlp), nlp=nlp)
-    with nlp.select_pipes(enable=[TAGGER, NAME]):
-        for _ in range(60):
-            nlp.update(without_tags(nlp), exclude=[TAGGER], annotates=[TAGGER])
-    assert [t.tag_ for t in nlp(TEXTS[0])] == CORPUS[0][1].split()
-    assert on(nlp(TEXTS[0])) == gold()[0] and on(nlp(TEXTS[1])) == gold()[1]
-
-
-def test_initialization_leaves_the_examples_alone():
-    nlp = trained("marginals")
-    examples = without_tags(nlp)
-    nlp.replace_pipe(NAME, NAME, config={"model": KINDS["marginals"]})
-    chunker_of(nlp).initialize(lambda: examples, nlp=nlp)
-    assert all(eg.predicted[0].tag_ == "" and eg.predicted not in HANDED for eg in examples)
 
 
 def test_a_batch_is_heard_once():
@@ -300,25 +244,6 @@ def test_tag_dictionary_is_heard_in_training():
     assert trained_on.probable.labels.tolist() == in_use.probable.labels.tolist()
     assert trained_on.probable.probabilities == pytest.approx(in_use.probable.probabilities, abs=1e-6)
     assert trained_on.probable.pairs == pytest.approx(in_use.probable.pairs, abs=1e-6)
-
-
-def test_replacing_a_listener_of_a_tagger_with_a_dictionary():
-    """The copy would not have the dictionary, which is the component's."""
-    tagger = {"average": False}
-    nlp = blank(listening_model(words=["bias"]), tagger=tagger, average=False)
-    nlp.config["initialize"]["components"][TAGGER] = {"tag_dictionary": {"dogs": ["V"], "cat": ["A"]}}
-    nlp.initialize(lambda: examples_of(nlp))
-    before = through(with_random_weights(nlp))
-    with pytest.raises(ValueError, match=r"\[HS103\]"):
-        nlp.replace_listeners(TAGGER, NAME, [PATH])
-    assert through(nlp) == before
-
-
-def test_pickling_after_training_with_a_frozen_chunker():
-    """As n_process does where processes are spawned."""
-    nlp = trained("joint", 3)
-    nlp.update(examples_of(nlp), exclude=[NAME])
-    assert through(pickle.loads(pickle.dumps(nlp))) == through(nlp)
 
 
 def test_protocol():

@@ -7,7 +7,7 @@ from thinc.api import fix_random_seed
 
 from spacy_hoseq.layers.shim import weights_in
 
-from .chunker_helpers import NAME, TAGGER, examples_of, gold, listening_model, through, train
+from .chunker_helpers import NAME, TAGGER, examples_of, listening_model
 from .helpers import tagger_model
 
 TOK2VEC = {
@@ -62,14 +62,3 @@ def test_network_that_others_share():
     assert np.isfinite(gradient(0.0, shared=True)).all()
     with pytest.raises(ValueError, match=r"\[HS104\]"):
         gradient(1.0, shared=True)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("shared", [False, True])
-def test_learning(shared, tmp_path):
-    nlp = pipeline(0.0, shared=shared)
-    optimizer = nlp.initialize(lambda: examples_of(nlp))
-    train(nlp, 30, optimizer=optimizer)
-    assert through(nlp)[0] == gold()
-    nlp.to_disk(tmp_path)
-    assert through(spacy.load(tmp_path)) == through(nlp)

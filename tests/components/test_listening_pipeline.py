@@ -1,6 +1,5 @@
 """A chunker that listens, in pipelines: a missing tagger, sourcing, renaming, disabling, replaced listeners."""
 
-import multiprocessing
 import pickle
 from copy import deepcopy
 
@@ -8,7 +7,6 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
-from spacy.util import load_model_from_config
 
 from spacy_hoseq.layers.listener import HANDED, MarginalListener
 
@@ -50,15 +48,6 @@ def assert_linked(nlp, name=NAME):
     assert len(layers) == 1 and tagger_of(nlp).listener_map[name] == layers
 
 
-@pytest.mark.long
-def test_linking(tmp_path):
-    nlp = ready("joint")
-    nlp.to_disk(tmp_path)
-    for other in (blank("joint"), load_model_from_config(nlp.config), spacy.load(tmp_path), reloaded(nlp)):
-        assert_linked(other)
-    assert_linked(pickle.loads(pickle.dumps(nlp)))
-
-
 @pytest.mark.parametrize("kind", ["missing", "tagger", "hoseq_bidirectional_tagger"])
 def test_no_tagger_to_listen_to(kind):
     nlp = spacy.blank("xx")
@@ -76,14 +65,6 @@ def test_tagger_that_comes_later_is_refused():
     nlp.add_pipe(NAME, config={"model": listening_model()}, first=True)
     with pytest.raises(ValueError, match="HS102"):
         nlp.initialize(lambda: examples_of(nlp))
-
-
-def test_initialization_by_hand_needs_the_pipeline():
-    nlp = blank("joint")
-    tagger_of(nlp).initialize(lambda: examples_of(nlp))
-    with pytest.raises(ValueError, match=r"\[HS102\].*come: none"):
-        chunker_of(nlp).initialize(lambda: examples_of(nlp))
-    chunker_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp)
 
 
 @pytest.mark.long
@@ -129,15 +110,6 @@ def test_docs_that_were_annotated_elsewhere():
     assert through(nlp) == expected
 
 
-def test_chunker_is_disabled_and_enabled():
-    nlp = trained("joint")
-    nlp.disable_pipe(NAME)
-    assert not nlp(TEXTS[0]).spans and nlp.update(examples_of(nlp), losses={}).keys() == {TAGGER}
-    nlp.enable_pipe(NAME)
-    train(nlp, 3)
-    assert through(nlp)[0] == gold()
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_renaming_the_chunker(kind):
@@ -161,32 +133,6 @@ def test_sourcing_both():
     assert through(nlp) == before == through(reloaded(nlp))
     train(nlp, 2)
     assert through(nlp)[0] == gold()
-
-
-@pytest.mark.long
-def test_sourcing_one():
-    source = trained("joint")
-    nlp = spacy.blank("xx")
-    nlp.add_pipe(TAGGER, source=source)
-    assert tagger_of(nlp).listeners == [] and nlp("dogs run")[0].tag_ == "N"
-    nlp.add_pipe(NAME, config={"model": listening_model(grad_factor=0.0)})
-    with nlp.select_pipes(enable=[TAGGER, NAME]):
-        chunker_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp)
-        train(nlp, 15)
-    assert_linked(nlp)
-    assert through(nlp)[0] == gold()
-    with pytest.raises(ValueError, match="HS102"):
-        spacy.blank("xx").add_pipe(NAME, source=trained("joint"))
-
-
-def test_sourcing_by_config(tmp_path):
-    nlp = trained("joint")
-    nlp.to_disk(tmp_path)
-    components = {name: {"source": str(tmp_path), "component": name} for name in (TAGGER, NAME)}
-    config = {"nlp": {"lang": "xx", "pipeline": [TAGGER, NAME]}, "components": components}
-    other = load_model_from_config(config, auto_fill=True)
-    assert through(other) == through(nlp)
-    assert_linked(other)
 
 
 @pytest.mark.long
@@ -242,35 +188,6 @@ def own_tagger(nlp):
     return model.layers[0]
 
 
-def test_replacing_needs_all_paths():
-    nlp = trained("joint", 1)
-    with pytest.raises(ValueError, match="E886"):
-        nlp.replace_listeners(TAGGER, NAME, ["model.nowhere.upstream"])
-    with pytest.raises(ValueError, match="E887"):
-        nlp.replace_listeners(TAGGER, NAME, [PATH, PATH])
-
-
-def test_replaced_by_config(tmp_path):
-    nlp = trained("joint")
-    nlp.to_disk(tmp_path)
-    source = {"source": str(tmp_path), "component": NAME, "replace_listeners": [PATH]}
-    config = {"nlp": {"lang": "xx", "pipeline": [NAME]}, "components": {NAME: source}}
-    other = load_model_from_config(config, auto_fill=True)
-    assert through(other) == through(nlp) == through(reloaded(other))
-
-
-def test_initialization_after_the_listener_was_replaced():
-    nlp = trained("joint")
-    nlp.replace_listeners(TAGGER, NAME, [PATH])
-    nlp.remove_pipe(TAGGER)
-    corpus = [("zebras jump now", "N V R", [(0, 1, "NP")]), ("a zebra", "D N", [(0, 2, "VP")])]
-    copy = own_tagger(nlp).predict([doc_of(nlp, TEXTS[0])]).scores
-    optimizer = nlp.initialize(lambda: examples_of(nlp, corpus))
-    assert own_tagger(nlp).predict([doc_of(nlp, TEXTS[0])]).scores == pytest.approx(copy)
-    train(nlp, 15, lambda nlp: examples_of(nlp, corpus), optimizer)
-    assert through(reloaded(nlp)) == through(nlp)
-
-
 LISTENERS = {"many": 0.0, "few": 0.3}
 
 
@@ -322,12 +239,6 @@ def two_listeners():
     return trained(tagger_model(emissions), tagger={})
 
 
-def test_two_listeners_in_one_model():
-    nlp = two_listeners()
-    assert len(tagger_of(nlp).listeners) == 2
-    assert through(nlp)[0] == gold() and through(reloaded(nlp)) == through(nlp)
-
-
 def test_two_listeners_are_replaced():
     nlp = two_listeners()
     before = through(nlp)
@@ -359,39 +270,6 @@ def test_tokens_that_are_merged_or_split_between(change):
         assert on(doc) == on(other) and scores_on(doc) == scores_on(other)
 
 
-def test_batches_and_empty_docs():
-    nlp = ready("joint")
-    docs = random_docs(nlp, 30)
-    alone = [chunker_of(nlp)(tagger_of(nlp)(doc.copy())) for doc in docs]
-    for batch_size in (2, 100):
-        for ours, theirs in zip(nlp.pipe([doc.copy() for doc in docs], batch_size=batch_size), alone, strict=True):
-            assert on(ours) == on(theirs) and scores_on(ours) == pytest.approx(scores_on(theirs), abs=1e-5)
-    nlp = trained("joint", 2)
-    empty = Example(doc_of(nlp, ""), doc_of(nlp, "", []))
-    assert nlp.update([empty], losses={}) == {TAGGER: 0.0, NAME: 0.0}
-    for _ in range(20):
-        nlp.update([empty, *examples_of(nlp), empty])
-    assert through(nlp)[0] == gold()
-
-
-@pytest.mark.long
-def test_two_processes():
-    before = multiprocessing.get_start_method(allow_none=True)
-    multiprocessing.set_start_method("spawn", force=True)
-    try:
-        assert [on(doc) for doc in ready("joint").pipe([*TEXTS, ""], n_process=2, batch_size=2)] == [*gold(), []]
-    finally:
-        multiprocessing.set_start_method(before, force=True)
-
-
-def test_memory_zone():
-    nlp = reloaded(ready("joint"))
-    with nlp.memory_zone():
-        inside = [on(doc) for doc in nlp.pipe(["the brontosaurus sees .", *TEXTS])]
-    assert "brontosaurus" not in nlp.vocab.strings
-    assert [on(doc) for doc in nlp.pipe(["the brontosaurus sees .", *TEXTS])] == inside and inside[1:] == gold()
-
-
 @pytest.mark.parametrize("name", [TAGGER, NAME])
 def test_enabled_after_loading(name, tmp_path):
     """spaCy links what is enabled when a pipeline is read: the tagger did not know who listens."""
@@ -401,16 +279,6 @@ def test_enabled_after_loading(name, tmp_path):
     loaded.enable_pipe(name)
     assert through(loaded) == through(nlp)
     assert_linked(loaded)
-
-
-def test_update_of_a_chunker_that_was_enabled_after_loading(tmp_path):
-    nlp = trained("joint", 1)
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path, disable=[NAME])
-    loaded.enable_pipe(NAME)
-    train(loaded, 15)
-    assert_linked(loaded)
-    assert through(loaded)[0] == gold()
 
 
 def test_tagger_that_was_sourced_by_another_pipeline():

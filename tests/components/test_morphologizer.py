@@ -6,11 +6,8 @@ import itertools
 import numpy as np
 import pytest
 import spacy
-from spacy import util
-from spacy.attrs import MORPH
 from spacy.lang.xx import MultiLanguage
 from spacy.language import Language
-from spacy.morphology import Morphology
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -44,64 +41,12 @@ def said(doc):
     return [str(token.morph) for token in doc], [token.pos_ for token in doc]
 
 
-def test_label_types():
-    morphologizer = Language().add_pipe(NAME)
-    morphologizer.add_label("Feat=A")
-    with pytest.raises(ValueError):
-        morphologizer.add_label(9)
-
-
-def test_no_label():
-    nlp = Language()
-    nlp.add_pipe(NAME)
-    with pytest.raises(ValueError):
-        nlp.initialize()
-
-
 def test_implicit_label():
     nlp = Language()
     nlp.add_pipe(NAME)
     nlp.initialize(get_examples=lambda: examples_of(nlp))
     expected = ("Feat=J|POS=ADJ", "Feat=N|POS=NOUN", "Feat=V", "Feat=V|POS=VERB", "POS=ADJ", "_")
     assert nlp.get_pipe(NAME).labels == expected
-
-
-def test_no_resize():
-    nlp = Language()
-    morphologizer = nlp.add_pipe(NAME)
-    morphologizer.add_label("POS" + Morphology.FIELD_SEP + "NOUN")
-    morphologizer.add_label("POS" + Morphology.FIELD_SEP + "VERB")
-    nlp.initialize()
-    with pytest.raises(ValueError):
-        morphologizer.add_label("POS" + Morphology.FIELD_SEP + "ADJ")
-
-
-def test_initialize_examples():
-    nlp = Language()
-    nlp.add_pipe(NAME)
-    examples = examples_of(nlp)
-    nlp.initialize(get_examples=lambda: examples)
-    nlp.initialize(get_examples=lambda: examples)  # (theirs finds further labels the second time, which ours refuses)
-    with pytest.raises(TypeError):
-        nlp.initialize(get_examples=lambda: None)
-    with pytest.raises(TypeError):
-        nlp.initialize(get_examples=examples)
-
-
-def test_overfitting_IO(tmp_path):
-    nlp = MultiLanguage()
-    nlp.add_pipe(NAME)
-    examples = examples_of(nlp)
-    assert learn(nlp, examples, nlp.initialize(get_examples=lambda: examples)) < 0.00001
-    expected = ["Feat=N", "Feat=V", "", ""], ["NOUN", "VERB", "ADJ", ""]
-    assert said(nlp("I like blue ham")) == expected
-    nlp.to_disk(tmp_path)
-    assert said(util.load_model_from_path(tmp_path)("I like blue ham")) == expected
-    texts = ["Just a sentence.", "Then one more sentence about London.", "Here is another one.", "I like London."]
-    batches = [[doc.to_array([MORPH]) for doc in nlp.pipe(texts)] for _ in range(2)]
-    alone = [doc.to_array([MORPH]) for doc in [nlp(text) for text in texts]]
-    for first, second, third in zip(*batches, alone, strict=True):
-        assert np.array_equal(first, second) and np.array_equal(first, third)
 
 
 @pytest.fixture
@@ -135,19 +80,6 @@ def test_overwrite_and_extend(without_pos, overwrite, extend, words, morphs, exp
     morphologizer.target.extend = extend
     doc = morphologizer(Doc(without_pos.vocab, words=words, morphs=morphs))
     assert said(doc) == (expected, [""] * len(words))
-
-
-def test_unset_morph_and_partial_part_of_speech():
-    nlp = MultiLanguage()
-    nlp.add_pipe(NAME)
-    examples = examples_of(nlp)
-    for example in examples:
-        for token in example.reference:
-            token.pos_ = "NOUN" if token.text == "ham" else ""
-            token.set_morph(None)
-    assert learn(nlp, examples, nlp.initialize(get_examples=lambda: examples)) < 0.00001
-    assert nlp.get_pipe(NAME).labels == ("POS=NOUN",)
-    assert said(nlp("I like blue ham")) == ([""] * 4, ["NOUN"] * 4)
 
 
 # What ours says of itself
@@ -220,19 +152,6 @@ def test_what_is_set_constrains_its_neighbours():
     assert "Case=Acc" in str(doc[0].morph) and "Number=" in str(doc[0].morph)
 
 
-def test_tokens_that_are_not_those_of_the_gold_annotation():
-    nlp = tiny.blank()
-    words, _, pos, morphs = tiny.rows_of(tiny.CORPUS[0])
-    predicted = Doc(nlp.vocab, words=["magn", "aurbs", "ardet", "."], spaces=[False, True, True, False])
-    reference = Doc(nlp.vocab, words=words, pos=pos, morphs=morphs, spaces=[False, True, True, False])
-    nlp.initialize(lambda: tiny.examples_of(nlp))
-    ids = nlp.get_pipe(NAME).gold_ids([Example(predicted, reference)])
-    labels = nlp.get_pipe(NAME).labels
-    assert [labels[i] if i >= 0 else "" for i in ids] == [
-        "Case=Nom|Number=Sing|POS=ADJ", "", "Number=Sing|POS=VERB", "POS=PUNCT",
-    ]  # fmt: skip
-
-
 def test_probabilities_of_features_are_those_of_enumeration():
     nlp = tiny.trained(4, objective="log_likelihood")
     pipe = nlp.get_pipe(NAME)
@@ -274,13 +193,6 @@ def test_costs_worked_out_by_hand():
     assert costs_of(tuple(labels)).tolist() == expected
     far = ["A=a|B=b|C=c|D=d|POS=VERB", "E=e|F=f|G=g|POS=NOUN"]
     assert costs_of(tuple(far)).tolist() == [[0, 2], [2, 0]]
-
-
-def test_a_far_label_has_to_lose_by_more():
-    """At weights of zero, the loss of a word is what its most expensive wrong label costs."""
-    nlp = tiny.trained(0)
-    losses = nlp.update(tiny.examples_of(nlp, ["urbs|N.nom|NOUN|Case=Nom|Number=Sing"]), sgd=False)
-    assert losses[NAME] == pytest.approx(1.75)  # Number=Plur|POS=VERB
 
 
 @pytest.mark.parametrize("label_cells", [1, 40, 200])

@@ -5,11 +5,8 @@ import pytest
 import spacy
 from spacy.util import fix_random_seed
 
-from spacy_hoseq.layers.shim import weights_of
-
 from .helpers import (
     CORPUS,
-    FREQUENT,
     blank,
     examples_of,
     gold,
@@ -78,39 +75,6 @@ def test_overfits_a_few_sentences(kind, objective):
     assert fresh.to_bytes(exclude=["vocab"]) == nlp.to_bytes(exclude=["vocab"])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kind", EMISSIONS)
-def test_perceptron_learns(kind):
-    """Without a margin Adam's momentum carries it to and fro over the border, so a token or two may be wrong."""
-    nlp = fitted(kind, objective="perceptron")
-    pairs = [(a, b) for got, wanted in zip(tagged(nlp), gold(), strict=True) for a, b in zip(got, wanted, strict=True)]
-    assert sum(a == b for a, b in pairs) >= 0.9 * len(pairs)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["alone", "sum with shared"])
-def test_overfits_with_patterns(kind):
-    nlp = fitted(kind, patterns=FREQUENT)
-    assert tagged(nlp) == tagged(reloaded(nlp)) == gold()
-    assert weights_of(tagger_of(nlp).model).values("patterns", is_train=False).max() > 0
-
-
-def test_saved_to_disk(tmp_path):
-    nlp = fitted("sum with shared")
-    nlp.to_disk(tmp_path)
-    assert tagged(spacy.load(tmp_path)) == gold()
-
-
-@pytest.mark.parametrize("kind", EMISSIONS)
-def test_every_part_learns(kind):
-    nlp = fitted(kind, 0)
-    before = state(nlp)
-    train(nlp, 3, optimizer=nlp.create_optimizer())  # weights begin at zero, and a shared network lags a step behind
-    after = state(nlp)
-    unchanged = [name for name in before if np.array_equal(before[name], after[name])]
-    assert unchanged == []
-
-
 def state(nlp):
     """Weights of all parts but the embedding tables' (whose changes are many zeros)."""
     found = {}
@@ -144,24 +108,6 @@ def test_listener_is_replaced():
     assert tagged(reloaded(nlp)) == gold()
 
 
-def test_listener_is_replaced_in_sourcing(tmp_path):
-    fitted("shared").to_disk(tmp_path)
-    source = {"source": str(tmp_path), "component": "hoseq_tagger", "replace_listeners": ["model.emissions.tok2vec"]}
-    config = {"nlp": {"lang": "xx", "pipeline": ["hoseq_tagger"]}, "components": {"hoseq_tagger": source}}
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    assert tagged(nlp) == gold()
-
-
-@pytest.mark.long
-def test_sourced_together():
-    source = fitted("shared")
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("tok2vec", source=source)
-    nlp.add_pipe("hoseq_tagger", source=source)
-    assert tagged(nlp) == gold()
-    assert tagged(reloaded(nlp)) == gold()
-
-
 def test_frozen_upstream():
     nlp = fitted("shared")
     before = nlp.get_pipe("tok2vec").model.to_bytes()
@@ -169,19 +115,6 @@ def test_frozen_upstream():
         nlp.update(examples_of(nlp), sgd=nlp.create_optimizer(), losses={}, exclude=["tok2vec"], annotates=["tok2vec"])
     assert nlp.get_pipe("tok2vec").model.to_bytes() == before
     assert tagged(nlp) == gold()
-
-
-def test_copy_of_the_model():
-    nlp = fitted("sum", 5)
-    docs = [eg.predicted for eg in examples_of(nlp)]
-    copied = tagger_of(nlp).model.copy()
-    assert copied.predict(docs).scores == pytest.approx(tagger_of(nlp).model.predict(docs).scores, abs=1e-6)
-    before = tagger_of(nlp).model.to_bytes()
-    potentials, backprop = copied.begin_update(docs)
-    _, gradient = tagger_of(nlp).get_loss(examples_of(nlp), potentials)
-    backprop(gradient)
-    copied.finish_update(nlp.create_optimizer())
-    assert tagger_of(nlp).model.to_bytes() == before
 
 
 def test_mismatched_width():

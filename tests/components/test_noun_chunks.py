@@ -52,6 +52,7 @@ def test_noun_chunks_of_a_span(nlp):
     assert phrases(doc[1:]) == PHRASES[1:]
     for part, expected in ((doc[1:], PHRASES[1:]), (doc[:6], PHRASES[:1])):
         assert [doc[start:end].text for start, end, _ in doc.noun_chunks_iterator(part)] == expected
+    assert phrases(doc[:3]) == PHRASES[:1] and phrases(doc[:2]) == phrases(doc[1:6]) == [], "whole ones only"
 
 
 def test_a_parse_goes_first(nlp):

@@ -5,12 +5,11 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import distribution, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 import spacy
-from spacy.cli.package import get_third_party_dependencies
 from spacy.language import Language
 
 tomllib = pytest.importorskip("tomllib")
@@ -69,17 +68,6 @@ def test_declared_names_are_the_installed_ones():
         if point.value.startswith("spacy_hoseq")
     }
     assert installed == {(group, name): target for group, names in declared().items() for name, target in names.items()}
-
-
-def test_packaged_pipelines_will_require_this_package():
-    """`spacy package` looks for the packages of functions in the top_level.txt of what is installed."""
-    installed = distribution("spacy_hoseq")
-    if '"editable": true' in (installed.read_text("direct_url.json") or ""):
-        pytest.skip("an editable installation may be older than its source")
-    assert installed.read_text("top_level.txt").split() == ["spacy_hoseq"]
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger")
-    assert any(name.startswith("spacy-hoseq>=") for name in get_third_party_dependencies(nlp.config))
 
 
 def test_names_follow_the_conventions():

@@ -7,18 +7,13 @@ import spacy
 from .chunker_helpers import (
     KINDS,
     NAME,
-    PATH,
     TAGGER,
     TEXTS,
-    blank,
     chunker_of,
-    examples_of,
     gold,
     on,
     ready,
     through,
-    train,
-    trained,
 )
 from .helpers import reloaded
 
@@ -42,21 +37,6 @@ def test_a_renamed_tagger_is_listened_to(kind):
     assert nlp.get_pipe(NEW).listening_components == [NAME] and listener_of(nlp).upstream_name == NEW
     assert through(nlp) == through(ready(kind))
     assert on(nlp(TEXTS[0])) == gold()[0]
-
-
-def test_it_is_trained_through_the_listener():
-    nlp = blank("joint")
-    optimizer = nlp.initialize(lambda: examples_of(nlp))
-    nlp.rename_pipe(TAGGER, NEW)
-    train(nlp, optimizer=optimizer)
-    assert through(nlp) == through(trained("joint"))
-
-
-def test_initialization_after_renaming():
-    nlp = blank("joint")
-    nlp.rename_pipe(TAGGER, NEW)
-    train(nlp, optimizer=nlp.initialize(lambda: examples_of(nlp)))
-    assert through(nlp) == through(trained("joint"))
 
 
 def test_the_name_is_saved(tmp_path):
@@ -83,25 +63,3 @@ def test_a_config_with_another_name_goes_before_what_was_saved(tmp_path):
     for name in ("third", NAME):
         fresh.get_pipe(name).from_bytes(nlp.get_pipe(name).to_bytes())
     assert through(fresh) == through(nlp)
-
-
-def test_another_tagger_under_the_old_name():
-    """The listener stays with the one it knows."""
-    nlp = renamed()
-    nlp.add_pipe(TAGGER, first=True)
-    assert nlp.get_pipe(TAGGER).listening_components == [] and nlp.get_pipe(NEW).listening_components == [NAME]
-
-
-def test_both_components_are_renamed():
-    nlp = renamed()
-    nlp.rename_pipe(NAME, "chunks")
-    assert nlp.get_pipe(NEW).listening_components == ["chunks"]
-    assert through(nlp) == through(ready("joint")) == through(reloaded(nlp))
-
-
-def test_listeners_of_a_renamed_tagger_are_replaced():
-    nlp = renamed()
-    before = through(nlp)
-    nlp.replace_listeners(NEW, NAME, [PATH])
-    nlp.remove_pipe(NEW)
-    assert through(nlp) == before

@@ -9,19 +9,14 @@ from spacy.tokens import Doc
 from spacy.util import fix_random_seed
 
 from spacy_hoseq.decoders.problem import path_score
-from spacy_hoseq.layers.shim import weights_of
-from spacy_hoseq.learning.parameter import Parameter
 
 from .decoding import SPANS
 from .helpers import (
     ALL_PATTERNS,
     LABELS,
-    blank,
     doc_of,
-    examples_of,
     tagger_model,
     tagger_of,
-    train,
     trained,
 )
 
@@ -67,20 +62,6 @@ def test_draws_are_of_the_posterior(kind, text, starts):
     assert [token.tag_ for token in doc] == [""] * 3, "nothing is written"
 
 
-def test_configurations_have_their_say():
-    """With a very large weight both mentions of a word are labelled alike."""
-    nlp = ready("spans", 0)
-    weights = weights_of(tagger_of(nlp).model)
-    values = np.zeros(len(weights.parameters["patterns"].values))
-    values[-2:] = 50  # pairs of N or V, pairs of D
-    weights.set(Parameter("patterns", values, nonnegative=True))
-    drawn = tagger_of(nlp).sample([doc_of(nlp, "x y x")], 200)[0]
-    assert {("N" in ends or "V" in ends, "D" in ends) for ends in ({a, b} for a, _, b in drawn)} == {
-        (True, False), (False, True),
-    }  # fmt: skip
-    assert {b for _, b, _ in drawn} == set(LABELS)
-
-
 def test_the_seed_decides():
     nlp = ready()
     docs = [doc_of(nlp, "the old dog sees the old cat ."), doc_of(nlp, "she runs home .")]
@@ -94,14 +75,6 @@ def test_the_seed_decides():
     assert same[0] == first[0] != same[1], "docs are drawn one after the other, from one source"
 
 
-def test_empty_docs():
-    nlp = ready()
-    found = tagger_of(nlp).sample([doc_of(nlp, ""), doc_of(nlp, "cat"), Doc(nlp.vocab)], 4)
-    assert found[0] == found[2] == [[]] * 4
-    assert [len(labels) for labels in found[1]] == [1] * 4
-    assert tagger_of(nlp).sample([], 4) == []
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("kind", PATTERNS)
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -113,16 +86,6 @@ def test_labels_that_are_set(kind, overwrite):
     assert_drawn_from(drawn, expected)
     assert ({labels[1] for labels in drawn} == {"V"}) != overwrite
     assert [token.tag_ for token in doc] == ["", "V", ""]
-
-
-def test_tag_dictionary():
-    nlp = blank("log_likelihood", model=tagger_model(patterns=SPANS))
-    tagger_of(nlp).initialize(lambda: examples_of(nlp), tag_dictionary={"old": ["N", "V"], "cat": ["R"]})
-    train(nlp, 1)
-    doc = doc_of(nlp, "old cat old")
-    expected = probabilities(nlp, doc, lambda y: y[1] == "R" and y[0] in "NV" and y[2] in "NV")
-    assert len(expected) == 4
-    assert_drawn_from(tagger_of(nlp).sample([doc], 1000)[0], expected)
 
 
 @pytest.mark.parametrize("text", ["cat", "the cat"])

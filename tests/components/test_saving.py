@@ -2,7 +2,6 @@
 
 import shutil
 
-import numpy as np
 import pytest
 import spacy
 import srsly
@@ -17,8 +16,6 @@ from .helpers import (
     CORPUS,
     LABELS,
     blank,
-    gold,
-    predicted,
     ready,
     reloaded,
     tagger_model,
@@ -74,23 +71,6 @@ def test_representation_of_the_config(tmp_path):
     assert chunks.through(nlp) == chunks.through(chunks.ready()), "the same letters by other names"
 
 
-@pytest.mark.long
-def test_strategy_of_the_config(tmp_path):
-    bidirectional.ready().to_disk(tmp_path)
-    for strategy in bidirectional.STRATEGIES:
-        nlp = spacy.load(tmp_path, config={f"components.{BIDIRECTIONAL}.strategy": strategy})
-        assert bidirectional.predicted(nlp) == bidirectional.predicted(bidirectional.ready(2, strategy))
-
-
-def test_saved_weights_are_the_averages():
-    nlp = trained(n_updates=4)
-    fresh = reloaded(nlp)
-    ours, theirs = (tagger_of(one).model.shims[0] for one in (nlp, fresh))
-    finished = ours.values("trans", is_train=False)
-    assert np.array_equal(theirs.values("trans", is_train=True), finished)
-    assert not np.array_equal(ours.values("trans", is_train=True), finished)
-
-
 def test_what_prediction_needs_is_made_when_weights_are_loaded():
     fresh = reloaded(bidirectional.ready())
     model = bidirectional.tagger_of(fresh).model
@@ -130,30 +110,6 @@ def test_labels_that_do_not_fit(folder, change):
         spacy.load(folder)
 
 
-@pytest.mark.parametrize("entries", [["the"], {"the": ["UNKNOWN"]}, {"the": ["D"]}])
-def test_dictionaries_that_do_not_fit(folder, entries):
-    path = folder / TAGGER / "cfg"
-    srsly.write_json(path, {**srsly.read_json(path), "tag_dictionary": entries})
-    with pytest.raises(ValueError, match=REFUSED.format(TAGGER, "")):
-        spacy.load(folder)
-
-
-@pytest.mark.parametrize("change", [{"representation": "iob3"}, {"new": 1}])
-def test_settings_that_are_not_read(folder, change):
-    path = folder / CHUNKER / "cfg"
-    srsly.write_json(path, {**srsly.read_json(path), **change})
-    assert chunks.through(spacy.load(folder))[0] == chunks.gold()
-
-
-def test_model_of_another_component(folder):
-    shutil.copy(folder / TAGGER / "model", folder / CHUNKER / "model")
-    with pytest.raises(ValueError, match=REFUSED.format(CHUNKER, "not of one training")):
-        spacy.load(folder)
-    shutil.rmtree(folder / CHUNKER)
-    with pytest.raises(ValueError, match=REFUSED.format(CHUNKER, "")):
-        spacy.load(folder)
-
-
 def test_configs_of_other_models():
     network = {"@architectures": "spacy.HashEmbedCNN.v2", "width": 8, "depth": 1, "embed_size": 20, "window_size": 1}
     network.update(maxout_pieces=2, subword_features=False, pretrained_vectors=None)
@@ -164,12 +120,6 @@ def test_configs_of_other_models():
     for model in (bidirectional.local(order=1), bidirectional.local(["bias", "label[-1]"])):
         with pytest.raises(ValueError, match=r"HS064.*HS05[01]"):
             bidirectional.tagger_of(bidirectional.blank(model=model)).from_bytes(data)
-
-
-def test_loading_into_a_component_in_use():
-    nlp = trained(corpus=[("the cat runs home here .", "U W X Y Z Q")])
-    tagger_of(nlp).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
-    assert predicted(nlp) == gold()
 
 
 # Weights of a trained pipeline

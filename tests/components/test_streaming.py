@@ -116,21 +116,6 @@ def test_streaming(config, tmp_path):
     assert tagged(spacy.load(tmp_path / "model-last")) == gold()
 
 
-def test_exact_features_know_the_first_examples_only(config):
-    config["components"]["hoseq_tagger"]["model"]["emissions"]["hash_rows"] = None
-    nlp = init_nlp(config)
-    seen = tagger_of(nlp).model.layers[0].shims[0].extra["keys"]
-    assert len(seen) == 1 + 3 + 3 + 2  # bias, words, words before (the sentence's beginning, dogs, run), two endings
-
-
-def test_labels_are_missing_without_the_file(config):
-    del config["initialize"]["components"]["hoseq_tagger"]
-    nlp = init_nlp(config)
-    assert tagger_of(nlp).labels == (".", "N", "V")
-    with pytest.warns(UserWarning, match=r"\[HW001\] 1 tokens .*\(D\).*Give all labels in initialization"):
-        nlp.update([example(nlp, "the cat", "D N")], losses={})
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("hash_rows, learnt", [(1, False), (300, True)])
 def test_hashed_rows(hash_rows, learnt):

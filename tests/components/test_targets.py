@@ -146,14 +146,6 @@ def test_labels_that_are_put_are_gold(kind):
     assert permitted.sum(axis=1).tolist() == [1] * 7 and permitted[np.arange(7), best].all()
 
 
-def test_read_without_what_is_set():
-    nlp, component = component_of("tagger")
-    other = Doc(nlp.vocab, words=["the", "cat"], tags=["R", "R"])
-    assert component.read([other]).best.tolist() == [tags.LABELS.index("R")] * 2
-    free = component.read([other], preset=False)
-    assert free.best.tolist() == component.read([Doc(nlp.vocab, words=["the", "cat"])]).best.tolist()
-
-
 def test_put_corrects():
     nlp = tags.blank()
     doc = Doc(nlp.vocab, words=["a", "b", "c"], tags=["A", "B", "C"])

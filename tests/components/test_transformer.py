@@ -4,14 +4,10 @@ from importlib.metadata import version
 
 import numpy as np
 import pytest
-from spacy.tokens import Doc
-from spacy.training import Example
 from spacy.util import fix_random_seed, load_model_from_config
 
-from spacy_hoseq.features.sequences import words_of
-
 from ..repository import ROOT, config_of
-from .helpers import CORPUS, doc_of, examples_of, gold, reloaded, tagger_of, train
+from .helpers import examples_of, gold, reloaded, tagger_of, train
 
 pytest.importorskip("spacy_curated_transformers", reason="spacy-curated-transformers is not installed")
 pytestmark = [
@@ -60,20 +56,3 @@ def test_transformer_and_features_learn_together(nlp, tmp_path):
     docs = list(nlp.get_pipe("transformer").pipe([eg.predicted for eg in examples_of(nlp)]))
     scores = np.concatenate([nlp.get_pipe("transformer").model.ops.to_numpy(part) for part in network.predict(docs)])
     assert np.abs(scores).max() > 0.1, "the transformer has learnt, too"
-
-
-def test_white_space_is_heard_of_and_left_out(nlp):
-    """The transformer has vectors of all tokens, at prediction and in an update."""
-    (text, tags), *_ = CORPUS
-    words, spaced = text.split(), ["\n"]
-    for word in words:
-        spaced += [word, "  "]
-    doc = nlp.get_pipe("transformer")(Doc(nlp.vocab, words=spaced))
-    vectors = np.concatenate(doc._.trf_data.last_hidden_layer_state.dataXd[None]).reshape(-1, 16)
-    network = tagger_of(nlp).model.layers[0].layers[1]
-    (scores,) = network.predict(words_of([doc]))
-    assert len(scores) == len(words) and len(vectors) > len(words) and np.abs(scores).max() > 0
-    example = Example(Doc(nlp.vocab, words=spaced), doc_of(nlp, text, tags))
-    losses = nlp.update([example], sgd=nlp.create_optimizer(), losses={})
-    assert np.isfinite(losses["hoseq_tagger"])
-    assert [token.tag_ for token in nlp(Doc(nlp.vocab, words=spaced)) if not token.is_space] == tags.split()

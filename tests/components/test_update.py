@@ -4,20 +4,15 @@ import numpy as np
 import pytest
 from thinc.api import Adam
 
-from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning import parameter
 from spacy_hoseq.learning.parameter import Parameter
 
 from .helpers import (
-    ALL_PATTERNS,
-    FREQUENT,
-    RULES,
     VARIANTS,
     blank,
     examples_of,
     gold,
     predicted,
-    tagger_model,
     tagger_of,
     tags_of,
     train,
@@ -36,16 +31,6 @@ def test_overfits_a_few_sentences(variant):
     assert predicted(nlp) == gold()
     assert last < 0.5 * first if "likelihood" in variant else last < max(1, 0.1 * first)
     assert [[t.tag_ for t in doc] for doc in nlp.pipe(eg.x.copy() for eg in examples_of(nlp))] == gold()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("patterns", [FREQUENT, RULES, ALL_PATTERNS], ids=["frequent", "rules", "all"])
-@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
-def test_learns_with_every_source_of_patterns(patterns, objective):
-    nlp = trained(objective=objective, model=tagger_model(patterns=patterns), n_updates=15)
-    assert predicted(nlp) == gold()
-    weights = weights_of(tagger_of(nlp).model).values("patterns", is_train=False)
-    assert weights.min() >= 0 and weights.max() > 0
 
 
 def state(nlp):
@@ -68,13 +53,6 @@ def test_weights_change_with_an_optimizer_only(sgd):
     assert same(before, state(nlp))
     tagger_of(nlp).finish_update(Adam())
     assert not same(before, state(nlp))
-
-
-def test_settings_of_the_optimizer_do_not_matter():
-    first, second = trained(n_updates=0), trained(n_updates=0)
-    train(first, 3, optimizer=Adam(0.001))
-    train(second, 3, optimizer=Adam(10.0, L2=0.5, use_averages=True))
-    assert same(state(first), state(second))
 
 
 def test_loss_without_an_update():
@@ -117,13 +95,6 @@ def test_divergence_is_no_silent_failure():
         for _ in range(20):
             train(nlp, 1)
             predicted(nlp)
-
-
-def test_one_label_and_one_token():
-    nlp = trained(corpus=[("a", "X"), ("b c", "X X")])
-    assert tags_of(nlp, "a") == ["X"] and tags_of(nlp, "some other words") == ["X"] * 3
-    nlp = trained(corpus=[("a", "X"), ("b", "Y")])
-    assert [tags_of(nlp, word) for word in "ab"] == [["X"], ["Y"]]
 
 
 @pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])

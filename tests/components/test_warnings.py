@@ -5,7 +5,6 @@ import warnings
 import pytest
 import spacy
 
-from . import bidirectional_helpers as bidirectional
 from . import chunker_helpers as chunks
 from . import helpers as tags
 from .helpers import examples_of, reloaded, tagger_of, tags_of, trained
@@ -45,17 +44,6 @@ def test_chunker_whose_gold_spans_are_entities():
     there = r"spans\.chunks, spans\.other, ents"
     with pytest.raises(ValueError, match=rf"\[HS069\].*{there}"):
         initialized(nlp, examples)
-
-
-def test_bidirectional_chunker_without_gold_spans():
-    nlp = bidirectional.blank(representation="iob2")
-    with pytest.raises(ValueError, match=r'\[HS069\].*spans\.chunks.*have: .*spans\.np'):
-        initialized(nlp, lambda nlp: bidirectional.chunked_examples(nlp, key="np"))
-
-
-def test_tagger_without_gold_labels():
-    with pytest.raises(ValueError, match=r"\[HS069\].*looked in pos; .* have: tag\."):
-        initialized(tags.blank(attribute="pos"), examples_of)
 
 
 # Scores that do not count in training
@@ -159,11 +147,6 @@ def test_probabilities_that_are_calibrated_or_not_asked_for():
 
 
 # Settings and weights
-
-
-@pytest.mark.parametrize("value", [True, False, "late"])
-def test_average_that_exists(value):
-    assert tags.predicted(trained(average=value)) == tags.gold()
 
 
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
-from spacy_hoseq.layers.shim import weights_in
-
 from . import bidirectional_helpers as local_models
 from . import chunker_helpers as chunks
 from . import helpers as tags
-from .test_listening_neural import LISTENER, TOK2VEC
+from .test_listening_neural import TOK2VEC
 
 SPACES = ["\n", "\n\n", "  ", "\t", " \n ", "\u3000"]
 WORDS = sorted({word for text in chunks.TEXTS for word in text.split()} | {"unseen", "runs", "X1"})
@@ -76,12 +74,6 @@ BATCHES = st.lists(wrapped_texts(), min_size=1, max_size=3)
 def places(doc):
     """Which tokens are words."""
     return [token.i for token in doc if not token.is_space]
-
-
-def on_words(doc, spans):
-    """Bounds counted in words, of spans that begin and end with one."""
-    number = {place: i for i, place in enumerate(places(doc))}
-    return [(number[first], number[end - 1] + 1, name) for first, end, name in spans]
 
 
 def pair(nlp, batch, annotate=lambda text: {}):
@@ -183,67 +175,7 @@ def test_what_is_set_at_white_space_stays():
 # Chunkers, alone and over a tagger
 
 
-@cache
-def chunker(kind):
-    config: dict[str, Any] = {"save_marginals": True}
-    if kind == "entities":
-        return chunks.random_chunker("patterns", 2, annotate_ents=True, **config)
-    if kind in chunks.KINDS:
-        nlp = chunks.blank(kind, average=False, **config)
-        nlp.initialize(lambda: chunks.examples_of(nlp))
-        return chunks.with_random_weights(nlp, 3)
-    return chunks.random_chunker(kind, 1, **config)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["patterns", "tags", "entities", *chunks.KINDS])
-@FEW
-@given(batch=BATCHES)
-def test_chunker(kind, batch):
-    nlp = chunker(kind)
-    annotate = (lambda text: {"tags": ["N"] * len(text.words)}) if kind == "tags" else lambda text: {}
-    docs, plain = pair(nlp, batch, annotate)
-    for doc, other in zip(nlp.pipe(docs), nlp.pipe(plain), strict=True):
-        assert on_words(doc, chunks.on(doc)) == chunks.on(other)
-        assert np.array_equal(doc.spans["chunks"].attrs["scores"], other.spans["chunks"].attrs["scores"])
-        rows = [some._.hoseq_marginals[chunks.NAME]["probabilities"] for some in (doc, other)]
-        assert_same_rows(doc, other, *rows)
-        ents = [[(e.start, e.end, e.label_) for e in some.ents] for some in (doc, other)]
-        assert on_words(doc, ents[0]) == ents[1] and bool(ents[1]) == (kind == "entities" and bool(chunks.on(other)))
-        assert [t.tag_ for t in doc if not t.is_space] == [t.tag_ for t in other]
-    best = [chunks.chunker_of(nlp).top_k(some, 3) for some in (docs, plain)]
-    for doc, ours, theirs in zip(docs, *best, strict=True):
-        assert [(on_words(doc, b.spans), b.score) for b in ours] == [(b.spans, b.score) for b in theirs]
-
-
 # Bidirectional taggers
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("chunked", [False, True])
-@pytest.mark.parametrize("strategy", local_models.STRATEGIES)
-@FEW
-@given(batch=BATCHES)
-def test_bidirectional(strategy, chunked, batch):
-    nlp = bidirectional(strategy, chunked)
-    docs, plain = pair(nlp, batch)
-    for doc, other in zip(nlp.pipe(docs), nlp.pipe(plain), strict=True):
-        if chunked:
-            assert on_words(doc, chunks.on(doc)) == chunks.on(other)
-        else:
-            assert [t.tag_ for t in doc if not t.is_space] == [t.tag_ for t in other]
-            assert {t.tag_ for t in doc if t.is_space} <= {"_SP"}
-        if strategy in ("easiest_first", "easiest_last"):
-            found, expected = (some._.hoseq_decisions[local_models.NAME] for some in (doc, other))
-            assert [found["labels"][i] for i in places(doc)] == expected["labels"]
-            assert_same_rows(doc, other, found["order"], expected["order"])
-            assert_same_rows(doc, other, found["probabilities"], expected["probabilities"])
-
-
-@cache
-def bidirectional(strategy, chunked):
-    config: dict[str, Any] = {"strategy": strategy, "save_decisions": strategy in ("easiest_first", "easiest_last")}
-    return local_models.chunker(**config) if chunked else local_models.trained(**config)
 
 
 # Training
@@ -295,54 +227,3 @@ def test_training(kind):
     assert expected[-1][0]
     for wrapped in ({}, {"predicted": False}, {"reference": False}):
         assert weights(MAKERS[kind], lambda nlp, seed, how=wrapped: wrapped_gold(nlp, seed, **how)) == expected, wrapped
-
-
-def test_loss_of_scores_from_outside():
-    nlp = chunks.random_chunker()
-    component, found = chunks.chunker_of(nlp), []
-    for how in ({}, {"predicted": False, "reference": False}):
-        examples = wrapped_gold(nlp, 0, **how)
-        scores, _ = component.model.begin_update([eg.predicted for eg in examples])
-        loss, gradient = component.get_loss(examples, scores)
-        found.append((loss, gradient.scores.tolist()))
-    assert found[0] == found[1] and found[0][0] > 0
-
-
-@pytest.mark.long
-def test_token_vectors_that_others_share():
-    """The network sees white space, as all its listeners must; the tagger learns and predicts from its other rows."""
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("tok2vec", config={"model": TOK2VEC})
-    emissions = {"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": LISTENER}
-    nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood", "model": tags.tagger_model(emissions)})
-    nlp.add_pipe("tagger", config={"model": {"@architectures": "spacy.Tagger.v2", "tok2vec": LISTENER}})
-    optimizer = nlp.initialize(lambda: wrapped_gold(nlp, 0))
-    assert "_SP" not in nlp.get_pipe("hoseq_tagger").labels
-    optimizer.learn_rate = 0.05
-    for _ in range(40):
-        losses = nlp.update(wrapped_gold(nlp, 0), sgd=optimizer, losses={})
-    assert losses["hoseq_tagger"] < 0.5
-    for pipes in (["tagger"], ["hoseq_tagger"]):
-        with nlp.select_pipes(disable=pipes):
-            examples = wrapped_gold(nlp, 0)
-            for doc, eg in zip(nlp.pipe([eg.predicted for eg in examples]), examples, strict=True):
-                assert [t.tag_ for t in doc] == [t.tag_ for t in eg.reference]
-
-
-def test_scores_of_chunks():
-    """What gold chunks begin and end with does not count."""
-    nlp = chunks.ready()
-    assert nlp.evaluate(wrapped_gold(nlp, 1))["spans_chunks_f"] == 1.0
-
-
-def test_a_model_that_has_a_label_for_white_space():
-    nlp = tags.blank()
-    nlp.initialize(lambda: tags.examples_of(nlp))
-    old = tags.blank()
-    tags.tagger_of(old).initialize(lambda: tags.examples_of(old), labels=[*tags.LABELS, "_SP"])
-    chunks.with_random_weights(old)
-    again = tags.reloaded(old)
-    assert tags.tagger_of(again).labels == (*tags.LABELS, "_SP")
-    doc = again(Wrapped(["the", "dog"], None, [["\n"], ["\t"], []]).doc(again))
-    assert doc[0].tag_ == doc[2].tag_ == "_SP"
-    assert weights_in(tags.tagger_of(again).model)
