@@ -20,8 +20,8 @@ Whole = TypeVar("Whole", bound=AnyInts)
 
 
 def distinct(values: Whole) -> Whole:
-    """As `np.unique` of a flat array, which takes longer for a few, and loads modules when it is
-    called first."""
+    """Distinct values of a flat array, ascending. (`np.unique` takes longer for a few, and loads
+    modules when it is first called.)"""
     ordered = np.sort(values)
     is_new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])

@@ -54,14 +54,14 @@ class Chunks(NamedTuple):
 
 
 def read_chunks(tags: Sequence[str]) -> Chunks:
-    """The chunks that tags stand for, in any representation. RAISES ValueError [HS027]: a tag of no
+    """Chunks that tags stand for, in any representation. RAISES ValueError [HS027]: a tag of no
     known form."""
     return TagTable(tags).chunks(np.arange(len(tags)), np.zeros(len(tags), bool))
 
 
 class Grammar(NamedTuple):
-    """Which tags can stand where in a well-formed sequence. first, last (L,) bool: at its ends.
-    pairs (L, L) bool: one after the other, the earlier one first."""
+    """Rules of well-formed sequences. first, last (L,) bool: tags that can begin and end one. pairs
+    (L, L) bool: tags that can follow each other, the earlier one first."""
 
     first: Mask
     last: Mask
@@ -69,7 +69,8 @@ class Grammar(NamedTuple):
 
 
 def grammar(tags: Sequence[str], representation: str) -> Grammar:
-    """A sequence of these tags is well formed if and only if its ends and its pairs are permitted.
+    """Rules of these tags: a sequence is well formed if and only if its ends and its pairs are
+    permitted.
 
     representation: "iob2", "bilou" or "start_end": those in which a tag says whether it begins a
         chunk.
@@ -89,7 +90,7 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
 
 
 class TagTable:
-    """Tags by id: for tags that come as numbers.
+    """Tags by id.
 
     tags: all tags, kept as `names`. RAISES ValueError [HS027]: one of no known form.
     """
@@ -104,8 +105,8 @@ class TagTable:
         self._ends = np.array([letter in ENDS for letter in letters], bool)
 
     def chunks(self, ids: AnyInts, cuts: Mask) -> Chunks:
-        """The chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot
-        go on."""
+        """Chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot go
+        on."""
         kind = self._kind[ids]
         inside = self._inside[ids]
         begins = self._begins[ids] | cuts
@@ -158,7 +159,7 @@ def tag_names(types: Sequence[str], representation: str) -> List[str]:
 
 
 def _split(tag: str) -> "tuple[str, str]":
-    """Letter and type."""
+    """Letter and type of a tag."""
     match = TAG.fullmatch(tag)
     if match is None:
         raise ValueError(Errors.HS027.format(name="chunk tag", value=repr(tag), expected=TAGS))

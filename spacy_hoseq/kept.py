@@ -1,4 +1,4 @@
-"""Values made from an object and kept with it."""
+"""Values made from objects, and kept until they are asked for with other objects."""
 
 from operator import is_
 from typing import Any, Callable, Generic, Optional, Tuple, TypeVar
@@ -7,8 +7,8 @@ Made = TypeVar("Made")
 
 
 class Kept(Generic[Made]):
-    """One thing that is made when it is first asked for, and again when it is asked for with other
-    objects. These never change, so it is enough to compare which objects they are.
+    """One value that is made when it is first asked for, and again when it is asked for with other
+    objects. The objects never change, so it is enough to compare which ones they are.
 
     Several threads may ask at once: each gets what belongs to its own objects. A copy, or one in
     another process, is empty.
@@ -25,7 +25,7 @@ class Kept(Generic[Made]):
         return kept[1]
 
     def get(self, made_from: Tuple[object, ...]) -> Optional[Made]:
-        """The same, None if it is not there."""
+        """Value made from these very objects, None if it is not there."""
         kept = self._kept
         return kept[1] if kept is not None and are_same(kept[0], made_from) else None
 

@@ -13,6 +13,7 @@ from .words import trimmed
 
 
 def _extension_value(token: Token, name: str) -> object:
+    """Hash of the label in an extension, 0 if there is none."""
     return token.vocab.strings.add(getattr(token._, name) or "") if getattr(token._, name) else 0
 
 
@@ -37,6 +38,7 @@ def label_score(
 
 
 def _sentences(doc: Doc, _: str) -> Iterable[Span]:
+    """Sentences without white space at their ends."""
     return trimmed(doc.sents)
 
 
@@ -63,8 +65,7 @@ def chunk_score(
     examples: Iterable[Example], *, spans_key: str = "chunks", **_: object
 ) -> Dict[str, Any]:
     """Precision, recall and F of whole chunks as "spans_{spans_key}_{p,r,f,per_type}": spaCy's
-    `Scorer.score_spans`, which is told nothing of white space that gold chunks begin or end
-    with."""
+    `Scorer.score_spans`, of chunks without white space at their ends."""
     attribute = f"spans_{spans_key}"
 
     def chunks(doc: Doc, _: str) -> Iterable[Span]:

@@ -29,8 +29,8 @@ class ComponentChange(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """before, after: metrics on the development corpus. changes: one a component, in the order of
-    the pipeline."""
+    """Result of a compaction. before, after: metrics on the development corpus. changes: of each
+    component, in the order of the pipeline."""
 
     before: Metrics
     after: Metrics
@@ -90,6 +90,7 @@ def _compact(
     floors: Metrics,
     progress: Callable[[], object],
 ) -> ComponentChange:
+    """Change of one component to the least weights with which no metric is below its floor."""
     weights = CompactWeights(model)
     before = counts_of(model)
 
@@ -120,10 +121,12 @@ def is_compactible(pipe: object) -> bool:
 
 
 def within(scores: Metrics, floors: Metrics) -> bool:
+    """True if no score is below its floor."""
     return all(scores[name] >= floor - 1e-12 for name, floor in floors.items())
 
 
 def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -> Metrics:
+    """Scores of the pipeline, of these names."""
     scores = nlp.evaluate(examples)
     return {name: float(scores[name]) for name in names}
 

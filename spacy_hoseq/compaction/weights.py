@@ -1,5 +1,5 @@
 """Fewer weights for nearly the same decisions, in a whole model: rows of features that decide little
-become zero, others are rounded; again and again, and at last for good.
+become zero, and all others are rounded.
 
 A feature adds its row of weights to the scores of all labels of a token. A number that is added to
 the whole row is added to every labelling, so it changes neither the best one nor any probability.
@@ -69,11 +69,11 @@ def smallest(
     is_good: Callable[[Pruning], bool],
     size_of: Callable[[Pruning], int],
 ) -> Optional[Pruning]:
-    """The pruning that leaves least, of those that are good: for each step of rounding the largest
-    threshold is found by bisection over the ordered rows.
+    """The good pruning with the smallest model: for each step of rounding the largest threshold is
+    found by bisection over the ordered rows.
 
-    ranges (n,): of the rows that are not zero. is_good: whether the metric stays. size_of: in
-        bytes.
+    ranges (n,): of the rows that are not zero. is_good: True if the metrics stay. size_of: of the
+        model, in bytes.
     RETURNS None: none is good, not even rounding to half precision. What it returns was found good
     itself, also where the metric goes up and down with the threshold.
     """
@@ -161,6 +161,7 @@ def feature_shims(model: Model[Any, Any]) -> List[LayerShim]:
 
 
 def counts_of(model: Model[Any, Any]) -> Counts:
+    """Size of a model."""
     shims = feature_shims(model)
     tables = [table for shim in shims for table in shim.feature_weights()]
     n_weights = sum(int(np.count_nonzero(table.values)) for table in tables)

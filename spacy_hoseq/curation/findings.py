@@ -250,7 +250,7 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
 def given_the_others(
     potentials: Potentials, permitted: Mask, first: Ints, sizes: Ints
 ) -> Tuple[Floats, Floats]:
-    """p_given and p_other (U,). permitted (N, L): by the annotation, one label at the words of a
+    """p_given and p_other of units (U,). permitted (N, L): by the annotation, one label at the words of a
     unit. Time: that of labels and sums, as often as the longest feature has labels."""
     configurations = potentials.configurations
     spans = [] if configurations is None else configurations.sizes.tolist()
@@ -371,4 +371,5 @@ def _reasons(judgement: Judgement, unit: int, region: slice) -> Optional[Explana
 
 
 def _log(p: Floats) -> Floats:
+    """log p, finite where p is 0."""
     return np.asarray(np.log(np.maximum(p, np.finfo(float).tiny)))

@@ -133,6 +133,6 @@ def _by_word(doubts: Doubts) -> "Counter[int]":
 
 
 def doubtful_tokens(doubts: Doubts, threshold: float) -> Ints:
-    """Tokens whose best label has a probability below 1 - threshold: those to label when the others
-    are left out."""
+    """Tokens whose best label has a probability below 1 - threshold: enough to label, if others are
+    left out."""
     return np.flatnonzero(doubts.doubtful > threshold)

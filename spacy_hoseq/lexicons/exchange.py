@@ -103,6 +103,7 @@ class ClassBigrams:
         return moves
 
     def _neighbours(self, word: int) -> _Neighbours:
+        """Neighbours of a word, by the classes that they have now."""
         sides: List[Ints] = []
         for words, counts, starts in (self._before, self._after):
             near = slice(starts[word], starts[word + 1])

@@ -2,9 +2,9 @@
 stand beside.
 
 A chunk of n tokens is the label pattern B I .. I L; one of a single token is U after any label that
-can stand before it. Where a chunk would end with a listed word, a company's say, what else is seen
-of it fires features of the whole chunk: "begins with a place, ends with *company*", "a company of
-five tokens". The trie holds them for every length, and inference stays linear.
+can stand before it. Where a chunk would end with a listed word, such as *company*, features of the
+whole chunk fire: "begins with a place, ends with *company*", "a company of five tokens". The trie
+holds them for every length, and inference stays linear.
 Checked against a search through all spans in tests/patterns/test_chunk_words.py.
 """
 

@@ -72,6 +72,7 @@ class Rule:
 
     @property
     def variables(self) -> List[str]:
+        """Distinct variables, with their question marks."""
         alone = [label for label in self.labels if isinstance(label, str)]
         return [*dict.fromkeys(label for label in alone if label[:1] == "?")]
 
@@ -201,8 +202,10 @@ def _problems(rule: Rule) -> Iterator[Tuple[bool, str]]:
 
 
 def _is_description(label: Any) -> bool:
+    """True if it is a label or a list of labels, none of them empty."""
     return bool(label) and all(isinstance(name, str) and name for name in _names(label))
 
 
 def _names(label: Any) -> List[str]:
+    """Labels of a description."""
     return label if isinstance(label, list) else [label]

@@ -1,4 +1,4 @@
-"""Higher-order features: what they are, where they fire, and several sources as one.
+"""Higher-order features: their definitions, where they fire, and several sources as one.
 
 A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu,
 "Problem Definition"). The test is either "everywhere" or a numbered rule that fires at tokens of a
@@ -136,8 +136,8 @@ class PatternFeatures:
 
 
 class PatternSource:
-    """Inherit from it to write your own: a function that returns such an object is registered in
-    `spacy.registry.misc`.
+    """A source of label patterns. Inherit from it to write your own, and register a function that
+    returns it in `spacy.registry.misc`.
 
     n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere.
     """
@@ -158,8 +158,8 @@ class PatternSource:
         return NOTHING_FIRED
 
     def digest(self) -> Any:
-        """Digest that tells rules of a config from others: weights of other rules are refused. None
-        = their number."""
+        """Digest of the rules, None if their number is enough: weights that were learnt for other
+        rules are refused."""
 
 
 class PatternSources(PatternSource):
@@ -235,17 +235,17 @@ def check_source(source: Any) -> None:
 
 
 def check_number(name: str, value: int, least: int, most: Optional[int] = None) -> None:
-    """A setting of a source. RAISES ValueError [HS027]: it is not from `least` to `most`."""
+    """RAISES ValueError [HS027]: a setting of a source is not from `least` to `most`."""
     if value < least or (most is not None and value > most):
         expected = f"{least} or more" if most is None else f"{least} to {most}"
         raise ValueError(Errors.HS027.format(name=name, value=value, expected=expected))
 
 
 def refused(rule: str, problem: str) -> ValueError:
-    """[HS034]: what is wrong with a rule, or with the settings of a source."""
+    """Error [HS034] about a rule, or about the settings of a source."""
     return ValueError(Errors.HS034.format(rule=rule, problem=problem))
 
 
 def _starts(sizes: Ints) -> Ints:
-    """Where each of some stretches begins that lie end to end."""
+    """First place of each stretch, of stretches that lie end to end."""
     return np.cumsum(sizes) - sizes

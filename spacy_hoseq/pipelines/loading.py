@@ -105,8 +105,8 @@ def check_tokenizer(place: Union[str, Path], folder: Path, nlp: Language) -> Non
 
 
 def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseException]:
-    """The first file or folder of a pipeline that cannot be read, and why. error: of the whole, if
-    all can be."""
+    """The first file or folder of a pipeline that cannot be read, and its error. error: of the whole
+    pipeline, for the case that each part can be read."""
     for name, read in _readers(folder):
         try:
             read()
@@ -131,7 +131,7 @@ def _readers(folder: Path) -> Iterator[Tuple[str, Callable[[], object]]]:
 
 
 def refusal(place: Union[str, Path], name: str, problem: object) -> ValueError:
-    """[HS133]: what is wrong with a file of a pipeline."""
+    """Error [HS133] about a file of a pipeline."""
     return ValueError(
         Errors.HS133.format(place=place, file=name, problem=str(problem) or repr(problem))
     )

@@ -15,7 +15,7 @@ from ..errors import Errors
 
 
 class Recipe(NamedTuple):
-    """what: what it trains. lang: its language if none is given."""
+    """A config to begin with. what: what it trains. lang: its language if none is given."""
 
     what: str
     lang: str = "en"

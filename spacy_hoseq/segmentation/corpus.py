@@ -38,8 +38,8 @@ LEAST_SHARE = 0.005
 def make_units(
     kinds: Literal["", "tag", "last"] = "", own_words: bool = False
 ) -> Callable[[Language, Example], Iterator[Example]]:
-    """An example whose tokens are the units of a text, and whose tags tell the place of a unit in
-    its word, "B-NN", "E-NN", in place of one of words.
+    """An augmenter: examples whose tokens are the units of a text. Their tags, "B-NN", "E-NN", tell
+    the place of a unit in its word.
 
     kinds: "tag": labels also have the tag of the word, which helps to find its end. "last": labels
         mark the last words of sentences and words with spaces in them; texts stay as written. "":

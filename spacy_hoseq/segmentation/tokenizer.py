@@ -83,9 +83,7 @@ class CharacterTokenizer:
         """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of
         units."""
         taggers = [
-            pipe
-            for _, pipe in segmenter.pipeline
-            if isinstance(pipe, HoseqTagger) and pipe.labels
+            pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger) and pipe.labels
         ]
         if len(taggers) != 1:
             problem = f"{len(taggers)} components `hoseq_tagger` with labels in it"
@@ -114,6 +112,7 @@ class CharacterTokenizer:
         yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> List[Doc]:
+        """Docs of texts that are cut together."""
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
         units = [*units_of_each(texts, self._cuts, ADDRESS if self.addresses else None)]
@@ -127,8 +126,8 @@ class CharacterTokenizer:
         return [self._doc(*parts) for parts in zip(texts, words, strict=True)]
 
     def _doc(self, text: str, words: WordBounds) -> Doc:
-        """White space as spaCy has it: one space belongs to the word before it, any other is a
-        token of its own. White space before the first word is of its sentence."""
+        """A Doc of words. White space as spaCy has it: one space belongs to the word before it, any
+        other is a token of its own; before the first word it is of its sentence."""
         tokens: List[Tuple[str, bool, bool]] = []  # text, a space after it, begins a sentence
         at = 0
         for start, end, begins in zip(*(column.tolist() for column in words), strict=True):
@@ -144,8 +143,8 @@ class CharacterTokenizer:
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
-        """Called by spaCy: at the end of a zone, the segmenter forgets what it remembered of
-        characters."""
+        """A memory zone of the segmenter, too: at its end it forgets characters. Called by
+        spaCy."""
         with self.segmenter.memory_zone() if self.segmenter else nullcontext():
             yield mem
 
@@ -154,14 +153,15 @@ class CharacterTokenizer:
         return Scorer.score_tokenization(examples)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The segmenter: its config and its components."""
+        """Bytes of the segmenter: its config and its components."""
         parts: Dict[str, Callable[[], Any]] = {}
         if self.segmenter is not None:
             parts = {"config": self.segmenter.config.to_bytes, "pipeline": self.segmenter.to_bytes}
         return to_bytes(parts, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
-        """RAISES ValueError [HS064]: the data cannot be read."""
+        """The tokenizer, with the segmenter of the data. RAISES ValueError [HS064]: they cannot be
+        read."""
         with _refusing("bytes"):
             parts = srsly.msgpack_loads(bytes_data)
             self.segmenter = None
@@ -177,7 +177,8 @@ class CharacterTokenizer:
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "CharacterTokenizer":
-        """RAISES ValueError [HS064]: the folder cannot be read."""
+        """The tokenizer, with the segmenter of a folder. RAISES ValueError [HS064]: it cannot be
+        read."""
         folder = Path(path) / FOLDER
         with _refusing(str(path)):
             self.segmenter = None
@@ -188,7 +189,7 @@ class CharacterTokenizer:
 
 @contextmanager
 def _refusing(where: str) -> Iterator[None]:
-    """Every error says which part of a pipeline cannot be read."""
+    """Errors become [HS064], which names the part of a pipeline that cannot be read."""
     try:
         yield
     except Exception as error:

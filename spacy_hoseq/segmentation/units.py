@@ -38,7 +38,11 @@ ENDS = 1  # a sentence
 CLOSES = 2  # a quote or a bracket
 STOPS = 3  # a sentence, unless between letters or digits: 3.14, U.S.A, example.com
 _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
-for _signs, _meaning in (("。！？!?｡…", ENDS), ("”’\"'」』）)》〉】〕］]｝}", CLOSES), (".．", STOPS)):
+for _signs, _meaning in (
+    ("。！？!?｡…", ENDS),
+    ("”’\"'」』）)》〉】〕］]｝}", CLOSES),
+    (".．", STOPS),
+):
     _SIGNS[list(map(ord, _signs))] = _meaning
 
 INNER = "hoseq_inner_cuts"  # table of a vocabulary; under the same name: a list
@@ -57,7 +61,7 @@ ADDRESS = re.compile(
 
 
 class Units(NamedTuple):
-    """starts, ends (U,): first character, and the one after the last. after_space (U,) bool: white
+    """Units of a text. starts, ends (U,): first character, and the one after the last. after_space (U,) bool: white
     space, or the beginning of the text, stands before it. after_blank (U,) bool: a blank line, or
     the beginning of the text. sentence (U,) bool: it begins a sentence by the signs before it."""
 
@@ -172,6 +176,7 @@ def _kinds(codes: "NDArray[np.uint32]") -> "NDArray[np.uint8]":
 
 
 def _kind(character: str) -> int:
+    """Kind of one character."""
     if character.isspace():
         return SPACE
     category = unicodedata.category(character)
@@ -186,7 +191,8 @@ def _kind(character: str) -> int:
 
 
 def _with_marks(kinds: "NDArray[np.uint8]", is_mark: Mask) -> "NDArray[np.uint8]":
-    """Marks are of the kind of the character that they stand on; those on white space are signs."""
+    """Kinds, in which marks have the kind of the character that they stand on. Marks on white space
+    are signs."""
     base = np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))
     of_base = kinds[base]
     of_base[is_mark & ((of_base == SPACE) | (of_base == MARK))] = SIGN

@@ -27,8 +27,8 @@ LAYERS = {"TAG": "tag_", "POS": "pos_", "MORPH": "morph", "LEMMA": "lemma_"}  # 
 
 
 class Contents(NamedTuple):
-    """words (int): in a part. layers: what is annotated there. made: whether it was made of the
-    training files."""
+    """Contents of a part. words (int): their number. layers: annotation that it has. made: True if
+    it was made of the training files."""
 
     words: int
     layers: List[str]
@@ -106,7 +106,7 @@ def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
 
 
 def layers_of(docs: List[Doc]) -> List[str]:
-    """Those of "TAG", "POS", "MORPH" and "LEMMA" that the Docs have."""
+    """Layers that the Docs have, of "TAG", "POS", "MORPH" and "LEMMA"."""
     return [
         name
         for name, attribute in LAYERS.items()
@@ -115,6 +115,7 @@ def layers_of(docs: List[Doc]) -> List[str]:
 
 
 def _sentences(name: str, items: Iterable[Any]) -> Iterator[Sentence]:
+    """Sentences that were read. RAISES ValueError [HS191]: a line cannot be read."""
     for item in items:
         if isinstance(item, Problem):
             problem = (

@@ -14,9 +14,8 @@ _FIELD = re.compile(r"^(License|Contributors):\s*(.+?)\s*$", re.MULTILINE)
 
 
 class Treebank(NamedTuple):
-    """name: of its folder. files: of each part, "train", "dev" or "test"; those of no part by "".
-    licence,
-    contributors: as its README has them, "" = it does not say."""
+    """A treebank. name: of its folder. files: of each part, "train", "dev" or "test"; those of no
+    part by "". licence, contributors: as its README has them, "" = it does not say."""
 
     name: str
     lang: str

@@ -58,7 +58,7 @@ class Lexicons(NamedTuple):
 
 
 def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Lexicons) -> Config:
-    """A recipe for what the treebank has."""
+    """Config of a step, with the components for which the treebank has annotation."""
     config = Config().from_str(recipe(name, lang), interpolate=False)
     if name != "treebank":
         return config
@@ -112,6 +112,7 @@ def rules_suffice(work: Path, lang: str) -> bool:
 
 
 def token_f(nlp: Language, docs: Sequence[Doc]) -> float:
+    """F of the words that the pipeline's tokenizer finds."""
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     return float(Scorer.score_tokenization(examples)["token_f"])
 
@@ -168,12 +169,13 @@ def save(nlp: Language, meta: Dict[str, Any], output: Path, *, overwrite: bool) 
 
 
 def some_of(examples: List[Example]) -> List[Example]:
-    """Examples with so many words in all, spread over the part."""
+    """Examples with about MEASURED_WORDS words in all, spread over the part."""
     n_words = sum(len(eg.reference) for eg in examples)
     return examples[:: max(1, n_words // MEASURED_WORDS)]
 
 
 def _remove(config: Config, component: str, scores: List[str]) -> None:
+    """Take a component and its scores out of a config."""
     del config["components"][component]
     config["nlp"]["pipeline"].remove(component)
     weights = config["training"]["score_weights"]
