@@ -120,7 +120,7 @@ class CompactWeights:
         self._shims = feature_shims(model)
         self._original = [shim.feature_weights() for shim in self._shims]
         # where labels have several parts, what rows have in common counts
-        tied = any(scorer_of(node).is_of_parts for node in model.walk())
+        tied = any(scorer_of(node).parts is not None for node in model.walk())
         self._centred = [
             [table if tied else centred(table) for table in tables] for tables in self._original
         ]

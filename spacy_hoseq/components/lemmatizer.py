@@ -172,7 +172,8 @@ class HoseqLemmatizer(HoseqTagger):
             doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
             types = words_of([doc])
             allowed = self.permitted(types, preset=False)
-            return scorer_of(self.model.layers[0]).best_of_candidates(types, allowed)
+            scores = scorer_of(self.model.layers[0]).scores(types, is_train=False).scores
+            return np.where(allowed, scores, -np.inf).argmax(axis=1).astype(np.int32)
 
         # the same object until they change
         weights = weights_of(self.model.layers[0]).used_rows("table")

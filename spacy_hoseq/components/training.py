@@ -25,8 +25,10 @@ BATCH = 1000  # docs whose features are counted together
 
 
 class ComponentTexts:
-    """The examples of a component, as its layers ask for them (`layers.scorer.TrainingTexts`).
-    gold: label ids of each sequence."""
+    """The examples of a component, as its layers ask for them (`Scorer.define`). gold: label ids of
+    each sequence, -1 where not known. docs: their words, batch by batch. annotated: the same twice,
+    with the gold annotation, and as the components before this one annotate it. heard: docs with
+    labels of an earlier component."""
 
     def __init__(
         self,

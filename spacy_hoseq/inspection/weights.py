@@ -21,7 +21,6 @@ from ..features.sequences import sequence_lengths
 from ..layers.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.shim import LayerShim, weights_of
-from ..layers.structured import transitions_of
 from ..patterns.sources import PatternFeatures
 from .certainty import BATCH
 from .reading import Reading, knows_sums
@@ -78,7 +77,7 @@ def _component(
     ]
     labels = np.concatenate([np.zeros(0, np.intp), *(reading.best for reading in readings)])
     counts = np.bincount(labels, minlength=len(pipe.tags))
-    trans = transitions_of(pipe.model, is_train=False) if has_sums else np.zeros((0, 0))
+    trans = scorer_of(pipe.model).weights(is_train=False)[1].trans if has_sums else np.zeros((0, 0))
     return {
         "name": pipe.name,
         "kind": type(pipe).__name__,

@@ -19,7 +19,7 @@ import numpy as np
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats, Floats, Floats32, Ints, Keys
+from ..arrays import AnyFloats, Floats, Floats32, Ints
 from ..kept import Kept
 from ..learning.gradients import CellGradient
 from ..learning.parameter import Parameter
@@ -28,7 +28,6 @@ from .scorer import (
     Feature,
     FlatScores,
     Scorer,
-    TrainingTexts,
     flat_scores,
     scorer_of,
     scoring_layer,
@@ -68,8 +67,6 @@ def label_parts(emissions: Emissions, parts_of: PartsOf) -> Emissions:
 class PartScorer(Scorer):
     """Scores of labels from scores of their parts."""
 
-    is_of_parts = True
-
     @property
     def parts(self) -> "LabelParts":
         """RAISES ValueError [HS052]: before initialization."""
@@ -86,34 +83,15 @@ class PartScorer(Scorer):
 
         return FlatScores(parts.scores(inner.scores), inner.lengths, backprop)
 
-    @property
-    def sees_sentences_alone(self) -> bool:
-        return bool(scorer_of(self.model.layers[0]).sees_sentences_alone)
-
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         matrix = self.parts.matrix
-        yield from (
-            feature._replace(weights=feature.weights @ matrix)
-            for feature in scorer_of(self.model.layers[0]).features_at(docs, words)
-        )
-
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        return scorer_of(self.model.layers[0]).names(docs, keys)
+        for feature in scorer_of(self.model.layers[0]).features_at(docs, words):
+            yield feature._replace(weights=feature.weights @ matrix)
 
     def columns_of(self, label: int) -> List[int]:
-        first = self.parts.first
-        return self.parts.parts[first[label] : first[label + 1]].tolist()
+        return np.flatnonzero(self.parts.matrix[:, label]).tolist()
 
-    def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
-        pairs = self.shim.values("pairs", is_train=is_train)
-        if is_train:
-            return trans + self.parts.pairs(pairs)
-        return self.parts.kept_pairs(trans, pairs)
-
-    def transitions_gradient(self, d_trans: AnyFloats) -> None:
-        self.shim.add_gradient("pairs", self.parts.pairs_back(d_trans))
-
-    def define(self, texts: TrainingTexts) -> None:
+    def define(self, texts: Any) -> None:
         """Ask for the parts of labels."""
         ids = np.concatenate([np.zeros(0, np.int32), *texts.gold])
         counts = np.bincount(ids[ids >= 0], minlength=len(texts.labels))
@@ -121,12 +99,12 @@ class PartScorer(Scorer):
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights, of the parts found by `define` before."""
-        (inner,) = self.model.layers
         if Y is None or not self.shim.extra:
-            inner.initialize(X, None)
+            super().initialize(X)
             return
         n_parts = len(self.shim.extra["names"])
-        inner.initialize(X, [cast(Floats2d, np.zeros((len(y), n_parts), np.float32)) for y in Y])
+        of_parts = [cast(Floats2d, np.zeros((len(y), n_parts), np.float32)) for y in Y]
+        self.model.layers[0].initialize(X, of_parts)
         self.shim.set(Parameter("pairs", np.zeros((n_parts, n_parts))))
         self.model.set_dim("nO", Y[0].shape[1])
 
@@ -149,33 +127,31 @@ def packed_parts(parts_of: List[List[LabelPart]]) -> Dict[str, Any]:
 
 
 class LabelParts:
-    """Sums over parts. extra: what `packed_parts` says."""
+    """Sums over parts. extra: what `packed_parts` says. matrix (P, L): 1 where a part is one of a
+    label."""
 
     def __init__(self, extra: Dict[str, Any]) -> None:
         self.names: List[str] = extra["names"]
         kinds = extra["kinds"]
-        self.parts: Ints = extra["parts"].astype(np.intp)
-        self.first: Ints = extra["first"].astype(np.intp)
         self.same_kind = (kinds[:, None] == kinds) & (kinds >= 0)
-        sizes = np.diff(self.first)
-        self.n_labels = len(sizes)
-        self.matrix: Floats = np.zeros((len(self.names), self.n_labels))
-        self.matrix[self.parts, np.repeat(np.arange(self.n_labels), sizes)] = 1
+        parts: Ints = extra["parts"].astype(np.intp)
+        sizes = np.diff(extra["first"])
+        self.matrix: Floats = np.zeros((len(self.names), len(sizes)))
+        self.matrix[parts, np.arange(len(sizes)).repeat(sizes)] = 1
         # labels of many parts come first: of each depth, the parts of those that have as many
         order = np.argsort(-sizes, kind="stable")
         self._place = np.argsort(order)
         self._depths = [
-            self.parts.take(self.first.take(order[: np.count_nonzero(sizes > depth)]) + depth)
+            parts.take(extra["first"].take(order[: np.count_nonzero(sizes > depth)]) + depth)
             for depth in range(int(sizes.max(initial=0)))
         ]
-        self._whole: Kept[AnyFloats] = Kept()
 
     def scores(self, of_parts: AnyFloats) -> AnyFloats:
         """of_parts (N, P). RETURNS (N, L): sums in the order of the parts, whatever the batch."""
-        scores = np.empty((len(of_parts), self.n_labels), of_parts.dtype)
+        scores = np.empty((len(of_parts), len(self._place)), of_parts.dtype)
         for start in range(0, len(of_parts), BLOCK):
             some = np.ascontiguousarray(of_parts[start : start + BLOCK].T)  # (P, n)
-            sums = np.zeros((self.n_labels, some.shape[1]), some.dtype)
+            sums = np.zeros((len(self._place), some.shape[1]), some.dtype)
             for parts in self._depths:
                 sums[: len(parts)] += some.take(parts, axis=0)
             scores[start : start + BLOCK] = sums.take(self._place, axis=0).T
@@ -200,16 +176,6 @@ class LabelParts:
         gradient = self.matrix[:, before] @ between @ self.matrix[:, after].T
         cells = np.flatnonzero(gradient * self.same_kind)
         return CellGradient(cells, gradient.take(cells))
-
-    def kept_pairs(self, trans: AnyFloats, of_parts: AnyFloats) -> AnyFloats:
-        """trans + `pairs`: the same array as long as both are the same arrays."""
-
-        def make() -> AnyFloats:
-            together: AnyFloats = trans + self.pairs(of_parts)
-            together.setflags(write=False)
-            return together
-
-        return self._whole.of((trans, of_parts), make)
 
 
 def morphological_parts() -> PartsOf:

@@ -34,7 +34,6 @@ from .scorer import (
     FlatScores,
     Names,
     Scorer,
-    TrainingTexts,
     no_backprop,
     scoring_layer,
 )
@@ -277,7 +276,7 @@ class MarginalScorer(Scorer):
         fired = self.features_at(docs, range(sum(map(len, docs))))
         return {feature.key: feature.plain_name for feature in fired if feature.key in wanted}
 
-    def define(self, texts: TrainingTexts) -> None:
+    def define(self, texts: Any) -> None:
         self.index(texts.heard(self.model.layers[0]))
 
     def index(self, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:

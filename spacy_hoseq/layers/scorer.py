@@ -26,7 +26,6 @@ from typing import (
     List,
     NamedTuple,
     Optional,
-    Protocol,
     Sequence,
     Tuple,
     Type,
@@ -38,9 +37,9 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats, Floats, Ints, Keys, Labels, Lengths
+from ..arrays import AnyFloats, Floats, Keys, Lengths
 from ..errors import Errors
-from ..features.attributes import Attribute, lexical_attribute, token_values
+from ..features.attributes import lexical_attribute, token_values
 from ..features.extract import FeatureExtractor
 from ..features.keys import KEY_BITS, lowest_bits
 from ..features.sequences import by_doc, sequence_lengths
@@ -80,33 +79,15 @@ class FlatScores(NamedTuple):
     backprop: Backprop
 
 
-class TrainingTexts(Protocol):
-    """Texts that layers see before their weights are set to zero. labels: of the component, by id.
-    gold: label ids of each sequence, -1 where not known."""
-
-    labels: Sequence[str]
-    gold: Sequence[Labels]
-
-    def docs(self) -> Iterator[List[Doc]]:
-        """The words of the texts, batch by batch."""
-
-    def annotated(self) -> List[Iterator[List[Doc]]]:
-        """The same twice: with the gold annotation, and as the components before this one annotate
-        it."""
-
-    def heard(self, source: Model[List[Doc], Any]) -> Iterator[Tuple[List[Doc], Any]]:
-        """Docs with labels of an earlier component. source: the layer that hears them, or finds
-        them itself."""
-
-
 class Scorer:
-    """Scores of labels by one layer. model: the layer.
+    """Scores of labels by one layer. model: the layer; any other of thinc's that gives an array for
+    each Doc has this scorer.
 
-    is_of_parts (bool): whether the columns of the layers below are parts of labels, which labels
-        have in common.
+    parts: columns of the layers below, which labels have in common (`LabelParts`); None = each
+        label has its own.
     """
 
-    is_of_parts = False
+    parts: Any = None
 
     def __init__(self, model: Model[Any, Any]) -> None:
         self.model = model
@@ -119,18 +100,24 @@ class Scorer:
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens of a batch, end to end, with the way back if `is_train`. RAISES ValueError
         [HS024]: of different widths."""
-        raise NotImplementedError
+        layer = self.model
+        parts, backprop_parts = layer(docs, is_train)
+        arrays = [layer.ops.to_numpy(part) for part in parts]
+        for array in arrays[1:]:
+            _check_width(array, arrays[0].shape[1], "emissions")
+        # (one long Doc is not copied)
+        scores = arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [np.zeros((0, 0))])
+
+        def backprop(d_scores: AnyFloats) -> Any:
+            of_docs: List[Any] = by_doc(d_scores, parts)
+            return backprop_parts([layer.ops.asarray(part) for part in of_docs])
+
+        return FlatScores(scores, sequence_lengths(docs), backprop)
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         """The features that fire at some words, counted over all docs, and have a weight. Their
         weights add up to the scores; scores that are made of no features are one feature each,
         "network"."""
-        for layer in self.model.layers:
-            yield from scorer_of(layer).features_at(docs, words)
-        if not self.model.layers:
-            yield from self._whole_scores(docs, words)
-
-    def _whole_scores(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         scores = self.scores(docs, is_train=False).scores
         for word in words:
             yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
@@ -153,14 +140,6 @@ class Scorer:
     def columns_of(self, label: int) -> List[int]:
         """The columns of `keyed_weights` that add up to the weights of a label."""
         return [label]
-
-    def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
-        """Weights of pairs of labels, with what the layer knows of pairs. trans (L, L). RETURNS (L,
-        L): of finished weights the same array as long as they are the same."""
-        return trans
-
-    def transitions_gradient(self, d_trans: AnyFloats) -> None:
-        """Keep the gradient of what `transitions` has added. d_trans (L, L)."""
 
     @property
     def tables(self) -> Sequence[str]:
@@ -193,8 +172,10 @@ class Scorer:
         layers = self.model.layers
         return bool(layers) and all(scorer_of(layer).sees_sentences_alone for layer in layers)
 
-    def define(self, texts: TrainingTexts) -> None:
-        """Find in the training texts what has a weight. Called before `initialize`."""
+    def define(self, texts: Any) -> None:
+        """Find in the training texts what has a weight. Called before `initialize`. texts: a
+        `ComponentTexts`, which has the names of labels, the gold labels, and batches of words as
+        layers ask for them."""
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Set weights to zero; thinc's `init`."""
@@ -211,33 +192,9 @@ class Scorer:
         """Drop what is remembered of words (at the end of a memory zone)."""
 
 
-class ListScorer(Scorer):
-    """Of a layer that has thinc's interface alone: a list with an array for each Doc."""
-
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        layer = self.model
-        parts, backprop_parts = layer(docs, is_train)
-        arrays = [layer.ops.to_numpy(part) for part in parts]
-        for array in arrays[1:]:
-            _check_width(array, arrays[0].shape[1], "emissions")
-        if len(arrays) == 1:
-            scores = arrays[0]  # one long Doc is not copied
-        else:
-            scores = np.concatenate(arrays) if arrays else np.zeros((0, 0), np.float32)
-
-        def backprop(d_scores: AnyFloats) -> Any:
-            of_docs: List[Any] = by_doc(d_scores, parts)
-            return backprop_parts([layer.ops.asarray(part) for part in of_docs])
-
-        return FlatScores(scores, sequence_lengths(docs), backprop)
-
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        return self._whole_scores(docs, words)
-
-
 def scorer_of(model: Model[Any, Any]) -> Any:
     """The scorer of any layer. RETURNS (Scorer): of its own kind."""
-    return model.attrs.get("scorer", ListScorer)(model)
+    return model.attrs.get("scorer", Scorer)(model)
 
 
 def scoring_layer(
@@ -277,17 +234,10 @@ def initialize(
 
 
 def flat_scores(
-    layer: Emissions,
-    docs: List[Doc],
-    is_train: bool,
-    n_columns: Optional[int] = None,
-    name: str = "emissions",
+    layer: Emissions, docs: List[Doc], is_train: bool, n_columns: int, name: str = "emissions"
 ) -> FlatScores:
-    """Scores of any layer. n_columns (int): L, if it is known. RAISES ValueError [HS024]: another
-    width."""
+    """Scores (N, L) of any layer. RAISES ValueError [HS024]: another width."""
     flat: FlatScores = scorer_of(layer).scores(docs, is_train=is_train)
-    if n_columns is None:
-        return flat
     if not len(docs):
         return flat._replace(scores=np.zeros((0, n_columns), flat.scores.dtype))
     _check_width(flat.scores, n_columns, name)
@@ -316,7 +266,8 @@ class SumScorer(Scorer):
     """Of `SumEmissions`."""
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        first, second = (flat_scores(layer, docs, is_train) for layer in self.model.layers)
+        scorers = map(scorer_of, self.model.layers)
+        first, second = (scorer.scores(docs, is_train=is_train) for scorer in scorers)
 
         def backprop(d_scores: AnyFloats) -> None:
             first.backprop(d_scores)
@@ -324,16 +275,19 @@ class SumScorer(Scorer):
 
         return FlatScores(first.scores + second.scores, first.lengths, backprop)
 
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        for layer in self.model.layers:
+            yield from scorer_of(layer).features_at(docs, words)
+
 
 class Names:
     """Names of features in some docs. docs: without white space."""
 
     def __init__(self, docs: Sequence[Doc]) -> None:
         lengths = sequence_lengths(docs)
-        self._docs = docs
-        self._first: Ints = np.cumsum([0, *map(len, docs)])[:-1]  # of each Doc
+        self._tokens = [(doc, i) for doc in docs for i in range(len(doc))]
         self._sentence = np.repeat(np.arange(len(lengths)), lengths)  # of each word
-        self._values: Dict[Tuple[int, str], Any] = {}
+        self._values: Dict[Tuple[Doc, str], Any] = {}
 
     def feature(
         self,
@@ -362,25 +316,22 @@ class Names:
             return ""
         if not self._inside(word, part):
             return "<s>" if part.offset < 0 else "</s>"
-        place = word + part.offset
-        i = int(np.searchsorted(self._first, place, side="right")) - 1
-        token = place - int(self._first[i])
+        doc, token = self._tokens[word + part.offset]
+        strings: Any = doc.vocab.strings
         attribute = lexical_attribute(part.attribute)
         if attribute is not None:
-            return shown(_lexical(attribute, self._docs[i], token))
-        return self._contextual(part.attribute, self._docs[i], token)
+            value = attribute.value(doc.vocab[doc[token].orth])
+            is_hash = isinstance(value, int) and value > SMALL and value in strings
+            return shown(strings[value] if is_hash else value)
+        key = doc, part.attribute
+        if key not in self._values:
+            self._values[key] = token_values(*key)
+        number = int(self._values[key][token])
+        return str(strings[number]) if number in strings else str(number)
 
     def _inside(self, word: int, part: Part) -> bool:
         place = word + part.offset
         return 0 <= place < len(self._sentence) and self._sentence[place] == self._sentence[word]
-
-    def _contextual(self, name: str, doc: Doc, token: int) -> str:
-        key = (id(doc), name)
-        if key not in self._values:
-            self._values[key] = token_values(doc, name)
-        value = int(self._values[key][token])
-        strings: Any = doc.vocab.strings
-        return str(strings[value]) if value in strings else str(value)
 
 
 def names_fired(
@@ -397,13 +348,6 @@ def names_fired(
         parts = extractor.templates[template].parts
         named[int(fired[template, word])] = names.feature(parts, word, np.zeros(0)).name
     return named
-
-
-def _lexical(attribute: Attribute, doc: Doc, token: int) -> object:
-    strings: Any = doc.vocab.strings
-    value = attribute.value(doc.vocab[doc[token].orth])
-    is_hash = isinstance(value, int) and value > SMALL and value in strings
-    return strings[value] if is_hash else value
 
 
 def shown(value: object) -> str:

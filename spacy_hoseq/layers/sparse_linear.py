@@ -19,7 +19,7 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ..arrays import Floats32, Ints, Keys, Labels, Lengths, Mask, Rows, distinct
+from ..arrays import Floats32, Ints, Keys, Lengths, Rows, distinct
 from ..errors import Errors, Warnings
 from ..features.attributes import LINE_BREAK, OF_DOCS
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
@@ -37,7 +37,6 @@ from .scorer import (
     FlatScores,
     Names,
     Scorer,
-    TrainingTexts,
     names_fired,
     no_backprop,
     scoring_layer,
@@ -47,7 +46,6 @@ from .shim import Term, WeightsShim, add_rows, sum_rows
 SCORE_BYTES = 1 << 23  # of sums of word types that are kept from batch to batch
 CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
 SET_BY_OTHERS = ("tag", "pos", "lemma")  # without which no word of a text is
-FEW_TOKENS = 128  # to copy the weights of some labels takes as long as to add them up for so many
 
 
 def SparseLinear(
@@ -247,35 +245,6 @@ class SparseScorer(Scorer):
 
         return FlatScores(scores, lengths, backprop)
 
-    def best_of_candidates(self, docs: List[Doc], allowed: Mask) -> Labels:
-        """Best label of each token among those that are allowed (N, L), of equal ones the first:
-        where few of many labels fit, much sooner than from the scores of all. Features have to be
-        about the word itself (`reach` 0)."""
-        columns = self.features.extractor.columns(docs)
-        index, table = self._used()
-        warn_of_absent(self.features.extractor, columns)
-        rows = index.lookup(self.features.extractor.keys_between(columns, 0, columns.n_tokens))
-        # of many tokens, labels that fit all are added up together; all others one by one
-        everywhere = np.flatnonzero(allowed.all(axis=0) & (len(allowed) > FEW_TOKENS))
-        labels = np.full(len(allowed), -1)
-        best = np.full(len(allowed), -np.inf, table.dtype)
-        if len(everywhere):
-            scores = add_rows(table.take(everywhere, axis=1), rows)
-            labels = everywhere.take(scores.argmax(axis=1))
-            best = scores.max(axis=1)
-        token, label = np.where(np.isin(np.arange(table.shape[1]), everywhere), False, allowed).nonzero()
-        if len(token):
-            cells = (row.take(token) * np.intp(table.shape[1]) + label for row in rows)
-            scores = np.asarray(sum(map(table.reshape(-1).take, cells)))
-            starts = np.flatnonzero(np.diff(token, prepend=-1))
-            highest = np.maximum.reduceat(scores, starts)
-            is_highest = np.flatnonzero(scores == highest.repeat(np.diff(starts, append=len(token))))
-            first = is_highest[np.diff(token[is_highest], prepend=-1) != 0]
-            at = token[first]
-            is_better = (highest > best[at]) | ((highest == best[at]) & (label[first] < labels[at]))
-            labels[at[is_better]] = label[first][is_better]
-        return labels.astype(np.int32)
-
     @property
     def reach(self) -> int:
         return self.features.extractor.reach
@@ -308,7 +277,7 @@ class SparseScorer(Scorer):
         bits = bits_of(self.shim.extra.get("keys", keys))
         return names_fired(self.features.extractor, docs, keys, bits)
 
-    def define(self, texts: TrainingTexts) -> None:
+    def define(self, texts: Any) -> None:
         self.index(*(texts.annotated() if self.reads_annotation else [texts.docs()]))
 
     def index(self, *versions: Iterable[Sequence[Doc]]) -> None:

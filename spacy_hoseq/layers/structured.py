@@ -31,13 +31,12 @@ from .scorer import (
     Backprop,
     Feature,
     Scorer,
-    TrainingTexts,
     flat_scores,
     initialize,
     no_backprop,
     scorer_of,
 )
-from .shim import WeightsShim, weights_of
+from .shim import WeightsShim
 
 NONE = np.zeros(0, np.intp)
 FiredFeatures = Tuple[Optional[Fired], Optional[Configurations], Ints]
@@ -198,7 +197,7 @@ class HeadScorer(Scorer):
     def sees_sentences_alone(self) -> bool:
         return self.source is None and super().sees_sentences_alone
 
-    def define(self, texts: TrainingTexts) -> None:
+    def define(self, texts: Any) -> None:
         """Ask the source for its patterns, if there is one; else nothing is read."""
         self.shim.extra = {}
         source = self.source
@@ -236,11 +235,17 @@ class HeadScorer(Scorer):
         with: the same as long as finished weights are; those that learn follow those of the update
         before. RAISES ValueError [HS051]: patterns of other rules."""
         kept = self.structure
-        trans = transitions_of(self.model, is_train=is_train)
+        own = self.shim.values("trans", is_train=is_train)
+        parts = self.emissions.parts
+        pairs = parts and self.emissions.shim.values("pairs", is_train=is_train)
         definition = self.shim.extra.get("patterns")
         values = self.shim.values("patterns", is_train=is_train) if definition else None
 
         def make() -> Tuple[Optional[HigherOrder], Weights]:
+            # (listeners read what was learnt on after it has changed)
+            trans = own.copy() if is_train else own
+            if parts:
+                trans = own + parts.pairs(pairs)
             if definition is None or values is None:
                 return None, Weights(trans)
             features, trie = self._defined(definition, len(trans))
@@ -255,10 +260,10 @@ class HeadScorer(Scorer):
         earlier = kept.learning
         kept.learning = None
         if not is_train:
-            return kept.finished.of((trans, definition, values), make)
+            return kept.finished.of((own, pairs, definition, values), make)
         kept.finished.forget()  # (of many labels these tables are most of all memory)
         patterns, weights = make()
-        if earlier is not None and len(earlier.trans) == len(trans):
+        if earlier is not None and len(earlier.trans) == len(weights.trans):
             weights.follow(earlier)
         kept.learning = weights
         return patterns, weights
@@ -301,7 +306,9 @@ def forward(
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         n_rows = n_labels if head.structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
-        head.emissions.transitions_gradient(gradient.trans)
+        parts = head.emissions.parts
+        if parts:
+            head.emissions.shim.add_gradient("pairs", parts.pairs_back(gradient.trans))
         if patterns is not None:
             shim.add_gradient("patterns", patterns.gradient(fired[2], gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
@@ -325,15 +332,6 @@ def _edge_scores(
         return pairs.backprop(gradient.reshape(pairs.scores.shape))
 
     return _in_floats(pairs.scores).reshape(-1, n_labels, n_labels), backprop
-
-
-def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:
-    """Weights of label pairs, and of pairs of their parts. RETURNS (L, L): if finished, the same
-    array as long as they are the same; else one of its own, since listeners read potentials after
-    the weights have changed."""
-    own = weights_of(model).values("trans", is_train=is_train)
-    trans: AnyFloats = scorer_of(model.layers[0]).transitions(own, is_train=is_train)
-    return trans.copy() if is_train and trans is own else trans
 
 
 def _rules_of(source: Optional[PatternSource]) -> Optional[Tuple[int, Any]]:

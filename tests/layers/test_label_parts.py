@@ -155,7 +155,8 @@ def test_blocks_of_tokens(monkeypatch, n_tokens):
     rows = morphological_parts()(LABELS, np.full(L, 2))
     parts = LabelParts(packed_parts([*rows, []]))  # a label without parts
     of_parts = rng.normal(size=(7, len(parts.names)))
-    expected = np.stack([of_parts[:, parts.parts[a:b]].sum(axis=1) for a, b in itertools.pairwise(parts.first)], axis=1)
+    names = [[part.name for part in of_label] for of_label in [*rows, []]]
+    expected = np.stack([of_parts[:, [*map(parts.names.index, own)]].sum(axis=1) for own in names], axis=1)
     assert parts.scores(of_parts) == pytest.approx(expected)
     d_scores = rng.normal(size=(7, L + 1)) * (rng.random((7, 1)) < 0.5)
     direction = rng.normal(size=of_parts.shape)
@@ -221,15 +222,6 @@ def test_saved_and_pickled():
         else:
             found = np.concatenate(found)
         assert np.array_equal(found, expected.scores)
-
-
-def test_pairs_are_kept_as_long_as_both_weights_are_the_same():
-    parts = LabelParts(packed_parts(morphological_parts()(LABELS, np.full(L, 2))))
-    trans, pairs = np.zeros((L, L)), np.ones((len(parts.names),) * 2)
-    together = parts.kept_pairs(trans, pairs)
-    assert parts.kept_pairs(trans, pairs) is together and together == pytest.approx(parts.pairs(pairs))
-    for other in ((trans + 1, pairs), (trans, 2 * pairs)):
-        assert parts.kept_pairs(*other) == pytest.approx(other[0] + parts.pairs(other[1]))
 
 
 class TestLabelParts(LayerContract):

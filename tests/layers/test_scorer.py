@@ -111,7 +111,7 @@ def test_of_a_third_party_is_explained(nlp):
     reading = Reading(pipe, [nlp(TEXTS[0])])
     features = list(scorer_of(pipe.model).features_at(reading.docs, range(4)))
     totals = np.array([feature.weights for feature in features])
-    assert totals == pytest.approx(pipe.potentials([nlp(TEXTS[0])])[1].scores, abs=1e-6)
+    assert totals == pytest.approx(pipe.model.predict([nlp(TEXTS[0])]).scores, abs=1e-6)
 
 
 def test_of_a_third_party_is_inspected(nlp):
@@ -145,7 +145,7 @@ def test_layer_without_a_scorer():
     features = list(scorer_of(pipe.model).features_at(reading.docs, range(4)))
     assert {feature.name for feature in features} == {"network"}
     totals = np.array([feature.weights for feature in features])
-    assert totals == pytest.approx(pipe.potentials([nlp(TEXTS[0])])[1].scores, abs=1e-6)
+    assert totals == pytest.approx(pipe.model.predict([nlp(TEXTS[0])]).scores, abs=1e-6)
     assert explain(pipe, nlp(TEXTS[0]), 1).label
 
 
