@@ -26,8 +26,7 @@ from strategies import NAME, counts, epochs, parts_of, score_of, started, traini
 from wasabi import msg
 
 from spacy_hoseq.decoders.bidirectional.local import known_slots
-from spacy_hoseq.layers.local_classifiers import shim_of
-from spacy_hoseq.layers.local_learner import LocalClassifier, TrainingBatch
+from spacy_hoseq.layers.local_classifiers import LocalClassifier, TrainingBatch, shim_of
 from spacy_hoseq.learning.used_rows import UsedRows
 
 STRATEGY = "easiest_first"

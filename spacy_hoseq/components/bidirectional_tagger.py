@@ -22,8 +22,13 @@ from ..decoders.bidirectional.easiest_first import EasiestPath, decision_order, 
 from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
-from ..layers.local_classifiers import LocalModel, Strategy, define_features, shim_of
-from ..layers.local_learner import TrainingBatch
+from ..layers.local_classifiers import (
+    LocalModel,
+    Strategy,
+    TrainingBatch,
+    define_features,
+    shim_of,
+)
 from ..layers.local_scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
 from .base import SequenceComponent, register_factory

@@ -6,26 +6,39 @@ through backpropagation: what a classifier sees in training are the gold labels 
 not what inference finds.
 """
 
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NoReturn, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..arrays import AnyFloats, Ints
+from ..arrays import AnyFloats, Floats, Floats32, Ints, Rows
 from ..decoders.bidirectional.local import check_order
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.keys import Keys, label_values
 from ..features.sequences import by_doc, words_of
 from ..kept import Kept
-from ..learning.inequality import check_inequality_settings
+from ..learning.gradients import RowGradient, merge_gradients
+from ..learning.inequality import InequalityWeights, check_inequality_settings
 from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
-from .local_learner import Learning, LocalClassifier, TrainingBatch
-from .local_scores import BatchScores, StackedWeights, TypeScores
+from .local_scores import BatchScores, StackedWeights
 from .scorer import Scorer, names_fired
-from .shim import LayerShim, Saved, shim_in, write_layer
+from .shim import LayerShim, Saved, add_rows, shim_in, write_layer
+from .sparse_linear import row_gradient
 
 Strategy = Literal[
     "easiest_first",
@@ -36,6 +49,7 @@ Strategy = Literal[
     "full_bidirectional",
 ]
 LocalModel = Model[List[Doc], BatchScores]
+SURE = 0.1  # error below which a token is learnt from now and then
 
 
 def LocalClassifiers(
@@ -64,7 +78,6 @@ def LocalClassifiers(
         attrs={
             "scorer": LocalScorer,
             "features": features,
-            "types": TypeScores(features),
             "order": order,
             "min_count": min_count,
             "reads_annotation": not features.extractor.is_lexical,
@@ -79,8 +92,7 @@ def forward(
 ) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
     """Of the words of the docs: white space is no part of a sequence."""
     shim = shim_of(model)
-    features = model.attrs["features"]
-    scores = BatchScores(words_of(docs), features, model.attrs["types"], shim.stacked(), shim.known)
+    scores = BatchScores(words_of(docs), model.attrs["features"], shim.stacked(), shim.known)
     return scores, _no_backprop
 
 
@@ -134,19 +146,25 @@ class LocalScorer(Scorer):
             yield keys, stacked.table[stacked.rows[max(shim.masks), : len(keys)]]
 
     def prepare(self) -> None:
-        shim = shim_of(self.model)
-        if shim.n_features():
-            shim.stacked()
-            self.features.index(shim.known["keys"])
+        if shim_of(self.model).n_features():
+            self.model.predict([])
 
     def forget_words(self) -> None:
-        self.extractor.forget_words()
-        self.model.attrs["types"].forget()
+        self.features.forget_words()
 
 
 def shim_of(model: LocalModel) -> "ClassifiersShim":
     """The model's classifiers."""
     return shim_in(model, ClassifiersShim)
+
+
+class TrainingBatch(NamedTuple):
+    """rows (K, n): features at each token. gold (n,): label ids, -1 = not known. known (n,): slots
+    whose gold label is known, as a mask."""
+
+    rows: Rows
+    gold: Ints
+    known: Ints
 
 
 class ClassifiersShim(LayerShim):
@@ -162,7 +180,8 @@ class ClassifiersShim(LayerShim):
         self.masks = range(1 << 2 * order)  # bits: which neighbours are seen
         self._n_groups = 1 + len(features.masks)
         self._seen_by = features.seen_by
-        self._settings: Dict[str, Any] = {}
+        self._settings: Dict[str, float] = {}
+        self._seed = 0
         self._known: Dict[str, Any] = {}
         # (F, L) each; empty if those that learn are further
         self._weights: Dict[int, UsedRows] = {}
@@ -172,7 +191,8 @@ class ClassifiersShim(LayerShim):
     def configure(self, *, learn_rate: float, width: float, seed: int) -> None:
         """How to learn from now on. RAISES ValueError [HS027]."""
         check_inequality_settings(learn_rate, width)
-        self._settings = {"learn_rate": learn_rate, "width": width, "seed": seed}
+        self._settings = {"learn_rate": learn_rate, "width": width}
+        self._seed = seed
 
     def start(self, known: Dict[str, Any]) -> None:
         """Zero weights for the features of `known`."""
@@ -212,13 +232,19 @@ class ClassifiersShim(LayerShim):
         if not self._settings:
             raise ValueError(Errors.HS055.format(name=self.name))
         if not self._training:
-            learning = Learning(n_tokens=self.known["n_tokens"], **self._settings)
-            self._training = {
-                visible: LocalClassifier(visible, self._seen_by[visible], start, learning)
-                for visible, start in self._weights.items()
-            }
+            self._training = {visible: self._begun(visible) for visible in self._weights}
         losses = [each.gradient(batch, drop) for each in self._training.values()]
         return sum(losses) / len(losses)
+
+    def _begun(self, visible: int) -> "LocalClassifier":
+        start = self._weights[visible]
+        n_features, n_labels = start.shape
+        weights = InequalityWeights(
+            n_features + 1, n_labels, n_tokens=self.known["n_tokens"], **self._settings
+        )
+        weights.resume(start.rows, start.values)
+        rng = np.random.default_rng([self._seed, visible])
+        return LocalClassifier(visible, self._seen_by[visible], weights, rng)
 
     def finish_update(self, optimizer: object) -> None:
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
@@ -281,3 +307,79 @@ class ClassifiersShim(LayerShim):
         fits = [table.shape == shape for table in tables.values()]
         is_whole = values.dtype == np.uint64 and isinstance(known["n_tokens"], int)
         return "" if is_whole and all(fits) else "the parts of the classifiers do not fit together"
+
+
+class LocalClassifier:
+    """Learns p(y_i | o, gold labels of the neighbours that it sees).
+
+    Most tokens are easy, and soon have next to no gradient. With the error e = 1 - p(gold) of a
+    token, its gradient is taken with probability min(1, e / SURE), and then max(1, SURE / e) times:
+    what is expected is the sum over all tokens, so that the weights go where they would go
+    (importance sampling, as Zhao & Zhang 2015 have it). The loss is of all.
+
+    visible (int): the slots that it sees, as a mask. seen: the rows of a batch that it looks at.
+    weights (F + 1, L): the last row, of features that are not known, is zero. sure (float): as
+    `SURE`, 0 = always from all tokens.
+    """
+
+    def __init__(
+        self,
+        visible: int,
+        seen: List[int],
+        weights: InequalityWeights,
+        rng: np.random.Generator,
+        sure: float = SURE,
+    ) -> None:
+        self._visible = visible
+        self._seen = seen
+        self._weights = weights
+        self._nothing = len(weights.values) - 1
+        self._rng = rng
+        self._sure = np.float32(sure)
+        self._pending: List[RowGradient] = []
+        self._n_tokens = 0
+
+    def gradient(self, batch: TrainingBatch, drop: float) -> float:
+        """Keep the gradient of a batch for `step`. RETURNS the negative log-likelihood of the gold
+        labels, in nats."""
+        tokens = np.flatnonzero((batch.gold >= 0) & (self._visible & ~batch.known == 0))
+        gold = batch.gold.take(tokens)
+        rows = batch.rows[self._seen].take(tokens, axis=1)
+        if drop:
+            rows[self._rng.random(rows.shape, dtype=np.float32) < drop] = self._nothing
+        scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        losses, d_scores = log_loss(add_rows(self._weights.values, rows) * scale, gold)
+        errors = -d_scores[np.arange(len(gold)), gold]
+        draws = self._rng.random(len(gold), dtype=np.float32)
+        kept = np.flatnonzero(draws * self._sure < errors)
+        times: Floats32 = np.maximum(1, self._sure / errors.take(kept)) * scale
+        d_kept = d_scores.take(kept, axis=0) * times[:, None]
+        self._pending.append(row_gradient(rows.take(kept, axis=1), d_kept, self._nothing))
+        self._n_tokens += len(tokens)
+        return float(losses.sum())
+
+    def step(self) -> None:
+        """Learn from the gradients kept."""
+        rows, gradient = merge_gradients(self._pending, self._weights.values)
+        self._weights.step(rows, gradient, self._n_tokens)
+        self._pending = []
+        self._n_tokens = 0
+
+    def finish(self) -> UsedRows:
+        """The weights (F, L), as they are saved. Training can go on after this."""
+        used = self._weights.finish().rounded()
+        return used._replace(shape=(self._nothing, used.shape[1]))
+
+
+def log_loss(scores: Floats32, gold: Ints) -> Tuple[Floats, Floats32]:
+    """-log p(gold), p = softmax of each row. RETURNS the losses (n,), and their gradients (n,
+    L)."""
+    rows = np.arange(len(gold))
+    p = scores - scores.max(axis=1, keepdims=True)
+    loss = -p[rows, gold].astype(np.float64)
+    np.exp(p, out=p)
+    total = p.sum(axis=1, keepdims=True)
+    loss += np.log(total[:, 0])
+    p /= total
+    p[rows, gold] -= 1
+    return loss, p

@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from ..arrays import Ints, Keys, Rows
 from ..decoders.bidirectional.local import OFFSETS
 from ..features.extract import FeatureExtractor
-from ..features.index import ExactIndex, KeyCounter
+from ..features.index import ExactIndex, GrowingTable, KeyCounter
 from ..features.keys import ABSENT, KeyFolds
 from ..features.templates import Part, parse_templates, split_templates
 from ..kept import Kept
@@ -27,8 +27,10 @@ class LocalFeatures:
 
     templates: template strings. order (int): of inference; label templates that look further are
         not used.
-    n_plain (int): templates about words alone, which come first. masks: the slots that each label
-    template looks at. seen_by: of each classifier, the templates whose neighbours it sees.
+    n_plain (int): templates about words alone, which come first. places: those about one word, by
+    its offset. of_more: the others. word_parts: what label templates say of words. masks: the slots
+    that each label template looks at. seen_by: of each classifier, the templates whose neighbours
+    it sees. type_scores: sums of `places` (`BatchScores`).
     """
 
     def __init__(self, templates: List[str], order: int) -> None:
@@ -38,6 +40,9 @@ class LocalFeatures:
         distinct = [*split.plain, *(word for word in split.words if word not in split.plain)]
         self.extractor = FeatureExtractor(distinct)
         self.n_plain = len(split.plain)
+        of_one_word = self.extractor.of_one_word.items()
+        self.places = {o: [k for k in found if k < self.n_plain] for o, found in of_one_word}
+        self.of_more = [k for k in self.extractor.of_more if k < self.n_plain]
         self.word_parts = [self.extractor.templates.index(word) for word in split.words]
         slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[order])}
         self._parts = [template.parts for template in split.plain]
@@ -59,6 +64,11 @@ class LocalFeatures:
             self.seen_by.append([*range(self.n_plain), *(self.n_plain + j for j in seen)])
             self._folds.append(KeyFolds([seeds[j] for j in seen], [rows[j] for j in seen]))
         self._index: Kept[ExactIndex] = Kept()
+        self.type_scores: Kept[GrowingTable] = Kept()
+
+    def forget_words(self) -> None:
+        self.extractor.forget_words()
+        self.type_scores.forget()
 
     def count(
         self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int

@@ -13,9 +13,7 @@ from spacy.tokens import Doc
 
 from ..arrays import AnyInts, Floats32, Ints, Rows
 from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
-from ..features.extract import Columns
-from ..features.index import ExactIndex, GrowingTable
-from ..kept import Kept
+from ..features.index import GrowingTable
 from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 
@@ -52,61 +50,6 @@ class StackedWeights(NamedTuple):
         return sum_stacked(self.table, rows)
 
 
-class TypeScores:
-    """Scores of word types (type, offset, classifier), summed when first asked for."""
-
-    def __init__(self, features: LocalFeatures) -> None:
-        self._extractor = features.extractor
-        self._templates = {
-            offset: [k for k in templates if k < features.n_plain]
-            for offset, templates in features.extractor.of_one_word.items()
-        }
-        self._known: Kept[GrowingTable] = Kept()
-
-    def codes(self, columns: Columns, n_masks: int) -> Ints:
-        """Codes for `sums` at each token, for the classifier 0. RETURNS (offsets, N)."""
-        types = columns.types.astype(np.intp)
-        at = columns.positions + np.array([*self._templates], np.intp)[:, None]
-        offsets = np.arange(len(self._templates))[:, None]
-        return (types.take(at, mode="clip") * len(self._templates) + offsets) * n_masks
-
-    def sums(
-        self, codes: Ints, columns: Columns, index: ExactIndex, weights: StackedWeights
-    ) -> Floats32:
-        """codes (offsets, n). RETURNS (n, L)."""
-        made_from = (weights, columns.words.numbering)
-        n_labels = weights.table.shape[1]
-
-        def begin() -> GrowingTable:
-            return GrowingTable(np.zeros((1, n_labels), np.float32), merged_zeros=True)
-
-        def make(new: Ints) -> Floats32:
-            return self._added_up(new, columns, index, weights)
-
-        known = self._known.of(made_from, begin)
-        if len(known) > SCORE_BYTES // (4 * n_labels):
-            self._known.forget()
-            known = self._known.of(made_from, begin)
-        rows, table = known.of(codes, make)
-        return sum_stacked(table, rows)
-
-    def _added_up(
-        self, codes: Ints, columns: Columns, index: ExactIndex, weights: StackedWeights
-    ) -> Floats32:
-        """codes (n,): distinct. RETURNS (n, L)."""
-        words, visible = np.divmod(codes, len(weights.rows))
-        types, place = np.divmod(words, max(1, len(self._templates)))
-        scores = np.zeros((len(codes), weights.table.shape[1]), np.float32)
-        for j, templates in enumerate(self._templates.values()):
-            at = np.flatnonzero(place == j)
-            keys = self._extractor.type_keys(columns, templates, types[at])
-            scores[at] = weights.sums(visible[at], index.lookup(keys))
-        return scores
-
-    def forget(self) -> None:
-        self._known.forget()
-
-
 class BatchScores:
     """`decoders.local.LocalScores` of one batch.
 
@@ -117,30 +60,30 @@ class BatchScores:
         self,
         docs: Sequence[Doc],
         features: LocalFeatures,
-        types: TypeScores,
         weights: StackedWeights,
         known: Dict[str, Any],
     ) -> None:
         extractor = features.extractor
         self._features = features
-        self._types = types
         self._weights = weights
         self._index = features.index(known["keys"])
         self._values = known["values"]
         self._columns = columns = extractor.columns(docs)
         self.n_labels = weights.table.shape[1]
         self.n_tokens = columns.n_tokens
-        self._codes = types.codes(columns, len(weights.rows))
-        of_more = [k for k in extractor.of_more if k < features.n_plain]
-        asked = [*of_more, *features.word_parts]
+        # (word type, place, classifier) as one number, for the classifier 0 (places, N)
+        n_places = len(features.places)
+        at = columns.positions + np.array([*features.places], np.intp)[:, None]
+        types = columns.types.astype(np.intp).take(at, mode="clip")
+        self._codes = (types * n_places + np.arange(n_places)[:, None]) * len(weights.rows)
+        asked = [*features.of_more, *features.word_parts]
         keys = extractor.keys_between(columns, 0, columns.n_tokens, asked)
-        self._rows = self._index.lookup(keys[: len(of_more)])
-        self._words = keys[len(of_more) :]
+        self._rows = self._index.lookup(keys[: len(features.of_more)])
+        self._words = keys[len(features.of_more) :]
 
     def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
         """As the protocol says."""
-        codes = self._codes.take(tokens, axis=1) + visible
-        scores = self._types.sums(codes, self._columns, self._index, self._weights)
+        scores = self._of_types(self._codes.take(tokens, axis=1) + visible)
         scores += self._weights.sums(visible, self._rows.take(tokens, axis=1))
         if not np.array_equal(owners, np.arange(len(tokens))):
             scores = scores[owners]
@@ -156,6 +99,31 @@ class BatchScores:
         keys = self._features.label_keys(words, in_slots, self._values, asked)
         scores[at] += self._weights.sums(seen, self._index.lookup(keys))
         return scores
+
+    def _of_types(self, codes: Ints) -> Floats32:
+        """Sums of the templates about one word at each place, which are kept from batch to batch.
+        codes (places, n). RETURNS (n, L)."""
+
+        def begin() -> GrowingTable:
+            return GrowingTable(np.zeros((1, self.n_labels), np.float32), merged_zeros=True)
+
+        made_from = (self._weights, self._columns.words.numbering)
+        kept = self._features.type_scores.of(made_from, begin)
+        rows, sums = kept.of(codes, self._made)
+        if len(kept) * 4 * self.n_labels > SCORE_BYTES:
+            self._features.type_scores.forget()
+        return sum_stacked(sums, rows)
+
+    def _made(self, codes: Ints) -> Floats32:
+        """codes (n,): distinct. RETURNS (n, L)."""
+        words, visible = np.divmod(codes, len(self._weights.rows))
+        types, place = np.divmod(words, max(1, len(self._features.places)))
+        sums = np.zeros((len(codes), self.n_labels), np.float32)
+        for j, templates in enumerate(self._features.places.values()):
+            at = np.flatnonzero(place == j)
+            keys = self._features.extractor.type_keys(self._columns, templates, types[at])
+            sums[at] = self._weights.sums(visible[at], self._index.lookup(keys))
+        return sums
 
 
 def sum_stacked(table: Floats32, rows: AnyInts) -> Floats32:

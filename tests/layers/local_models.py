@@ -6,8 +6,15 @@ from functools import cache
 import numpy as np
 from spacy.tokens import Doc
 
-from spacy_hoseq.layers.local_classifiers import LocalClassifiers, define_features, shim_of
-from spacy_hoseq.layers.local_learner import SURE, Learning, LocalClassifier, TrainingBatch
+from spacy_hoseq.layers.local_classifiers import (
+    SURE,
+    LocalClassifier,
+    LocalClassifiers,
+    TrainingBatch,
+    define_features,
+    shim_of,
+)
+from spacy_hoseq.learning.inequality import InequalityWeights
 from spacy_hoseq.learning.used_rows import UsedRows
 
 from .helpers import VOCAB
@@ -155,9 +162,11 @@ class Problem:
         return np.flatnonzero(np.isin(self.groups, seen))
 
     def classifier(self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None, sure=SURE):
-        learning = Learning(learn_rate, width, seed, n_tokens or self.n_tokens, sure)
-        start = self.packed(W or {})
-        return LocalClassifier(visible, self.features.seen_by[visible], start, learning)
+        settings = {"learn_rate": learn_rate, "width": width, "n_tokens": n_tokens or self.n_tokens}
+        weights, start = InequalityWeights(len(self.groups) + 1, L, **settings), self.packed(W or {})
+        weights.resume(start.rows, start.values)
+        rng = np.random.default_rng([seed, visible])
+        return LocalClassifier(visible, self.features.seen_by[visible], weights, rng, sure)
 
     def packed(self, W):
         values = np.zeros((len(self.groups), L), np.float32)

@@ -264,11 +264,11 @@ DAMAGED = {
     ),
     "weights of NaN": (
         classifier(lambda rows, values, n: (rows, values * np.nan, n)),
-        "HS050.*classifiers.5",
+        "HS050.*NaN",
     ),
     "weights of infinity": (
         classifier(lambda rows, values, n: (rows, values + np.inf, n)),
-        "HS050.*classifiers.5",
+        "HS050.*NaN",
     ),
     "no number of tokens": (lambda m: {**m, "extra": without("n_tokens")(m["extra"])}, "HS050"),
     "number of tokens that is text": (extra(n_tokens="many"), "HS050"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.local_learner import log_loss
+from spacy_hoseq.layers.local_classifiers import log_loss
 
 from .helpers import doc_of
 from .local_models import OFFSETS, L, Problem, Text, ready

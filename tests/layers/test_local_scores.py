@@ -168,7 +168,7 @@ def fresh(model, docs, queries):
 
 
 def kept(model):
-    return model.attrs["types"]._known.latest
+    return model.attrs["features"].type_scores.latest
 
 
 @pytest.mark.parametrize("order", [1, 2])
