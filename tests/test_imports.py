@@ -138,7 +138,7 @@ def test_tools_ask_components_and_decoders_by_their_public_names():
     """What a component is, is asked of itself: `target`, `read`, `knows`."""
     targets = ("targets.target", "targets.places", "targets.lemmas")
     of_components = (
-        "base", "structured", "listening", "tagger", "reading", "extensions", "expected_spans", *targets
+        "base", "structured", "tagger", "reading", "extensions", "expected_spans", *targets
     )  # fmt: skip
     public = {*(f"components.{module}" for module in of_components), *ROOMS_OF_DECODERS}
     inside = {(name_of(path), module) for path in OF_TOOLS for module in imports(path)}

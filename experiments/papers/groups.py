@@ -91,7 +91,7 @@ def potentials_of(nlp: Language, component: str, docs: List[Doc], n: int) -> Lis
     """Of some of them, what the component decodes: without labels that it cannot write."""
     random.Random(0).shuffle(docs)
     pipe: Any = nlp.get_pipe(component)
-    potentials = pipe._potentials([Doc(nlp.vocab, [token.text for token in doc]) for doc in docs[:n]])
+    potentials = pipe.read([Doc(nlp.vocab, [token.text for token in doc]) for doc in docs[:n]]).potentials
     return [one.potentials for one in potentials.one_by_one()]
 
 

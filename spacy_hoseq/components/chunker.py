@@ -34,10 +34,9 @@ from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .expected_spans import expected_chunks
-from .listening import ListenedComponent
 from .noun_chunks import GROUP, offer_noun_chunks
 from .reading import Reading
-from .structured import ADAGRAD, default_model, parts_of
+from .structured import ADAGRAD, StructuredComponent, default_model, parts_of
 from .targets.chunk_tags import ChunkTypes, FoundChunks, found_chunks
 
 WORDS = 8_000  # of a batch, read at once
@@ -52,7 +51,7 @@ class ScoredChunks(NamedTuple):
     score: float
 
 
-class HoseqChunker(ListenedComponent):
+class HoseqChunker(StructuredComponent):
     """Finds chunks, or entities, that do not overlap.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over
@@ -76,8 +75,7 @@ class HoseqChunker(ListenedComponent):
     """
 
     target: ChunkTypes
-    limits_words = True
-    made_of_labels = (*ListenedComponent.made_of_labels, "_grammar")
+    made_of_labels = (*StructuredComponent.made_of_labels, "_grammar")
 
     def __init__(
         self,

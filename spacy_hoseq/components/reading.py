@@ -74,19 +74,27 @@ class Reading:
         self.docs = docs
         self.name = name
         self.labels = labels
-        self.potentials = potentials
+        self._potentials = potentials
         self._no_sums = no_sums
         if best is not None:
             self.best = best
 
+    @property
+    def potentials(self) -> Potentials:
+        """RAISES ValueError [HS105]: labels alone are known."""
+        if self._potentials is None:
+            message = Errors.HS105.format(name=self.name, asked="p(y | x)", reason=self._no_sums)
+            raise ValueError(message)
+        return self._potentials
+
     @cached_property
     def best(self) -> Labels:
-        return best_labels(self._known("best labels"))
+        return best_labels(self.potentials)
 
     @cached_property
     def posterior(self) -> Posterior:
         """p(y | x) of all labellings. RAISES ValueError [HS105]: it is not known."""
-        return posterior(self._known("p(y | x)"))
+        return posterior(self.potentials)
 
     @cached_property
     def label_ids(self) -> List[Labels]:
@@ -102,9 +110,3 @@ class Reading:
     def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> List[NDArray[Any]]:
         """Values of words cut by Doc, on its tokens: `absent` at white space. of_words (N, ...)."""
         return on_tokens(of_words, self.docs, absent)
-
-    def _known(self, asked: str) -> Potentials:
-        if self.potentials is None:
-            message = Errors.HS105.format(name=self.name, asked=asked, reason=self._no_sums)
-            raise ValueError(message)
-        return self.potentials

@@ -1,10 +1,13 @@
-"""Components over `spacy_hoseq.HigherOrderTagger.v1`: they guess and learn from potentials."""
+"""Components over `spacy_hoseq.HigherOrderTagger.v1`: they guess and learn from potentials, and hand
+over labels with their probabilities to components that listen, as spaCy's Tok2Vec hands over its
+vectors."""
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from spacy.language import Language
+from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -15,7 +18,14 @@ from ..decoders.choice import KBest, decode_exact, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
-from ..layers.listener import own_layers
+from ..layers.listener import (
+    ANY,
+    MarginalListener,
+    Upstream,
+    own_layers,
+    upstream_labels,
+    write_upstream,
+)
 from ..layers.scorer import scorer_of
 from ..layers.shim import weights_in
 from ..layers.structured import TaggerModel
@@ -25,7 +35,7 @@ from .base import OF_CALIBRATION, SequenceComponent
 from .extensions import write_marginals
 from .reading import Reading
 from .targets.target import Target, word_examples
-from .training import ComponentTexts, seed_of, warn_uncalibrated
+from .training import ComponentTexts, listeners_in, seed_of, warn_uncalibrated
 
 ADAGRAD = {
     "@misc": "spacy_hoseq.adagrad.v1",
@@ -53,8 +63,8 @@ def default_model(templates: str, min_count: int = 1) -> Dict[str, Any]:
 
 
 class StructuredComponent(SequenceComponent):
-    """A component whose model gives potentials. RAISES ValueError [HS161, HS027]: impossible
-    settings."""
+    """A component whose model gives potentials. `nlp` links the listeners of later components
+    (`spacy.ty.ListenedToComponent`). RAISES ValueError [HS161, HS027]: impossible settings."""
 
     knows = "sums"
     decoder = staticmethod(decode_exact)  # of guesses in training
@@ -81,6 +91,14 @@ class StructuredComponent(SequenceComponent):
         self.objective_name = objective
         self._update_rule = update_rule
         self._configure_layers(seed=0)
+        self.listener_map: Dict[str, List[MarginalListener]] = {}
+
+    def __setstate__(self, state: Any) -> None:
+        """The listeners of a copy, or in another process, are linked to it."""
+        super().__setstate__(state)
+        for name, listeners in self.listener_map.items():
+            for listener in listeners:
+                listener.link(self, name)
 
     def _configure_layers(self, *, seed: int) -> None:
         """seed (int): of the feature dropout."""
@@ -94,6 +112,11 @@ class StructuredComponent(SequenceComponent):
         return self.objective_name == "log_likelihood" or not self.cfg.keys().isdisjoint(
             OF_CALIBRATION
         )
+
+    @property
+    def limits_words(self) -> bool:
+        """True if labels are limited by more than the model, which a copy of the model would not have."""
+        return bool(self.cfg.get("tag_dictionary", True))
 
     def keep_probabilities(self) -> bool:
         self.cfg["save_marginals"] = True
@@ -123,7 +146,8 @@ class StructuredComponent(SequenceComponent):
         self._check_size(size, getattr(self._update_rule, "learn_rate", "unknown"))
         loss, gradient = self._loss(examples, potentials)
         backprop(gradient)
-        self._hand_over(docs, potentials, backprop)
+        if self.listeners:
+            self._hand_over(docs, potentials, backprop)
         return loss
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
@@ -140,33 +164,22 @@ class StructuredComponent(SequenceComponent):
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in docs[:10]]
         self.model.initialize(X=docs[:10], Y=shapes)
 
-    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
-        if self.cfg["save_marginals"]:
-            of_docs = reading.of_tokens(reading.posterior.nodes.astype(np.float32))
-            for doc, marginals in zip(docs, of_docs, strict=True):
-                write_marginals(doc, self.name, self.tags, marginals)
-
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        potentials = self._potentials(docs, preset=preset)
-        return Reading(docs, self.name, self._label_table.labels, potentials)
+        labels = self._label_table.labels
+        if any(map(len, docs)):
+            potentials = self._possible(self.model.predict(docs))
+            potentials = potentials.permitting(self.permitted(docs, preset=preset))
+        else:
+            trans = np.zeros((len(labels), len(labels)), np.float32)
+            potentials = Potentials(trans[:0], Weights(trans), np.zeros(0, np.int32))
+        return Reading(docs, self.name, labels, potentials)
 
-    def _potentials(self, docs: WordDocs, *, preset: bool = True) -> Potentials:
-        """Potentials that are decoded. docs: their words; they may all be empty."""
-        if not any(map(len, docs)):
-            n_labels = len(self.tags)
-            trans = np.zeros((n_labels, n_labels), np.float32)
-            return Potentials(trans[:0], Weights(trans), np.zeros(0, np.int32))
-        potentials = self._possible(self.model.predict(docs))
-        return potentials.permitting(self.permitted(docs, preset=preset))
-
-    def _k_best(
-        self, docs: Union[Doc, Iterable[Doc]], k: int
-    ) -> Iterator[Tuple[WordDocs, KBest]]:
+    def _k_best(self, docs: Union[Doc, Iterable[Doc]], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
         """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,
         HS099]."""
-        docs = [docs] if isinstance(docs, Doc) else docs
-        for words in (self._words([doc]) for doc in docs):
-            yield words, k_best(self._potentials(words), k)
+        for doc in [docs] if isinstance(docs, Doc) else docs:
+            reading = self.read([doc])
+            yield reading.docs, k_best(reading.potentials, k)
 
     def _costs(self) -> Optional[Floats32]:
         """Costs of wrong labels in learning, [right, wrong] (L, L); None = all the same."""
@@ -176,13 +189,83 @@ class StructuredComponent(SequenceComponent):
         """Without labellings that cannot be at all, whatever is known of the texts."""
         return potentials
 
+    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+        if self.cfg["save_marginals"]:
+            of_docs = reading.of_tokens(reading.posterior.nodes.astype(np.float32))
+            for doc, marginals in zip(docs, of_docs, strict=True):
+                write_marginals(doc, self.name, self.tags, marginals)
+        self._hand_labels(reading)
+
+    # What listens to this component
+
+    @property
+    def listeners(self) -> List[MarginalListener]:
+        """Layers of later components that listen to this one (spaCy's protocol, as with
+        Tok2Vec)."""
+        return list(chain.from_iterable(self.listener_map.values()))
+
+    @property
+    def listening_components(self) -> List[str]:
+        """Their names."""
+        return list(self.listener_map)
+
+    def add_listener(self, listener: MarginalListener, component_name: str) -> None:
+        """Called by spaCy."""
+        if listener not in self.listeners:
+            self.listener_map.setdefault(component_name, []).append(listener)
+
+    def remove_listener(self, listener: MarginalListener, component_name: str) -> bool:
+        """Called by spaCy. RETURNS (bool): whether it was there."""
+        listeners = self.listener_map.get(component_name, [])
+        # a new list: spaCy is going through the old one
+        rest = [other for other in listeners if other is not listener]
+        self.listener_map[component_name] = rest
+        if not rest:
+            del self.listener_map[component_name]
+        return len(rest) < len(listeners)
+
+    def find_listeners(self, component: Any) -> None:
+        """Add the listeners in a later component's model that name this one, or did before it was
+        renamed. Called by spaCy."""
+        names = [self.name, *([ANY] if self.target.place == "tag" else [])]
+        for listener in listeners_in(component):
+            if listener.upstream_name in names:
+                listener.link(self, component.name)
+                self.add_listener(listener, component.name)
+
+    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
+        """Hand over the labels of docs that have been annotated: for a listener that spaCy may have
+        forgotten. What is set on them constrains nothing, since it is what was found."""
+        self.add_listener(listener, listener.reader)
+        self._hand_labels(self.read(docs, preset=False, labels_alone=self._writes_labels_alone))
+
+    @property
+    def _writes_labels_alone(self) -> bool:
+        return not self.cfg["save_marginals"] and not self.listeners
+
+    def _hand_labels(self, reading: Reading) -> None:
+        """Leave beside docs what listeners ask of their labels: each output once."""
+        for asked in {listener.asked for listener in self.listeners}:
+            _, threshold = asked
+            entries = reading.posterior.probable(threshold)
+            labels = upstream_labels(entries, reading.labels, threshold)
+            write_upstream(reading.docs, asked, labels)
+
     def _hand_over(
         self,
         docs: WordDocs,
         potentials: Potentials,
         backprop: Callable[[PotentialsGradient], object],
     ) -> None:
-        """An update, to components that listen to this one."""
+        """An update, to those that listen."""
+        learns = any(listener.grad_factor for listener in self.listeners)
+        if learns and any(isinstance(node, Tok2VecListener) for node in self.model.walk()):
+            # spaCy's Tok2Vec would count the first of two gradients twice
+            raise ValueError(Errors.HS104.format(name=self.name))
+        potentials = self._possible(potentials).permitting(self.permitted(docs, preset=False))
+        upstream = Upstream(docs, potentials, self.tags, backprop)
+        for listener in self.listeners:
+            listener.receive(upstream)
 
 
 def parts_of(docs: Sequence[Doc], most: int) -> List[Sequence[Doc]]:

@@ -20,9 +20,8 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
-from .listening import ListenedComponent
 from .reading import Reading
-from .structured import ADAGRAD, default_model, parts_of
+from .structured import ADAGRAD, StructuredComponent, default_model, parts_of
 from .targets.token_labels import TokenLabels
 
 
@@ -33,7 +32,7 @@ class ScoredLabels(NamedTuple):
     score: float
 
 
-class HoseqTagger(ListenedComponent):
+class HoseqTagger(StructuredComponent):
     """Labels every token with the best label sequence of its sentence.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name
@@ -110,9 +109,10 @@ class HoseqTagger(ListenedComponent):
         RAISES ValueError [HS027, HS038, HS099]."""
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
-        parts = (self._words([doc]) for doc in docs)
+        readings = (self.read([doc]) for doc in docs)
         return [
-            self._named(sample(self._potentials(words), n_samples, rng), words) for words in parts
+            self._named(sample(reading.potentials, n_samples, rng), reading.docs)
+            for reading in readings
         ]
 
     def _shares(
@@ -132,11 +132,6 @@ class HoseqTagger(ListenedComponent):
             ordered = (sorted(of.items(), key=lambda pair: (-pair[1], pair[0])) for of in shares)
             result.append([{name: min(p, 1.0) for name, p in of if p >= least} for of in ordered])
         return result
-
-    @property
-    def limits_words(self) -> bool:
-        """True if words can have some labels only, whatever the model says."""
-        return bool(self.cfg["tag_dictionary"])
 
     def _named(self, rows: Labels, words: WordDocs) -> List[List[str]]:
         """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of

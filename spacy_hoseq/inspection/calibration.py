@@ -29,8 +29,7 @@ from spacy.util import logger, minibatch, resolve_dot_names
 
 from ..arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..components.base import SequenceComponent
-from ..components.listening import listeners_in
-from ..components.structured import StructuredComponent
+from ..components.structured import StructuredComponent, listeners_in
 from ..decoders import Potentials, posterior
 from ..errors import Errors
 from ..layers.listener import own_layers

@@ -45,7 +45,6 @@ class Reading(ComponentReading):
         self.turns: Optional[Ints] = None
         words, potentials, best = self._read(pipe, texts)
         super().__init__(words, pipe.name, pipe.tags, potentials, best)
-        self.potentials: Potentials = potentials
         self.target = pipe.target
         self.pipe: Any = pipe
         self.texts = list(texts)

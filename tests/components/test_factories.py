@@ -9,8 +9,8 @@ from spacy.training import Example
 from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger
 from spacy_hoseq.components.chunker import HoseqChunker
 from spacy_hoseq.components.lemmatizer import HoseqLemmatizer
-from spacy_hoseq.components.listening import ListenedComponent
 from spacy_hoseq.components.morphologizer import HoseqMorphologizer
+from spacy_hoseq.components.structured import StructuredComponent
 from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.learning.adagrad import AdaGrad
 
@@ -57,7 +57,7 @@ def test_factory(name):
     component = nlp.add_pipe(name)
     assert type(component) is kind
     assert isinstance(component, ty.TrainableComponent) and isinstance(component, ty.InitializableComponent)
-    assert isinstance(component, ty.ListenedToComponent) == isinstance(component, ListenedComponent)
+    assert isinstance(component, ty.ListenedToComponent) == isinstance(component, StructuredComponent)
     assert component.is_trainable and not component.is_resizable
     said = nlp.analyze_pipes()["summary"][name]
     assert said == {"assigns": assigns, "requires": requires, "scores": scores, "retokenizes": False}

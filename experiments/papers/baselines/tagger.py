@@ -53,7 +53,7 @@ class DecodedTagger(HoseqTagger):
         self.decoder = decoder
 
     def _read(self, docs: Any, *, preset: bool, labels_alone: bool) -> Reading:
-        potentials = self._potentials(docs, preset=preset)
+        potentials = super()._read(docs, preset=preset, labels_alone=False).potentials
         return Reading(docs, self.name, self.tags, potentials, self.decoder(potentials).labels)
 
 
