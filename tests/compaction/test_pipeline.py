@@ -17,7 +17,6 @@ from spacy_hoseq.compaction.pipeline import (
     guarded_metrics,
     is_compactible,
     save_compact,
-    within,
 )
 from spacy_hoseq.compaction.weights import counts_of
 
@@ -140,21 +139,16 @@ def test_metrics():
         compact_pipeline(nlp, [Example(eg.predicted, eg.predicted.copy()) for eg in examples_of(nlp)], 0.0, ["tag_acc"])
 
 
-def test_within():
-    assert within({"a": 0.5, "b": 1.0}, {"a": 0.5 + 1e-15}) and not within({"a": 0.5, "b": 1.0}, {"b": 0.5, "a": 0.51})
-
-
-@pytest.mark.parametrize("tolerance", [-0.1, np.nan, np.inf])
-def test_impossible_tolerance(tolerance):
+def test_impossible_settings():
     nlp = trained()
-    with pytest.raises(ValueError, match=r"\[HS027\]"):
-        compact_pipeline(nlp, examples_of(nlp), tolerance)
-
-
-def test_nothing_to_prune():
-    for nlp in (spacy.blank("xx"), blank()):
+    before = tagger_of(nlp).to_bytes()
+    for tolerance in (-0.1, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"\[HS027\]"):
+            compact_pipeline(nlp, examples_of(nlp), tolerance)
+    for pipeline, names in ((spacy.blank("xx"), None), (blank(), None), (nlp, ["another"])):
         with pytest.raises(ValueError, match=r"\[HS159\]"):
-            compact_pipeline(nlp, [], 0.0)
+            compact_pipeline(pipeline, examples_of(nlp), 0.0, components=names)
+    assert tagger_of(nlp).to_bytes() == before
 
 
 def test_saved_pipelines_need_no_strings(tmp_path):
@@ -218,11 +212,3 @@ def test_corpora_are_read_as_in_training(tmp_path):
     assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [11]
     nlp.config["corpora"] = {"dev": {"@readers": "spacy.Corpus.v1", "path": "${paths.dev}", "gold_preproc": True}}
     assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [7, 4]
-
-
-def test_some_components():
-    nlp = trained()
-    before = tagger_of(nlp).to_bytes()
-    with pytest.raises(ValueError, match="HS159"):
-        compact_pipeline(nlp, examples_of(nlp), 0.0, components=["another"])
-    assert tagger_of(nlp).to_bytes() == before

@@ -6,7 +6,6 @@ import pytest
 from spacy_hoseq.compaction.weights import CompactWeights, Pruning, counts_of, feature_shims
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
-from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..layers.helpers import doc_of, raw, zeros
@@ -75,33 +74,6 @@ def test_pruned_features_do_not_fire():
     assert kept == sorted((others & np.uint64(0xFFFFF)).tolist())  # 8 keys of 20 bits: 8 / 2^20 < 1e-5
 
 
-def test_order_of_old_models_is_mended():
-    """Features of earlier versions are in order of frequency."""
-    model = layer()
-    shim, order = weights_of(model), np.random.default_rng(1).permutation(11)
-    expected = scores(model)
-    table = raw(model, "table")
-    shim.extra = {"keys": shim.extra["keys"][order]}
-    shim.set(Parameter("table", np.concatenate([table[order], table[-1:]])))
-    assert np.array_equal(scores(model), expected)
-    size = len(shim.to_bytes())
-    shim.drop_features()
-    assert np.array_equal(scores(model), expected) and len(shim.to_bytes()) < size
-
-
-def test_compact_layers_learn():
-    model = layer()
-    weights = CompactWeights(model)
-    weights.apply(NOTHING)
-    weights.finish()
-    weights_of(model).configure(Additive(1.0, average=False), seed=0)
-    before = np.concatenate(model.predict(DOCS))
-    model.begin_update(DOCS)[1]([np.eye(3, dtype=np.float32)[[1] * len(doc)] for doc in DOCS])
-    model.finish_update(None)
-    change = np.concatenate(model.predict(DOCS)) - before
-    assert (change[:, 1] < 0).all() and not change[:, [0, 2]].any()
-
-
 def test_only_emissions_are_pruned():
     model = tagger("all")
     docs = [doc_of("x y z x")]
@@ -113,12 +85,6 @@ def test_only_emissions_are_pruned():
     found = model.predict(docs)
     assert not found.scores.any() and np.array_equal(found.trans, head.trans)
     assert counts_of(model).features == counts_of(model).weights == 0
-
-
-def test_models_without_weights_have_none_to_prune():
-    assert feature_shims(SparseLinear(TEMPLATES)) == []
-    assert feature_shims(Problem(1).model)[0].feature_weights() != []
-    assert not counts_of(SparseLinear(TEMPLATES)).bytes
 
 
 @pytest.mark.parametrize("order", [1, 2])

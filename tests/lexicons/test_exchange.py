@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy_hoseq.lexicons import ClassBigrams, bigrams_of, exchange_words
 
 VOCAB = spacy.blank("xx").vocab
-SEEDS = range(10)
+SEEDS = range(4)
 
 
 def random_text(seed, n_words=12, n_sentences=25):
@@ -147,15 +147,10 @@ def test_sweeps_never_make_it_worse_and_end(seed):
     assert all(gains(last, word).max() <= 1e-6 for word in range(len(classes)))
 
 
-def test_finds_classes_that_are_there():
+def test_classes_that_are_there():
     rng = np.random.default_rng(0)
     text = [[str(rng.choice(list(kind))) for kind in ("abc", "xyz", "123")] for _ in range(60)]
     bigrams = bigrams_of(docs_of(text), 1)
     class_of = named(bigrams, exchange_words(bigrams, 3, 10))
     assert [len({class_of[word] for word in kind}) for kind in ("abc", "xyz", "123")] == [1, 1, 1]
-    assert len(set(class_of.values())) == 3
-
-
-def test_more_clusters_than_words():
-    bigrams = bigrams_of(docs_of([["a", "b"], ["a"]]), 1)
-    assert exchange_words(bigrams, 50, 3).max() < 50
+    assert len(set(class_of.values())) == 3 and exchange_words(bigrams, 50, 3).max() < 50
