@@ -98,17 +98,14 @@ def _compact(
         weights.apply(pruning)
         scores = measured(nlp, examples, list(floors))
         progress()
-        return within(scores, floors)
+        return all(scores[key] >= floor - 1e-12 for key, floor in floors.items())
 
     def size_of(pruning: Pruning) -> int:
         weights.apply(pruning)
         return counts_of(model).bytes
 
     pruning = smallest(weights.ranges(), steps_for(weights.weights()), is_good, size_of)
-    if pruning is None:
-        weights.restore()
-    else:
-        weights.apply(pruning)
+    weights.apply(pruning)
     weights.finish()
     return ComponentChange(name, before, counts_of(model), pruning)
 
@@ -118,11 +115,6 @@ def is_compactible(pipe: object) -> bool:
     return (
         hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
     )
-
-
-def within(scores: Metrics, floors: Metrics) -> bool:
-    """True if no score is below its floor."""
-    return all(scores[name] >= floor - 1e-12 for name, floor in floors.items())
 
 
 def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -> Metrics:

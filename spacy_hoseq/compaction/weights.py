@@ -133,15 +133,11 @@ class CompactWeights:
         """Weights of all centred rows that are not zero."""
         return _nonzero(table.values.reshape(-1) for tables in self._centred for table in tables)
 
-    def apply(self, pruning: Pruning) -> None:
-        """Use the weights pruned so."""
-        for shim, tables in zip(self._shims, self._centred, strict=True):
-            shim.set_feature_weights([prune(table, pruning) for table in tables])
-
-    def restore(self) -> None:
-        """Use the weights as they were."""
-        for shim, tables in zip(self._shims, self._original, strict=True):
-            shim.set_feature_weights(tables)
+    def apply(self, pruning: Optional[Pruning]) -> None:
+        """Use the weights pruned so; None: as they were."""
+        for shim, tables, before in zip(self._shims, self._centred, self._original, strict=True):
+            pruned = before if pruning is None else [prune(table, pruning) for table in tables]
+            shim.set_feature_weights(pruned)
 
     def finish(self) -> None:
         """Forget the features without weights."""

@@ -66,9 +66,7 @@ class ClassBigrams:
     def __init__(self, bigrams: Bigrams, classes: Ints, n_classes: int) -> None:
         n_words = len(bigrams.words) + 2
         size = n_classes + 2
-        first = bigrams.first
-        second = bigrams.second
-        counts = bigrams.counts
+        _, first, second, counts = bigrams
         self.n_classes = n_classes
         self._all = np.append(classes, [n_classes, n_classes + 1])
         self._n = np.bincount(first, counts, n_words).astype(np.int64)  # (V + 2,)
@@ -130,23 +128,21 @@ class ClassBigrams:
     def _gains(self, neighbours: _Neighbours) -> Floats:
         """F with the word in each class (C,), less F without it, where it is in none."""
         before, n_before, after, n_after, n_itself, n = neighbours
-        n_classes = self.n_classes
         g = self._g
         gains = self._gains_of_rows(0, before, n_before) + self._gains_of_rows(1, after, n_after)
-        left, right = np.zeros((2, n_classes + 2), np.int64)  # N(a, w), N(w, b)
+        left, right = np.zeros((2, len(gains)), np.int64)  # N(a, w), N(w, b)
         left[before] = n_before
         right[after] = n_after
-        left = left[:-2]
-        right = right[:-2]
-        alone = self._pairs[0].diagonal()[:-2]
+        alone = self._pairs[0].diagonal()
         # N(c, c) grows by both and by the word itself; the rows have counted both apart
         gains += g[alone + left + right + n_itself] - g[alone + left] - g[alone + right] + g[alone]
-        of_class = self._of_class[:-2]
-        return gains - 2.0 * (g[of_class + n] - g[of_class])
+        of_class = self._of_class
+        return (gains - 2.0 * (g[of_class + n] - g[of_class]))[: self.n_classes]
 
     def _gains_of_rows(self, side: int, rows: Ints, counts: Ints) -> Floats:
-        """sum_a g(N(a, c) + counts[a]) - g(N(a, c)), or the same with N(c, a). RETURNS (C,)."""
-        old = self._pairs[side].take(rows, axis=0)[:, : self.n_classes]
+        """sum_a g(N(a, c) + counts[a]) - g(N(a, c)), or the same with N(c, a). RETURNS
+        (C + 2,)."""
+        old = self._pairs[side].take(rows, axis=0)
         return (self._g.take(old + counts[:, None]) - self._g.take(old)).sum(axis=0)
 
 

@@ -159,13 +159,12 @@ def divided(contents: Dict[str, Contents]) -> str:
 
 def figures(scores: Dict[str, Any]) -> List[Tuple[str, str, str]]:
     """Name, with gold words, from raw text; in percent."""
-    rows = []
-    for score, name in FIGURES.items():
-        gold = "" if score in GIVEN else _percent(scores["gold"], score)
-        raw = _percent(scores["raw"], score)
-        if gold or raw:
-            rows.append((name, gold, raw))
-    return rows
+    gold = {**scores["gold"], **dict.fromkeys(GIVEN)}
+    rows = [
+        (name, _percent(gold, score), _percent(scores["raw"], score))
+        for score, name in FIGURES.items()
+    ]
+    return [row for row in rows if any(row[1:])]
 
 
 def _percent(scores: Dict[str, Any], score: str) -> str:

@@ -64,9 +64,8 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
         return config
     layers = {*contents["train"].layers} & {*contents["dev"].layers}
     components = config["components"]
-    training = config["training"]
-    least, most = EPOCHS
-    training["max_epochs"] = max(least, min(most, WORDS // max(1, contents["train"].words)))
+    epochs = WORDS // max(1, contents["train"].words)
+    config["training"]["max_epochs"] = min(max(epochs, EPOCHS[0]), EPOCHS[1])
     if "LEMMA" not in layers:
         _remove(config, LEMMATIZER, ["lemma_acc"])
     if not {"POS", "MORPH"} & layers:
@@ -78,8 +77,9 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
         n_classes = sum(path is not None for path in known.values())
         components[MORPHOLOGIZER]["model"]["emissions"]["templates"]["classes"] = n_classes
     if paths["lemmas"] and LEMMATIZER in components:
-        lexicon = {"@misc": "spacy_hoseq.lemma_lexicon.v1", "path": paths["lemmas"]}
-        config["initialize"]["components"][LEMMATIZER] = {"lexicon": lexicon}
+        config["initialize"]["components"][LEMMATIZER] = {
+            "lexicon": {"@misc": "spacy_hoseq.lemma_lexicon.v1", "path": paths["lemmas"]}
+        }
     return config
 
 
@@ -178,6 +178,5 @@ def _remove(config: Config, component: str, scores: List[str]) -> None:
     """Take a component and its scores out of a config."""
     del config["components"][component]
     config["nlp"]["pipeline"].remove(component)
-    weights = config["training"]["score_weights"]
     for score in scores:
-        weights.pop(score, None)
+        config["training"]["score_weights"].pop(score, None)

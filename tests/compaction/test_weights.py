@@ -65,7 +65,7 @@ def test_pruned_features_do_not_fire():
     assert set(np.unique(raw(model, "table")).tolist()) <= {-1, -0.5, 0, 0.5, 1}
     weights.apply(Pruning(100.0, 0.0))
     assert not scores(model).any()
-    weights.restore()
+    weights.apply(None)
     assert np.array_equal(scores(model), scores(layer()))
     weights.apply(Pruning(0.1, 0.0))
     weights.finish()
