@@ -1,7 +1,6 @@
 """Smaller pipelines: every component of this package loses the weights that the metric does not
 need."""
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -166,17 +165,13 @@ def save_compact(
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent) as folder:
         new = Path(folder) / "new"
+        others = [pipe for _, pipe in nlp.components if not is_compactible(pipe)]
+        sentencizers = [pipe for pipe in others if isinstance(pipe, Sentencizer)]
+        for pipe in sentencizers:  # it would write a set, in any order
+            pipe.punct_chars = dict.fromkeys(sorted(pipe.punct_chars))
         nlp.to_disk(new)
-        pipes: List[Any] = []
-        for name, pipe in nlp.components:
-            if isinstance(pipe, Sentencizer):  # needs no strings; it writes a set, in any order
-                signs = sorted(pipe.punct_chars)
-                cfg = {"punct_chars": signs, "overwrite": pipe.overwrite}
-                (new / f"{name}.json").write_text(json.dumps(cfg), encoding="utf8")
-            else:
-                pipes.append(pipe)
-        if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
-            only_labels(nlp, new)
+        if len(others) == len(sentencizers) and not keep_strings and not len(nlp.vocab.vectors):
+            only_labels(nlp, new)  # a sentencizer needs no strings, either
         old = Path(folder) / "old"
         try:
             if output.exists():
