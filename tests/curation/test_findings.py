@@ -140,7 +140,7 @@ def test_tokens_that_a_component_merges():
 
 
 def of_tagger(k=2, n=10):
-    """RETURNS a corpus with wrong tags, and what is found in it."""
+    """A corpus with wrong tags, and what is found in it."""
     nlp = helpers.ready("log_likelihood")
     examples = helpers.examples_of(nlp, WRONG)
     part = judge(helpers.tagger_of(nlp), examples)._replace(docs=NUMBERS)

@@ -20,36 +20,30 @@ def written(tmp_path, **sizes):
     return contents, {part: texts(tmp_path / f"{part}.spacy") for part in ("train", "dev", "test")}
 
 
-def test_as_they_are(tmp_path):
-    contents, parts = written(tmp_path, train=40, dev=20, test=10)
-    assert {part: len(docs) for part, docs in parts.items()} == {"train": 4, "dev": 2, "test": 1}
-    assert contents["train"].words == 200 and contents["train"].layers == ["TAG", "POS", "MORPH", "LEMMA"]
-    assert not any(part.made for part in contents.values())
-    assert parts["train"][0].startswith("The dog sees today. The dog sees here.")
+# sentences of train, dev, test -> texts of each, and the parts that were made
+SIZES = [
+    ((40, 20, 10), (4, 2, 1), ""),
+    ((200, 0, 0), (16, 2, 2), "dev test"),
+    ((0, 200, 0), (16, 2, 2), "dev test"),
+    ((0, 0, 200), (16, 2, 2), "dev test"),
+    ((200, 30, 0), (18, 3, 2), "test"),
+    ((40, 10, 10), (4, 10, 1), ""),  # calibration needs two texts: a small dev part is of single sentences
+]
 
 
-@pytest.mark.parametrize("part", ["train", "dev", "test"])
-def test_of_one_part(tmp_path, part):
-    sizes = {"train": 0, "dev": 0, "test": 0, part: 200}
-    contents, parts = written(tmp_path, **sizes)
-    assert {name: len(docs) for name, docs in parts.items()} == {"train": 16, "dev": 2, "test": 2}
-    assert contents["test"].made and contents["dev"].made and not contents["train"].made
-    assert sum(part.words for part in contents.values()) == 1000
+@pytest.mark.parametrize("sizes, expected, made", SIZES)
+def test_parts(sizes, expected, made, tmp_path):
+    contents, parts = written(tmp_path, **dict(zip(("train", "dev", "test"), sizes, strict=True)))
+    assert tuple(len(docs) for docs in parts.values()) == expected
+    assert [part for part, each in contents.items() if each.made] == made.split()
+    assert sum(part.words for part in contents.values()) == 5 * sum(sizes)
+    assert all(part.layers == ["TAG", "POS", "MORPH", "LEMMA"] for part in contents.values())
 
 
-def test_without_a_test_part(tmp_path):
-    contents, parts = written(tmp_path, train=200, dev=30, test=0)
-    assert {name: len(docs) for name, docs in parts.items()} == {"train": 18, "dev": 3, "test": 2}
-    assert contents["test"].made and not contents["dev"].made
-
-
-def test_a_small_dev_part(tmp_path):
-    """Calibration needs two texts: those of ten sentences are as they are if there are as many."""
-    _, parts = written(tmp_path, train=40, dev=10, test=10)
-    assert {part: len(docs) for part, docs in parts.items()} == {"train": 4, "dev": 10, "test": 1}
-    assert parts["dev"][0] == "The dog sees here. "
-    with pytest.raises(ValueError, match=r"\[HS191\].*part dev"):
-        written(tmp_path, train=40, dev=1, test=10)
+@pytest.mark.parametrize("sizes, part", [((40, 1, 10), "dev"), ((50, 10, 0), "test")])
+def test_too_few_sentences(sizes, part, tmp_path):
+    with pytest.raises(ValueError, match=rf"\[HS191\].*part {part}"):
+        written(tmp_path, **dict(zip(("train", "dev", "test"), sizes, strict=True)))
 
 
 def test_parts_of_another_treebank(tmp_path):
@@ -72,11 +66,6 @@ def test_heads_that_are_no_tree(tmp_path):
     write_parts(treebank_in(folder), tmp_path)
     docs = list(DocBin().from_disk(tmp_path / "train.spacy").get_docs(Vocab()))
     assert [sum(1 for _ in doc.sents) for doc in docs] == [10] * 4
-
-
-def test_too_few_sentences(tmp_path):
-    with pytest.raises(ValueError, match=r"\[HS191\].*part test"):
-        written(tmp_path, train=50, dev=10, test=0)
 
 
 def test_layers_that_no_word_has(tmp_path):

@@ -19,21 +19,14 @@ def test_folder(tmp_path):
 def test_folders_below(tmp_path):
     """Those of the repositories of UD have the same sentences again, in other files."""
     tiny.write(tmp_path / "UD_A" / "not-to-release" / "sources")
-    with pytest.raises(ValueError, match="HS074"):
-        treebank_in(tmp_path / "UD_A")
+    for nothing in (tmp_path, tmp_path / "UD_A"):
+        with pytest.raises(ValueError, match="HS074"):
+            treebank_in(nothing)
     tiny.write(tmp_path / "UD_A", train=10)
     files = [file for files in treebank_in(tmp_path / "UD_A").files.values() for file in files]
+    (tmp_path / "UD_A" / "README.md").unlink()
+    assert treebank_in(tmp_path / "UD_A").licence == ""
     assert len(files) == 3 and {file.parent for file in files} == {tmp_path / "UD_A"}
-
-
-def test_without_a_readme(tmp_path):
-    (tiny.write(tmp_path / "x") / "README.md").unlink()
-    assert treebank_in(tmp_path / "x").licence == ""
-
-
-def test_nothing_there(tmp_path):
-    with pytest.raises(ValueError, match="HS074"):
-        treebank_in(tmp_path)
 
 
 @pytest.mark.parametrize(
