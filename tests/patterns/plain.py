@@ -47,16 +47,3 @@ def named_features(features, labels):
             names.append(labels[y] if row is None else {labels[z] for z in range(len(labels)) if row[z]})
         result.append((int(weight), int(rule), names))
     return result
-
-
-def configurations_of(source, labels, docs):
-    """What fires of configurations: (first token, label sets of the tokens, number of the feature)."""
-    features = source.define(labels, [])
-    fired = source.fire(docs)
-    which, matches = features.expand(fired)
-    spans = features.is_span[which]
-    made = features.configurations(fired, which[spans], matches[spans], which[spans].astype(float))
-    ends = made.sizes.cumsum()
-    names = [{labels[z] for z in range(len(labels)) if row[z]} for row in made.sets[made.slots]]
-    columns = zip(made.first.tolist(), made.sizes, ends, made.weights, strict=True)
-    return [(first, names[end - size : end], int(weight)) for first, size, end, weight in columns]

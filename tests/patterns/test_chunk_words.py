@@ -101,13 +101,6 @@ def test_what_fires_is_that_of_a_search(seed):
     assert fired_patterns(source(), docs) == sorted(expected) and len(expected) > 100
 
 
-def test_a_chunk_with_its_neighbours():
-    words = "f a x c d f".split()
-    seen = plain(words, 4)[4, 4]
-    assert seen == {"begins": 1, "ends": 1, "before": 2, "after": 1, "inner": 0, "size": 3}
-    assert (4, (2, 3, 3, 4), 0 * 3 + 1) in fired_patterns(source(), [Doc(VOCAB, words=words)])
-
-
 def test_definitions():
     features = source().define(TAGS, [np.zeros(3, np.int32)])
     assert {len(pattern) for pattern in features.patterns} == {2, 3}, "none longer than any sequence"

@@ -1,6 +1,5 @@
-"""Patterns that are counted, against counting in plain Python; and decoding with them, against the definition."""
+"""Patterns that are counted, against counting in plain Python."""
 
-import itertools
 import math
 from collections import Counter
 
@@ -121,32 +120,6 @@ def test_patterns_of_words_are_those_of_largest_gain(seed, order):
     few = as_named(source, source.define(LABELS, gold), docs)
     least = sorted(expected.values())[-20]
     assert len(few) == 20 and all(expected[name] >= least - 1e-9 for name in few)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_patterns_fire_where_the_word_is(seed):
-    """The score of every labelling, by the definition, and by what is handed to decoders."""
-    docs, gold = text(seed)
-    source = WordPatterns(2, 2, 30)
-    source.see(docs)
-    features = source.define(LABELS, gold)
-    named = as_named(source, features, docs)
-    fired = source.fire(docs[:1])
-    which, matches = features.expand(fired)
-    first = 0
-    for words in sentences(docs[:1]):
-        for labels in itertools.product(range(3), repeat=len(words)):
-            ends = range(len(words))
-            expected = []
-            for k, (word, place, pattern) in enumerate(named):
-                at = [end for end in ends[len(pattern) - 1 :] if words[end - place] == word]
-                expected += [k for end in at if labels[end - len(pattern) + 1 : end + 1] == pattern]
-            found = []
-            for k, end in zip(which.tolist(), (fired.tokens[matches] - first).tolist(), strict=True):
-                n = len(features.patterns[k])
-                found += [k] * (end in ends[n - 1 :] and labels[end - n + 1 : end + 1] == features.patterns[k])
-            assert sorted(found) == sorted(expected)
-        first += len(words)
 
 
 def test_tagger_learns_and_saves_them(tmp_path):

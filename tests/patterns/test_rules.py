@@ -147,11 +147,6 @@ def test_many_rules_of_several_lengths():
     assert fired(WordRules(tokens), docs) == [(4 * k + i % 4, i) for k, i in enumerate(range(0, 200, 3))]
 
 
-def test_no_match_goes_over_the_end_of_a_sentence():
-    docs = [sentences_of([["x", "a"], ["b", "a"]]), sentences_of([["b", "c"]])]
-    assert fired(WordRules([[{"ORTH": "a"}, {"ORTH": "b"}], [{"ORTH": "b"}, {"ORTH": "c"}]]), docs) == [(5, 1)]
-
-
 @pytest.mark.parametrize("token", [{"TAG": "NN"}, {"LEMMA": "go"}, {"NORM": "x"}, {"IS_SENT_START": True},
                                    {"SPACY": False}, {"_": {"x": 1}}, {"ORTH": "a", "OP": "?"}])  # fmt: skip
 def test_rules_that_look_at_more_than_words(token):

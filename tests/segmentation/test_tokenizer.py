@@ -76,10 +76,6 @@ def test_white_space_is_that_of_spacy(nlp, text):
     assert spaces(doc) == spaces(other)
 
 
-def test_no_word_across_white_space(nlp):
-    assert [token.text for token in nlp("学 校 iPho ne")] == ["学", "校", "iPho", "ne"]
-
-
 def test_sentences(nlp):
     doc = nlp(" \n我们喝茶。\n他们在学校学习。 我买了3.14茶")
     assert [sentence.text.strip() for sentence in doc.sents] == ["我们喝茶。", "他们在学校学习。", "我买了3.14茶"]
