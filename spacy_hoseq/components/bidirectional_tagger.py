@@ -91,7 +91,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         save_decisions: bool = False,
         scorer: Optional[Callable] = None,
     ) -> None:
-        classifiers_of(strategy, scorer_of(model).order, self.prune)
+        classifiers_of(strategy, model.attrs["order"], self.prune)
         if save_decisions and strategy not in GREEDY:
             value = f'true with the strategy "{strategy}"'
             expected = " or ".join(GREEDY)
@@ -155,7 +155,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         path: Any = EasiestPath(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.intp))
         if any(map(len, docs)):
             allowed = self.permitted(docs, preset=preset)
-            local = self.model.predict(docs), sequence_lengths(docs), scorer_of(self.model).order
+            local = self.model.predict(docs), sequence_lengths(docs), self.model.attrs["order"]
             if strategy in GREEDY:
                 path = decode_easiest_first(*local, allowed=allowed, hardest=hardest)
             else:
@@ -199,7 +199,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
 
     def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
         return contexts_of(
-            gold, sequence_lengths(docs), scorer_of(self.model).order, len(self.labels)
+            gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels)
         )
 
     def _meaning(self) -> Dict[str, object]:

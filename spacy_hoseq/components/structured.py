@@ -245,11 +245,10 @@ class StructuredComponent(SequenceComponent):
 
     def _hand_labels(self, reading: Reading) -> None:
         """Leave beside docs what listeners ask of their labels: each output once."""
-        for asked in {listener.asked for listener in self.listeners}:
-            _, threshold = asked
+        for name, threshold in {listener.asked for listener in self.listeners}:
             entries = reading.posterior.probable(threshold)
             labels = upstream_labels(entries, reading.labels, threshold)
-            write_upstream(reading.docs, asked, labels)
+            write_upstream(reading.docs, (name, threshold), labels)
 
     def _hand_over(
         self,
@@ -265,7 +264,7 @@ class StructuredComponent(SequenceComponent):
         potentials = self._possible(potentials).permitting(self.permitted(docs, preset=False))
         upstream = Upstream(docs, potentials, self.tags, backprop)
         for listener in self.listeners:
-            listener.receive(upstream)
+            listener.received = upstream
 
 
 def parts_of(docs: Sequence[Doc], most: int) -> List[Sequence[Doc]]:

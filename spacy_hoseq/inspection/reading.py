@@ -157,7 +157,7 @@ class Decisions(Reading):
         best = decided.best
         self.turns = order = decided.order
         lengths = sequence_lengths(docs)
-        reach = scorer_of(pipe.model).order
+        reach = pipe.model.attrs["order"]
         n_labels = len(pipe.tags)
         self.offsets = OFFSETS[reach]
         self.visible, _ = edge_contexts(lengths, reach, n_labels)

@@ -41,6 +41,7 @@ from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.keys import label_names, label_values
 from ..words import original_of
+from .scorer import Backprop, no_backprop
 
 Asked = Tuple[str, float]  # name of the tagger, the least probability
 ANY = "*"  # the first `hoseq_tagger` of the pipeline, if one comes before
@@ -54,7 +55,6 @@ class UpstreamLabels(NamedTuple):
     threshold: float
 
 
-Backprop = Callable[[ProbabilityGradient], Any]
 LabelsModel = Model[List[Doc], UpstreamLabels]
 
 
@@ -108,7 +108,7 @@ class MarginalListener(Model):
         self.grad_factor = grad_factor
         self.threshold = threshold
         self.reader = ""
-        self._received: Optional[Upstream] = None  # a batch, between the updates of two components
+        self.received: Optional[Upstream] = None  # a batch, between the updates of two components
         self._sender: Optional[Callable[[], Any]] = None
 
     def __reduce__(self) -> Any:
@@ -162,15 +162,11 @@ class MarginalListener(Model):
         self._sender = None
         self.attrs["renamed"] = [self._configured, name]
 
-    def receive(self, upstream: "Upstream") -> None:
-        """Keep a batch until the component's own update."""
-        self._received = upstream
-
     def take(self, docs: Sequence[Doc]) -> "Optional[Upstream]":
         """The batch that was received, once; None if there is none of these docs: in an earlier
         update the component of this listener may have been left out."""
-        received = self._received
-        self._received = None
+        received = self.received
+        self.received = None
         of_docs = [] if received is None else [*map(original_of, received.docs)]
         return received if [*map(original_of, docs)] == of_docs else None
 
@@ -178,17 +174,13 @@ class MarginalListener(Model):
 def forward(
     model: MarginalListener, docs: List[Doc], is_train: bool
 ) -> Tuple[UpstreamLabels, Backprop]:
+    """Labels of the batch that was received, or else those that the tagger has left beside docs. Of
+    those that were saved, sent to another process or retokenized since, it is asked once more; and
+    if it was linked anew, without this listener: while its component was disabled, or in another
+    pipeline. RAISES ValueError [HS100]."""
     received = model.take(docs) if is_train else None
-    if received is None:
-        return known_labels(model, docs), no_backprop
-    return received.heard(model.threshold, model.grad_factor)
-
-
-def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels:
-    """Labels that the tagger has left beside docs. Of those that were saved, sent to another
-    process or retokenized since, it is asked once more; and if it was linked anew, without this
-    listener: while its component was disabled, or in another pipeline. RAISES ValueError
-    [HS100]."""
+    if received is not None:
+        return received.heard(model.threshold, model.grad_factor)
     missing = [doc for doc in docs if len(doc) and handed_over(doc, model.asked) is None]
     if missing and not model.hears_nobody:
         annotated = [original_of(doc) for doc in missing]
@@ -196,10 +188,9 @@ def known_labels(model: MarginalListener, docs: Sequence[Doc]) -> UpstreamLabels
         is_lost = sender is not None and model not in sender.listeners
         if sender is None or not (is_lost or all(map(sender.target.is_set, annotated))):
             text = repr(missing[0].text[:40])
-            message = Errors.HS100.format(name=model.upstream_name, text=text)
-            raise ValueError(message)
+            raise ValueError(Errors.HS100.format(name=model.upstream_name, text=text))
         sender.hand_again(annotated, model)
-    return read_upstream(docs, model.asked)
+    return read_upstream(docs, model.asked), no_backprop
 
 
 @dataclass
@@ -224,12 +215,11 @@ class Upstream:
         with respect to the probabilities."""
         probable = self._posterior.probable(threshold)
 
-        def backprop(gradient: ProbabilityGradient) -> List[Doc]:
+        def backprop(gradient: ProbabilityGradient) -> None:
             d_nodes = np.zeros_like(self.potentials.scores)
             d_nodes[probable.tokens, probable.labels] = grad_factor * gradient.probabilities
             d_pairs = grad_factor * gradient.pairs
             self.backprop(self._posterior.backprop(d_nodes, probable.arcs, d_pairs))
-            return []
 
         labels = upstream_labels(probable, self.labels, threshold)
         return labels, backprop if grad_factor else no_backprop
@@ -241,10 +231,6 @@ def upstream_labels(
     """Labels of a posterior. labels: names, by id."""
     values: Any = label_values(labels).take(probable.labels)
     return UpstreamLabels(probable._replace(labels=values), threshold)
-
-
-def no_backprop(gradient: ProbabilityGradient) -> List[Doc]:
-    return []
 
 
 def write_upstream(words: Sequence[Doc], asked: Asked, labels: UpstreamLabels) -> None:

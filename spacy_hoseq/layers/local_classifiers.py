@@ -128,11 +128,6 @@ class LocalScorer(Scorer):
     def extractor(self) -> FeatureExtractor:
         return self.features.extractor
 
-    @property
-    def order(self) -> int:
-        """Neighbours on each side whose labels may be seen."""
-        return int(self.model.attrs["order"])
-
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         return names_fired(self.extractor, docs, keys)
 
@@ -180,8 +175,7 @@ class ClassifiersShim(LayerShim):
         self.masks = range(1 << 2 * order)  # bits: which neighbours are seen
         self._n_groups = 1 + len(features.masks)
         self._seen_by = features.seen_by
-        self._settings: Dict[str, float] = {}
-        self._seed = 0
+        self._settings: Dict[str, Any] = {}
         self._known: Dict[str, Any] = {}
         # (F, L) each; empty if those that learn are further
         self._weights: Dict[int, UsedRows] = {}
@@ -191,8 +185,7 @@ class ClassifiersShim(LayerShim):
     def configure(self, *, learn_rate: float, width: float, seed: int) -> None:
         """How to learn from now on. RAISES ValueError [HS027]."""
         check_inequality_settings(learn_rate, width)
-        self._settings = {"learn_rate": learn_rate, "width": width}
-        self._seed = seed
+        self._settings = {"learn_rate": learn_rate, "width": width, "seed": seed}
 
     def start(self, known: Dict[str, Any]) -> None:
         """Zero weights for the features of `known`."""
@@ -237,13 +230,12 @@ class ClassifiersShim(LayerShim):
         return sum(losses) / len(losses)
 
     def _begun(self, visible: int) -> "LocalClassifier":
+        settings = {**self._settings, "n_tokens": self.known["n_tokens"]}
+        rng = np.random.default_rng([settings.pop("seed"), visible])
         start = self._weights[visible]
         n_features, n_labels = start.shape
-        weights = InequalityWeights(
-            n_features + 1, n_labels, n_tokens=self.known["n_tokens"], **self._settings
-        )
+        weights = InequalityWeights(n_features + 1, n_labels, **settings)
         weights.resume(start.rows, start.values)
-        rng = np.random.default_rng([self._seed, visible])
         return LocalClassifier(visible, self._seen_by[visible], weights, rng)
 
     def finish_update(self, optimizer: object) -> None:

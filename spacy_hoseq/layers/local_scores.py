@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import AnyInts, Floats32, Ints, Rows
+from ..arrays import Floats32, Ints, Rows
 from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
 from ..features.index import GrowingTable
 from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
+from .shim import add_rows
 
 SCORE_BYTES = 1 << 26  # of word types that are kept from batch to batch
 
@@ -46,8 +47,8 @@ class StackedWeights(NamedTuple):
     def sums(self, visible: Ints, features: Rows) -> Floats32:
         """Of the weights of some features (K, n). visible (n,): the classifiers asked. RETURNS (n,
         L)."""
-        rows = self.rows.reshape(-1).take(visible * self.rows.shape[1] + features)
-        return sum_stacked(self.table, rows)
+        places = visible * self.rows.shape[1] + features
+        return add_rows(self.table, self.rows.reshape(-1).take(places))
 
 
 class BatchScores:
@@ -112,7 +113,7 @@ class BatchScores:
         rows, sums = kept.of(codes, self._made)
         if len(kept) * 4 * self.n_labels > SCORE_BYTES:
             self._features.type_scores.forget()
-        return sum_stacked(sums, rows)
+        return add_rows(sums, rows)
 
     def _made(self, codes: Ints) -> Floats32:
         """codes (n,): distinct. RETURNS (n, L)."""
@@ -124,23 +125,6 @@ class BatchScores:
             keys = self._features.extractor.type_keys(self._columns, templates, types[at])
             sums[at] = self._weights.sums(visible[at], self._index.lookup(keys))
         return sums
-
-
-def sum_stacked(table: Floats32, rows: AnyInts) -> Floats32:
-    """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n,
-    L)."""
-    if not len(rows):
-        return np.zeros((rows.shape[1], table.shape[1]), np.float32)
-    scores = table.take(rows[0], axis=0, mode="clip")
-    buffer = np.empty_like(scores)
-    for row in rows[1:]:
-        used = row.nonzero()[0]
-        if 4 * len(used) < len(row):
-            scores[used] += table[row[used]]
-        else:  # adding zeros where there is nothing is cheaper than picking rows
-            table.take(row, axis=0, out=buffer, mode="clip")
-            scores += buffer
-    return scores
 
 
 def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: Ints) -> float:

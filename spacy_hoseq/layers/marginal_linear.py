@@ -40,8 +40,7 @@ from .scorer import (
 from .shim import WeightsShim
 
 Offsets = Tuple[int, ...]  # at which a template looks at labels
-BLOCK = 2_048  # tokens that are worked on together: what is made stays in the processor's cache
-ADDED_ROWS = 4_096  # of the table that are gathered together
+BLOCK = 2_048  # tokens of a long text that are worked on together
 
 
 def MarginalLinear(
@@ -306,14 +305,9 @@ class MarginalScorer(Scorer):
 
 def _add_up(scores: AnyFloats, table: AnyFloats, fired: Fired) -> None:
     """scores[token] += value * table[row] of each feature, one after the other. scores (N, L)."""
-    ops = NumpyOps()
-    tokens = fired.tokens.astype(np.int32)
-    values = fired.values.astype(table.dtype)
-    for first in range(0, len(tokens), ADDED_ROWS):
-        block = slice(first, first + ADDED_ROWS)
-        rows = table.take(fired.keys[block], axis=0)
-        rows *= values[block, None]
-        ops.scatter_add(scores, tokens[block], rows)
+    rows = table.take(fired.keys, axis=0)
+    rows *= fired.values.astype(table.dtype)[:, None]
+    NumpyOps().scatter_add(scores, fired.tokens.astype(np.int32), rows)
 
 
 def _gradients(
@@ -322,19 +316,12 @@ def _gradients(
     """d row = value * d scores; d value = row . d scores. gradient (N, L). RETURNS that of the
     table, and that of the values of n-grams."""
     fired = fired.at(np.flatnonzero(gradient.any(axis=1).take(fired.tokens)))
-    distinct, place = np.unique(fired.keys, return_inverse=True)
-    place = place.astype(np.int32)
-    values = fired.values.astype(gradient.dtype)
-    d_rows = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
-    d_values = np.empty(len(place))
-    ops = NumpyOps()
-    for first in range(0, len(place), ADDED_ROWS):
-        block = slice(first, first + ADDED_ROWS)
-        at_token = gradient.take(fired.tokens[block], axis=0)
-        rows = table.take(fired.keys[block], axis=0)
-        d_values[block] = np.einsum("ml,ml->m", rows, at_token)
-        at_token *= values[block, None]
-        ops.scatter_add(d_rows, place[block], at_token)
+    at_tokens = gradient.take(fired.tokens, axis=0)
+    d_values = np.einsum("ml,ml->m", table.take(fired.keys, axis=0), at_tokens)
     # (of none they are whole numbers)
     d_ngrams = np.bincount(fired.ngrams, d_values, minlength=n_ngrams).astype(np.float64)
+    at_tokens *= fired.values.astype(gradient.dtype)[:, None]
+    distinct, place = np.unique(fired.keys, return_inverse=True)
+    d_rows = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
+    NumpyOps().scatter_add(d_rows, place.astype(np.int32), at_tokens)
     return (distinct, d_rows), d_ngrams

@@ -17,12 +17,11 @@ from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import marginal_linear
 from spacy_hoseq.layers.listener import (
     make_marginal_listener,
-    no_backprop,
     upstream_labels,
     write_upstream,
 )
 from spacy_hoseq.layers.marginal_linear import MarginalLinear
-from spacy_hoseq.layers.scorer import scorer_of
+from spacy_hoseq.layers.scorer import no_backprop, scorer_of
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
@@ -171,7 +170,6 @@ def test_blocks_of_tokens_and_rows(monkeypatch):
     model, docs = layer(), docs_of()
     predicted = np.concatenate(model.predict(docs))
     monkeypatch.setattr(marginal_linear, "BLOCK", 2)
-    monkeypatch.setattr(marginal_linear, "ADDED_ROWS", 1)
     assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
 
 
