@@ -53,7 +53,7 @@ def test_no_message_is_raised_without_a_code():
     """Errors are raised with texts of errors.py, or of spaCy's own."""
     bare = re.findall(r"raise \w+\(\s*f?[\"'](.*)[\"']\)", LIBRARY)
     inside = {
-        "format {message['format']}",  # within HS050, as the next one
+        "format {saved['format']}",  # within HS050, as the next one
         "more rows than the table has",
         "NaN or infinite values",
         "the weights are of other labels, or of these in another order",  # within HS064, as the next one

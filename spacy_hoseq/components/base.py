@@ -639,4 +639,4 @@ def digest_of(table: Optional[Table]) -> Optional[str]:
 
 def tables_of(model: Model[Any, Any]) -> Set[str]:
     """The tables of the vocabulary that features of a model depend on."""
-    return {table for node in model.walk() for table in scorer_of(node).tables}
+    return {table for node in model.walk() for table in node.attrs.get("tables", ())}

@@ -182,7 +182,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         gold = self._gold(examples)
         versions = [(docs, gold)]
         # as in the gold annotation, and as earlier components write it
-        if scorer_of(self.model).reads_annotation:
+        if self.model.attrs["reads_annotation"]:
             references = [eg.reference for eg in examples]
             same = [Example(doc, doc) for doc in references]
             copies = after_earlier_components(docs, nlp, self)

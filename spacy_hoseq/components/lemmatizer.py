@@ -172,7 +172,7 @@ class HoseqLemmatizer(HoseqTagger):
             doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
             types = words_of([doc])
             allowed = self.permitted(types, preset=False)
-            scores = scorer_of(self.model.layers[0]).scores(types, is_train=False).scores
+            scores = scorer_of(self.model.layers[0]).fresh_scores(types)
             return np.where(allowed, scores, -np.inf).argmax(axis=1).astype(np.int32)
 
         # the same object until they change

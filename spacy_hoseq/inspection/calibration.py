@@ -311,8 +311,8 @@ def _scale(pipe: StructuredComponent, factor: float) -> None:
     """Multiply all that scores are made of."""
     for layer in own_layers(pipe.model):
         for shim in layer.shims:
-            if isinstance(shim, WeightsShim):
-                shim.scale(factor)
+            for parameter in shim.parameters.values() if isinstance(shim, WeightsShim) else ():
+                parameter.scale(factor)
         if layer.has_ref("output_layer"):  # of a network: its last layer is linear
             output = layer.get_ref("output_layer")
             for name in output.param_names:

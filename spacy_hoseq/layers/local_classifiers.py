@@ -37,7 +37,7 @@ from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights
 from .scorer import Scorer, names_fired
-from .shim import LayerShim, Saved, add_rows, shim_in, write_layer
+from .shim import LayerShim, add_rows, shim_in
 from .sparse_linear import row_gradient
 
 Strategy = Literal[
@@ -173,7 +173,6 @@ class ClassifiersShim(LayerShim):
     def __init__(self, features: LocalFeatures, order: int) -> None:
         super().__init__("local_classifiers", {"templates": features.names, "order": order})
         self.masks = range(1 << 2 * order)  # bits: which neighbours are seen
-        self._n_groups = 1 + len(features.masks)
         self._seen_by = features.seen_by
         self._settings: Dict[str, Any] = {}
         self._known: Dict[str, Any] = {}
@@ -278,29 +277,11 @@ class ClassifiersShim(LayerShim):
     def to_bytes(self) -> bytes:
         known, weights = self._in_use()
         tables = {str(visible): table for visible, table in weights.items()}
-        return write_layer(self.name, self._made_for, {}, tables, known)
+        return self.written({}, tables, known)
 
-    def _take(self, saved: Saved) -> str:
-        tables = {int(visible): table for visible, table in saved.tables.items()}
-        problem = self._problem(saved.extra, tables) if saved.extra or tables else ""
-        if not problem:
-            self._replace(saved.extra, tables)
-        return problem
-
-    def _problem(self, known: Dict[str, Any], tables: Dict[int, UsedRows]) -> str:
-        """Problem of what was loaded, "" if there is none."""
-        keys = known["keys"]
-        values = known["values"]
-        if len(keys) != self._n_groups:
-            return f"features of {len(keys) - 1} label templates, not {self._n_groups - 1}"
-        if [*tables] != [*self.masks]:
-            return f"classifiers {[*tables]}, not {[*self.masks]}"
-        shape = (sum(map(len, keys)), len(values) - 2)
-        fits = [table.shape == shape for table in tables.values()]
-        is_whole = values.dtype == np.uint64 and isinstance(known["n_tokens"], int)
-        return "" if is_whole and all(fits) else "the parts of the classifiers do not fit together"
-
-
+    def _take(self, saved: Dict[str, Any]) -> None:
+        tables = {int(visible): table for visible, table in saved["tables"].items()}
+        self._replace(saved["extra"], tables)
 class LocalClassifier:
     """Learns p(y_i | o, gold labels of the neighbours that it sees).
 

@@ -142,11 +142,6 @@ class Scorer:
         return [label]
 
     @property
-    def tables(self) -> Sequence[str]:
-        """Names of the tables of the vocabulary that scores depend on."""
-        return self.model.attrs.get("tables", ())
-
-    @property
     def extractor(self) -> Optional[FeatureExtractor]:
         """The features of this layer that read these tables."""
         return None
@@ -155,11 +150,6 @@ class Scorer:
     def reach(self) -> int:
         """How many words away features look, at most."""
         return max((int(scorer_of(layer).reach) for layer in self.model.layers), default=0)
-
-    @property
-    def reads_annotation(self) -> bool:
-        """RETURNS whether scores depend on annotation of earlier components."""
-        return bool(self.model.attrs.get("reads_annotation", False))
 
     @property
     def annotation(self) -> List[int]:

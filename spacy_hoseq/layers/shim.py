@@ -23,7 +23,7 @@ bits cost about 64 - log2(F) + 1.5 bits each.
 
 import zlib
 from abc import abstractmethod
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
 
 import numpy as np
 import srsly
@@ -44,15 +44,6 @@ SUM_CELLS = 65_536  # weights that are gathered at once: they stay in the proces
 
 Term = Tuple[Floats32, NDArray[Any]]  # a table, and rows of it
 AnyShim = TypeVar("AnyShim", bound="LayerShim")
-
-
-class Saved(NamedTuple):
-    """Saved layer. settings: plain values. tables: weights by name. extra: plain values and
-    arrays."""
-
-    settings: Dict[str, Any]
-    tables: Dict[str, UsedRows]
-    extra: Dict[str, Any]
 
 
 class LayerShim(Shim):
@@ -87,28 +78,38 @@ class LayerShim(Shim):
     def to_device(self, device_type: str, device_id: int) -> None:
         """Linear models stay on the CPU."""
 
+    def written(
+        self, settings: Dict[str, Any], tables: Dict[str, UsedRows], extra: Dict[str, Any]
+    ) -> bytes:
+        """RETURNS the bytes of a file."""
+        message = {"format": FORMAT, "layer": self.name, "made_for": self._made_for}
+        message |= {"settings": settings, "tables": tables, "extra": extra}
+        return bytes(srsly.msgpack_dumps(packed(message)))
+
     def from_bytes(self, data: bytes) -> "LayerShim":
         """RAISES ValueError [HS050]: damaged, or not finite; [HS051]: of another layer or
         config."""
         made_for = {"layer": self.name, **self._made_for}
         try:
-            saved_for, saved = read_layer(data)
+            saved = unpacked(srsly.msgpack_loads(data))
+            if saved["format"] != FORMAT:
+                raise ValueError(f"format {saved['format']}")
+            saved_for = {"layer": saved["layer"], **saved["made_for"]}
             names = {**saved_for, **made_for}
             differing = [name for name in names if saved_for.get(name) != made_for.get(name)]
-            problem = "" if differing else self._take(saved)
+            if not differing:
+                self._take(saved)
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
         for name in differing:
             one, other = _differing(saved_for.get(name), made_for.get(name))
             message = Errors.HS051.format(name=self.name, got=f"{name} {one}", expected=other)
             raise ValueError(message)
-        if problem:
-            raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
         return self
 
     @abstractmethod
-    def _take(self, saved: Saved) -> str:
-        """Weights that were read. RETURNS what is wrong with them, "" if nothing."""
+    def _take(self, saved: Dict[str, Any]) -> None:
+        """Weights that were read: "settings", "tables" and "extra", as they were written."""
 
 
 class WeightsShim(LayerShim):
@@ -192,16 +193,10 @@ class WeightsShim(LayerShim):
     def n_features(self) -> int:
         return len(self.extra.get("keys", ()))
 
-    def scale(self, factor: float) -> None:
-        """Multiply all weights that predict: probabilities become sharper (factor > 1) or flatter,
-        the best labels stay. Those that learn stay as they are."""
-        for parameter in self.parameters.values():
-            parameter.scale(factor)
-
     def to_bytes(self) -> bytes:
         tables = {name: self.used_rows(name) for name in self.parameters}
         signs = {name: parameter.nonnegative for name, parameter in self.parameters.items()}
-        return write_layer(self.name, self._made_for, {"nonnegative": signs}, tables, self.extra)
+        return self.written({"nonnegative": signs}, tables, self.extra)
 
     def __getstate__(self) -> Dict[str, Any]:
         """Of a copy, or of one in another process: weights that were loaded as in files, those that
@@ -213,17 +208,16 @@ class WeightsShim(LayerShim):
     def __setstate__(self, state: Dict[str, Any]) -> None:
         self.__dict__.update(state)
         if isinstance(state["parameters"], bytes):
-            self._take(read_layer(state["parameters"])[1])
+            self.from_bytes(state["parameters"])
 
-    def _take(self, saved: Saved) -> str:
-        signs = saved.settings["nonnegative"]
+    def _take(self, saved: Dict[str, Any]) -> None:
+        signs = saved["settings"]["nonnegative"]
         self.parameters = {
             name: Parameter(name, used, nonnegative=bool(signs[name]), resumed=True)
-            for name, used in saved.tables.items()
+            for name, used in saved["tables"].items()
         }
-        self.extra = saved.extra
+        self.extra = saved["extra"]
         self._pending = {}
-        return ""
 
 
 def shim_in(model: Model, kind: Type[AnyShim]) -> AnyShim:
@@ -273,29 +267,6 @@ def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
             first += len(rows)
         # (of a single cell `reduce` adds in another order)
         block[:] = np.add.reduce(gathered, axis=0) if block.size > 1 else sum(gathered, np.zeros_like(block))
-
-def write_layer(
-    layer: str,
-    made_for: Dict[str, Any],
-    settings: Dict[str, Any],
-    tables: Dict[str, UsedRows],
-    extra: Dict[str, Any],
-) -> bytes:
-    """RETURNS the bytes of a file."""
-    saved = {"settings": settings, "tables": tables, "extra": extra}
-    message = {"format": FORMAT, "layer": layer, "made_for": made_for, **saved}
-    return bytes(srsly.msgpack_dumps(packed(message)))
-
-
-def read_layer(data: bytes) -> Tuple[Dict[str, Any], Saved]:
-    """The layer's name ("layer") and what its config said, and what it has saved. RAISES Exception
-    of any kind: damaged."""
-    message = unpacked(srsly.msgpack_loads(data))
-    if message["format"] != FORMAT:
-        raise ValueError(f"format {message['format']}")
-    saved = Saved(message["settings"], message["tables"], message["extra"])
-    return {"layer": message["layer"], **message["made_for"]}, saved
-
 
 def _differing(saved: object, expected: object) -> Tuple[object, object]:
     """Of two lists only what the other has not, if that tells them apart."""

@@ -245,23 +245,31 @@ class SparseScorer(Scorer):
 
         return FlatScores(scores, lengths, backprop)
 
+    def fresh_scores(self, docs: List[Doc]) -> Floats32:
+        """The scores that predict (N, L), where nothing is worth keeping: of words that are asked
+        for once."""
+        columns = self.extractor.columns(docs)
+        warn_of_absent(self.extractor, columns)
+        index, table = self._used()
+        return add_rows(table, index.lookup(self.extractor.keys_between(columns, 0, columns.n_tokens)))
+
     @property
     def reach(self) -> int:
-        return self.features.extractor.reach
+        return self.extractor.reach
 
     @property
     def annotation(self) -> List[int]:
-        return self.features.extractor.annotation
+        return self.extractor.annotation
 
     @property
     def sees_sentences_alone(self) -> bool:
         return not any(
             name in (LINE_BREAK, "head", *OF_DOCS) or name.startswith("_.")  # (getters read all)
-            for name in self.features.extractor.contextual
+            for name in self.extractor.contextual
         )
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        extractor = self.features.extractor
+        extractor = self.extractor
         columns = extractor.columns(docs)
         names = Names(docs)
         index, table = self._used()
@@ -275,10 +283,10 @@ class SparseScorer(Scorer):
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         bits = bits_of(self.shim.extra.get("keys", keys))
-        return names_fired(self.features.extractor, docs, keys, bits)
+        return names_fired(self.extractor, docs, keys, bits)
 
     def define(self, texts: Any) -> None:
-        self.index(*(texts.annotated() if self.reads_annotation else [texts.docs()]))
+        self.index(*([texts.docs()] if self.extractor.is_lexical else texts.annotated()))
 
     def index(self, *versions: Iterable[Sequence[Doc]]) -> None:
         """Number the features of the training texts, batch by batch; nothing is read if rows are

@@ -4,7 +4,9 @@ Of the higher-order features: which are in use, which fire in a batch, and the w
 weights.
 """
 
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
+from copy import copy
+from functools import partial
+from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -29,7 +31,6 @@ from .label_parts import PartsOf, label_parts
 from .listener import replace_listener
 from .scorer import (
     Backprop,
-    Feature,
     Scorer,
     flat_scores,
     initialize,
@@ -43,21 +44,31 @@ FiredFeatures = Tuple[Optional[Fired], Optional[Configurations], Ints]
 
 
 class HigherOrder:
-    """Higher-order features with their weights.
+    """Higher-order features, and their weights.
 
-    trie: of the label patterns. values (W,): the weights. node_of (F,): the node of each label
-    pattern. node_weights (U,): of the nodes of the trie, those of patterns that fire everywhere.
+    trie: of the label patterns. node_of (F,): the node of each label pattern. values (W,): the
+    weights. node_weights (U,): of the nodes of the trie, those of patterns that fire everywhere.
     """
 
-    def __init__(self, features: PatternFeatures, trie: PatternTrie, values: Floats) -> None:
+    values: Floats
+    node_weights: Floats
+
+    def __init__(self, features: PatternFeatures, n_labels: int) -> None:
         self.features = features
-        self.values = values
+        of_labels = np.flatnonzero(~features.is_span)
+        self.trie = PatternTrie(features.chosen(of_labels).patterns, n_labels)
         self.node_of = np.zeros(len(features.patterns), np.intp)
-        self.node_of[~features.is_span] = trie.node_of
-        of_patterns = values[features.weight_of[features.everywhere]]
-        nodes = self.node_of[features.everywhere]
-        self.node_weights = np.bincount(nodes, of_patterns, len(trie)).astype(np.float64)
-        self.node_weights.setflags(write=False)  # what is made of it is kept
+        self.node_of[of_labels] = self.trie.node_of
+
+    def weighted(self, values: Floats) -> "HigherOrder":
+        """The same features with weights."""
+        other = copy(self)
+        other.values = values
+        of_patterns = values[self.features.weight_of[self.features.everywhere]]
+        nodes = self.node_of[self.features.everywhere]
+        other.node_weights = np.bincount(nodes, of_patterns, len(self.trie)).astype(np.float64)
+        other.node_weights.setflags(write=False)  # what is made of it is kept
+        return other
 
     def fire(self, docs: List[Doc], source: PatternSource) -> FiredFeatures:
         """RETURNS the patterns that fire at positions, configurations at their spans, and which
@@ -67,18 +78,17 @@ class HigherOrder:
             return None, None, NONE
         rules = source.fire(docs)
         which, matches = features.expand(rules)
-        is_span = features.is_span[which] | (rules.sizes[matches] > 0)
-        order = np.argsort(is_span, kind="stable")
-        which = which[order]
-        matches = matches[order]
         weights = self.values[features.weight_of[which]]
-        n = np.count_nonzero(~is_span)
+        is_span = features.is_span[which] | (rules.sizes[matches] > 0)
         fired = configurations = None
-        if n:
-            fired = Fired(rules.tokens[matches[:n]], self.node_of[which[:n]], weights[:n])
-        if n < len(which):
-            configurations = features.configurations(rules, which[n:], matches[n:], weights[n:])
-        return fired, configurations, which
+        at = np.flatnonzero(~is_span)
+        if len(at):
+            fired = Fired(rules.tokens[matches[at]], self.node_of[which[at]], weights[at])
+        spans = np.flatnonzero(is_span)
+        if len(spans):
+            of_spans = which[spans], matches[spans], weights[spans]
+            configurations = features.configurations(rules, *of_spans)
+        return fired, configurations, which[np.concatenate([at, spans])]
 
     def gradient(self, which: Ints, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
         """From nodes, positions and spans back to weights; tied features add up. which: features
@@ -103,18 +113,12 @@ class Structure:
     def __init__(self, nonnegative: bool, label_pairs: bool) -> None:
         self.nonnegative = nonnegative
         self.label_pairs = label_pairs
-        self.defined: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
+        self.defined: Kept[HigherOrder] = Kept()
         self.finished: Kept[Tuple[Optional[HigherOrder], Weights]] = Kept()
         self.learning: Optional[Weights] = None  # of the last update
 
     def __getstate__(self) -> Dict[str, object]:
         return {**self.__dict__, "learning": None}
-
-
-def _trie_of(features: PatternFeatures, n_labels: int) -> PatternTrie:
-    """Of the label patterns."""
-    alone = features.chosen(np.flatnonzero(~features.is_span))
-    return PatternTrie(alone.patterns, n_labels)
 
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -187,9 +191,6 @@ class HeadScorer(Scorer):
     def structure(self) -> Structure:
         return self.model.attrs["structure"]
 
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        return self.emissions.features_at(docs, words)
-
     def columns_of(self, label: int) -> List[int]:
         return self.emissions.columns_of(label)
 
@@ -200,15 +201,13 @@ class HeadScorer(Scorer):
     def define(self, texts: Any) -> None:
         """Ask the source for its patterns, if there is one; else nothing is read."""
         self.shim.extra = {}
-        source = self.source
-        if source is None:
+        if self.source is None:
             return
-        gold = list(texts.gold)
         for docs in texts.docs():
-            source.see(docs)
-        features = source.define(texts.labels, gold)
-        rules = {"n_rules": source.n_rules, "rules": source.digest()}
-        self.shim.extra = {"patterns": features.to_arrays(), **rules}
+            self.source.see(docs)
+        features = self.source.define(texts.labels, list(texts.gold)).to_arrays()
+        rules = {"n_rules": self.source.n_rules, "rules": self.source.digest()}
+        self.shim.extra = {"patterns": features, **rules}
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
         """Zero weights for the emissions, the transitions and the patterns found by `define`
@@ -235,55 +234,59 @@ class HeadScorer(Scorer):
         with: the same as long as finished weights are; those that learn follow those of the update
         before. RAISES ValueError [HS051]: patterns of other rules."""
         kept = self.structure
-        own = self.shim.values("trans", is_train=is_train)
-        parts = self.emissions.parts
-        pairs = parts and self.emissions.shim.values("pairs", is_train=is_train)
+        emissions = self.emissions
+        trans = self.shim.values("trans", is_train=is_train)
+        pairs = emissions.parts and emissions.shim.values("pairs", is_train=is_train)
         definition = self.shim.extra.get("patterns")
         values = self.shim.values("patterns", is_train=is_train) if definition else None
-
-        def make() -> Tuple[Optional[HigherOrder], Weights]:
-            # (listeners read what was learnt on after it has changed)
-            trans = own.copy() if is_train else own
-            if parts:
-                trans = own + parts.pairs(pairs)
-            if definition is None or values is None:
-                return None, Weights(trans)
-            features, trie = self._defined(definition, len(trans))
-            if not (is_train or values.all()):  # patterns of weight 0 change no score
-                features = features.chosen(np.flatnonzero(values[features.weight_of]))
-                trie = _trie_of(features, len(trans))
-            patterns = HigherOrder(features, trie, values)
-            if not len(trie.node_of):
-                return patterns, Weights(trans)
-            return patterns, Weights(trans, trie, patterns.node_weights)
-
         earlier = kept.learning
         kept.learning = None
         if not is_train:
-            return kept.finished.of((own, pairs, definition, values), make)
+            make = partial(self._made, trans, pairs, values)
+            return kept.finished.of((trans, pairs, definition, values), make)
         kept.finished.forget()  # (of many labels these tables are most of all memory)
-        patterns, weights = make()
+        # (listeners read transitions after those that learn have changed)
+        patterns, weights = self._made(trans.copy(), pairs, values, all_fire=True)
         if earlier is not None and len(earlier.trans) == len(weights.trans):
             weights.follow(earlier)
         kept.learning = weights
         return patterns, weights
 
-    def _defined(
-        self, definition: Dict[str, Any], n_labels: int
-    ) -> Tuple[PatternFeatures, PatternTrie]:
+    def _made(
+        self,
+        trans: AnyFloats,
+        pairs: Optional[AnyFloats],
+        values: Optional[Floats],
+        *,
+        all_fire: bool = False,
+    ) -> Tuple[Optional[HigherOrder], Weights]:
+        """trans (L, L), pairs (P, P), values (W,). all_fire (bool): also features of weight 0, which
+        change no score."""
+        if pairs is not None:
+            trans = trans + self.emissions.parts.pairs(pairs)
+        if values is None:
+            return None, Weights(trans)
+        patterns = self._defined(len(trans))
+        if not (all_fire or values.all()):
+            used = np.flatnonzero(values[patterns.features.weight_of])
+            patterns = HigherOrder(patterns.features.chosen(used), len(trans))
+        patterns = patterns.weighted(values)
+        if not len(patterns.trie.node_of):
+            return patterns, Weights(trans)
+        return patterns, Weights(trans, patterns.trie, patterns.node_weights)
+
+    def _defined(self, n_labels: int) -> HigherOrder:
         """All features, as saved."""
+        extra = self.shim.extra
 
-        def make() -> Tuple[PatternFeatures, PatternTrie]:
-            saved = self.shim.extra["n_rules"], self.shim.extra["rules"]
-            if saved != _rules_of(self.source):
-                message = Errors.HS051.format(
-                    name=self.model.name, got="patterns of other rules", expected="its own rules"
-                )
-                raise ValueError(message)
-            features = PatternFeatures.from_arrays(definition)
-            return features, _trie_of(features, n_labels)
+        def make() -> HigherOrder:
+            source = self.source
+            if source is None or (source.n_rules, source.digest()) != (extra["n_rules"], extra["rules"]):
+                got = "patterns of other rules"
+                raise ValueError(Errors.HS051.format(name=self.shim.name, got=got, expected="its own"))
+            return HigherOrder(PatternFeatures.from_arrays(extra["patterns"]), n_labels)
 
-        return self.structure.defined.of((definition,), make)
+        return self.structure.defined.of((extra["patterns"],), make)
 
 
 def forward(
@@ -332,12 +335,6 @@ def _edge_scores(
         return pairs.backprop(gradient.reshape(pairs.scores.shape))
 
     return _in_floats(pairs.scores).reshape(-1, n_labels, n_labels), backprop
-
-
-def _rules_of(source: Optional[PatternSource]) -> Optional[Tuple[int, Any]]:
-    """Key that tells rules from those of another config: their number, and their digest if there is
-    one."""
-    return None if source is None else (source.n_rules, source.digest())
 
 
 def _in_floats(scores: AnyFloats) -> AnyFloats:

@@ -91,7 +91,8 @@ def test_best_temperature_of_a_grid(trained):
     for factor in (0.5, 0.8, 1.25, 2.0):
         pipe.from_bytes(saved)
         for shim in weights_in(pipe.model):
-            shim.scale(factor / found.temperature)
+            for parameter in shim.parameters.values():
+                parameter.scale(factor / found.temperature)
         assert loss_of(trained, dev) >= loss - 1e-4, factor
 
 

@@ -109,7 +109,7 @@ def test_of_a_third_party_is_explained(nlp):
     found = explain(pipe, nlp(TEXTS[0]), 1)
     assert "length = 3" in {term.name for term in found.terms}
     reading = Reading(pipe, [nlp(TEXTS[0])])
-    features = list(scorer_of(pipe.model).features_at(reading.docs, range(4)))
+    features = list(scorer_of(pipe.model.layers[0]).features_at(reading.docs, range(4)))
     totals = np.array([feature.weights for feature in features])
     assert totals == pytest.approx(pipe.model.predict([nlp(TEXTS[0])]).scores, abs=1e-6)
 
@@ -142,7 +142,7 @@ def test_layer_without_a_scorer():
     nlp = trained("tests.PlainNetwork.v1")
     pipe = nlp.get_pipe("hoseq_tagger")
     reading = Reading(pipe, [nlp(TEXTS[0])])
-    features = list(scorer_of(pipe.model).features_at(reading.docs, range(4)))
+    features = list(scorer_of(pipe.model.layers[0]).features_at(reading.docs, range(4)))
     assert {feature.name for feature in features} == {"network"}
     totals = np.array([feature.weights for feature in features])
     assert totals == pytest.approx(pipe.model.predict([nlp(TEXTS[0])]).scores, abs=1e-6)

@@ -15,7 +15,6 @@ from spacy_hoseq.layers.shim import (
     packed,
     unpack_array,
     unpacked,
-    write_layer,
 )
 from spacy_hoseq.learning.used_rows import UsedRows
 
@@ -136,7 +135,7 @@ MADE_FOR = {"templates": ["bias", "orth[0]"], "n_rules": 3}
 def written(**changes):
     tables = {"table": UsedRows.of(np.eye(3, dtype=np.float32)), "trans": UsedRows.of(np.ones((2, 2)))}
     signs = {"nonnegative": {"table": True, "trans": False}}
-    data = write_layer("one", MADE_FOR, signs, tables, {"keys": KEYS["any order"]})
+    data = WeightsShim("one", MADE_FOR).written(signs, tables, {"keys": KEYS["any order"]})
     return srsly.msgpack_dumps({**srsly.msgpack_loads(data), **changes}) if changes else data
 
 
