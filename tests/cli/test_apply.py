@@ -182,6 +182,16 @@ def test_from_standard_input_to_standard_output():
     assert [(row["id"], row["text"]) for row in rows] == [("-:1", "They tag it."), ("-:4", "It works.")]
 
 
+@pytest.mark.parametrize("given, expected", [(-1, 7), (0, 7), (2, 2)])
+def test_a_process_for_each_core(tmp_path, monkeypatch, given, expected):
+    asked = []
+    monkeypatch.setattr(apply.os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(apply, "run", lambda job, n_process, force: asked.append(n_process) or {"errors": 0})
+    monkeypatch.setattr(apply, "report", lambda *_: None)
+    run("en", texts_file(tmp_path / "a.txt", TEXTS), "-o", tmp_path / "out", "-j", given)
+    assert asked == [expected]
+
+
 @pytest.mark.long
 def test_processes_write_the_same_bytes(tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS * 20)

@@ -10,7 +10,9 @@ import srsly
 from spacy.tokens import DocBin
 from spacy.training import Example
 
+from spacy_hoseq.compaction import pipeline
 from spacy_hoseq.compaction.pipeline import (
+    ComponentChange,
     check_output,
     compact_pipeline,
     dev_examples,
@@ -95,6 +97,19 @@ def test_chunker_with_its_tagger():
     assert [change.name for change in result.changes] == [NAME, "hoseq_chunker"]
     assert all(change.after.features < change.before.features for change in result.changes)
     assert chunks.through(nlp)[0] == chunks.gold()
+
+
+def test_each_of_two_components_may_lose_half(monkeypatch):
+    nlp = chunks.trained("joint")
+    floors = []
+
+    def change(nlp, name, model, examples, of_component, progress):
+        floors.append(of_component["tag_acc"])
+        return ComponentChange(name, counts_of(model), counts_of(model), None)
+
+    monkeypatch.setattr(pipeline, "_compact", change)
+    result = compact_pipeline(nlp, chunks.examples_of(nlp), 0.5)
+    assert floors == pytest.approx([result.before["tag_acc"] - loss for loss in (0.25, 0.5)])
 
 
 def test_compact_models_learn_on():

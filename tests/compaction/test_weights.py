@@ -8,6 +8,7 @@ from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.parameter import Parameter
 
+from ..components import morphology_helpers as morphology
 from ..layers.helpers import doc_of, raw, zeros
 from ..layers.local_models import Problem, all_scores, random_docs
 from ..layers.taggers import tagger
@@ -52,6 +53,16 @@ def test_what_decides_nothing_is_dropped(settings):
         assert (before.features, after.features) == (11, 9)
         keys = weights_of(model).extra["keys"]
         assert (np.diff(keys.astype(object)) > 0).all() and len(raw(model, "table")) == 10
+
+
+def test_rows_of_parts_of_labels_stay():
+    """What they have in common tells labels of several parts from others."""
+    nlp = morphology.trained(5)
+    (shim,) = feature_shims(nlp.get_pipe(morphology.NAME).model)
+    before = [table.rounded().values for table in shim.feature_weights()]
+    CompactWeights(nlp.get_pipe(morphology.NAME).model).apply(NOTHING)
+    for table, expected in zip(shim.feature_weights(), before, strict=True):
+        assert np.array_equal(table.values, expected) and len(expected)
 
 
 def test_pruned_features_do_not_fire():

@@ -50,8 +50,11 @@ def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
 
 def test_components_know_labels_that_stand_in_one_place_only():
     docs = tagged_docs(["a/A b/B", "c/ODD"], spacy.blank("xx").vocab)
-    labels = with_labels(config_of("crf"), docs)["initialize"]["components"]["hoseq_tagger"]["labels"]
+    config = config_of("crf")
+    labels = with_labels(config, docs)["initialize"]["components"]["hoseq_tagger"]["labels"]
     assert labels == ["A", "B", "ODD"]
+    config["initialize"]["components"]["hoseq_tagger"] = {"labels": ["A"]}
+    assert with_labels(config, docs)["initialize"]["components"]["hoseq_tagger"] == {"labels": ["A"]}
 
 
 @pytest.mark.long

@@ -213,6 +213,7 @@ def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, a
     callback(nlp)
     calibrate_in_training()(once)
     assert error_of(nlp) == pytest.approx(error_of(once), abs=0.02)
+    assert pipe.cfg["temperature"] == pytest.approx(once.get_pipe("hoseq_tagger").cfg["temperature"], rel=0.25)
 
 
 @pytest.mark.parametrize("settings, has_gold, frozen", [
