@@ -44,3 +44,5 @@ def test_groups():
     assert texts == {0: ["01234"], 1: list("01234"), 2: ["01", "23", "4"], 5: ["01234"], 9: ["01234"]}
     assert list(grouped([Sentence([]), sentences[0], Sentence([])], 1)) == [[sentences[0]]]
     assert list(grouped([], 0)) == []
+    mixed = [sentences[0], sentences[1]._replace(is_text=True), sentences[2], sentences[3]]
+    assert [len(group) for group in grouped(mixed, 0)] == [1, 1, 2], "a text is a group of its own"
