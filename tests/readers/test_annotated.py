@@ -120,6 +120,16 @@ def test_spans_that_cross_the_end_of_a_sentence_are_counted(tmp_path):
     assert "[HW002] 6 spans of the corpus" in str(warning.message)
 
 
+def test_tokens_beside_an_entity_that_crosses_stay_missing(tmp_path):
+    """Nothing is known of its own tokens either; all others are as they were."""
+    doc = annotated()
+    doc.set_ents([Span(doc, 4, 7, "B")], missing=[doc[0:2]], default="outside")
+    DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
+    with pytest.warns(UserWarning, match="HW002"):
+        (example,) = read(tmp_path / "corpus.spacy")
+    assert [token.ent_iob_ for token in example.reference] == ["", "", *"OO", "", "", "", *"O" * (len(doc) - 7)]
+
+
 def test_a_file_that_is_missing(tmp_path):
     corpus = READER(tmp_path / "none.spacy", attributes=["tag"])
     with pytest.raises(ValueError, match=r"\[HS074\] Nothing to read at .*none.spacy"):

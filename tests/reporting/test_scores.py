@@ -55,6 +55,7 @@ def test_tokens_of_each_sentence():
         == 4 / 7
     )
     assert scores["sentences"]["value"] == 0 and scores["sentences"]["n"] == 2
+    assert scores_of(np.array([[4.0, 4, 4], [1, 3, 3]]), False)["sentences"]["value"] == 0.5
     assert scores["accuracy"]["low"] <= 4 / 7 <= scores["accuracy"]["high"]
 
 

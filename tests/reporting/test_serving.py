@@ -101,6 +101,13 @@ def test_decisions_are_those_of_the_command(server, nlp):
     assert {one["component"] for one in answer["decisions"]} == {"hoseq_tagger", "hoseq_chunker"}
 
 
+def test_a_text_of_characters_that_take_twelve_bytes_each(nlp):
+    running = Running(nlp, max_length=1000)
+    status, page, _ = running.ask("/", urlencode({"text": "\U0001f600" * 1000}).encode())
+    running.stop()
+    assert status == 200 and "\U0001f600" * 1000 in page
+
+
 def test_what_is_refused(server):
     status, answer = server.explain(text="a" * (MOST + 1))
     assert status == 413 and "[HS149]" in answer["error"]
