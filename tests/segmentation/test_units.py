@@ -105,6 +105,7 @@ def test_nothing_is_lost_but_white_space(text):
         ("他走了.2008年,他来了.", ["他走了.", "2008年,他来了."]),
         (".5", [".", "5"]),
         ("He left. “So,” I said.", ["Heleft.", "“So,”Isaid."]),
+        ("He left at 5. She ran.", ["Heleftat5.", "Sheran."]),
         ("什么？！真的", ["什么？！", "真的"]),
         ("标题\n正文。 \n\n完\n", ["标题", "正文。", "完"]),
         ("。", ["。"]),
