@@ -64,6 +64,9 @@ def test_words_of_new_tokens_by_their_parts():
     assert texts(vocab, "amdan") == ["amdan"]
     assert texts(vocab, "draw") == ["draw"]  # most often a word
     vocab = Vocab()
+    add_words(vocab, [("draw", rows("tu", "draw"))] * 2, {"draw": 3})
+    assert texts(vocab, "draw") == ["tu", "draw"]  # only once a word
+    vocab = Vocab()
     add_words(vocab, seen, {"amdanoch": 1})
     assert texts(vocab, "amdanoch") == ["amdanoch"]  # seen as a word
 

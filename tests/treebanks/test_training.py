@@ -6,6 +6,7 @@ import srsly
 from spacy.util import load_model_from_config
 
 import spacy_hoseq
+from spacy_hoseq.treebanks import training
 from spacy_hoseq.treebanks.parts import Contents
 from spacy_hoseq.treebanks.training import Lexicons, config_for, rules_suffice, save
 
@@ -53,6 +54,15 @@ def test_rules_that_need_a_package(tmp_path, monkeypatch):
 
     monkeypatch.setattr(spacy, "blank", blank)
     assert not rules_suffice(tmp_path, "th")
+
+
+@pytest.mark.parametrize("by_rules, by_tokenizer, expected", [(0.5, 0.5, True), (0.5, 0.6, False), (0.6, 0.5, True)])
+def test_rules_that_are_as_good_as_a_tokenizer(by_rules, by_tokenizer, expected, tmp_path, monkeypatch):
+    scores = iter([by_rules, by_tokenizer])
+    monkeypatch.setattr(training, "read_docs", lambda *_: [])
+    monkeypatch.setattr(training, "token_f", lambda *_: next(scores))
+    monkeypatch.setattr(training, "with_tokenizer", lambda *_: None)
+    assert rules_suffice(tmp_path, "en") is expected
 
 
 @pytest.mark.parametrize("load, lang, n_parts", [(spacy.blank, "zh", 1), (spacy_hoseq.load, "cy", 2)])
