@@ -10,7 +10,7 @@ import srsly
 from spacy.tokens import DocBin
 from spacy.training import Example
 
-from spacy_hoseq.compaction import pipeline
+from spacy_hoseq.compaction import pipeline as compaction
 from spacy_hoseq.compaction.pipeline import (
     ComponentChange,
     check_output,
@@ -107,7 +107,7 @@ def test_each_of_two_components_may_lose_half(monkeypatch):
         floors.append(of_component["tag_acc"])
         return ComponentChange(name, counts_of(model), counts_of(model), None)
 
-    monkeypatch.setattr(pipeline, "_compact", change)
+    monkeypatch.setattr(compaction, "_compact", change)
     result = compact_pipeline(nlp, chunks.examples_of(nlp), 0.5)
     assert floors == pytest.approx([result.before["tag_acc"] - loss for loss in (0.25, 0.5)])
 
