@@ -41,11 +41,9 @@ EPOCHS, UPDATES = 3, 25
 THRESHOLD = 0.05
 STRATEGIES: Dict[str, Dict[str, Any]] = {
     "random": {},
-    "entropy": {"by": "entropy"},
-    "margin": {"by": "margin"},
-    "confidence": {"by": "confidence"},
-    "entropy, not diverse": {"by": "entropy", "diverse": False},
-    "partial": {"by": "entropy", "partial": True},
+    "entropy": {"diverse": True},
+    "entropy, not diverse": {"diverse": False},
+    "partial": {"diverse": True, "partial": True},
 }
 ALWAYS = ("random", "entropy")  # the others: on the first corpus, with fewer seeds
 FEWER = 3
@@ -110,8 +108,8 @@ def simulated(
         if last is None:
             return curve
         n = last - len(annotated)
-        doubts = doubts_of(nlp, [bare(doc, nlp) for doc in rest], settings["by"])
-        chosen = select(doubts, n, diverse=settings.get("diverse", True))
+        doubts = doubts_of(nlp, [bare(doc, nlp) for doc in rest])
+        chosen = select(doubts, n, diverse=settings["diverse"])
         new = [rest[i] for i in chosen]
         if settings.get("partial"):
             new = [partial(doc, doubts[i]) for doc, i in zip(new, chosen, strict=True)]

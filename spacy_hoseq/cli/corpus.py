@@ -163,9 +163,6 @@ def select_cli(
         ..., "--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False
     ),
     n: int = typer.Option(200, "--number", "-n", min=1, help="Texts to select"),
-    by: str = typer.Option(
-        "entropy", "--by", help="Measure of doubt: entropy, margin or confidence"
-    ),
     diverse: bool = typer.Option(
         True, "--diverse/--no-diverse", help="Avoid texts with the same doubtful words"
     ),
@@ -201,7 +198,7 @@ def select_cli(
     doubts = [
         one
         for batch in minibatch(progress(docs, "texts", len(docs)), BATCH)
-        for one in doubts_of(nlp, batch, by, component or ())  # type: ignore[arg-type]
+        for one in doubts_of(nlp, batch, component or ())
     ]
     chosen = select(doubts, n, diverse=diverse, per_word=per_word)
     asked = [doubtful_tokens(doubts[i], doubtful).tolist() for i in chosen]

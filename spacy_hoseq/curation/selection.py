@@ -1,14 +1,10 @@
 """Which texts to annotate next: those of which a model is least sure, and that are not doubtful for
 the same words.
 
-How unsure, of a text whose sentences are x:
-
-    entropy      H(y | x), the sum over its sentences: of all labellings, exactly, not of single tokens
-    confidence   -log p(y* | x), the best labelling
-    margin       p(second best) / p(best), of its least decided sentence; of decisions, of the least certain one
-
-Each word's share d_t of it is in proportion to H(y_t | x). Diversity is a set function with
-diminishing returns (Lin & Bilmes 2011): the doubts of one word count by the root of their sum,
+The doubt about a text is the entropy H(y | x), summed over its sentences x: exactly that of all
+labellings, not of single tokens. Each word's share d_t of it is in proportion to H(y_t | x).
+Diversity is a set function with diminishing returns (Lin & Bilmes 2011): the doubts of one word
+count by the root of their sum,
 
     f(S) = sum over words w of sqrt(sum of d_t over the tokens t of w in S)
 
@@ -20,26 +16,22 @@ largest (Minoux 1978).
 
 import heapq
 from collections import Counter
-from math import exp, inf, sqrt
-from typing import Iterable, List, Literal, NamedTuple, Sequence
+from math import sqrt
+from typing import Iterable, List, NamedTuple, Sequence
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Keys
-from ..errors import Errors
 from ..inspection.certainty import Certainty, certainties
 from ..inspection.reading import own_components, stages
 from .findings import same_tokens
 
-Measure = Literal["entropy", "margin", "confidence"]
-MEASURES = ("entropy", "margin", "confidence")
-
 
 class Doubts(NamedTuple):
-    """Doubts of a model about one text. of_text (float): how unsure the model is, by a measure.
-    words, of_words (n,): the words and their shares of it. doubtful (n,): 1 - probability of the
+    """Doubts of a model about one text. of_text (float): the entropy of its labels, in nats. words,
+    of_words (n,): the words and their shares of it. doubtful (n,): 1 - probability of the
     best label of each token; of several components the largest."""
 
     of_text: float
@@ -48,18 +40,14 @@ class Doubts(NamedTuple):
     doubtful: Floats
 
 
-def doubts_of(
-    nlp: Language, docs: Iterable[Doc], by: Measure = "entropy", names: Sequence[str] = ()
-) -> List[Doubts]:
+def doubts_of(nlp: Language, docs: Iterable[Doc], names: Sequence[str] = ()) -> List[Doubts]:
     """Doubts of the taggers and chunkers of a pipeline about each Doc. names: of some components
     only.
 
     docs: with words, and with what the pipeline is given beside them; they are not changed. RAISES
-    ValueError [HS152]: there is no such component; [HS161]: no such measure; [HS108]: a component
+    ValueError [HS152]: there is no such component; [HS108]: a component
     before it merges or splits tokens.
     """
-    if by not in MEASURES:
-        raise ValueError(Errors.HS161.format(name=by, known=", ".join(MEASURES)))
     wanted = own_components(nlp, names)
     docs = list(docs)
     words = [np.asarray(doc.to_array("ORTH"), np.uint64) for doc in docs]
@@ -68,21 +56,15 @@ def doubts_of(
         if name in wanted:
             same_tokens(name, given, docs)
             parts = zip(total, certainties(pipe, given), strict=True)
-            total = [_added(so_far, certainty, by) for so_far, certainty in parts]
+            total = [_added(so_far, certainty) for so_far, certainty in parts]
         if name == list(wanted)[-1]:
             break
     return total
 
 
-def _added(so_far: Doubts, certainty: Certainty, by: Measure) -> Doubts:
+def _added(so_far: Doubts, certainty: Certainty) -> Doubts:
     """Doubts with those of one more component."""
-    sentences = certainty.sentences
-    if by == "entropy":
-        of_text = sum(sentence.entropy for sentence in sentences)
-    elif by == "confidence":
-        of_text = -sum(sentence.log_probability for sentence in sentences)
-    else:
-        of_text = exp(-min((sentence.margin for sentence in sentences), default=inf))
+    of_text = sum(sentence.entropy for sentence in certainty.sentences)
     shares = certainty.entropies / (certainty.entropies.sum() or 1.0)
     is_word = np.array([label != "" for label in certainty.labels], bool)
     unsure = np.where(is_word, 1.0 - certainty.probabilities, 0.0)
