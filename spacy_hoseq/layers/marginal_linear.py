@@ -273,7 +273,7 @@ class MarginalScorer(Scorer):
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
         wanted = set(keys.tolist())
         fired = self.features_at(docs, range(sum(map(len, docs))))
-        return {feature.key: feature.plain_name for feature in fired if feature.key in wanted}
+        return {feature.key: feature.name.partition(" (")[0] for feature in fired if feature.key in wanted}
 
     def define(self, texts: Any) -> None:
         self.index(texts.heard(self.model.layers[0]))

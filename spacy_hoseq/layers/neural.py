@@ -37,10 +37,10 @@ def _linear(
 ) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], object]]:
     tok2vec, output = model.layers
     stripped = {i: doc for i, doc in enumerate(docs) if isinstance(doc, Words)}
-    if stripped and not any(map(_listens, tok2vec.walk())):
-        stripped = {}
-    places = {i: model.ops.asarray1i(cast(Any, doc.places)) for i, doc in stripped.items()}
-    heard = [original_of(doc) for doc in docs] if stripped else docs
+    places = {}
+    if stripped and any(map(_listens, tok2vec.walk())):
+        places = {i: model.ops.asarray1i(cast(Any, doc.places)) for i, doc in stripped.items()}
+    heard = [original_of(doc) for doc in docs] if places else docs
     vectors, backprop_vectors = tok2vec(heard, is_train)
     of_words = [rows[places[i]] if i in places else rows for i, rows in enumerate(vectors)]
     scores, backprop_scores = output(of_words, is_train)

@@ -64,11 +64,6 @@ class Feature(NamedTuple):
     weights: Floats
     key: int = 0
 
-    @property
-    def plain_name(self) -> str:
-        """Without the value of the feature here."""
-        return self.name.partition(" (")[0]
-
 
 class FlatScores(NamedTuple):
     """scores (N, L): of all tokens. lengths (S,): of the sequences that the docs consist of.
@@ -98,13 +93,10 @@ class Scorer:
         return weights_of(self.model)
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        """Of all tokens of a batch, end to end, with the way back if `is_train`. RAISES ValueError
-        [HS024]: of different widths."""
+        """Of all tokens of a batch, end to end, with the way back if `is_train`."""
         layer = self.model
         parts, backprop_parts = layer(docs, is_train)
         arrays = [layer.ops.to_numpy(part) for part in parts]
-        for array in arrays[1:]:
-            _check_width(array, arrays[0].shape[1], "emissions")
         # (one long Doc is not copied)
         scores = arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [np.zeros((0, 0))])
 
@@ -149,12 +141,14 @@ class Scorer:
     @property
     def reach(self) -> int:
         """How many words away features look, at most."""
-        return max((int(scorer_of(layer).reach) for layer in self.model.layers), default=0)
+        own = 0 if self.extractor is None else self.extractor.reach
+        return max([own, *(scorer_of(layer).reach for layer in self.model.layers)])
 
     @property
     def annotation(self) -> List[int]:
         """spaCy's attributes of tokens that features read, to be read together."""
-        return [each for layer in self.model.layers for each in scorer_of(layer).annotation]
+        own = [] if self.extractor is None else self.extractor.annotation
+        return [*own, *(each for layer in self.model.layers for each in scorer_of(layer).annotation)]
 
     @property
     def sees_sentences_alone(self) -> bool:
@@ -230,17 +224,14 @@ def flat_scores(
     flat: FlatScores = scorer_of(layer).scores(docs, is_train=is_train)
     if not len(docs):
         return flat._replace(scores=np.zeros((0, n_columns), flat.scores.dtype))
-    _check_width(flat.scores, n_columns, name)
+    if flat.scores.shape[1] != n_columns:
+        expected = "any", n_columns
+        raise ValueError(Errors.HS024.format(name=name, got=flat.scores.shape, expected=expected))
     return flat
 
 
 def no_backprop(d_scores: AnyFloats) -> None:
     """Of prediction."""
-
-
-def _check_width(scores: AnyFloats, n_columns: int, name: str) -> None:
-    if scores.shape[1] != n_columns:
-        raise ValueError(Errors.HS024.format(name=name, got=scores.shape, expected=("any", n_columns)))
 
 
 def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:

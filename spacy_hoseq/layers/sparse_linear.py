@@ -220,11 +220,9 @@ class SparseScorer(Scorer):
         return self.features.extractor
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        """RAISES ValueError [HS052]: no features or weights yet. WARNS [HW005]: no word has the
+        """RAISES ValueError [HS052]: no weights yet. WARNS [HW005]: no word has the
         annotation that templates read."""
         shim = self.shim
-        if not shim.extra:
-            raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
         features = self.features
         if not is_train or not any(map(len, docs)):
             return _predicted(features, self._used(), docs)
@@ -252,14 +250,6 @@ class SparseScorer(Scorer):
         warn_of_absent(self.extractor, columns)
         index, table = self._used()
         return add_rows(table, index.lookup(self.extractor.keys_between(columns, 0, columns.n_tokens)))
-
-    @property
-    def reach(self) -> int:
-        return self.extractor.reach
-
-    @property
-    def annotation(self) -> List[int]:
-        return self.extractor.annotation
 
     @property
     def sees_sentences_alone(self) -> bool:

@@ -138,7 +138,7 @@ def test_no_weights_yet():
 
 def test_no_features_yet():
     model = SparseLinear(["bias"])
-    with pytest.raises(ValueError, match=r"\[HS052\].*the training texts were not searched"):
+    with pytest.raises(ValueError, match=r"\[HS052\].*holds no weights"):
         model.predict([doc_of("a")])
 
 
