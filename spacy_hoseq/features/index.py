@@ -5,15 +5,14 @@ for whole arrays at once; a key that was not seen has no row. `HashedIndex` need
 data: any key has a row, and two keys may share one (for corpora that are streamed). All return
 `n_rows` for "no feature": the table keeps a row of zeros there.
 
-`GrowingTable` holds rows that are worked out when they are first asked for, and kept from batch to
-batch: what a word type is worth under some weights. A row is the same whether it is kept or made
-anew, so a table may be dropped at any time, and results do not depend on what was asked before.
+`KeyedValues` and `GrowingTable` hold what is worked out when it is first asked for, and kept from
+batch to batch: what a word type is worth under some weights. It is the same whether it is kept or
+made anew, so all may be dropped at any time, and results do not depend on what was asked before.
 Checked in tests/features/test_index.py and tests/features/test_growing_table.py.
 """
 
-from functools import partial
 from threading import Lock
-from typing import Any, Callable, List, Tuple, Union
+from typing import Any, Callable, Dict, List, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,57 +35,18 @@ class ExactIndex:
     A slot is CROWDED, the sign of its row, if a key that belongs there lies further on; only from
     such a slot does a search go on.
 
-    keys (F,) uint64: distinct, none of them 0; key i has row first + i.
+    keys (F,) uint64: distinct, none of them 0; key i has row i.
     bits (int): the lowest bits, which are all that is compared (`bits_of`).
     """
 
-    def __init__(self, keys: Keys, bits: int = KEY_BITS, first: int = 0) -> None:
+    def __init__(self, keys: Keys, bits: int = KEY_BITS) -> None:
+        self.n_rows = len(keys)
+        size = 1 << max(4, (4 * len(keys) - 1).bit_length())
         self._compared = lowest_bits(bits)
-        self._make_room(len(keys))
-        self.n_rows = first
-        self._n_keys = 0
-        self.add(keys)
-
-    def add(self, keys: Keys) -> None:
-        """More keys, none of them known, which have the next rows."""
-        rows = np.arange(self.n_rows, self.n_rows + len(keys), dtype=np.int32)
-        self.n_rows += len(keys)
-        self._n_keys += len(keys)
-        if 4 * self._n_keys > len(self._slot_keys):
-            used = np.flatnonzero(self._slot_keys)
-            keys = np.concatenate([self._slot_keys[used], keys])
-            rows = np.concatenate([self._slot_rows[used] & NO_ROW, rows])
-            self._make_room(len(keys))
-        self._fill(keys, rows)
-
-    def lookup(self, keys: Keys) -> Rows:
-        flat = (keys & self._compared).reshape(-1)
-        slots = (flat & self._mask).view(np.int64)
-        hit = self._slot_keys.take(slots) == flat
-        rows = self._slot_rows.take(slots)
-        open_ = np.flatnonzero((rows < 0) > hit)
-        rows &= NO_ROW
-        np.copyto(rows, NO_ROW, where=~hit)
-        slots = slots.take(open_)
-        while len(open_):  # the few whose key may lie further on
-            window = (slots[:, None] + WINDOW) & int(self._mask)
-            there = self._slot_keys.take(window)
-            found = there == flat.take(open_)[:, None]
-            which, place = found.nonzero()
-            rows[open_.take(which)] = self._slot_rows.take(window[which, place]) & NO_ROW
-            going_on = np.flatnonzero(~(found | (there == ABSENT)).any(axis=1))
-            open_ = open_.take(going_on)
-            slots = slots.take(going_on) + len(WINDOW)
-        result: Rows = np.minimum(rows, np.int32(self.n_rows)).reshape(keys.shape)
-        return result
-
-    def _make_room(self, n_keys: int) -> None:
-        size = 1 << max(4, int(4 * n_keys - 1).bit_length())
         self._mask = np.uint64(size - 1)
         self._slot_keys = np.zeros(size, np.uint64)
-        self._slot_rows = np.full(size, NO_ROW)  # of ABSENT
-
-    def _fill(self, keys: Keys, rows: NDArray[np.int32]) -> None:
+        self._slot_rows = np.full(size, self.n_rows, np.int32)  # that of ABSENT
+        rows = np.arange(self.n_rows, dtype=np.int32)
         home = slots = (keys & self._mask).astype(np.intp)
         while len(keys):
             empty = self._slot_keys[slots] == ABSENT
@@ -98,6 +58,26 @@ class ExactIndex:
             home = home[left]
             slots = (slots[left] + 1) & int(self._mask)
             self._slot_rows[home] |= CROWDED
+
+    def lookup(self, keys: Keys) -> Rows:
+        flat = (keys & self._compared).reshape(-1)
+        slots = (flat & self._mask).view(np.int64)
+        hit = self._slot_keys.take(slots) == flat
+        rows: Rows = self._slot_rows.take(slots)
+        open_ = np.flatnonzero((rows < 0) > hit)
+        rows &= ~CROWDED
+        np.copyto(rows, np.int32(self.n_rows), where=~hit)
+        slots = slots.take(open_)
+        while len(open_):  # the few whose key may lie further on
+            window = (slots[:, None] + WINDOW) & int(self._mask)
+            there = self._slot_keys.take(window)
+            found = there == flat.take(open_)[:, None]
+            which, place = found.nonzero()
+            rows[open_.take(which)] = self._slot_rows.take(window[which, place]) & ~CROWDED
+            going_on = np.flatnonzero(~(found | (there == ABSENT)).any(axis=1))
+            open_ = open_.take(going_on)
+            slots = slots.take(going_on) + len(WINDOW)
+        return rows.reshape(keys.shape)
 
 
 class HashedIndex:
@@ -169,57 +149,42 @@ class KeyCounter:
 
 
 class KeyedValues:
-    """Values of keys, worked out when they are first asked for. dtype: of values. most (int): all
-    are forgotten beyond so many. Several threads may ask at once."""
+    """Values of keys, worked out when they are first asked for. dtype: of values. Beyond MOST_VALUES
+    all are forgotten. Several threads may ask at once."""
 
-    def __init__(self, dtype: Any, most: int = MOST_VALUES) -> None:
-        self._lock = Lock()
-        self._most = most
-        self._nothing = np.zeros(0, dtype)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._index = ExactIndex(np.zeros(0, np.uint64))
-        self._values = self._nothing
+    def __init__(self, dtype: Any) -> None:
+        self._dtype = dtype
+        self._values: Dict[int, Any] = {}
 
     def of(self, keys: Keys, make: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """keys (N,). make: values of keys[i], for some i (n,). RETURNS (N,)."""
-        with self._lock:
-            if len(self._values) > self._most:
-                self._begin()
-            rows = self._index.lookup(keys)
-            new = np.flatnonzero(rows == self._index.n_rows)
-            if len(new):
-                distinct_keys, first = np.unique(keys[new], return_index=True)
-                values = make(new[first])
-                self._index.add(distinct_keys)
-                self._values = np.concatenate([self._values, values])
-                rows = self._index.lookup(keys)
-            return self._values.take(rows)
+        if len(self._values) > MOST_VALUES:
+            self._values = {}
+        values = self._values
+        each = keys.tolist()
+        new = {key: i for i, key in enumerate(each) if key not in values}
+        if new:
+            values.update(zip(new, make(np.array([*new.values()])).tolist(), strict=True))
+        return np.fromiter(map(values.__getitem__, each), self._dtype, len(each))
 
 
 class GrowingTable:
     """One row for each whole number from 0, of which none may be much above the others. It only grows:
     who uses it begins another one when it is full, or made from other things.
 
-    first (n, ...): rows that are there before any number. All others have their shape and type.
-    n_rows (int): all that there are, the first ones among them.
-    merged_zeros (bool): numbers whose rows are zero share the first row, which is zero.
-
-    Several threads may ask at once. A copy, or one in another process, begins empty.
+    nothing (1, n): zeros, a row that all numbers share whose rows are zero. Several threads may ask
+    at once.
     """
 
-    def __init__(self, first: NDArray[Any], *, merged_zeros: bool = False) -> None:
-        self.first = first
-        self.table = first  # all rows, and room for more
-        self.n_rows = len(first)
-        self._merged_zeros = merged_zeros
+    def __init__(self, nothing: NDArray[Any]) -> None:
+        self._table = nothing  # all rows, and room for more
+        self._n_rows = 1
         self._row_of = np.full(1, NO_ROW)  # the last one stands for all larger numbers
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Rows, without the first ones."""
-        return self.n_rows - len(self.first)
+        """Rows that are not zero."""
+        return self._n_rows - 1
 
     def of(
         self, numbers: AnyInts, make: Callable[[Any], NDArray[Any]]
@@ -232,27 +197,21 @@ class GrowingTable:
                 new = distinct(numbers[rows == NO_ROW])
                 self._add(new, make(new))
                 rows = self._row_of.take(numbers)
-            return rows, self.table
+            return rows, self._table
 
     def _add(self, numbers: AnyInts, fresh: NDArray[Any]) -> None:
-        first = self.n_rows
-        rows = np.arange(first, first + len(fresh), dtype=np.int32)
-        if self._merged_zeros:
-            is_used = fresh.any(axis=1)
-            rows = np.where(is_used, first - 1 + np.cumsum(is_used), 0).astype(np.int32)
-            fresh = fresh.compress(is_used, axis=0)
-        self.n_rows = first + len(fresh)
+        first = self._n_rows
+        is_used = fresh.any(axis=1)
+        rows = np.where(is_used, first - 1 + np.cumsum(is_used), 0)
+        stop = self._n_rows = first + int(is_used.sum())
         # by doubling; others may still read the old arrays
-        if self.n_rows > len(self.table):
-            grown = np.empty((max(2 * first, self.n_rows), *fresh.shape[1:]), self.first.dtype)
-            grown[:first] = self.table[:first]
-            self.table = grown
-        self.table[first : self.n_rows] = fresh
+        if stop > len(self._table):
+            grown = np.empty((max(2 * first, stop), fresh.shape[1]), fresh.dtype)
+            grown[:first] = self._table[:first]
+            self._table = grown
+        self._table[first:stop] = fresh.compress(is_used, axis=0)
         n_more = int(numbers[-1]) + 2 - len(self._row_of)
         if n_more > 0:
             more = np.full(max(n_more, len(self._row_of)), NO_ROW)
             self._row_of = np.concatenate([self._row_of, more])
         self._row_of[numbers] = rows
-
-    def __reduce__(self) -> Any:
-        return partial(GrowingTable, merged_zeros=self._merged_zeros), (self.first,)

@@ -154,7 +154,7 @@ class Features:
         made_from = (table, columns.words.numbering)
 
         def begin() -> GrowingTable:
-            return GrowingTable(np.zeros((1, table.shape[1]), table.dtype), merged_zeros=True)
+            return GrowingTable(np.zeros((1, table.shape[1]), table.dtype))
 
         def make(new: Ints) -> Floats32:
             words, place_of = np.divmod(new, len(self.places))

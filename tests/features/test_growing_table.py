@@ -1,15 +1,12 @@
 """Rows that are kept: those of the definition, whatever was asked before, by however many threads."""
 
-import copy
-import pickle
 import threading
 
 import numpy as np
 import pytest
 
-from spacy_hoseq.features.index import GrowingTable
-
-NOTHING = np.zeros((0, 2), np.int64)
+from spacy_hoseq.features import index
+from spacy_hoseq.features.index import GrowingTable, KeyedValues
 
 
 def rows_of(keys):
@@ -18,52 +15,38 @@ def rows_of(keys):
     return np.stack([keys + 7, -keys], axis=-1) * (keys % 3 != 0)[..., None]
 
 
+def empty():
+    return GrowingTable(np.zeros((1, 2), np.int64))
+
+
 def asked(table, keys, make=rows_of):
     rows, kept = table.of(keys, make)
     assert rows.shape == keys.shape and rows.max(initial=-1) < len(kept)
+    assert np.array_equal(rows == 0, keys % 3 == 0), "rows of zeros are one"
     return kept[rows]
 
 
-def batches(seed=0, least=1, n=30):
+def batches(seed=0, least=0, n=30):
     rng = np.random.default_rng(seed)
     return [rng.integers(least, least + 4 * (i + 1), size=rng.integers(0, 12)) for i in range(n)]
 
 
-@pytest.mark.parametrize("n_first", [0, 1, 3])
-def test_rows_of_keys(n_first):
-    first = -np.ones((n_first, 2), np.int64)
-    table, seen = GrowingTable(first), set()
-    for keys in batches():
-        assert np.array_equal(asked(table, keys), rows_of(keys))
-        seen |= set(keys.tolist())
-        assert len(table) == len(seen)
-    assert np.array_equal(table.table[:n_first], first), "they stay"
-
-
 def test_each_row_is_made_once():
-    table, made = GrowingTable(NOTHING), []
+    table, made = empty(), []
 
     def make(keys):
         assert (np.diff(keys) > 0).all(), "each once, ascending"
         made.extend(keys.tolist())
         return rows_of(keys)
 
-    for keys in batches(least=0):
-        asked(table, keys, make)
-    assert len(made) == len(set(made)) == len(table) > 20
-
-
-def test_rows_of_zeros_are_one():
-    table = GrowingTable(np.zeros((1, 2), np.int64), merged_zeros=True)
-    for keys in batches(3):
-        rows, kept = table.of(keys, rows_of)
-        assert np.array_equal(kept[rows], rows_of(keys))
-        assert np.array_equal(rows == 0, keys % 3 == 0)
-    assert len(table) == len({key for keys in batches(3) for key in keys.tolist() if key % 3})
+    for keys in batches():
+        assert np.array_equal(asked(table, keys, make), rows_of(keys))
+        assert len(table) == sum(key % 3 != 0 for key in made)
+    assert len(made) == len(set(made)) > 20
 
 
 def test_arrays_that_were_given_out_stay():
-    table = GrowingTable(NOTHING)
+    table = empty()
     rows, kept = table.of(np.arange(3), rows_of)
     before = kept[rows].copy()
     for keys in batches():
@@ -71,18 +54,22 @@ def test_arrays_that_were_given_out_stay():
     assert np.array_equal(kept[rows], before)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
-def test_copies_begin_empty(copied):
-    table = GrowingTable(np.ones((1, 2), np.int64))
-    table.of(np.arange(1, 5), rows_of)
-    other = copied(table)
-    assert not len(other) and other.table.tolist() == [[1, 1]]
-    keys = np.arange(2, 30)
-    assert np.array_equal(asked(other, keys), rows_of(keys)) and len(table) == 4
+@pytest.mark.parametrize("most", [1, 10, 1000])
+def test_values_of_keys(monkeypatch, most):
+    monkeypatch.setattr(index, "MOST_VALUES", most)
+    values, made = KeyedValues(np.int32), []
+    for keys in batches(n=60):
+        def make(some, keys=keys):
+            made.extend(keys[some].tolist())
+            assert len({*keys[some].tolist()}) == len(some)
+            return keys[some] * 3 - 7
+        found = values.of(keys.astype(np.uint64), make)
+        assert found.dtype == np.int32 and found.tolist() == (keys * 3 - 7).tolist()
+    assert (len(made) > len({*made})) == (most < 1000)
 
 
 def test_several_threads():
-    table, wrong = GrowingTable(np.zeros((1, 2), np.int64), merged_zeros=True), []
+    table, wrong = empty(), []
 
     def work(seed):
         for keys in batches(seed, n=200):
