@@ -12,7 +12,7 @@ Checked in tests/features/test_index.py and tests/features/test_growing_table.py
 """
 
 from threading import Lock
-from typing import Any, Callable, Dict, List, Tuple, Union
+from typing import Any, Callable, List, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,20 @@ class ExactIndex:
     """
 
     def __init__(self, keys: Keys, bits: int = KEY_BITS) -> None:
-        self.n_rows = len(keys)
-        size = 1 << max(4, (4 * len(keys) - 1).bit_length())
+        self.n_rows = 0
         self._compared = lowest_bits(bits)
-        self._mask = np.uint64(size - 1)
-        self._slot_keys = np.zeros(size, np.uint64)
-        self._slot_rows = np.full(size, self.n_rows, np.int32)  # that of ABSENT
-        rows = np.arange(self.n_rows, dtype=np.int32)
+        self._make_slots(16)
+        self.add(keys)
+
+    def add(self, keys: Keys) -> None:
+        """More keys, none of them known, which have the next rows."""
+        rows = np.arange(self.n_rows, self.n_rows + len(keys), dtype=np.int32)
+        self.n_rows += len(keys)
+        if 4 * self.n_rows > len(self._slot_keys):
+            used = np.flatnonzero(self._slot_keys)
+            keys = np.concatenate([self._slot_keys[used], keys])
+            rows = np.concatenate([self._slot_rows[used] & NO_ROW, rows])
+            self._make_slots(1 << (4 * self.n_rows - 1).bit_length())
         home = slots = (keys & self._mask).astype(np.intp)
         while len(keys):
             empty = self._slot_keys[slots] == ABSENT
@@ -59,25 +66,31 @@ class ExactIndex:
             slots = (slots[left] + 1) & int(self._mask)
             self._slot_rows[home] |= CROWDED
 
+    def _make_slots(self, size: int) -> None:
+        self._mask = np.uint64(size - 1)
+        self._slot_keys = np.zeros(size, np.uint64)
+        self._slot_rows = np.full(size, NO_ROW)  # of ABSENT
+
     def lookup(self, keys: Keys) -> Rows:
         flat = (keys & self._compared).reshape(-1)
         slots = (flat & self._mask).view(np.int64)
         hit = self._slot_keys.take(slots) == flat
-        rows: Rows = self._slot_rows.take(slots)
+        rows = self._slot_rows.take(slots)
         open_ = np.flatnonzero((rows < 0) > hit)
-        rows &= ~CROWDED
-        np.copyto(rows, np.int32(self.n_rows), where=~hit)
+        rows &= NO_ROW
+        np.copyto(rows, NO_ROW, where=~hit)
         slots = slots.take(open_)
         while len(open_):  # the few whose key may lie further on
             window = (slots[:, None] + WINDOW) & int(self._mask)
             there = self._slot_keys.take(window)
             found = there == flat.take(open_)[:, None]
             which, place = found.nonzero()
-            rows[open_.take(which)] = self._slot_rows.take(window[which, place]) & ~CROWDED
+            rows[open_.take(which)] = self._slot_rows.take(window[which, place]) & NO_ROW
             going_on = np.flatnonzero(~(found | (there == ABSENT)).any(axis=1))
             open_ = open_.take(going_on)
             slots = slots.take(going_on) + len(WINDOW)
-        return rows.reshape(keys.shape)
+        result: Rows = np.minimum(rows, np.int32(self.n_rows)).reshape(keys.shape)
+        return result
 
 
 class HashedIndex:
@@ -153,19 +166,27 @@ class KeyedValues:
     all are forgotten. Several threads may ask at once."""
 
     def __init__(self, dtype: Any) -> None:
-        self._dtype = dtype
-        self._values: Dict[int, Any] = {}
+        self._lock = Lock()
+        self._nothing = np.zeros(0, dtype)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._index = ExactIndex(np.zeros(0, np.uint64))
+        self._values = self._nothing
 
     def of(self, keys: Keys, make: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """keys (N,). make: values of keys[i], for some i (n,). RETURNS (N,)."""
-        if len(self._values) > MOST_VALUES:
-            self._values = {}
-        values = self._values
-        each = keys.tolist()
-        new = {key: i for i, key in enumerate(each) if key not in values}
-        if new:
-            values.update(zip(new, make(np.array([*new.values()])).tolist(), strict=True))
-        return np.fromiter(map(values.__getitem__, each), self._dtype, len(each))
+        with self._lock:
+            if len(self._values) > MOST_VALUES:
+                self._begin()
+            rows = self._index.lookup(keys)
+            new = np.flatnonzero(rows == self._index.n_rows)
+            if len(new):
+                new_keys, first = np.unique(keys[new], return_index=True)
+                self._values = np.concatenate([self._values, make(new[first])])
+                self._index.add(new_keys)
+                rows = self._index.lookup(keys)
+            return self._values.take(rows)
 
 
 class GrowingTable:

@@ -2,23 +2,25 @@
 reads, made in one pass for all new words of a batch."""
 
 from threading import Lock
-from typing import Any, Dict, List, NamedTuple, Protocol
+from typing import Any, List, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from spacy.lookups import Lookups
 from spacy.vocab import Vocab
 
-from ..arrays import Ints, Keys, Rows
+from ..arrays import Ints, Keys, Rows, distinct
 from .attributes import Attribute, as_keys
+from .index import ExactIndex
 from .keys import AFTER, BEFORE
 
 # rows that stand for what is before and after a sentence
 TYPE_BEFORE = 0
 TYPE_AFTER = 1
-N_OUTSIDE = 2
+OUTSIDE = np.array([BEFORE, AFTER])
 # all are forgotten beyond this many, so that a stream of any length runs in bounded memory
 MAX_WORD_TYPES = 50_000
+_ONE = np.uint64(1)
 
 
 class Reader(Protocol):
@@ -60,15 +62,13 @@ class Lexicon:
         for reader in readers:
             self._rows[reader] = np.array([row_of[one] for one in reader.attributes], np.intp)
         self._tables = {one.table for one in self._attributes if one.table is not None}
-        self._numbering = object()
-        self._type_of: Dict[int, int] = {}
-        self._table = np.empty((len(row_of), N_OUTSIDE), np.uint64)
-        self._table[:] = BEFORE, AFTER
+        self._index = ExactIndex(OUTSIDE)
+        self._table = OUTSIDE[None].repeat(len(row_of), axis=0)
         self._last = np.zeros(0, np.uint64), np.zeros(0, np.int32)  # batch, and its word types
 
     def __len__(self) -> int:
         """Word types that are known."""
-        return len(self._type_of)
+        return self._index.n_rows - len(OUTSIDE)
 
     def clear(self) -> None:
         with self._lock:
@@ -82,7 +82,7 @@ class Lexicon:
                 self._rows[reader] = np.zeros(0, np.intp)
                 self._begin()
             made_from = [tables.get_table(name, None) for name in self._tables]
-            if len(self._type_of) > MAX_WORD_TYPES or made_from != self._made_from:
+            if len(self) > MAX_WORD_TYPES or made_from != self._made_from:
                 self._begin()
             self._made_from = made_from
             try:
@@ -91,30 +91,32 @@ class Lexicon:
                 del self._rows[reader]
                 self._begin()
                 raise
-            return WordValues(types, self._table, self._rows[reader], self._numbering)
+            return WordValues(types, self._table, self._rows[reader], self._index)
 
     def _types_of(self, vocab: Vocab, tables: Lookups, orths: Keys) -> Rows:
         """Word types (N,); new words get the next ones."""
         batch, types = self._last
         if not np.array_equal(batch, orths):
-            words = orths.tolist()
-            new = {*words}.difference(self._type_of)
-            if new:
-                self._add(vocab, tables, sorted(new))
-            types = np.fromiter(map(self._type_of.__getitem__, words), np.int32, len(words))
+            keys = orths + _ONE  # 0, the empty word, is no key
+            types = self._index.lookup(keys)
+            new = distinct(keys[types == self._index.n_rows])
+            if len(new):
+                self._add(vocab, tables, new)
+                types = self._index.lookup(keys)
             self._last = orths, types
         return types
 
-    def _add(self, vocab: Vocab, tables: Lookups, new: List[int]) -> None:
-        lexemes = [vocab[orth] for orth in new]
+    def _add(self, vocab: Vocab, tables: Lookups, new: Keys) -> None:
+        lexemes = [vocab[orth] for orth in (new - _ONE).tolist()]
         texts = [lexeme.text for lexeme in lexemes]
         if tables is not vocab.lookups:
             # kept by nobody, so that a stream of new words does not fill it
             beside = Vocab(vocab.lex_attr_getters, lookups=tables)  # type: ignore[attr-defined]
             lexemes = [beside[text] for text in texts]
         values = [as_keys(each.values(lexemes, texts)) for each in self._attributes]
-        first = N_OUTSIDE + len(self._type_of)
-        stop = first + len(new)
+        first = self._index.n_rows
+        self._index.add(new)
+        stop = self._index.n_rows
         if stop > self._table.shape[1]:
             # by doubling; others may still read the old table
             grown = np.empty((len(values), max(2 * first, stop)), np.uint64)
@@ -122,7 +124,6 @@ class Lexicon:
             self._table = grown
         for row, of_attribute in zip(self._table, values, strict=True):
             row[first:stop] = of_attribute
-        self._type_of.update(zip(new, range(first, stop), strict=True))
 
 
 _LEXICONS: "WeakKeyDictionary[Lookups, Lexicon]" = WeakKeyDictionary()

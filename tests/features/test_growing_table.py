@@ -62,7 +62,7 @@ def test_values_of_keys(monkeypatch, most):
         def make(some, keys=keys):
             made.extend(keys[some].tolist())
             assert len({*keys[some].tolist()}) == len(some)
-            return keys[some] * 3 - 7
+            return (keys[some] * 3 - 7).astype(np.int32)
         found = values.of(keys.astype(np.uint64), make)
         assert found.dtype == np.int32 and found.tolist() == (keys * 3 - 7).tolist()
     assert (len(made) > len({*made})) == (most < 1000)

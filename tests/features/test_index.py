@@ -47,6 +47,22 @@ def test_exact_lookup_is_that_of_a_dict(name):
     assert index.lookup(asked).tolist() == [table.get(int(key), len(keys)) for key in asked]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("sizes", [[1], [1, 2, 3], [16, 5], [1000]])
+def test_keys_that_are_added_get_the_next_rows(name, sizes):
+    keys, index, table = SETS[name], ExactIndex(np.zeros(0, U64)), {}
+    asked = np.concatenate([keys, keys + U64(1), random_keys(50), np.zeros(2, U64)])
+    at = 0
+    for size in (sizes * len(keys))[:40]:
+        part = keys[at : at + size]
+        at += size
+        index.add(part)
+        table.update({int(key): len(table) + i for i, key in enumerate(part)})
+        assert index.n_rows == len(table)
+        assert index.lookup(asked).tolist() == [table.get(int(key), len(table)) for key in asked]
+
+
 @settings(max_examples=max(100, settings.default.max_examples))
 @given(st.sets(st.integers(1, 40) | st.integers(2**63, 2**63 + 40), max_size=30), st.lists(st.integers(0, 60)))
 def test_exact_lookup_of_crowded_keys(known, asked):
