@@ -106,7 +106,7 @@ class BatchScores:
         codes (places, n). RETURNS (n, L)."""
 
         def begin() -> GrowingTable:
-            return GrowingTable(np.zeros((1, self.n_labels), np.float32), merged_zeros=True)
+            return GrowingTable(np.zeros((1, self.n_labels), np.float32))
 
         made_from = (self._weights, self._columns.words.numbering)
         kept = self._features.type_scores.of(made_from, begin)

@@ -58,7 +58,7 @@ def test_arrays_that_were_given_out_stay():
 def test_values_of_keys(monkeypatch, most):
     monkeypatch.setattr(index, "MOST_VALUES", most)
     values, made = KeyedValues(np.int32), []
-    for keys in batches(n=60):
+    for keys in batches(least=1, n=60):
         def make(some, keys=keys):
             made.extend(keys[some].tolist())
             assert len({*keys[some].tolist()}) == len(some)
