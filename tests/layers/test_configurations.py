@@ -2,7 +2,6 @@
 rules, gradients by finite differences, storage and limits."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -166,40 +165,10 @@ def test_sentences_and_docs_are_scored_apart(source):
     assert paths.labels.tolist() == [y for single in singles for y in single.labels.tolist()]
 
 
-def gold_mask():
-    """Labels of the 12 tokens of `docs_of`: one is not annotated, one in part."""
-    mask = np.eye(L, dtype=bool)[[0, 2, 0, 1, 1, 2, 2, 0, 0, 0, 1, 2]]
-    mask[2] = True
-    mask[5] = [True, False, True]
-    return mask
-
-
 def loss_of(model, objective, gold):
     potentials, backprop = model.begin_update(docs_of())
     loss = objective_named(objective)(potentials, gold)
     return loss.value, lambda: backprop(loss.gradient)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("gold", [gold_mask(), np.eye(L, dtype=bool)[np.arange(12) % L]], ids=["partial", "full"])
-@pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("source", SOURCES)
-def test_gradient_of_the_log_likelihood(source, nonnegative, gold):
-    model = tagger(source, 0, nonnegative=nonnegative)
-    if not nonnegative:
-        signed(model, 4)
-    weights = raw(model, "patterns")
-    step, expected = 1e-4, np.zeros(len(weights))
-    for i, kept in enumerate(weights.tolist()):
-        weights[i] = kept + step
-        above = loss_of(model, "log_likelihood", gold)[0]
-        weights[i] = kept - step
-        expected[i] = (above - loss_of(model, "log_likelihood", gold)[0]) / (2 * step)
-        weights[i] = kept
-    loss_of(model, "log_likelihood", gold)[1]()
-    found = applied_gradients(model)["higher_order_tagger", "patterns"]
-    assert found == pytest.approx(expected, abs=1e-6)
-    assert np.count_nonzero(np.abs(expected) > 1e-3) > len(weights) / 2
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -264,30 +233,6 @@ def test_nothing_fires():
     assert tagger("rules").predict([doc_of("x")]).configurations is None
     _, backprop = tagger("all").begin_update([])
     assert decode_exact(tagger("all").predict([Doc(VOCAB)])).labels.tolist() == []
-
-
-@pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("source", SOURCES)
-def test_bytes_copies_and_pickles(source, nonnegative):
-    model, docs = tagger(source, nonnegative=nonnegative), docs_of()
-    if not nonnegative:
-        signed(model, 0)
-    expected = model.predict(docs)
-    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES[source](), nonnegative)
-    for other in (fresh.from_bytes(model.to_bytes()), model.copy(), pickle.loads(pickle.dumps(model))):
-        potentials = other.predict(docs)
-        for ours, theirs in zip(potentials.configurations[:5], expected.configurations[:5], strict=True):
-            assert np.array_equal(ours, theirs)
-        assert np.array_equal(decode_exact(potentials).scores, decode_exact(expected).scores)
-        assert other.to_bytes() == model.to_bytes()
-        assert weights_of(other).parameters["patterns"].nonnegative == nonnegative
-    assert expected.configurations.weights.any()
-
-
-def test_trained_weights_of_any_sign_are_kept():
-    model = signed(tagger("all", nonnegative=False), 1)
-    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES["all"](), nonnegative=False).from_bytes(model.to_bytes())
-    assert np.array_equal(raw(fresh, "patterns"), raw(model, "patterns")) and raw(fresh, "patterns").min() < 0
 
 
 def test_rules_with_more_tokens_than_those_of_training():

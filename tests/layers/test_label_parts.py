@@ -1,11 +1,9 @@
 """Labels made of parts: scores and gradients from the definition, decoding against enumeration of whole labels."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
-from thinc.api import Model
 
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers import label_parts
@@ -13,11 +11,9 @@ from spacy_hoseq.layers.label_parts import LabelParts, morphological_parts, pack
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
-from spacy_hoseq.learning.objectives import objective_named
 
 from .contract import LayerContract
 from .helpers import (
-    applied_gradients,
     define,
     doc_of,
     in_threads,
@@ -161,67 +157,6 @@ def test_blocks_of_tokens(monkeypatch, n_tokens):
     d_scores = rng.normal(size=(7, L + 1)) * (rng.random((7, 1)) < 0.5)
     direction = rng.normal(size=of_parts.shape)
     assert (parts.back(d_scores) * direction).sum() == pytest.approx((d_scores * parts.scores(direction)).sum())
-
-
-STEPS = {"trans": 1e-4, "pairs": 1e-4, "table": 2**-7}
-
-
-def loss_of(model, objective):
-    potentials, backprop = model.begin_update(docs_of())
-    mask = np.eye(L + 1, dtype=bool)[np.concatenate(GOLD), :L]
-    mask[~mask.any(axis=1)] = True
-    loss = objective_named(objective)(potentials, mask)
-    return loss.value, lambda: backprop(loss.gradient)
-
-
-@pytest.mark.parametrize("objective", ["log_likelihood", pytest.param("max_margin", marks=pytest.mark.long)])
-def test_gradient_is_that_of_finite_differences(objective):
-    model = made(label_pairs=True)
-    _, backprop = loss_of(model, objective)
-    backprop()
-    gradients = applied_gradients(model)
-    model = made(label_pairs=True)
-    rng, checked = np.random.default_rng(0), 0
-    for node in model.walk():
-        shim = node.shims[0]
-        for name, parameter in shim.parameters.items():
-            values, gradient = parameter.values, gradients[shim.name, name]
-            places = np.argwhere(have_pairs(model)) if name == "pairs" else np.argwhere(np.ones(values.shape, bool))
-            places = places[places[:, 0] < len(values) - 1] if name == "table" else places
-            for place in map(tuple, rng.permutation(places)[:60].tolist()):
-                kept, slopes = values[place], []
-                for step in (-STEPS[name], STEPS[name]):
-                    middle = loss_of(model, objective)[0]
-                    values[place] = kept + step
-                    slopes.append((loss_of(model, objective)[0] - middle) / step)
-                    values[place] = kept
-                if objective == "log_likelihood" or abs(slopes[0] - slopes[1]) < 1e-3:
-                    assert gradient[place] == pytest.approx(np.mean(slopes), abs=2e-3), (name, place)
-                    checked += 1
-    assert checked > 100
-
-
-def test_parts_of_other_kinds_have_no_weight_for_their_pair():
-    model = made()
-    raw(model.layers[0], "pairs")[:] = 0
-    _, backprop = loss_of(model, "log_likelihood")
-    backprop()
-    gradient = applied_gradients(model)["label_parts", "pairs"]
-    assert gradient.any() and not gradient[~have_pairs(model)].any()
-
-
-def test_saved_and_pickled():
-    model, docs = made(), docs_of()
-    expected = model.predict(docs)
-    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), label_pairs=False, parts=morphological_parts())
-    for other in (fresh.from_bytes(model.to_bytes()), pickle.loads(pickle.dumps(model.layers[0])), model.copy()):
-        found = other.predict(docs)
-        if isinstance(other, Model) and other.name == "higher_order_tagger":
-            assert np.array_equal(found.trans, expected.trans)
-            found = found.scores
-        else:
-            found = np.concatenate(found)
-        assert np.array_equal(found, expected.scores)
 
 
 class TestLabelParts(LayerContract):

@@ -15,6 +15,7 @@ from spacy_hoseq.learning.used_rows import UsedRows
 from ..stored import bytes_of, message_of
 from .helpers import Doc, doc_of
 from .local_models import LABELS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
+from .taggers import docs_of
 
 DOCS = [*random_docs(np.random.default_rng(20), 8, 7), doc_of("new words cat Dog")]
 SETTINGS = {"learn_rate": 0.5, "width": 0.3, "seed": 0}
@@ -182,6 +183,14 @@ def pipeline():
     for _ in range(5):
         nlp.update(examples, sgd=optimizer, drop=0.1)
     return nlp
+
+
+def test_use_adds_nothing_to_a_pickle():
+    model, docs = trained(2).model, docs_of()
+    before, again = len(pickle.dumps(model)), pickle.loads(pickle.dumps(model))
+    for _ in range(2):
+        model.predict(docs)
+    assert len(pickle.dumps(model)) <= before + 500 and again.to_bytes() == model.to_bytes()
 
 
 def test_component_in_training_can_be_pickled():

@@ -317,3 +317,27 @@ def test_annotation_that_no_word_has():
     model.predict(docs)
     with pytest.warns(UserWarning, match=r"\[HW005\] Texts have no token.tag"):
         model.predict(docs_of())
+
+
+def test_features_are_those_of_the_loaded_weights():
+    docs, other = docs_of(), [doc_of("dog house yard moon star")]
+    model = layer(docs=other, seed=2)
+    model.predict(docs), model.begin_update(docs)  # its own index and rows of texts
+    model.from_bytes(layer().to_bytes())
+    expected = np.concatenate(layer().predict(docs))
+    assert np.array_equal(np.concatenate(model.predict(docs)), expected)
+    assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_wrong_number_of_labels_in_the_config():
+    model = SparseLinear(TEMPLATES, nO=4)
+    with pytest.raises(ValueError, match="nO"):
+        model.initialize(X=docs_of(), Y=zeros(docs_of(), L))
+
+
+def test_initializing_without_labels_counts_features_only():
+    model = SparseLinear(["bias", "lower[0]", "lower[-1]"])
+    model.initialize(X=[doc_of("the cat saw the dog"), doc_of("a cat")])
+    n_features = len(weights_of(model).extra["keys"])
+    assert n_features == 11  # bias; the, cat, saw, dog, a; before them the, cat, saw, a and the sentence's beginning
+    assert not weights_of(model).parameters
