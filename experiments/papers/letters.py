@@ -19,7 +19,6 @@ import srsly
 import typer
 from approximate import annealed, belief_propagation, gibbs
 from baselines import DualDecomposition, decoded
-from dual import last_labels
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -38,7 +37,6 @@ from folds import OBJECTIVES, fit  # noqa: E402
 from handwriting import letter_corpus  # noqa: E402
 
 TAGGER = "hoseq_tagger"
-RATES = (0.0001, 0.001, 0.01, 0.1)
 FOLDS = (0, 1, 2, 3, 4)
 
 
@@ -121,9 +119,7 @@ def decoders(learner: Learner, potentials: Potentials) -> Iterator[Tuple[str, in
         return
     if learner.objective == "perceptron":
         for n in (1, 10, 50):
-            yield "dual, best seen", n, lambda n=n: DualDecomposition(n).solve(potentials).labels
-        for rate in RATES:
-            yield f"dual, last, rate {rate:g}", 10, lambda r=rate: last_labels(potentials, 10, r)
+            yield "dual", n, lambda n=n: DualDecomposition(n).solve(potentials).labels
     else:
         exact = posterior(potentials).nodes
         yield "largest marginals", 0, lambda: exact.argmax(axis=1)

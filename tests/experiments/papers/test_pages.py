@@ -12,7 +12,7 @@ from spacy_hoseq.reporting import significance
 from ...repository import ROOT, script
 
 DRAWN_ANEW = significance._drawn_anew
-NUMBER = r"\d[\d,]*(?:\.\d+)?"
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 pages = script("papers/pages")
 
 
