@@ -88,9 +88,6 @@ class PartScorer(Scorer):
         for feature in scorer_of(self.model.layers[0]).features_at(docs, words):
             yield feature._replace(weights=feature.weights @ matrix)
 
-    def columns_of(self, label: int) -> List[int]:
-        return np.flatnonzero(self.parts.matrix[:, label]).tolist()
-
     def define(self, texts: Any) -> None:
         """Ask for the parts of labels."""
         ids = np.concatenate([np.zeros(0, np.int32), *texts.gold])
@@ -145,6 +142,9 @@ class LabelParts:
             parts.take(extra["first"].take(order[: np.count_nonzero(sizes > depth)]) + depth)
             for depth in range(int(sizes.max(initial=0)))
         ]
+
+    def of_label(self, label: int) -> List[int]:
+        return np.flatnonzero(self.matrix[:, label]).tolist()
 
     def scores(self, of_parts: AnyFloats) -> AnyFloats:
         """of_parts (N, P). RETURNS (N, L): sums in the order of the parts, whatever the batch."""

@@ -79,10 +79,11 @@ class Scorer:
     each Doc has this scorer.
 
     parts: columns of the layers below, which labels have in common (`LabelParts`); None = each
-        label has its own.
+        label has its own. extractor: the features that the layer reads itself, if any.
     """
 
     parts: Any = None
+    extractor: Any = None
 
     def __init__(self, model: Model[Any, Any]) -> None:
         self.model = model
@@ -131,12 +132,7 @@ class Scorer:
 
     def columns_of(self, label: int) -> List[int]:
         """The columns of `keyed_weights` that add up to the weights of a label."""
-        return [label]
-
-    @property
-    def extractor(self) -> Optional[FeatureExtractor]:
-        """The features of this layer that read these tables."""
-        return None
+        return [label] if self.parts is None else self.parts.of_label(label)
 
     @property
     def reach(self) -> int:
@@ -225,8 +221,8 @@ def flat_scores(
     if not len(docs):
         return flat._replace(scores=np.zeros((0, n_columns), flat.scores.dtype))
     if flat.scores.shape[1] != n_columns:
-        expected = "any", n_columns
-        raise ValueError(Errors.HS024.format(name=name, got=flat.scores.shape, expected=expected))
+        got = flat.scores.shape
+        raise ValueError(Errors.HS024.format(name=name, got=got, expected=("any", n_columns)))
     return flat
 
 

@@ -191,8 +191,9 @@ class HeadScorer(Scorer):
     def structure(self) -> Structure:
         return self.model.attrs["structure"]
 
-    def columns_of(self, label: int) -> List[int]:
-        return self.emissions.columns_of(label)
+    @property
+    def parts(self) -> Any:
+        return self.emissions.parts
 
     @property
     def sees_sentences_alone(self) -> bool:
@@ -234,9 +235,8 @@ class HeadScorer(Scorer):
         with: the same as long as finished weights are; those that learn follow those of the update
         before. RAISES ValueError [HS051]: patterns of other rules."""
         kept = self.structure
-        emissions = self.emissions
         trans = self.shim.values("trans", is_train=is_train)
-        pairs = emissions.parts and emissions.shim.values("pairs", is_train=is_train)
+        pairs = self.parts and self.emissions.shim.values("pairs", is_train=is_train)
         definition = self.shim.extra.get("patterns")
         values = self.shim.values("patterns", is_train=is_train) if definition else None
         earlier = kept.learning
@@ -263,7 +263,7 @@ class HeadScorer(Scorer):
         """trans (L, L), pairs (P, P), values (W,). all_fire (bool): also features of weight 0, which
         change no score."""
         if pairs is not None:
-            trans = trans + self.emissions.parts.pairs(pairs)
+            trans = trans + self.parts.pairs(pairs)
         if values is None:
             return None, Weights(trans)
         patterns = self._defined(len(trans))
@@ -309,9 +309,8 @@ def forward(
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         n_rows = n_labels if head.structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
-        parts = head.emissions.parts
-        if parts:
-            head.emissions.shim.add_gradient("pairs", parts.pairs_back(gradient.trans))
+        if head.parts:
+            head.emissions.shim.add_gradient("pairs", head.parts.pairs_back(gradient.trans))
         if patterns is not None:
             shim.add_gradient("patterns", patterns.gradient(fired[2], gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
