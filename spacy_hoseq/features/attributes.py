@@ -2,9 +2,9 @@
 
 Lexical attributes depend on the word alone. They are functions, registered under their names
 (`word_attributes.py`, `known_tags.py`, files of users), and computed once per word type
-(`lexicon.py`). All others are read from the Doc each
-time: spaCy's own through `doc.to_array`, line breaks before words, extensions ("_.name") token by
-token, matches of known words by a function of whole batches (`known_words.py`).
+(`lexicon.py`). All others are read from the Docs each time: spaCy's own through `doc.to_array`,
+extensions ("_.name") token by token, line breaks and known words (`known_words.py`) by functions of
+whole batches.
 """
 
 import re
@@ -24,8 +24,7 @@ from typing import (
 )
 
 import numpy as np
-from numpy.typing import NDArray
-from spacy.attrs import IDS
+from spacy.attrs import HEAD, IDS
 from spacy.lookups import Lookups, Table
 from spacy.strings import SYMBOLS_BY_STR, get_string_id, hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc, Token
@@ -41,11 +40,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
 _NAME = re.compile(r"[a-z_]+")
-LINE_BREAK = "line_break"  # of words.py
 # table of the vocabulary: name of another table -> who made it, as in meta.json
 SOURCES = "hoseq_sources"
 MORE = "more"  # key of a table: further tables, whose columns come after its own
-_RESERVED = ("label", "upstream", "_", LINE_BREAK)
+_RESERVED = ("label", "upstream", "_", "line_break")
 
 
 class Attribute(NamedTuple):
@@ -75,10 +73,15 @@ class Attribute(NamedTuple):
         return self.values([lexeme], [lexeme.text])[0]
 
 
-# by name: a function that gives it, perhaps with others, for some Docs and tables: values (N,) of all tokens
-OF_DOCS: Dict[str, Callable[[Sequence[Doc], Lookups], Dict[str, Keys]]] = {}
-# of those names, the table of the vocabulary that they depend on
-TABLES_OF_DOCS: Dict[str, str] = {}
+class DocAttribute(NamedTuple):
+    """An attribute of tokens in their text. function: (docs, tables) -> values (N,) at all tokens of
+    the docs, by name; perhaps of others with it. table: as `Attribute` has it."""
+
+    function: Callable[[Sequence[Doc], Lookups], Dict[str, Keys]]
+    table: Optional[str] = None
+
+
+OF_DOCS: Dict[str, DocAttribute] = {}  # by name
 # by name; "prefixN" takes a number, "prefix" is another one without
 ATTRIBUTES: Dict[str, Attribute] = {}
 
@@ -113,7 +116,7 @@ def register_attribute(
             )
         elif numbers is not None and (not numbers or numbers.step != 1 or numbers[0] < 0):
             problem = f"its numbers are {numbers}"
-        elif known is not None and _file_of(known.function) != _file_of(function):
+        elif known is not None and known.function.__module__ != function.__module__:
             problem = "there is an attribute of that name"
         if problem:
             expected = f"another name: {problem}"
@@ -126,22 +129,17 @@ def register_attribute(
     return register
 
 
-def _file_of(function: Any) -> Any:
-    code = getattr(function, "__code__", None)
-    return getattr(function, "__module__", None) if code is None else code.co_filename
-
-
 def lexical_attribute(name: str) -> Optional[Attribute]:
     """The lexical attribute of a name, with its number if it has one ("suffix3"); None = there is
     none."""
     stem = name.rstrip("0123456789")
     if stem == name:
         return ATTRIBUTES.get(name)
-    attribute = ATTRIBUTES.get(f"{stem}N")
+    numbers = numbers_of(stem)
     number = int(name[len(stem) :])
-    if attribute is None or attribute.numbers is None or number not in attribute.numbers:
+    if numbers is None or number not in numbers:
         return None
-    return attribute._replace(number=number)
+    return ATTRIBUTES[f"{stem}N"]._replace(number=number)
 
 
 def numbers_of(name: str) -> Optional[range]:
@@ -159,14 +157,17 @@ def lend_tables(owner: Lookups, borrower: Lookups, names: Iterable[str]) -> bool
     """Share tables on which values depend with the vocabulary of another pipeline: of two of which
     one has further columns ("more"), that one. RETURNS (bool): False, and nothing is shared, if it
     has other tables of these names."""
-    tables = {name: owner.get_table(name) for name in names if owner.has_table(name)}
-    for name, table in tables.items():
-        there = borrower.get_table(name, table)
-        if not _extends(table, there):
-            if there is not table and not dict.__eq__(there, table) and not _extends(there, table):
-                return False
-            tables[name] = there
-    for name, table in tables.items():
+    shared: Dict[str, Table] = {}
+    for name in filter(owner.has_table, names):
+        own = owner.get_table(name)
+        other = borrower.get_table(name, own)
+        if other is own or dict.__eq__(other, own) or _extends(other, own):
+            shared[name] = other
+        elif _extends(own, other):
+            shared[name] = own
+        else:
+            return False
+    for name, table in shared.items():
         # one and the same from now on, so that it is compared once
         owner.set_table(name, table)
         borrower.set_table(name, table)
@@ -185,10 +186,9 @@ def _extends(table: Table, other: Table) -> bool:
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an
     extension."""
-    of_docs = (LINE_BREAK, *OF_DOCS)
-    contextual = name in of_docs or name.startswith("_.") or name.upper() in IDS
-    if not contextual and not lexical_attribute(name):
-        known = ", ".join([*sorted(ATTRIBUTES), *of_docs, "_.extension", "tag", "pos", "lemma"])
+    is_of_doc = name in OF_DOCS or name.startswith("_.") or name.upper() in IDS
+    if not is_of_doc and not lexical_attribute(name):
+        known = ", ".join([*sorted(ATTRIBUTES), *OF_DOCS, "_.extension", "tag", "pos", "lemma"])
         raise ValueError(Errors.HS013.format(name=name, known=known))
 
 
@@ -196,50 +196,56 @@ def values_of_docs(
     docs: Sequence[Doc], names: Sequence[str], lookups: Lookups
 ) -> Dict[str, Keys]:
     """Values of non-lexical attributes at all tokens of some Docs, at least one. lookups: the tables
-    on which they depend. RETURNS (N,) uint64 by name. RAISES as `token_values`."""
+    on which they depend. RETURNS (N,) uint64 by name. RAISES ValueError [HS014]: unknown
+    extension; [HS027]: a value of another type."""
     values: Dict[str, Keys] = {}
     for name in names:
-        if name in OF_DOCS and name not in values:
-            values.update(OF_DOCS[name](docs, lookups))
-        elif is_read_at_once(name):
+        if name.startswith("_."):
+            values[name] = np.concatenate([_values_of_extension(doc, name) for doc in docs])
+        elif name not in OF_DOCS:
             (values[name],) = values_of(docs, [IDS[name.upper()]])
         elif name not in values:
-            values[name] = np.concatenate([token_values(doc, name) for doc in docs])
+            values.update(OF_DOCS[name].function(docs, lookups))
     return values
 
 
 def is_read_at_once(name: str) -> bool:
     """True for spaCy's attributes of tokens that are the same on a Doc without white space."""
-    return name.upper() in IDS and name != "head"
+    return name not in OF_DOCS and not name.startswith("_.")
 
 
 def token_values(doc: Doc, name: str) -> Keys:
-    """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]:
-    unknown extension;
-    [HS027]: a value of another type."""
-    if name == LINE_BREAK:
-        return line_breaks(doc)
-    if name == "head" and isinstance(doc, Words):
-        return doc.heads()
-    if name in OF_DOCS:
-        return OF_DOCS[name]([doc], doc.vocab.lookups)[name]
-    if not name.startswith("_."):
-        values: NDArray[Any] = doc.to_array([IDS[name.upper()]])
-        return values.reshape(len(doc)).astype(np.uint64)
+    """Values of a non-lexical attribute in one Doc. RETURNS (len(doc),) uint64. RAISES as
+    `values_of_docs`."""
+    return values_of_docs([doc], [name], doc.vocab.lookups)[name]
+
+
+def _values_of_extension(doc: Doc, name: str) -> Keys:
     if not Token.has_extension(name[2:]):
         raise ValueError(Errors.HS014.format(name=name))
     return as_keys([getattr(token._, name[2:]) for token in tokens_of(doc)])
 
 
+def _line_breaks(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
+    return {"line_break": np.concatenate([*map(line_breaks, docs)])}
+
+
+def _heads(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
+    """Where the head of each word stands, counted in words."""
+    heads = [each.heads() if isinstance(each, Words) else each.to_array(HEAD) for each in docs]
+    return {"head": np.concatenate(heads)}
+
+
+OF_DOCS.update({"line_break": DocAttribute(_line_breaks), "head": DocAttribute(_heads)})
+
+
 def as_keys(values: Sequence[Any]) -> Keys:
     """RETURNS (n,) uint64. RAISES ValueError [HS027]: what is no `Value`."""
-    kinds = set(map(type, values))  # mostly one
-    if kinds == {str}:  # as `get_string_id`, which takes three times as long
+    if {*map(type, values)} == {str}:  # as `get_string_id`, which takes three times as long
         symbols = SYMBOLS_BY_STR
         keys = [symbols[text] if text in symbols else hash_string(text) for text in values]
     else:
-        key_of = _KEY_OF.get(kinds.pop(), _as_key) if len(kinds) == 1 else _as_key
-        keys = [*map(key_of, values)]
+        keys = [*map(_as_key, values)]
     return np.array(keys, np.uint64)
 
 
@@ -251,6 +257,3 @@ def _as_key(value: Any) -> int:
     name = f"{type(value).__name__} that a template reads"
     expected = "str, int, bool or None"
     raise ValueError(Errors.HS027.format(name=name, value=repr(value), expected=expected))
-
-
-_KEY_OF: Dict[type, Callable[[Any], int]] = {int: ALL_BITS.__and__, bool: bool}

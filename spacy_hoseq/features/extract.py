@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from ..arrays import Ints, Keys, Lengths, Rows
 from ..kept import Kept
 from .attributes import (
-    TABLES_OF_DOCS,
+    OF_DOCS,
     check_attribute,
     is_read_at_once,
     lexical_attribute,
@@ -144,9 +144,9 @@ class FeatureExtractor:
     @property
     def tables(self) -> List[str]:
         """Names of the vocabulary's tables on which the features depend."""
-        of_words = [attribute.table for attribute in self.attributes]
-        of_docs = [TABLES_OF_DOCS.get(name) for name in self.contextual]
-        return sorted({table for table in (*of_words, *of_docs) if table is not None})
+        of_docs = [OF_DOCS[name] for name in self.contextual if name in OF_DOCS]
+        tables = {attribute.table for attribute in (*self.attributes, *of_docs)}
+        return sorted(table for table in tables if table is not None)
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where

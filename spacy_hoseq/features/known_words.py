@@ -23,7 +23,7 @@ from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Mask
 from ..kept import Kept
-from .attributes import OF_DOCS, TABLES_OF_DOCS
+from .attributes import OF_DOCS, DocAttribute
 from .index import ExactIndex
 from .keys import mix
 
@@ -107,5 +107,5 @@ def gap_values(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
 
 
 _latest: Kept[Tuple[ExactIndex, Ints]] = Kept()
-OF_DOCS.update({**dict.fromkeys(ATTRIBUTES, known_word_values), GAP: gap_values})
-TABLES_OF_DOCS.update(dict.fromkeys(ATTRIBUTES, TABLE))
+OF_DOCS.update(dict.fromkeys(ATTRIBUTES, DocAttribute(known_word_values, TABLE)))
+OF_DOCS[GAP] = DocAttribute(gap_values)

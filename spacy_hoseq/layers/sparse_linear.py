@@ -21,7 +21,7 @@ from thinc.types import Floats2d
 
 from ..arrays import Floats32, Ints, Keys, Lengths, Rows, distinct
 from ..errors import Errors, Warnings
-from ..features.attributes import LINE_BREAK, OF_DOCS
+from ..features.attributes import is_read_at_once
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
 from ..features.index import ExactIndex, GrowingTable, HashedIndex, Index, KeyCounter, SomeRows
 from ..features.keys import bits_of
@@ -253,10 +253,7 @@ class SparseScorer(Scorer):
 
     @property
     def sees_sentences_alone(self) -> bool:
-        return not any(
-            name in (LINE_BREAK, "head", *OF_DOCS) or name.startswith("_.")  # (getters read all)
-            for name in self.extractor.contextual
-        )
+        return all(map(is_read_at_once, self.extractor.contextual))
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         extractor = self.extractor
