@@ -106,6 +106,13 @@ def test_docs_come_back_whole(annotate, docs):
         ]
 
 
+def test_heads_are_numbered_within_their_sentence():
+    heads, deps = [1, 1, 3, 3], ["nsubj", "ROOT", "nsubj", "ROOT"]
+    doc = Doc(spacy.blank("xx").vocab, words=["I", "ran", "you", "sat"], heads=heads, deps=deps)
+    rows = [line.split("\t") for line in conllu(doc, "a").splitlines() if line[:1].isdigit()]
+    assert [(row[0], row[6]) for row in rows] == [("1", "2"), ("2", "0")] * 2
+
+
 def test_columns(annotate, docs):
     text = done(annotate, "conll").data.decode()
     assert text.startswith("-DOCSTART- -X- -X- O\n\nThey\tPRP\tB-NP\tO\ntag\tVBP\tB-VP\tO\n")
