@@ -371,10 +371,11 @@ class SequenceComponent(TrainablePipe):
         self._n_evaluated = self._n_updates
         counts = any(weights.get(name) for name, value in scores.items() if value is not None)
         if weights and scores and not counts:
-            names = ", ".join(name for name in scores if not name.endswith("_per_type"))
-            pairs = ", ".join(f"{name} = {weight}" for name, weight in weights.items())
-            message = Warnings.HW004.format(name=self.name, scores=names, weights=pairs)
-            warnings.warn(message, stacklevel=2)
+            told = {
+                "scores": ", ".join(name for name in scores if not name.endswith("_per_type")),
+                "weights": ", ".join(f"{name} = {weight}" for name, weight in weights.items()),
+            }
+            warnings.warn(Warnings.HW004.format(name=self.name, **told), stacklevel=2)
         return scores
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -488,18 +489,15 @@ class SequenceComponent(TrainablePipe):
             self._require_labels()
         return words
 
-    def _finite(self, loss: float) -> float:
-        """RAISES ValueError [E910]."""
+    def _checked(self, loss: float, largest: float = 0.0, learn_rate: object = "unknown") -> float:
+        """The loss. RAISES ValueError [E910]: it is not finite; [HS042]: the weights have run away.
+        largest: of the scores in an update."""
         if not np.isfinite(loss):
             raise ValueError(SpacyErrors.E910.format(name=self.name))
-        return loss
-
-    def _check_size(self, largest: float, learn_rate: object) -> None:
-        """RAISES ValueError [HS042]: the weights have run away. largest: of the scores in an
-        update."""
         if MOST < largest < np.inf:  # what is not finite has its own messages
             numbers = {"largest": largest, "limit": MOST, "rate": learn_rate}
             raise ValueError(Errors.HS042.format(name=self.name, **numbers))
+        return loss
 
     @cached_property
     def _read_at_once(self) -> List[Any]:
@@ -547,13 +545,11 @@ class SequenceComponent(TrainablePipe):
     def _count_known_tags(self, examples: List[Example]) -> None:
         """A table that was given, or that an earlier component has made, stays."""
         lookups = self.vocab.lookups
-        if lookups.has_table(TABLE):
-            if lookups.get_table(TABLE) is not self._known_tags:
-                return
-            lookups.remove_table(TABLE)
-        docs = [eg.predicted for eg in examples]
-        tags_of = known_tags_in(docs, self.gold_ids(examples), self.tags)
-        self._known_tags = lookups.add_table(TABLE, tags_of)
+        if lookups.get_table(TABLE, self._known_tags) is self._known_tags:
+            docs = [eg.predicted for eg in examples]
+            tags_of = known_tags_in(docs, self.gold_ids(examples), self.tags)
+            self._known_tags = Table(TABLE, tags_of)
+            lookups.set_table(TABLE, self._known_tags)
 
     def _weights_from(self, path: str, *, is_alone: bool) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay
@@ -563,9 +559,11 @@ class SequenceComponent(TrainablePipe):
             warnings.warn(Warnings.HW006.format(name=self.name, path=path), stacklevel=3)
         folder = Path(path) / self.name
         if not folder.is_dir():
-            what = f'component "{self.name}"'
-            expected = "a pipeline saved by `nlp.to_disk` that has it"
-            raise ValueError(Errors.HS159.format(what=what, source=path, expected=expected))
+            wanted = {
+                "what": f'component "{self.name}"',
+                "expected": "a pipeline saved by `nlp.to_disk` that has it",
+            }
+            raise ValueError(Errors.HS159.format(source=path, **wanted))
         self.from_disk(folder, exclude=["vocab"])
 
     @contextmanager

@@ -140,10 +140,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
         contexts = self._contexts(docs, gold)
         features = scorer_of(self.model).features
         rows = features.training_rows(docs, contexts, shim.known)
-        loss = self._finite(shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop))
+        loss = shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop)
         # a token cannot lose more than scores lie apart
-        self._check_size(loss / len(gold), LEARN_RATE)
-        return loss
+        return self._checked(loss, loss / len(gold), LEARN_RATE)
 
     def _gold(self, examples: Iterable[Example]) -> Ints:
         return self.gold_ids(examples).astype(np.intp)

@@ -95,11 +95,8 @@ class HoseqChunker(StructuredComponent):
     ) -> None:
         grammar([], representation)
         if span_threshold is not None and not 0 <= span_threshold <= 1:
-            expected = "0 to 1, or null"
-            message = Errors.HS027.format(
-                name="span_threshold", value=span_threshold, expected=expected
-            )
-            raise ValueError(message)
+            wanted = {"name": "span_threshold", "expected": "0 to 1, or null"}
+            raise ValueError(Errors.HS027.format(value=span_threshold, **wanted))
         super().__init__(
             vocab,
             model,

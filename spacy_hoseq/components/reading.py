@@ -28,10 +28,8 @@ class TagDictionary:
         known = {word: every.intersection(names) for word, names in entries.items()}
         for word, of_word in known.items():
             if not of_word:
-                name = f'tag dictionary entry "{word}"'
-                expected = f"one of {', '.join(labels)}"
-                message = Errors.HS027.format(name=name, value=entries[word], expected=expected)
-                raise ValueError(message)
+                wanted = {"name": f'tag dictionary entry "{word}"', "expected": f"one of {', '.join(labels)}"}
+                raise ValueError(Errors.HS027.format(value=entries[word], **wanted))
         # many words of a lexicon have the same labels; last row: any other word
         row_of = {of_word: i for i, of_word in enumerate(dict.fromkeys(known.values()))}
         masks = [[label in of_word for label in labels] for of_word in row_of]
@@ -83,8 +81,8 @@ class Reading:
     def potentials(self) -> Potentials:
         """RAISES ValueError [HS105]: labels alone are known."""
         if self._potentials is None:
-            message = Errors.HS105.format(name=self.name, asked="p(y | x)", reason=self._no_sums)
-            raise ValueError(message)
+            told = {"name": self.name, "asked": "p(y | x)"}
+            raise ValueError(Errors.HS105.format(reason=self._no_sums, **told))
         return self._potentials
 
     @cached_property

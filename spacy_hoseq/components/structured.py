@@ -84,9 +84,8 @@ class StructuredComponent(SequenceComponent):
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
         # (spaCy does not check what a registered function returns)
         if not isinstance(update_rule, UpdateRule):
-            expected = 'one that is registered, such as "spacy_hoseq.adagrad.v1"'
-            message = Errors.HS027.format(name="`update_rule`", value=update_rule, expected=expected)
-            raise ValueError(message)
+            wanted = {"expected": 'one that is registered, such as "spacy_hoseq.adagrad.v1"'}
+            raise ValueError(Errors.HS027.format(name="`update_rule`", value=update_rule, **wanted))
         self.objective = objective_named(objective)
         self.objective_name = objective
         self._update_rule = update_rule
@@ -135,7 +134,7 @@ class StructuredComponent(SequenceComponent):
         gold = self._label_table.masks[self._gold_rows(examples)]
         gold = gold if potentials.allowed is None else gold & potentials.allowed
         loss, gradient = self.objective(potentials, gold, self.decoder, self._costs())
-        return self._finite(loss), gradient
+        return self._checked(loss), gradient
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
         self.forget_calibration()
@@ -143,7 +142,7 @@ class StructuredComponent(SequenceComponent):
         potentials, backprop = self.model.begin_update(docs)
         tables = (potentials.scores, potentials.trans)
         size = max(float(np.abs(table).max(initial=0)) for table in tables)
-        self._check_size(size, getattr(self._update_rule, "learn_rate", "unknown"))
+        self._checked(0.0, size, getattr(self._update_rule, "learn_rate", "unknown"))
         loss, gradient = self._loss(examples, potentials)
         backprop(gradient)
         if self.listeners:

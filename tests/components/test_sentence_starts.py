@@ -93,3 +93,9 @@ def test_gold_on_other_tokens():
 def test_other_labels_are_refused():
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong label of sent_start: 'B'.*S, I"):
         blank().get_pipe("sentences").add_label("B")
+
+
+def test_empty_text_before_training():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_senter")
+    assert not len(nlp(""))

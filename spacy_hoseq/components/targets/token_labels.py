@@ -63,17 +63,16 @@ class TokenLabels(Target):
             Token.set_extension(self.extension, default="")
         _, method, getter, setter = Token.get_extension(self.extension) if is_name else [True] * 4
         if method or (getter and not setter):
-            value = repr(self.attribute)
-            raise ValueError(Errors.HS027.format(name="attribute", value=value, expected=WRITABLE))
+            wanted = {"name": "attribute", "expected": WRITABLE}
+            raise ValueError(Errors.HS027.format(value=repr(self.attribute), **wanted))
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: spaCy's parts of speech are a closed list, and so are starts
         of sentences."""
         known = CLOSED.get(self.attribute, [label or "a name"])
         if label not in known:
-            name = f"label of {self.attribute}"
-            message = Errors.HS027.format(name=name, value=repr(label), expected=", ".join(known))
-            raise ValueError(message)
+            wanted = {"name": f"label of {self.attribute}", "expected": ", ".join(known)}
+            raise ValueError(Errors.HS027.format(value=repr(label), **wanted))
 
     def is_set(self, doc: Doc) -> bool:
         """True if any token may have a label: a look at the Doc that costs less than reading its
@@ -97,9 +96,8 @@ class TokenLabels(Target):
         texts = [getattr(token._, self.extension) or "" for token in tokens_of(doc)]
         strange = [text for text in texts if not isinstance(text, str)]
         if strange:
-            name = f"value of {self.attribute}"
-            message = Errors.HS027.format(name=name, value=repr(strange[0]), expected="a string")
-            raise ValueError(message)
+            wanted = {"name": f"value of {self.attribute}", "expected": "a string"}
+            raise ValueError(Errors.HS027.format(value=repr(strange[0]), **wanted))
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
     def aligned(self, example: Example) -> Keys:
@@ -167,7 +165,7 @@ class TokenLabels(Target):
             for doc in docs:
                 doc.vocab.strings.add(self.space)
         if self.attribute == "sent_start":
-            starts = np.append(labels == table.labels.index(STARTS), False)
+            starts = np.append(np.array(table.names).take(labels) == STARTS, False)
             ends = np.cumsum([0, *map(len, docs)])
             # white space before the first word is of its sentence, too
             words = np.append(np.flatnonzero(labels >= 0), len(labels))
