@@ -243,8 +243,8 @@ class SumScorer(Scorer):
     """Of `SumEmissions`."""
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
-        scorers = map(scorer_of, self.model.layers)
-        first, second = (scorer.scores(docs, is_train=is_train) for scorer in scorers)
+        layers = self.model.layers
+        first, second = (scorer_of(each).scores(docs, is_train=is_train) for each in layers)
 
         def backprop(d_scores: AnyFloats) -> None:
             first.backprop(d_scores)

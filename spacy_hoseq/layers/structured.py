@@ -4,7 +4,6 @@ Of the higher-order features: which are in use, which fire in a batch, and the w
 weights.
 """
 
-from copy import copy
 from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
@@ -50,25 +49,16 @@ class HigherOrder:
     weights. node_weights (U,): of the nodes of the trie, those of patterns that fire everywhere.
     """
 
-    values: Floats
-    node_weights: Floats
-
-    def __init__(self, features: PatternFeatures, n_labels: int) -> None:
+    def __init__(self, features: PatternFeatures, trie: PatternTrie, values: Floats) -> None:
         self.features = features
-        of_labels = np.flatnonzero(~features.is_span)
-        self.trie = PatternTrie(features.chosen(of_labels).patterns, n_labels)
+        self.trie = trie
+        self.values = values
         self.node_of = np.zeros(len(features.patterns), np.intp)
-        self.node_of[of_labels] = self.trie.node_of
-
-    def weighted(self, values: Floats) -> "HigherOrder":
-        """The same features with weights."""
-        other = copy(self)
-        other.values = values
-        of_patterns = values[self.features.weight_of[self.features.everywhere]]
-        nodes = self.node_of[self.features.everywhere]
-        other.node_weights = np.bincount(nodes, of_patterns, len(self.trie)).astype(np.float64)
-        other.node_weights.setflags(write=False)  # what is made of it is kept
-        return other
+        self.node_of[~features.is_span] = trie.node_of
+        of_patterns = values[features.weight_of[features.everywhere]]
+        nodes = self.node_of[features.everywhere]
+        self.node_weights = np.bincount(nodes, of_patterns, len(trie)).astype(np.float64)
+        self.node_weights.setflags(write=False)  # what is made of it is kept
 
     def fire(self, docs: List[Doc], source: PatternSource) -> FiredFeatures:
         """RETURNS the patterns that fire at positions, configurations at their spans, and which
@@ -113,12 +103,18 @@ class Structure:
     def __init__(self, nonnegative: bool, label_pairs: bool) -> None:
         self.nonnegative = nonnegative
         self.label_pairs = label_pairs
-        self.defined: Kept[HigherOrder] = Kept()
+        self.defined: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
         self.finished: Kept[Tuple[Optional[HigherOrder], Weights]] = Kept()
         self.learning: Optional[Weights] = None  # of the last update
 
     def __getstate__(self) -> Dict[str, object]:
         return {**self.__dict__, "learning": None}
+
+
+def _trie_of(features: PatternFeatures, n_labels: int) -> PatternTrie:
+    """Of the label patterns."""
+    alone = features.chosen(np.flatnonzero(~features.is_span))
+    return PatternTrie(alone.patterns, n_labels)
 
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -266,25 +262,26 @@ class HeadScorer(Scorer):
             trans = trans + self.parts.pairs(pairs)
         if values is None:
             return None, Weights(trans)
-        patterns = self._defined(len(trans))
+        features, trie = self._defined(len(trans))
         if not (all_fire or values.all()):
-            used = np.flatnonzero(values[patterns.features.weight_of])
-            patterns = HigherOrder(patterns.features.chosen(used), len(trans))
-        patterns = patterns.weighted(values)
-        if not len(patterns.trie.node_of):
+            features = features.chosen(np.flatnonzero(values[features.weight_of]))
+            trie = _trie_of(features, len(trans))
+        patterns = HigherOrder(features, trie, values)
+        if not len(trie.node_of):
             return patterns, Weights(trans)
-        return patterns, Weights(trans, patterns.trie, patterns.node_weights)
+        return patterns, Weights(trans, trie, patterns.node_weights)
 
-    def _defined(self, n_labels: int) -> HigherOrder:
+    def _defined(self, n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
         """All features, as saved."""
         extra = self.shim.extra
 
-        def make() -> HigherOrder:
+        def make() -> Tuple[PatternFeatures, PatternTrie]:
             source = self.source
             if source is None or (source.n_rules, source.digest()) != (extra["n_rules"], extra["rules"]):
                 got = "patterns of other rules"
                 raise ValueError(Errors.HS051.format(name=self.shim.name, got=got, expected="its own"))
-            return HigherOrder(PatternFeatures.from_arrays(extra["patterns"]), n_labels)
+            features = PatternFeatures.from_arrays(extra["patterns"])
+            return features, _trie_of(features, n_labels)
 
         return self.structure.defined.of((extra["patterns"],), make)
 
@@ -295,7 +292,6 @@ def forward(
     """Of the words of the docs: white space is no part of a sequence."""
     docs = words_of(docs)
     head = HeadScorer(model)
-    shim = head.shim
     patterns, weights = head.weights(is_train=is_train)
     n_labels = len(weights.trans)
     emissions = flat_scores(model.layers[0], docs, is_train, n_labels)
@@ -308,11 +304,11 @@ def forward(
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         n_rows = n_labels if head.structure.label_pairs else 0
-        shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
+        head.shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
         if head.parts:
             head.emissions.shim.add_gradient("pairs", head.parts.pairs_back(gradient.trans))
         if patterns is not None:
-            shim.add_gradient("patterns", patterns.gradient(fired[2], gradient))
+            head.shim.add_gradient("patterns", patterns.gradient(fired[2], gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
             backprop_pairs(gradient.edge_scores.astype(edge_scores.dtype, copy=False))
         emissions.backprop(gradient.scores.astype(scores.dtype, copy=False))
