@@ -40,23 +40,26 @@ class LogChain(MarkovChain, PatternPosterior):
         self._messages = self._prefixes.copy()  # scores + b
         self._after = np.zeros(self._prefixes.shape)  # b, with the largest
         self._taken_off = np.zeros(len(self._prefixes))
-        n_steps = len(layout.size_at_t)
-        for t in range(1, n_steps):
+        for t in range(1, len(layout.size_at_t)):
             sums = into.log_sums(self._prefixes[layout.before(t)], layout.step(t))
             top = _largest_of_each(sums)
             self._prefixes[layout.step(t)] += sums - top
             self._taken_off[layout.step(t)] = top[:, 0]
         self._both = self._prefixes.copy()  # a + b
-        for t in range(n_steps - 1, 0, -1):
+        for t in range(len(layout.size_at_t) - 1, 0, -1):
             before = layout.before(t)
             sums = back.log_sums(self._messages[layout.step(t)], layout.step(t))
             self._after[before] = np.where(sums > -np.inf, sums, np.inf)  # nothing can follow
             sums -= _largest_of_each(sums)
             self._messages[before] += sums
             self._both[before] += sums
-        size = largest(potentials.scores) + largest(trans[trans > -np.inf])
+
+    @property
+    def keeps_digits(self) -> bool:
+        trans = self._potentials.weights.precise_trans
+        size = largest(self._potentials.scores) + largest(trans[trans > -np.inf])
         size -= self._both.max(axis=1, initial=-np.inf).min(initial=0.0)
-        self.keeps_digits = 4 * EPSILON * n_steps * size < TOLERANCE
+        return bool(4 * EPSILON * len(self._layout.size_at_t) * size < TOLERANCE)
 
     @cached_property
     def log_z(self) -> Floats:  # type: ignore[override]
