@@ -85,6 +85,7 @@ def test_batches_do_not_matter(nlp):
     texts = [*TEXTS, *ODD, "。".join(TEXTS) * 30, *TEXTS]
     singly = [cut(nlp.tokenizer(text)) for text in texts]
     assert [nlp(text).text for text in texts] == texts
+    assert all(tokens[0][2] for tokens in singly if tokens), "the first token begins a sentence"
     for size in (1, 3, 1000):
         assert [cut(doc) for doc in nlp.tokenizer.pipe(iter(texts), batch_size=size)] == singly
     assert [cut(doc) for doc in nlp.pipe(nlp.tokenizer.pipe(texts))] == singly
