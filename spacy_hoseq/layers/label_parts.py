@@ -8,7 +8,8 @@ come back as d_scores M' and M d_trans M'. What comes out are scores of whole la
 stays exact over whole labels. A label that is rare, or was never seen, is made of parts that are
 not. `morphological_parts` says which parts labels of morphology, and positional tags, have.
 
-Checked against the definition, and by finite differences, in tests/layers/test_label_parts.py.
+Checked against the definition in tests/layers/test_label_parts.py, and by finite differences in
+tests/layers/test_heads.py.
 """
 
 from collections import Counter

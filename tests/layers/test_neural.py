@@ -13,7 +13,7 @@ from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter
 
-from .helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, zeros
+from .helpers import VOCAB, Doc, doc_of, index_features, randomize, zeros
 
 L, WIDTH = 3, 2
 DOCS = [doc_of("a bb ccc"), Doc(VOCAB), doc_of("dddd")]
@@ -104,18 +104,6 @@ def test_sum_is_the_sum():
     assert model.get_dim("nO") == L
 
 
-def test_both_summands_get_the_gradient():
-    model, _, network = summed()
-    G = random_gradient()
-    flat = np.concatenate(G)
-    model.begin_update(DOCS)[1](G)
-    assert network.get_ref("output_layer").get_grad("W") == pytest.approx(flat.T @ VECTORS, abs=1e-5)
-    table = applied_gradients(model)["sparse_linear", "table"]
-    assert len(table) == 5 and not table[-1].any(), "each word once, and a row for no feature"
-    in_order = np.lexsort(table[:-1].T), np.lexsort(flat.T)  # rows are in the order of keys
-    assert table[in_order[0]] == pytest.approx(flat[in_order[1]], abs=1e-3)
-
-
 def test_sums_of_sums():
     model, sparse, network = summed()
     nested = SumEmissions(model, SumEmissions(sparse, network))
@@ -123,19 +111,6 @@ def test_sums_of_sums():
     assert twice == pytest.approx(2 * once, abs=1e-5)
     nested.initialize(X=DOCS, Y=zeros(DOCS, L))
     assert nested.get_dim("nO") == L
-
-
-def test_sum_without_tokens():
-    model, _, _ = summed()
-    assert [part.shape for part in model.predict([Doc(VOCAB), Doc(VOCAB)])] == [(0, L), (0, L)]
-
-
-def test_bytes_and_copies_of_a_sum():
-    model, _, _ = summed()
-    fresh = SumEmissions(SparseLinear(["lower[0]"]), Tok2VecLinear(lengths_of_words([]))).from_bytes(model.to_bytes())
-    for other in (fresh, model.copy()):
-        assert np.array_equal(np.concatenate(other.predict(DOCS)), np.concatenate(model.predict(DOCS)))
-    assert fresh.to_bytes() == model.to_bytes()
 
 
 def test_head_gives_the_network_the_gradient_of_the_loss():
