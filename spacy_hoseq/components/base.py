@@ -132,9 +132,6 @@ class SequenceComponent(TrainablePipe):
 
     # cached until they change
     made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary")
-    # pairs of labels of one span (L, L): a tag that cannot be first goes on with the span of the one
-    # before; None: labels are those of tokens
-    continues: Optional[Mask] = None
 
     def __init__(
         self,
@@ -312,6 +309,12 @@ class SequenceComponent(TrainablePipe):
         """Kind of its probabilities: "sums" = p(y | x) of all labellings, "decisions" = how
         probable each label was when it was decided, "labels" = nothing else."""
         return "labels"
+
+    @property
+    def continues(self) -> Optional[Mask]:
+        """Pairs of labels of one span (L, L): a tag that cannot be first goes on with the span of the
+        one before. None: labels are those of tokens."""
+        return None
 
     @property
     def is_calibrated(self) -> bool:

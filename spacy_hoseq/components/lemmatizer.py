@@ -6,7 +6,7 @@ candidates.
 """
 
 from functools import cached_property
-from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.attrs import IDS, ORTH
@@ -171,7 +171,7 @@ class HoseqLemmatizer(HoseqTagger):
             doc = Doc(vocab, words=words, sent_starts=[True] * len(words))
             doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
             types = words_of([doc])
-            allowed = self.permitted(types, preset=False)
+            allowed: Any = self.permitted(types, preset=False)
             scores = scorer_of(self.model.layers[0]).fresh_scores(types)
             return np.where(allowed, scores, -np.inf).argmax(axis=1).astype(np.int32)
 

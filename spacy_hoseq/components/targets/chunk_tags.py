@@ -89,8 +89,8 @@ class ChunkTags(Target):
         """Gold tags of the predicted tokens; 0 also at tokens of chunks that do not begin and end
         with a token. RAISES ValueError [HS083]."""
         values = self.read(example.reference)
-        orths = [doc.to_array(["ORTH"]) for doc in (example.predicted, example.reference)]
-        if np.array_equal(*orths):
+        words, gold_words = (doc.to_array(["ORTH"]) for doc in (example.predicted, example.reference))
+        if np.array_equal(words, gold_words):
             return values
         spans = self._spans(example.reference)
         parts = [example.get_aligned_spans_y2x([span]) for span in spans]

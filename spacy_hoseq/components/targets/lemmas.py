@@ -187,8 +187,8 @@ def script_named(label: str) -> Script:
     if parts is None:
         raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
     case, first_cut, rest, last_cut, first, last = parts.groups()
-    edits = map(unquote, (first_cut, first, last_cut, last))
-    return Script(case, *edits, is_whole=not rest)
+    edits = [unquote(part) for part in (first_cut, first, last_cut, last)]
+    return Script(case, edits[0], edits[1], edits[2], edits[3], not rest)
 
 
 class Candidates:

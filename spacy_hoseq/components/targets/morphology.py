@@ -205,6 +205,6 @@ def costs_of(labels: Tuple[str, ...]) -> Floats32:
     sizes = np.array([*map(len, of_labels)], np.float32)
     shared = np.array([[len(one & other) for other in of_labels] for one in of_labels], np.float32)
     differences = (sizes[:, None] + sizes) / 2 - shared  # exact: halves of small integers
-    costs: Floats32 = (1 + np.minimum(differences, MOST_CHANGES)) / 2
+    costs: Floats32 = np.asarray((1 + np.minimum(differences, MOST_CHANGES)) / 2, np.float32)
     costs[differences == 0] = 0
     return costs

@@ -80,7 +80,7 @@ class Target(Protocol):
     neg_prefix: str = ""
     space: str = ""
     columns: Columns = []
-    expects_all = True
+    expects_all: bool = True
 
     @property
     def place(self) -> str:
