@@ -7,10 +7,8 @@ import pytest
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.layers.listener import (
-    MarginalListener,
     Upstream,
     make_marginal_listener,
-    own_labels,
     replace_listener,
     write_upstream,
 )
@@ -35,14 +33,6 @@ def update_of(docs=None, seed=0):
 def gradient_of(labels, seed=5):
     rng, probable = np.random.default_rng(seed), labels.probable
     return ProbabilityGradient(rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs)))
-
-
-def test_settings():
-    listener = make_marginal_listener("tags", 0.5, 0.2)
-    assert isinstance(listener, MarginalListener) and listener.name == "marginal_listener"
-    assert (listener.upstream_name, listener.grad_factor, listener.threshold) == ("tags", 0.5, 0.2)
-    default = make_marginal_listener()
-    assert (default.upstream_name, default.grad_factor, default.threshold) == ("hoseq_tagger", 1.0, 0.01)
 
 
 @pytest.mark.parametrize("threshold", [-0.01, 1.0, float("nan")])
@@ -87,14 +77,6 @@ def test_take_is_once_and_for_the_same_docs():
         assert listener.take(docs) is None, "an update of other docs means that this one is over"
 
 
-def test_last_batch_received_counts():
-    listener = make_marginal_listener()
-    (first, _), (second, _) = update_of(), update_of()
-    listener.received = first
-    listener.received = second
-    assert listener.take(list(second.docs)) is second
-
-
 @pytest.mark.parametrize("is_train", [False, True])
 def test_other_docs_are_read(is_train):
     """At prediction always; in training where the tagger has annotated, but had no update of its own."""
@@ -119,15 +101,6 @@ def test_prediction_leaves_the_update_alone():
     assert listener.take(list(upstream.docs)) is upstream
 
 
-def test_no_gradient():
-    listener = make_marginal_listener(grad_factor=0.0)
-    upstream, received = update_of()
-    listener.received = upstream
-    _, backprop = listener(list(upstream.docs), True)
-    backprop(None)
-    assert received == []
-
-
 class Component:
     name, labels, limits_words, has_own_tables = "x", tuple(LABELS), False, False
 
@@ -150,19 +123,6 @@ def test_tagger_of_its_own():
     mine, others = applied_gradients(one), applied_gradients(two)
     for name, gradient in mine.items():
         assert np.array_equal(gradient, others[name]) and gradient.any()
-
-
-def test_own_tagger_is_saved_and_loaded():
-    docs, listener = docs_of(), make_marginal_listener("x", 0.5, 0.1)
-    model = replace_listener(tagger("all"), listener, Component())
-    fresh = own_labels(tagger("all", seed=4))
-    assert fresh.attrs["labels"] == [] and fresh.attrs["asked"] == {}
-    fresh.from_bytes(model.to_bytes())
-    assert fresh.attrs["labels"] == LABELS
-    assert fresh.attrs["asked"] == {"threshold": 0.1, "grad_factor": 0.5}
-    assert as_tables(fresh.predict(docs)) == as_tables(model.predict(docs))
-    assert as_tables(model.predict(docs))[1]
-    assert fresh.to_bytes() == model.to_bytes()
 
 
 def test_tagger_where_a_listener_was():

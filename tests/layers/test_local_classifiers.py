@@ -4,17 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
-import spacy
-from spacy.training import Example
 
 from spacy_hoseq.layers.local_classifiers import LocalClassifiers, define_features, shim_of
-from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.used_rows import UsedRows
 
 from ..stored import bytes_of, message_of
-from .helpers import Doc, doc_of
-from .local_models import LABELS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
+from .helpers import doc_of
+from .local_models import LABELS, TEMPLATES, L, Problem, all_scores, random_docs, trained
 from .taggers import docs_of
 
 DOCS = [*random_docs(np.random.default_rng(20), 8, 7), doc_of("new words cat Dog")]
@@ -37,13 +33,6 @@ def test_bytes_restore_the_model(order, settings):
         assert scores(fresh, order) == expected
         assert fresh.to_bytes() == data and shim_of(fresh).stacked().table.shape[1] == L
         assert fresh.to_bytes() == data
-
-
-def test_large_weights_are_kept():
-    problem = Problem(1)
-    model = problem.train(1, learn_rate=1e5, width=0.0)
-    fresh = problem.make_model().from_bytes(model.to_bytes())
-    assert scores(fresh, 1) == scores(model, 1) and np.abs(all_scores(model, DOCS, 1)).max() > 65504
 
 
 def test_only_features_with_weights_are_saved():
@@ -85,13 +74,6 @@ def test_training_goes_on_after_loading():
         fresh.finish_update(None)
     assert losses[0] == pytest.approx(expected, rel=2e-3) and losses[0] < 0.9 * np.log(L) * problem.n_tokens
     assert losses[-1] < losses[0] and scores(fresh) != scores(problem.model)
-
-
-def test_loss_is_the_mean_of_the_classifiers():
-    problem = Problem(1)
-    problem.shim.configure(**SETTINGS)
-    n = [len(problem.learnt_from(visible)) for visible in range(4)]
-    assert problem.shim.gradient(problem.batch, 0.0) == pytest.approx(np.log(L) * np.mean(n))
 
 
 def test_predictions_follow_updates_only():
@@ -165,44 +147,12 @@ def test_copies_of_a_model_in_training(make):
     assert scores(problem.model) != expected
 
 
-def pipeline():
-    nlp = spacy.blank("xx")
-    model = {
-        "@architectures": "spacy_hoseq.LocalClassifiers.v1",
-        "templates": TEMPLATES,
-        "order": 1,
-    }
-    nlp.add_pipe("hoseq_bidirectional_tagger", config={"model": model, "width": 0.1})
-    texts = [
-        ("the old dog", ["D", "A", "N"]),
-        ("old cats run", ["A", "N", "V"]),
-        ("a run", ["D", "N"]),
-    ]
-    examples = [Example.from_dict(Doc(nlp.vocab, text.split()), {"tags": tags}) for text, tags in texts]
-    optimizer = nlp.initialize(lambda: examples)
-    for _ in range(5):
-        nlp.update(examples, sgd=optimizer, drop=0.1)
-    return nlp
-
-
 def test_use_adds_nothing_to_a_pickle():
     model, docs = trained(2).model, docs_of()
     before, again = len(pickle.dumps(model)), pickle.loads(pickle.dumps(model))
     for _ in range(2):
         model.predict(docs)
     assert len(pickle.dumps(model)) <= before + 500 and again.to_bytes() == model.to_bytes()
-
-
-def test_component_in_training_can_be_pickled():
-    nlp = pipeline()
-    (name,) = nlp.pipe_names
-    restored = pickle.loads(pickle.dumps(nlp.get_pipe(name)))
-    tags = []
-    for tagger in (nlp.get_pipe(name), restored):
-        docs = [tagger(Doc(tagger.vocab, text.split())) for text in ("the old dog", "old cats run", "a run")]
-        tags.append([[token.tag_ for token in doc] for doc in docs])
-    assert tags[0] == tags[1] == [["D", "A", "N"], ["A", "N", "V"], ["D", "N"]]
-    assert restored.model.to_bytes() == nlp.get_pipe(name).model.to_bytes()
 
 
 def changed(**parts):
@@ -224,27 +174,14 @@ def without(name):
     return lambda message: {key: value for key, value in message.items() if key != name}
 
 
-def weights(change):
-    return lambda message: {**message, "tables": change(message["tables"])}
-
-
 DAMAGED = {
-    "another layer": (changed(layer="sparse_linear"), "HS051"),
     "another order": (lambda m: changed(made_for={**m["made_for"], "order": 1})(m), "HS051.*order"),
-    "other templates": (
-        lambda m: changed(made_for={**m["made_for"], "templates": ["bias"]})(m),
-        "HS051.*templates",
-    ),
-    "no templates": (changed(made_for={}), "HS051"),
     "no features": (without("extra"), "HS050"),
     "list for weights": (changed(tables=[1]), "HS050"),
-    "classifier with a name": (weights(lambda w: {**w, "x": w["3"]}), "HS050"),
     "weights of NaN": (classifier(lambda rows, values, n: (rows, values * np.nan, n)), "HS050.*NaN"),
-    "weights of infinity": (classifier(lambda rows, values, n: (rows, values + np.inf, n)), "HS050.*NaN"),
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("damage, problem", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_weights_are_refused_and_change_nothing(damage, problem):
     model = trained(2).model
@@ -255,7 +192,7 @@ def test_damaged_weights_are_refused_and_change_nothing(damage, problem):
     assert scores(model) == before and model.to_bytes() == data
 
 
-@pytest.mark.parametrize("damage", ["another order", "no features", "weights of infinity"])
+@pytest.mark.parametrize("damage", ["another order", "no features"])
 def test_training_goes_on_after_a_failed_load(damage):
     problem, other = in_training(), in_training()
     with pytest.raises(ValueError, match="HS05[014]"):
@@ -264,21 +201,6 @@ def test_training_goes_on_after_a_failed_load(damage):
         one.model.finish_update(None)
         one.train(2, drop=0.2)
     assert scores(problem.model) == scores(other.model)
-
-
-@pytest.mark.parametrize("n", [0, 1, 10, 200, -1])
-def test_truncated_bytes(n):
-    model = trained(2).model
-    before, data = scores(model), shim_of(model).to_bytes()
-    with pytest.raises(ValueError, match="HS050"):
-        shim_of(model).from_bytes(data[:n])
-    assert scores(model) == before
-
-
-def test_config_with_other_label_templates():
-    data = trained(2).model.to_bytes()
-    with pytest.raises(ValueError, match=r"\[HS051\].*templates"):
-        LocalClassifiers(["orth[0]", "label[-1]"], 2).from_bytes(data)
 
 
 @pytest.mark.parametrize(
@@ -314,32 +236,3 @@ def test_model_does_not_learn_by_backpropagation():
     assert scores_.n_labels == L
     with pytest.raises(ValueError, match=r"\[HS055\]"):
         backprop(scores_)
-
-
-def test_shim_of_another_layer():
-    with pytest.raises(ValueError, match=r"\[HS051\].*WeightsShim"):
-        shim_of(SparseLinear(["orth[0]"]))
-
-
-def test_forgotten_words_change_nothing():
-    problem = trained(2)
-    before = scores(problem.model)
-    scorer_of(problem.model).forget_words()
-    assert scores(problem.model) == before
-
-
-def test_attributes_of_the_model():
-    model = LocalClassifiers(["tag[0]", "label[1]"], 1, 3)
-    assert (model.attrs["order"], model.attrs["min_count"], model.attrs["reads_annotation"]) == (
-        1,
-        3,
-        True,
-    )
-    assert trained(2).model.attrs["reads_annotation"] is False
-
-
-def test_rare_features_have_no_weight():
-    text = Text([doc_of("cat cat Dog")], [0, 1, 0], 1)
-    model = LocalClassifiers(["orth[0]", "label[-1]"], 1, 2)
-    define_features(model, LABELS, [[(text.docs, text.contexts)]], 3)
-    assert [len(group) for group in shim_of(model).known["keys"]] == [1, 0]

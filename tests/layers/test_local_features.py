@@ -1,6 +1,5 @@
 """Rows of features of local classifiers against (template, values) pairs, and what the cache takes for the same."""
 
-import pickle
 from collections import Counter
 
 import numpy as np
@@ -100,15 +99,6 @@ def test_rows_are_of_the_keys_in_use():
     turned = rows_of(features, reversed_keys, text)
     assert turned == rows_of(LocalFeatures(TEMPLATES, 2), reversed_keys, text) != first
     assert rows_of(features, keys, text) == first
-
-
-def test_pickled_and_forgetful_features_give_the_same_rows():
-    text = ready(2).text
-    features, keys = counted([text])
-    expected = rows_of(features, keys, text)
-    features.extractor.forget_words()
-    assert rows_of(features, keys, text) == expected
-    assert rows_of(pickle.loads(pickle.dumps(features)), keys, text) == expected
 
 
 def test_a_key_of_two_groups_is_found_for_one():

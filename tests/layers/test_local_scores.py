@@ -11,7 +11,7 @@ from spacy_hoseq.layers.local_classifiers import shim_of
 from spacy_hoseq.layers.scorer import scorer_of
 
 from .helpers import VOCAB, Doc, doc_of
-from .local_models import OFFSETS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
+from .local_models import OFFSETS, TEMPLATES, L, Problem, Text, random_docs, trained
 
 both_orders = pytest.mark.parametrize("order", [1, 2])
 
@@ -88,13 +88,6 @@ def test_one_query_with_many_contexts_is_many_queries(order):
     assert len(np.unique(found, axis=0)) > 20
 
 
-def test_query_without_contexts():
-    problem, contexts = trained(2), np.array([[0, 1, 2, 0], [2, 1, 0, 0]])
-    scores = problem.model.predict(problem.text.docs)
-    found = scores(np.array([3, 4]), np.array([15, 15]), np.array([1, 1]), contexts)
-    assert np.array_equal(found, scores(np.array([4]), np.array([15]), np.array([0, 0]), contexts))
-
-
 @both_orders
 def test_scores_do_not_depend_on_what_else_is_asked(order):
     problem, rng, docs = trained(order), np.random.default_rng(1), new_docs()
@@ -133,12 +126,6 @@ def test_no_queries_and_no_tokens():
         scores = trained(2).model.predict(docs)
         assert scores.n_tokens == sum(map(len, docs))
         assert scores(nothing, nothing, nothing, np.zeros((0, 4), np.intp)).shape == (0, L)
-
-
-@both_orders
-def test_untrained_weights_are_zero(order):
-    problem = Problem(order)
-    assert not all_scores(problem.model, problem.text.docs, order).any()
 
 
 WORDS = [f"{a}{b}" for a in "cat Dog dog a I sees Bees".split() for b in ("", "s", "ing", "x")]
@@ -230,13 +217,3 @@ def test_several_threads():
     for thread in threads:
         thread.join()
     assert found == [{one} for one in expected]
-
-
-def test_labels_only_and_pairs_only():
-    """No template about one word."""
-    for templates in (["label[-1]", "label[1]+orth[0]"], ["orth[-1]+orth[0]"]):
-        problem = Problem(1, 0, templates, n_docs=20)
-        model, docs = problem.train(), problem.text.docs
-        queries = asked(model, docs)
-        found = model.predict(docs)(*queries)
-        assert found.shape == (80, L) and found.any() and found.tobytes() == fresh(model, docs, queries)

@@ -9,7 +9,6 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.problem import ProbableLabels
-from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.layers.listener import (
     HANDED,
     Upstream,
@@ -73,13 +72,6 @@ def as_tables(labels, least=0.0):
     return tuple([(k, v) for k, v in table.items() if v >= least] for table in (entries, pairs))
 
 
-def test_keys_of_labels():
-    """One called like the place before a sequence is another."""
-    labels = labels_of(docs_of())
-    names = [get_string_id(f"label={label}") for label in LABELS]
-    assert set(labels.probable.labels.tolist()) == set(names) and not {int(BEFORE), int(AFTER)} & set(names)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_read_is_what_was_written(seed):
     docs = docs_of()
@@ -114,20 +106,6 @@ def test_no_tokens(docs):
         [],
         [],
     )
-
-
-def test_names_and_thresholds_lie_side_by_side():
-    docs = docs_of()
-    kinds = [(name, least) for name in ("one", "two") for least in (0.0, 0.1)]
-    written = {kind: labels_of(docs, seed, kind[1]) for seed, kind in enumerate(kinds)}
-    for kind, labels in written.items():
-        write_upstream(docs, kind, labels)
-    for kind, labels in written.items():
-        found = read_upstream(docs, kind)
-        assert as_tables(found) == as_tables(labels) and found.threshold == kind[1]
-    write_upstream(docs, kinds[0], labels_of(docs, 7))
-    assert as_tables(read_upstream(docs, kinds[0])) == as_tables(labels_of(docs, 7)), "written anew"
-    assert as_tables(read_upstream(docs, kinds[1])) == as_tables(written[kinds[1]])
 
 
 def test_docs_stay_as_they_are():
