@@ -90,14 +90,13 @@ class BatchScores:
             scores = scores[owners]
             tokens = tokens[owners]
             visible = visible[owners]
-        # most tokens of a first round see no label
+        # most tokens of a first round see no label; classifiers have no weights for labels that
+        # they do not see
         at = visible.nonzero()[0]
         seen = visible.take(at)
-        is_seen = seen[:, None] >> np.arange(contexts.shape[1]) & 1
-        in_slots = np.where(is_seen, contexts.take(at, axis=0), -1)
         words = self._words.take(tokens.take(at), axis=1)
         asked = int(np.bitwise_or.reduce(seen))
-        keys = self._features.label_keys(words, in_slots, self._values, asked)
+        keys = self._features.label_keys(words, contexts.take(at, axis=0), self._values, asked)
         scores[at] += self._weights.sums(seen, self._index.lookup(keys))
         return scores
 

@@ -32,7 +32,7 @@ class LocalScores(Protocol):
 
         tokens, visible (Q,): the token of each query, and the mask of the classifier asked. owners
         (M,): the query of each context, not decreasing. contexts (M, 2k): labels in the slots, 0 <=
-        label < L + 2; slots that the classifier does not see hold anything. RETURNS (M, L).
+        label < L + 2; slots that the classifier does not see hold any label or -1. RETURNS (M, L).
         """
         ...
 
