@@ -1,6 +1,7 @@
 """The place where labels of an earlier tagger come in: handed over once in training, read from the docs else."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,3 +149,33 @@ def test_pickling_leaves_out_the_batch():
     listener.received = Upstream(docs, potentials, LABELS, backprop)
     restored = pickle.loads(pickle.dumps(listener))
     assert restored.upstream_name == "x" and restored.take(docs) is None
+
+
+def test_name_of_the_config_goes_before_one_saved_for_another():
+    listener = make_marginal_listener("x")
+    listener.attrs["renamed"] = ["x", "y"]
+    data = listener.to_bytes()
+    assert listener.upstream_name == make_marginal_listener("x").from_bytes(data).upstream_name == "y"
+    assert make_marginal_listener("z").from_bytes(data).upstream_name == "z"
+
+
+class Sender:
+    """A tagger that does not know who listens, and whose labels do not show on Docs."""
+
+    name, listeners = "x", ()
+
+    def __init__(self):
+        self.target = SimpleNamespace(is_set=lambda doc: False)
+
+    def hand_again(self, docs, listener):
+        upstream, _ = update_of(docs)
+        write_upstream(docs, listener.asked, upstream.heard(0.01, 0.0)[0])
+
+
+def test_sender_that_has_forgotten_the_listener_is_asked():
+    listener, sender, docs = make_marginal_listener("x"), Sender(), [doc_of("a b c")]
+    listener.link(sender, "reader")
+    assert len(listener.predict(docs).probable.tokens) == 9
+    sender.listeners = [listener]
+    with pytest.raises(ValueError, match="HS100"):
+        listener.predict([doc_of("d")])

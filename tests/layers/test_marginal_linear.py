@@ -45,7 +45,8 @@ TEMPLATES = [
     "upstream[1]+upstream[-1]+upstream[0]",
     "upstream[-2]+upstream[1]",
     "upstream[0]+lower[0]",
-    "upstream[0]+lower[-1]+suffix1[1]",
+    "upstream[0]+lower[-1]+suffix2[1]",
+    "upstream[4]",
 ]
 L = 3
 

@@ -112,14 +112,13 @@ class Shuffled(Local):
         return self.rows[token]
 
 
-@pytest.mark.long
 @either
 @any_order
-@pytest.mark.parametrize("n_labels", [3, 5, 23, 45])
+@pytest.mark.parametrize("n_labels", [3, 23])
 def test_equal_sums_in_another_order_are_ties(order, hardest, n_labels):
     """Which label has which score changes the order in which probabilities are added up, and so their last digits."""
     orders = set()
-    for seed in range(20):
+    for seed in range(10):
         local = Shuffled(30, n_labels, order, seed)
         case = LocalCase(local, np.array([30]))
         path = decode(case, hardest)
