@@ -13,7 +13,7 @@ from ..arrays import Ints
 from ..compaction.pipeline import check_output
 from ..errors import Errors
 from ..lexicons import Bigrams, bigrams_of, exchange_words, lemma_lexicon, tag_lexicon
-from ..recipes import RECIPES, checked, recipe
+from ..recipes import ALIASES, RECIPES, checked, recipe
 from ..treebanks.card import card_of, figures, licence_of, meta_of
 from ..treebanks.parts import contents_of
 from ..treebanks.project import PROJECT
@@ -43,7 +43,8 @@ from .shared import (
     write,
 )
 
-LIST = "; ".join(f"{name}: {of.what}" for name, of in RECIPES.items())
+OTHER_NAMES = {name: f" (or {other})" for other, name in ALIASES.items()}
+LIST = "; ".join(f"{name}{OTHER_NAMES.get(name, '')}: {of.what}" for name, of in RECIPES.items())
 STANDARD_OUTPUT = Path("-")
 COLUMNS = ("", "gold words", "raw text")
 N_CLUSTERS = 1000
@@ -75,7 +76,7 @@ def init_cli(
     check_free(output, force)
     write(output, text)
     done(
-        f"{output}: {RECIPES[name].what}",
+        f"{output}: {RECIPES[ALIASES.get(name, name)].what}",
         f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR",
     )
 

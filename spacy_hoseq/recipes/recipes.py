@@ -39,6 +39,7 @@ RECIPES: Dict[str, Recipe] = {
     "neural-entities": Recipe("entities, from both together"),
 }
 LANGUAGES = 'the code of one that spaCy has ("en", "zh", ...), or "xx" for any other'
+ALIASES = {"ner": "entities"}  # other names of recipes
 # sets of templates for words in letters -> for words in Chinese characters
 CHARACTERS = {
     "english_pos": "chinese_pos",
@@ -78,10 +79,11 @@ NAMES = (
 def recipe(name: str, lang: Optional[str] = None) -> str:
     """A complete config as text, with comments, for `spacy train`.
 
-    name (str): one of RECIPES. lang (str): a language of spaCy's; None: that of the
+    name (str): one of RECIPES or ALIASES. lang (str): a language of spaCy's; None: that of the
         recipe.
     RAISES ValueError [HS161]: there is no such recipe; [HS027]: no such language.
     """
+    name = ALIASES.get(name, name)
     if name not in RECIPES:
         near = get_close_matches(name, RECIPES, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""

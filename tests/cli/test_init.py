@@ -44,6 +44,11 @@ def test_a_file_that_is_there_is_replaced_by_force_only(tmp_path):
     assert path.read_text(encoding="utf8") == recipe("tagger")
 
 
+def test_ner_is_another_name_of_entities():
+    assert run("ner") == (0, recipe("entities"))
+    assert "entities (or ner): entities from words" in said(run("--help")[1])
+
+
 @pytest.mark.parametrize("arguments, code", [(["nope"], "HS161"), (["tagger", "-l", "qq"], "HS027")])
 def test_refused(arguments, code, tmp_path):
     status, output = run(*arguments, "-o", tmp_path / "config.cfg")
