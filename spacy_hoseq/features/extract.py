@@ -222,11 +222,6 @@ def laid_apart(
 ) -> NDArray[Any]:
     """Values of all tokens (N,), with `margin` places before and after each sequence for what stands
     outside. positions: those of `positions_of`."""
-    if len(lengths) == 1:
-        alone = np.empty(len(values) + 2 * margin, values.dtype)
-        alone[:margin], alone[margin + len(values) :] = outside
-        alone[margin : margin + len(values)] = values
-        return alone
     padded = np.full(len(values) + 2 * margin * len(lengths), outside[1], values.dtype)
     starts = positions[np.cumsum(lengths) - lengths]  # (S,) place of each first token
     padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = outside[0]
@@ -237,7 +232,5 @@ def laid_apart(
 def positions_of(lengths: Lengths, margin: int) -> Ints:
     """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,)
     intp."""
-    if len(lengths) == 1:
-        return np.arange(margin, margin + int(lengths[0]))
-    sentence = np.repeat(np.arange(len(lengths)), lengths)  # (N,)
-    return np.arange(len(sentence)) + margin * (2 * sentence + 1)
+    margins = margin * np.arange(1, 2 * len(lengths), 2)  # before each sentence
+    return np.arange(int(lengths.sum())) + margins.repeat(lengths)

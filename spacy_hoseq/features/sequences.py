@@ -132,10 +132,6 @@ def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> List[N
 
 
 def _lengths(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Lengths:
-    if (
-        len(docs) == 1 and 0 < len(boundaries) and not (boundaries[1:] == 1).any()
-    ):  # a text that is one sequence
-        return np.array([len(boundaries)], np.int32)
     starts = np.flatnonzero(_starts(boundaries, docs))
     return np.diff(starts, append=len(boundaries)).astype(np.int32)
 
