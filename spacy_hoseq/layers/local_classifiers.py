@@ -22,7 +22,7 @@ from typing import (
 
 import numpy as np
 from spacy.tokens import Doc
-from thinc.api import Model
+from thinc.api import Model, NumpyOps
 
 from ..arrays import AnyFloats, Floats, Floats32, Ints, Rows
 from ..decoders.bidirectional.local import check_order
@@ -38,7 +38,6 @@ from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights
 from .scorer import Scorer, names_fired
 from .shim import LayerShim, add_rows, shim_in
-from .sparse_linear import row_gradient
 
 Strategy = Literal[
     "easiest_first",
@@ -327,9 +326,24 @@ class LocalClassifier:
         kept = np.flatnonzero(draws * self._sure < errors)
         times: Floats32 = np.maximum(1, self._sure / errors.take(kept)) * scale
         d_kept = d_scores.take(kept, axis=0) * times[:, None]
-        self._pending.append(row_gradient(rows.take(kept, axis=1), d_kept, self._nothing))
+        self._pending.append(self._row_gradient(rows.take(kept, axis=1), d_kept))
         self._n_tokens += len(tokens)
         return float(losses.sum())
+
+    def _row_gradient(self, rows: Rows, d_scores: Floats32) -> RowGradient:
+        """As `sparse_linear.row_gradient`. Rows are so few that to mark them is sooner done than to
+        sort them."""
+        is_there = np.zeros(self._nothing + 1, bool)
+        is_there[rows] = True
+        is_there[self._nothing] = True
+        distinct = np.flatnonzero(is_there)
+        place = np.empty(len(is_there), np.int32)
+        place[distinct] = np.arange(len(distinct))
+        gradient = np.zeros((len(distinct), d_scores.shape[1]), np.float32)
+        ops = NumpyOps()
+        for row in place[rows]:
+            ops.scatter_add(gradient, row, d_scores)
+        return distinct[:-1], gradient[:-1]
 
     def step(self) -> None:
         """Learn from the gradients kept."""
