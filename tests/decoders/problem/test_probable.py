@@ -72,3 +72,14 @@ def test_impossible_threshold(threshold):
     for call in (check_threshold, answers.probable):
         with pytest.raises(ValueError, match=r"\[HS027\] Wrong threshold: .*0 to below 1"):
             call(threshold)
+
+
+@pytest.mark.parametrize("trans", [np.zeros((2, 2)), np.array([[0.0, 400.0], [0.0, 0.0]])], ids=["scaled", "logarithms"])
+def test_scores_in_any_order_of_memory(trans):
+    potentials = Case(np.random.default_rng(0).normal(size=(7, 2)), trans, np.array([4, 3])).potentials()
+    turned = posterior_of(potentials._replace(scores=np.asfortranarray(potentials.scores)))
+    expected = posterior_of(potentials)
+    for got, same in zip(turned.probable(0.1), expected.probable(0.1), strict=True):
+        np.testing.assert_allclose(got, same, atol=1e-12)
+    segments = np.array([0, 4]), np.array([2, 3]), np.zeros(5, int), np.eye(2, dtype=bool)
+    np.testing.assert_allclose(turned.segments(*segments), expected.segments(*segments), atol=1e-12)
