@@ -74,7 +74,7 @@ def test_impossible_threshold(threshold):
             call(threshold)
 
 
-@pytest.mark.parametrize("trans", [np.zeros((2, 2)), np.array([[0.0, 400.0], [0.0, 0.0]])], ids=["scaled", "logarithms"])
+@pytest.mark.parametrize("trans", [np.zeros((2, 2)), np.array([[0.0, 400.0], [0.0, 0.0]])], ids=["scaled", "logs"])
 def test_scores_in_any_order_of_memory(trans):
     potentials = Case(np.random.default_rng(0).normal(size=(7, 2)), trans, np.array([4, 3])).potentials()
     turned = posterior_of(potentials._replace(scores=np.asfortranarray(potentials.scores)))
