@@ -2,6 +2,7 @@
 need."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -12,6 +13,7 @@ from spacy.strings import StringStore
 from spacy.training import Example
 from spacy.util import registry
 
+from ..arrays import Floats
 from ..errors import Errors
 from .weights import CompactWeights, Counts, Pruning, counts_of, feature_shims, smallest, steps_for
 
@@ -43,13 +45,16 @@ def compact_pipeline(
     metrics: Optional[Sequence[str]] = None,
     components: Optional[Sequence[str]] = None,
     progress: Callable[[], object] = lambda: None,
+    folds: int = 1,
 ) -> Compaction:
     """Prune the components one after the other, in place; of n components the i-th may use up i / n
     of the tolerance.
 
     tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives;
     None = those of `guarded_metrics`. components: names; None = all of this package that have
-    weights of features. progress: is called after each evaluation.
+    weights of features. progress: is called after each evaluation. folds (int): parts of the
+    examples; with more than one, the standard error of the loss over them counts in, so that of
+    few examples more weights are kept.
     RAISES ValueError [HS161]: no such metrics; [HS027]: `tolerance`; [HS159]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
@@ -71,39 +76,37 @@ def compact_pipeline(
         )
     names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)
     before = measured(nlp, examples, names)
+    parts = [examples[k::folds] for k in range(min(folds, len(examples)))]
+    of_parts = measured_on_each(nlp, parts, names)
     changes = []
+
+    def is_good(most: float) -> bool:
+        now = measured_on_each(nlp, parts, names)
+        progress()
+        return all(likely_loss(of_parts[key] - now[key]) <= most + 1e-12 for key in names)
+
     for i, (name, pipe) in enumerate(pipes):
-        loss = tolerance * (i + 1) / len(pipes)
-        floors = {key: before[key] - loss for key in names}
-        changes.append(_compact(nlp, name, pipe.model, examples, floors, progress))
+        most = tolerance * (i + 1) / len(pipes)
+        changes.append(_compact(name, pipe.model, partial(is_good, most)))
         if changes[-1].pruning is not None and hasattr(pipe, "forget_calibration"):
             pipe.forget_calibration()
     return Compaction(before, measured(nlp, examples, names), changes)
 
 
-def _compact(
-    nlp: Language,
-    name: str,
-    model: Any,
-    examples: Sequence[Example],
-    floors: Metrics,
-    progress: Callable[[], object],
-) -> ComponentChange:
-    """Change of one component to the least weights with which no metric is below its floor."""
+def _compact(name: str, model: Any, is_good: Callable[[], bool]) -> ComponentChange:
+    """Change of one component to the least weights that are good."""
     weights = CompactWeights(model)
     before = counts_of(model)
 
-    def is_good(pruning: Pruning) -> bool:
+    def is_good_with(pruning: Pruning) -> bool:
         weights.apply(pruning)
-        scores = measured(nlp, examples, list(floors))
-        progress()
-        return all(scores[key] >= floor - 1e-12 for key, floor in floors.items())
+        return is_good()
 
     def size_of(pruning: Pruning) -> int:
         weights.apply(pruning)
         return counts_of(model).bytes
 
-    pruning = smallest(weights.ranges(), steps_for(weights.weights()), is_good, size_of)
+    pruning = smallest(weights.ranges(), steps_for(weights.weights()), is_good_with, size_of)
     weights.apply(pruning)
     weights.finish()
     return ComponentChange(name, before, counts_of(model), pruning)
@@ -114,6 +117,22 @@ def is_compactible(pipe: object) -> bool:
     return (
         hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
     )
+
+
+def likely_loss(losses: Floats) -> float:
+    """losses (K,): of the parts of a corpus, NaN where a part has none. RETURNS their mean and its
+    standard error."""
+    known = losses[~np.isnan(losses)]
+    error = known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else 0.0
+    return float(known.mean() + error)
+
+
+def measured_on_each(
+    nlp: Language, parts: Sequence[Sequence[Example]], names: Sequence[str]
+) -> Dict[str, Floats]:
+    """Metrics of each part (K,); NaN where it does not say."""
+    scores = [nlp.evaluate(part) for part in parts]
+    return {name: np.array([each[name] for each in scores], np.float64) for name in names}
 
 
 def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -> Metrics:
