@@ -1,13 +1,13 @@
 """What compaction costs the pipelines of treebanks: scores of the compacted morphologizer less those of the whole one.
 
-    python -m benchmarks.compacted_treebanks WORK af cy ... [--page docs/measurements/performance.md]
+    python -m benchmarks.compacted_treebanks WORK af cy ...
 
 WORK/NAME is what `benchmarks.treebanks` has made there: the trained components, before they are made smaller, and a
 test part that chose nothing. *loss*: what must not be above the tolerance. Scores are of gold words, in points.
 """
 
 from pathlib import Path
-from typing import List, Optional
+from typing import List
 
 import spacy
 import typer
@@ -15,22 +15,20 @@ import typer
 from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples
 from spacy_hoseq.treebanks.training import FOLDS, MORPHOLOGIZER, TOLERANCE, some_of
 
-from .page import show, write_table
+from .page import show
 
 SCORES = {"pos_acc": "UPOS", "tag_acc": "XPOS", "morph_acc": "UFeats", "lemma_acc": "lemmas"}
 HEADER = ["treebank", "loss", "dev words", "MB as trained", "MB", *SCORES.values()]
 LOSSES = {"measured": 1, "with its standard error": FOLDS}  # folds
 
 
-def main(work: Path, names: List[str], page: Optional[Path] = None) -> None:
+def main(work: Path, names: List[str]) -> None:
     rows = [row(work / name, name, loss) for name in names for loss in LOSSES]
     for loss in LOSSES:
         of_all = [each[5:] for each in rows if each[1] == loss]
         columns = [[float(cell) for cell in column if cell] for column in zip(*of_all, strict=True)]
         rows.append(["mean", loss, "", "", "", *(f"{sum(c) / max(1, len(c)):+.2f}" for c in columns)])
     show(HEADER, rows)
-    if page:
-        write_table(page, "compacted treebanks", HEADER, rows)
 
 
 def row(parts: Path, name: str, loss: str) -> List[str]:
