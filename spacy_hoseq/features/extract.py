@@ -144,9 +144,9 @@ class FeatureExtractor:
     @property
     def tables(self) -> List[str]:
         """Names of the vocabulary's tables on which the features depend."""
-        of_docs = [OF_DOCS[name] for name in self.contextual if name in OF_DOCS]
-        tables = {attribute.table for attribute in (*self.attributes, *of_docs)}
-        return sorted(table for table in tables if table is not None)
+        of_words = [attribute.table for attribute in self.attributes]
+        of_docs = [OF_DOCS[name].table for name in self.contextual if name in OF_DOCS]
+        return sorted({table for table in (*of_words, *of_docs) if table is not None})
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
