@@ -116,7 +116,12 @@ _SIGNS = str.maketrans("。「」『』﹑", ".“”“”、")
 @register_attribute("simplified", word="texts")
 def simplified(words: Sequence[str]) -> List[str]:
     """`folded`, traditional Chinese characters as simplified ones: "網路" -> "网路"."""
-    return [folded(in_simplified(word)) for word in words]
+    return [_simplified(word) for word in words]
+
+
+@lru_cache(maxsize=10_000)  # its beginnings and ends are asked for next
+def _simplified(word: str) -> str:
+    return folded(in_simplified(word))
 
 
 @register_attribute("simplified_prefix", numbers=range(1, MAX_LENGTH + 1), word="texts")
