@@ -6,7 +6,7 @@ import pytest
 from spacy.tokens import Doc
 
 from spacy_hoseq.kept import Kept
-from spacy_hoseq.layers.local_scores import BatchScores, TypeScores
+from spacy_hoseq.layers.local_scores import BatchScores
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.patterns.same_word import SameWordPairs
 
@@ -38,7 +38,7 @@ def with_another_between(function, work, other):
     return results[:-1]
 
 
-@pytest.mark.parametrize("function", [BatchScores.__init__, TypeScores.sums])
+@pytest.mark.parametrize("function", [BatchScores.__init__, BatchScores._of_types])
 @pytest.mark.parametrize("forget", [True, False])
 def test_scores_of_words_while_words_are_forgotten(forget, function):
     """A word type is another word then."""

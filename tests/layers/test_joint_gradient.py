@@ -157,7 +157,7 @@ class Pipeline:
         docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
         upstream = Upstream(docs, potentials, self.tagger.labels, id)
         labels, _ = upstream.heard(0.0, 0.0)
-        values = [ngrams.values for ngrams in features.batch(docs, labels).ngrams(features.shapes)]
+        values = [ngrams.values for ngrams in features.ngrams(features.heard(docs, labels))]
         return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])
 
 
