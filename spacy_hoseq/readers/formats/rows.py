@@ -50,6 +50,9 @@ def _sentence(row: Dict[str, Any], pieces: List[Dict[str, Any]]) -> Sentence:
         _spans(row, next((group for group in kinds if group in groups), ""), begins, ends)
         for kinds in (CHUNKS, ENTITIES)
     )
+    ordered = sorted(entities or ())
+    if any(later.first < span.end for span, later in zip(ordered, ordered[1:], strict=False)):
+        raise ValueError(row["spans"])  # `doc.ents` cannot overlap
     tags, pos, lemmas, morphs = (
         [str(piece.get(key) or "") for piece in pieces]
         if any(piece.get(key) for piece in pieces)

@@ -38,7 +38,12 @@ def test_rows(tmp_path):
     assert (second.words, second.chunks, second.entities) == (["It", "rained", "."], [(1, 2, "VP")], [])
 
 
-@pytest.mark.parametrize("changed", [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}])
+OVERLAP = [{"start": 0, "end": 3, "label": name, "group": "ents"} for name in ("PER", "ORG")]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}, {"spans": OVERLAP}]
+)
 def test_rows_that_cannot_be_read(tmp_path, changed):
     first, second, problem = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [ROW, {**ROW, **changed}])))
     assert isinstance(problem, Problem) and problem.line == 2
