@@ -24,7 +24,7 @@ def main(
     texts = {part: read(source, f"{part}.{suffix}") for part in PARTS}
     for part in ("train", "dev"):
         if texts[part] is None:
-            download = "Run `python -m spacy project assets --extra` to download it, or name" if assets else "Name"
+            download = "Run `python -m spacy project run download` or name" if assets else "Name"
             msg.fail(
                 f"No *{part}.{suffix} or *{part}.{suffix}.gz in {source}",
                 f"{download} a folder that has it, for example `--vars.{variable} FOLDER` after "

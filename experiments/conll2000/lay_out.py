@@ -23,7 +23,7 @@ def main(output: Path, folder: str = "", environment: str = "", assets: Path = P
     if train is None:
         msg.fail(
             f"No train.txt or train.txt.gz in {source}",
-            "Run `python -m spacy project assets --extra` in the folder of the project to download it, or name a "
+            "Run `python -m spacy project run download` in the folder of the project to download it, or name a "
             "folder that has it: `--vars.conll2000 FOLDER` after `python -m spacy project run WORKFLOW .` (or set "
             "HOSEQ_CORPORA).",
             exits=1,

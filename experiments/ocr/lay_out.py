@@ -23,7 +23,7 @@ def main(output: Path, file: str = "", environment: str = "", assets: Path = Pat
     if source is None:
         msg.fail(
             f"No letters in {', '.join(map(str, places))}",
-            "Run `python -m spacy project assets experiments/ocr --extra` to download them, or name a file that you "
+            "Run `python -m spacy project run download experiments/ocr` to download them, or name a file that you "
             "have: `python -m spacy project run ocr experiments/ocr --vars.letters FILE` (or set HOSEQ_CORPORA).",
             exits=1,
         )

@@ -1,5 +1,5 @@
-"""The corpora of the papers, from the first of these that has them: the folder named by HOSEQ_CORPORA, the downloaded
-assets, the addresses of the assets in project.yml.
+"""The corpora of the papers, from the first of these that has them: the folder named by HOSEQ_CORPORA, the files that
+are downloaded already, the addresses in project.yml.
 
     python corpora.py OUTPUT [--environment FOLDER] [--ptb-dir FOLDER] [--ctb-dir FOLDER]
 
@@ -14,17 +14,15 @@ import io
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple
 
-import srsly
 import typer
 from wasabi import msg
 
 HERE = Path(__file__).parent
+DOWNLOAD = HERE.parent / "common" / "download.py"
 TREEBANKS = HERE.parent / "treebanks"
 N_TREES = 149  # files of NLTK's sample that the tables were made from; it has more
 FOLDS = set("01234")  # of the letters that the checksum is of
@@ -184,24 +182,10 @@ def unzipped(data: bytes, name: str) -> bytes:
         return archive.read(name)
 
 
-def downloaded(asset: str) -> bytes:
-    """The bytes of an asset, downloaded if they are not there."""
-    path = HERE / asset
-    (url,) = (each["url"] for each in srsly.read_yaml(HERE / "project.yml")["assets"] if each["dest"] == asset)
-    if not path.is_file():
-        path.parent.mkdir(exist_ok=True)
-        msg.text(f"Download {url}")
-        try:
-            with urllib.request.urlopen(url, timeout=60) as answer:
-                path.write_bytes(answer.read())
-        except (urllib.error.URLError, OSError) as error:
-            msg.fail(
-                f"No {asset}: {error}",
-                f"Save {url} as {path}, or set HOSEQ_CORPORA to a folder with the corpora "
-                "(experiments/papers/README.md has its layout), and run the same command again.",
-                exits=1,
-            )
-    return path.read_bytes()
+def downloaded(name: str) -> bytes:
+    """The bytes of a file that project.yml lists under `downloads`, downloaded if it is not there."""
+    run(DOWNLOAD, HERE, name)
+    return (HERE / name).read_bytes()
 
 
 def check(data: bytes, sha256: str, asset: str) -> None:

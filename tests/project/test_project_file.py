@@ -1,7 +1,6 @@
 """project.yml, at the top and of each experiment: what it names is there, scripts and configs take the arguments of its
 commands, and the README of each experiment lists them."""
 
-import contextlib
 import os
 import re
 import shlex
@@ -69,19 +68,20 @@ def test_commands_of_workflows_exist_and_all_are_used(folder):
     project = PROJECTS[folder]
     names = [command["name"] for command in project["commands"]]
     assert len(set(names)) == len(names)
-    assert {name for workflow in project["workflows"].values() for name in workflow} == set(names)
+    assert {name for workflow in project["workflows"].values() for name in workflow} == {*names} - {"download"}
     for name, workflow in project["workflows"].items():
         assert workflow and len(set(workflow)) == len(workflow), name
 
 
 @pytest.mark.parametrize("folder", [folder for folder, project in PROJECTS.items() if "assets" in project])
 def test_assets_that_are_not_downloaded(folder, tmp_path, monkeypatch, capsys):
-    """`spacy project assets` needs no network, and says how to name the folder of a licensed treebank."""
+    """`spacy project assets --extra` needs no network, and says what downloads the corpora, and how to name the folder
+    of a licensed treebank."""
     monkeypatch.setattr("weasel.cli.assets.download_file", None)
     shutil.copy(ROOT / folder / "project.yml", tmp_path)
-    with contextlib.suppress(SystemExit):  # of a warning: all assets are extra
-        project_assets(tmp_path)
+    project_assets(tmp_path, extra=True)
     said = " ".join(capsys.readouterr().out.split())
+    assert ("python -m spacy project run" in said) == ("downloads" in PROJECTS[folder])
     for variable in ("ptb_dir", "ctb_dir"):
         assert (f"--vars.{variable} FOLDER" in said) == (variable in PROJECTS[folder].get("vars", {}))
 

@@ -53,5 +53,5 @@ def test_a_part_is_missing(missing, assets, tmp_path):
     arguments = ["--assets", folder] if assets else ["--folder", folder]
     code, output = call(PARTS, tmp_path / "out", "tsv", "semeval", "zh_ctb_sdp", *arguments)
     assert code == 1 and f"No *{missing}.tsv or *{missing}.tsv.gz in {folder}" in output
-    assert ("spacy project assets --extra" in output) == assets and "--vars.semeval FOLDER" in output
+    assert ("spacy project run download" in output) == assets and "--vars.semeval FOLDER" in output
     assert not (tmp_path / "out").exists()

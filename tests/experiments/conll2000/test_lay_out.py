@@ -46,5 +46,5 @@ def test_missing_files(make, tmp_path):
         folder.mkdir()
     process = run(SCRIPT, tmp_path / "output", "--folder", folder)
     assert process.returncode == 1
-    assert "No train.txt or train.txt.gz in" in process.stdout and "project assets --extra" in process.stdout
+    assert "No train.txt or train.txt.gz in" in process.stdout and "project run download" in process.stdout
     assert not (tmp_path / "output").exists()
