@@ -164,6 +164,7 @@ class HoseqLemmatizer(HoseqTagger):
         once. columns: of `doc.to_array`, on which they depend."""
         tokens = values_of(docs, columns)
         vocab = docs[0].vocab
+        scripts = self.candidates.scripts
 
         def decoded(new: Ints) -> Labels:
             orths, *analysis = (values[new] for values in tokens)
@@ -171,9 +172,17 @@ class HoseqLemmatizer(HoseqTagger):
             doc = Doc(vocab, words=words, sent_starts=[True] * len(words))
             doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
             types = words_of([doc])
-            allowed: Any = self.permitted(types, preset=False)
             scores = scorer_of(self.model.layers[0]).fresh_scores(types)
-            return np.where(allowed, scores, -np.inf).argmax(axis=1).astype(np.int32)
+            others = super(HoseqLemmatizer, self).permitted(types, preset=False)
+            best = np.where(True if others is None else others, scores, -np.inf).argmax(axis=1)
+            # the best of all labels mostly fits: then it is the best of those that do
+            pairs = enumerate(zip(words, best.tolist(), strict=True))
+            wrong = [i for i, (word, y) in pairs if scripts[y].applied(word) is None]
+            if wrong:
+                fitting = self.candidates.fitting([words[i] for i in wrong])
+                allowed: Any = together(fitting, None if others is None else others[wrong])
+                best[wrong] = np.where(allowed, scores[wrong], -np.inf).argmax(axis=1)
+            return best.astype(np.int32)
 
         # the same object until they change
         weights = weights_of(self.model.layers[0]).used_rows("table")

@@ -241,7 +241,10 @@ OF_DOCS.update({"line_break": DocAttribute(_line_breaks), "head": DocAttribute(_
 
 def as_keys(values: Sequence[Any]) -> Keys:
     """RETURNS (n,) uint64. RAISES ValueError [HS027]: what is no `Value`."""
-    if {*map(type, values)} == {str}:  # as `get_string_id`, which takes three times as long
+    types = {*map(type, values)}
+    if types <= {int, bool}:
+        keys = [value & ALL_BITS for value in values]
+    elif types == {str}:  # as `get_string_id`, which takes three times as long
         symbols = SYMBOLS_BY_STR
         keys = [symbols[text] if text in symbols else hash_string(text) for text in values]
     else:

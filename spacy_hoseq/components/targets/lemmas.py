@@ -212,18 +212,22 @@ class Candidates:
             case: (whole, {beginning: _with_shorter(of_word) for beginning, of_word in parts.items()})
             for case, (whole, parts) in cases.items()
         }
-        self._fitting = lru_cache(MOST_WORDS)(self._find)
+        self._found = lru_cache(MOST_WORDS)(self._find)
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool: of all tokens of the docs."""
         orths, _ = words_and_lengths(docs)
         types, type_of = np.unique(orths, return_inverse=True)
-        fitting = [self._fitting(docs[0].vocab.strings[orth]) for orth in types.tolist()]
-        masks = np.zeros((len(types), len(self.scripts)), bool)
-        of_types = np.arange(len(types)).repeat(list(map(len, fitting)))
-        masks[of_types, np.concatenate([np.zeros(0, np.intp), *fitting])] = True
+        return self.fitting([docs[0].vocab.strings[orth] for orth in types.tolist()])[type_of]
+
+    def fitting(self, forms: Sequence[str]) -> Mask:
+        """RETURNS (n, L) bool: of n forms."""
+        found = list(map(self._found, forms))
+        masks = np.zeros((len(forms), len(self.scripts)), bool)
+        form_of = np.arange(len(forms)).repeat(list(map(len, found)))
+        masks[form_of, np.concatenate([np.zeros(0, np.intp), *found])] = True
         masks[~masks.any(axis=1)] = True
-        return masks[type_of]
+        return masks
 
     def _find(self, form: str) -> Ints:
         """Ids of all labels that fit a form: whole, or with something left between both ends."""
