@@ -17,13 +17,14 @@ class AdaGrad:
     """w <- shrink(w - rate * (dw + l2 w) / sqrt(G)),  G <- G + (dw + l2 w)^2, elementwise.
 
     shrink(w) = sign(w) max(0, |w| - rate * l1 / sqrt(G)): the proximal step of an L1 penalty, which
-    makes weights exactly zero. A weight pays both penalties whenever its feature occurs in an
-    update, so none is due between updates.
+    makes weights exactly zero. With l1 alone, weights pay when their feature occurs in an update.
+    With l2, all weights pay at every update, as the log of a Gaussian prior needs it: 1 / (l2 *
+    updates of an epoch) is its variance.
 
     learn_rate (float): > 0, the size of the first step of each weight.
     l1 (float): >= 0, makes weights exactly zero: smaller files with `log_likelihood` and
         `average = false`.
-    l2 (float): >= 0, pulls weights towards zero.
+    l2 (float): >= 0, pulls all weights towards zero; updates take time for each of them.
     average (bool or str): predict with the mean of the weights over all updates; "late" = of late
         updates mostly; false = with the last weights.
     RAISES ValueError [HS027].
@@ -50,6 +51,7 @@ class AdaGrad:
         self.l2 = l2
         self.average = average
         self.is_sparse = not (l1 or l2)
+        self.is_dense = bool(l2)
 
     def start(
         self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
@@ -84,6 +86,7 @@ class Additive:
     """
 
     is_sparse = False  # no memory
+    is_dense = False
 
     def __init__(self, learn_rate: float = 1.0, average: Averaging = True) -> None:
         check_number("learn_rate", learn_rate, above_zero=True)

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import AnyFloats, AnyInts, Mask
 from ..errors import Errors
 from .adagrad import Averaging
-from .gradients import CellGradient, Gradient, summed
+from .gradients import CellGradient, Gradient, RowGradient, summed
 from .used_rows import UsedRows, are_used, to_storage
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
@@ -22,11 +22,14 @@ class UpdateRule(Protocol):
     the weights predicts.
 
     A rule is sparse if, where the gradient is 0, `step` changes neither weight nor memory, of which
-    there is a number for each weight. Then an update looks at the other weights only.
+    there is a number for each weight. Then an update looks at the other weights only. A rule is
+    dense if `step` changes weights, other than 0, whose gradient is 0. Then an update looks at all
+    of them.
     """
 
     average: Averaging
     is_sparse: bool
+    is_dense: bool
 
     def start(
         self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
@@ -106,7 +109,8 @@ class Parameter:
         """
         if self._memory is None:
             self._begin(rule)
-        self._step(rule, summed(gradients, self.values, by_cells=rule.is_sparse))
+        change = summed(gradients, self.values, by_cells=rule.is_sparse)
+        self._step(rule, self._of_used_rows(*change) if rule.is_dense else change)
         self._forget_finished()
         self._is_averaged = bool(rule.average)
         self.n_updates += 1
@@ -145,6 +149,14 @@ class Parameter:
             new = (np.maximum(new, 0) if self.nonnegative else new).astype(old.dtype)
             sums[some] += float(self._weight) * (new - old)
             values[some] = new
+
+    def _of_used_rows(self, rows: AnyInts, gradient: AnyFloats) -> RowGradient:
+        """The same gradient with 0 for all other rows that may hold a weight."""
+        self._used[rows] = True
+        used = np.flatnonzero(self._used)
+        every: AnyFloats = np.zeros((len(used), *self.shape[1:]), gradient.dtype)
+        every[np.searchsorted(used, rows)] = gradient
+        return used, every
 
     def scale(self, factor: float) -> None:
         """Multiply what predicts and is saved, from now on; what is being learnt stays as it is."""

@@ -46,7 +46,7 @@ def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, late, seed
     for _ in range(n_updates):
         pairs = [sparse_gradient(rng, 6, shape) for _ in range(rng.integers(0, 4))]
         parameter.update(rule, pairs)
-        touched, total = np.zeros(6, bool), np.zeros(start.shape)
+        touched, total = np.full(6, rule.is_dense), np.zeros(start.shape)
         for rows, gradient in pairs:
             touched[rows] = True
             total[rows] += gradient
@@ -210,7 +210,27 @@ def test_sparse_rules_leave_weights_without_gradient_alone(rule, is_sparse):
     weights, memory = np.array([0.5, -2.0]), np.array([1.0, 4.0])
     new, new_memory = rule.step(weights, np.zeros(2), memory)
     same = new.tolist() == weights.tolist() and new_memory.tolist() == memory.tolist()
-    assert rule.is_sparse == is_sparse == same
+    assert rule.is_sparse == is_sparse == same and rule.is_dense == bool(rule.l2)
+
+
+@pytest.mark.parametrize("start", ["zeros", "loaded"])
+def test_with_a_gaussian_prior_all_weights_pay_at_every_update(start):
+    """AdaGrad by the gradient of sum_i loss_i + l2 / 2 |w|^2, over all weights."""
+    rng = np.random.default_rng(3)
+    values = np.zeros((8, 2))
+    if start == "loaded":
+        values[2:5] = rng.normal(0, 1, (3, 2))
+    parameter = Parameter("w", UsedRows.of(values) if start == "loaded" else values.copy())
+    squares = np.full((8, 2), AdaGrad.EPSILON)
+    for i in range(20):
+        rows, gradient = rng.permutation(8)[: i % 3], rng.normal(0, 1, (i % 3, 2))
+        parameter.update(AdaGrad(0.2, l2=0.1, average=False), [(rows, gradient)])
+        slope = 0.1 * values
+        slope[rows] += gradient
+        squares += slope**2
+        values = values - 0.2 * slope / np.sqrt(squares)
+    np.testing.assert_allclose(parameter.values, values, atol=1e-12)
+    np.testing.assert_allclose(parameter.finished(), values, atol=2e-3)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

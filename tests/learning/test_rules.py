@@ -88,12 +88,6 @@ def test_minimum_with_l1_has_exact_zeros():
     assert got[1].tolist() == [0, 0] and got[2, 0] == 0  # exactly
 
 
-def test_l2_shrinks_a_row_without_gradient_when_it_is_touched():
-    parameter = Parameter("w", np.array([[4.0], [4.0]]))
-    parameter.update(AdaGrad(0.1, l2=0.5), [(np.array([0]), np.zeros((1, 1)))])
-    assert parameter.values == pytest.approx(np.array([[3.9], [4.0]]), abs=1e-6)
-
-
 def test_l1_sets_a_row_without_gradient_to_zero_when_it_is_touched():
     """G is still at its starting value, so that the penalty of one step is large."""
     parameter = Parameter("w", np.array([[0.5], [-0.5]]))
