@@ -15,7 +15,7 @@ SENTENCES = [
     ["I ", "do", "n't ", "know ", "Mr. ", "Smith", ". "],
     ["We ", "did", "n't ", "see ", "it ", "at ", "3.5 ", "p.m.", ". "],
     ["I ", "pay ", "3 000 ", "to ", "5 000 ", "days", ". "],
-    ["She ", "does", "n't ", "pay ", "e.g. ", "rent", "! "],
+    ["She ", "does", "n't ", "see ", "Yes!No ", "e.g. ", "rent", "! "],  # the sign within a name ends nothing
 ]
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
+from spacy_hoseq.decoders.bidirectional.local import EasiestPath
 from spacy_hoseq.decoders.problem import TUNING
 
 from .local_cases import (
@@ -128,6 +129,23 @@ def test_equal_sums_in_another_order_are_ties(order, hardest, n_labels):
         assert path.earlier.tolist() == list(range(-1, 29))
         orders.add(tuple(np.argsort(-path.log_probabilities, kind="stable").tolist()))
     assert len(orders) > 1 or n_labels == 3, "the numbers themselves differ, and would say otherwise"
+
+
+@any_order
+def test_equal_sums_on_both_sides_of_a_decision(order):
+    """The sure token in the middle is first, which leaves two texts of ties: they go on from left to right."""
+    for seed in range(5):
+        local = Shuffled(30, 23, order, seed)
+        local.rows[15] = [30.0, *[0.0] * 22]
+        assert order_of(LocalCase(local, np.array([30]))) == [*range(2, 17), 1, *range(17, 31)]
+
+
+@pytest.mark.parametrize("hardest, sign", [(False, -1), (True, 1)])
+@pytest.mark.parametrize("apart, order", [(4e-16, [2, 1, 3]), (1e-9, [3, 1, 2])])
+def test_order_of_probabilities_that_are_equal_but_for_rounding(hardest, sign, apart, order):
+    values = np.array([-1.0, -0.5, -1.0 - sign * apart])
+    path = EasiestPath(np.zeros(3, np.int32), values, np.array([1, -1, 1]))
+    assert decision_order(path, hardest=hardest).tolist() == order
 
 
 def test_probabilities_near_one_are_kept_apart():
