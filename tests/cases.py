@@ -156,12 +156,6 @@ class Case:
         )
 
 
-def with_a_trie(case: Case) -> Potentials:
-    """For sums over a trie, also where it holds nothing but single labels."""
-    scores = case.pattern_scores()
-    return case.potentials()._replace(weights=Weights(case.trans, scores.trie, scores.weights))
-
-
 def is_well_formed(tags: list[str], representation: str) -> bool:
     """Whether tags of chunks are what is written for the chunks that are read from them."""
     return write_chunks(read_chunks(tags), len(tags), representation) == tags

@@ -131,7 +131,6 @@ def forbidden_in(path):
 TOOLS = ("inspection", "curation", "reporting", "batch", "compaction", "cli")
 OF_TOOLS = [path for path in FILES if place(path)[0] in TOOLS]
 ROOMS_OF_DECODERS = {"decoders", *(f"decoders.{room}" for room in (*FLOORS, *BESIDE))}
-KINDS = {"HoseqTagger", "HoseqChunker", "HoseqMorphologizer", "HoseqBidirectionalTagger", "StructuredComponent"}
 
 
 def test_tools_ask_components_and_decoders_by_their_public_names():

@@ -1,6 +1,5 @@
 """Texts, tables and pipelines for tests of jobs."""
 
-from io import BytesIO
 from pathlib import Path
 
 import spacy
@@ -45,12 +44,3 @@ def picky_pipeline(folder: Path) -> Path:
     text = text.replace("[components]", '[components]\n\n[components.picky]\nfactory = "picky"')
     (folder / "model" / "config.cfg").write_text(text)
     return folder / "model"
-
-
-def as_parquet(table) -> bytes:
-    """The file that a table is written to, however it was cut."""
-    import pyarrow.parquet as pq
-
-    file = BytesIO()
-    pq.write_table(table.combine_chunks(), file)
-    return file.getvalue()

@@ -14,8 +14,6 @@ from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.app import INTERRUPTED
 from spacy_hoseq.pipelines import embedded_path
 
-SOURCES = ("docs", "experiments", "benchmarks", "configs")
-KINDS = (".md", ".yml", ".py", ".cfg")
 COMMANDS = get_command(hoseq_cli).commands
 LETTERS = {
     "-F": "--force", "-S": "--keep-strings", "-a": "--against", "-b": "--build", "-c": "--code", "-d": "--doubtful",

@@ -75,17 +75,6 @@ def test_extension_that_holds_no_string(label):
         tagger_of(nlp)(doc)
 
 
-def test_extension(label):
-    nlp = fit(blank(attribute=label), label_examples)
-    assert tagger_of(nlp).labels == (".", "a", "d", "n", "r", "v")
-    for pipeline in (nlp, reloaded(nlp)):
-        doc = tagger_of(pipeline)(doc_of(pipeline, CORPUS[0][0]))
-        assert [token._.test_label for token in doc] == CORPUS[0][1].lower().split()
-        assert [token.tag_ for token in doc] == [""] * len(doc)
-    scores = nlp.evaluate(label_examples(nlp))
-    assert scores["test_label_acc"] == 1.0 and "tag_acc" not in scores
-
-
 def test_extension_that_is_preset(label):
     nlp = fit(blank(attribute=label), label_examples)
     doc = doc_of(nlp, CORPUS[0][0])

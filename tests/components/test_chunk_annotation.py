@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_hoseq.chunks import LETTERS, tag_names
@@ -23,7 +22,6 @@ from .bidirectional_helpers import (
     chunks_of,
     chunks_on,
     tagger_of,
-    train,
 )
 from .helpers import reloaded
 
@@ -35,16 +33,6 @@ def tags_in(chunk_tags, eg):
     """What the component learns, "" where nothing is known."""
     strings = eg.predicted.vocab.strings
     return [strings[value] if value else "" for value in chunk_tags.aligned(eg).tolist()]
-
-
-def gold_tags(predicted, reference, chunks, representation="iob2", **annotation):
-    """Texts are cut into words at "|"."""
-    docs = [
-        Doc(NLP.vocab, words=text.split("|"), spaces=[False] * len(text.split("|"))) for text in (predicted, reference)
-    ]
-    if chunks is not None:
-        docs[1].spans["chunks"] = [Span(docs[1], *chunk) for chunk in chunks]
-    return tags_in(ChunkTags("chunks", representation), Example(*docs))
 
 
 @pytest.mark.long
@@ -60,22 +48,6 @@ def test_chunks_are_learnt(representation, strategy):
         assert nlp.evaluate(chunked_examples(nlp))["spans_chunks_f"] == 1.0
         types = {label.partition("-")[2] for label in tagger_of(nlp).labels}
         assert types == {"", "NP", "VP"} and set(tagger_of(nlp).labels) <= set(tag_names(["NP", "VP"], representation))
-
-
-GOLD = [
-    (None, ["", "", "", ""]),
-    ([], ["O", "O", "O", "O"]),
-    ([(0, 2, "A"), (2, 3, "A")], ["B-A", "I-A", "B-A", "O"]),
-    ([(2, 4, "B"), (0, 1, "A")], ["B-A", "O", "B-B", "I-B"]),
-    ([(0, 4, "A-B")], ["B-A-B", "I-A-B", "I-A-B", "I-A-B"]),
-]
-
-
-@pytest.mark.parametrize("chunks, expected", GOLD)
-def test_gold_tags(chunks, expected):
-    assert gold_tags("a|b|c|d", "a|b|c|d", chunks) == expected
-
-
 
 
 def written(nlp, doc, tags):
@@ -121,13 +93,6 @@ def test_no_chunk_crosses_the_end_of_a_sentence():
     nlp = chunker("ioe2", examples=lambda nlp: chunked_examples(nlp, [("the old dog", [(0, 3, "NP")]), (".", [])]))
     assert chunks_of(nlp, "the old dog") == [(0, 3, "NP")]
     assert chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])[:2] == [(0, 2, "NP"), (2, 5, "NP")]
-
-
-def test_tag_dictionary_of_chunks():
-    nlp = blank(representation="iob2")
-    tagger_of(nlp).initialize(lambda: chunked_examples(nlp), tag_dictionary={"dogs": ["O"], "well": ["B-VP"]})
-    train(nlp, 100, chunked_examples)
-    assert chunks_of(nlp, "dogs run .") == [(1, 2, "VP")] and (1, 2, "VP") in chunks_of(nlp, "oh well .")
 
 
 @st.composite

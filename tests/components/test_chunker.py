@@ -1,12 +1,13 @@
 """`hoseq_chunker`: what it learns, and what it finds, held against all ways to chunk a sentence."""
 
+import warnings
 
 import numpy as np
 import pytest
 from spacy.tokens import Doc, Span
+from spacy.training import Example
 
 from .chunker_helpers import (
-    CORPUS,
     NAME,
     REPRESENTATIONS,
     TEXTS,
@@ -15,25 +16,15 @@ from .chunker_helpers import (
     chunker_of,
     doc_of,
     examples_of,
+    gold,
     on,
     random_chunker,
     random_docs,
     ready,
     scores_on,
+    through,
     trained,
 )
-
-
-def given_tags(nlp, corpus=CORPUS):
-    return examples_of(nlp, corpus, given_tags=True)
-
-
-def test_tags_that_are_given_are_features():
-    """Chunks of words never seen, from their tags."""
-    nlp = trained("tags", 30, given_tags)
-    for text, tags, chunks in CORPUS:
-        assert on(nlp(doc_of(nlp, text, tags=tags))) == chunks
-    assert on(nlp(doc_of(nlp, "my lazy fish saw a bird .", tags="D A N V D N ."))) == CORPUS[0][2]
 
 
 def test_loss_is_that_of_the_definition():
@@ -114,3 +105,120 @@ def test_long_docs_stay_in_order(monkeypatch):
     texts = ("the old", "the old dog sees a cat", "a cat", "the dog sees the cat", "a")
     docs = [Doc(nlp.vocab, words=text.split()) for text in texts]
     assert [doc.text for doc in chunker_of(nlp).pipe(docs)] == [doc.text for doc in docs]
+
+
+# What `hoseq_chunker` takes as gold chunks
+
+
+WORDS = [("ab", "T", [(0, 1, "NP")]), ("cd ef", "T T", [(0, 2, "VP")])]
+
+
+def small(representation="bilou", **config):
+    return random_chunker(examples=lambda nlp: examples_of(nlp, WORDS), representation=representation, **config)
+
+
+def pieces(nlp, text, chunks=None, **annotation):
+    """A Doc without spaces, cut into words at "|"."""
+    words = text.split("|")
+    doc = Doc(nlp.vocab, words=words, spaces=[False] * len(words), **annotation)
+    if chunks is not None:
+        doc.spans["chunks"] = [Span(doc, *chunk) for chunk in chunks]
+    return doc
+
+
+def loss_of(nlp, *examples):
+    return chunker_of(nlp).update(list(examples))[NAME]
+
+
+def test_docs_with_and_without_the_span_group():
+    """The latter add nothing to the loss, and do not keep the others from being learnt."""
+    nlp = small()
+    known, unknown = doc_of(nlp, "ab cd", [(0, 1, "NP")]), doc_of(nlp, "ef ef ab")
+    expected = loss_of(nlp, Example(doc_of(nlp, "ab cd"), known))
+    both = loss_of(nlp, Example(doc_of(nlp, "ef ef ab"), unknown), Example(doc_of(nlp, "ab cd"), known))
+    assert both == pytest.approx(expected, rel=1e-5)
+    mixed = trained(
+        examples=lambda nlp: [*examples_of(nlp), *(Example(doc_of(nlp, text), doc_of(nlp, text)) for text in TEXTS)]
+    )
+    assert through(mixed)[0] == gold()
+
+
+MISALIGNED = [  # predicted, gold, gold chunks, what is known
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 2, "NP"), (2, 3, "NP")], "U-NP U-NP O"),
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 3, "NP")], "B-NP L-NP O"),
+    ("ab|cd|ef", "a|b|cd|ef", [(1, 3, "NP")], "_ _ O"),
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 1, "NP"), (3, 4, "VP")], "_ O U-VP"),
+    ("ab|cd|ef", "a|b|cd|ef", [], "O O O"),
+    ("ab|cd|ef", "a|b|cd|ef", None, "_ _ _"),
+    ("a|b|cd|ef", "ab|cd|ef", [(0, 1, "NP"), (1, 3, "VP")], "B-NP L-NP B-VP L-VP"),
+    ("abc|def", "ab|cd|ef", [(0, 1, "NP"), (2, 3, "VP")], "_ _"),
+    ("ab|cd|ef", "abcd|ef", [(0, 1, "NP")], "B-NP L-NP O"),
+]
+
+
+@pytest.mark.parametrize("predicted, reference, chunks, known", MISALIGNED)
+def test_gold_on_other_tokens(predicted, reference, chunks, known):
+    nlp = small()
+    expected = Enumerated(nlp, pieces(nlp, predicted)).given_tags(known)
+    found = loss_of(nlp, Example(pieces(nlp, predicted), pieces(nlp, reference, chunks)))
+    assert found == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "spans, problem",
+    [
+        ([(0, 2, "NP"), (1, 3, "NP")], "overlaps"),
+        ([(0, 2, "NP"), (1, 2, "VP")], "'b' .VP, tokens 1 to 2 of 'a b c d.*overlaps"),
+        ([(2, 3, "NP"), (2, 3, "VP")], "overlaps"),
+        ([(0, 1, "NP"), (1, 2, "")], "has no label"),
+        ([(1, 3, "NP")], "crosses the end of a sentence"),
+    ],
+)
+def test_spans_that_are_no_chunks(spans, problem):
+    nlp = trained(n_updates=0)
+    reference = doc_of(nlp, "a b c d", spans, sent_starts=[1, 0, 1, 0])
+    for predicted in ("a b c d", "ab c d"):
+        examples = [Example(doc_of(nlp, predicted), reference)]
+        with pytest.raises(ValueError, match=rf"\[HS083\].*{problem}"):
+            nlp.initialize(lambda examples=examples: examples)
+        with pytest.raises(ValueError, match=rf"\[HS083\].*{problem}"):
+            nlp.update(examples)
+
+
+@pytest.mark.parametrize(
+    "chunks, known, n",
+    [
+        ([(0, 2, "PP")], "_ _ O", 2),
+        ([(0, 1, "NP"), (1, 3, "PP")], "U-NP _ _", 2),
+        ([(1, 2, "X"), (2, 3, "PP")], "O _ _", 2),
+    ],
+)
+def test_unknown_types_are_not_annotated(chunks, known, n):
+    nlp = small()
+    expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags(known)
+    with pytest.warns(UserWarning, match=rf"\[HW001\] {n} tokens .*-PP"):
+        found = loss_of(nlp, Example(doc_of(nlp, "ab cd ef"), doc_of(nlp, "ab cd ef", chunks)))
+    assert found == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss_of(nlp, *examples_of(nlp, WORDS))
+
+
+CUT = [  # gold chunks, sentence starts of the predicted doc, what is known in each sentence
+    ([(0, 4, "NP")], [1, 0, 1, 0], ["B-NP _", "_ L-NP"]),
+    ([(0, 3, "NP")], [1, 1, 0, 0], ["_", "_ L-NP O"]),
+    ([(0, 4, "NP")], [1, 1, 1, 1], ["_", "_", "_", "_"]),
+    ([(1, 3, "VP")], [1, 0, 1, 0], ["O _", "_ O"]),
+    ([(0, 2, "NP"), (2, 4, "VP")], [1, 0, 1, 0], ["B-NP L-NP", "B-VP L-VP"]),
+]
+
+
+@pytest.mark.parametrize("chunks, starts, known", CUT)
+def test_predicted_sentences_that_cut_a_chunk(chunks, starts, known):
+    """The reference has no sentences; tokens whose tag is not possible there count as not annotated."""
+    nlp = small()
+    predicted = doc_of(nlp, "ab cd ef ab", sent_starts=starts)
+    parts = [span.as_doc() for span in predicted.sents]
+    expected = sum(Enumerated(nlp, part).given_tags(tags).loss for part, tags in zip(parts, known, strict=True))
+    found = loss_of(nlp, Example(predicted, doc_of(nlp, "ab cd ef ab", chunks)))
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)

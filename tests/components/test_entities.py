@@ -121,14 +121,6 @@ def test_gold_entities_on_other_tokens(predicted, reference, entities, known):
     assert found == pytest.approx(expected.loss, rel=1e-4)
 
 
-def test_unknown_types_are_not_annotated():
-    nlp = random_finder(corpus=WORDS)
-    expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags("_ _ O")
-    with pytest.warns(UserWarning, match=r"\[HW001\] 2 tokens .*\(B-GPE, L-GPE\)"):
-        example = Example(doc_of(nlp, "ab cd ef"), with_entities(doc_of(nlp, "ab cd ef"), [(0, 2, "GPE")]))
-        assert chunker_of(nlp).update([example])[NAME] == pytest.approx(expected.loss, rel=1e-4)
-
-
 PRESET = [[(0, 1, "NP")], [(1, 3, "VP")], [(0, 2, "NP"), (2, 3, "NP")], [(1, 2, "NP"), (3, 4, "VP")], [(0, 4, "NP")]]
 
 

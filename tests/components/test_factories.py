@@ -1,5 +1,9 @@
 """Each factory: its class, its defaults, what it says of itself, settings that cannot be."""
 
+import re
+import subprocess
+import sys
+
 import pytest
 import spacy
 from spacy import ty
@@ -14,8 +18,12 @@ from spacy_hoseq.components.structured import StructuredComponent
 from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.learning.adagrad import AdaGrad
 
+from ..docs.pages import PAGES
+from ..test_imports import PACKAGE
 from .bidirectional_helpers import local
 from .helpers import tagger_model
+from .kinds import KINDS
+from .test_tools import CANNOT
 
 OF_SPANS = ["spans_chunks_f", "spans_chunks_p", "spans_chunks_r"]
 OF_ENTS = ["ents_f", "ents_p", "ents_r", "ents_per_type"]
@@ -116,3 +124,50 @@ def test_impossible_settings_of_the_class(settings, code):
     possible = {"objective": "max_margin", "update_rule": AdaGrad()}
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
         HoseqChunker(spacy.blank("xx").vocab, model, **{**possible, **settings})
+
+
+# Factories load what a component needs, and nothing else: whoever starts a worker waits for it
+
+
+NEEDED = {
+    "arrays", "chunks", "components", "decoders", "errors", "features", "kept", "lazy_names", "layers", "learning",
+    "messages", "patterns", "scorers", "words",
+}  # fmt: skip
+OTHERS = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith("_") and path.name != "py.typed"} - NEEDED
+
+PROGRAM = """
+import sys
+import spacy, spacy.lang.en, numpy.typing  # spaCy loads NumPy, but for its names of types
+before = set(sys.modules)
+from spacy_hoseq.components import bidirectional_tagger, chunker, morphologizer, tagger
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+def test_nothing_is_loaded_in_vain():
+    """No rooms of commands, reports, readers or batches; no library beyond spaCy's own."""
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+    loaded = run.stdout.split()
+    assert not [name for name in loaded if name.split(".")[0] not in {"spacy_hoseq", *sys.stdlib_module_names}]
+    assert not {name.split(".")[1] for name in loaded if name.count(".")} & OTHERS
+    assert {"cli", "readers", "reporting", "inspection", "batch"} <= OTHERS
+
+
+# docs/reference/components.md has a row for each component, with the codes of what it cannot do
+
+
+NAMES = {"save_marginals": "marginals", "serve": "explain", "save_decisions": "marginals"}
+PAGE = "docs/reference/components.md"
+
+
+def test_the_docs_say_what_components_cannot_do():
+    header, *rows = [re.split(r"\s*\|\s*", line)[1:-1] for line in PAGES[PAGE].splitlines() if line.startswith("|")]
+    found = {}
+    for row in rows[1:]:
+        for title, cell in zip(header[1:], row[1:], strict=True):
+            for task in re.findall(r"`([^`]+)`", title):
+                found[row[0].replace("`", ""), NAMES.get(task, task)] = cell
+    assert {row for row, _ in found} == {kind.column for kind in KINDS}
+    wanted = {place: code for place, code in CANNOT.items() if place[1] != "serve"}
+    assert {place: cell for place, cell in found.items() if cell != "yes"} == wanted

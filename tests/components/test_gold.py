@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 
 from spacy_hoseq.components.reading import Reading
@@ -11,13 +11,11 @@ from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.components.targets.token_labels import TokenLabels
 from spacy_hoseq.features.sequences import words_of
 
-from .helpers import (
-    blank,
-    doc_of,
-    examples_of,
-    tagger_of,
-    trained,
-)
+from . import chunker_helpers as chunks
+from . import helpers as tags
+from . import lemma_helpers as lemmas
+from . import morphology_helpers as morphology
+from .helpers import blank, doc_of, examples_of, gold, predicted, tagger_of, train, trained
 
 NLP = blank()
 TABLE = LabelTable(["A", "B", "C"], NLP.vocab.strings, "!")
@@ -118,3 +116,97 @@ def test_a_warning_names_five_unknown_labels_and_counts_the_others():
     words = [f"w{i}" for i in range(8)]
     with pytest.warns(UserWarning, match=r"\[HW001\] 8 tokens .*\(L0, L1, L2, L3, L4, 3 others\)"):
         permitted([example(words, words, [f"L{i}" for i in range(8)])])
+
+
+# Labels and initialization: ecosystem.md, sections 4 and 13 (rows 2 to 7, 10, 11)
+
+
+@pytest.mark.filterwarnings("ignore:.*HW010")
+def test_labels_with_negative_prefix_are_the_labels():
+    nlp = blank()
+    nlp.initialize(lambda: examples_of(nlp, [("a b c", "X !Y !X")]))
+    assert tagger_of(nlp).labels == ("X", "Y")
+    nlp = blank(neg_prefix="")
+    nlp.initialize(lambda: examples_of(nlp, [("a b c", "X !Y !X")]))
+    assert tagger_of(nlp).labels == ("!X", "!Y", "X")
+    nlp = blank(neg_prefix="not-")
+    nlp.initialize(lambda: examples_of(nlp, [("a b c", "X not-Y !X")]))
+    assert tagger_of(nlp).labels == ("!X", "X", "Y")
+
+
+def test_given_labels_keep_their_order():
+    nlp = blank()
+    labels = ["V", "N", "D", "A", "R", ".", "UNUSED"]
+    tagger_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
+    assert list(tagger_of(nlp).labels) == labels
+    train(nlp)
+    assert predicted(nlp) == gold()
+
+
+def test_initialization_with_other_labels_is_refused():
+    nlp = blank()
+    nlp.initialize(lambda: examples_of(nlp))
+    with pytest.raises(ValueError, match="E922"):
+        nlp.initialize(lambda: examples_of(nlp, [("a b", "NEW N")]))
+
+
+@pytest.mark.filterwarnings("ignore:.*HW001")
+@pytest.mark.parametrize("tag", ["!", "!A"])
+def test_labels_that_are_read_as_negative_annotation(tag):
+    nlp = blank()
+    examples = [Example.from_dict(doc_of(nlp, "a b"), {"tags": ["A", tag]})]
+    with pytest.warns(UserWarning, match=rf"\[HW010\].*\({tag}\).*neg_prefix"):
+        nlp.initialize(lambda: examples)
+    assert tagger_of(nlp).labels == ("A",)
+    plain = blank(neg_prefix="")
+    examples = [Example.from_dict(doc_of(plain, "a b"), {"tags": ["A", tag]})]
+    plain.initialize(lambda: examples)
+    assert tagger_of(plain).labels == (tag, "A")
+
+
+# Docs and gold annotation of other vocabularies than the pipeline's
+
+
+BIDIRECTIONAL = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "templates": ["lower[0]"], "order": 1}
+
+
+@pytest.mark.parametrize("kind", ["hoseq_tagger", "hoseq_bidirectional_tagger"])
+@pytest.mark.parametrize("attribute", ["tag", "_.test_of_vocabulary"])
+def test_labels_on_a_doc_of_another_vocabulary(kind, attribute):
+    """Its strings are those of the labels, too."""
+    nlp = spacy.blank("xx")
+    model = tags.tagger_model() if kind == "hoseq_tagger" else BIDIRECTIONAL
+    pipe = nlp.add_pipe(kind, config={"model": model, "attribute": attribute})
+    pipe.add_label("a label of this test")
+    examples = tags.examples_of(nlp)
+    nlp.initialize(lambda: examples)
+    doc = pipe(Doc(spacy.blank("xx").vocab, words=["the", "\n", "cat"]))
+    found = [token.tag_ if attribute == "tag" else token._.test_of_vocabulary for token in doc]
+    assert {found[0], found[2]} <= {*pipe.labels}
+    if attribute != "tag":
+        Token.remove_extension("test_of_vocabulary")
+
+
+@pytest.mark.parametrize("helper", [tags, morphology, chunks])
+def test_gold_annotation_of_several_vocabularies(helper):
+    """Labels, and what is learnt, are as with one vocabulary."""
+    learnt = []
+    for several in (False, True):
+        nlp = helper.blank()
+        examples = helper.examples_of(nlp)
+        vocabs = [spacy.blank("xx").vocab if several else nlp.vocab for _ in examples]
+        read = [next(DocBin(docs=[eg.reference]).get_docs(vocab)) for eg, vocab in zip(examples, vocabs, strict=True)]
+        examples = [Example(eg.predicted, reference) for eg, reference in zip(examples, read, strict=True)]
+        nlp.initialize(lambda examples=examples: examples)
+        losses = [nlp.update(examples, losses={}) for _ in range(3)]
+        learnt.append((nlp.get_pipe(nlp.pipe_names[0]).labels, losses))
+    assert learnt[0] == learnt[1]
+
+
+@pytest.mark.parametrize("helper", [tags, morphology, lemmas, chunks])
+def test_a_batch_of_several_vocabularies_is_refused(helper):
+    nlp = helper.trained(n_updates=1)
+    known = Doc(nlp.vocab, words=["cats"])
+    other = Doc(spacy.blank("xx").vocab, words=["unheard-of"])
+    with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'unheard-of '"):
+        nlp.get_pipe(nlp.pipe_names[0]).predict([known, other])

@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import spacy
 from spacy import ty
 
 from spacy_hoseq.layers.listener import MarginalListener
@@ -16,7 +15,6 @@ from .chunker_helpers import (
     CORPUS,
     KINDS,
     NAME,
-    ONLY_LABELS,
     TAGGER,
     TEXTS,
     Enumerated,
@@ -31,11 +29,10 @@ from .chunker_helpers import (
     random_chunker,
     scores_on,
     through,
-    train,
     trained,
     with_random_weights,
 )
-from .helpers import ADDITIVE, ALL_PATTERNS, FREQUENT, tagger_model
+from .helpers import ADDITIVE, FREQUENT, tagger_model
 
 PLAIN = {"average": False, "update_rule": ADDITIVE}  # weights change by the gradient, and by nothing else
 
@@ -50,24 +47,6 @@ def without_tags(nlp, corpus=CORPUS):
 
 def weights_in_bytes(nlp, name=TAGGER):
     return nlp.get_pipe(name).model.to_bytes()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
-def test_nothing_but_labels_is_seen(objective):
-    """Chunks of words never seen, from tags that the tagger finds by their ends."""
-    corpus = [
-        ("aN aV aD aN", "N V D N", [(0, 1, "NP"), (1, 2, "VP"), (2, 4, "NP")]),
-        ("bD bN bV", "D N V", [(0, 2, "NP"), (2, 3, "VP")]),
-    ]
-    nlp = blank(
-        listening_model(**ONLY_LABELS),
-        objective=objective,
-        tagger={"model": tagger_model({"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["suffix1[0]"]})},
-    )
-    optimizer = nlp.initialize(lambda: examples_of(nlp, corpus))
-    train(nlp, 40, lambda nlp: examples_of(nlp, corpus), optimizer)
-    assert on(nlp("xD yN zV qD rN")) == [(0, 2, "NP"), (2, 3, "VP"), (3, 5, "NP")]
 
 
 NGRAMS = ["upstream[0]", "upstream[-1]+upstream[0]", "upstream[-1]+upstream[0]+upstream[1]", "upstream[1]+lower[0]"]
@@ -147,23 +126,6 @@ def test_the_gradient_is_that_of_the_loss():
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("sgd_at_once", [False, True])
-def test_what_the_tagger_learns_from_chunks(kind, sgd_at_once):
-    """`nlp.update` with an optimizer, and as spacy.training.loop does it. Only with grad_factor is anything learnt."""
-    nlp = trained(kind, 3, tagger=PLAIN)
-    before = weights_in_bytes(nlp), weights_in_bytes(nlp, NAME)
-    for _ in range(3):
-        losses = nlp.update(without_tags(nlp), sgd=nlp.create_optimizer() if sgd_at_once else False, losses={})
-        if not sgd_at_once:
-            for _, pipe in nlp.pipeline:
-                pipe.finish_update(nlp.create_optimizer())
-    assert losses[TAGGER] == 0.0 and losses[NAME] > 0
-    assert (weights_in_bytes(nlp) != before[0]) == (kind == "joint")
-    assert weights_in_bytes(nlp, NAME) != before[1]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", KINDS)
 def test_frozen_tagger(kind):
     nlp = trained(kind, 15)
     before = weights_in_bytes(nlp), weights_in_bytes(nlp, NAME)
@@ -204,16 +166,6 @@ def test_a_batch_is_heard_once():
     tagger_of(nlp).update(examples)
     with pytest.raises(ValueError, match="HS100"):
         chunker_of(nlp).update(examples_of(nlp))  # others
-
-
-@pytest.mark.long
-@pytest.mark.filterwarnings(r"ignore:\[HW003")
-@pytest.mark.parametrize("objective", ["perceptron", "log_likelihood"])
-def test_tagger_with_label_patterns(objective, tmp_path):
-    nlp = trained("joint", tagger={"model": tagger_model(patterns=ALL_PATTERNS), "objective": objective})
-    assert through(nlp)[0] == gold()
-    nlp.to_disk(tmp_path)
-    assert through(spacy.load(tmp_path)) == through(nlp)
 
 
 def test_tag_dictionary_of_the_tagger():

@@ -3,12 +3,15 @@
 import pickle
 from copy import deepcopy
 
+import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
+from thinc.api import fix_random_seed
 
 from spacy_hoseq.layers.listener import HANDED, MarginalListener
+from spacy_hoseq.layers.shim import weights_in
 
 from . import lemma_helpers
 from .chunker_helpers import (
@@ -108,17 +111,6 @@ def test_docs_that_were_annotated_elsewhere():
     assert not any(doc.user_data for doc in docs)
     assert [on(doc) for doc in chunker_of(nlp).pipe(docs)] == [on(doc) for doc in nlp.pipe(TEXTS)]
     assert through(nlp) == expected
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", KINDS)
-def test_renaming_the_chunker(kind):
-    nlp = trained(kind)
-    before = through(nlp)
-    nlp.rename_pipe(NAME, "other")
-    assert tagger_of(nlp).listening_components == ["other"] and through(nlp) == before
-    assert nlp.update(examples_of(nlp), losses={}).keys() == {TAGGER, "other"}
-    assert through(reloaded(nlp)) == through(nlp)
 
 
 @pytest.mark.long
@@ -301,3 +293,111 @@ def test_a_copy_listens_to_its_own_tagger(copied):
         on(chunker_of(pipeline)(merged(tagger_of(pipeline)(doc_of(pipeline, TEXTS[0]))))) for pipeline in (nlp, other)
     )
     assert found == expected
+
+
+# A tagger that is renamed under the component that listens to it
+
+
+NEW = "first_tagger"
+
+
+def listener_of(nlp, name=NAME):
+    (listener,) = [node for node in nlp.get_pipe(name).model.walk() if node.name == "marginal_listener"]
+    return listener
+
+
+def renamed(kind="joint", new=NEW):
+    nlp = reloaded(ready(kind))
+    nlp.rename_pipe(TAGGER, new)
+    return nlp
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_renamed_tagger_is_listened_to(kind):
+    nlp = renamed(kind)
+    assert nlp.get_pipe(NEW).listening_components == [NAME] and listener_of(nlp).upstream_name == NEW
+    assert through(nlp) == through(ready(kind))
+    assert on(nlp(TEXTS[0])) == gold()[0]
+
+
+def test_the_name_is_saved(tmp_path):
+    """spaCy leaves the old name in the listener's config."""
+    nlp = renamed()
+    before = through(nlp)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert loaded.config["components"][NAME]["model"]["emissions"]["second"]["upstream"]["upstream"] == TAGGER
+    assert through(loaded) == before == through(reloaded(nlp)) and listener_of(loaded).upstream_name == NEW
+    loaded.rename_pipe(NEW, "once_more")
+    assert through(loaded) == before == through(reloaded(loaded))
+    assert chunker_of(nlp).model.copy().to_bytes() == chunker_of(nlp).model.to_bytes()
+
+
+def test_a_config_with_another_name_goes_before_what_was_saved(tmp_path):
+    """Of a name that the config no longer has, nothing is known."""
+    nlp = renamed()
+    config = nlp.config.copy()
+    config["components"][NAME]["model"]["emissions"]["second"]["upstream"]["upstream"] = "third"
+    nlp.rename_pipe(NEW, "third")
+    config["nlp"]["pipeline"], config["components"]["third"] = ["third", NAME], config["components"].pop(NEW)
+    fresh = spacy.util.load_model_from_config(config, auto_fill=True)
+    for name in ("third", NAME):
+        fresh.get_pipe(name).from_bytes(nlp.get_pipe(name).to_bytes())
+    assert through(fresh) == through(nlp)
+
+
+# Token vectors below a tagger to which a chunker listens: both losses reach them
+
+
+TOK2VEC = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 8,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": True,
+}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "tok2vec"}
+
+
+def pipeline(grad_factor, *, shared):
+    fix_random_seed(0)
+    nlp = spacy.blank("xx")
+    if shared:
+        nlp.add_pipe("tok2vec", config={"model": TOK2VEC})
+    emissions = {"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": LISTENER if shared else TOK2VEC}
+    nlp.add_pipe(TAGGER, config={"objective": "log_likelihood", "model": tagger_model(emissions)})
+    nlp.add_pipe(NAME, config={"model": listening_model(grad_factor=grad_factor, threshold=0.0)})
+    return nlp
+
+
+def gradient(grad_factor, *, shared):
+    """With respect to biases below the token vectors, at random weights above."""
+    nlp = pipeline(grad_factor, shared=shared)
+    nlp.initialize(lambda: examples_of(nlp))
+    rng = np.random.default_rng(0)
+    for name in (TAGGER, NAME):
+        for shim in weights_in(nlp.get_pipe(name).model):
+            for parameter in shim.parameters.values():
+                parameter.values[...] = rng.normal(scale=0.3, size=parameter.values.shape)
+    output = nlp.get_pipe(TAGGER).model.layers[0].get_ref("output_layer")
+    output.set_param("W", rng.normal(scale=0.3, size=output.get_param("W").shape).astype(np.float32))
+    nlp.update(examples_of(nlp), sgd=False)
+    model = nlp.get_pipe("tok2vec" if shared else TAGGER).model
+    return next(node for node in model.walk() if node.name == "maxout").get_grad("b")
+
+
+def test_gradients_of_two_losses_add_up():
+    """That of the tagger, and `grad_factor` times that of the chunker."""
+    none, once, twice = (gradient(factor, shared=False) for factor in (0.0, 1.0, 2.0))
+    assert np.abs(once - none).max() > 0.1
+    assert twice - none == pytest.approx(2 * (once - none), rel=1e-2, abs=1e-3)
+
+
+def test_network_that_others_share():
+    """The tagger would call the way back of spaCy's Tok2Vec twice, which then adds up what it got before."""
+    assert np.isfinite(gradient(0.0, shared=True)).all()
+    with pytest.raises(ValueError, match=r"\[HS104\]"):
+        gradient(1.0, shared=True)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import spacy
 from spacy.lang.xx import MultiLanguage
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -41,14 +40,6 @@ def said(doc):
     return [str(token.morph) for token in doc], [token.pos_ for token in doc]
 
 
-def test_implicit_label():
-    nlp = Language()
-    nlp.add_pipe(NAME)
-    nlp.initialize(get_examples=lambda: examples_of(nlp))
-    expected = ("Feat=J|POS=ADJ", "Feat=N|POS=NOUN", "Feat=V", "Feat=V|POS=VERB", "POS=ADJ", "_")
-    assert nlp.get_pipe(NAME).labels == expected
-
-
 @pytest.fixture
 def without_pos():
     nlp = MultiLanguage()
@@ -59,10 +50,6 @@ def without_pos():
             token.pos_ = ""
     assert learn(nlp, examples, nlp.initialize(get_examples=lambda: examples)) < 0.00001
     return nlp
-
-
-def test_without_part_of_speech(without_pos):
-    assert said(without_pos("I like blue ham")) == (["Feat=N", "Feat=V", "", ""], ["", "", "", ""])
 
 
 @pytest.mark.parametrize(
@@ -83,16 +70,6 @@ def test_overwrite_and_extend(without_pos, overwrite, extend, words, morphs, exp
 
 
 # What ours says of itself
-
-
-def test_learns_what_it_is_shown_and_writes_nothing_else():
-    nlp = tiny.trained()
-    for line in tiny.CORPUS:
-        words, _, pos, morphs = tiny.rows_of(line)
-        doc = nlp(Doc(nlp.vocab, words=words))
-        assert tiny.said(doc) == ([""] * len(words), pos, morphs)
-    scores = nlp.evaluate(tiny.examples_of(nlp))
-    assert (scores["pos_acc"], scores["morph_acc"], scores["morph_micro_f"]) == (1.0, 1.0, 1.0)
 
 
 def test_tags_as_a_part_of_labels():

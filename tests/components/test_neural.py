@@ -1,20 +1,15 @@
 """The same head on neural emissions: alone, shared through a listener, and in a sum with sparse ones."""
 
 import numpy as np
-import pytest
 import spacy
 from spacy.util import fix_random_seed
 
 from .helpers import (
-    CORPUS,
-    blank,
     examples_of,
     gold,
-    predicted,
     reloaded,
     sparse,
     tagger_model,
-    tagger_of,
     train,
 )
 
@@ -64,17 +59,6 @@ def tagged(nlp):
     return [[token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
-@pytest.mark.parametrize("kind", EMISSIONS)
-def test_overfits_a_few_sentences(kind, objective):
-    nlp = fitted(kind, objective=objective)
-    assert tagged(nlp) == gold()
-    fresh = reloaded(nlp)
-    assert tagged(fresh) == gold()
-    assert fresh.to_bytes(exclude=["vocab"]) == nlp.to_bytes(exclude=["vocab"])
-
-
 def state(nlp):
     """Weights of all parts but the embedding tables' (whose changes are many zeros)."""
     found = {}
@@ -115,10 +99,3 @@ def test_frozen_upstream():
         nlp.update(examples_of(nlp), sgd=nlp.create_optimizer(), losses={}, exclude=["tok2vec"], annotates=["tok2vec"])
     assert nlp.get_pipe("tok2vec").model.to_bytes() == before
     assert tagged(nlp) == gold()
-
-
-def test_mismatched_width():
-    nlp = blank(model=tagger_model(network({**CNN, "width": 8})))
-    nlp.initialize(lambda: examples_of(nlp))
-    assert tagger_of(nlp).model.layers[0].get_ref("output_layer").get_dim("nI") == 8
-    assert len(predicted(nlp)) == len(CORPUS)

@@ -5,10 +5,19 @@ import shutil
 import pytest
 import spacy
 import srsly
+from spacy.lookups import Lookups
 from spacy.tokens import Token
+from spacy.training import Example
 
-from spacy_hoseq.layers.local_classifiers import shim_of
+from spacy_hoseq.components.base import digest_of, signed
+from spacy_hoseq.features.known_tags import TABLE as KNOWN_TAGS
+from spacy_hoseq.features.known_words import TABLE as KNOWN_WORDS
+from spacy_hoseq.features.word_classes import TABLE as CLASSES
+from spacy_hoseq.features.word_classes import word_classes
+from spacy_hoseq.inspection import calibrate
+from spacy_hoseq.segmentation.corpus import known_words
 
+from ..segmentation import helpers as characters
 from . import bidirectional_helpers as bidirectional
 from . import chunker_helpers as chunks
 from .helpers import (
@@ -16,6 +25,7 @@ from .helpers import (
     CORPUS,
     LABELS,
     blank,
+    doc_of,
     ready,
     reloaded,
     tagger_model,
@@ -24,7 +34,7 @@ from .helpers import (
     trained,
 )
 
-TAGGER, CHUNKER, BIDIRECTIONAL = chunks.TAGGER, chunks.NAME, bidirectional.NAME
+TAGGER, CHUNKER = chunks.TAGGER, chunks.NAME
 REFUSED = r"(?s)\[HS064\] The component \"{}\" cannot be read.*{}"
 
 
@@ -69,16 +79,6 @@ def test_representation_of_the_config(tmp_path):
         spacy.load(tmp_path, config={"components": {CHUNKER: {"representation": "iob2"}}})
     nlp = spacy.load(tmp_path, config={"components": {CHUNKER: {"representation": "start_end"}}})
     assert chunks.through(nlp) == chunks.through(chunks.ready()), "the same letters by other names"
-
-
-def test_what_prediction_needs_is_made_when_weights_are_loaded():
-    fresh = reloaded(bidirectional.ready())
-    model = bidirectional.tagger_of(fresh).model
-    shim, features = shim_of(model), model.attrs["features"]
-    stacked, indexes = shim._stacked, features._index.latest
-    assert stacked is not None and indexes is not None
-    bidirectional.tags_of(fresh, "the cat")
-    assert shim._stacked is stacked and features._index.latest is indexes, "and not once more"
 
 
 # Files that do not belong together
@@ -174,3 +174,135 @@ def test_weights_of_another_model(component, tmp_path):
     else:  # a chunker's weights for a tagger: as many columns as there are tags, not labels
         with pytest.raises(ValueError, match=r"\[HS064\]"):
             nlp.initialize(lambda: chunks.examples_of(nlp))
+
+
+# The digest of a saved component
+
+
+def test_every_bit_counts():
+    pipe = tagger_of(ready())
+    data = signed(pipe.model.to_bytes(), pipe._meaning())
+    fresh = tagger_of(blank())
+    fresh.from_bytes(pipe.to_bytes(exclude=["vocab"]))
+    fresh._read_model(data)
+    for i in [*range(9), *range(9, len(data) - 9, len(data) // 50), *range(len(data) - 50, len(data))]:
+        with pytest.raises(ValueError, match="damaged"):
+            fresh._read_model(data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :])
+        with pytest.raises((ValueError, IndexError)):
+            fresh._read_model(data[:i])
+
+
+def test_model_whose_digest_was_taken_away(tmp_path):
+    tagger_of(ready()).to_disk(tmp_path, exclude=["vocab"])
+    (tmp_path / "model").write_bytes(tagger_of(ready()).model.to_bytes())
+    with pytest.raises(ValueError, match=r"\[HS064\].*not of one training"):
+        tagger_of(blank()).from_disk(tmp_path, exclude=["vocab"])
+
+
+def test_another_representation_of_the_bidirectional_tagger(tmp_path):
+    """The same names of tags."""
+    bidirectional.chunker("iob2", n_updates=1).to_disk(tmp_path)
+    with pytest.raises(ValueError, match=r"\[HS064\].*not of one training"):
+        spacy.load(tmp_path, config={"components.hoseq_bidirectional_tagger.representation": "iob1"})
+
+
+# Tables of the vocabulary, weights and labels of different trainings are told apart, whatever the labels
+
+
+NAME = "hoseq_tagger"
+
+
+def with_tables(folder):
+    """A pipeline whose features read all three tables."""
+    classes = folder / "classes.tsv"
+    classes.write_text("the\tx\nold\ty\n", encoding="utf8")
+    templates = ["lower[0]", "known_tags[0]", "word_class1[0]", "known_begins[0]"]
+    nlp = blank(model=tagger_model({"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": templates}))
+    nlp.vocab.lookups.set_table(CLASSES, word_classes(classes).get_table(CLASSES))
+    known = known_words(characters.saved_words(folder)).get_table(KNOWN_WORDS)
+    nlp.vocab.lookups.set_table(KNOWN_WORDS, known)
+    examples = [Example.from_dict(doc_of(nlp, text), {"tags": tags.split()}) for text, tags in CORPUS for _ in range(5)]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def with_own_tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    with_tables(folder).to_disk(folder / "pipeline")
+    return folder / "pipeline"
+
+
+@pytest.fixture
+def copy(with_own_tables, tmp_path):
+    return shutil.copytree(with_own_tables, tmp_path / "pipeline")
+
+
+def other_entry(table):
+    key = next(iter(table))
+    table[key] = table.get("rows", b"")[:-1] + b"?" if "columns" in table else [7]
+
+
+def fewer_entries(table):
+    table.pop(next(iter(table)))
+
+
+def more_entries(table):
+    table[12345] = [0]
+
+
+@pytest.mark.parametrize("change", [None, other_entry, fewer_entries, more_entries])
+@pytest.mark.parametrize("name", [KNOWN_TAGS, CLASSES, KNOWN_WORDS])
+def test_another_table_is_refused(copy, name, change):
+    lookups = Lookups().from_disk(copy / "vocab")
+    if change is None:
+        lookups.remove_table(name)
+    else:
+        change(lookups.get_table(name))
+    lookups.to_disk(copy / "vocab")
+    with pytest.raises(ValueError, match=rf"\[HS064\].*tables of the vocabulary \(.*{name}"):
+        spacy.load(copy)
+
+
+def test_tables_in_another_order_are_the_same(copy):
+    lookups = Lookups().from_disk(copy / "vocab")
+    for name in lookups.tables:
+        entries = [*lookups.get_table(name).items()]
+        lookups.remove_table(name)
+        lookups.add_table(name, dict(reversed(entries)))
+    lookups.to_disk(copy / "vocab")
+    assert spacy.load(copy)("the old cat")[0].tag_
+    assert digest_of(None) is None
+
+
+def test_component_that_is_taken_over_brings_its_tables(with_own_tables, tmp_path):
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(NAME, source=spacy.load(with_own_tables))
+    nlp("the old cat")  # now they are lent
+    nlp.to_disk(tmp_path)
+    assert [token.tag_ for token in spacy.load(tmp_path)("the old cat")] == [t.tag_ for t in nlp("the old cat")]
+    config = {"components": {NAME: {"source": str(with_own_tables)}}, "nlp": {"lang": "xx", "pipeline": [NAME]}}
+    assert spacy.blank("xx").from_config(config)("the old cat")[0].tag_
+    spacy.blank("xx").from_config(config).to_disk(tmp_path / "assembled")  # as `spacy assemble` does: it was never used
+    assert spacy.load(tmp_path / "assembled")("the old cat")[0].tag_ == nlp("the old cat")[0].tag_
+
+
+def test_calibration_is_of_the_weights_it_was_made_for(tmp_path):
+    nlp = trained(objective="log_likelihood")
+    nlp.to_disk(tmp_path / "before")
+    examples = [Example.from_dict(doc_of(nlp, text), {"tags": tags.split()}) for text, tags in CORPUS for _ in range(9)]
+    calibrate(nlp, examples)
+    assert "conformal" in tagger_of(nlp).cfg
+    nlp.to_disk(tmp_path / "after")
+    assert tagger_of(spacy.load(tmp_path / "after")).cfg["conformal"] == tagger_of(nlp).cfg["conformal"]
+    mixed = shutil.copytree(tmp_path / "after", tmp_path / "mixed")
+    shutil.copy(tmp_path / "before" / NAME / "model", mixed / NAME / "model")
+    with pytest.raises(ValueError, match=r"\[HS064\]"):
+        spacy.load(mixed)
+    path = shutil.copytree(tmp_path / "after", tmp_path / "numbers") / NAME / "cfg"
+    cfg = srsly.read_json(path)
+    cfg["conformal"]["labels"]["n"] += 1
+    srsly.write_json(path, cfg)
+    with pytest.raises(ValueError, match=r"\[HS064\]"):
+        spacy.load(tmp_path / "numbers")

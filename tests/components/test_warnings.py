@@ -2,12 +2,16 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import spacy
 
+from spacy_hoseq.learning import parameter
+from spacy_hoseq.learning.parameter import Parameter
+
 from . import chunker_helpers as chunks
 from . import helpers as tags
-from .helpers import examples_of, reloaded, tagger_of, tags_of, trained
+from .helpers import blank, examples_of, reloaded, tagger_of, tags_of, train, trained
 
 CRF, MARGIN = {"objective": "log_likelihood"}, {"objective": "max_margin"}
 
@@ -232,3 +236,49 @@ def test_what_no_component_keeps_is_asked_for(what):
     doc = spacy.blank("xx")("a b")
     with pytest.warns(UserWarning, match=rf"\[HW007\] .*hoseq_{what}.*save_{what}"):
         assert doc._.get(f"hoseq_{what}") is None
+
+
+# Learning: the contract of `update`, and that every objective learns
+
+
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def damage(nlp, name, value):
+    for node in tagger_of(nlp).model.walk():
+        shim = node.shims[0]
+        if name in shim.parameters:
+            values = np.array(shim.parameters[name].values)
+            values[0] = value
+            shim.set(Parameter(name, values))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("variant", ["max_margin", "log_likelihood", "frequent"])
+@pytest.mark.parametrize("name, code", [("table", "HS020"), ("trans", "HS020")])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_damaged_weights_give_an_error(variant, name, code, value):
+    nlp = trained(variant, 0)
+    damage(nlp, name, value)
+    with pytest.raises(ValueError, match=rf"\[{code}\].*learn_rate"):
+        train(nlp, 1)
+    with pytest.raises(ValueError, match=rf"\[{code}\].*weights are damaged"):
+        tags_of(nlp, "the cat runs")
+
+
+@pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
+def test_weights_are_updated_in_blocks(objective, monkeypatch):
+    """Some rows of transitions at a time, with the same result."""
+
+    def transitions():
+        nlp = blank(objective)
+        examples = examples_of(nlp)
+        nlp.initialize(lambda: examples)
+        for _ in range(3):
+            nlp.update(examples)
+        return tagger_of(nlp).model.shims[0].values("trans", is_train=True)
+
+    expected = transitions()
+    monkeypatch.setattr(parameter, "BLOCK", 7)
+    assert np.array_equal(transitions(), expected) and expected.any()

@@ -14,7 +14,7 @@ from spacy.training import Example
 from . import bidirectional_helpers as local_models
 from . import chunker_helpers as chunks
 from . import helpers as tags
-from .test_listening_neural import TOK2VEC
+from .test_listening_pipeline import TOK2VEC
 
 SPACES = ["\n", "\n\n", "  ", "\t", " \n ", "\u3000"]
 WORDS = sorted({word for text in chunks.TEXTS for word in text.split()} | {"unseen", "runs", "X1"})

@@ -19,8 +19,6 @@ from ...contract import DecoderContract
 from ...strategies import cases, random_configurations
 from ..answers.posteriors import posterior_of
 
-NONE = Configurations(*(np.zeros(0, np.intp),) * 3, np.zeros((0, 0), bool), np.zeros(0))
-
 
 def n_states(single):
     """Of each token."""

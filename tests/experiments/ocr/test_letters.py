@@ -15,10 +15,6 @@ def names_of(words):
     return [("".join(name for _, name in letters), fold) for letters, fold in words]
 
 
-def texts_of(examples):
-    return ["".join(token.tag_ for token in eg.reference) for eg in examples]
-
-
 def assert_refused(path, line, problem):
     """The message has the file, the number of the line and what was expected."""
     with pytest.raises(ValueError, match="Cannot read line") as error:

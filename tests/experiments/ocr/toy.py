@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-ALPHABET = "abcde"
 WORDS = ["bead", "dace", "cab", "bade", "ace", "dab", "added", "cede"]
 
 

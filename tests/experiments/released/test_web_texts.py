@@ -7,7 +7,6 @@ from spacy.tokens import Doc, DocBin
 
 from ...repository import script
 
-NAMES = ["harbour", "lamp", "ticket"]
 SENTENCE = [("She", "PRP"), ("bought", "VBD"), ("a", "DT"), ("lamp", "NN"), (",", ","), ("today", "NN"), (".", ".")]
 
 
