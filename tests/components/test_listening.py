@@ -23,7 +23,6 @@ from .chunker_helpers import (
     doc_of,
     examples_of,
     gold,
-    listener,
     listening_model,
     on,
     random_chunker,
@@ -217,12 +216,3 @@ def test_protocol():
     assert tagger_of(stranger).listeners == []
     with pytest.raises(ValueError, match=r"\[HS102\].*another"):
         stranger.initialize(lambda: examples_of(stranger))
-
-
-@pytest.mark.parametrize(
-    "settings, code", [({"grad_factor": -1.0}, "HS027"), ({"threshold": 1.0}, "HS027"), ({"threshold": -0.1}, "HS027")]
-)
-def test_impossible_settings(settings, code):
-    with pytest.raises(ValueError, match=rf"\[{code}\]"):
-        blank(listening_model(**settings), tagger={})
-    assert listener()["grad_factor"] == 1.0

@@ -155,37 +155,10 @@ def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
     assert n_spans > 5
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_sentences_and_docs_are_scored_apart(source):
-    model, docs = tagger(source), docs_of()
-    paths = decode_exact(model.predict(docs))
-    apart = [docs[0], docs[1], docs[3][:4].as_doc(), docs[3][4:].as_doc()]
-    singles = [decode_exact(model.predict([doc])) for doc in apart]
-    assert paths.scores == pytest.approx([single.scores[0] for single in singles])
-    assert paths.labels.tolist() == [y for single in singles for y in single.labels.tolist()]
-
-
 def loss_of(model, objective, gold):
     potentials, backprop = model.begin_update(docs_of())
     loss = objective_named(objective)(potentials, gold)
     return loss.value, lambda: backprop(loss.gradient)
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_gradient_of_the_margin_counts_features(source):
-    """Where the best labelling is unique: features of the guess less those of gold, counted in the texts."""
-    model = tagger(source, 5)
-    gold = np.eye(L, dtype=bool)[np.arange(12) % L]
-    potentials, backprop = model.begin_update(docs_of())
-    guess = decode_exact(potentials).labels
-    backprop(objective_named("perceptron")(potentials, gold).gradient)
-    found = applied_gradients(model)["higher_order_tagger", "patterns"]
-    expected = np.zeros(len(found))
-    for at, text in ((0, "xyzx"), (4, "yz"), (6, "xzxy"), (10, "xz")):
-        for sign, y in ((1, guess), (-1, np.arange(12) % L)):
-            labels = [LABELS[label] for label in y[at : at + len(text)]]
-            expected += [sign * earned(source, one, text, labels) for one in np.eye(len(found))]
-    assert found == pytest.approx(expected, abs=1e-9) and expected.any()
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.learning.gradients import summed
 from spacy_hoseq.learning.objectives import objective_named
@@ -148,7 +149,11 @@ def test_what_learns_predicts(head):
     assert_same([trained.scores, trained.trans], [whole.scores, whole.trans], 1e-6)
     assert trained.lengths.tolist() == whole.lengths.tolist() == [4, 2, 3, 2]
     apart = [docs[0], docs[1], docs[3][:3].as_doc(), docs[3][3:].as_doc()]
-    assert np.array_equal(whole.scores, np.concatenate([model.predict([doc]).scores for doc in apart]))
+    singles = [model.predict([doc]) for doc in apart]
+    assert np.array_equal(whole.scores, np.concatenate([single.scores for single in singles]))
+    paths, parts = decode_exact(whole), [*map(decode_exact, singles)]
+    assert paths.labels.tolist() == [label for part in parts for label in part.labels.tolist()]
+    assert paths.scores == pytest.approx([part.scores[0] for part in parts])
 
 
 @pytest.mark.parametrize("docs", [[], [Doc(VOCAB)], [Doc(VOCAB), Doc(VOCAB)]])

@@ -3,26 +3,20 @@
 Once by finite differences of the components' own losses, once with both layers written out as enumerations.
 """
 
-import itertools
 from functools import cache
 
 import numpy as np
 import pytest
 import spacy
-from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.keys import AFTER, BEFORE
-from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.listener import Upstream
 from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle
 from ..components.helpers import FREQUENT, sparse
-from .test_marginal_linear import mixed
 
 # words, tags and chunks of sentences, by doc
 CORPUS = [
@@ -192,120 +186,6 @@ def test_gradient_of_every_lower_weight_is_that_of_both_losses(name, factor):
         of_tagger, of_chunker = differences[key]
         assert np.abs(of_chunker).max() > 0.01, "the upper loss depends on it"
         assert oracle.relative_error(gradient, of_tagger + factor * of_chunker) < 1e-6, key
-
-
-def well_formed(n, representation):
-    """All ways to chunk n tokens, as tags."""
-    if n == 0:
-        return [[]]
-    found = [["O", *rest] for rest in well_formed(n - 1, representation)]
-    for size, name in itertools.product(range(1, n + 1), ("NP", "VP")):
-        found += [[*chunk(size, name, representation), *rest] for rest in well_formed(n - size, representation)]
-    return found
-
-
-def chunk(size, name, representation):
-    letters = "B" + "I" * (size - 1)
-    if representation == "bilou":
-        letters = "U" if size == 1 else "B" + "I" * (size - 2) + "L"
-    return [f"{letter}-{name}" for letter in letters]
-
-
-def row_of(pipeline_part, name):
-    """Row of the table by feature key."""
-    shims = [shim for shim in weights_in(pipeline_part.model) if shim.name == name]
-    return {key: row for row, key in enumerate(shims[0].extra["keys"].tolist())}, shims[0].parameters["table"].values
-
-
-class Sentence:
-    """Both chains of one sentence, by enumeration of all labellings and all ways to chunk it."""
-
-    def __init__(self, pipeline, sentence, representation):
-        text, tags, chunks = sentence
-        tagger, chunker = pipeline.tagger, pipeline.chunker
-        self.n, self.representation = len(text.split()), representation
-        words = Doc(tagger.vocab, words=text.split())
-        of_words = FeatureExtractor(parse_templates(["lower[0]"])).keys([words])[0].tolist()
-        self.labellings = oracle.all_labellings(self.n, len(tagger.labels))
-        self.gold = [tagger.labels.index(tag) for tag in tags.split()]
-        rows, _ = row_of(tagger, "sparse_linear")
-        self.lower_rows = [rows[key] for key in of_words]
-        ids = {tag: i for i, tag in enumerate(chunker.tags)}
-        every = well_formed(self.n, representation)
-        self.chunkings = np.array([[ids[tag] for tag in way] for way in every])
-        gold = ["O"] * self.n
-        for a, b, name in chunks:
-            gold[a:b] = chunk(b - a, name, representation)
-        self.gold_chunking = every.index(gold)
-        rows, table = row_of(chunker, "sparse_linear")
-        self.upper = np.array([table[rows[key]] for key in of_words])
-        self.upper_trans = next(iter(weights_in(chunker.model))).parameters["trans"].values
-        names = [f"label={label}" for label in tagger.labels]
-        self._find_features(of_words, names, *row_of(chunker, "marginal_linear"))
-
-    def _find_features(self, of_words, names, rows, table):
-        """Each feature's token, weights, and the runs of labels whose probabilities are its value."""
-        keys = {-2: int(BEFORE), -1: int(AFTER), **{y: get_string_id(name) for y, name in enumerate(names)}}
-        self.runs, self.features = {}, []
-        for template, t in itertools.product(map(str, parse_templates(TEMPLATES)), range(self.n)):
-            parts = [part for part in template.split("+") if part.startswith("upstream")]
-            places = [t + int(part[len("upstream[") : -1]) for part in parts]
-            inside = [place for place in places if 0 <= place < self.n]
-            for labels in itertools.product(range(len(names)), repeat=len(inside)):
-                at = {-1: -2, self.n: -1, **dict(zip(inside, labels, strict=True))}
-                key = get_string_id(template)
-                key = mixed(key, of_words[t]) if "lower" in template else key
-                for place in places:
-                    key = mixed(key, keys[at[place]])
-                if key not in rows:
-                    continue
-                cuts = [i for i in range(1, len(inside)) if inside[i] != inside[i - 1] + 1]
-                bounds = itertools.pairwise([0, *cuts, len(inside)] if inside else [])
-                runs = [(inside[a:b], labels[a:b]) for a, b in bounds]
-                numbers = [self.runs.setdefault((tuple(a), b), len(self.runs)) for a, b in runs]
-                self.features.append((t, table[rows[key]], numbers))
-        self.masks = np.array([(self.labellings[:, list(a)] == b).all(axis=1) for a, b in self.runs], float)
-
-    def losses(self, lower, trans):
-        """Negative log-likelihoods of the gold tags and of the gold chunks."""
-        scores = np.array([lower[row] for row in self.lower_rows])
-        of_tags = total(scores, trans, self.labellings)
-        log_z = np.log(np.exp(of_tags).sum())
-        p = self.masks @ np.exp(of_tags - log_z)
-        upper = self.upper.copy()
-        for t, weights, runs in self.features:
-            upper[t] += np.prod(p[runs]) * weights
-        of_chunks = total(upper, self.upper_trans, self.chunkings)
-        gold = total(scores, trans, np.array([self.gold]))[0]
-        return np.array([log_z - gold, np.log(np.exp(of_chunks).sum()) - of_chunks[self.gold_chunking]])
-
-
-def total(scores, trans, labellings):
-    found = scores[np.arange(len(scores)), labellings].sum(axis=1)
-    return found + trans[labellings[:, :-1], labellings[:, 1:]].sum(axis=1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("representation", ["bilou", "iob2"])
-def test_both_layers_written_out(representation):
-    """Loss and gradient of the components are those of two enumerated chains, the upper one over marginals."""
-    pipeline = Pipeline(representation=representation, words=("lower[0]",))
-    sentences = [Sentence(pipeline, sentence, representation) for doc in CORPUS for sentence in doc]
-
-    def losses(lower, trans):
-        return sum(sentence.losses(lower, trans) for sentence in sentences)
-
-    weights = pipeline.weights()
-    lower, trans = weights["sparse_linear", "table"], weights["higher_order_tagger", "trans"]
-    for factor in (1.0, 0.5):
-        pipeline.listener.grad_factor = factor
-        got, gradient = pipeline.update()
-        assert got == pytest.approx(losses(lower, trans), rel=1e-9)
-        share = np.array([1, factor])
-        by_lower = oracle.central_differences(lambda moved, s=share: float(s @ losses(moved, trans)), lower)
-        by_trans = oracle.central_differences(lambda moved, s=share: float(s @ losses(lower, moved)), trans)
-        assert oracle.relative_error(gradient["sparse_linear", "table"], by_lower) < 1e-6
-        assert oracle.relative_error(gradient["higher_order_tagger", "trans"], by_trans) < 1e-6
 
 
 def test_marginals_are_of_the_weights_that_the_update_was_made_with():

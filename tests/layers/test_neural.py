@@ -65,21 +65,10 @@ def test_gradient_of_the_linear_layer_and_of_the_vectors():
     assert np.concatenate(received[0]) == pytest.approx(flat @ output.get_param("W"), abs=1e-5)
 
 
-def test_parts_can_be_found():
-    model = tok2vec_linear()
-    assert model.get_ref("tok2vec").name == "lengths"
-    assert model.get_ref("output_layer").get_dim("nO") == L
-    assert model.get_dim("nO") == L
-
-
 def test_width_is_found_in_initialization():
     model = tok2vec_linear(width=None)
     assert model.get_ref("output_layer").get_dim("nI") == WIDTH
     assert model.predict(DOCS)[0].shape == (3, L)
-
-
-def test_number_of_labels_can_be_given():
-    assert Tok2VecLinear(lengths_of_words([]), nO=5).get_ref("output_layer").get_dim("nO") == 5
 
 
 def summed():
@@ -102,15 +91,6 @@ def test_sum_is_the_sum():
         assert [len(part) for part in scores] == [3, 0, 1]
         assert np.concatenate(scores) == pytest.approx(np.concatenate(expected), abs=1e-6)
     assert model.get_dim("nO") == L
-
-
-def test_sums_of_sums():
-    model, sparse, network = summed()
-    nested = SumEmissions(model, SumEmissions(sparse, network))
-    once, twice = np.concatenate(model.predict(DOCS)), np.concatenate(nested.predict(DOCS))
-    assert twice == pytest.approx(2 * once, abs=1e-5)
-    nested.initialize(X=DOCS, Y=zeros(DOCS, L))
-    assert nested.get_dim("nO") == L
 
 
 def test_head_gives_the_network_the_gradient_of_the_loss():

@@ -80,12 +80,6 @@ def test_what_is_saved_is_what_predicts():
     assert shim.values("table", is_train=True).tolist() == [[0.1, 1e-9, 1 / 3, 123.456]], "training goes on exactly"
 
 
-def test_few_bytes_for_few_weights():
-    table = np.zeros((10000, 40), np.float32)
-    table[::10, 3] = 1.5
-    assert len(shim_of(table=table).to_bytes()) < 10000 + 1000 * 3 + 500, "a byte a row, three a weight"
-
-
 @pytest.mark.parametrize("averaged", [True, False, "late"])
 def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
     shim = shim_of(table=np.zeros((2, 2)))
@@ -133,12 +127,6 @@ def test_update_without_rows_counts_for_the_average():
 def test_no_weights_yet():
     with pytest.raises(ValueError, match=r"\[HS052\].*\"test\" holds no weights"):
         shim_of().values("table", is_train=False)
-
-
-def test_no_features_yet():
-    model = SparseLinear(["bias"])
-    with pytest.raises(ValueError, match=r"\[HS052\].*holds no weights"):
-        model.predict([doc_of("a")])
 
 
 def test_no_update_rule():

@@ -11,11 +11,9 @@ from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import shim as sums
 from spacy_hoseq.layers import sparse_linear
 from spacy_hoseq.layers.scorer import SumEmissions
-from spacy_hoseq.layers.shim import add_rows, weights_of
+from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import (
-    Features,
     SparseLinear,
-    row_gradient,
     table_gradient,
 )
 from spacy_hoseq.learning.adagrad import Additive
@@ -161,16 +159,6 @@ def test_gradients_of_several_batches_add_up():
     assert not applied_gradients(twice)["sparse_linear", "table"].any(), "a gradient is applied once"
 
 
-def test_row_gradient_and_add_rows_by_hand():
-    rows = np.array([[0, 2, 0], [3, 1, 2]], np.int32)  # row 3 = nothing
-    gradient = np.array([[1, 10], [2, 20], [4, 40]], np.float32)
-    unique, summed = row_gradient(rows, gradient, 3)
-    assert unique.tolist() == [0, 1, 2]
-    assert summed.tolist() == [[5, 50], [2, 20], [6, 60]]
-    table = np.array([[1, 2], [10, 20], [100, 200], [0, 0]], np.float32)
-    assert add_rows(table, rows).tolist() == [[1, 2], [110, 220], [101, 202]]
-
-
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5])
 def test_table_gradient_by_cells_is_that_of_rows(share):
     rng = np.random.default_rng(2)
@@ -186,22 +174,6 @@ def test_table_gradient_by_cells_is_that_of_rows(share):
     else:
         dense[found[0]] = found[1]
     assert dense[:40].tolist() == wanted[:40].tolist() and not dense[40].any()
-
-
-def test_features_are_found_the_same_way_while_weights_change_and_afterwards():
-    """Through the index of all features, or one of those in use."""
-    model, docs = layer(), docs_of()
-    shim, learning = weights_of(model), Features(parse_templates(TEMPLATES))
-    table = raw(model, "table")
-    table[::3] = 0
-    shim.set(Parameter("table", table, resumed=True))
-    learning.index(shim.extra)
-    known, rows = shim.extra, shim.used_rows("table")
-    through, own = (features.used(known, rows) for features in (learning, model.attrs["features"]))
-    keys = np.concatenate([learning.extractor.keys(docs).reshape(-1), np.array([0, 1, 2**63], np.uint64)])
-    assert through.rows.lookup(keys).tolist() == own.rows.lookup(keys).tolist()
-    assert through.rows.n_rows == own.rows.n_rows == len(own.table) - 1 < len(known["keys"])
-    assert np.concatenate(model.predict(docs)) == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
 
 
 def test_dropout_leaves_out_features_and_scales_the_rest():
@@ -253,22 +225,6 @@ def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
         found, expected = model.begin_update(batch)[0], model.predict(batch)
         assert [len(part) for part in found] == [len(doc) for doc in batch]
         assert np.concatenate(found) == pytest.approx(np.concatenate(expected), abs=1e-6)
-
-
-@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [5, 0, 0]), (0, [5, 5, 5]), (4 * 5 * 9, [5, 3, 3])])
-def test_texts_are_extracted_once(monkeypatch, n_bytes, n_extracted):
-    """As long as there is room: two of five texts here, of four words, with five templates."""
-    docs = [doc_of(text) for text in ("a b c d", "b c d e", "c d e f", "d e f g", "e f g h")]
-    model = layer(["lower[-1..1]", "shape[0]", "bias"], docs)
-    monkeypatch.setattr(sparse_linear.TextRows, "room", n_bytes)
-    extracted = []
-    plain = FeatureExtractor.columns
-    monkeypatch.setattr(FeatureExtractor, "columns", lambda self, x: extracted.append(len(x)) or plain(self, x))
-    for expected in n_extracted:
-        for doc in docs:
-            model.begin_update([doc])
-        assert sum(extracted) == expected
-        extracted.clear()
 
 
 def test_remembered_rows_know_sentence_boundaries():
@@ -333,11 +289,3 @@ def test_wrong_number_of_labels_in_the_config():
     model = SparseLinear(TEMPLATES, nO=4)
     with pytest.raises(ValueError, match="nO"):
         model.initialize(X=docs_of(), Y=zeros(docs_of(), L))
-
-
-def test_initializing_without_labels_counts_features_only():
-    model = SparseLinear(["bias", "lower[0]", "lower[-1]"])
-    model.initialize(X=[doc_of("the cat saw the dog"), doc_of("a cat")])
-    n_features = len(weights_of(model).extra["keys"])
-    assert n_features == 11  # bias; the, cat, saw, dog, a; before them the, cat, saw, a and the sentence's beginning
-    assert not weights_of(model).parameters

@@ -1,7 +1,6 @@
 """The structured head against enumeration of all labellings, with scores computed from the weights in plain Python."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.counted import FrequentTransitions
 
 from .helpers import (
-    applied_gradients,
     define,
     doc_of,
     index_features,
@@ -60,18 +58,6 @@ def test_best_labels_are_the_enumerated_best(source, seed):
         table = {y: plain_score(model, SOURCES[source](), doc, y) for y in itertools.product(range(L), repeat=len(doc))}
         assert paths.scores[0] == pytest.approx(max(table.values()), abs=1e-5)
         assert table[tuple(paths.labels.tolist())] == pytest.approx(max(table.values()), abs=1e-5)
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_sentences_and_docs_are_scored_apart(source):
-    model, docs = tagger(source), docs_of()
-    whole = model.predict(docs)
-    assert whole.lengths.tolist() == [4, 2, 3, 2]
-    apart = [docs[0], docs[1], docs[3][:3].as_doc(), docs[3][3:].as_doc()]
-    singles = [decode_exact(model.predict([doc])) for doc in apart]
-    paths = decode_exact(whole)
-    assert paths.scores == pytest.approx([single.scores[0] for single in singles])
-    assert paths.labels.tolist() == [y for single in singles for y in single.labels.tolist()]
 
 
 def emitter(n_columns, received):
@@ -193,21 +179,6 @@ def test_finished_weights_cannot_be_changed_in_place():
     assert not np.array_equal(model.predict(docs_of()).trans[0], np.ones(L))
 
 
-def test_kept_limits_stay_behind_when_a_model_is_pickled():
-    model, docs = tagger(), docs_of()
-    decode_exact(model.predict(docs))
-    copied = pickle.loads(pickle.dumps(model))
-    potentials = copied.predict(docs)
-    assert potentials.weights is not model.predict(docs).weights
-    assert decode_exact(potentials).labels.tolist() == decode_exact(model.predict(docs)).labels.tolist()
-
-
-def test_gold_labels_are_read_for_patterns_only():
-    read = []
-    define(HigherOrderTagger(SparseLinear(["bias"])), LABELS, (read.append(i) for i in range(3)))
-    assert not read
-
-
 def test_tables_of_learning_and_of_prediction_are_never_there_together():
     """Of many labels they are most of all memory."""
     model, docs = tagger("none"), docs_of()
@@ -221,13 +192,3 @@ def test_tables_of_learning_and_of_prediction_are_never_there_together():
     third, _ = model.begin_update(docs)
     assert third.weights.before(Limits) is None and structure.finished.latest is None
     assert np.array_equal(third.trans, first.trans)
-
-
-def test_weights_of_patterns_stay_nonnegative():
-    model = tagger("all")
-    raw(model, "patterns")[:] = 1e-4
-    potentials, backprop = model.begin_update(docs_of())
-    backprop(objective_named("max_margin")(potentials, gold_mask()).gradient)
-    applied_gradients(model)
-    assert raw(model, "patterns").min() == 0 and raw(model, "patterns").max() > 1e-4
-    assert raw(model, "trans").min() < 0

@@ -23,15 +23,21 @@ from spacy_hoseq.learning.objectives import (
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..cases import Case
-from ..oracle import joint_table, score_of_one
-from ..strategies import cases
+from ..decoders.answers.posteriors import enumerated_arcs
+from ..oracle import central_differences, joint_table, score_of_one
+from ..strategies import cases, cases_with_edge_scores
 from .gold import KINDS, gold_mask, tables
+
+SMALL = dict(max_labels=3, max_tokens=4, max_sequences=2)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @pytest.mark.parametrize("kind", KINDS)
-@given(case=cases(masks=False, forbidden=False, configurations=3), seed=st.integers(0, 10**6))
+@given(
+    case=cases(masks=False, forbidden=False, configurations=3) | cases_with_edge_scores(masks=False, forbidden=False),
+    seed=st.integers(0, 10**6),
+)
 def test_value_is_the_enumerated_one(objective, margin, kind, case, seed):
     gold = gold_mask(case, kind, seed)
     expected = sum(free.best - permitted.best for free, permitted in tables(case, gold, margin))
@@ -61,7 +67,9 @@ def test_costs_of_wrong_labels_are_those_of_the_right_one(case, kind, seed):
 
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @given(
-    case=cases(masks=False, forbidden=False, configurations=3), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6)
+    case=cases(masks=False, forbidden=False, configurations=3) | cases_with_edge_scores(masks=False, forbidden=False),
+    kind=st.sampled_from(KINDS),
+    seed=st.integers(0, 10**6),
 )
 def test_gradient_counts_features_of_one_less_the_other(objective, margin, case, kind, seed):
     gold = gold_mask(case, kind, seed)
@@ -75,6 +83,10 @@ def test_gradient_counts_features_of_one_less_the_other(objective, margin, case,
     pairs_everywhere = [(a, b) for a in range(case.n_labels) for b in range(case.n_labels)]
     expected = [count(case, plus, pair) - count(case, minus, pair) for pair in pairs_everywhere]
     assert got.trans.reshape(-1).tolist() == expected
+    if case.edge_scores is not None:
+        assert got.edge_scores.tolist() == (arcs(case, plus) - arcs(case, minus)).tolist()
+        return
+    assert got.edge_scores is None
     assert got.configuration_weights.tolist() == [
         matched(plus, first, sets) - matched(minus, first, sets) for first, sets, _ in case.configurations
     ]
@@ -88,6 +100,14 @@ def test_gradient_counts_features_of_one_less_the_other(objective, margin, case,
     assert (got.node_weights[: trie.n_labels] == 0).all()
     at = [count(case, plus, p, token) - count(case, minus, p, token) for token, p, _ in case.fired]
     assert got.fired_weights.tolist() == at
+
+
+def arcs(case, labels):
+    """(N, L, L): 1 at each pair of labels of a sequence, at its later token."""
+    found = np.zeros(case.edge_scores.shape)
+    later = np.setdiff1d(np.arange(len(labels)), case.starts)
+    found[later, labels[later - 1], labels[later]] = 1
+    return found
 
 
 def count(case, labels, string, token=None):
@@ -120,7 +140,11 @@ def decode_label_0(potentials):
 
 @pytest.mark.parametrize("decode", [decode_best_of_each, decode_label_0])
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
-@given(case=cases(masks=False, forbidden=False, signed=True), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+@given(
+    case=cases(masks=False, forbidden=False, signed=True) | cases_with_edge_scores(masks=False, forbidden=False),
+    kind=st.sampled_from(KINDS),
+    seed=st.integers(0, 10**6),
+)
 def test_guess_below_gold_teaches_nothing(decode, objective, margin, case, kind, seed):
     """With a decoder that is not exact. Every other sequence is what its guess makes it."""
     gold = gold_mask(case, kind, seed)
@@ -147,7 +171,7 @@ def test_guess_below_gold_teaches_nothing(decode, objective, margin, case, kind,
     assume(abs(value) > 1e-4 or value == 0)
     assert got.value == pytest.approx(value, abs=1e-4)
     assert got.gradient.scores.tolist() == d_scores.tolist() and got.gradient.trans.tolist() == d_trans.tolist()
-    assert got.gradient.fired_weights.sum() == sum(d_fired)
+    assert case.edge_scores is not None or got.gradient.fired_weights.sum() == sum(d_fired)
 
 
 def test_inexact_decoder_worked_out_by_hand():
@@ -292,7 +316,7 @@ def possible(case, kind, seed):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
-@given(case=cases(configurations=1, max_labels=3, max_tokens=4, max_sequences=2), seed=st.integers(0, 10**6))
+@given(case=cases(configurations=1, **SMALL) | cases_with_edge_scores(**SMALL), seed=st.integers(0, 10**6))
 def test_only_allowed_labellings_compete(objective, margin, kind, case, seed):
     """Value and gradient, with forbidden transitions too."""
     gold = possible(case, kind, seed)
@@ -310,7 +334,7 @@ def test_only_allowed_labellings_compete(objective, margin, kind, case, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(
-    case=cases(configurations=1, max_labels=3, max_tokens=4, max_sequences=2, strong=False, signed=True),
+    case=cases(configurations=1, strong=False, signed=True, **SMALL) | cases_with_edge_scores(**SMALL),
     seed=st.integers(0, 10**6),
 )
 def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
@@ -325,6 +349,30 @@ def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
     transitions = sum(free.transitions - permitted.transitions for free, permitted in pairs)
     np.testing.assert_allclose(got.gradient.trans, transitions, atol=1e-8)
     assert not got.gradient.trans[case.trans == -np.inf].any()
+    if case.edge_scores is not None:
+        expected = enumerated_arcs(case) - enumerated_arcs(replace(case, allowed=gold))
+        np.testing.assert_allclose(got.gradient.edge_scores, expected, atol=1e-8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", objectives.OBJECTIVES)
+@pytest.mark.parametrize("kind", ["complete", "mixed"])
+@given(
+    case=cases_with_edge_scores(max_tokens=3, max_labels=3, max_sequences=2, masks=False, forbidden=False),
+    seed=st.integers(0, 10**6),
+)
+def test_gradient_is_that_of_finite_differences(kind, name, case, seed):
+    case, gold = case.doubles(), gold_mask(case, kind, seed)
+    if name != "log_likelihood":  # smooth only where no two labellings are equally good
+        assume(all(table.is_unique for pair in tables(case, gold, float(name == "max_margin")) for table in pair))
+
+    def value(**changed):
+        return objective_named(name)(replace(case, **changed).potentials(), gold).value
+
+    got, step = objective_named(name)(case.potentials(), gold).gradient, 1e-5 if name == "log_likelihood" else 1e-8
+    for field in ("scores", "trans", "edge_scores"):
+        numeric = central_differences(lambda moved, of=field: value(**{of: moved}), getattr(case, field), step)
+        np.testing.assert_allclose(getattr(got, field), numeric, atol=1e-5)
 
 
 def test_allowed_labels_worked_out_by_hand():

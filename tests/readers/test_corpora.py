@@ -5,7 +5,7 @@ import spacy
 
 from spacy_hoseq.readers.formats.recognised import FORMATS
 
-ENGLISH, CHINESE = spacy.blank("en"), spacy.blank("zh")
+ENGLISH = spacy.blank("en")
 TREES = """( (S (NP-SBJ (DT the) (NN fox) ) (VP (VBZ runs) (PRT (RP away) )) (. .) ))
 ( (FRAG (-NONE- *)) )
 ( (NP (-LRB- -LRB-) (NN rain) (-RRB- -RRB-)) )
