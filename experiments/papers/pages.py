@@ -384,7 +384,8 @@ def layer_groups(rows: List[Row]) -> Iterator[Tuple[List[str], Systems]]:
     """Corpus, prior and threshold, and the seeds of each system."""
     groups: Dict[Tuple[str, str, float], Systems] = {}
     for row in rows:
-        corpus = f"{row['corpus']}{of_some(row['limit'])}"
+        name = "ptb" if row["corpus"] == "layers" else row["corpus"]  # the corpus of steps.yml
+        corpus = f"{name}{of_some(row['limit'])}"
         group = groups.setdefault((corpus, row["prior"], row["threshold"]), {})
         group.setdefault(row["system"], []).append(row)
     for corpus, prior, threshold in sorted(groups):
