@@ -1,11 +1,12 @@
-"""All measurements of the documentation, one after the other; goes on where it stopped.
+"""All measurements of the documentation; goes on where it stopped.
 
     python -m benchmarks.all --data CORPORA [--only NAME --only NAME ...] [--metrics metrics] [--list] [--check]
 
 What is measured, and by which commands, stands in all.yml. A step is not done again before what it measures changes
 (the package, benchmarks, configs, experiments), and most benchmarks keep each row that they have. Tables are written
 into their pages, above each the commit, the recipe, what chose its settings, what it was measured on, the machine. What
-a step printed is in METRICS/logs. Nothing else should run on the machine; the whole takes a day.
+a step printed is in METRICS/logs. Two steps run at a time, those that measure times alone, on two cores that do nothing
+else.
 """
 
 import os
@@ -13,6 +14,7 @@ import shlex
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -47,14 +49,23 @@ def main(
     if is_changed():
         msg.fail("The code is not that of a commit", "Commit or put away what was changed, then start again.", exits=1)
     (metrics / "logs").mkdir(parents=True, exist_ok=True)
-    failed = []
-    for name in tqdm([name for name in names if name not in done], unit="step"):
+    todo = [name for name in names if name not in done]
+    failed: List[str] = []
+
+    def follow(name: str) -> None:
         start = time.perf_counter()
-        if not run(name, data, metrics):
+        if run(name, data, metrics):
+            seconds = time.perf_counter() - start
+            row = {"step": name, "commit": last_change(), "day": str(date.today()), "seconds": seconds}
+            srsly.write_jsonl(state, [row], append=True, append_new_line=False)
+        else:
             failed.append(name)
-            continue
-        row = {"step": name, "commit": last_change(), "day": str(date.today()), "seconds": time.perf_counter() - start}
-        srsly.write_jsonl(state, [row], append=True, append_new_line=False)
+        progress.update()
+
+    with tqdm(total=len(todo), unit="step") as progress:
+        for is_alone in (False, True):
+            with ThreadPoolExecutor(1 if is_alone else 2) as pool:
+                list(pool.map(follow, [name for name in todo if STEPS[name].alone == is_alone]))
     report(names, failed)
 
 

@@ -1,82 +1,65 @@
-"""What the compared systems read: a folder with tags, one with chunks, both with train, dev and test.spacy."""
+"""Corpora in three parts: train.spacy to learn from, dev.spacy that chooses the epoch, test.spacy that chooses nothing.
 
-import subprocess
-import sys
-from functools import cache
+The development part of a corpus is halved, sentences in turns: one half is dev, the other half test. Without a
+development part the last tenth of the training text is halved.
+"""
+
 from pathlib import Path
-from typing import Any, List, NamedTuple, Set, Tuple
+from typing import Iterator, List, NamedTuple
 
-import spacy
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+from spacy_hoseq.readers.corpora import corpus_options, is_unspaced
+from spacy_hoseq.readers.docs import sentences_to_doc
+from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
+from spacy_hoseq.readers.sentences import Sentence
 
 PARTS = ("train", "dev", "test")
-KEY = "chunks"
-CHUNK_SPANS = "experiments/common/chunk_spans.py"
-
-Chunk = Tuple[int, int, str]
 
 
-class Data(NamedTuple):
-    """tags, chunks: folders. chunks has `doc.spans["chunks"]`; see `chunk_folder`."""
+class Corpus(NamedTuple):
+    """Files of a corpus below the folder of corpora, and where its labels stand: "tag", "morph", "spans.chunks",
+    "ents". dev: "" = there is none."""
 
-    tags: Path
-    chunks: Path
-
-
-class Sentence(NamedTuple):
-    """chunks: (first token, end, type), if the corpus has them."""
-
-    words: List[str]
-    tags: List[str]
-    chunks: Set[Chunk]
+    lang: str
+    place: str
+    train: str
+    dev: str = ""
 
 
-@cache
-def vocabulary() -> Any:
-    return spacy.blank("en").vocab
+def divide(corpus: Corpus, data: Path, size: int, folder: Path) -> Path:
+    """A folder of the three parts. size (int): so many sentences to learn from, 0 = all."""
+    if not (folder / "test.spacy").exists():
+        vocab = Vocab()
+        training = list(sentences(data / corpus.train, corpus.lang, vocab))
+        held_out = training[-(len(training) // 10) :]
+        if corpus.dev:
+            held_out = list(sentences(data / corpus.dev, corpus.lang, vocab))
+        else:
+            training = training[: -len(held_out)]
+        folder.mkdir(parents=True, exist_ok=True)
+        for part, docs in zip(PARTS, (training[: size or None], held_out[::2], held_out[1::2]), strict=True):
+            DocBin(docs=docs, store_user_data=True).to_disk(folder / f"{part}.spacy")
+    return folder
 
 
-def read_docs(path: Path) -> List[Doc]:
-    return list(DocBin().from_disk(path).get_docs(vocabulary()))
+def sentences(path: Path, lang: str, vocab: Vocab) -> Iterator[Doc]:
+    """Sentences of a file of any format that `hoseq convert` reads; what cannot be read is left out, as there."""
+    settings = corpus_options()(lang)._replace(cut=True)
+    lang = "zh" if is_unspaced(path, "auto") else lang
+    for item in read_corpus(path, recognised(path, settings), settings):
+        if isinstance(item, Sentence) and item.words:
+            yield sentences_to_doc(vocab, [item], lang)
 
 
-def read_sentences(path: Path) -> List[Sentence]:
-    return [
-        sentence_of(doc, sentence)
-        for doc in read_docs(path)
-        for sentence in (doc.sents if doc.has_annotation("SENT_START") else [doc[:]])
-    ]
+def docs_of(path: Path, vocab: Vocab) -> List[Doc]:
+    """Docs of a .spacy file."""
+    return list(DocBin().from_disk(path).get_docs(vocab))
 
 
-def sentence_of(doc: Doc, sentence: Span) -> Sentence:
-    first, end = sentence.start, sentence.end
-    chunks = {(s.start - first, s.end - first, s.label_) for s in spans_of(doc) if first <= s.start < end}
-    return Sentence([t.text for t in sentence], [t.tag_ for t in sentence], chunks)
-
-
-def spans_of(doc: Doc) -> List[Any]:
-    return list(doc.spans[KEY] if KEY in doc.spans else doc.ents)
-
-
-def chunk_folder(corpus: Path, output: Path) -> Path:
-    """The corpus with chunks: one that stands beside the corpus, else made from its entities, which is how `spacy
-    convert` reads a column of chunks."""
-    for beside in (corpus / KEY, corpus.parent / KEY, corpus.parent / f"{corpus.name}_{KEY}"):
-        if all((beside / f"{part}.spacy").exists() for part in PARTS):
-            return beside
-    for part in PARTS:
-        if not (output / f"{part}.spacy").exists():
-            paths = [str(folder / f"{part}.spacy") for folder in (corpus, output)]
-            subprocess.run([sys.executable, CHUNK_SPANS, *paths], check=True, capture_output=True)
-    return output
-
-
-def entity_folder(chunks: Path, output: Path) -> Path:
-    """The same with chunks as entities, for `ner`."""
-    for part in ("train", "dev"):
-        docs = read_docs(chunks / f"{part}.spacy")
-        for doc in docs:
-            doc.set_ents(spans_of(doc), default="outside")
-        output.mkdir(parents=True, exist_ok=True)
-        DocBin(docs=docs).to_disk(output / f"{part}.spacy")
-    return output
+def texts_of(path: Path, lang: str, size: int = 1) -> List[str]:
+    """Raw texts of a treebank, of so many sentences each."""
+    docs = list(sentences(path, lang, Vocab()))
+    texts = ["".join(doc.text_with_ws for doc in docs[i : i + size]).strip() for i in range(0, len(docs), size)]
+    return ["".join(text.split()) for text in texts] if lang == "zh" else texts

@@ -32,9 +32,9 @@ from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.conllu import read_conllu
 from spacy_hoseq.readers.sentences import Sentence, Settings
 
+from .corpora import sentences
 from .machine import environment, pin_to_one_core
 from .page import show, write_table
-from .sizes_corpora import sentences as read_columns
 
 PER_TEXT = 10  # sentences
 N_PARTS = 5  # of the text that speed is measured on
@@ -102,13 +102,7 @@ def edited(path: Path) -> List[Doc]:
 
 def named(path: Path) -> List[Tuple[Doc, List[Span]]]:
     """Sentences with their names."""
-    vocab = spacy.blank("en").vocab
-    found = []
-    for rows in read_columns(path):
-        words = [row for row in rows if row[0].isdigit()]  # others are comments
-        doc = Doc(vocab, words=[row[1] for row in words], ents=[row[-3] for row in words])
-        found.append((doc, list(doc.ents)))
-    return found
+    return [(doc, list(doc.ents)) for doc in sentences(path, "en", spacy.blank("en").vocab)]
 
 
 def measured(

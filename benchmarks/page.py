@@ -20,11 +20,12 @@ MEASURED = ("spacy_hoseq", "benchmarks", "configs", "experiments")  # what a mea
 
 
 class Step(NamedTuple):
-    """run: commands. tables: by name, what is said of each. minutes: about."""
+    """run: commands. tables: by name, what is said of each. minutes: about. alone (bool): nothing runs beside."""
 
     run: List[str] = []
     tables: Dict[str, Dict[str, str]] = {}
     minutes: int = 0
+    alone: bool = False
 
 
 def steps() -> Dict[str, Step]:

@@ -1,6 +1,6 @@
 """Annotate what `select` chooses, or sentences at random: how many sentences, and labels, reach which accuracy.
 
-    python -m benchmarks.selection OUTPUT.json --data CORPORA [--task EWT] [--seeds 5]
+    python -m benchmarks.selection OUTPUT.json --data CORPORA [--task EWT] [--seeds 3]
         [--page docs/measurements/curation.md]
 
 A tagger (recipe crf) is trained anew on all that is annotated, after each round. The rest of the pool is what random
@@ -25,14 +25,12 @@ from wasabi import msg
 from spacy_hoseq.curation.selection import Doubts, doubtful_tokens, doubts_of, select
 from spacy_hoseq.recipes import recipe
 
+from .corpora import Corpus, sentences
 from .page import show, write_table
-from .sizes_corpora import TASKS as CORPORA
-from .sizes_corpora import Task, doc_of, sentences
 
 TASKS = {
-    "CoNLL-2000": Task("crf", "en", ("conll2000/train.txt", ""), 0, (1,)),
-    "EWT": CORPORA["English, Penn tags"],
-    "GSD": CORPORA["Chinese, XPOS"],
+    "EWT": Corpus("en", "tag", "en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz"),
+    "GSD": Corpus("zh", "tag", "zh_ud_gsd/train.conllu.gz", "zh_ud_gsd/dev.conllu"),
 }
 ROUNDS = (100, 200, 350, 500, 700, 1000)  # sentences that are annotated
 ENOUGH = 700  # for what is not chosen at random
@@ -41,12 +39,9 @@ EPOCHS, UPDATES = 3, 25
 THRESHOLD = 0.05
 STRATEGIES: Dict[str, Dict[str, Any]] = {
     "random": {},
-    "entropy": {"diverse": True},
-    "entropy, not diverse": {"diverse": False},
-    "partial": {"diverse": True, "partial": True},
+    "entropy": {"partial": False},
+    "partial": {"partial": True},
 }
-ALWAYS = ("random", "entropy")  # the others: on the first corpus, with fewer seeds
-FEWER = 3
 HEADER = ("", "random, 1,000", f"with {ENOUGH}", "reached", "with how many", "share of the labels")
 Row = Dict[str, Any]
 
@@ -55,15 +50,12 @@ def main(
     output: Path,
     data: Path = typer.Option(..., help="The folder of corpora"),
     task: Optional[List[str]] = None,
-    seeds: int = 5,
+    seeds: int = 3,
     page: Optional[Path] = None,
 ) -> None:
     rows: List[Row] = srsly.read_json(output) if output.exists() else []
     parts = {name: corpora(TASKS[name], data) for name in task or TASKS}
-    todo = [(name, seed, strategy) for seed in range(seeds) for name in parts for strategy in ALWAYS]
-    others = [strategy for strategy in STRATEGIES if strategy not in ALWAYS]
-    first = next(iter(parts))
-    todo += [(first, seed, name) for seed in range(min(seeds, FEWER)) for name in others]
+    todo = [(name, seed, strategy) for seed in range(seeds) for name in parts for strategy in STRATEGIES]
     done = {(row["corpus"], row["seed"], row["strategy"]) for row in rows}
     for name, seed, strategy in [one for one in todo if one not in done]:
         curve = simulated(TASKS[name].lang, *parts[name], STRATEGIES[strategy], seed)
@@ -79,15 +71,13 @@ def main(
         write_table(page, "selection", HEADER, table, note)
 
 
-def corpora(task: Task, data: Path) -> Tuple[List[Doc], List[Doc]]:
+def corpora(task: Corpus, data: Path) -> Tuple[List[Doc], List[Doc]]:
     """Sentences to choose from, and to test on."""
     vocab = spacy.blank("xx").vocab
     training, held_out = (
-        [doc_of(vocab, task, [rows]) for rows in sentences(data / file) if len(rows) > 1] if file else []
-        for file in task.files
+        [doc for doc in sentences(data / file, task.lang, vocab) if len(doc) > 1] for file in (task.train, task.dev)
     )
-    cut = len(training) if held_out else len(training) - len(training) // 10
-    return training[:cut], (held_out or training[cut:])[:TEST]
+    return training, held_out[:TEST]
 
 
 def simulated(
@@ -109,7 +99,7 @@ def simulated(
             return curve
         n = last - len(annotated)
         doubts = doubts_of(nlp, [bare(doc, nlp) for doc in rest])
-        chosen = select(doubts, n, diverse=settings["diverse"])
+        chosen = select(doubts, n)
         new = [rest[i] for i in chosen]
         if settings.get("partial"):
             new = [partial(doc, doubts[i]) for doc, i in zip(new, chosen, strict=True)]

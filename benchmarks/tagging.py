@@ -1,213 +1,246 @@
-"""Compare taggers on one machine, in one run: accuracy, training, speed, memory, size.
+"""Taggers beside each other on CoNLL-2000: accuracy, speed, memory, size.
 
-    python -m benchmarks.tagging --corpus CORPUS --output FILE.csv [--models DIR] [--systems NAME --systems NAME ...]
-        [--passes 5] [--page docs/measurements/performance.md ...] [--plot FILE.svg]
+    python -m benchmarks.tagging METRICS --data CORPORA [--turns 3] [--page README.md ...] [--plot FILE.svg]
 
-CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/conll2000 of the project workflow. Chunks
-are those of a folder `chunks` in it or beside it, else the entities of the same files. Systems that are not installed
-are left out.
-
-Every system trains in a process of its own, one after the other. Then one process each loads its model, and all label
-the test corpus in turn (A, B, C, A, B, C, ...), all with one thread on the same core, each for half a second or more;
-the median of the turns counts. After that, in turn again, from raw text: each pipeline is loaded anew for every turn,
-so that it sees every word for the first time; and once more after 100,000 tokens of the training text, as a stream of
-new text is seen.
-
-With --models, trained models are kept there, and those found are used.
+Each system learns from the same text in a process of its own; half of the last tenth of train.txt chooses the epoch,
+the other half is measured. Then, in turns, each labels it in new processes: raw text whose words the process has not
+seen, and Docs that are ready. Processor time of one core; medians of the turns; *time*: of raw text, over the
+tokenizer's. Models that are in METRICS/tagging are not trained again.
 """
 
 import json
 import statistics
 import subprocess
 import sys
-import tempfile
-from contextlib import ExitStack
+import time
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
+import spacy
+import srsly
 import typer
+from spacy.cli.init_config import init_config
+from spacy.cli.train import train as spacy_train
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Config
 from wasabi import msg
 
-from .corpora import Data, chunk_folder
-from .machine import description, environment, pin_to_one_core
+from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, save_compact
+from spacy_hoseq.recipes import recipe
+from spacy_hoseq.reporting.scores import counts, pairs_of
+from spacy_hoseq.reporting.significance import f_score
+
+from .corpora import Corpus, divide, docs_of
+from .crfsuite import Crfsuite
+from .machine import environment, peak_bytes, pin_to_one_core
 from .page import has_table, show, write_table
-from .results import (
-    COLUMNS,
-    FROM_TEXT,
-    RATIOS,
-    SHORT,
-    Row,
-    draw,
-    machine_of,
-    ratio_cells,
-    short_cells,
-    table_cells,
-    text_cells,
-    versions_of,
-    write_rows,
-)
-from .system import folder_name
-from .systems import SYSTEMS
+
+CONLL = Corpus("en", "spans.chunks", "conll2000/train.txt")
+TOLERANCE = 0.0005  # what compaction may cost
+LEAST_SECONDS = 0.5  # of passes over ready Docs
+TOKENIZER = "spaCy tokenizer"
+ORDER = "components.hoseq_bidirectional_tagger.model.order"
+SHORT = ("system", "accuracy", "F", "ready Docs, words/s", "raw text, words/s", "time", "model")
+COLUMNS = (*SHORT[:-1], "training", "memory", SHORT[-1])
+
+
+class System(NamedTuple):
+    """kind: how it is trained ("recipe", "compact", "spacy", "crfsuite"; "" = not at all). chunks: it finds chunks."""
+
+    kind: str
+    name: str = ""
+    settings: Dict[str, Any] = {}
+    chunks: bool = False
+
+
+SYSTEMS = {
+    TOKENIZER: System(""),
+    "hoseq first order": System("recipe", "tagger"),
+    "hoseq first order, compacted": System("compact", "hoseq first order"),
+    "hoseq higher order": System("recipe", "higher-order"),
+    "hoseq easiest first, order 1": System("recipe", "bidirectional", {ORDER: 1}),
+    "hoseq tagger + chunker": System("recipe", "pipeline", chunks=True),
+    "CRFsuite, features of `tagger`": System("crfsuite", "tagger"),
+    "spaCy CNN tagger": System("spacy", "tagger"),
+}
 
 
 def main(
-    # fmt: off
-    corpus: Path = typer.Option(..., help="Folder with train.spacy, dev.spacy and test.spacy", exists=True),
-    output: Path = typer.Option(Path("metrics/tagging.csv"), help="CSV to write"),
-    systems: Optional[List[str]] = typer.Option(None, help="Systems to compare. Default: all that are installed"),
-    models: Optional[Path] = typer.Option(None, help="Folder in which trained models are kept and looked for"),
-    chunks: Optional[Path] = typer.Option(None, help="The same corpus with chunks, if it is elsewhere"),
-    passes: int = typer.Option(5, help="Turns of each system, after one that is not counted"),
+    metrics: Path,
+    data: Path = typer.Option(..., help="The folder of corpora", exists=True),
+    turns: int = 3,
     page: Optional[List[Path]] = typer.Option(None, help="Pages whose tables are replaced"),
     plot: Optional[Path] = typer.Option(None, help="Picture to draw"),
-    # fmt: on
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        place = models or Path(folder)
-        data = Data(corpus, chunks or chunk_folder(corpus, place / "chunks"))
-        names = [name for name in systems or SYSTEMS if is_there(name)]
-        if not names:
-            msg.fail("Nothing to measure", exits=1)
-        for name in names:
-            train(name, data, place)
-        rows = compare(names, data, place, passes)
-    write_rows(output, rows)
-    publish(rows, page or [], plot)
-    msg.good(f"Written to {output}")
-
-
-def publish(rows: List[Row], pages: List[Path], plot: Optional[Path]) -> None:
-    """Show the tables, write them into pages, draw."""
-    tables = {
-        "tagging": (COLUMNS, table_cells(rows)),
-        "tagging-short": (SHORT, short_cells(rows)),
-        "tagging-text": (FROM_TEXT, text_cells(rows)),
-        "tagging-ratios": (RATIOS, ratio_cells(rows)),
-    }
-    note = f"{versions_of(rows)}; {machine_of(rows)}"
-    for name, (header, cells) in ((name, found) for name, found in tables.items() if found[1]):
-        show(header, cells)
-        for path in (path for path in pages if has_table(path, name)):
-            write_table(path, name, header, cells, note if name == "tagging" else "")
+    folder = metrics / "tagging"
+    divide(CONLL, data, 0, folder / "corpus")
+    for name in SYSTEMS:
+        if not (folder / file_name(name) / "training.json").exists():
+            msg.info(f"{name}: training")
+            asked("train", name, folder)
+    measured: Dict[str, List[Dict[str, Any]]] = {name: [] for name in SYSTEMS}
+    for _ in range(turns):
+        for name, rows in measured.items():
+            rows.append(asked("measure", name, folder))
+    systems = {name: median_of(rows) for name, rows in measured.items()}
+    cells = [cells_of(name, row, systems[TOKENIZER]) for name, row in systems.items()]
+    tables = {"tagging": COLUMNS, "tagging-short": SHORT}
+    for name, header in tables.items():
+        rows = [[row[COLUMNS.index(title)] for title in header] for row in cells]
+        show(header, rows)
+        for each in (each for each in page or [] if has_table(each, name)):
+            write_table(each, name, header, rows)
     if plot is not None:
-        draw(rows, plot)
+        draw(systems, plot)
 
 
-def is_there(name: str) -> bool:
-    if name not in SYSTEMS:
-        msg.fail(f"Unknown system {name!r}. Known: {', '.join(SYSTEMS)}", exits=1)
-    missing = SYSTEMS[name].missing
-    if missing:
-        msg.warn(f"{name} is left out: {missing} is not installed")
-    return not missing
-
-
-def command(task: str, name: str, data: Data, models: Path) -> List[str]:
-    folder = models / folder_name(name)
-    return [sys.executable, "-m", "benchmarks.worker", task, name, str(data.tags), str(data.chunks), str(folder)]
-
-
-def train(name: str, data: Data, models: Path) -> None:
-    """Unless a model of the system is there."""
-    if (models / folder_name(name) / "training.json").exists():
-        msg.info(f"{name}: trained before")
-        return
-    msg.info(f"{name}: training ...")
-    run = command("train", name, data, models)
-    done = subprocess.run(run, env=environment(), capture_output=True, text=True, preexec_fn=pin_to_one_core)
+def asked(task: str, name: str, folder: Path) -> Dict[str, Any]:
+    """What a process prints that trains or measures a system."""
+    command = [sys.executable, "-m", "benchmarks.tagging", task, name, str(folder)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     if done.returncode:
-        msg.fail(f"Training {name} failed", done.stderr[-2000:], exits=1)
+        msg.fail(f"{name} failed", done.stderr[-2000:], exits=1)
+    result: Dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
-def compare(names: List[str], data: Data, models: Path, passes: int) -> List[Row]:
-    """One row for each system."""
-    with ExitStack() as stack:
-        workers, measured = [], []
-        for name in names:  # the next one starts when this one has loaded its model
-            msg.info(f"{name}: loading ...")
-            workers.append(stack.enter_context(Worker(command("serve", name, data, models))))
-            measured.append(workers[-1].answer())
-        timings: List[List[Dict[str, Any]]] = [[] for _ in names]
-        for number in range(passes):
-            msg.info(f"Pass {number + 1} of {passes}")
-            for worker, found in zip(workers, timings, strict=True):
-                found.append(worker.ask("ready"))
-        texts: List[List[Dict[str, Optional[float]]]] = [[] for _ in names]
-        for number in range(passes):
-            msg.info(f"Pass {number + 1} of {passes}, raw text")
-            for worker, seconds in zip(workers, texts, strict=True):
-                seconds.append(worker.ask("text"))
-    training = [json.loads((models / folder_name(name) / "training.json").read_text()) for name in names]
-    rows = []
-    for row, found, text, trained in zip(measured, timings, texts, training, strict=True):
-        seconds = [one["seconds"] for one in found]
-        median = statistics.median(seconds)
-        has_model = row["model_bytes"] is not None
-        trained.pop("history")
-        rows.append(
-            {
-                **row,
-                **(trained if has_model else dict.fromkeys(trained)),
-                "passes": passes,
-                "seconds": median,
-                "seconds_min": min(seconds),
-                "seconds_max": max(seconds),
-                "tokens_per_second": row["tokens"] / median,
-                **{key: median_of([one[key] for one in text]) for key in ("text_seconds", "later_seconds")},
-                "peak_bytes": found[-1]["peak_bytes"],
-                **description(),
-            }
-        )
-    return rows
+def file_name(system: str) -> str:
+    return "".join(character if character.isalnum() else "_" for character in system)
 
 
-def median_of(seconds: Sequence[Optional[float]]) -> Optional[float]:
-    """None of a system that reads no text."""
-    measured = [one for one in seconds if one is not None]
-    return statistics.median(measured) if measured else None
+def train(name: str, folder: Path) -> Dict[str, Any]:
+    """Write the model of a system, and what training took."""
+    system, output, corpus = SYSTEMS[name], folder / file_name(name), folder / "corpus"
+    output.mkdir(parents=True, exist_ok=True)
+    start = time.process_time()
+    if system.kind == "crfsuite":
+        Crfsuite("ap", "tag").trained(config_of(system.name), corpus, output)
+    elif system.kind == "compact":
+        nlp = spacy.load(folder / file_name(system.name) / "model-best")
+        compact_pipeline(nlp, dev_examples(nlp, corpus / "dev.spacy"), TOLERANCE)
+        save_compact(nlp, output / "model-best")
+    elif system.kind:
+        paths = {f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")}
+        config = spacys(system.name) if system.kind == "spacy" else config_of(system.name)
+        config.to_disk(output / "config.cfg")
+        spacy_train(output / "config.cfg", output, overrides={**paths, **system.settings})
+    result = {"training": time.process_time() - start}
+    srsly.write_json(output / "training.json", result)
+    return result
 
 
-class Worker:
-    """A process that serves a system (benchmarks/worker.py)."""
+def config_of(name: str) -> Config:
+    """A recipe."""
+    return Config().from_str(recipe(name), interpolate=False)
 
-    def __init__(self, command: List[str]) -> None:
-        self.command = command
 
-    def __enter__(self) -> "Worker":
-        self._log = tempfile.TemporaryFile("w+")
-        self._process = subprocess.Popen(
-            self.command,
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            preexec_fn=pin_to_one_core,
-        )
-        return self
+def spacys(component: str) -> Config:
+    """spaCy's own component, configured for efficiency."""
+    return init_config(lang="en", pipeline=[component], optimize="efficiency", silent=True)
 
-    def __exit__(self, *error: Any) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait()
-        self._log.close()
 
-    def ask(self, task: str) -> Dict[str, Any]:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{task}\n")
-        self._process.stdin.flush()
-        return self.answer()
+def measure(name: str, folder: Path) -> Dict[str, Any]:
+    """Times on text, memory; labels against the gold ones."""
+    system, output = SYSTEMS[name], folder / file_name(name)
+    label, prepare = labeller(system, output)
+    gold = docs_of(folder / "corpus" / "test.spacy", prepare.vocab)
+    texts, n_words = [doc.text for doc in gold], sum(map(len, gold))
+    row: Dict[str, Any] = {**srsly.read_json(output / "training.json"), "words": n_words}
+    row["new"] = None if system.kind == "crfsuite" else seconds_of(label, map(prepare, texts))
+    passes: List[float] = []
+    while sum(passes) < LEAST_SECONDS and system.kind:
+        docs = [Doc(prepare.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc]) for doc in gold]
+        passes.append(seconds_of(label, docs))
+    row["ready"] = statistics.mean(passes) if passes else None
+    row["memory"] = peak_bytes()
+    if system.kind:
+        scores = {place: score(gold, docs, place) for place in ("tag", *[CONLL.place] * system.chunks)}
+        row |= {"accuracy": scores["tag"], "F": scores.get(CONLL.place), "bytes": bytes_of(output)}
+    return row
 
-    def answer(self) -> Dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self._log.seek(0)
-            msg.fail(f"{self.command[4]} failed", self._log.read()[-2000:], exits=1)
-        found: Dict[str, Any] = json.loads(line)
-        return found
+
+def labeller(system: System, output: Path) -> Tuple[Callable[[Iterable[Doc]], Iterable[Doc]], Any]:
+    """What labels Docs, and the pipeline that makes them of texts."""
+    if not system.kind:
+        blank = spacy.blank("en")
+        return (lambda docs: docs), blank.tokenizer
+    if system.kind == "crfsuite":
+        tagger = Crfsuite("ap", "tag").loaded(config_of(system.name), output)
+        return tagger.pipe, tagger
+    nlp: Language = spacy.load(output / "model-best")
+    return nlp.pipe, nlp.tokenizer
+
+
+def seconds_of(label: Callable[[Iterable[Doc]], Iterable[Doc]], docs: Iterable[Doc]) -> float:
+    start = time.process_time()
+    for _ in label(docs):
+        pass
+    return time.process_time() - start
+
+
+def score(gold: Sequence[Doc], guesses: Sequence[Doc], place: str) -> float:
+    pairs = pairs_of(gold, guesses, place)
+    return float(f_score(counts(gold, pairs).sum(axis=0, keepdims=True))[0])
+
+
+def bytes_of(output: Path) -> int:
+    """Of a model."""
+    model = output / "model-best"
+    files = model.rglob("*") if model.exists() else output.glob("model.*")
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def median_of(rows: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
+    return {
+        key: None if rows[0].get(key) is None else statistics.median(row[key] for row in rows) for key in rows[0]
+    }
+
+
+def cells_of(name: str, row: Dict[str, Any], tokenizer: Dict[str, Any]) -> List[str]:
+    """Columns as in COLUMNS."""
+    shown: Dict[str, Callable[[Any], str]] = {
+        "accuracy": "{:.2%}".format,
+        "F": "{:.2%}".format,
+        "ready": lambda seconds: f"{row['words'] / seconds:,.0f}",
+        "new": lambda seconds: f"{row['words'] / seconds:,.0f}",
+        "times": "{:.2f}x".format,
+        "training": "{:.0f} s".format,
+        "memory": lambda size: f"{size / 2**20:,.0f} MiB",
+        "bytes": lambda size: f"{size / 1e6:.1f} MB",
+    }
+    given = {**row, "times": row["new"] and row["new"] / tokenizer["new"], "training": row["training"] or None}
+    return [name, *("-" if given.get(key) is None else show(given[key]) for key, show in shown.items())]
+
+
+def draw(systems: Dict[str, Dict[str, Any]], path: Path) -> None:
+    """Accuracy against the speed on ready Docs. Needs matplotlib (the extra `report`)."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "tagging"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8.4, 4.0))
+    shown = {name: row for name, row in systems.items() if row.get("accuracy")}
+    for i, (name, row) in enumerate(sorted(shown.items(), key=lambda pair: pair[1]["ready"]), start=1):
+        point = (row["words"] / row["ready"], 100 * row["accuracy"])
+        colour = "#2f6fb3" if name.startswith("hoseq") else "#c0392b"
+        axes.scatter(*point, s=130, color=colour, alpha=0.85, label=f"{i}  {name}")
+        axes.annotate(str(i), point, ha="center", va="center", fontsize=8, color="white")
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
+    axes.set_xscale("log")
+    axes.set_xlabel("words a second, one core, ready Docs (logarithmic)")
+    axes.set_ylabel("accuracy, %")
+    axes.margins(0.2)
+    axes.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    if sys.argv[1:2] in (["train"], ["measure"]):
+        pin_to_one_core()
+        print(json.dumps(globals()[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))))
+    else:
+        typer.run(main)

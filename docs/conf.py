@@ -70,7 +70,6 @@ CONTENTS = {
         "measurements/recipes",
         "measurements/pipelines",
         "measurements/names",
-        "measurements/probabilities",
         "measurements/chinese",
         "measurements/curation",
     ],

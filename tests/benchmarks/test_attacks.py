@@ -1,4 +1,4 @@
-"""A few of each attack; `python -m benchmarks.attacks` has the whole."""
+"""A few of each attack; `python -m tests.attacks` has the whole."""
 
 import importlib
 import random
@@ -12,7 +12,7 @@ from ..repository import ROOT
 def attack(monkeypatch):
     """Modules by name. They are imported from the repository."""
     monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.attacks.{name}")
+    return lambda name: importlib.import_module(f"tests.attacks.{name}")
 
 
 @pytest.mark.long

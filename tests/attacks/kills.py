@@ -1,6 +1,6 @@
 """Kills `hoseq apply` again and again, and compares what comes out with a run that nobody disturbed.
 
-    python -m benchmarks.attacks kills [--kills 40] [--texts 400] [--seed 0] [--output kills.json]
+    python -m tests.attacks kills [--kills 40] [--texts 400] [--seed 0] [--output kills.json]
 
 Each round is a job of its own, with one or two processes. Parent or workers are killed (SIGKILL) at a random moment,
 while they begin, annotate or go on; then the same command is given again. In the end all files must have the bytes of

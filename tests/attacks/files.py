@@ -1,6 +1,6 @@
 """Damaged files of whole pipelines: each is refused with a code, or loads and says what it said before.
 
-    python -m benchmarks.attacks files [--number 2000] [--seed 0] [--output damages.jsonl]
+    python -m tests.attacks files [--number 2000] [--seed 0] [--output damages.jsonl]
 
 Pipelines with every component and table are saved; then, one at a time, a file of ours or of spaCy's gets a flipped
 bit, is cut, emptied, filled with zeros, lost, or replaced by the same file of another training or another file of the
@@ -217,7 +217,7 @@ def attack(number, seed, write=lambda row: None):
         waiting = list(damages(folder, number, seed))
         while waiting:
             some = waiting[:TOGETHER]
-            command = [sys.executable, "-m", "benchmarks.attacks", "files", "--work", str(folder)]
+            command = [sys.executable, "-m", "tests.attacks", "files", "--work", str(folder)]
             given = "".join(json.dumps(one) + "\n" for one in some)
             result = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True)
             done = [json.loads(line) for line in result.stdout.splitlines()]

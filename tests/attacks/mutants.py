@@ -1,6 +1,6 @@
 """Are the tests any good? Plausible bugs, put one at a time into a copy of the repository: which are found?
 
-    python -m benchmarks.attacks mutants [--only 3] [--first 0 --last 10]
+    python -m tests.attacks mutants [--only 3] [--first 0 --last 10]
 
 They stand in mutants.yml: each is a change of one place, and names the tests of its room, which have to fail.
 """

@@ -1,6 +1,6 @@
 """Hostile requests to `hoseq serve`: each gets an answer that is no error of the server, and the server goes on.
 
-    python -m benchmarks.attacks requests
+    python -m tests.attacks requests
 
 A real server on a free port of this machine; requests go over sockets, byte by byte as they stand here. After each, an
 ordinary request has to be answered as ever.

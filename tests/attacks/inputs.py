@@ -1,6 +1,6 @@
 """Input that `hoseq apply` cannot trust: files that change while they are read, bad rows, files and names.
 
-    python -m benchmarks.attacks inputs [--seed 0]
+    python -m tests.attacks inputs [--seed 0]
 
 Of each job: what cannot be read is an error with a code, and all else is done; or the run stops with a code and is not
 finished. Prints a row for each; fails if anything is silent, has no code, or hangs.
