@@ -1,7 +1,7 @@
 """How much there is to read in README, CONTRIBUTING and docs/: `python -m tests.words` prints a table of its folders.
 
-Words are what stands between spaces; bars and rules of tables are none. What commands have made, between marks, is
-counted apart: no editor can shorten it.
+Words are what stands between spaces; bars and rules of tables are none. What commands have made, between marks or
+below a mark, is counted apart: no editor can shorten it.
 """
 
 import re
@@ -9,7 +9,10 @@ from collections import Counter, defaultdict
 
 from .docs.pages import PAGES
 
-MADE = re.compile(r"^<!-- begin (.+?) -->\n.*?^<!-- end \1 -->$", flags=re.DOTALL | re.MULTILINE)
+MADE = re.compile(
+    r"^<!-- begin (.+?) -->\n.*?^<!-- end \1 -->$|^<!-- options: \S+ -->\n\n(?:\|[^\n]*\n)+",
+    flags=re.DOTALL | re.MULTILINE,
+)
 CODE = re.compile(r"^```.*?^```$|^    [^\n]*$", flags=re.DOTALL | re.MULTILINE)
 TABLES = re.compile(r"^\|.*$", flags=re.MULTILINE)
 MARKUP = re.compile(r"[|:-]+|#+|<!--|-->")
