@@ -2,11 +2,11 @@
 
     python -m benchmarks.all --data CORPORA [--only NAME --only NAME ...] [--metrics metrics] [--list] [--check]
 
-What is measured, and by which commands, stands in all.yml. A step is not done again before what it measures changes
-(the package, benchmarks, configs, experiments), and most benchmarks keep each row that they have. Tables are written
-into their pages, above each the commit, the recipe, what chose its settings, what it was measured on, the machine. What
-a step printed is in METRICS/logs. Two steps run at a time, those that measure times alone, on two cores that do nothing
-else.
+What is measured, by which commands, and in which order, stands in all.yml. METRICS has a folder for each commit that
+changed what is measured (the package, benchmarks, configs, experiments): what stands there is not done again. A step
+writes its tables into their pages when it ends, above each the commit, the recipe, what chose its settings, what it was
+measured on, the machine. What a step printed is in METRICS/COMMIT/logs. Steps that measure times run alone, on two
+cores that do nothing else, the others two at a time.
 """
 
 import os
@@ -16,8 +16,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import List, Optional
 
 import srsly
 import typer
@@ -38,8 +39,9 @@ def main(
     # fmt: on
 ) -> None:
     names = chosen(only)
+    metrics = metrics / last_change()
     state = metrics / "all.jsonl"
-    done = done_at(last_change(), state)
+    done = {row["step"]: row["day"] for row in srsly.read_jsonl(state)} if state.exists() else {}
     if show:
         rows = [(name, f"{STEPS[name].minutes}", done.get(name, "")) for name in names]
         print(table(rows, header=("step", "minutes", "done"), divider=True))
@@ -56,16 +58,16 @@ def main(
         start = time.perf_counter()
         if run(name, data, metrics):
             seconds = time.perf_counter() - start
-            row = {"step": name, "commit": last_change(), "day": str(date.today()), "seconds": seconds}
+            row = {"step": name, "day": str(date.today()), "seconds": seconds}
             srsly.write_jsonl(state, [row], append=True, append_new_line=False)
         else:
             failed.append(name)
         progress.update()
 
     with tqdm(total=len(todo), unit="step") as progress:
-        for is_alone in (False, True):
+        for is_alone, steps in groupby(todo, key=lambda name: STEPS[name].alone):
             with ThreadPoolExecutor(1 if is_alone else 2) as pool:
-                list(pool.map(follow, [name for name in todo if STEPS[name].alone == is_alone]))
+                list(pool.map(follow, steps))
     report(names, failed)
 
 
@@ -95,12 +97,6 @@ def chosen(only: Optional[List[str]]) -> List[str]:
     if unknown:
         msg.fail(f"No such steps: {', '.join(unknown)}", f"There are: {', '.join(STEPS)}", exits=1)
     return [name for name in STEPS if not only or name in only]
-
-
-def done_at(revision: str, state: Path) -> Dict[str, str]:
-    """By step, the day on which it was done at this commit, the last that changed what is measured."""
-    rows: List[Dict[str, Any]] = list(srsly.read_jsonl(state)) if state.exists() else []
-    return {row["step"]: row["day"] for row in rows if row["commit"] == revision}
 
 
 def run(name: str, data: Path, metrics: Path) -> bool:

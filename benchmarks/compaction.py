@@ -19,10 +19,9 @@ from wasabi import table
 from spacy_hoseq.cli.model import megabytes
 from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, measured, save_compact
 
-from .page import write_table
+from .page import aligns_of, write_table
 
 COLUMNS = ("tolerance", "features", "weights", "model", "metric, dev", "metric, test", "loading")
-ALIGNS = ("l", *["r"] * (len(COLUMNS) - 1))
 N_LOADS = 3
 LOAD = """
 import sys, time
@@ -31,7 +30,7 @@ start = time.process_time()
 spacy.load(sys.argv[1])
 print(time.process_time() - start)
 """
-DEFAULT = [0.0, 0.0005, 0.001, 0.002, 0.005]
+DEFAULT = [0.0, 0.0005, 0.005]
 
 
 def main(
@@ -43,7 +42,7 @@ def main(
     page: Optional[Path] = None,
     mark: str = "compaction",
 ) -> None:
-    rows = []
+    rows: List[Tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for tolerance in tolerances or DEFAULT:
             nlp = spacy.load(model)
@@ -57,7 +56,7 @@ def main(
             after = [change.after for change in result.changes]
             rows.append(row(f"{tolerance:.2%}", after, output, result.after[name], test, name))
             print(rows[-1])
-    print(table(rows, header=COLUMNS, divider=True, aligns=ALIGNS))
+    print(table(rows, header=COLUMNS, divider=True, aligns=aligns_of(COLUMNS)))
     if page is not None:
         write_table(page, mark, COLUMNS, rows, f"The metric is {rows and name}; spacy {spacy.__version__}, one thread")
 

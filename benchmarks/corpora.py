@@ -1,7 +1,8 @@
 """Corpora in three parts: train.spacy to learn from, dev.spacy that chooses the epoch, test.spacy that chooses nothing.
 
 The development part of a corpus is halved, sentences in turns: one half is dev, the other half test. Without a
-development part the last tenth of the training text is halved.
+development part the last tenth of the training text is halved. Where the corpus has a test part, that is test, and what
+would be halved is dev.
 """
 
 from pathlib import Path
@@ -38,8 +39,12 @@ def divide(corpus: Corpus, data: Path, size: int, folder: Path) -> Path:
             held_out = list(sentences(data / corpus.dev, corpus.lang, vocab))
         else:
             training = training[: -len(held_out)]
+        dev, test = held_out[::2], held_out[1::2]
+        official = data / corpus.train.replace("train", "test")
+        if official.exists() and official.name != Path(corpus.train).name:
+            dev, test = held_out, list(sentences(official, corpus.lang, vocab))
         folder.mkdir(parents=True, exist_ok=True)
-        for part, docs in zip(PARTS, (training[: size or None], held_out[::2], held_out[1::2]), strict=True):
+        for part, docs in zip(PARTS, (training[: size or None], dev, test), strict=True):
             DocBin(docs=docs, store_user_data=True).to_disk(folder / f"{part}.spacy")
     return folder
 

@@ -41,7 +41,12 @@ SAID = {name: said for step in STEPS.values() for name, said in step.tables.item
 def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print the table. The first column is text."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    print(table(rows, header=header, widths=widths, divider=True, aligns=("l", *["r"] * (len(header) - 1))))
+    print(table(rows, header=header, widths=widths, divider=True, aligns=aligns_of(header)))
+
+
+def aligns_of(header: Sequence[str]) -> Any:
+    """The first column is text."""
+    return ("l", *["r"] * (len(header) - 1))
 
 
 def has_table(page: Path, name: str) -> bool:
@@ -67,7 +72,7 @@ def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Seq
 def markdown(written: Dict[str, Any]) -> str:
     """A table as it stands in a page, with its origin above and its note below."""
     header = written["header"]
-    lines = MarkdownRenderer().table(written["rows"], header, aligns=("l", *["r"] * (len(header) - 1)))
+    lines = MarkdownRenderer().table(written["rows"], header, aligns=aligns_of(header))
     parts = [written["origin"], lines, written["note"]]
     return "\n\n".join(part for part in parts if part)
 
@@ -76,7 +81,7 @@ def origin(name: str) -> str:
     """A line that says where a table comes from. One that is not in all.yml has only commit, day and machine."""
     said = SAID.get(name, {})
     machine = description()
-    about = {"recipe": "recipe ", "settings": "settings: ", "text": "measured on: "}
+    about = {"recipe": "recipe ", "settings": "settings: ", "text": "measured on: ", "docs": "tokens a Doc: "}
     parts = [
         f"Commit {commit()}{' and changes' if is_changed() else ''}, {date.today()}",
         *(f"{title}{said[key]}" for key, title in about.items() if key in said),

@@ -109,7 +109,7 @@ def measured(run: Run, metrics: Path) -> Dict[str, Any]:
     corpus = folder_of(metrics, run)
     start = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
-        nlp, size = trained(run, corpus, metrics / "models" / "-".join(map(str, run.key)).replace(" ", "_"))
+        nlp, size = trained(run, corpus, metrics)
     training = time.process_time() - start
     gold = docs_of(corpus / "test.spacy", nlp.vocab)
     given = ["tag"] if run.system.get("recipe") == "chunker" else []
@@ -128,12 +128,14 @@ def measured(run: Run, metrics: Path) -> Dict[str, Any]:
     }
 
 
-def trained(run: Run, corpus: Path, output: Path) -> Tuple[Any, int]:
+def trained(run: Run, corpus: Path, metrics: Path) -> Tuple[Any, int]:
     """The best pipeline of a training, or CRFsuite's tagger, and its bytes on disk."""
+    output = metrics / "models" / "-".join(map(str, run.key)).replace(" ", "_")
     config = Config().from_str(recipe(run.system["recipe"], run.of.lang), interpolate=False)
     if "peer" in run.system:
         return Crfsuite(run.system["peer"], run.of.place).trained(config, corpus, output)
-    for key, value in {**NO_BAR, **run.system.get("set", {})}.items():
+    settings = srsly.json_dumps({**NO_BAR, **run.system.get("set", {})}).replace("{metrics}", metrics.as_posix())
+    for key, value in srsly.json_loads(settings).items():
         set_dot_to_object(config, key, value)
     output.mkdir(parents=True, exist_ok=True)
     config.to_disk(output / "config.cfg")

@@ -1,11 +1,11 @@
 """Speed and memory of the pipelines of the package on raw text.
 
-    python -m benchmarks.speed --data CORPORA [--only TABLE] [--turns 5] [--page docs/measurements/performance.md ...]
+    python -m benchmarks.speed --data CORPORA [--only TABLE] [--turns 3] [--page docs/measurements/performance.md ...]
 
 Processor time of one core, medians of the turns. A turn of a row is a new process, in which the tokenizer reads the
 same texts with a vocabulary of its own. *new*: words of the text that the process has not seen, though it has read
-other text before. Tables: pipelines (over the tokenizer's time), chinese (characters a second), calls (one text at a
-time), memory (a stream of new words), serving (a new process).
+other text before. Tables: pipelines (over the tokenizer's time), chinese speed (characters a second), calls (one text
+at a time), memory (a stream of new words), serving (a new process).
 """
 
 import gc
@@ -44,14 +44,14 @@ GSD = ("zh_ud_gsd/train.conllu.gz", "zh_ud_gsd/dev.conllu")
 SIZES = {"sentences": 1, "paragraphs": 5}  # sentences of a text
 BEFORE = 8_000  # sentences that are read before
 LENGTHS, CALLS = range(20, 27), 200  # words of the texts of one call
-STREAM, PARTS, NEW_WORDS, ZONE = 200_000, 4, 8, 10_000  # texts; words of a text; texts of a memory zone
+STREAM, PARTS, NEW_WORDS, ZONE = 100_000, 4, 8, 5_000  # texts; words of a text; texts of a memory zone
 SERVED = ("en", "zh", "af", "cy")
 
 
 def main(
     data: Path = typer.Option(..., help="The folder of corpora", exists=True),
     only: Optional[List[str]] = typer.Option(None, help="Tables. Default: all"),
-    turns: int = 5,
+    turns: int = 3,
     page: Optional[List[Path]] = typer.Option(None, help="Pages whose tables are replaced"),
 ) -> None:
     for name in only or TABLES:
@@ -158,10 +158,10 @@ def read(data: str, lang: str, size: str, row: str) -> Dict[str, float]:
     before, *measured = (texts_of(path, lang, SIZES[size]) for path in files)
     new = [text for texts in measured for text in texts]
     nlp = only_with(spacy_hoseq.load(lang), (ROWS if lang == "en" else CHINESE)[row])
-    blank = spacy.blank("en")
+    tokenizer: Any = spacy.blank("en").tokenizer
     gc.collect()
-    times = {}
-    for name, work in {"tokenizer ": blank.tokenizer.pipe, "": nlp.pipe}.items():
+    times: Dict[str, float] = {}
+    for name, work in {"tokenizer ": tokenizer.pipe, "": nlp.pipe}.items():
         seconds_of(work, before[: BEFORE // SIZES[size]])
         times |= {f"{name}{key}": seconds_of(work, new) for key in ("new", "again")}
     docs = [nlp.make_doc(text) for text in new]
@@ -199,7 +199,7 @@ def stream(_: str, row: str) -> Dict[str, float]:
     nlp("One text first.")
     start, rng, used = used_bytes(), random.Random(0), {}
     for part in range(PARTS):
-        for _ in range(STREAM // PARTS // ZONE):
+        for _zone in range(STREAM // PARTS // ZONE):
             texts = [" ".join(invented(rng) for _ in range(NEW_WORDS)) for _ in range(ZONE)]
             with nlp.memory_zone() if "zones" in row else nullcontext():
                 for _doc in nlp.pipe(texts):

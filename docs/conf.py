@@ -71,7 +71,6 @@ CONTENTS = {
         "measurements/pipelines",
         "measurements/names",
         "measurements/chinese",
-        "measurements/curation",
     ],
 }
 

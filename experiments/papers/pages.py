@@ -43,6 +43,8 @@ def main(
     metrics: Path = Path("metrics"),
 ) -> None:
     output.mkdir(parents=True, exist_ok=True)
+    about = metrics / "origins.json"  # which lines say where tables come from
+    origins: Dict[str, str] = srsly.read_json(about) if about.exists() else {}
     tables: Dict[str, Tuple[Path, Callable[[Any], Table]]] = {
         "tags": (metrics / "tags.jsonl", tags_table),
         "gum": (metrics / "gum.jsonl", tags_table),
@@ -70,19 +72,20 @@ def main(
         for name, (source, table) in tables.items():
             source = source if source.exists() else source.with_suffix(".jsonl.gz")
             if f"<!-- begin {name} -->" in text and source.exists():
-                text = filled(text, name, *table(READ[source.suffix](source)))
+                text = filled(text, name, *table(READ[source.suffix](source)), origins.get(name, ""))
         if output.resolve() != pages.resolve():
             shutil.copy(page, output)
         (output / page.name).write_text(text, encoding="utf8")
         msg.good(f"{output / page.name}")
 
 
-def filled(text: str, name: str, header: Sequence[str], rows: List[List[str]]) -> str:
-    """With a table between the marks of this name."""
+def filled(text: str, name: str, header: Sequence[str], rows: List[List[str]], origin: str = "") -> str:
+    """With a table between the marks of this name. origin: a line above it."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, _, rest = text.partition(begin)
     markdown = MarkdownRenderer().table(rows, header, aligns=("l", *["r"] * (len(header) - 1)))
-    return f"{before}{begin}\n{markdown}\n{end}{rest.partition(end)[2]}"
+    above = f"{origin}\n\n" if origin else ""
+    return f"{before}{begin}\n{above}{markdown}\n{end}{rest.partition(end)[2]}"
 
 
 def published(paper: str, table: str, row: str, column: str = "accuracy") -> str:
