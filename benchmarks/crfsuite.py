@@ -52,7 +52,7 @@ class Crfsuite:
         templates = component["model"]["emissions"]["templates"]
         self.extractor = FeatureExtractor(parse_templates(registry.resolve({"of": templates})["of"]))
         tables = config["initialize"].get("lookups")
-        self.vocab = spacy.blank("xx").vocab
+        self.vocab = spacy.blank(config["nlp"]["lang"]).vocab
         self.vocab.lookups = Lookups() if tables is None else registry.resolve({"of": tables})["of"]
         self.vocab.lookups.set_table(TABLE, Lookups().from_disk(output).get_table(TABLE))
 
