@@ -1,7 +1,6 @@
 """Whole label sequences beside the best one, against enumeration: the k best, the most probable labels, the best one
 with each label, draws."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,15 +62,6 @@ def test_ties_give_the_right_scores_and_no_labelling_twice(case, k):
     assert got.scores.tolist() == oracle.joint_table(case).k_best(k)[1].tolist()
     assert oracle.score_of(case, got.labels).tolist() == got.scores.tolist()
     assert len(set(map(tuple, got.labels.tolist()))) == len(got.labels)
-
-
-def test_negative_pattern_is_avoided():
-    """Without the pattern 1,1,1 would win with 3; it costs 5, so the best ones have one 0."""
-    case = Case(np.tile([[0.0, 1.0]], (3, 1)), np.zeros((2, 2)), np.array([3]), (((1, 1, 1), -5.0),))
-    got = k_best_of(case, 9)
-    assert got.scores.tolist() == [2, 2, 2, 1, 1, 1, 0, -2]
-    assert sorted(got.labels[:3].tolist()) == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert got.labels[-2:].tolist() == [[0, 0, 0], [1, 1, 1]]
 
 
 def test_empty_sequence_has_one_labelling():
@@ -161,13 +151,6 @@ def test_max_marginals_of_everything(tuning, case):
             assert best[start + t, label] == pytest.approx(expected, abs=rounding(case))
 
 
-def test_worked_out_by_hand():
-    """Two tokens, two labels, all scores 0, but the pair (0, 0) has the factor 2: probabilities 2, 1, 1, 1 of 5."""
-    trans = np.array([[np.log(2.0), 0.0], [0.0, 0.0]])
-    potentials = Case(np.zeros((2, 2)), trans, np.array([2])).potentials()
-    assert best_with(potentials).tolist() == [[np.log(2.0), 0.0], [np.log(2.0), 0.0]]
-
-
 def test_no_labels_are_in_doubt_without_alternatives():
     potentials = Case(np.ones((3, 1)), np.ones((1, 1)), np.array([2, 1])).potentials()
     assert posterior(potentials).conditional_entropies().tolist() == [0, 0, 0]
@@ -226,14 +209,6 @@ def test_frequencies_are_the_enumerated_probabilities(seed, configurations):
     freedom = len(expected) - 1
     statistic = ((counts - expected) ** 2 / expected).sum()
     assert freedom > 10 and abs(statistic - freedom) < 5 * np.sqrt(2 * freedom)
-
-
-def test_weights_of_any_size_pin_the_draws():
-    """0,1,0 is worth 1000 and 1 at the last token costs 1000: nothing else can be drawn."""
-    case = Case(np.zeros((4, 2)), np.zeros((2, 2)), np.array([4]), (((0, 1, 0), 1000.0), ((0, 0, 1, 0), -1000.0)))
-    case = replace(case, configurations=((3, (frozenset([1]),), -1000.0),))
-    drawn = {tuple(labels) for labels in sample_of(case, 200, 0).tolist()}
-    assert drawn == {(0, 1, 0, 0), (1, 0, 1, 0)}
 
 
 def test_the_same_seed_gives_the_same_draws():

@@ -506,30 +506,6 @@ def test_nested_patterns_with_negative_weights():
     assert found.backprop(np.ones((n_tokens, 1))).trans == pytest.approx(np.zeros((1, 1)), abs=1e-8)
 
 
-def test_segment_that_may_go_on_worked_out_by_hand():
-    """Two tokens, e^weight = 3 for 0,0: of 00, 01, 10, 11 with 3, 1, 1, 1 only 01 has 0 alone if 0,0 goes on."""
-    trans, pattern = np.array([[np.log(3), 0], [0, 0]]), ((0, 0), np.log(3))
-    continues = np.array([[True, False], [False, False]])
-    first, sizes, labels = np.array([0, 0, 1]), np.array([1, 2, 1]), np.array([0, 0, 0, 0])
-    for change in ({"trans": trans}, {"patterns": (pattern,)}):
-        case = replace(Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2])), **change)
-        found = posterior(case.potentials())
-        assert found.segments(first, sizes, labels, continues) * 6 == pytest.approx([1, 3, 4])
-        assert found.segments(first, sizes, labels) * 6 == pytest.approx([4, 3, 4])
-
-
-def test_pairs_of_the_text_worked_out_by_hand():
-    """A pair of 3 at the second token, one of 2 at the third; those of the first token count for nothing."""
-    edge_scores = np.zeros((3, 2, 2))
-    edge_scores[1, 0, 1], edge_scores[2, 1, 0], edge_scores[0] = np.log(3), np.log(2), 99
-    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), edge_scores=edge_scores)
-    # weights of A A: 1, A B: 3, B A: 1, B B: 1; then A A: 1, A B: 1, B A: 2, B B: 1
-    found = posterior(case.potentials())
-    assert np.exp(found.log_z) == pytest.approx([2 * 2 + 4 * 3])
-    assert found.expected.edge_scores[1] == pytest.approx(np.array([[2, 9], [2, 3]]) / 16)
-    assert found.expected.edge_scores[2] == pytest.approx(np.array([[2, 2], [8, 4]]) / 16)
-
-
 @pytest.mark.parametrize("n_bad, value", [(1, np.nan), (2, np.inf), (1, NEVER)])
 def test_pairs_of_the_text_that_are_refused(n_bad, value):
     case = Case(np.zeros((4, 3)), np.zeros((3, 3)), np.array([4]), edge_scores=np.zeros((4, 3, 3)))

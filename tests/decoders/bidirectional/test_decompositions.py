@@ -22,9 +22,7 @@ from .local_cases import (
     LocalCase,
     RandomLocal,
     enumerated,
-    is_acyclic,
     local_cases,
-    orientations,
     random_case,
     random_rows,
 )
@@ -45,15 +43,6 @@ def assert_enumerated(case, strategy, prune):
         best = max(enumerated(single, strategy, prune), key=lambda one: one.score)
         assert labels == best.labels
         assert score == pytest.approx(best.score, rel=1e-11, abs=1e-12)
-
-
-@pytest.mark.parametrize("n", range(3, 8))
-def test_without_a_cyclic_triangle_there_is_no_cycle(n):
-    """What the module's treatment of cycles rests on. A triangle is a cycle if each of its tokens sees just one."""
-    for graph in orientations(n, 2):
-        triangles = [{i, i + 1, i + 2} for i in range(n - 2)]
-        cyclic = any(all(len(graph[i] & triangle) == 1 for i in triangle) for triangle in triangles)
-        assert is_acyclic(graph) == (not cyclic)
 
 
 @strategies

@@ -12,8 +12,6 @@ from spacy_hoseq.decoders.problem import trie as module
 
 from ...strategies import random_patterns
 
-EXAMPLE = [(1, 0, 1, 0), (0, 1, 0, 1), (0, 1, 0)]
-
 
 @st.composite
 def pattern_sets(draw):
@@ -75,15 +73,6 @@ def test_suffix_sums_are_sums_over_suffixes(drawn, seed):
     assert weights.tolist() == given_weights.tolist()
 
 
-@given(pattern_sets(), st.integers(0, 10**6))
-def test_matched_are_sums_over_all_that_end_with_a_node(drawn, seed):
-    trie = PatternTrie(*drawn)
-    strings = [trie.string(u) for u in range(len(trie))]
-    longest = np.random.default_rng(seed).integers(-9, 9, (len(trie), 2)) * (1 + 1j)
-    expected = [sum(longest[v] for v, s in enumerate(strings) if s[-len(u) :] == u) for u in strings]
-    assert trie.matched(longest).tolist() == np.array(expected).tolist()
-
-
 @given(pattern_sets(), st.lists(st.integers(1, 12), max_size=4), st.integers(0, 10**6))
 def test_occurrences_are_those_of_naive_search(drawn, lengths, seed):
     trie = PatternTrie(*drawn)
@@ -99,21 +88,6 @@ def test_occurrences_are_those_of_naive_search(drawn, lengths, seed):
         start += length
     found = trie.occurrences(labels, np.array(lengths, np.int64))
     assert sorted(zip(found.tokens.tolist(), found.nodes.tolist(), strict=True)) == sorted(expected)
-
-
-def test_example_worked_out_by_hand():
-    trie = PatternTrie(EXAMPLE, 2)
-    strings = [trie.string(u) for u in range(len(trie))]
-    assert strings[:2] == [(0,), (1,)] and set(strings[2:4]) == {(1, 0), (0, 1)}
-    fail = {strings[u]: strings[trie.fail[u]] for u in range(2, len(trie))}
-    assert fail == {
-        (1, 0): (0,),
-        (0, 1): (1,),
-        (1, 0, 1): (0, 1),
-        (0, 1, 0): (1, 0),
-        (1, 0, 1, 0): (0, 1, 0),
-        (0, 1, 0, 1): (1, 0, 1),
-    }
 
 
 @pytest.mark.parametrize("pattern", [(), (1,)])
@@ -138,57 +112,3 @@ def test_after_is_the_longest_match_after_one_more_label(drawn):
             string = (*trie.string(u), y)
             suffixes = [string[i:] for i in range(len(string))]
             assert trie.after[u, y] == next(node[suffix] for suffix in suffixes if suffix in node)
-
-
-def ends_with(string, suffix):
-    return string[-len(suffix) :] == suffix
-
-
-@given(pattern_sets())
-def test_preorder_has_all_nodes_that_end_with_one_together(drawn):
-    trie = PatternTrie(*drawn)
-    strings = [trie.string(u) for u in range(len(trie))]
-    row, node, first, end = trie.preorder
-    assert sorted(row.tolist()) == list(range(len(trie)))
-    assert row[node].tolist() == list(range(len(trie))) and row[: trie.n_labels].tolist() == list(range(trie.n_labels))
-    for u, string in enumerate(strings):
-        inside = {v for v in range(trie.n_labels, len(trie)) if ends_with(strings[v], string)}
-        assert set(node[first[u] : end[u]].tolist()) == inside and end[u] - first[u] == len(inside)
-        assert u < trie.n_labels or first[u] == row[u]
-    stops = first[: trie.n_labels].tolist() + [len(trie)]
-    assert stops[0] == trie.n_labels and end[: trie.n_labels].tolist() == stops[1:], "one behind the other"
-
-
-@given(pattern_sets())
-def test_covers_are_their_definition(drawn):
-    trie = PatternTrie(*drawn)
-    strings = [trie.string(u) for u in range(len(trie))]
-    node = {string: u for u, string in enumerate(strings)}
-    assert len(trie.covers) == trie.max_length
-    for j, (nodes, shorter, pairs, starts) in enumerate(trie.covers):
-        assert sorted(nodes.tolist()) == [u for u, s in enumerate(strings) if len(s) > max(j, 1)]
-        assert (np.diff(pairs) > 0).all()
-        groups = np.split(nodes, starts[1:]) if len(starts) else []
-        assert starts.tolist() == (np.cumsum([0, *map(len, groups)])[:-1]).tolist() and all(map(len, groups))
-        for pair, group in zip(pairs.tolist(), groups, strict=True):
-            for u in group.tolist():
-                at = max(j, 1)  # the label at the j-th place from the end, counted from 0, and the one after it
-                first, second = strings[u][-1 - at], strings[u][-at]
-                assert divmod(pair, trie.n_labels) == (first, second)
-        for u, short in zip(nodes.tolist(), shorter.tolist(), strict=True):
-            suffixes = [strings[u][i:] for i in range(1, len(strings[u]))]
-            assert short == next((node[s] for s in suffixes if s in node and len(s) <= j), -1)
-
-
-@given(pattern_sets())
-def test_groups_of_links_have_what_a_node_fails_to_before_it(drawn):
-    trie = PatternTrie(*drawn)
-    group_of, suffixes = {}, {}
-    for number, (nodes, fail, targets, starts) in enumerate(trie.links):
-        members = np.arange(len(trie))[nodes].tolist()
-        group_of |= dict.fromkeys(members, number)
-        suffixes |= dict(zip(members, fail.tolist(), strict=True))
-        assert (targets == np.unique(fail)).all() and (fail[starts] == targets).all() and (np.diff(fail) >= 0).all()
-    assert suffixes == dict(enumerate(trie.fail[trie.n_labels :].tolist(), start=trie.n_labels))
-    assert all(group_of.get(suffix, -1) == group_of[node] - 1 for node, suffix in suffixes.items())
-    assert len(trie.links) < trie.max_length or trie.max_length == 1
