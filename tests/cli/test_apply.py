@@ -23,7 +23,7 @@ from ..batch.helpers import TEXTS, english, picky_pipeline
 pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from spacy_hoseq.batch.formats import DOCS, TABLES, Done  # noqa: E402
+from spacy_hoseq.batch.formats import Done  # noqa: E402
 from spacy_hoseq.cli import apply  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -293,7 +293,3 @@ def test_progress_in_a_terminal(tmp_path, monkeypatch):
     monkeypatch.setattr("spacy_hoseq.cli.apply.IN_TERMINAL", 0.01)
     assert apply.run(Job(), 1, False) == {"parts": 2}
     assert "50%" in sys.stderr.getvalue() and "/100" in sys.stderr.getvalue()
-
-
-def test_all_formats_are_named():
-    assert set(apply.FORMATS) == {*TABLES, *DOCS} and set(apply.FLAT) <= set(TABLES)

@@ -4,19 +4,16 @@ import errno
 import gzip
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from spacy.cli._util import app
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.convert import parse_groups
-from spacy_hoseq.cli.shared import PROBLEMS, whole
+from spacy_hoseq.cli.shared import PROBLEMS
 
 TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
 
@@ -224,26 +221,12 @@ def test_wrong_names(wsj, out):
     assert parse_groups("nt=ORG,ns=LOC,") == {"nt": "ORG", "ns": "LOC"} and parse_groups("") == {}
 
 
-def test_output_that_cannot_be_written(wsj, tmp_path):
-    (tmp_path / "file").write_text("")
-    code, output = run(wsj, tmp_path / "file" / "out.spacy", "-f", "trees")
-    assert code == 1 and "[HS113]" in output
-
-
 @pytest.fixture
 def earlier(tmp_path):
     """What an earlier run has written."""
     path = tmp_path / "there.spacy"
     path.write_bytes(b"of an earlier run")
     return path
-
-
-def test_an_output_that_is_there_stays_without_force(wsj, earlier):
-    code, output = run(wsj, earlier, "-f", "trees")
-    assert code == 1 and earlier.read_bytes() == b"of an earlier run"
-    assert f"✘ Nothing converted [HS113] Nothing is written to {earlier}: there is a file already" in output
-    code, output = run(wsj, earlier, "-f", "trees", "--force")
-    assert code == 0 and sum(len(list(doc.sents)) for doc in docs_of(earlier)) == 24
 
 
 def test_a_full_disk_leaves_what_was_there(wsj, earlier, out, monkeypatch):
@@ -259,18 +242,6 @@ def test_a_full_disk_leaves_what_was_there(wsj, earlier, out, monkeypatch):
         assert code == 1 and "✘ Nothing converted" in output and "No space left" in output
     assert earlier.read_bytes() == b"of an earlier run" and not out.exists()
     assert not list(earlier.parent.glob("*.part")) and not list(out.parent.iterdir())
-
-
-def test_an_interrupted_conversion_leaves_what_was_there(wsj, earlier, monkeypatch):
-    def to_disk(self, path):
-        Path(path).write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(DocBin, "to_disk", to_disk)
-    with pytest.raises(KeyboardInterrupt):
-        with whole(earlier) as part:
-            DocBin().to_disk(part)
-    assert earlier.read_bytes() == b"of an earlier run" and list(earlier.parent.glob("there*")) == [earlier]
 
 
 ROWS = ("1\tAnn\t_\tPROPN\tNNP" + 5 * "\t_", "2\tsleeps\t_\tVERB\tVBZ" + 5 * "\t_", "", "")
@@ -360,20 +331,6 @@ def test_a_folder_of_brat(tmp_path, out):
     code, output = run(folder, out)
     assert code == 0 and "Files 1 Files of other endings, not read 2 Docs 1" in output
     assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "PER")]
-
-
-def test_command_is_one_of_spacy(wsj, out):
-    result = CliRunner().invoke(app, ["hoseq", "convert", str(wsj), "-o", str(out), "-f", "trees"])
-    assert result.exit_code == 0 and len(docs_of(out)) == 12
-
-
-@pytest.mark.long
-def test_help():
-    """Through the entry point: nothing of ours is imported before."""
-    command = [sys.executable, "-m", "spacy", "hoseq", "convert", "--help"]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0 and result.stderr == ""
-    assert "python -m spacy hoseq convert [OPTIONS]" in result.stdout and "wsj-tagging" in result.stdout
 
 
 @pytest.mark.parametrize(

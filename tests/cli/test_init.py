@@ -34,16 +34,6 @@ def test_file(tmp_path):
     assert f"python -m spacy train {path} --paths.train TRAIN.spacy --paths.dev DEV.spacy" in said(output)
 
 
-def test_a_file_that_is_there_is_replaced_by_force_only(tmp_path):
-    path = tmp_path / "config.cfg"
-    path.write_text("mine", encoding="utf8")
-    code, output = run("tagger", "-o", path)
-    assert code == 1 and f"[HS113] Nothing is written to {path}: there is a file already." in said(output)
-    assert path.read_text(encoding="utf8") == "mine"
-    assert run("tagger", "-o", path, "--force")[0] == 0
-    assert path.read_text(encoding="utf8") == recipe("tagger")
-
-
 def test_ner_is_another_name_of_entities():
     assert run("ner") == (0, recipe("entities"))
     assert "entities (or ner): entities from words" in said(run("--help")[1])

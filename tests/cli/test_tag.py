@@ -135,12 +135,6 @@ def test_a_pipeline_with_code_of_its_own(tmp_path):
     assert list((tmp_path / "made").rglob("code.py")), "it goes into the package"
 
 
-def test_other_pipelines(tmp_path):
-    nlp = spacy.blank("xx")
-    nlp.to_disk(tmp_path / "blank")
-    assert tagged(str(tmp_path / "blank"), TEXT).exit_code == 0
-
-
 def test_lines_stay_together_up_to_a_size():
     lines = ["word " * 1000 + "\n"] * 30 + ["\n"] + ["word " * 1000 + "\n"] * 30
     parts = list(blocks(lines))

@@ -8,12 +8,10 @@ from spacy.tokens import Doc, Token
 
 from spacy_hoseq.features import extract
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.keys import mix
 from spacy_hoseq.features.sequences import sequence_lengths, words_of
 from spacy_hoseq.features.templates import parse_templates
 
 MASK = 2**64 - 1
-EDGES = [0, 1, 2**63, MASK, 0xBF58476D1CE4E5B9]
 
 VALUE_OF = {
     "orth": lambda token: token.orth,
@@ -112,18 +110,6 @@ def extractor_of(texts=TEMPLATES):
     return FeatureExtractor(parse_templates(texts))
 
 
-@pytest.mark.parametrize("state", EDGES)
-def test_mix_is_the_scalar_computation(state):
-    values = (
-        EDGES
-        + np.random.default_rng(state % 1000).integers(0, MASK, size=50, dtype=np.uint64).tolist()
-    )
-    mixed = mix(np.array([state], np.uint64), np.array(values, np.uint64))
-    assert mixed.tolist() == [plain_mix(state, value) for value in values]
-    swapped = mix(np.array(values, np.uint64), np.array([state], np.uint64))
-    assert swapped.tolist() == mixed.tolist(), "arguments broadcast both ways"
-
-
 @pytest.mark.parametrize(
     "texts", [TEMPLATES, ["lower[-9..9]"], ["bias"], ["orth[2]"], ["orth[-2]+orth[2]"]]
 )
@@ -210,21 +196,6 @@ def test_words_are_read_anew_each_time():
     check()
     doc[1].tag_ = "N"
     check()
-
-
-def test_keys_are_those_of_saved_models():
-    """Model files hold keys: a change of any of these numbers makes every saved model useless."""
-    doc = Doc(spacy.blank("xx").vocab, words=["The", "time", "3", "\n"])
-    keys = extractor_of(["bias", "lower[0]", "suffix2[-1]+lower[0]", "lower[-1]"]).keys([doc])
-    assert keys.tolist() == GOLDEN
-
-
-GOLDEN = [
-    [1576183500743892157, 1576183500743892157, 1576183500743892157, 1576183500743892157],
-    [6692232167364162319, 2400423314650976980, 16735109264721286202, 2087731634025970031],
-    [15741993495651755289, 17017431324556135713, 9897519435567112423, 0],
-    [120601503789004026, 9066361939557551944, 17471384249024559233, 3330799238904145623],
-]  # fmt: skip
 
 
 def test_heads_and_what_extensions_compute_in_text_with_white_space():

@@ -62,13 +62,6 @@ def words_of(first, last):
     return [f"W{i}x" for i in range(first, last)]
 
 
-def test_values_of_each_token_in_order(vocab):
-    words = ["Dog", "cat", "Dog", "TIME", "mark", "a", "cat"]
-    values = values_of(Lexicon(), vocab, words)
-    assert values.tolist() == direct(vocab, words)
-    assert values.dtype == np.uint64
-
-
 def test_table_grows_and_keeps_its_values(vocab):
     lex = Lexicon()
     for last in (1, 2, 5, 40, 41, 300):
@@ -151,25 +144,6 @@ def calls():
     register_attribute("counting")(words.append)
     yield words
     del ATTRIBUTES["counting"]
-
-
-def test_each_type_is_worked_out_once(vocab, calls):
-    lex = Lexicon()
-    for words in (["a", "b", "a"], ["b", "c"], ["a", "b", "c"]):
-        values_of(lex, vocab, words, ["counting"])
-    assert sorted(calls) == ["a", "b", "c"]
-    lex.clear()
-    values_of(lex, vocab, ["c"], ["counting"])
-    assert sorted(calls) == ["a", "b", "c", "c"]
-
-
-def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls, few_types):
-    lex = Lexicon()
-    for first, last, n_calls in ((0, 8, 8), (0, 2, 8), (8, 12, 12)):
-        values_of(lex, vocab, words_of(first, last), ["counting"])
-        assert len(calls) == n_calls
-    values_of(lex, vocab, words_of(0, 1), ["counting"])
-    assert len(calls) == 13, "the first words had been forgotten"
 
 
 def test_components_share_the_values_of_words(calls):

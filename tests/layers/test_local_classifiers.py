@@ -11,7 +11,6 @@ from spacy_hoseq.learning.used_rows import UsedRows
 from ..stored import bytes_of, message_of
 from .helpers import doc_of
 from .local_models import LABELS, TEMPLATES, L, Problem, all_scores, random_docs, trained
-from .taggers import docs_of
 
 DOCS = [*random_docs(np.random.default_rng(20), 8, 7), doc_of("new words cat Dog")]
 SETTINGS = {"learn_rate": 0.5, "width": 0.3, "seed": 0}
@@ -59,23 +58,6 @@ def test_model_without_weights_or_features():
             model.predict(DOCS)
 
 
-def test_training_goes_on_after_loading():
-    """From the weights that were saved, with the features that were saved."""
-    problem = trained(2)
-    fresh = problem.make_model().from_bytes(problem.model.to_bytes())
-    shim, features = shim_of(fresh), fresh.attrs["features"]
-    shim.configure(**SETTINGS)
-    text = problem.text
-    batch = problem.batch._replace(rows=features.training_rows(text.docs, text.contexts, shim.known))
-    expected = problem.shim.gradient(problem.batch, 0.0)
-    losses = []
-    for _ in range(10):
-        losses.append(shim.gradient(batch, 0.0))
-        fresh.finish_update(None)
-    assert losses[0] == pytest.approx(expected, rel=2e-3) and losses[0] < 0.9 * np.log(L) * problem.n_tokens
-    assert losses[-1] < losses[0] and scores(fresh) != scores(problem.model)
-
-
 def test_predictions_follow_updates_only():
     problem = Problem(2)
     model, shim = problem.train(1), problem.shim
@@ -96,16 +78,6 @@ def test_defining_features_starts_anew():
     define_features(problem.model, LABELS, [[(problem.text.docs, problem.text.contexts)]], problem.n_tokens)
     assert not any(scores(problem.model, 1))
     assert scores(problem.train(), 1) == expected
-
-
-def test_loading_ends_training():
-    problem = Problem(1)
-    data, expected = problem.train().to_bytes(), scores(problem.model, 1)
-    problem.train(2)
-    problem.shim.gradient(problem.batch, 0.0)
-    problem.model.from_bytes(data)
-    problem.model.finish_update(None)
-    assert scores(problem.model, 1) == expected
 
 
 def test_features_are_those_of_the_loaded_weights():
@@ -147,14 +119,6 @@ def test_copies_of_a_model_in_training(make):
     assert scores(problem.model) != expected
 
 
-def test_use_adds_nothing_to_a_pickle():
-    model, docs = trained(2).model, docs_of()
-    before, again = len(pickle.dumps(model)), pickle.loads(pickle.dumps(model))
-    for _ in range(2):
-        model.predict(docs)
-    assert len(pickle.dumps(model)) <= before + 500 and again.to_bytes() == model.to_bytes()
-
-
 def changed(**parts):
     return lambda message: {**message, **parts}
 
@@ -190,17 +154,6 @@ def test_damaged_weights_are_refused_and_change_nothing(damage, problem):
     with pytest.raises(ValueError, match=problem):
         shim_of(model).from_bytes(bad)
     assert scores(model) == before and model.to_bytes() == data
-
-
-@pytest.mark.parametrize("damage", ["another order", "no features"])
-def test_training_goes_on_after_a_failed_load(damage):
-    problem, other = in_training(), in_training()
-    with pytest.raises(ValueError, match="HS05[014]"):
-        problem.shim.from_bytes(bytes_of(DAMAGED[damage][0](message_of(problem.shim.to_bytes()))))
-    for one in (problem, other):
-        one.model.finish_update(None)
-        one.train(2, drop=0.2)
-    assert scores(problem.model) == scores(other.model)
 
 
 @pytest.mark.parametrize(

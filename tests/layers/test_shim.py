@@ -35,34 +35,6 @@ def layer():
     return randomize(model)
 
 
-ARRAYS = {
-    "table": half(7, 3),
-    "zeros": np.zeros((4, 5), np.float32),
-    "vector": half(6),
-    "one": half(1, 1),
-    "double": half(3, 3).astype(np.float64),
-    "cube": half(2, 3, 4),
-    "sparse": np.eye(9, dtype=np.float32),
-    "255 labels": half(2, 255),
-    "256 labels": half(2, 256),
-    "257 labels": half(2, 257),
-    "70000 labels": half(1, 70000),
-    "no rows": np.zeros((0, 3), np.float32),
-    "no values": np.zeros(0),
-    "large": np.array([[1e6, -7e4, 0.5]], np.float32),
-}
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-def test_storage_keeps_the_values(name):
-    shim = shim_of(**{name: ARRAYS[name]})
-    data = shim.to_bytes()
-    back = loaded(data)
-    assert back.parameters[name].values.dtype == ARRAYS[name].dtype
-    assert np.array_equal(back.parameters[name].values, ARRAYS[name])
-    assert back.to_bytes() == data, "saving again changes nothing"
-
-
 def test_storage_of_several_arrays_and_extras():
     shim = shim_of(table=half(3, 2), positive=np.array([0.5, 0.0, 2.0]))
     shim.extra = {"keys": np.arange(5, dtype=np.uint64), "number": 3}

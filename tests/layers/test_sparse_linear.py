@@ -95,15 +95,6 @@ def test_training_scores_are_those_of_prediction(settings):
         assert np.concatenate(trained) == pytest.approx(predicted, abs=1e-6)
 
 
-def test_features_that_are_rare_or_unknown_have_no_weight():
-    docs = [doc_of("a a b")]
-    model = layer(["lower[0]"], docs, min_count=2)
-    assert raw(model, "table").shape == (2, L)
-    scores = model.predict([doc_of("b a new A")])[0]
-    assert scores[[0, 2]].tolist() == [[0] * L] * 2
-    assert np.array_equal(scores[1], scores[3]) and np.array_equal(scores[1], raw(model, "table")[0])
-
-
 def test_features_are_counted_over_all_batches():
     docs = docs_of()
     counts = Counter(key for row in keys_of(TEMPLATES, docs) for key in row if key)
@@ -283,9 +274,3 @@ def test_features_are_those_of_the_loaded_weights():
     expected = np.concatenate(layer().predict(docs))
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
     assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(expected, abs=1e-6)
-
-
-def test_wrong_number_of_labels_in_the_config():
-    model = SparseLinear(TEMPLATES, nO=4)
-    with pytest.raises(ValueError, match="nO"):
-        model.initialize(X=docs_of(), Y=zeros(docs_of(), L))

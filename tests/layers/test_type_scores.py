@@ -12,7 +12,7 @@ from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.learning.adagrad import Additive
 
-from .helpers import doc_of, in_threads, index_features, randomize, zeros
+from .helpers import doc_of, index_features, randomize, zeros
 
 TEMPLATES = ["bias", "lower[-2..2]", "suffix2[0]", "edge[-1]", "edge[1]", "shape[1]", "lower[0]+lower[1]"]
 L = 5
@@ -52,19 +52,6 @@ def test_scores_do_not_depend_on_what_was_seen_before():
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
     places = model.attrs["features"].places
     assert 0 < n_kept == kept(model) <= len(places) * (len({t.orth for doc in docs for t in doc}) + 2)
-
-
-def test_words_without_known_features_share_a_row():
-    docs = texts()
-    model = layer(docs)
-    assert [*model.attrs["features"].extractor.of_one_word] == [0, -2, -1, 1, 2]
-    new = [doc_of("qq vv qq ww")]
-    scores = np.concatenate(model.predict(new))
-    assert np.array_equal(scores, fresh(model, new))
-    n_types = 3 + 2  # and what is before and after a sentence
-    assert 0 < kept(model) <= 3 * n_types, "none two words away"
-    model.predict(docs)
-    assert np.array_equal(np.concatenate(model.predict(new)), scores)
 
 
 def test_other_weights_have_other_scores():
@@ -114,12 +101,3 @@ def test_words_that_are_numbered_anew(monkeypatch):
     asked = [doc_of(f"{doc.text} new{i // 3}") for i, doc in enumerate(docs)]
     for doc, scores in [(doc, fresh(model, [doc])) for doc in asked]:
         assert np.array_equal(np.concatenate(model.predict([doc])), scores)
-
-
-@pytest.mark.long
-def test_several_threads():
-    docs = texts(n=200)
-    model = layer(docs)
-    expected = [fresh(model, [doc]) for doc in docs]
-    for scores, answers in zip(expected, in_threads(model, docs), strict=True):
-        assert len(answers) == 4 and all(np.array_equal(answer, scores) for answer in answers)

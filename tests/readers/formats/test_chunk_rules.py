@@ -216,11 +216,6 @@ def test_rule(rule):
     assert shown(tree_of(text)) == chunks
 
 
-def test_chunks_of_neighbours_do_not_merge():
-    tree = tree_of("(S (NP (NN rain)) (NP-TMP (NN today)) (VP (VBZ is)) (VP (VBN gone)))")
-    assert chunks_of_tree(tree) == [(0, 1, "NP"), (1, 2, "NP"), (2, 3, "VP"), (3, 4, "VP")]
-
-
 def test_labels():
     names = ["NP-SBJ-12", "ADVP|PRT", "S=1", "NP-SBJ=2", "-NONE-", "", "SBAR-TPC-1"]
     assert [category(name) for name in names] == ["NP", "ADVP", "S", "NP", "", "", "SBAR"]

@@ -1,8 +1,11 @@
 """Sentences of tree files: words, tags, traces, escapes, headers and encodings."""
 
+from pathlib import Path
+
 import pytest
 
-from spacy_hoseq.readers.formats.trees import read_trees
+from spacy_hoseq.readers.files import Line
+from spacy_hoseq.readers.formats.trees import MAX_DEPTH, Tree, leaves, parse_trees, read_trees
 from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
 
 PENN = """
@@ -65,3 +68,101 @@ def test_a_damaged_tree_costs_its_sentence(tmp_path):
     *good, problem = read_trees(path, Settings())
     expected = "the end of the tree that begins at line 7: 3 brackets open"
     assert problem == Problem(path, 7, "the end of the file", expected) and len(good) == 3
+
+
+# Trees in brackets: what is read, and what each damage is told
+
+
+PATH = Path("some.mrg")
+
+
+def parse(text):
+    return list(parse_trees([Line(i, line) for i, line in enumerate(text.split("\n"), 1)], PATH))
+
+
+def written(tree):
+    if tree.word is not None:
+        return f"({tree.label} {tree.word})"
+    return f"({tree.label} {' '.join(map(written, tree.children))})"
+
+
+def test_a_tree():
+    (tree,) = parse("( (S\n    (NP-SBJ (NN rain) )\n    (VP (VBZ falls)) (. .) ))")
+    assert tree.label == "" and tree.word is None and tree.line == 1
+    (clause,) = tree.children
+    assert clause.label == "S" and clause.line == 1
+    assert [child.label for child in clause.children] == ["NP-SBJ", "VP", "."]
+    assert clause.children[0] == Tree("NP-SBJ", (Tree("NN", (), "rain", 2),), None, 2)
+    assert [(leaf.label, leaf.word) for leaf in leaves(tree)] == [("NN", "rain"), ("VBZ", "falls"), (".", ".")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(S (A a))(S (B b))",
+        "(S (A a)) (S (B b))",
+        "\n(S (A a))\n\n\n(S\n(B\nb)\n)\n",
+        "<DOC>\n<DOCID> X 1 </DOCID>\n<S ID=1>\n(S (A a))\n</S>\n(S (B b))",
+        '<?xml version="1.0"?>\n<S ID="1"> (S (A a)) </S>\n<P>(S (B b))</P>\n</DOC>',
+        "*x*x*x* a comment (in a header)\n(S (A a))\n*x*\n(S\t(B  b)\t)",
+    ],
+)
+def test_lines_and_markup_are_no_matter(text):
+    assert [written(tree) for tree in parse(text)] == ["(S (A a))", "(S (B b))"]
+
+
+def test_words_that_look_like_markup():
+    assert [leaf.word for leaf in leaves(parse("(S (A <b>)\n(B *x*y)\n(C <))")[0])] == ["<b>", "*x*y", "<"]
+
+
+@pytest.mark.parametrize(
+    "text, n_before, line, found, expected",
+    [
+        ("( )", 0, 1, "an empty tree ()", "(TAG word), or (LABEL (...) ...)"),
+        ("(S (A a))\n\n(S (A a) ())", 1, 3, "an empty bracket ()", "(TAG word), or (LABEL (...) ...)"),
+        ("(S (A a)\n(B))", 0, 2, '"(B)"', "(TAG word), or (LABEL (...) ...)"),
+        ("(S (A a b))", 0, 1, '"(A a b)"', "(TAG word), or (LABEL (...) ...)"),
+        ("(S x (A a))", 0, 1, '"S x" before a bracket', "(TAG word), or (LABEL (...) ...)"),
+        ("(S (A a)\nx (B b))", 0, 2, '"x" between or after brackets', "a bracket"),
+        ("(S ((A a)))", 0, 1, "a bracket without a label", "(TAG word), or (LABEL (...) ...)"),
+        ("(S (A a)))", 1, 1, "a closing bracket without an opening one", "an opening bracket"),
+        ("(S (A a))\nA a\n", 1, 2, '"A" outside of all brackets', "an opening bracket"),
+        ("1998 <b>", 0, 1, '"1998" outside of all brackets', "an opening bracket"),
+        (
+            "\n(S (A a)\n", 0, 2, "the end of the file", "the end of the tree that begins at line 2: 1 bracket open",
+        ),
+        (
+            "(S\n(A a))\n(S (B b)", 1, 3,
+            "the end of the file", "the end of the tree that begins at line 3: 1 bracket open",
+        ),
+        (
+            "(S " * (MAX_DEPTH + 1), 0, 1, f"more than {MAX_DEPTH} open brackets", "brackets that are closed",
+        ),
+    ],
+)  # fmt: skip
+def test_damage(text, n_before, line, found, expected):
+    items = parse(text)
+    assert all(isinstance(item, Tree) for item in items[:-1]) and len(items) == n_before + 1
+    assert items[-1] == Problem(PATH, line, found, expected)
+
+
+def test_deep_trees_can_be_read():
+    depth = MAX_DEPTH - 1
+    (tree,) = parse("(S " * depth + "(A a)" + ")" * depth)
+    assert [leaf.word for leaf in leaves(tree)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text, line, found",
+    [
+        ("( (S (A a)\n  (B\n( (S (C c)))\n( (S (D d)))", 3, "a bracket without a label"),
+        ("<S ID=1>\n(S (A a)\n</S>\n<S ID=2>\n(S (C c))\n</S>\n(S (D d))", 3, "</S>"),
+        ("(S (A a b)\n(B b))\n(S (C c))\n(S (D d))", 1, '"(A a b)"'),
+        ("# a remark\n(S (B b)))\n(S (C c))\n(S (D d))", 2, "a closing bracket without an opening one"),
+    ],
+)
+def test_a_damaged_tree_costs_itself(text, line, found):
+    problem = next(item for item in parse(text) if isinstance(item, Problem))
+    assert (problem.line, problem.actual) == (line, found)
+    trees = [item for item in parse(text) if isinstance(item, Tree)]
+    assert [leaf.word for tree in trees[-2:] for leaf in leaves(tree)] == ["c", "d"]
