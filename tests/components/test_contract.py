@@ -19,6 +19,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
+from spacy_hoseq.components.targets.places import target_at
+
 from .kinds import EACH, LANG, blank, examples_of, kept, labels_of, said, texts
 from .test_tools import CANNOT
 
@@ -203,6 +205,67 @@ def test_white_space(kind, nlp):
     ]
     assert items[0] == items[1]
     assert {token.tag_ for token in docs[0] if token.is_space} <= {"", "_SP"}
+
+
+def words_in(doc):
+    return [token.i for token in doc if not token.is_space]
+
+
+def test_reading_is_what_is_written(kind, nlp):
+    """On words; white space has no label. Tools find it by the name of its place."""
+    pipe = nlp.get_pipe(kind.name)
+    assert pipe.target.place == kind.place and pipe.target.of_spans == kind.place.startswith("spans.")
+    docs, again = ([nlp.make_doc(text) for text in (WHITE, "", "dogs run")] for _ in range(2))
+    reading = pipe.read(docs)
+    assert reading.labels == pipe.tags
+    n_words = [len(words_in(doc)) for doc in docs]
+    for doc, ids, best in zip(docs, reading.label_ids, np.split(reading.best, np.cumsum(n_words)[:-1]), strict=True):
+        expected = np.full(len(doc), -1)
+        expected[words_in(doc)] = best
+        assert ids.tolist() == expected.tolist()
+    pipe.set_annotations(docs, reading)
+    assert [labels_of(doc, kind) for doc in docs] == [labels_of(doc, kind) for doc in pipe.pipe(again)]
+    assert target_at(kind.place).items(docs[0]) == pipe.target.items(docs[0])
+
+
+def test_confidences(kind, model):
+    """Marginals of the best labels, or probabilities of decisions; other strategies have none."""
+    nlp = keeping(model, kind)
+    pipe, doc = nlp.get_pipe(kind.name), nlp.make_doc(WHITE)
+    reading = pipe.predict([doc])
+    if not kind.keeps:
+        with pytest.raises(ValueError, match=r"\[HS105\].*has no `p\(y \| x\)`: the strategy"):
+            reading.confidences()
+        return
+    found = reading.confidences()
+    assert ((found > 0) & (found <= 1 + 1e-6)).all()
+    if kind.keeps == "save_decisions":
+        decisions = kept(pipe(doc), kind)["probabilities"]
+        assert found == pytest.approx(decisions[words_in(doc)], abs=1e-6)
+        with pytest.raises(ValueError, match=r"\[HS105\].*labels are decided one by one"):
+            assert reading.posterior is None
+        return
+    nodes, n = reading.posterior.nodes, len(words_in(doc))
+    assert nodes.sum(axis=1) == pytest.approx(np.ones(n), abs=1e-6)
+    assert found == pytest.approx(nodes[np.arange(n), reading.best], abs=1e-6)
+    (rows,) = reading.of_tokens(nodes)
+    assert rows.shape == (len(doc), len(pipe.tags)) and not np.delete(rows, words_in(doc), axis=0).any()
+
+
+def test_labels_that_are_put_are_gold(kind, nlp):
+    """`put` on an empty Doc, item by item, gives what `items` reads and `gold` permits."""
+    pipe, empty = nlp.get_pipe(kind.name), nlp.make_doc(WHITE)
+    pipe.cfg.update({"span_threshold": None} if "span_threshold" in pipe.cfg else {})
+    items = pipe.target.items(pipe(nlp.make_doc(WHITE)))
+    if kind.place.startswith("spans."):
+        empty.spans[kind.place.partition(".")[2]] = []
+    for first, end, label in items:
+        pipe.target.put(empty, first, end, [(first, end, label)])
+    assert pipe.target.items(empty) == items
+    permitted = pipe.gold([Example(nlp.make_doc(WHITE), empty)])
+    best = pipe.read([nlp.make_doc(WHITE)]).best
+    assert permitted[np.arange(len(best)), best].all()
+    assert kind.place == "lemma" or (permitted.sum(axis=1) == 1).all()  # several scripts make one lemma
 
 
 def test_what_is_set_stays(kind, nlp, gold):

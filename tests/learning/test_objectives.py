@@ -23,7 +23,7 @@ from spacy_hoseq.learning.objectives import (
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..cases import Case
-from ..decoders.answers.posteriors import enumerated_arcs
+from ..decoders.answers.posteriors import enumerated_arcs, sequence_of
 from ..oracle import central_differences, joint_table, score_of_one
 from ..strategies import cases, cases_with_edge_scores
 from .gold import KINDS, gold_mask, tables
@@ -334,7 +334,7 @@ def test_only_allowed_labellings_compete(objective, margin, kind, case, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(
-    case=cases(configurations=1, strong=False, signed=True, **SMALL) | cases_with_edge_scores(**SMALL),
+    case=cases(configurations=2, strong=False, signed=True, **SMALL) | cases_with_edge_scores(**SMALL),
     seed=st.integers(0, 10**6),
 )
 def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
@@ -352,6 +352,20 @@ def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
     if case.edge_scores is not None:
         expected = enumerated_arcs(case) - enumerated_arcs(replace(case, allowed=gold))
         np.testing.assert_allclose(got.gradient.edge_scores, expected, atol=1e-8)
+        return
+    trie = case.pattern_scores().trie
+    strings = [trie.string(node) for node in range(trie.n_labels, len(trie))]
+    expected = [sum(a.expected_count(p) - b.expected_count(p) for a, b in pairs) for p in strings]
+    np.testing.assert_allclose(got.gradient.node_weights[trie.n_labels :], expected, atol=1e-8)
+    assert not got.gradient.node_weights[: trie.n_labels].any()
+    for (token, string, _), mine in zip(case.fired, got.gradient.fired_weights, strict=True):
+        i = sequence_of(case, token)
+        free, permitted = (table.expected_count(string, [token - case.starts[i]]) for table in pairs[i])
+        assert mine == pytest.approx(free - permitted, abs=1e-8)
+    for (first, sets, _), mine in zip(case.configurations, got.gradient.configuration_weights, strict=True):
+        i = sequence_of(case, first)
+        free, permitted = (table.expected_match(first - case.starts[i], sets) for table in pairs[i])
+        assert mine == pytest.approx(free - permitted, abs=1e-8)
 
 
 @pytest.mark.long
