@@ -35,9 +35,13 @@ QUOTED = {
     "their other words, %": Quoted(
         "papers/nonnegative", "words", "perceptron, order 1", "perceptron, order 7", 3, 0
     ),
-    "organisations in Chinese resumes, F": Quoted(
-        "papers/sparse-crf", "organisations", "resume | low order", "resume | patterns", 2, 4
-    ),
+    **{
+        f"organisations, {text}{decision}, F": Quoted(
+            "papers/sparse-crf", "organisations", f"{corpus} | low order{decision}", f"{corpus} | patterns{decision}", 2, 4
+        )
+        for corpus, text in (("pfr", "People's Daily"), ("msra", "MSRA"), ("resume", "resumes"))
+        for decision in ("", ", by probability")
+    },
     "Chinese tags, %": Quoted("measurements/chinese", "chinese", "GSD: tagger", "GSD: rules", 1, 4),
     "English tags, %": Quoted(
         "measurements/recipes", "features", "English news: tagger", "English news: higher-order", 1, 4

@@ -2,8 +2,9 @@
 
     python collect.py METRICS [--organisations ../organisations/metrics/org]
 
-METRICS/learners.jsonl: letters, a row for each learner, order and fold. METRICS/organisations.jsonl.gz: names of
-organisations, a row for each corpus, system and seed. What was not measured is left out.
+METRICS/learners.jsonl: letters, a row for each learner, order and fold. METRICS/organisations.jsonl.gz, or resumes.jsonl.gz
+if there is no other corpus: names of organisations, a row for each corpus, system and seed. What was not measured is left
+out.
 """
 
 from pathlib import Path
@@ -48,8 +49,9 @@ def main(metrics: Path, organisations: Path = Path("../organisations/metrics/org
         msg.good(f"{len(found)} rows: {metrics / 'learners.jsonl'}")
     found = list(names(organisations))
     if found:
-        srsly.write_gzip_jsonl(metrics / "organisations.jsonl.gz", found)
-        msg.good(f"{len(found)} rows: {metrics / 'organisations.jsonl.gz'}")
+        name = "resumes" if {row["corpus"] for row in found} == {"resume"} else "organisations"
+        srsly.write_gzip_jsonl(metrics / f"{name}.jsonl.gz", found)
+        msg.good(f"{len(found)} rows: {metrics / f'{name}.jsonl.gz'}")
 
 
 def learners(metrics: Path) -> Iterator[Dict[str, Any]]:

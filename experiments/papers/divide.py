@@ -1,7 +1,7 @@
-"""Convert the training and the dev part of a treebank, for corpora whose test part is not at hand: the dev part is for
+"""Convert trees of the training and the dev part of a treebank, for corpora whose test part is not at hand: the dev part is for
 testing, and the last sentences of the training part are for development.
 
-    python divide.py OUTPUT --train train.ptb.gz --test dev.ptb.gz [--form trees] [--tenths 1]
+    python divide.py OUTPUT --train train.ptb.gz --test dev.ptb.gz [--tenths 1]
 """
 
 import subprocess
@@ -19,7 +19,6 @@ def main(
     output: Path,
     train: Annotated[Path, typer.Option(help="plain or gzipped")],
     test: Annotated[Path, typer.Option(help="plain or gzipped")],
-    form: Annotated[str, typer.Option(help="trees (with chunks) or conllu")] = "trees",
     tenths: Annotated[int, typer.Option(help="of the training part for development")] = 1,
 ) -> None:
     output.mkdir(parents=True, exist_ok=True)
@@ -29,7 +28,7 @@ def main(
             "-o",
             str(output / f"{target}.spacy"),
             "--format",
-            form,
+            "trees",
             "--n-sents",
             "1",
             "--force",

@@ -47,8 +47,6 @@ def main(
     origins: Dict[str, str] = srsly.read_json(about) if about.exists() else {}
     tables: Dict[str, Tuple[Path, Callable[[Any], Table]]] = {
         "tags": (metrics / "tags.jsonl", tags_table),
-        "gum": (metrics / "gum.jsonl", tags_table),
-        "ewt": (metrics / "ewt.jsonl", tags_table),
         "layers": (metrics / "layers.jsonl", layers_table),
         "layers differences": (metrics / "layers.jsonl", layer_differences),
         "widths": (metrics / "tags.jsonl", widths_table),
@@ -63,6 +61,7 @@ def main(
         "three layers": (metrics / "three_layers.jsonl", three_layers_table),
         "amounts": (metrics / "amounts.jsonl", amounts_table),
         "organisations": (metrics / "organisations.jsonl", organisations_table),
+        "resumes": (metrics / "resumes.jsonl", organisations_table),
         "groups": (metrics / "groups.jsonl", groups_table),
         "dual": (metrics / "letters.jsonl", dual_table),
         "approximate": (metrics / "letters.jsonl", approximate_table),

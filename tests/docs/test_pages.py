@@ -374,3 +374,16 @@ def test_workflow(page, command):
     workflow, _, folder = command.partition(" ")
     project = srsly.read_yaml(ROOT / folder / "project.yml")
     assert workflow in {*project["workflows"], *(each["name"] for each in project["commands"])}
+
+
+SECTIONS = (ROOT / "docs" / "papers.md").read_text(encoding="utf8").split("\n## ")[1:]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("(")[0])
+def test_figures_of_all_papers_are_those_of_their_pages(section):
+    """The column "Here" quotes tables that commands have made."""
+    page = (ROOT / "docs" / re.search(r"\]\((papers/[\w-]+\.md)\)", section)[1]).read_text(encoding="utf8")
+    here = [line.split("|")[3] for line in section.splitlines() if line.startswith("| ")]
+    quoted = [number for cell in here if "](" not in cell for number in re.findall(r"\d[\d,]*(?:\.\d+)?\b", cell)]
+    made = re.findall(r"\d[\d,]*(?:\.\d+)?\b", page)
+    assert quoted and {*quoted} <= {*made}
