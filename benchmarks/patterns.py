@@ -36,11 +36,11 @@ QUOTED = {
         "papers/nonnegative", "words", "perceptron, order 1", "perceptron, order 7", 3, 0
     ),
     **{
-        f"organisations, {text}{decision}, F": Quoted(
-            "papers/sparse-crf", "organisations", f"{corpus} | low order{decision}", f"{corpus} | patterns{decision}", 2, 4
+        f"organisations, {text}{chosen}, F": Quoted(
+            "papers/sparse-crf", "organisations", f"{corpus} | low order{chosen}", f"{corpus} | patterns{chosen}", 2, 4
         )
         for corpus, text in (("pfr", "People's Daily"), ("msra", "MSRA"), ("resume", "resumes"))
-        for decision in ("", ", by probability")
+        for chosen in ("", ", by probability")
     },
     "Chinese tags, %": Quoted("measurements/chinese", "chinese", "GSD: tagger", "GSD: rules", 1, 4),
     "English tags, %": Quoted(

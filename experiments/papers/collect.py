@@ -2,9 +2,9 @@
 
     python collect.py METRICS [--organisations ../organisations/metrics/org]
 
-METRICS/learners.jsonl: letters, a row for each learner, order and fold. METRICS/organisations.jsonl.gz, or resumes.jsonl.gz
-if there is no other corpus: names of organisations, a row for each corpus, system and seed. What was not measured is left
-out.
+METRICS/learners.jsonl: letters, a row for each learner, order and fold. METRICS/organisations.jsonl.gz: names of
+organisations, a row for each corpus, system and seed; resumes.jsonl.gz if there is no other corpus. What was not
+measured is left out.
 """
 
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Convert trees of the training and the dev part of a treebank, for corpora whose test part is not at hand: the dev part is for
-testing, and the last sentences of the training part are for development.
+"""Convert trees of a treebank whose test part is not at hand: the dev part is for testing, and the last sentences of
+the training part are for development.
 
     python divide.py OUTPUT --train train.ptb.gz --test dev.ptb.gz [--tenths 1]
 """
