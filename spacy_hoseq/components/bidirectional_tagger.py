@@ -63,6 +63,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
 
     strategy (str): how labels are inferred; can be changed at loading.
     width (float): how far the counts of a feature may differ from the expected ones.
+    passes (int): 0 = learn from each batch; else every update goes to the optimum of its examples,
+        in so many passes over them.
     attribute (str): where labels are read and written, without a `representation`.
     representation (str): labels are tags of chunks, in `doc.spans["chunks"]`; None = labels of
         tokens.
@@ -83,6 +85,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         *,
         strategy: Strategy = "easiest_first",
         width: float = 0.5,
+        passes: int = 0,
         attribute: str = "tag",
         representation: Optional[
             Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]
@@ -111,12 +114,12 @@ class HoseqBidirectionalTagger(SequenceComponent):
             "tag_dictionary": {},
         }
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
-        self._width = width
+        self._rule: Dict[str, Any] = {"width": width, "passes": passes}
         self._configure_layer(seed=0)
 
     def _configure_layer(self, *, seed: int) -> None:
         """seed (int): of the feature dropout."""
-        shim_of(self.model).configure(learn_rate=LEARN_RATE, width=self._width, seed=seed)
+        shim_of(self.model).configure(learn_rate=LEARN_RATE, **self._rule, seed=seed)
 
     @property
     def knows(self) -> str:

@@ -180,10 +180,15 @@ class ClassifiersShim(LayerShim):
         self._training: Dict[int, LocalClassifier] = {}
         self._stacked: Kept[StackedWeights] = Kept()
 
-    def configure(self, *, learn_rate: float, width: float, seed: int) -> None:
+    def configure(self, *, learn_rate: float, width: float, seed: int, passes: int = 0) -> None:
         """How to learn from now on. RAISES ValueError [HS027]."""
-        check_inequality_settings(learn_rate, width)
-        self._settings = {"learn_rate": learn_rate, "width": width, "seed": seed}
+        check_inequality_settings(learn_rate, width, passes)
+        self._settings = {
+            "learn_rate": learn_rate,
+            "width": width,
+            "passes": passes,
+            "seed": seed,
+        }
 
     def start(self, known: Dict[str, Any]) -> None:
         """Zero weights for the features of `known`."""
@@ -215,8 +220,8 @@ class ClassifiersShim(LayerShim):
         return self._weights
 
     def gradient(self, batch: TrainingBatch, drop: float) -> float:
-        """Keep the gradient of a batch for the next `finish_update`. RETURNS the mean loss of the
-        classifiers.
+        """Keep the gradient of a batch for the next `finish_update`; with `passes`, go to the
+        optimum of the batch. RETURNS the mean loss of the classifiers.
 
         RAISES ValueError [HS055]: no settings to learn by.
         """
@@ -224,17 +229,22 @@ class ClassifiersShim(LayerShim):
             raise ValueError(Errors.HS055.format(name=self.name))
         if not self._training:
             self._training = {visible: self._begun(visible) for visible in self._weights}
-        losses = [each.gradient(batch, drop) for each in self._training.values()]
+        passes = self._settings["passes"]
+        losses = [
+            each.minimise(batch, passes) if passes else each.gradient(batch, drop)
+            for each in self._training.values()
+        ]
         return sum(losses) / len(losses)
 
     def _begun(self, visible: int) -> "LocalClassifier":
         settings = {**self._settings, "n_tokens": self.known["n_tokens"]}
         rng = np.random.default_rng([settings.pop("seed"), visible])
+        sure = 0 if settings.pop("passes") else SURE
         start = self._weights[visible]
         n_features, n_labels = start.shape
         weights = InequalityWeights(n_features + 1, n_labels, **settings)
         weights.resume(start.rows, start.values)
-        return LocalClassifier(visible, self._seen_by[visible], weights, rng)
+        return LocalClassifier(visible, self._seen_by[visible], weights, rng, sure)
 
     def finish_update(self, optimizer: object) -> None:
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
@@ -329,6 +339,16 @@ class LocalClassifier:
         self._pending.append(self._row_gradient(rows.take(kept, axis=1), d_kept))
         self._n_tokens += len(tokens)
         return float(losses.sum())
+
+    def minimise(self, batch: TrainingBatch, passes: int) -> float:
+        """Go to the optimum of a batch, of all its tokens (`sure` is 0). RETURNS the loss there."""
+        counts = np.bincount(batch.rows[self._seen].ravel(), minlength=self._nothing + 1)
+        return self._weights.minimise(lambda: self._at(batch), counts, passes)
+
+    def _at(self, batch: TrainingBatch) -> Tuple[float, RowGradient]:
+        loss = self.gradient(batch, 0.0)
+        self._n_tokens = 0
+        return loss, self._pending.pop()
 
     def _row_gradient(self, rows: Rows, d_scores: Floats32) -> RowGradient:
         """As `sparse_linear.row_gradient`. Rows are so few that to mark them is sooner done than to

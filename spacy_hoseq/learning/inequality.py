@@ -1,5 +1,5 @@
-"""Maximum entropy with inequality constraints: weights that are learned online, and most of them
-exactly zero.
+"""Maximum entropy with inequality constraints: weights that are learned online, or from all of a
+text at once (`minimise`), and most of them exactly zero.
 
 The model of largest entropy whose expected count of every feature differs from the observed one by
 at most a width (Kazama & Tsujii 2003),
@@ -27,19 +27,22 @@ G starts at START and not near 0, from where the first step of a weight would ha
 bring them back slowly. Weights that were learned before would be lost at the first penalty.
 """
 
-from typing import Any
+from typing import Any, Callable, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats32, Ints
+from ..arrays import AnyFloats, Floats32, Ints
 from ..errors import Errors
 from .adagrad import check_number
+from .gradients import RowGradient
 from .used_rows import UsedRows
 
 BLOCK_ROWS = 512  # worked on together: they stay in the processor's cache through all steps
 START = 1.0  # of G: as if one count had been missing
 PAYMENTS = 10  # of all weights, in an epoch
+LEAST_CURVATURE = 1e-3  # of batch learning
+TINY = 1e-30
 
 
 class InequalityWeights:
@@ -69,6 +72,7 @@ class InequalityWeights:
         self._rate = np.float32(learn_rate / np.sqrt(start))
         # learn_rate / sqrt(G); 0 of a row that was never touched, which takes no memory
         self._rates: Floats32 = np.zeros((n_rows, n_labels), np.float32)
+        self._width = width
         self._penalty = width / max(1, n_tokens)  # a token
         self._payment = width / PAYMENTS
         self._due = 0.0  # penalty of all steps so far
@@ -123,6 +127,46 @@ class InequalityWeights:
         rate *= penalty
         self.values[rows] = shrink(weights, rate)
 
+    def minimise(
+        self, at: Callable[[], Tuple[float, RowGradient]], counts: Ints, passes: int
+    ) -> float:
+        """Go to the weights that are best for all of a text: batch learning.
+
+        Proximal gradient steps w <- shrink(w - g / D, width / D) with D = c sqrt(counts), where the
+        curvature c is that of the last step: in turns the least and the largest one that fit it
+        (Barzilai & Borwein 1988; Dai & Fletcher 2005; Wright, Nowak & Figueiredo 2009). The
+        objective may rise on the way: the best weights are taken.
+
+        at: negative log-likelihood and gradient of the text at `values`. counts (R,): how often
+            features occur in it. passes (int): at least 1, over the text.
+        RETURNS the negative log-likelihood.
+        """
+        scale = np.sqrt(np.maximum(counts, 1)).astype(np.float32)[:, None]
+        best = np.inf, 0.0, self.values
+        last: Optional[Tuple[AnyFloats, AnyFloats]] = None
+        for i in range(passes):
+            loss, (rows, part) = at()
+            gradient = np.zeros_like(self.values)
+            gradient[rows] = part
+            value = loss + self._width * float(np.abs(self.values).sum(dtype=np.float64))
+            if value < best[0]:
+                best = value, loss, self.values
+            curvature = np.abs(gradient / scale).max() / self._learn_rate
+            if last is not None:
+                moved = self.values - last[0]
+                changed = gradient - last[1]
+                along = max(float((moved * changed).sum()), TINY)
+                least = along / max(float((moved * moved * scale).sum()), TINY)
+                largest = float((changed * changed / scale).sum()) / along
+                curvature = largest if i % 2 else least
+            last = self.values, gradient
+            steps = 1 / (max(curvature, LEAST_CURVATURE) * scale)
+            self.values = shrink(self.values - steps * gradient, self._width * steps)
+        _, loss, self.values = best
+        self._used[:] = self.values.any(axis=1)
+        self._paid[:] = self._due
+        return loss
+
     def finish(self) -> UsedRows:
         """The weights once everything is paid; training can go on."""
         rows = np.flatnonzero(self._used)
@@ -153,7 +197,8 @@ def shrink(weights: Floats32, by: Floats32) -> Floats32:
     return np.subtract(weights, near, out=near)
 
 
-def check_inequality_settings(learn_rate: float, width: float) -> None:
+def check_inequality_settings(learn_rate: float, width: float, passes: int = 0) -> None:
     """RAISES ValueError [HS027]."""
     check_number("learn_rate", learn_rate, above_zero=True)
     check_number("width", width)
+    check_number("passes", passes)

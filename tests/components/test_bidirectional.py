@@ -22,9 +22,10 @@ from .bidirectional_helpers import (
     of,
     ready,
     tagger_of,
+    train,
     trained,
 )
-from .helpers import doc_of, random_docs
+from .helpers import doc_of, examples_of, random_docs
 
 CHAIN = [("a x", "A B"), ("b x", "B A"), ("a x x x", "A B A B"), ("b x x", "B A B"), ("x x b", "B A B"),
          ("x x x a", "B A B A")]  # fmt: skip
@@ -145,6 +146,25 @@ def test_loss_is_that_of_the_definition(order, masks):
         loss, gradient = tagger_of(nlp).get_loss(examples, scores_of(nlp, examples))
         assert loss == pytest.approx(expected, rel=1e-5) and gradient is None and loss > 1
         assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3), "weights before rounding"
+
+
+def objective(nlp):
+    """Loss + width * sum |w|, mean of the classifiers."""
+    examples = examples_of(nlp)
+    loss, _ = tagger_of(nlp).get_loss(examples, scores_of(nlp, examples))
+    tables = tagger_of(nlp).model.shims[0].feature_weights()
+    return loss + np.mean([np.abs(table.values).sum() for table in tables])
+
+
+def test_with_passes_one_update_goes_to_the_optimum():
+    """Which thirty updates of online learning do not reach, and which another one does not leave."""
+    online, batch = trained(30, width=1.0), trained(1, width=1.0, passes=100)
+    optimum = objective(batch)
+    assert optimum < 0.95 * objective(online)
+    train(batch, 1)
+    assert objective(batch) == pytest.approx(optimum, rel=1e-4)
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong passes"):
+        blank(passes=-1)
 
 
 # Features of `hoseq_bidirectional_tagger` about annotation

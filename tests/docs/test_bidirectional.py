@@ -46,4 +46,4 @@ def test_configs():
         for name, settings in shown.get("components", {}).items():
             nlp = spacy.blank("en")
             nlp.add_pipe(settings.pop("factory"), name, config=settings)
-            assert nlp.get_pipe(name).cfg["representation"] == "start_end"
+            assert nlp.get_pipe(name).cfg["representation"] == settings.get("representation")

@@ -124,6 +124,20 @@ def converged(X, y, width, n_epochs=6000):
     return finished(weights)
 
 
+def minimised(X, y, width, passes=400):
+    """Weights of batch learning."""
+    weights = InequalityWeights(X.shape[1], L, learn_rate=0.3, width=width, n_tokens=len(X))
+    rows = np.arange(X.shape[1])
+
+    def at():
+        p = probabilities(X, weights.values)
+        return -np.log(p[np.arange(len(y)), y]).sum(), (rows, (X.T @ (p - np.eye(L)[y])).astype(np.float32))
+
+    loss = weights.minimise(at, X.sum(axis=0), passes)
+    assert loss == at()[0], "of the best weights"
+    return finished(weights)
+
+
 def probabilities(X, w):
     p = np.exp(X @ w.astype(np.float64))
     return p / p.sum(axis=1, keepdims=True)
@@ -131,11 +145,12 @@ def probabilities(X, w):
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [0.0, 0.5, 2.0, 6.0])
-def test_learned_model_satisfies_the_inequality_constraints(width):
+@pytest.mark.parametrize("learnt", [converged, minimised])
+def test_learned_model_satisfies_the_inequality_constraints(width, learnt):
     rng = np.random.default_rng(4)
     X = (rng.random((60, 5)) < 0.4).astype(np.float64)
     y = (rng.random(60) < 0.6) * (1 + X[:, 0].astype(int))
-    w = converged(X, y, width)
+    w = learnt(X, y, width)
     observed, expected = X.T @ np.eye(L)[y], X.T @ probabilities(X, w)
     assert np.abs(observed - expected).max() <= width + 0.01
     used = w != 0
@@ -143,11 +158,25 @@ def test_learned_model_satisfies_the_inequality_constraints(width):
     assert (observed - expected)[used] == pytest.approx(width * np.sign(w[used]), abs=0.01)
 
 
-def test_wide_constraints_leave_no_weights():
+@pytest.mark.parametrize("learnt", [converged, minimised])
+def test_wide_constraints_leave_no_weights(learnt):
     X, y = np.eye(4).repeat(3, axis=0), np.arange(12) % L
-    assert not converged(X, y, 3.1, 50).any()
-    assert not converged(X, y, 2.1, 50).any(), "observed 1, 1, 1; expected 1, 1, 1"
-    assert converged(X, np.zeros(12, int), 1.0, 50).any()
+    assert not learnt(X, y, 3.1, 50).any()
+    assert not learnt(X, y, 2.1, 50).any(), "observed 1, 1, 1; expected 1, 1, 1"
+    assert learnt(X, np.zeros(12, int), 1.0, 50).any()
+
+
+def test_batch_learning_is_best_of_all_weights_it_passed():
+    """Also where one pass is all there is, where weights were learnt before, and before online learning goes on."""
+    rng = np.random.default_rng(4)
+    X, y = (rng.random((60, 5)) < 0.4).astype(np.float64), rng.integers(0, L, 60)
+
+    def objective(w):
+        return -np.log(probabilities(X, w)[np.arange(60), y]).sum() + 0.5 * np.abs(w).sum()
+
+    values = [objective(minimised(X, y, 0.5, passes)) for passes in range(1, 30)]
+    assert values[0] == pytest.approx(60 * np.log(L)) and (np.diff(values) <= 1e-6).all()
+    assert values[-1] == pytest.approx(objective(converged(X, y, 0.5)), rel=1e-4)
 
 
 @pytest.mark.parametrize("learn_rate", [0, -0.1, np.inf, np.nan])
