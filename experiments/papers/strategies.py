@@ -114,7 +114,7 @@ def measured(
 
 
 def started(
-    corpus: Path, sentences: int, representation: str, order: int, width: float, seed: int
+    corpus: Path, sentences: int, representation: str, order: int, width: float, seed: int, passes: int = 0
 ) -> Tuple[Language, Dict[str, Any]]:
     """A pipeline with weights of zero, and settings of training."""
     component = f"components.{NAME}"
@@ -122,6 +122,7 @@ def started(
         **{f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")},
         **({f"{component}.representation": representation} if representation else {}),
         f"{component}.width": width,
+        f"{component}.passes": passes,
         f"{component}.model.order": order,
         "corpora.train.limit": sentences,
         "system.seed": seed,

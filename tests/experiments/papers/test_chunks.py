@@ -50,8 +50,9 @@ def test_every_model_is_a_row_and_is_made_once(corpus, tmp_path, monkeypatch, re
 @pytest.mark.long
 def test_batch_learning_ends_at_a_smaller_objective(corpus, tmp_path):
     priors.main(tmp_path / "x.jsonl", corpus, widths="0.5", variances="1")
-    online, batch, gaussian = srsly.read_jsonl(tmp_path / "x.jsonl")
+    online, component, batch, gaussian = srsly.read_jsonl(tmp_path / "x.jsonl")
     assert batch["objective"] < online["objective"] and batch["nonzero"] < gaussian["nonzero"]
+    assert component["objective"] == pytest.approx(batch["objective"], rel=1e-3)
     assert batch["test"] == gaussian["test"] == [[5, 5]] * 2
 
 
