@@ -15,7 +15,6 @@ from spacy_hoseq.layers.shim import weights_of
 from .decoding import SPANS
 from .helpers import (
     ALL_PATTERNS,
-    FREQUENT,
     LABELS,
     VARIANTS,
     blank,
@@ -87,21 +86,6 @@ def plain_marginals(nlp, doc, keep=lambda y: True):
     return expected / expected.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.long
-@pytest.mark.filterwarnings(r"ignore:\[HW003")
-@pytest.mark.parametrize("patterns", [None, FREQUENT, ALL_PATTERNS], ids=["chain", "frequent", "all"])
-@pytest.mark.parametrize("objective", ["log_likelihood", "max_margin"])
-@pytest.mark.parametrize("text, starts", [("the cat run .", None), ("run . the cat", [1, 0, 1, 0]), ("cat", None)])
-def test_marginals_are_the_enumerated_ones(objective, text, starts, patterns):
-    nlp = with_marginals(objective=objective, model=tagger_model(patterns=patterns))
-    doc = tagger_of(nlp)(doc_of(nlp, text, sent_starts=starts))
-    found = marginals_of(doc)
-    assert found["labels"] == list(LABELS)
-    assert found["probabilities"].dtype == np.float32
-    assert found["probabilities"] == pytest.approx(plain_marginals(nlp, doc), abs=1e-5)
-    assert found["probabilities"].sum(axis=1) == pytest.approx(1, abs=1e-6)
-
-
 @pytest.mark.parametrize("patterns", [None, ALL_PATTERNS], ids=["chain", "all"])
 def test_marginals_respect_what_is_preset(patterns):
     nlp = with_marginals(model=tagger_model(patterns=patterns))
@@ -166,19 +150,6 @@ def test_the_seed_decides():
     assert len({tuple(labels) for labels in first[0]}) > 1
     same = tagger_of(nlp).sample([docs[0], docs[0]], 20, seed=3)
     assert same[0] == first[0] != same[1], "docs are drawn one after the other, from one source"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", PATTERNS)
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_labels_that_are_set(kind, overwrite):
-    nlp = sampler(kind, overwrite=overwrite)
-    doc = Doc(nlp.vocab, words="old the old".split(), tags=["", "V", ""])
-    expected = probabilities(nlp, doc_of(nlp, "old the old"), lambda labels: overwrite or labels[1] == "V")
-    drawn = tagger_of(nlp).sample([doc], 2000, seed=1)[0]
-    assert_drawn_from(drawn, expected)
-    assert ({labels[1] for labels in drawn} == {"V"}) != overwrite
-    assert [token.tag_ for token in doc] == ["", "V", ""]
 
 
 @pytest.mark.parametrize("text", ["cat", "the cat"])

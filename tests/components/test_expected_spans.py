@@ -7,7 +7,7 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 from spacy_hoseq.components.chunker import THRESHOLDS
-from spacy_hoseq.components.expected_spans import LEAST, best_chunks, probable_chunks
+from spacy_hoseq.components.expected_spans import LEAST, probable_chunks
 from spacy_hoseq.components.targets.chunk_tags import FoundChunks
 
 from ..decoders.answers.posteriors import posterior_of
@@ -92,13 +92,6 @@ def test_no_probability_is_above_one():
         pipe = chunker_of(random_chunker("words", seed=seed, scale=10.0))
         answers = pipe.read(random_docs(pipe)).posterior
         assert max(p for _, _, _, p in probable_chunks(answers, pipe.tags, "bilou", 0.1)) <= 1
-
-
-def test_worked_out_by_hand():
-    chunks = [(0, 2, "A", 0.4), (1, 2, "B", 0.35), (0, 1, "A", 0.2), (3, 1, "A", 0.1)]
-    assert best_chunks(chunks, 0.1) == [chunks[2], chunks[1]]  # 0.1 + 0.25 is more than 0.3
-    assert best_chunks(chunks, 0.2) == [chunks[0]] and best_chunks(chunks, 0.5) == []
-    assert best_chunks([], 0.5) == []
 
 
 def test_in_a_pipeline():

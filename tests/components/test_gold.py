@@ -6,10 +6,8 @@ import spacy
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 
-from spacy_hoseq.components.reading import Reading
 from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.components.targets.token_labels import TokenLabels
-from spacy_hoseq.features.sequences import words_of
 
 from . import chunker_helpers as chunks
 from . import helpers as tags
@@ -94,15 +92,6 @@ def test_no_prefix_for_negative_annotation():
     table = LabelTable(["A", "!A"], NLP.vocab.strings, "")
     values = np.array([NLP.vocab.strings.add(name) for name in ("!A", "A", "!!A")] + [0], np.uint64)
     assert table.masks[table.rows(values)].astype(int).tolist() == [[0, 1], [1, 0], [1, 1], [1, 1]]
-
-
-def test_writing_and_reading():
-    doc = Doc(NLP.vocab, words=["a", "b"])
-    reading = Reading(words_of([doc, Doc(NLP.vocab)]), "", TABLE.labels, None, np.array([2, 0], np.int32))
-    TAGS.write([doc, Doc(NLP.vocab)], reading, TABLE, overwrite=False)
-    assert [token.tag_ for token in doc] == ["C", "A"]
-    assert TAGS.read(doc).tolist() == TABLE.values[[2, 0]].tolist()
-    assert TAGS.read(Doc(NLP.vocab)).tolist() == []
 
 
 def test_unknown_labels_of_another_vocabulary():

@@ -21,12 +21,6 @@ def nlp():
     return tiny.trained()
 
 
-def test_new_words_by_their_ends_and_parts_of_speech(nlp):
-    doc = Doc(nlp.vocab, words=["Fairies", "saw", "stories"], pos=["NOUN", "VERB", "NOUN"])
-    assert tiny.said(nlp(doc)) == ["fairy", "see", "story"]
-    assert tiny.said(nlp(Doc(nlp.vocab, words=["saw"], pos=["NOUN"]))) == ["saw"]
-
-
 def test_words_that_nothing_fits_are_their_own_lemma(nlp):
     nlp = tiny.blank()
     pipe = nlp.get_pipe(NAME)
@@ -132,14 +126,6 @@ def test_dictionary_of_scripts_that_do_not_fit():
     assert tiny.said(pipe(doc)) == ["pony", "walry"]
 
 
-def test_marginals():
-    nlp = tiny.trained(objective="log_likelihood", save_marginals=True)
-    doc = nlp(tiny.analyzed(nlp, tiny.CORPUS[0]))
-    probabilities = doc._.hoseq_marginals[NAME]["probabilities"]
-    assert probabilities.sum(axis=1) == pytest.approx(np.ones(len(doc)), abs=1e-5)
-    assert not probabilities[~nlp.get_pipe(NAME).candidates.allowed([doc])].any()
-
-
 # Edit scripts: what is made of a form is the lemma that the script is of, whatever the characters are
 
 
@@ -218,15 +204,3 @@ def test_are_all_that_fit(forms, lemmas, others):
     for form, allowed in zip(doc, Candidates(labels).allowed([doc]), strict=True):
         fitting = [script_named(label).applied(form.text) is not None for label in labels]
         assert allowed.tolist() == (fitting if any(fitting) else [True] * len(labels))
-
-
-def test_mask():
-    candidates = Candidates(["lower *s>*", "lower went>go"])
-    doc = Doc(VOCAB, words=["cats", "went", "x", "cats"])
-    assert np.array_equal(candidates.allowed([doc]), [[1, 0], [0, 1], [1, 1], [1, 0]])
-    assert candidates.scripts[0].lemma("x") == "x", "no script fits: the word is its own lemma"
-
-
-def test_no_words():
-    assert Candidates(["lower *s>*"]).allowed([]).shape == (0, 1)
-    assert Candidates(["lower *s>*"]).allowed([Doc(VOCAB)]).shape == (0, 1)

@@ -20,14 +20,12 @@ from .chunker_helpers import (
     ONLY_LABELS,
     PATH,
     TAGGER,
-    TEMPLATES,
     TEXTS,
     blank,
     chunker_of,
     doc_of,
     examples_of,
     gold,
-    listener,
     listening_model,
     on,
     random_docs,
@@ -38,7 +36,7 @@ from .chunker_helpers import (
     trained,
     with_random_weights,
 )
-from .helpers import ADAGRAD, ALL_PATTERNS, reloaded, sparse, tagger_model
+from .helpers import ADAGRAD, ALL_PATTERNS, reloaded, tagger_model
 
 
 def tagger_of(nlp):
@@ -111,20 +109,6 @@ def test_docs_that_were_annotated_elsewhere():
     assert not any(doc.user_data for doc in docs)
     assert [on(doc) for doc in chunker_of(nlp).pipe(docs)] == [on(doc) for doc in nlp.pipe(TEXTS)]
     assert through(nlp) == expected
-
-
-@pytest.mark.long
-def test_sourcing_both():
-    source = trained("joint")
-    before = through(source)
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("sentencizer")
-    for name in (TAGGER, NAME):
-        nlp.add_pipe(name, source=source)
-    assert_linked(nlp)
-    assert through(nlp) == before == through(reloaded(nlp))
-    train(nlp, 2)
-    assert through(nlp)[0] == gold()
 
 
 @pytest.mark.long
@@ -219,24 +203,6 @@ def test_several_chunkers_listen(tmp_path):
             assert scores_on(together, name) == pytest.approx(scores_on(single, name), abs=1e-6)
             scores.setdefault(name, []).append(nlp.get_pipe(name).model.predict([together]).scores.tolist())
     assert scores["many"] != scores["few"]
-
-
-def two_listeners():
-    def over(threshold):
-        layer = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": ["upstream[0]", "upstream[1]"]}
-        return {**layer, "upstream": listener(threshold=threshold)}
-
-    two = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": over(0.3), "second": over(0.01)}
-    emissions = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": sparse(TEMPLATES), "second": two}
-    return trained(tagger_model(emissions), tagger={})
-
-
-def test_two_listeners_are_replaced():
-    nlp = two_listeners()
-    before = through(nlp)
-    nlp.replace_listeners(TAGGER, NAME, [f"model.emissions.second.{part}.upstream" for part in ("first", "second")])
-    nlp.remove_pipe(TAGGER)
-    assert through(nlp) == before == through(reloaded(nlp))
 
 
 def merged(doc):

@@ -48,14 +48,6 @@ def test_no_patterns_across_sentences():
     assert found(nlp) == ["XYX", "XYZ", "YXZ"]
 
 
-@pytest.mark.filterwarnings("ignore:.*HW010")
-def test_no_patterns_across_missing_gold():
-    nlp = with_patterns(FREQUENT)
-    tags = ["X", "Y", "X", "", "X", "Y", "!Z", "Z"]
-    nlp.initialize(lambda: [Example.from_dict(doc_of(nlp, "a b c d e f g h"), {"tags": tags})])
-    assert found(nlp) == ["XYX"]
-
-
 def test_patterns_follow_a_second_initialization():
     nlp = with_patterns(FREQUENT)
     nlp.initialize(lambda: examples_of(nlp))

@@ -82,21 +82,22 @@ def updated(nlp, examples):
 
 @pytest.mark.parametrize("patterns", [None, FREQUENT])
 def test_the_gradient_is_that_of_all_losses(patterns):
-    """Of every weight of every layer, by central differences."""
+    """Of weights of every layer, by central differences."""
     nlp, examples = pipeline(patterns)
     _, gradients = updated(nlp, examples)
     names = [(shim, name) for shim in shims(nlp, LAYERS) for name in shim.parameters]
+    rng = np.random.default_rng(1)
     for (shim, name), gradient in zip(names, gradients, strict=True):
-        values = shim.parameters[name].values
-        differences = np.zeros_like(gradient)
-        for i in np.ndindex(gradient.shape):
+        values, cells = shim.parameters[name].values, rng.permutation(np.argwhere(np.ones(gradient.shape)))[:12]
+        differences = []
+        for i in map(tuple, cells.tolist()):
             before = values[i]
             values[i] = before + 1e-5
             above, _ = updated(nlp, examples)
             values[i] = before - 1e-5
-            differences[i] = (above - updated(nlp, examples)[0]) / 2e-5
+            differences.append((above - updated(nlp, examples)[0]) / 2e-5)
             values[i] = before
-        assert oracle.relative_error(gradient, differences) < 1e-6, (shim.name, name)
+        assert oracle.relative_error(gradient[tuple(cells.T)], np.array(differences)) < 1e-6, (shim.name, name)
 
 
 def test_a_gradient_factor_of_zero_stops_at_the_chunker():
