@@ -61,7 +61,7 @@ def test_shares(lengths, n):
         assert not forced or min(map(len, parts)) == 1, "too many words only where others must have one at least"
 
 
-@given(st.lists(st.integers(1, 9), min_size=200, max_size=400), st.integers(1, 4), st.integers(30, 60))
+@given(st.lists(st.integers(1, 9), min_size=80, max_size=160), st.integers(1, 4), st.integers(15, 30))
 def test_words_of_a_batch(lengths, n_batches, max_words):
     """About max_words at most, in a corpus with more."""
     batches = list(batch_by_share(n_batches, max_words)(examples_of(lengths)))
