@@ -17,6 +17,8 @@ from ..arrays import Floats
 from ..errors import Errors
 from .weights import CompactWeights, Counts, Pruning, counts_of, feature_shims, smallest, steps_for
 
+FOLDS = 10
+
 Metrics = Dict[str, float]
 
 
@@ -45,16 +47,16 @@ def compact_pipeline(
     metrics: Optional[Sequence[str]] = None,
     components: Optional[Sequence[str]] = None,
     progress: Callable[[], object] = lambda: None,
-    folds: int = 1,
+    folds: int = FOLDS,
 ) -> Compaction:
     """Prune the components one after the other, in place; of n components the i-th may use up i / n
     of the tolerance.
 
-    tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives;
-    None = those of `guarded_metrics`. components: names; None = all of this package that have
-    weights of features. progress: is called after each evaluation. folds (int): parts of the
-    examples; with more than one, the standard error of the loss over them counts in, so that of
-    few examples more weights are kept.
+    tolerance (float): >= 0; of each metric, the mean loss over the folds and its standard error are
+    not above it together, so that few examples keep more weights. metrics: names in what
+    `nlp.evaluate` gives; None = those of `guarded_metrics`. components: names; None = all of this
+    package that have weights of features. progress: is called after each evaluation. folds (int):
+    parts of the examples; 1 = no standard error.
     RAISES ValueError [HS161]: no such metrics; [HS027]: `tolerance`; [HS159]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):

@@ -45,8 +45,7 @@ WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
 MEASURED_WORDS = 6_000  # of the development part, by which a model is compacted and calibrated
 SCORES = {"TAG": "tag_acc", "POS": "pos_acc", "MORPH": "morph_acc", "LEMMA": "lemma_acc"}
-TOLERANCE = 0.001  # of each accuracy, with its standard error over the folds, for a smaller model
-FOLDS = 10
+TOLERANCE = 0.001  # of each accuracy, for a smaller model
 
 
 class Lexicons(NamedTuple):
@@ -132,7 +131,7 @@ def join(work: Path) -> Language:
     nlp = spacy.load(work / "training" / "treebank" / "model-best")
     examples = some_of(dev_examples(nlp, work / "corpus" / "dev.spacy"))
     if MORPHOLOGIZER in nlp.pipe_names:  # the others are small: they learn from few mistakes
-        compact_pipeline(nlp, examples, TOLERANCE, components=[MORPHOLOGIZER], folds=FOLDS)
+        compact_pipeline(nlp, examples, TOLERANCE, components=[MORPHOLOGIZER])
     calibrate(nlp, examples)
     docs = read_docs([work / "corpus" / "train.spacy"], Vocab())
     forms = Counter(token.lower_ for doc in docs for token in doc)
