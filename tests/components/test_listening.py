@@ -31,17 +31,11 @@ from .chunker_helpers import (
     trained,
     with_random_weights,
 )
-from .helpers import ADDITIVE, FREQUENT, tagger_model
-
-PLAIN = {"average": False, "update_rule": ADDITIVE}  # weights change by the gradient, and by nothing else
+from .helpers import FREQUENT, tagger_model
 
 
 def tagger_of(nlp):
     return nlp.get_pipe(TAGGER)
-
-
-def without_tags(nlp, corpus=CORPUS):
-    return examples_of(nlp, corpus, gold_tags=False)
 
 
 def weights_in_bytes(nlp, name=TAGGER):
@@ -93,34 +87,6 @@ def test_an_update_hears_what_a_prediction_reads(threshold, patterns):
     heard, _ = chunker_of(nlp).model.begin_update(docs)
     read = chunker_of(nlp).model.predict(list(tagger_of(nlp).pipe([doc.copy() for doc in docs])))
     assert heard.scores == pytest.approx(read.scores, abs=1e-5)
-
-
-def test_the_gradient_is_that_of_the_loss():
-    """Central differences in the tagger's transitions; the tagger has no gold tags, and so no loss of its own."""
-    nlp = listening_at_random(tagger=PLAIN)
-    examples = without_tags(nlp, TWO_TAGS)
-    trans = weights_of(tagger_of(nlp).model).parameters["trans"].values
-
-    def loss():
-        return nlp.update(examples, sgd=False, losses={})[NAME]
-
-    start, expected = trans.copy(), np.zeros(trans.shape)
-    for index in np.ndindex(*trans.shape):
-        ends = []
-        for step in (0.01, -0.01):
-            trans[index] = start[index] + step
-            ends.append(loss())
-        trans[index] = start[index]
-        expected[index] = (ends[0] - ends[1]) / 0.02
-    fresh = listening_at_random(tagger=PLAIN)
-    assert fresh.update(without_tags(fresh, TWO_TAGS), sgd=False, losses={})[TAGGER] == 0.0
-    tagger_of(fresh).finish_update(None)
-    found = start - weights_of(tagger_of(fresh).model).values("trans", is_train=True)
-    assert found == pytest.approx(expected, abs=2e-3) and np.abs(expected).max() > 0.05
-    half = listening_at_random(tagger=PLAIN, grad_factor=0.5)
-    half.update(without_tags(half, TWO_TAGS), sgd=False, losses={})
-    tagger_of(half).finish_update(None)
-    assert start - weights_of(tagger_of(half).model).values("trans", is_train=True) == pytest.approx(found / 2)
 
 
 @pytest.mark.long

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import choose, pattern_posterior
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem import TUNING
 
 from .. import oracle
 from ..cases import Case
-from ..contract import DecoderContract
 from ..strategies import cases
 from .answers.posteriors import assert_enumerated, posterior_of
 
@@ -22,13 +20,6 @@ DECODERS = ["_best_of_each", "pruned_labels", "decode_any_sign"]
 WALKS = ["inclusive_sums", "exclusive"]
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
-
-
-class TestExact(DecoderContract):
-    """Weights are not negative; those of any sign are below."""
-
-    def decode(self, case, tuning=TUNING):
-        return decode_exact(case.potentials(), tuning=tuning)
 
 
 @given(case=cases(signed=True, configurations=3, max_sequences=5))
