@@ -114,13 +114,6 @@ def test_counter_is_that_of_collections(min_count):
     assert counter.frequent(min_count).tolist() == sorted(key for key, n in expected.items() if n >= min_count)
 
 
-def test_counter_without_keys():
-    counter = KeyCounter()
-    assert counter.frequent(1).tolist() == []
-    counter.add(np.zeros((3, 4), U64))
-    assert counter.frequent(1).tolist() == []
-
-
 @pytest.mark.parametrize("n_keys, bits", [(0, 0), (1, 17), (10, 20), (1000, 27), (5000, 29)])
 def test_short_keys_are_found_as_long_ones(n_keys, bits):
     """And of 20,000 others at most two are: one is expected in five such tests."""

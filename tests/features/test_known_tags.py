@@ -76,11 +76,6 @@ def test_no_table():
     assert values(vocab, "run") == [0] * 5
 
 
-def test_no_path():
-    with pytest.raises(ValueError, match="E913"):
-        known_tags(None)
-
-
 def test_limit_on_the_number_of_tags(tmp_path):
     assert numbers_of("known_tag") == range(MAX_TAGS), "templates can name all of them"
     for n in (MAX_TAGS, MAX_TAGS + 1):

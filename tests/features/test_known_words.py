@@ -73,23 +73,6 @@ def test_longest_known_words(seed):
         assert np.concatenate([token_values(doc, name) for doc in docs]).tolist() == values[name].tolist()
 
 
-def test_keys_of_words():
-    """None for words of one unit and for very long ones; all others have their own."""
-    words = ["a", "ab", "ba", "aba", "ab" * (LONGEST // 2), "a" * (LONGEST + 1)]
-    keys = keys_of(words)
-    assert [bool(key) for key in keys] == [False, True, True, True, True, False] and len(set(keys)) == 5
-    assert keys_of(["ba"]) == [keys[2]] and keys_of([]) == []
-
-
-def test_without_a_table_nothing_is_known():
-    vocab = spacy.blank("zh").vocab
-    docs = [doc_of(vocab, "abc"), doc_of(vocab, "")]
-    found = values_of_docs(docs, ATTRIBUTES, vocab.lookups)
-    assert {name: values.tolist() for name, values in found.items()} == dict.fromkeys(
-        ATTRIBUTES, [1, 1, 1]
-    )
-
-
 def test_another_table_is_another_answer():
     vocab = spacy.blank("zh").vocab
     extractor = FeatureExtractor(parse_templates(["known_begins[0]"]))

@@ -49,18 +49,6 @@ def test_one_row_for_each_feature(order, seed):
     assert set(problem.row_of) == set(names) and len(problem.groups) == len(set(names))
 
 
-@both_orders
-def test_templates_of_a_classifier(order):
-    """Those about words, and those whose neighbours it sees; of templates that look further nobody has any."""
-    features = LocalFeatures([*TEMPLATES, "label[-3]", "label[-1]+label[3]"], order)
-    names = [[(part.attribute, part.offset) for part in parts] for parts in features._parts]
-    expected = [{*t} for t in plain_templates(TEMPLATES, order)]
-    assert all({(n, o) for n, o in t} in expected for t in names) and len(names) == len(expected)
-    offsets = [{o for name, o in t if name == "label"} for t in names]
-    for visible, seen in enumerate(features.seen_by):
-        assert seen == [k for k, needed in enumerate(offsets) if needed <= ready(order).sees(visible)]
-
-
 def counts_of(text, templates):
     places = enumerate(text.places)
     return Counter(feature(t, w, i, text.labels_around(n)) for n, (w, _, i) in places for t in templates)

@@ -14,10 +14,8 @@ from spacy_hoseq.layers.scorer import SumEmissions
 from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import (
     SparseLinear,
-    table_gradient,
 )
 from spacy_hoseq.learning.adagrad import Additive
-from spacy_hoseq.learning.gradients import CellGradient
 from spacy_hoseq.learning.parameter import Parameter
 
 from .contract import LayerContract
@@ -148,23 +146,6 @@ def test_gradients_of_several_batches_add_up():
     assert expected.any()
     assert applied_gradients(twice)["sparse_linear", "table"] == pytest.approx(expected, abs=1e-4)
     assert not applied_gradients(twice)["sparse_linear", "table"].any(), "a gradient is applied once"
-
-
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.5])
-def test_table_gradient_by_cells_is_that_of_rows(share):
-    rng = np.random.default_rng(2)
-    rows = rng.integers(0, 41, (5, 60)).astype(np.int32)  # row 40 = nothing
-    gradient = rng.choice([-1, 1], (60, 20)).astype(np.float32) * (rng.random((60, 20)) < share)
-    gradient[7] = 0
-    found = table_gradient(rows, gradient, np.float32(1.25), 40)
-    assert isinstance(found, CellGradient) == (share < 0.5)
-    wanted, dense = np.zeros((41, 20), np.float32), np.zeros((41, 20), np.float32)
-    np.add.at(wanted, rows.reshape(-1), np.tile(gradient * np.float32(1.25), (5, 1)))
-    if isinstance(found, CellGradient):
-        dense.reshape(-1)[found.cells] = found.gradient
-    else:
-        dense[found[0]] = found[1]
-    assert dense[:40].tolist() == wanted[:40].tolist() and not dense[40].any()
 
 
 def test_dropout_leaves_out_features_and_scales_the_rest():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy_hoseq.learning import parameter as parameters
 from spacy_hoseq.learning.adagrad import AdaGrad, Additive
 from spacy_hoseq.learning.gradients import CellGradient
-from spacy_hoseq.learning.parameter import Parameter, UpdateRule
+from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.learning.used_rows import UsedRows, to_storage
 
 RULES = [Additive(1.0), Additive(0.3), AdaGrad(0.1), AdaGrad(0.5, l1=0.2), AdaGrad(0.5, l2=0.1)]
@@ -308,17 +308,6 @@ def test_storage_type_is_the_smallest_that_fits(largest, dtype):
     stored = to_storage(np.array([largest, 0.25], np.float32))
     assert stored.dtype == dtype and np.isfinite(stored).all()
     assert stored.tolist() == pytest.approx([largest, 0.25], rel=2**-11)
-
-
-def test_storage_of_nothing():
-    assert to_storage(np.zeros((0, 4), np.float32)).shape == (0, 4)
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
-def test_rules_are_update_rules(rule):
-    assert isinstance(rule, UpdateRule)
-    weights, gradient = np.ones((2, 2)), np.full((2, 2), 0.5)
-    assert rule.step(weights, gradient, rule.start((2, 2), weights.dtype))[0].max() < 1  # goes downhill
 
 
 @pytest.mark.parametrize("resumed, size", [(False, 0.1), (True, 0.1 * 0.5 / np.sqrt(1 + 0.5**2))])

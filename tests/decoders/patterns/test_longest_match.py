@@ -6,10 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers.pattern_posterior import feature_sums
 from spacy_hoseq.decoders.patterns.configurations import decode_any_sign
-from spacy_hoseq.decoders.patterns.longest_match import MatchArcs
-from spacy_hoseq.decoders.problem import TUNING, PatternTrie, Weights
+from spacy_hoseq.decoders.problem import TUNING
 
 from ... import oracle
 from ...cases import Case
@@ -62,30 +60,6 @@ def test_pattern_of_large_weight_in_every_labelling(weight):
     assert got.expected.node_weights[case.pattern_scores().trie.node_of[0]] == pytest.approx(3.0 if weight > 0 else 1.0)
 
 
-@pytest.mark.parametrize("patterns", [[], [(0, 1), (0, 0), (1, 0), (1, 1)], [(0, 1, 0), (1, 1), (0, 1, 1, 1)]])
-def test_edge_scores_are_the_automaton_sorted_by_target(patterns):
-    """With all pairs known nothing leads to a single label: such a state gets one move that is none."""
-    trie = PatternTrie(patterns, 2)
-    strings = [trie.string(u) for u in range(len(trie))]
-    made = MatchArcs(Weights(np.zeros((2, 2)), trie, np.zeros(len(trie))))
-    source, first, forced = made.arcs.source, made.arcs.first, np.flatnonzero(made.scores == -np.inf)
-    got = {
-        (strings[u], strings[v])
-        for v in range(len(trie))
-        for e, u in zip(range(first[v], first[v + 1]), source[first[v] : first[v + 1]], strict=True)
-        if e not in forced
-    }
-    known = set(strings)
-    assert got == {
-        (string, next((*string, y)[i:] for i in range(len(string) + 1) if (*string, y)[i:] in known))
-        for string in strings
-        for y in range(2)
-    }
-    assert len(source) == len(got) + len(forced) and (np.diff(first) >= 1).all()
-    unreached = [v for v in range(len(trie)) if all(strings[v] != target for _, target in got)]
-    assert forced.tolist() == first[unreached].tolist()
-
-
 def test_single_labels_that_only_begin_a_sequence():
     """All pairs are patterns, so that the states of one label are left after the first token for good."""
     pairs = (((0, 1), 1.0), ((0, 0), -1.0), ((1, 0), 0.5), ((1, 1), 0.25))
@@ -93,12 +67,3 @@ def test_single_labels_that_only_begin_a_sequence():
     paths = decode(case)
     assert paths.labels.tolist() == [0, 1, 0, 0] and paths.scores.tolist() == [1.5, 0.0]
     assert_enumerated(logarithmic(case.potentials()), case)
-
-
-def test_no_permitted_labelling():
-    """Sequences of several lengths: the message names the one by its number in the batch."""
-    allowed = np.array([[True, True], [True, False], [False, True], [True, True], [True, True]])
-    case = Case(np.zeros((5, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2, 2]), allowed=allowed)
-    with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
-        decode(case)
-    assert feature_sums(case.potentials(), TUNING).log_z.tolist()[:2] == [pytest.approx(np.log(2)), -np.inf]

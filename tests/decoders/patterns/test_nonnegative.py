@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.patterns.nonnegative import _Rows, decode_nonnegative
-from spacy_hoseq.decoders.problem import TUNING, NoPath, PatternTrie, Tuning
+from spacy_hoseq.decoders.patterns.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.problem import TUNING, NoPath, Tuning
 
 from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
-from ..problem.test_trie import pattern_sets
 
 
 def decode_with_patterns(case, tuning=TUNING):
@@ -76,16 +75,3 @@ def test_ties_of_long_sequences_do_not_depend_on_the_batch(case, data):
     assert batch.labels.tolist() == again.labels.tolist()
     assert batch.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
     assert batch.scores.tolist() == [paths.scores[0] for paths in alone]
-
-
-@given(pattern_sets())
-def test_rounds_carry_values_down_the_failure_links(drawn):
-    trie = PatternTrie(*drawn)
-    rows, node = _Rows(trie), trie.preorder.node
-    links = [(r, node[u], node[s]) for r, pair in enumerate(rows.rounds) for u, s in zip(*pair, strict=True)]
-    deep = [u for u in range(len(trie)) if trie.fail[u] >= trie.n_labels]
-    assert sorted((u, s) for _, u, s in links) == [(u, trie.fail[u]) for u in deep], "every link once"
-    for _, suffixes in rows.rounds:
-        assert len(set(suffixes.tolist())) == len(suffixes) > 0, "no node receives twice in a round"
-    round_of = {u: r for r, u, _ in links}
-    assert all(r < round_of.get(s, len(links)) for r, _, s in links), "a node passes on what it has received"
