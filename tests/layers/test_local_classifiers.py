@@ -58,6 +58,23 @@ def test_model_without_weights_or_features():
             model.predict(DOCS)
 
 
+def test_training_goes_on_after_loading():
+    """From the weights that were saved, with the features that were saved."""
+    problem = trained(2)
+    fresh = problem.make_model().from_bytes(problem.model.to_bytes())
+    shim, features = shim_of(fresh), fresh.attrs["features"]
+    shim.configure(**SETTINGS)
+    text = problem.text
+    batch = problem.batch._replace(rows=features.training_rows(text.docs, text.contexts, shim.known))
+    expected = problem.shim.gradient(problem.batch, 0.0)
+    losses = []
+    for _ in range(10):
+        losses.append(shim.gradient(batch, 0.0))
+        fresh.finish_update(None)
+    assert losses[0] == pytest.approx(expected, rel=2e-3) and losses[0] < 0.9 * np.log(L) * problem.n_tokens
+    assert losses[-1] < losses[0] and scores(fresh) != scores(problem.model)
+
+
 def test_predictions_follow_updates_only():
     problem = Problem(2)
     model, shim = problem.train(1), problem.shim

@@ -1,11 +1,10 @@
 """`spacy_hoseq.batch_by_share.v1`: how many batches, of what, and what `spacy train` evaluates."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.readers.batches import batch_by_share, shares
+from spacy_hoseq.readers.batches import batch_by_share, shares, windows
 
 LENGTHS = st.lists(st.integers(0, 30), min_size=1, max_size=60)
 
@@ -67,6 +66,14 @@ def test_words_of_a_batch(lengths, n_batches, max_words):
     batches = list(batch_by_share(n_batches, max_words)(examples_of(lengths)))
     assert max(sum(map(len, batch)) for batch in batches) <= max_words + 2 * 9
     assert len(batches) <= 2 * (sum(lengths) / max_words + n_batches)
+
+
+@given(st.lists(st.integers(1, 9), min_size=50, max_size=120), st.integers(15, 50))
+def test_windows(lengths, max_words):
+    """All but the last two have max_words words, to within an example."""
+    sizes = [sum(map(len, window)) for window in windows(examples_of(lengths), max_words)]
+    assert sum(sizes) == sum(lengths)
+    assert all(abs(size - max_words) <= 9 for size in sizes[:-2])
 
 
 def test_streams_are_not_held_in_memory():

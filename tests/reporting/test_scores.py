@@ -22,7 +22,7 @@ from spacy_hoseq.reporting.scores import (
 )
 
 VOCAB = spacy.blank("xx").vocab
-WORDS = "the old dog runs a b c".split()
+WORDS = "The old dog runs a b c".split()
 
 
 def tagged(tags, starts=(0, 4)):
@@ -108,9 +108,9 @@ def test_confusions_with_their_sentences():
 
 def test_known_and_unknown_words():
     pairs = pairs_of([GOLD], [GUESS], "tag")
-    shares = by_knowledge([GOLD], pairs, {"the", "old", "a"})
+    shares = by_knowledge([GOLD], pairs, {"The", "old", "a"})
     assert [(share["value"], share["n"]) for share in shares.values()] == [(2 / 3, 3), (2 / 4, 4)]
-    assert by_knowledge([GOLD], pairs, {"The"})["known words"]["n"] == 0, "as they are written"
+    assert by_knowledge([GOLD], pairs, {"the"})["known words"]["n"] == 0, "as they are written"
 
 
 def test_spans_of_the_same_tokens():
