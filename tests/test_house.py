@@ -4,9 +4,11 @@ Who may import whom stands in test_imports.py.
 """
 
 import ast
+import re
 from functools import cache
 from typing import Iterator, List, Tuple
 
+from .repository import ROOT
 from .statements import Source, packed_in
 from .statements import sources as read_sources
 
@@ -51,6 +53,11 @@ def offences_in(source) -> Iterator[Tuple[int, str]]:
 
 def test_every_file_says_what_it_is():
     assert not [source.name for source in sources() if source.text.strip() and not ast.get_docstring(source.tree)]
+
+
+def test_tests_that_are_named_exist():
+    named = [name for source in sources() for name in re.findall(r"\btests/[\w/]+\.py", source.text)]
+    assert named and not [name for name in named if not (ROOT / name).exists()]
 
 
 def test_public_functions_and_classes_say_what_they_do():

@@ -14,7 +14,7 @@ A model is often unsure of what the gold labels around decide: what is left by t
 annotator's mistake, or its own. The last two take a few passes over the whole batch: a feature looks
 at R neighbouring labels at most, so with everything between them fixed, units that are R apart say
 nothing of each other and can be left free together. Checked against enumeration in
-tests/curation/test_judgement.py.
+tests/curation/test_findings.py.
 
 One disagreement is one finding. Its region is the smallest stretch of words in which neither the
 gold labelling nor the best one has a chunk that reaches beyond it; its alternatives are the k best

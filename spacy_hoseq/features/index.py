@@ -8,7 +8,7 @@ data: any key has a row, and two keys may share one (for corpora that are stream
 `KeyedValues` and `GrowingTable` hold what is worked out when it is first asked for, and kept from
 batch to batch: what a word type is worth under some weights. It is the same whether it is kept or
 made anew, so all may be dropped at any time, and results do not depend on what was asked before.
-Checked in tests/features/test_index.py and tests/features/test_growing_table.py.
+Checked in tests/features/test_index.py.
 """
 
 from threading import Lock

@@ -4,7 +4,7 @@ Neighbouring blocks share a step. A block is an ordinary chain whose first emiss
 that step, and whose last beta is that of the block behind it. Only alpha at the borders is kept: each
 question walks from the last block to the first, and makes both ways of a block anew.
 
-Checked with small blocks in tests/decoders/chain/test_posterior.py.
+Checked with small blocks in tests/decoders/test_posterior.py.
 """
 
 from functools import cached_property

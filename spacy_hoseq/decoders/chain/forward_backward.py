@@ -15,7 +15,7 @@ with the label, or above LEAST: a step then leaves more than e^-MAX_RANGE of it,
 with all its digits. Where that does not hold (scores that are far apart), `scaled_prefixes` has no
 result, and sums are of logarithms (`answers/log_chain.py`).
 
-Checked against enumeration in tests/decoders/chain/test_posterior.py.
+Checked against enumeration in tests/decoders/test_posterior.py.
 """
 
 import math

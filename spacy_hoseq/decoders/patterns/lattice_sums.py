@@ -28,7 +28,7 @@ end. So
 the chain rule over states (Hernando, Crespi & Cybenko 2005 have the sum in one walk forward).
 
 Checked against enumeration, covariances and finite differences in
-tests/decoders/patterns/test_lattice_sums.py.
+tests/decoders/test_posterior.py.
 """
 
 from typing import Callable, List, NamedTuple, Tuple

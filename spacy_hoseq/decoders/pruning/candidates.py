@@ -9,7 +9,7 @@ the token, too), then every labelling with k at t has a better one, and no best 
 It is tried with the best-scoring label of each token as j. The test is strict: labels on paths of
 equal score stay, so ties are decided as before.
 
-Checked label by label against all labellings in tests/decoders/pruning/test_candidates.py.
+Checked label by label against all labellings in tests/decoders/pruning/test_pruned.py.
 """
 
 from typing import NamedTuple, Optional, Tuple

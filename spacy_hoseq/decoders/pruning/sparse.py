@@ -10,7 +10,7 @@ of the batch at once, level by level of the trie:
     fail(c)     the cell of the longest proper suffix at the same token, whose labels are candidates, too
 
 Then one pass in time order computes V(c), a second one backwards reads off the labels. Checked label
-by label against the decoders of all labels in tests/decoders/pruning/test_sparse.py.
+by label against the decoders of all labels in tests/decoders/pruning/test_limits.py.
 """
 
 from typing import List, NamedTuple, Optional
