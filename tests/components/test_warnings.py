@@ -163,6 +163,14 @@ def test_weights_that_have_run_away(objective):
         tags.train(nlp, 1, optimizer=optimizer)
 
 
+def test_loss_that_is_not_finite():
+    nlp = tags.blank()
+    nlp.initialize(lambda: examples_of(nlp))
+    tagger_of(nlp).objective = lambda *args: (float("nan"), None)
+    with pytest.raises(ValueError, match=r"\[E910\] .*hoseq_tagger"):
+        tags.train(nlp, 1)
+
+
 def test_large_weights_that_have_not():
     rule = {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1e4}
     assert tags.predicted(trained("perceptron", update_rule=rule)) == tags.gold()
