@@ -163,6 +163,8 @@ def calibration_error(
             for span in doc.spans[key]
         ]
         return reliability(p, right).error if spans else None
+    for _, earlier in nlp.pipeline[:-1]:
+        texts = list(earlier.pipe(texts))
     reading = pipe.read(texts)
     labels = pipe.gold_ids([Example(text, doc) for text, doc in zip(texts, gold, strict=True)])
     known = labels >= 0
