@@ -249,10 +249,10 @@ def test_entities_are_those_above_a_threshold_of_their_own():
     }  # fmt: skip
 
 
-def test_recipes_of_tags_and_chunks_calibrate_in_training():
+def test_recipes_of_labels_calibrate_in_training():
     found = {name: config_of(name, "en")["training"]["before_to_disk"] for name in RECIPES}
     assert {name for name, callback in found.items() if callback is None} == {
-        "bidirectional", "morphologizer", "words", "sentences", "treebank",
+        "bidirectional", "words", "sentences", "treebank",
     }  # fmt: skip
     fitted = {name for name, callback in found.items() if callback and callback["span_thresholds"]}
     assert fitted == {"entities", "neural-entities"}
