@@ -49,7 +49,7 @@ def main(
         "tags": (metrics / "tags.jsonl", tags_table),
         "layers": (metrics / "layers.jsonl", layers_table),
         "layers differences": (metrics / "layers.jsonl", layer_differences),
-        "widths": (metrics / "tags.jsonl", widths_table),
+        "widths": (metrics / "widths.jsonl", widths_table),
         "priors": (metrics / "priors.jsonl", priors_table),
         "curve": (metrics / "curve.json", curve_table),
         "letters": (metrics / "learners.jsonl", letters_table),

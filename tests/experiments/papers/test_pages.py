@@ -24,6 +24,12 @@ def test_published_figures_have_a_place():
     assert pages.published("tsuruoka-tsujii", "2", "voting") == "-"
 
 
+def test_steps_that_run_together_write_files_of_their_own():
+    steps = srsly.read_yaml(ROOT / "experiments" / "papers" / "steps.yml")
+    files = [file for step in steps.values() for file in re.findall(r"metrics/\S+\.json\S*", step["run"])]
+    assert len(set(files)) == len(files) > 10
+
+
 @pytest.mark.parametrize("page", ["easiest-first", "nonnegative", "sparse-crf", "multilayer"])
 def test_every_paper_has_a_page_that_says_what_is_not_made(page):
     text = (ROOT / "docs" / "papers" / f"{page}.md").read_text(encoding="utf8")
