@@ -4,7 +4,7 @@ up what a pipeline requires; the README with addresses in place of paths, as pac
 import re
 import tempfile
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
@@ -17,16 +17,18 @@ LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?:|#|mailto:)([^)]+)\)")
 class Readme(MetadataHookInterface):
     """README.md, whose links and images are paths of the repository."""
 
-    def update(self, metadata: Dict[str, Any]) -> None:
+    def update(self, metadata: dict[str, Any]) -> None:
         text = (Path(self.root) / "README.md").read_text(encoding="utf8")
-        absolute = LINK.sub(lambda link: f"{link[1]}{link[2]}({IMAGES if link[1] else PAGES}{link[3]})", text)
+        absolute = LINK.sub(
+            lambda link: f"{link[1]}{link[2]}({IMAGES if link[1] else PAGES}{link[3]})", text
+        )
         metadata["readme"] = {"content-type": "text/markdown", "text": absolute}
 
 
 class TopLevel(BuildHookInterface):
     """Of the wheel, also of an editable one."""
 
-    def initialize(self, version: str, build_data: Dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._folder = tempfile.TemporaryDirectory()
         path = Path(self._folder.name) / "top_level.txt"
         path.write_text("spacy_hoseq\n", encoding="utf8")
@@ -34,5 +36,5 @@ class TopLevel(BuildHookInterface):
         for name in ("force_include", "force_include_editable"):
             build_data.setdefault(name, {})[str(path)] = target
 
-    def finalize(self, version: str, build_data: Dict[str, Any], artifact_path: str) -> None:
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         self._folder.cleanup()

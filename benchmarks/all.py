@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from itertools import groupby
 from pathlib import Path
-from typing import List, Optional
 
 import srsly
 import typer
@@ -32,8 +31,10 @@ from .page import STEPS, is_changed, last_change
 def main(
     # fmt: off
     data: Path = typer.Option(..., help="The folder of corpora", exists=True),
-    only: Optional[List[str]] = typer.Option(None, help="Steps to do. Default: all"),
-    metrics: Path = typer.Option(Path("metrics"), help="Where measurements, models and logs are kept"),
+    only: list[str] | None = typer.Option(None, help="Steps to do. Default: all"),
+    metrics: Path = typer.Option(
+        Path("metrics"), help="Where measurements, models and logs are kept"
+    ),
     show: bool = typer.Option(False, "--list", help="Say what is done, and do nothing"),
     check: bool = typer.Option(False, help="See whether each command can start, and do nothing"),
     # fmt: on
@@ -49,10 +50,14 @@ def main(
     if check:
         return report(names, [name for name in tqdm(names, unit="step") if not starts(name)])
     if is_changed():
-        msg.fail("The code is not that of a commit", "Commit or put away what was changed, then start again.", exits=1)
+        msg.fail(
+            "The code is not that of a commit",
+            "Commit or put away what was changed, then start again.",
+            exits=1,
+        )
     (metrics / "logs").mkdir(parents=True, exist_ok=True)
     todo = [name for name in names if name not in done]
-    failed: List[str] = []
+    failed: list[str] = []
 
     def follow(name: str) -> None:
         start = time.perf_counter()
@@ -71,7 +76,7 @@ def main(
     report(names, failed)
 
 
-def report(names: List[str], failed: List[str]) -> None:
+def report(names: list[str], failed: list[str]) -> None:
     """Say what came of the steps. Exit status 1 if one failed."""
     if failed:
         msg.fail("Steps that failed", ", ".join(failed), exits=1)
@@ -83,15 +88,22 @@ def starts(name: str) -> bool:
     steps."""
     for command in STEPS[name].run:
         words = shlex.split(command)[1:]
-        asked = [*words, "--dry"] if words[1:4] == ["spacy", "project", "run"] else [*words[:2], "--help"]
+        asked = (
+            [*words, "--dry"]
+            if words[1:4] == ["spacy", "project", "run"]
+            else [*words[:2], "--help"]
+        )
         done = subprocess.run([sys.executable, *asked], capture_output=True, text=True)
         if done.returncode:
-            msg.fail(f"{name} cannot start", f"{shlex.join(asked)}\n{(done.stderr or done.stdout)[-500:]}")
+            msg.fail(
+                f"{name} cannot start",
+                f"{shlex.join(asked)}\n{(done.stderr or done.stdout)[-500:]}",
+            )
             return False
     return True
 
 
-def chosen(only: Optional[List[str]]) -> List[str]:
+def chosen(only: list[str] | None) -> list[str]:
     """The steps that are wanted, in their order."""
     unknown = sorted(set(only or []) - set(STEPS))
     if unknown:
@@ -108,7 +120,9 @@ def run(name: str, data: Path, metrics: Path) -> bool:
             file.write(f"$ {shlex.join(words)}\n")
             file.flush()
             found = {**environment(), "HOSEQ_CORPORA": os.fspath(data.resolve())}
-            done = subprocess.run([sys.executable, *words[1:]], env=found, stdout=file, stderr=subprocess.STDOUT)
+            done = subprocess.run(
+                [sys.executable, *words[1:]], env=found, stdout=file, stderr=subprocess.STDOUT
+            )
         if done.returncode:
             msg.fail(f"{name} failed", f"{shlex.join(words)}\nWhat it printed: {log}")
             return False

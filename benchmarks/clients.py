@@ -12,7 +12,7 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional
+from typing import NamedTuple
 
 import typer
 from wasabi import msg
@@ -43,8 +43,8 @@ RANKS = ("textrank", "positionrank", "topicrank", "biasedtextrank")
 class Client(NamedTuple):
     """packages: for pip. rows: what is done -> code that sets `found`, or the words of a command of spaCy's."""
 
-    packages: List[str]
-    rows: Dict[str, str]
+    packages: list[str]
+    rows: dict[str, str]
 
 
 def ranked(name: str) -> str:
@@ -144,12 +144,12 @@ CLIENTS = {
 
 def main(
     # fmt: off
-    page: Optional[List[Path]] = typer.Option(None, help="Pages whose table is replaced"),
-    folder: Optional[Path] = typer.Option(None, help="Keep the environments here"),
-    only: Optional[List[str]] = typer.Option(None, help="Clients. Default: all"),
+    page: list[Path] | None = typer.Option(None, help="Pages whose table is replaced"),
+    folder: Path | None = typer.Option(None, help="Keep the environments here"),
+    only: list[str] | None = typer.Option(None, help="Clients. Default: all"),
     # fmt: on
 ) -> None:
-    rows: List[List[str]] = []
+    rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as temporary:
         place = (folder or Path(temporary)).resolve()
         run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place, ROOT])
@@ -165,13 +165,13 @@ def main(
         write_table(each, "clients", header, rows)
 
 
-def run(words: List[object], **settings: object) -> "subprocess.CompletedProcess[str]":
+def run(words: list[object], **settings: object) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*map(str, words)], check=True, capture_output=True, text=True, **settings
     )  # type: ignore
 
 
-def environment(folder: Path, packages: List[object]) -> Path:
+def environment(folder: Path, packages: list[object]) -> Path:
     """A virtual environment with these packages and the pipeline. RETURNS its Python."""
     python = folder / "bin" / "python"
     if not python.exists():
@@ -181,7 +181,7 @@ def environment(folder: Path, packages: List[object]) -> Path:
     return python
 
 
-def rows_of(name: str, python: Path) -> List[List[str]]:
+def rows_of(name: str, python: Path) -> list[list[str]]:
     """Of a client: what each pipeline gives."""
     rows = []
     for what, code in CLIENTS[name].rows.items():
@@ -204,7 +204,7 @@ def cell(python: Path, code: str, pipeline: str) -> str:
     return "works"
 
 
-def command(python: Path, words: List[str], pipeline: str, folder: Path) -> None:
+def command(python: Path, words: list[str], pipeline: str, folder: Path) -> None:
     """A command of spaCy's; names in capitals are files that it gets."""
     make = "from spacy.tokens import DocBin\nDocBin(docs=[nlp(text)]).to_disk('data.spacy')\nprint(nlp.path)"
     path = run([python, "-c", BEGIN + make, pipeline], cwd=folder).stdout.splitlines()[-1]

@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import List, Optional, Tuple
 
 import spacy
 import typer
 from wasabi import table
 
 from spacy_hoseq.cli.model import megabytes
-from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, measured, save_compact
+from spacy_hoseq.pipelines.compaction.pipeline import compact_pipeline, measured, save_compact
+from spacy_hoseq.readers.annotated import dev_examples
 
 from .page import aligns_of, write_table
 
@@ -37,16 +37,18 @@ def main(
     model: Path,
     dev: Path,
     test: Path,
-    tolerances: Optional[List[float]] = None,
-    metric: Optional[str] = None,
-    page: Optional[Path] = None,
+    tolerances: list[float] | None = None,
+    metric: str | None = None,
+    page: Path | None = None,
     mark: str = "compaction",
 ) -> None:
-    rows: List[Tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for tolerance in tolerances or DEFAULT:
             nlp = spacy.load(model)
-            result = compact_pipeline(nlp, dev_examples(nlp, dev), tolerance, [metric] if metric else None)
+            result = compact_pipeline(
+                nlp, dev_examples(nlp, dev), tolerance, [metric] if metric else None
+            )
             name = metric or next(iter(result.before))
             if not rows:
                 before = [change.before for change in result.changes]
@@ -58,21 +60,41 @@ def main(
             print(rows[-1])
     print(table(rows, header=COLUMNS, divider=True, aligns=aligns_of(COLUMNS)))
     if page is not None:
-        write_table(page, mark, COLUMNS, rows, f"The metric is {rows and name}; spacy {spacy.__version__}, one thread")
+        write_table(
+            page,
+            mark,
+            COLUMNS,
+            rows,
+            f"The metric is {rows and name}; spacy {spacy.__version__}, one thread",
+        )
 
 
-def row(label: str, counts: List, folder: Path, on_dev: float, test: Path, name: str) -> Tuple[str, ...]:
+def row(
+    label: str, counts: list, folder: Path, on_dev: float, test: Path, name: str
+) -> tuple[str, ...]:
     nlp = spacy.load(folder)
     on_test = measured(nlp, dev_examples(nlp, test), [name])[name]
-    features, weights = (sum(getattr(count, key) for count in counts) for key in ("features", "weights"))
+    features, weights = (
+        sum(getattr(count, key) for count in counts) for key in ("features", "weights")
+    )
     size, seconds = f"{megabytes(folder):.2f} MB", f"{loading(folder):.2f} s"
-    return (label, f"{features:,}", f"{weights:,}", size, f"{on_dev:.2%}", f"{on_test:.2%}", seconds)
+    return (
+        label,
+        f"{features:,}",
+        f"{weights:,}",
+        size,
+        f"{on_dev:.2%}",
+        f"{on_test:.2%}",
+        seconds,
+    )
 
 
 def loading(folder: Path) -> float:
     """Processor time of loading a pipeline after the import of spaCy, in seconds: the least of some processes."""
     command = [sys.executable, "-c", LOAD, str(folder)]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(N_LOADS)]
+    runs = [
+        subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(N_LOADS)
+    ]
     return min(float(run.stdout.split()[-1]) for run in runs)
 
 

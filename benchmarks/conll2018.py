@@ -3,7 +3,7 @@
 Words are aligned by their characters, those of a multi-word token by the longest common subsequence of their forms.
 """
 
-from typing import Dict, List, NamedTuple, Set, Tuple
+from typing import NamedTuple
 
 UNIVERSAL = frozenset(
     "PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense Aspect "
@@ -16,10 +16,10 @@ class Token(NamedTuple):
     """text: as written. words: rows of form, tag, part of speech, features, lemma; several of a multi-word token."""
 
     text: str
-    words: List[List[str]]
+    words: list[list[str]]
 
 
-Sentences = List[List[Token]]
+Sentences = list[list[Token]]
 
 
 def sentences_of(text: str) -> Sentences:
@@ -27,7 +27,7 @@ def sentences_of(text: str) -> Sentences:
     found: Sentences = []
     for block in text.split("\n\n"):
         rows = [line.split("\t") for line in block.split("\n") if line and not line.startswith("#")]
-        tokens: List[Token] = []
+        tokens: list[Token] = []
         end = 0
         for row in rows:
             if "." in row[0]:
@@ -50,8 +50,8 @@ def sentences_of(text: str) -> Sentences:
 class Placed(NamedTuple):
     """Words in order with their characters, white space left out: (first, end, whether of a multi-word token, row)."""
 
-    words: List[Tuple[int, int, bool, List[str]]]
-    sentences: Set[Tuple[int, int]]
+    words: list[tuple[int, int, bool, list[str]]]
+    sentences: set[tuple[int, int]]
     text: str
 
 
@@ -67,7 +67,7 @@ def placed(sentences: Sentences) -> Placed:
     return Placed(words, spans, text)
 
 
-def aligned(gold: Placed, found: Placed) -> List[Tuple[List[str], List[str]]]:
+def aligned(gold: Placed, found: Placed) -> list[tuple[list[str], list[str]]]:
     """Rows of words that are the same: by their characters, or where either has a multi-word token, the longest common
     subsequence of forms (Zeman et al. 2018, section 5)."""
     pairs = []
@@ -104,7 +104,7 @@ def aligned(gold: Placed, found: Placed) -> List[Tuple[List[str], List[str]]]:
     return pairs
 
 
-def common(gold: List[List[str]], found: List[List[str]]) -> List[Tuple[List[str], List[str]]]:
+def common(gold: list[list[str]], found: list[list[str]]) -> list[tuple[list[str], list[str]]]:
     best = [[0] * (len(found) + 1) for _ in range(len(gold) + 1)]
     for i in range(len(gold) - 1, -1, -1):
         for k in range(len(found) - 1, -1, -1):
@@ -122,11 +122,11 @@ def common(gold: List[List[str]], found: List[List[str]]) -> List[Tuple[List[str
     return pairs
 
 
-def universal(features: str) -> List[str]:
+def universal(features: str) -> list[str]:
     return sorted(each for each in features.split("|") if each.split("=")[0] in UNIVERSAL)
 
 
-def score(gold: Sentences, found: Sentences) -> Dict[str, float]:
+def score(gold: Sentences, found: Sentences) -> dict[str, float]:
     """F in per cent, by column."""
     ours, theirs = placed(gold), placed(found)
     if ours.text != theirs.text:

@@ -5,8 +5,9 @@ development part the last tenth of the training text is halved. Where the corpus
 would be halved is dev.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, List, NamedTuple
+from typing import NamedTuple
 
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
@@ -58,13 +59,16 @@ def sentences(path: Path, lang: str, vocab: Vocab) -> Iterator[Doc]:
             yield sentences_to_doc(vocab, [item], lang)
 
 
-def docs_of(path: Path, vocab: Vocab) -> List[Doc]:
+def docs_of(path: Path, vocab: Vocab) -> list[Doc]:
     """Docs of a .spacy file."""
     return list(DocBin().from_disk(path).get_docs(vocab))
 
 
-def texts_of(path: Path, lang: str, size: int = 1) -> List[str]:
+def texts_of(path: Path, lang: str, size: int = 1) -> list[str]:
     """Raw texts of a treebank, of so many sentences each."""
     docs = list(sentences(path, lang, Vocab()))
-    texts = ["".join(doc.text_with_ws for doc in docs[i : i + size]).strip() for i in range(0, len(docs), size)]
+    texts = [
+        "".join(doc.text_with_ws for doc in docs[i : i + size]).strip()
+        for i in range(0, len(docs), size)
+    ]
     return ["".join(text.split()) for text in texts] if lang == "zh" else texts

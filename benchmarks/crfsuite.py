@@ -1,7 +1,8 @@
 """CRFsuite with the templates of a recipe: the keys of features that this package computes, so both see the same."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, Tuple
+from typing import Any
 
 import spacy
 from spacy.lookups import Lookups
@@ -23,7 +24,7 @@ class Crfsuite:
     def __init__(self, algorithm: str, place: str) -> None:
         self.algorithm, self.place = algorithm, place
 
-    def trained(self, config: Config, corpus: Path, output: Path) -> Tuple["Crfsuite", int]:
+    def trained(self, config: Config, corpus: Path, output: Path) -> tuple["Crfsuite", int]:
         """This tagger, trained, and the bytes of its model. config: of a recipe with one component."""
         import pycrfsuite
 
@@ -50,7 +51,9 @@ class Crfsuite:
         config = config.interpolate()
         (component,) = config["components"].values()
         templates = component["model"]["emissions"]["templates"]
-        self.extractor = FeatureExtractor(parse_templates(registry.resolve({"of": templates})["of"]))
+        self.extractor = FeatureExtractor(
+            parse_templates(registry.resolve({"of": templates})["of"])
+        )
         tables = config["initialize"].get("lookups")
         self.vocab = spacy.blank(config["nlp"]["lang"]).vocab
         self.vocab.lookups = Lookups() if tables is None else registry.resolve({"of": tables})["of"]
@@ -67,15 +70,20 @@ class Crfsuite:
                 doc.ents = biluo_tags_to_spans(doc, iob_to_biluo(labels))
             yield doc
 
-    def features(self, doc: Doc) -> List[List[str]]:
+    def features(self, doc: Doc) -> list[list[str]]:
         """Keys of the features of each word."""
-        return [[f"{key:x}" for key in token if key] for token in self.extractor.keys([doc]).T.tolist()]
+        return [
+            [f"{key:x}" for key in token if key] for token in self.extractor.keys([doc]).T.tolist()
+        ]
 
-    def labels(self, doc: Doc) -> List[str]:
+    def labels(self, doc: Doc) -> list[str]:
         """What it learns: tags, or the beginnings and insides of spans."""
         if self.place == "tag":
             return [token.tag_ for token in doc]
         labels = ["O"] * len(doc)
         for span in doc.ents if self.place == "ents" else doc.spans["chunks"]:
-            labels[span.start : span.end] = [f"B-{span.label_}", *[f"I-{span.label_}"] * (len(span) - 1)]
+            labels[span.start : span.end] = [
+                f"B-{span.label_}",
+                *[f"I-{span.label_}"] * (len(span) - 1),
+            ]
         return labels

@@ -5,7 +5,6 @@ import platform
 import resource
 import sys
 from pathlib import Path
-from typing import Dict, Optional
 
 import numpy
 import spacy
@@ -13,12 +12,12 @@ import spacy
 THREADS = {key: "1" for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
-def environment() -> Dict[str, str]:
+def environment() -> dict[str, str]:
     """Of the process to start: one thread for linear algebra."""
     return {**os.environ, **THREADS}
 
 
-def description() -> Dict[str, str]:
+def description() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "numpy": numpy.__version__,
@@ -43,18 +42,26 @@ def pin_to_one_core() -> None:
 def used_bytes() -> int:
     """Memory that this process uses now; its peak where the system does not tell."""
     statm = Path("/proc/self/statm")
-    return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else peak_bytes()
+    return (
+        int(statm.read_text().split()[1]) * resource.getpagesize()
+        if statm.exists()
+        else peak_bytes()
+    )
 
 
 def peak_bytes() -> int:
     """Most memory that this process has used, since `forget_peak` where that works."""
     status = Path("/proc/self/status")
-    found: Optional[str] = None
+    found: str | None = None
     if status.exists():
-        found = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), None)
+        found = next(
+            (line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), None
+        )
     if found is not None:
         return int(found.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def forget_peak() -> None:

@@ -5,9 +5,10 @@ day, the machine. What was written is kept in docs/measurements/tables, too, and
 """
 
 import subprocess
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 import srsly
 from wasabi import MarkdownRenderer, table
@@ -22,15 +23,15 @@ MEASURED = ("spacy_hoseq", "benchmarks", "configs", "experiments")  # what a mea
 class Step(NamedTuple):
     """run: commands. tables: by name, what is said of each. minutes: about. alone (bool): nothing runs beside."""
 
-    run: List[str] = []
-    tables: Dict[str, Dict[str, str]] = {}
+    run: list[str] = []
+    tables: dict[str, dict[str, str]] = {}
     minutes: int = 0
     alone: bool = False
 
 
-def steps() -> Dict[str, Step]:
+def steps() -> dict[str, Step]:
     """All measurements, by name, in their order."""
-    read: List[Dict[str, Any]] = srsly.read_yaml(Path(__file__).with_name("all.yml"))
+    read: list[dict[str, Any]] = srsly.read_yaml(Path(__file__).with_name("all.yml"))
     return {each.pop("name"): Step(**each) for each in read}
 
 
@@ -54,12 +55,19 @@ def has_table(page: Path, name: str) -> bool:
     return f"<!-- begin {name} -->" in page.read_text(encoding="utf8")
 
 
-def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
+def write_table(
+    page: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
+) -> None:
     """Replace what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. The first column is text. A table for
     which the page has no place is left out of it."""
     if not has_table(page, name):
         return
-    written = {"origin": origin(name), "header": list(header), "rows": [list(row) for row in rows], "note": note}
+    written = {
+        "origin": origin(name),
+        "header": list(header),
+        "rows": [list(row) for row in rows],
+        "note": note,
+    }
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, _, rest = page.read_text(encoding="utf8").partition(begin)
     after = rest.partition(end)[2]
@@ -69,7 +77,7 @@ def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Seq
         srsly.write_json(TABLES / f"{name.replace(' ', '-')}.json", written)
 
 
-def markdown(written: Dict[str, Any]) -> str:
+def markdown(written: dict[str, Any]) -> str:
     """A table as it stands in a page, with its origin above and its note below."""
     header = written["header"]
     lines = MarkdownRenderer().table(written["rows"], header, aligns=aligns_of(header))
@@ -81,7 +89,12 @@ def origin(name: str) -> str:
     """A line that says where a table comes from. One that is not in all.yml has only commit, day and machine."""
     said = SAID.get(name, {})
     machine = description()
-    about = {"recipe": "recipe ", "settings": "settings: ", "text": "measured on: ", "docs": "tokens a Doc: "}
+    about = {
+        "recipe": "recipe ",
+        "settings": "settings: ",
+        "text": "measured on: ",
+        "docs": "tokens a Doc: ",
+    }
     parts = [
         f"Commit {commit()}{' and changes' if is_changed() else ''}, {date.today()}",
         *(f"{title}{said[key]}" for key, title in about.items() if key in said),

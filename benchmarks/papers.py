@@ -16,7 +16,9 @@ from .page import ROOT, STEPS, origin
 
 def main() -> None:
     folder = ROOT / "experiments" / "papers"
-    srsly.write_json(folder / "metrics" / "origins.json", {name: origin(name) for name in STEPS["papers"].tables})
+    srsly.write_json(
+        folder / "metrics" / "origins.json", {name: origin(name) for name in STEPS["papers"].tables}
+    )
     subprocess.run([sys.executable, "pages.py", "../../docs/papers"], cwd=folder, check=True)
 
 

@@ -8,9 +8,10 @@ counted: the first time fills caches.
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 import spacy
 import typer
@@ -31,14 +32,14 @@ HEADER = ("path", "files", "functions", "calls")
 class Way(NamedTuple):
     """calls: of each function, by (file, name)."""
 
-    calls: Dict[Tuple[str, str], int]
+    calls: dict[tuple[str, str], int]
 
     @property
-    def files(self) -> List[str]:
+    def files(self) -> list[str]:
         return sorted({file for file, _ in self.calls})
 
     @property
-    def row(self) -> Tuple[int, int, int]:
+    def row(self) -> tuple[int, int, int]:
         return len(self.files), len(self.calls), sum(self.calls.values())
 
 
@@ -46,7 +47,7 @@ def walked(function: Callable[[], Any]) -> Way:
     """Of the third call."""
     function()
     function()
-    calls: Counter[Tuple[str, str]] = Counter()
+    calls: Counter[tuple[str, str]] = Counter()
     prefix = f"{PACKAGE}/"
 
     def count(frame: FrameType, event: str, _: Any) -> None:
@@ -62,7 +63,7 @@ def walked(function: Callable[[], Any]) -> Way:
     return Way(dict(calls))
 
 
-def paths() -> Dict[str, Callable[[], Any]]:
+def paths() -> dict[str, Callable[[], Any]]:
     """What a user does most, by the name of its row."""
     nlp = spacy_hoseq.load("en", exclude=["hoseq_lemmatizer", "hoseq_entities"])
     tagger: Any = nlp.get_pipe("hoseq_tagger")
@@ -77,7 +78,7 @@ def paths() -> Dict[str, Callable[[], Any]]:
     }
 
 
-def one_that_learns() -> Tuple[Language, Any]:
+def one_that_learns() -> tuple[Language, Any]:
     """A pipeline of one tagger, and the optimizer that `update` is called with."""
     nlp = spacy.blank("en")
     nlp.add_pipe("hoseq_tagger")
@@ -91,12 +92,17 @@ def tagged(nlp: Language) -> Example:
 
 
 def main(
-    functions: Optional[str] = typer.Option(None, help="List the functions of this path, with their calls"),
+    functions: str | None = typer.Option(
+        None, help="List the functions of this path, with their calls"
+    ),
 ) -> None:
     known = paths()
     if functions is not None:
         way = walked(known[functions])
-        show(("function", "calls"), [(f"{file} {name}", str(n)) for (file, name), n in sorted(way.calls.items())])
+        show(
+            ("function", "calls"),
+            [(f"{file} {name}", str(n)) for (file, name), n in sorted(way.calls.items())],
+        )
         return
     show(HEADER, [(name, *map(str, walked(function).row)) for name, function in known.items()])
 

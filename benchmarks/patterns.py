@@ -1,11 +1,11 @@
 """What label patterns change, from the tables of other steps: README's third table.
 
-    python -m benchmarks.patterns [--page README.md ...]
+python -m benchmarks.patterns [--page README.md ...]
 """
 
 import re
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional
+from typing import NamedTuple
 
 import typer
 
@@ -37,19 +37,29 @@ QUOTED = {
     ),
     **{
         f"organisations, {text}{chosen}, F": Quoted(
-            "papers/sparse-crf", "organisations", f"{corpus} | low order{chosen}", f"{corpus} | patterns{chosen}", 2, 4
+            "papers/sparse-crf",
+            "organisations",
+            f"{corpus} | low order{chosen}",
+            f"{corpus} | patterns{chosen}",
+            2,
+            4,
         )
         for corpus, text in (("pfr", "People's Daily"), ("msra", "MSRA"), ("resume", "resumes"))
         for chosen in ("", ", by probability")
     },
     "Chinese tags, %": Quoted("measurements/chinese", "chinese", "GSD: tagger", "GSD: rules", 1, 4),
     "English tags, %": Quoted(
-        "measurements/recipes", "features", "English news: tagger", "English news: higher-order", 1, 4
+        "measurements/recipes",
+        "features",
+        "English news: tagger",
+        "English news: higher-order",
+        1,
+        4,
     ),
 }
 
 
-def main(page: Optional[List[Path]] = None) -> None:
+def main(page: list[Path] | None = None) -> None:
     rows = []
     for task, quoted in QUOTED.items():
         cells = table(quoted)
@@ -60,11 +70,11 @@ def main(page: Optional[List[Path]] = None) -> None:
         write_table(each, "patterns", HEADER, rows)
 
 
-def table(quoted: Quoted) -> Dict[str, List[str]]:
+def table(quoted: Quoted) -> dict[str, list[str]]:
     """The two rows, by how they begin."""
     text = (ROOT / "docs" / f"{quoted.page}.md").read_text(encoding="utf8")
     (made,) = re.findall(f"<!-- begin {quoted.table} -->(.*?)<!-- end", text, re.DOTALL)
-    rows: Dict[str, List[str]] = {}
+    rows: dict[str, list[str]] = {}
     for start in (quoted.first, quoted.after):
         line = next(line for line in made.splitlines() if line.startswith(f"| {start} |"))
         rows[start] = [cell.strip() for cell in line.strip("|").split("|")]

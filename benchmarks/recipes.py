@@ -12,8 +12,9 @@ time of one core, of training, and of ready Docs. Runs that are done stand in ME
 import contextlib
 import io
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import spacy
@@ -38,7 +39,7 @@ from .corpora import Corpus, divide, docs_of
 from .crfsuite import Crfsuite
 from .page import show, write_table
 
-TABLES: Dict[str, Any] = srsly.read_yaml(Path(__file__).with_name("recipes.yml"))
+TABLES: dict[str, Any] = srsly.read_yaml(Path(__file__).with_name("recipes.yml"))
 HEADER = ("Corpus: system", "score", "of each seed", "", "p", "ECE", "training", "µs a token", "MB")
 NO_BAR = {"training.logger.progress_bar": None}
 
@@ -50,11 +51,11 @@ class Run(NamedTuple):
     of: Corpus
     size: int
     name: str
-    system: Dict[str, Any]
+    system: dict[str, Any]
     seed: int
 
     @property
-    def key(self) -> List[Any]:
+    def key(self) -> list[Any]:
         return [self.corpus, self.size, self.name, self.seed]
 
     @property
@@ -65,8 +66,8 @@ class Run(NamedTuple):
 def main(
     metrics: Path,
     data: Path = typer.Option(..., help="The folder of corpora", exists=True),
-    only: Optional[List[str]] = typer.Option(None, help="Tables. Default: all"),
-    page: Optional[List[Path]] = typer.Option(None, help="Pages whose tables are replaced"),
+    only: list[str] | None = typer.Option(None, help="Tables. Default: all"),
+    page: list[Path] | None = typer.Option(None, help="Pages whose tables are replaced"),
 ) -> None:
     for name in only or TABLES:
         runs = list(runs_of(TABLES[name]))
@@ -77,7 +78,9 @@ def main(
             write_table(each, name, HEADER, cells)
 
 
-def rows_of(runs: Sequence[Run], path: Path, metrics: Path, data: Path) -> Dict[str, Dict[str, Any]]:
+def rows_of(
+    runs: Sequence[Run], path: Path, metrics: Path, data: Path
+) -> dict[str, dict[str, Any]]:
     """What each run has measured, by its key; those that are not in the file yet are done."""
     done = {str(row["key"]): row for row in (srsly.read_jsonl(path) if path.exists() else ())}
     metrics.mkdir(parents=True, exist_ok=True)
@@ -89,7 +92,7 @@ def rows_of(runs: Sequence[Run], path: Path, metrics: Path, data: Path) -> Dict[
     return done
 
 
-def runs_of(corpora: Sequence[Dict[str, Any]]) -> Iterator[Run]:
+def runs_of(corpora: Sequence[dict[str, Any]]) -> Iterator[Run]:
     """All runs of a table."""
     for given in corpora:
         of = Corpus(given["lang"], given["place"], given["train"], given.get("dev", ""))
@@ -104,7 +107,7 @@ def folder_of(metrics: Path, run: Run) -> Path:
     return metrics / "corpora" / run.corpus.replace(" ", "_")
 
 
-def measured(run: Run, metrics: Path) -> Dict[str, Any]:
+def measured(run: Run, metrics: Path) -> dict[str, Any]:
     """Right, found and gold items of each sentence, calibration, costs."""
     corpus = folder_of(metrics, run)
     start = time.process_time()
@@ -128,13 +131,15 @@ def measured(run: Run, metrics: Path) -> Dict[str, Any]:
     }
 
 
-def trained(run: Run, corpus: Path, metrics: Path) -> Tuple[Any, int]:
+def trained(run: Run, corpus: Path, metrics: Path) -> tuple[Any, int]:
     """The best pipeline of a training, or CRFsuite's tagger, and its bytes on disk."""
     output = metrics / "models" / "-".join(map(str, run.key)).replace(" ", "_")
     config = Config().from_str(recipe(run.system["recipe"], run.of.lang), interpolate=False)
     if "peer" in run.system:
         return Crfsuite(run.system["peer"], run.of.place).trained(config, corpus, output)
-    settings = srsly.json_dumps({**NO_BAR, **run.system.get("set", {})}).replace("{metrics}", metrics.as_posix())
+    settings = srsly.json_dumps({**NO_BAR, **run.system.get("set", {})}).replace(
+        "{metrics}", metrics.as_posix()
+    )
     for key, value in srsly.json_loads(settings).items():
         set_dot_to_object(config, key, value)
     output.mkdir(parents=True, exist_ok=True)
@@ -147,7 +152,7 @@ def trained(run: Run, corpus: Path, metrics: Path) -> Tuple[Any, int]:
 
 def calibration_error(
     nlp: Language, texts: Sequence[Doc], gold: Sequence[Doc], guesses: Sequence[Doc]
-) -> Optional[float]:
+) -> float | None:
     """None of a system without probabilities. texts: Docs without labels."""
     if not isinstance(nlp, Language):
         return None
@@ -155,7 +160,9 @@ def calibration_error(
     if isinstance(pipe, HoseqChunker):
         key = pipe.cfg["spans_key"]
         spans = [(doc, span) for doc in guesses for span in doc.spans[key]]
-        wanted = [{(s.start, s.end, s.label) for s in doc.spans.get(key) or doc.ents} for doc in gold]
+        wanted = [
+            {(s.start, s.end, s.label) for s in doc.spans.get(key) or doc.ents} for doc in gold
+        ]
         p = [score for doc in guesses for score in doc.spans[key].attrs["scores"]]
         right = [
             (span.start, span.end, span.label) in of_doc
@@ -171,12 +178,16 @@ def calibration_error(
     return reliability(reading.confidences()[known], (reading.best == labels)[known]).error
 
 
-def table(keys: Sequence[List[Any]], rows: Dict[str, Dict[str, Any]]) -> Iterator[List[str]]:
+def table(keys: Sequence[list[Any]], rows: dict[str, dict[str, Any]]) -> Iterator[list[str]]:
     """A row of each system; the first one of a corpus is what the others are compared with."""
-    first: Dict[str, List[Dict[str, Any]]] = {}
+    first: dict[str, list[dict[str, Any]]] = {}
     systems = dict.fromkeys((corpus, name) for corpus, _, name, _ in keys)
     for corpus, name in systems:
-        runs = [rows[str(key)] for key in keys if key[0] == corpus and key[2] == name and str(key) in rows]
+        runs = [
+            rows[str(key)]
+            for key in keys
+            if key[0] == corpus and key[2] == name and str(key) in rows
+        ]
         if not runs:
             continue
         base = first.setdefault(corpus, runs)
@@ -193,15 +204,19 @@ def table(keys: Sequence[List[Any]], rows: Dict[str, Dict[str, Any]]) -> Iterato
         ]
 
 
-def scores(runs: Sequence[Dict[str, Any]]) -> Any:
+def scores(runs: Sequence[dict[str, Any]]) -> Any:
     """F of each run; of words, the share that is right."""
-    return np.array([float(f_score(np.sum([run["counts"]], axis=1, dtype=float))[0]) for run in runs])
+    return np.array(
+        [float(f_score(np.sum([run["counts"]], axis=1, dtype=float))[0]) for run in runs]
+    )
 
 
-def compared(before: Sequence[Dict[str, Any]], after: Sequence[Dict[str, Any]]) -> List[str]:
+def compared(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[str]:
     """Gain in points, and p, over the seeds that both have."""
     n = min(len(before), len(after))
-    a, b = (np.sum([run["counts"] for run in runs[:n]], axis=0, dtype=float) for runs in (before, after))
+    a, b = (
+        np.sum([run["counts"] for run in runs[:n]], axis=0, dtype=float) for runs in (before, after)
+    )
     difference = paired_bootstrap(a, b, f_score)
     p = 2 * min(difference.p, 1 - difference.p)
     return [f"{100 * difference.gain:+.2f}", f"{p:.3f}" if p >= 0.001 else "< 0.001"]

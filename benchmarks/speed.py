@@ -16,9 +16,10 @@ import string
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Any
 
 import spacy
 import typer
@@ -32,27 +33,36 @@ from .machine import environment, peak_bytes, used_bytes
 from .page import show, write_table
 
 WORDS = ["hoseq_sentences", "hoseq_tagger", "hoseq_pos", "hoseq_morphologizer"]
-ROWS: Dict[str, Optional[List[str]]] = {
+ROWS: dict[str, list[str] | None] = {
     "tags": ["hoseq_tagger"],
     "tags, parts of speech, features, sentences": WORDS,
     "these and chunks": [*WORDS, "hoseq_chunker"],
     "all": None,
 }
-CHINESE: Dict[str, Optional[List[str]]] = {"words": [], "words, tags": ["hoseq_tagger"], "all": None}
-ENGLISH = ("en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz", "en_gum/dev.conllu.gz")  # read before, then measured
+CHINESE: dict[str, list[str] | None] = {"words": [], "words, tags": ["hoseq_tagger"], "all": None}
+ENGLISH = (
+    "en_ewt/train.conllu.gz",
+    "en_ewt/dev.conllu.gz",
+    "en_gum/dev.conllu.gz",
+)  # read before, then measured
 GSD = ("zh_ud_gsd/train.conllu.gz", "zh_ud_gsd/dev.conllu")
 SIZES = {"sentences": 1, "paragraphs": 5}  # sentences of a text
 BEFORE = 8_000  # sentences that are read before
 LENGTHS, CALLS = range(20, 27), 200  # words of the texts of one call
-STREAM, PARTS, NEW_WORDS, ZONE = 100_000, 4, 8, 5_000  # texts; words of a text; texts of a memory zone
+STREAM, PARTS, NEW_WORDS, ZONE = (
+    100_000,
+    4,
+    8,
+    5_000,
+)  # texts; words of a text; texts of a memory zone
 SERVED = ("en", "zh", "af", "cy")
 
 
 def main(
     data: Path = typer.Option(..., help="The folder of corpora", exists=True),
-    only: Optional[List[str]] = typer.Option(None, help="Tables. Default: all"),
+    only: list[str] | None = typer.Option(None, help="Tables. Default: all"),
     turns: int = 3,
-    page: Optional[List[Path]] = typer.Option(None, help="Pages whose tables are replaced"),
+    page: list[Path] | None = typer.Option(None, help="Pages whose tables are replaced"),
 ) -> None:
     for name in only or TABLES:
         rows = TABLES[name](data, turns)
@@ -70,7 +80,7 @@ HEADERS = {
 }
 
 
-def pipelines(data: Path, turns: int) -> List[List[str]]:
+def pipelines(data: Path, turns: int) -> list[list[str]]:
     rows = []
     for size in SIZES:
         for name in ROWS:
@@ -83,15 +93,17 @@ def pipelines(data: Path, turns: int) -> List[List[str]]:
     return rows
 
 
-def chinese(data: Path, turns: int) -> List[List[str]]:
+def chinese(data: Path, turns: int) -> list[list[str]]:
     rows = []
     for name in CHINESE:
         times = medians([asked("read", data, "zh", "sentences", name) for _ in range(turns)])
-        rows.append([name, *(f"{1 / times[key]:,.0f}" for key in ("new characters", "again characters"))])
+        rows.append(
+            [name, *(f"{1 / times[key]:,.0f}" for key in ("new characters", "again characters"))]
+        )
     return rows
 
 
-def calls(data: Path, turns: int) -> List[List[str]]:
+def calls(data: Path, turns: int) -> list[list[str]]:
     rows = []
     for name in ("tags", "all"):
         times = medians([asked("call", data, name) for _ in range(turns)])
@@ -99,7 +111,7 @@ def calls(data: Path, turns: int) -> List[List[str]]:
     return rows
 
 
-def memory(data: Path, turns: int) -> List[List[str]]:
+def memory(data: Path, turns: int) -> list[list[str]]:
     """Once: a stream takes long."""
     rows = []
     for name in ("tokenizer", "en", "en, in memory zones"):
@@ -108,7 +120,7 @@ def memory(data: Path, turns: int) -> List[List[str]]:
     return rows
 
 
-def serving(data: Path, turns: int) -> List[List[str]]:
+def serving(data: Path, turns: int) -> list[list[str]]:
     rows = []
     for name in SERVED:
         of = medians([asked("serve", data, name) for _ in range(turns)])
@@ -117,7 +129,7 @@ def serving(data: Path, turns: int) -> List[List[str]]:
     return rows
 
 
-TABLES: Dict[str, Callable[[Path, int], List[List[str]]]] = {
+TABLES: dict[str, Callable[[Path, int], list[list[str]]]] = {
     "pipelines": pipelines,
     "chinese speed": chinese,
     "calls": calls,
@@ -126,15 +138,15 @@ TABLES: Dict[str, Callable[[Path, int], List[List[str]]]] = {
 }
 
 
-def asked(*words: Any) -> Dict[str, float]:
+def asked(*words: Any) -> dict[str, float]:
     """What a new process measures."""
     command = [sys.executable, "-m", "benchmarks.speed", *map(str, words)]
     done = subprocess.run(command, env=environment(), check=True, stdout=subprocess.PIPE, text=True)
-    result: Dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
-def medians(rows: Sequence[Dict[str, float]]) -> Dict[str, float]:
+def medians(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     return {key: statistics.median(row[key] for row in rows) for key in rows[0]}
 
 
@@ -145,14 +157,16 @@ def seconds_of(work: Callable[[Any], Iterable[Any]], given: Iterable[Any]) -> fl
     return time.process_time() - start
 
 
-def only_with(nlp: Language, components: Optional[Sequence[str]]) -> Language:
+def only_with(nlp: Language, components: Sequence[str] | None) -> Language:
     """A pipeline of some of its components."""
-    for name in [name for name in nlp.pipe_names if components is not None and name not in components]:
+    for name in [
+        name for name in nlp.pipe_names if components is not None and name not in components
+    ]:
         nlp.disable_pipe(name)
     return nlp
 
 
-def read(data: str, lang: str, size: str, row: str) -> Dict[str, float]:
+def read(data: str, lang: str, size: str, row: str) -> dict[str, float]:
     """Seconds a word, or a character, of a row."""
     files = [Path(data) / name for name in (ENGLISH if lang == "en" else GSD)]
     before, *measured = (texts_of(path, lang, SIZES[size]) for path in files)
@@ -160,7 +174,7 @@ def read(data: str, lang: str, size: str, row: str) -> Dict[str, float]:
     nlp = only_with(spacy_hoseq.load(lang), (ROWS if lang == "en" else CHINESE)[row])
     tokenizer: Any = spacy.blank("en").tokenizer
     gc.collect()
-    times: Dict[str, float] = {}
+    times: dict[str, float] = {}
     for name, work in {"tokenizer ": tokenizer.pipe, "": nlp.pipe}.items():
         seconds_of(work, before[: BEFORE // SIZES[size]])
         times |= {f"{name}{key}": seconds_of(work, new) for key in ("new", "again")}
@@ -168,10 +182,14 @@ def read(data: str, lang: str, size: str, row: str) -> Dict[str, float]:
     n_words, n_characters = sum(map(len, docs)), sum(map(len, new))
     times["ready"] = seconds_of(nlp.pipe, docs)
     of_characters = {f"{key} characters": times[key] / n_characters for key in ("new", "again")}
-    return {**{key: value / n_words for key, value in times.items()}, **of_characters, "length": n_words / len(docs)}
+    return {
+        **{key: value / n_words for key, value in times.items()},
+        **of_characters,
+        "length": n_words / len(docs),
+    }
 
 
-def call(data: str, row: str) -> Dict[str, float]:
+def call(data: str, row: str) -> dict[str, float]:
     """Seconds of `nlp(text)` on a sentence with two words that are new, and of the same again."""
     before, new, _ = (texts_of(Path(data) / name, "en") for name in ENGLISH)
     nlp = only_with(spacy_hoseq.load("en"), ROWS[row])
@@ -182,7 +200,10 @@ def call(data: str, row: str) -> Dict[str, float]:
     texts = [f"{invented(rng)} {text} {invented(rng)}" for text in known]
     for text in known:
         nlp(text)
-    return {"new": seconds_of(map_of(nlp), texts) / CALLS, "known": seconds_of(map_of(nlp), texts) / CALLS}
+    return {
+        "new": seconds_of(map_of(nlp), texts) / CALLS,
+        "known": seconds_of(map_of(nlp), texts) / CALLS,
+    }
 
 
 def map_of(nlp: Language) -> Callable[[Iterable[str]], Iterable[Doc]]:
@@ -193,7 +214,7 @@ def invented(rng: random.Random) -> str:
     return "".join(rng.choices(string.ascii_lowercase, k=9))
 
 
-def stream(_: str, row: str) -> Dict[str, float]:
+def stream(_: str, row: str) -> dict[str, float]:
     """Bytes above the start after each part of a stream of invented words."""
     nlp = spacy.blank("en") if row == "tokenizer" else spacy_hoseq.load("en")
     nlp("One text first.")
@@ -209,7 +230,7 @@ def stream(_: str, row: str) -> Dict[str, float]:
     return used
 
 
-def serve(_: str, name: str) -> Dict[str, float]:
+def serve(_: str, name: str) -> dict[str, float]:
     """What a server waits for. The imports are done before: a server has them."""
     start = time.perf_counter()
     nlp = spacy_hoseq.load(name)
@@ -221,7 +242,12 @@ def serve(_: str, name: str) -> Dict[str, float]:
     return {**times, "memory": float(peak_bytes())}
 
 
-WORKERS: Dict[str, Callable[..., Dict[str, float]]] = {"read": read, "call": call, "stream": stream, "serve": serve}
+WORKERS: dict[str, Callable[..., dict[str, float]]] = {
+    "read": read,
+    "call": call,
+    "stream": stream,
+    "serve": serve,
+}
 
 if __name__ == "__main__":
     if sys.argv[1:2] and sys.argv[1] in WORKERS:

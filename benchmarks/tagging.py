@@ -14,10 +14,11 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 
 import spacy
 import srsly
@@ -29,7 +30,8 @@ from spacy.tokens import Doc
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, save_compact
+from spacy_hoseq.pipelines.compaction.pipeline import compact_pipeline, save_compact
+from spacy_hoseq.readers.annotated import dev_examples
 from spacy_hoseq.recipes import recipe
 from spacy_hoseq.reporting.scores import counts, pairs_of
 from spacy_hoseq.reporting.significance import f_score
@@ -54,7 +56,7 @@ class System(NamedTuple):
 
     kind: str
     name: str = ""
-    settings: Dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     chunks: bool = False
 
 
@@ -74,17 +76,24 @@ def main(
     metrics: Path,
     data: Path = typer.Option(..., help="The folder of corpora", exists=True),
     turns: int = 3,
-    page: Optional[List[Path]] = typer.Option(None, help="Pages whose tables are replaced"),
-    plot: Optional[Path] = typer.Option(None, help="Picture to draw"),
+    page: list[Path] | None = typer.Option(None, help="Pages whose tables are replaced"),
+    plot: Path | None = typer.Option(None, help="Picture to draw"),
 ) -> None:
     folder = metrics / "tagging"
     divide(CONLL, data, 0, folder / "corpus")
-    missing = [name for name in SYSTEMS if not (folder / file_name(name) / "training.json").exists()]
+    missing = [
+        name for name in SYSTEMS if not (folder / file_name(name) / "training.json").exists()
+    ]
     with ThreadPoolExecutor(2) as pool:  # the last one takes longest
-        list(pool.map(partial(asked, "train", folder=folder), [n for n in missing[::-1] if not is_compact(n)]))
+        list(
+            pool.map(
+                partial(asked, "train", folder=folder),
+                [n for n in missing[::-1] if not is_compact(n)],
+            )
+        )
     for name in filter(is_compact, missing):
         asked("train", name, folder)
-    measured: Dict[str, List[Dict[str, Any]]] = {name: [] for name in SYSTEMS}
+    measured: dict[str, list[dict[str, Any]]] = {name: [] for name in SYSTEMS}
     for _ in range(turns):
         for name, rows in measured.items():
             rows.append(asked("measure", name, folder))
@@ -100,13 +109,13 @@ def main(
         draw(systems, plot)
 
 
-def asked(task: str, name: str, folder: Path) -> Dict[str, Any]:
+def asked(task: str, name: str, folder: Path) -> dict[str, Any]:
     """What a process prints that trains or measures a system."""
     command = [sys.executable, "-m", "benchmarks.tagging", task, name, str(folder)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     if done.returncode:
         msg.fail(f"{name} failed", done.stderr[-2000:], exits=1)
-    result: Dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
@@ -119,7 +128,7 @@ def file_name(system: str) -> str:
     return "".join(character if character.isalnum() else "_" for character in system)
 
 
-def train(name: str, folder: Path) -> Dict[str, Any]:
+def train(name: str, folder: Path) -> dict[str, Any]:
     """Write the model of a system, and what training took."""
     system, output, corpus = SYSTEMS[name], folder / file_name(name), folder / "corpus"
     output.mkdir(parents=True, exist_ok=True)
@@ -150,28 +159,33 @@ def spacys(component: str) -> Config:
     return init_config(lang="en", pipeline=[component], optimize="efficiency", silent=True)
 
 
-def measure(name: str, folder: Path) -> Dict[str, Any]:
+def measure(name: str, folder: Path) -> dict[str, Any]:
     """Times on text, memory; labels against the gold ones."""
     system, output = SYSTEMS[name], folder / file_name(name)
     label, prepare = labeller(system, output)
     gold = docs_of(folder / "corpus" / "test.spacy", prepare.vocab)
     texts, n_words = [doc.text for doc in gold], sum(map(len, gold))
-    row: Dict[str, Any] = {**srsly.read_json(output / "training.json"), "words": n_words}
+    row: dict[str, Any] = {**srsly.read_json(output / "training.json"), "words": n_words}
     seconds_of(label, map(prepare, [FIRST]))
     row["new"] = seconds_of(label, map(prepare, texts))
-    passes: List[float] = []
+    passes: list[float] = []
     while sum(passes) < LEAST_SECONDS and system.kind:
-        docs = [Doc(prepare.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc]) for doc in gold]
+        docs = [
+            Doc(prepare.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc])
+            for doc in gold
+        ]
         passes.append(seconds_of(label, docs))
     row["ready"] = statistics.mean(passes) if passes else None
     row["memory"] = peak_bytes()
     if system.kind:
-        scores = {place: score(gold, docs, place) for place in ("tag", *[CONLL.place] * system.chunks)}
+        scores = {
+            place: score(gold, docs, place) for place in ("tag", *[CONLL.place] * system.chunks)
+        }
         row |= {"accuracy": scores["tag"], "F": scores.get(CONLL.place), "bytes": bytes_of(output)}
     return row
 
 
-def labeller(system: System, output: Path) -> Tuple[Callable[[Iterable[Doc]], Iterable[Doc]], Any]:
+def labeller(system: System, output: Path) -> tuple[Callable[[Iterable[Doc]], Iterable[Doc]], Any]:
     """What labels Docs, and the pipeline that makes them of texts."""
     if not system.kind:
         blank = spacy.blank("en")
@@ -202,15 +216,16 @@ def bytes_of(output: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def median_of(rows: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
+def median_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
-        key: None if rows[0].get(key) is None else statistics.median(row[key] for row in rows) for key in rows[0]
+        key: None if rows[0].get(key) is None else statistics.median(row[key] for row in rows)
+        for key in rows[0]
     }
 
 
-def cells_of(name: str, row: Dict[str, Any], tokenizer: Dict[str, Any]) -> List[str]:
+def cells_of(name: str, row: dict[str, Any], tokenizer: dict[str, Any]) -> list[str]:
     """Columns as in COLUMNS."""
-    shown: Dict[str, Callable[[Any], str]] = {
+    shown: dict[str, Callable[[Any], str]] = {
         "accuracy": "{:.2%}".format,
         "F": "{:.2%}".format,
         "ready": lambda seconds: f"{row['words'] / seconds:,.0f}",
@@ -220,11 +235,18 @@ def cells_of(name: str, row: Dict[str, Any], tokenizer: Dict[str, Any]) -> List[
         "memory": lambda size: f"{size / 2**20:,.0f} MiB",
         "bytes": lambda size: f"{size / 1e6:.1f} MB",
     }
-    given = {**row, "times": row["new"] and row["new"] / tokenizer["new"], "training": row["training"] or None}
-    return [name, *("-" if given.get(key) is None else show(given[key]) for key, show in shown.items())]
+    given = {
+        **row,
+        "times": row["new"] and row["new"] / tokenizer["new"],
+        "training": row["training"] or None,
+    }
+    return [
+        name,
+        *("-" if given.get(key) is None else show(given[key]) for key, show in shown.items()),
+    ]
 
 
-def draw(systems: Dict[str, Dict[str, Any]], path: Path) -> None:
+def draw(systems: dict[str, dict[str, Any]], path: Path) -> None:
     """Accuracy against the speed on ready Docs. Needs matplotlib (the extra `report`)."""
     import matplotlib
 
@@ -234,7 +256,9 @@ def draw(systems: Dict[str, Dict[str, Any]], path: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(8.4, 4.0))
     shown = {name: row for name, row in systems.items() if row.get("accuracy")}
-    for i, (name, row) in enumerate(sorted(shown.items(), key=lambda pair: pair[1]["ready"]), start=1):
+    for i, (name, row) in enumerate(
+        sorted(shown.items(), key=lambda pair: pair[1]["ready"]), start=1
+    ):
         point = (row["words"] / row["ready"], 100 * row["accuracy"])
         colour = "#2f6fb3" if name.startswith("hoseq") else "#c0392b"
         axes.scatter(*point, s=130, color=colour, alpha=0.85, label=f"{i}  {name}")

@@ -15,9 +15,10 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any
 
 import spacy
 import srsly
@@ -25,9 +26,9 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_hoseq.treebanks.multiword import words_of
-from spacy_hoseq.treebanks.parts import docs_of
-from spacy_hoseq.treebanks.source import Treebank
+from spacy_hoseq.pipelines.treebanks.multiword import words_of
+from spacy_hoseq.pipelines.treebanks.parts import docs_of
+from spacy_hoseq.pipelines.treebanks.source import Treebank
 
 from .conll2018 import COLUMNS, Sentences, Token, score, sentences_of
 from .page import show, write_table
@@ -40,8 +41,8 @@ COSTS = ("training, s", "words/s", "MB")
 HEADER = ["treebank", "who", "text", *COLUMNS, *COSTS]
 
 
-def main(work: Path, treebanks: List[str], page: Optional[Path] = None) -> None:
-    rows: List[List[str]] = []
+def main(work: Path, treebanks: list[str], page: Path | None = None) -> None:
+    rows: list[list[str]] = []
     for treebank in treebanks:
         name, _, folder = treebank.partition("=")
         parts = work / name
@@ -55,19 +56,26 @@ def main(work: Path, treebanks: List[str], page: Optional[Path] = None) -> None:
         write_table(page, "treebanks", HEADER, [row for row in rows if row[2] == "raw"])
 
 
-def rows_of(name: str, who: str, found: Dict[str, Any]) -> List[List[str]]:
+def rows_of(name: str, who: str, found: dict[str, Any]) -> list[list[str]]:
     """From raw text, and with gold words."""
     costs = [f"{found[cost]:,.1f}" for cost in COSTS]
-    scores = {text: [f"{found[text][column]:.2f}" for column in COLUMNS] for text in ("raw", "gold")}
-    return [[name, who, "raw", *scores["raw"], *costs], [name, who, "gold", *scores["gold"], *[""] * len(costs)]]
+    scores = {
+        text: [f"{found[text][column]:.2f}" for column in COLUMNS] for text in ("raw", "gold")
+    }
+    return [
+        [name, who, "raw", *scores["raw"], *costs],
+        [name, who, "gold", *scores["gold"], *[""] * len(costs)],
+    ]
 
 
-def measured(parts: Path, who: str, model: Path) -> Dict[str, Any]:
+def measured(parts: Path, who: str, model: Path) -> dict[str, Any]:
     output = model.with_suffix(".json")
     if not output.exists():
         seconds = model.with_suffix(".seconds.json")
         if not seconds.exists():
-            srsly.write_json(seconds, by_treebank(parts, model) if who == OURS else by_trainer(parts, model))
+            srsly.write_json(
+                seconds, by_treebank(parts, model) if who == OURS else by_trainer(parts, model)
+            )
         srsly.write_json(output, measure(parts, who, model, srsly.read_json(seconds)))
     return srsly.read_json(output)
 
@@ -75,26 +83,39 @@ def measured(parts: Path, who: str, model: Path) -> Dict[str, Any]:
 def by_treebank(parts: Path, model: Path) -> float:
     """The pipeline of `spacy hoseq treebank`. RETURNS processor seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "spacy", "hoseq", "treebank", str(parts), "-o", str(model), "--lang", parts.name]
+    command = [
+        sys.executable,
+        "-m",
+        "spacy",
+        "hoseq",
+        "treebank",
+        str(parts),
+        "-o",
+        str(model),
+        "--lang",
+        parts.name,
+    ]
     subprocess.run(command, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def blocks(folder: Path, part: str) -> List[str]:
+def blocks(folder: Path, part: str) -> list[str]:
     """Sentences of a part, as their lines."""
     files = sorted([*folder.glob(f"*{part}.conllu"), *folder.glob(f"*{part}.conllu.gz")])
-    found: List[str] = []
+    found: list[str] = []
     for file in files:
         data = file.read_bytes()
         text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf8")
-        found += [block.strip("\n") for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
+        found += [
+            block.strip("\n") for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()
+        ]
     return found
 
 
 def divide(folder: Path, output: Path) -> None:
     train, test = blocks(folder, "train"), blocks(folder, "dev")
-    parts: Dict[str, List[str]] = {"train": [], "dev": [], "test": test}
+    parts: dict[str, list[str]] = {"train": [], "dev": [], "test": test}
     places = {9: "dev"} if test else {8: "test", 9: "dev"}
     for i, block in enumerate(train):
         parts[places.get(i // SENTENCES % SENTENCES, "train")].append(block)
@@ -111,7 +132,11 @@ def by_trainer(parts: Path, model: Path) -> float:
     start = time.process_time()
     read = []
     for part in ("train", "dev"):
-        reader, sentences, sentence = peer.InputFormat.newConlluInputFormat(), peer.Sentences(), peer.Sentence()
+        reader, sentences, sentence = (
+            peer.InputFormat.newConlluInputFormat(),
+            peer.Sentences(),
+            peer.Sentence(),
+        )
         reader.setText((parts / f"{part}.conllu").read_text(encoding="utf8"))
         while reader.nextSentence(sentence, peer.ProcessingError()):
             sentences.push_back(sentence)
@@ -126,9 +151,11 @@ def by_trainer(parts: Path, model: Path) -> float:
     return time.process_time() - start
 
 
-def texts_of(parts: Path) -> List[Doc]:
+def texts_of(parts: Path) -> list[Doc]:
     """Ten sentences each, as `hoseq treebank` reads them."""
-    return list(docs_of(Treebank(parts.name, "xx", {"test": [parts / "test.conllu"]}, "", ""), "test"))
+    return list(
+        docs_of(Treebank(parts.name, "xx", {"test": [parts / "test.conllu"]}, "", ""), "test")
+    )
 
 
 def of_docs(docs: Iterable[Doc]) -> Sentences:
@@ -137,11 +164,13 @@ def of_docs(docs: Iterable[Doc]) -> Sentences:
     for doc in docs:
         for sentence in doc.sents:
             tokens = [token for token in sentence if not token.is_space]
-            found.append([Token(token.text, [list(each) for each in words_of(token)]) for token in tokens])
+            found.append(
+                [Token(token.text, [list(each) for each in words_of(token)]) for token in tokens]
+            )
     return found
 
 
-def by_udpipe(model: Any, texts: List[str], given: Path) -> Tuple[Sentences, Sentences, float]:
+def by_udpipe(model: Any, texts: list[str], given: Path) -> tuple[Sentences, Sentences, float]:
     from ufal import udpipe as peer
 
     problem = peer.ProcessingError()
@@ -153,7 +182,9 @@ def by_udpipe(model: Any, texts: List[str], given: Path) -> Tuple[Sentences, Sen
     return raw, sentences_of(pipeline.process(given.read_text(encoding="utf8"), problem)), seconds
 
 
-def by_spacy(nlp: Language, texts: List[str], gold: List[Doc]) -> Tuple[Sentences, Sentences, float]:
+def by_spacy(
+    nlp: Language, texts: list[str], gold: list[Doc]
+) -> tuple[Sentences, Sentences, float]:
     list(nlp.pipe(["Nothing of it was known before ."] * 20))
     start = time.process_time()
     docs = list(nlp.pipe(texts))
@@ -166,7 +197,7 @@ def by_spacy(nlp: Language, texts: List[str], gold: List[Doc]) -> Tuple[Sentence
     return of_docs(docs), of_docs(nlp.pipe(given)), seconds
 
 
-def measure(parts: Path, who: str, model: Path, seconds: float) -> Dict[str, Any]:
+def measure(parts: Path, who: str, model: Path, seconds: float) -> dict[str, Any]:
     """F from raw text and with gold words, where our tokens that are several words have those that we know."""
     gold = sentences_of((parts / "test.conllu").read_text(encoding="utf8"))
     docs = texts_of(parts)
@@ -174,7 +205,9 @@ def measure(parts: Path, who: str, model: Path, seconds: float) -> Dict[str, Any
     if who == UDPIPE:
         from ufal import udpipe as peer
 
-        raw, given, time_taken = by_udpipe(peer.Model.load(str(model)), texts, parts / "test.conllu")
+        raw, given, time_taken = by_udpipe(
+            peer.Model.load(str(model)), texts, parts / "test.conllu"
+        )
         size = model.stat().st_size
     else:
         raw, given, time_taken = by_spacy(spacy.load(model), texts, docs)

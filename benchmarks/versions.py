@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 import numpy as np
 import typer
@@ -51,7 +51,7 @@ class Version:
             text=True,
         )
 
-    def ask(self, do: str, **arguments: Any) -> Dict[str, Any]:
+    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise RuntimeError("the process has no pipes")
@@ -60,7 +60,7 @@ class Version:
         line = stdout.readline()
         if not line:
             raise RuntimeError((self.folder / "log.txt").read_text()[-2000:])
-        answer: Dict[str, Any] = json.loads(line)
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
     def close(self) -> None:
@@ -69,23 +69,41 @@ class Version:
 
 
 def compare(
-    pythons: List[Path], config: Path, train: Path, test: Path, options: Dict[str, Any], turns: int, folder: Path
-) -> List[str]:
+    pythons: list[Path],
+    config: Path,
+    train: Path,
+    test: Path,
+    options: dict[str, Any],
+    turns: int,
+    folder: Path,
+) -> list[str]:
     """Train and label with both versions. RETURNS a row of the table."""
-    versions = [Version(python, folder / name) for python, name in zip(pythons, ("before", "after"), strict=True)]
+    versions = [
+        Version(python, folder / name)
+        for python, name in zip(pythons, ("before", "after"), strict=True)
+    ]
     overrides = {"paths.train": str(train), "paths.dev": str(test), **options}
     try:
-        training: List[List[float]] = [[], []]
+        training: list[list[float]] = [[], []]
         for turn in range(max(1, turns // 3)):
             for version, seconds in zip(versions, training, strict=True):
                 output = str(version.folder / f"model{turn}")
-                seconds.append(version.ask("train", config=str(config), overrides=overrides, output=output)["seconds"])
+                seconds.append(
+                    version.ask("train", config=str(config), overrides=overrides, output=output)[
+                        "seconds"
+                    ]
+                )
         models = [version.folder / "model0" / "model-best" for version in versions]
         loaded = [
-            version.ask("load", model=str(model), corpus=str(test), labels=str(version.folder / "labels.npz"))
+            version.ask(
+                "load",
+                model=str(model),
+                corpus=str(test),
+                labels=str(version.folder / "labels.npz"),
+            )
             for version, model in zip(versions, models, strict=True)
         ]
-        times: List[List[float]] = [[], []]
+        times: list[list[float]] = [[], []]
         for _ in range(turns):
             for version, seconds in zip(versions, times, strict=True):
                 seconds.append(version.ask("label")["seconds"])
@@ -118,12 +136,14 @@ def different(old: Any, new: Any) -> int:
 def difference(old: Any, new: Any) -> float:
     """Largest difference of two probabilities, NaN if there are more or fewer."""
     return max(
-        float(np.abs(old[name] - new[name]).max(initial=0.0)) if len(old[name]) == len(new[name]) else float("nan")
+        float(np.abs(old[name] - new[name]).max(initial=0.0))
+        if len(old[name]) == len(new[name])
+        else float("nan")
         for name in ("scores", "marginals")
     )
 
 
-def ratio(seconds: List[List[float]]) -> str:
+def ratio(seconds: list[list[float]]) -> str:
     """Median of the ratios of the turns, and the smallest and the largest."""
     ratios = sorted(after / before for before, after in zip(*seconds, strict=True))
     return f"{statistics.median(ratios):.3f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
@@ -131,16 +151,26 @@ def ratio(seconds: List[List[float]]) -> str:
 
 def main(
     train: Path = typer.Argument(..., exists=True, help="Training corpus, .spacy"),
-    test: Path = typer.Argument(..., exists=True, help="Corpus to label, .spacy; also the development part"),
-    before: Path = typer.Option(..., exists=True, help="Interpreter of the environment with the earlier version"),
+    test: Path = typer.Argument(
+        ..., exists=True, help="Corpus to label, .spacy; also the development part"
+    ),
+    before: Path = typer.Option(
+        ..., exists=True, help="Interpreter of the environment with the earlier version"
+    ),
     after: Path = typer.Option(Path(sys.executable), help="Interpreter of the version under test"),
-    config: List[Path] = typer.Option(..., help="Once for each system; both versions must know what it names"),
-    option: List[str] = typer.Option([], help="Override of the configs, as training.max_steps=100"),
+    config: list[Path] = typer.Option(
+        ..., help="Once for each system; both versions must know what it names"
+    ),
+    option: list[str] = typer.Option([], help="Override of the configs, as training.max_steps=100"),
     turns: int = typer.Option(9, help="Turns of tagging; a third of them of training"),
-    output: Optional[Path] = typer.Option(None, help="Folder for models and labels; default: a temporary one"),
+    output: Path | None = typer.Option(
+        None, help="Folder for models and labels; default: a temporary one"
+    ),
 ) -> None:
     """Compare two versions of the package on one corpus."""
-    values = {name: json.loads(value) for name, _, value in (pair.partition("=") for pair in option)}
+    values = {
+        name: json.loads(value) for name, _, value in (pair.partition("=") for pair in option)
+    }
     with tempfile.TemporaryDirectory() as temporary:
         root = (output or Path(temporary)).resolve()
         rows = []

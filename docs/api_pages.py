@@ -13,7 +13,7 @@ Here these lines become lists, formulas become literal blocks, `code` becomes co
 import importlib
 import re
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any
 
 import spacy_hoseq
 
@@ -24,9 +24,9 @@ ARGUMENT = re.compile(rf"({NAMES}(?:(?:,| and) {NAMES})*(?: \w+)?): \S")
 NO_ARGUMENTS = ("Time", "Source", "Cost", "Memory")
 
 
-def rooms() -> Dict[str, List[str]]:
+def rooms() -> dict[str, list[str]]:
     """Room, as a dotted name -> the public modules in it (not those of the rooms in it)."""
-    found: Dict[str, List[str]] = {}
+    found: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         *folders, name = path.relative_to(PACKAGE).with_suffix("").parts
         if folders[:1] == ["cli"]:  # reference/command-line.md
@@ -39,7 +39,7 @@ def rooms() -> Dict[str, List[str]]:
     return dict(sorted(found.items()))
 
 
-def page(room: str, modules: List[str]) -> str:
+def page(room: str, modules: list[str]) -> str:
     """reStructuredText of a room's page."""
     lines = [room, "=" * len(room)]
     for module in modules:
@@ -56,7 +56,9 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pages = {room: page(room, modules) for room, modules in rooms().items()}
     listed = "\n".join(f"   {room}" for room in pages)
-    pages["index"] = f"Python API\n==========\n\nFrom the docstrings, room by room.\n\n.. toctree::\n\n{listed}\n"
+    pages["index"] = (
+        f"Python API\n==========\n\nFrom the docstrings, room by room.\n\n.. toctree::\n\n{listed}\n"
+    )
     for path in folder.glob("*.rst"):
         if path.stem not in pages:
             path.unlink()
@@ -86,9 +88,9 @@ def item(line: str) -> str:
     return f"* **{escape(head)}**\\ {colon}{escape(rest)}"
 
 
-def to_rst(lines: List[str]) -> List[str]:
+def to_rst(lines: list[str]) -> list[str]:
     """A docstring, not indented, as reStructuredText."""
-    out: List[str] = []
+    out: list[str] = []
     place = "text"  # or "formula", or "items"
     for line in lines:
         is_indented = line.startswith("    ")
@@ -109,6 +111,8 @@ def to_rst(lines: List[str]) -> List[str]:
     return out
 
 
-def process_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: List[str]) -> None:
+def process_docstring(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     """Sphinx's event: `lines` are replaced in place."""
     lines[:] = to_rst(list(lines))

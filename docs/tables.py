@@ -13,9 +13,10 @@ import importlib
 import inspect
 import json
 import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -70,7 +71,9 @@ def made(kind: str, name: str) -> str:
 def with_options(text: str) -> str:
     """The page of the commands with the options of each as its `--help` has them."""
     header = ("Option", "Default", "What it does")
-    return OPTIONS.sub(lambda mark: f"{mark[0].splitlines()[0]}\n\n{table(header, options(mark[1]))}\n", text)
+    return OPTIONS.sub(
+        lambda mark: f"{mark[0].splitlines()[0]}\n\n{table(header, options(mark[1]))}\n", text
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -87,7 +90,7 @@ def registered(name: str) -> Callable[..., Any]:
     return spacy.registry.get(registry, name)
 
 
-def settings(name: str) -> List[Tuple[str, str, str, str]]:
+def settings(name: str) -> list[tuple[str, str, str, str]]:
     """(name, type, default, meaning) of each setting of a factory or a registered function."""
     if name.startswith("hoseq_"):
         component = type(spacy.blank("en").add_pipe(name))
@@ -111,20 +114,20 @@ def settings(name: str) -> List[Tuple[str, str, str, str]]:
     ]
 
 
-def parameters(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
+def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Those that a config can set."""
     found = inspect.signature(function).parameters
     return {name: p for name, p in found.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
 
 
-def items(doc: str, names: Sequence[str]) -> Dict[str, str]:
+def items(doc: str, names: Sequence[str]) -> dict[str, str]:
     """What a docstring says of each setting: "name (type): meaning", on lines of its own or behind another one."""
     known = "|".join(map(re.escape, names))
     begins = re.compile(
         rf"(?:^|(?<=[.;] ))((?:{known})(?:, (?:{known}))*)(?: \([^()]*\))?: ", flags=re.MULTILINE
     )
     lines = re.sub(r"(?<=\S)\n *(?=\S)(?!RAISES|RETURNS)", " \n", inspect.cleandoc(doc))
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for paragraph in lines.split("\n\n"):
         text = re.split(r" ?\n?(?:RAISES|RETURNS)\b", paragraph)[0].replace(" \n", " ")
         places = list(begins.finditer(text))
@@ -154,13 +157,17 @@ def default_name(value: Any) -> str:
         return "required"
     if isinstance(value, dict):
         made_by = [f"`{name}`" for key, name in value.items() if key.startswith("@")]
-        given = {key: v for key, v in value.items() if not isinstance(v, dict) and not key.startswith("@")}
+        given = {
+            key: v
+            for key, v in value.items()
+            if not isinstance(v, dict) and not key.startswith("@")
+        }
         settings = [f"`{key} = {json.dumps(v)}`" for key, v in given.items()]
         return ": ".join([*(made_by or ["`{}`"]), *([", ".join(settings)] if settings else [])])
     return f"`{json.dumps(value)}`"
 
 
-def options(name: str) -> List[Tuple[str, str, str]]:
+def options(name: str) -> list[tuple[str, str, str]]:
     """(spellings, default, help) of each option of a command."""
     rows = []
     for option in get_command(hoseq_cli).commands[name].params:  # type: ignore[attr-defined]
@@ -187,7 +194,7 @@ def shown(default: Any) -> str:
     return "on" if default is True else f"`{getattr(default, 'value', default)}`"
 
 
-def messages(group: Any) -> Iterator[Tuple[str, str]]:
+def messages(group: Any) -> Iterator[tuple[str, str]]:
     """(code, text) of all messages. What is filled in stands in braces."""
     for code in sorted(code for code in dir(group) if CODE.fullmatch(code)):
         text = re.sub(r"\s+", " ", getattr(group, code).partition("] ")[2])
@@ -199,7 +206,7 @@ def is_ours(function: Callable[..., Any]) -> bool:
     return str(function.__module__).partition(".")[0] == PACKAGE.name  # code run from a page: None
 
 
-def template_rows() -> List[Tuple[str, str, str]]:
+def template_rows() -> list[tuple[str, str, str]]:
     """(name, number of templates, what for) of all ready-made sets of templates."""
     sets = template_sets().items()
     return [
@@ -214,7 +221,7 @@ def first_sentence(function: Callable[..., Any]) -> str:
     return re.sub(r"^Registered as `[^`]+`[.:] ?", "", text)
 
 
-def rooms() -> List[Tuple[str, str]]:
+def rooms() -> list[tuple[str, str]]:
     """(folder or module, its first sentence) of the package."""
     found = [
         (f"{path.parent.relative_to(PACKAGE).as_posix()}/", path)
@@ -231,7 +238,7 @@ def rooms() -> List[Tuple[str, str]]:
     ]
 
 
-def names() -> List[Tuple[str, str, str]]:
+def names() -> list[tuple[str, str, str]]:
     """(name, registry, first sentence) of all registered functions."""
     return [
         (f"`{name}`", f"`{registry}`", first_sentence(function))

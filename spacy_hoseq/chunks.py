@@ -18,7 +18,8 @@ gives it back.
 """
 
 import re
-from typing import Dict, Iterable, List, NamedTuple, Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,7 @@ BEGINS = "BSU"
 ENDS = "ELSU"
 TAG = re.compile(r"O|([BIELSU])-(.+)", re.DOTALL)
 # the letter of the only, the first, the inner and the last token of a chunk
-LETTERS: Dict[str, str] = {
+LETTERS: dict[str, str] = {
     "iob2": "BBII",
     "iob1": "IIII",
     "ioe2": "EIIE",
@@ -50,7 +51,7 @@ class Chunks(NamedTuple):
 
     first: Ints
     end: Ints
-    types: List[str]
+    types: list[str]
 
 
 def read_chunks(tags: Sequence[str]) -> Chunks:
@@ -118,7 +119,7 @@ class TagTable:
         return Chunks(first, end, [self._types[k] for k in kind[first].tolist()])
 
 
-def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str]:
+def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> list[str]:
     """The tags of n_tokens tokens. RAISES ValueError [HS161]: no such representation; [HS027]:
     chunks that overlap, or reach beyond the tokens."""
     check_representation(representation)
@@ -149,7 +150,7 @@ def check_representation(representation: str, known: Iterable[str] = LETTERS) ->
         raise ValueError(Errors.HS161.format(name=representation, known=", ".join(known)))
 
 
-def tag_names(types: Sequence[str], representation: str) -> List[str]:
+def tag_names(types: Sequence[str], representation: str) -> list[str]:
     """All tags that a representation needs for chunks of these types, O first. RAISES ValueError
     [HS161]."""
     check_representation(representation)

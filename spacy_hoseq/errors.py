@@ -223,9 +223,7 @@ class Errors(metaclass=WithCodes):
         'The scores of the component "{name}" do not follow its weights (off by {error:.2g}), so that one temperature '
         "cannot be built into them: its emissions are of a layer that is not of this package."
     )
-    HS145 = (
-        "There are {n} examples with gold labels to learn {what} from, which needs at least {least}. Give more of them."
-    )
+    HS145 = "There are {n} examples with gold labels to learn {what} from. Give at least {least}."
     HS147 = (
         "Two labellings differ by {expected:.6g}, but what was found of it adds up to {total:.6g}. This is an error of "
         "the package, or of an emission layer that scores a text differently when it is asked again."
@@ -236,7 +234,9 @@ class Errors(metaclass=WithCodes):
     )
     HS149 = "This text has {n:,} characters; at most {most:,} are annotated at once. Shorter pieces work."
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
-    HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
+    HS152 = (
+        "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
+    )
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS158 = (
         'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained since. '
@@ -254,7 +254,7 @@ class Errors(metaclass=WithCodes):
     HS169 = "Writing to {path} failed: {problem}. What is written is complete; the same command goes on."
     HS170 = "{package} is not installed. Install it (pip install {install})."
     HS171 = (
-        'The span {text!r} of {group} does not begin and end with words: a component has merged or split these since. '
+        "The span {text!r} of {group} does not begin and end with words: a component has merged or split these since. "
         "Let that component come before those that find spans, or write places in the text (parquet, jsonl, no --flat)."
     )
     HS172 = "This cannot be read: {actual}. Expected {expected}."

@@ -5,13 +5,14 @@ package must not load all others with them.
 """
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any
 
 
 def lazy_names(
-    package: str, homes: Dict[str, str]
-) -> Tuple[Callable[[str], Any], Callable[[], List[str]], List[str]]:
+    package: str, homes: dict[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package. homes: public name -> the module within
     the package that has it."""
 
@@ -20,7 +21,7 @@ def lazy_names(
             raise AttributeError(name)
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
-    def names() -> List[str]:
+    def names() -> list[str]:
         own = [name for name in vars(sys.modules[package]) if name.startswith("__")]
         return sorted({*homes, *own})
 

@@ -1,8 +1,9 @@
 """Scores of components, under spaCy's names (they follow the annotated attribute, not the
 component)."""
 
+from collections.abc import Iterable
 from operator import methodcaller
-from typing import Any, Dict, Iterable
+from typing import Any
 
 from spacy.pipeline.morphologizer import morphologizer_score
 from spacy.scorer import Scorer
@@ -19,7 +20,7 @@ def _extension_value(token: Token, name: str) -> object:
 
 def label_score(
     examples: Iterable[Example], *, attribute: str = "tag", **_: object
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Accuracy of token labels as "{attribute}_acc": spaCy's `Scorer.score_token_attr` on the
     component's attribute. Of sentence starts: precision, recall and F of whole sentences, as
     spaCy's `senter` has them."""
@@ -48,7 +49,7 @@ def make_label_scorer() -> Any:
     return label_score
 
 
-def analysis_score(examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
+def analysis_score(examples: Iterable[Example], **settings: object) -> dict[str, Any]:
     """Scores of spaCy's scorer of morphologizers, and "tag_acc": of a `hoseq_morphologizer` that
     writes tags, too."""
     examples = list(examples)
@@ -63,7 +64,7 @@ def make_analysis_scorer() -> Any:
 
 def chunk_score(
     examples: Iterable[Example], *, spans_key: str = "chunks", **_: object
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Precision, recall and F of whole chunks as "spans_{spans_key}_{p,r,f,per_type}": spaCy's
     `Scorer.score_spans`, of chunks without white space at their ends."""
     attribute = f"spans_{spans_key}"

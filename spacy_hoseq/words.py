@@ -7,7 +7,8 @@ the Doc. Checked in tests/components/test_white_space.py against texts that were
 
 import re
 import struct
-from typing import Any, Dict, Iterable, List, cast
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 import srsly
@@ -69,12 +70,12 @@ def original_of(doc: Doc) -> Doc:
     return doc.original if isinstance(doc, Words) else doc
 
 
-def tokens_of(doc: Doc) -> List[Token]:
+def tokens_of(doc: Doc) -> list[Token]:
     """Words as tokens of the original Doc: extensions may compute their values from all of it."""
     return [doc.original[i] for i in doc.places.tolist()] if isinstance(doc, Words) else list(doc)
 
 
-def spans_of(group: SpanGroup) -> List[Span]:
+def spans_of(group: SpanGroup) -> list[Span]:
     """Spans of a group at the tokens that hold their characters now. Components may have merged or
     split tokens since the spans were found, which spaCy does not tell a group."""
     try:
@@ -141,7 +142,7 @@ def line_breaks(doc: Doc) -> Keys:
     return kinds
 
 
-def trimmed(spans: Iterable[Span]) -> List[Span]:
+def trimmed(spans: Iterable[Span]) -> list[Span]:
     """Spans without white space where they begin and end, on the same Doc. Spans of white space only
     are left out."""
     words = [(span, [token.i for token in span if not token.is_space]) for span in spans]
@@ -164,9 +165,9 @@ def _annotation(values: NDArray[np.generic], places: Ints) -> NDArray[np.generic
     return kept
 
 
-def _user_data(doc: Doc, words: Words) -> Dict[Any, object]:
+def _user_data(doc: Doc, words: Words) -> dict[Any, object]:
     """Extensions of the Doc and its words: spaCy keeps those of a token by its first character."""
-    data: Dict[object, object] = {}
+    data: dict[object, object] = {}
     before = doc.to_array(IDX)[words.places].tolist()
     place_of = dict(zip(before, words.to_array(IDX).tolist(), strict=True))
     for key, value in doc.user_data.items():
@@ -177,7 +178,7 @@ def _user_data(doc: Doc, words: Words) -> Dict[Any, object]:
     return data
 
 
-def _spans(spans: Iterable[Span], words: Words) -> List[Span]:
+def _spans(spans: Iterable[Span], words: Words) -> list[Span]:
     """Spans of all tokens as spans of the words."""
     of_words = []
     for span in spans:

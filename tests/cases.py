@@ -12,7 +12,9 @@ from spacy_hoseq.decoders.problem import Configurations, Fired, PatternTrie, Pot
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]
 FiredPattern = tuple[int, Pattern, float]  # token of its last label, pattern, weight
-Configuration = tuple[int, tuple[frozenset[int], ...], float]  # token of its first label, sets of labels, weight
+Configuration = tuple[
+    int, tuple[frozenset[int], ...], float
+]  # token of its first label, sets of labels, weight
 
 
 class PatternScores(NamedTuple):
@@ -56,7 +58,9 @@ class Case:
         if not self.fired:
             return PatternScores(trie, weights)
         tokens = np.array([token for token, _, _ in self.fired], np.intp)
-        fired = Fired(tokens, trie.node_of[len(everywhere) :], np.array([w for _, _, w in self.fired], float))
+        fired = Fired(
+            tokens, trie.node_of[len(everywhere) :], np.array([w for _, _, w in self.fired], float)
+        )
         return PatternScores(trie, weights, fired)
 
     def label_sets(self) -> Configurations | None:
@@ -77,7 +81,13 @@ class Case:
     def potentials(self) -> Potentials:
         fired = self.pattern_scores().fired if self.fired else None
         return Potentials(
-            self.scores, self.weights(), self.lengths, fired, self.label_sets(), self.edge_scores, self.allowed
+            self.scores,
+            self.weights(),
+            self.lengths,
+            fired,
+            self.label_sets(),
+            self.edge_scores,
+            self.allowed,
         )
 
     def weights(self) -> Weights:
@@ -94,7 +104,10 @@ class Case:
     def doubles(self) -> "Case":
         edge_scores = None if self.edge_scores is None else self.edge_scores.astype(np.float64)
         return replace(
-            self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64), edge_scores=edge_scores
+            self,
+            scores=self.scores.astype(np.float64),
+            trans=self.trans.astype(np.float64),
+            edge_scores=edge_scores,
         )
 
     def take(self, sequences: list[int]) -> "Case":
@@ -136,8 +149,13 @@ class Case:
             self.scores[:, old],
             self.trans[np.ix_(old, old)],
             self.lengths,
-            tuple((tuple(int(new[y]) for y in pattern), weight) for pattern, weight in self.patterns),
-            tuple((token, tuple(int(new[y]) for y in pattern), weight) for token, pattern, weight in self.fired),
+            tuple(
+                (tuple(int(new[y]) for y in pattern), weight) for pattern, weight in self.patterns
+            ),
+            tuple(
+                (token, tuple(int(new[y]) for y in pattern), weight)
+                for token, pattern, weight in self.fired
+            ),
             None if self.allowed is None else self.allowed[:, old],
             tuple(
                 (first, tuple(frozenset(int(new[y]) for y in labels) for labels in sets), weight)
@@ -152,7 +170,9 @@ class Case:
             self,
             patterns=tuple((pattern, factor * weight) for pattern, weight in self.patterns),
             fired=tuple((token, pattern, factor * weight) for token, pattern, weight in self.fired),
-            configurations=tuple((first, sets, factor * weight) for first, sets, weight in self.configurations),
+            configurations=tuple(
+                (first, sets, factor * weight) for first, sets, weight in self.configurations
+            ),
         )
 
 

@@ -1,8 +1,9 @@
 """Made-up sentences with tags and chunks, and quick training of a config on them."""
 
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -13,11 +14,24 @@ from spacy.vocab import Vocab
 
 from .repository import config_of
 
-SUBJECTS = ["the/DT/B-NP old/JJ/I-NP ferry/NN/I-NP", "she/PRP/B-NP", "a/DT/B-NP boat/NN/I-NP", "Mary/NNP/B-NP"]
-VERBS = ["sold/VBD/B-VP", "never/RB/B-VP gave/VBD/I-VP", "never/RB/B-VP really/RB/I-VP showed/VBD/I-VP"]
-OBJECTS = ["us/PRP/B-NP a/DT/B-NP boat/NN/I-NP", "the/DT/B-NP new/JJ/I-NP ferry/NN/I-NP", "it/PRP/B-NP"]
+SUBJECTS = [
+    "the/DT/B-NP old/JJ/I-NP ferry/NN/I-NP",
+    "she/PRP/B-NP",
+    "a/DT/B-NP boat/NN/I-NP",
+    "Mary/NNP/B-NP",
+]
+VERBS = [
+    "sold/VBD/B-VP",
+    "never/RB/B-VP gave/VBD/I-VP",
+    "never/RB/B-VP really/RB/I-VP showed/VBD/I-VP",
+]
+OBJECTS = [
+    "us/PRP/B-NP a/DT/B-NP boat/NN/I-NP",
+    "the/DT/B-NP new/JJ/I-NP ferry/NN/I-NP",
+    "it/PRP/B-NP",
+]
 ENDS = ["", "in/IN/B-PP May/NNP/B-NP", "slowly/RB/B-ADVP"]
-QUICK: Dict[str, Any] = {
+QUICK: dict[str, Any] = {
     "training.max_epochs": 0,
     "training.max_steps": 12,
     "training.eval_frequency": 6,
@@ -25,13 +39,22 @@ QUICK: Dict[str, Any] = {
 }
 
 
-def sentences() -> List[str]:
+def sentences() -> list[str]:
     """108 of 4 to 12 tokens in the CoNLL format, shuffled: every 7th of a cycle of 108."""
-    made = [f"{s} {v} {o} {e} ././O".split() for s in SUBJECTS for v in VERBS for o in OBJECTS for e in ENDS]
-    return ["\n".join(row.replace("/", " ") for row in made[7 * i % len(made)]) for i in range(len(made))]
+    made = [
+        f"{s} {v} {o} {e} ././O".split()
+        for s in SUBJECTS
+        for v in VERBS
+        for o in OBJECTS
+        for e in ENDS
+    ]
+    return [
+        "\n".join(row.replace("/", " ") for row in made[7 * i % len(made)])
+        for i in range(len(made))
+    ]
 
 
-def chunks_in(column: List[str]) -> Iterator[Tuple[int, int, str]]:
+def chunks_in(column: list[str]) -> Iterator[tuple[int, int, str]]:
     """First token, end and type of the chunks of an IOB2 column."""
     starts = [i for i, tag in enumerate(column) if tag[0] == "B"]
     for i in starts:
@@ -50,13 +73,13 @@ def doc_of(vocab: Vocab, text: str) -> Doc:
     return doc
 
 
-def corpus_file(path: Path, texts: List[str]) -> Path:
+def corpus_file(path: Path, texts: list[str]) -> Path:
     vocab = spacy.blank("xx").vocab
     DocBin(docs=[doc_of(vocab, text) for text in texts], store_user_data=True).to_disk(path)
     return path
 
 
-def paths(folder: Path) -> Dict[str, Any]:
+def paths(folder: Path) -> dict[str, Any]:
     """Overrides that name a training and a development corpus, made in the folder."""
     folder.mkdir(exist_ok=True)
     made = sentences()
@@ -66,7 +89,9 @@ def paths(folder: Path) -> Dict[str, Any]:
     }
 
 
-def trained(config: str, output: Path, overrides: Dict[str, Any]) -> Tuple[Language, List[Dict[str, float]]]:
+def trained(
+    config: str, output: Path, overrides: dict[str, Any]
+) -> tuple[Language, list[dict[str, float]]]:
     """`spacy train`, with what QUICK changes. RETURNS the pipeline as saved, and a row of the log per evaluation."""
     nlp = init_nlp(config_of(config, {**QUICK, **overrides}))
     output.mkdir(parents=True)
@@ -75,5 +100,9 @@ def trained(config: str, output: Path, overrides: Dict[str, Any]) -> Tuple[Langu
     lines = [line for line in log.getvalue().splitlines() if line.strip()]
     header = next(line for line in lines if line.startswith("E ")).split("  ")
     names = [cell.strip() for cell in header if cell.strip()]
-    rows = [dict(zip(names, map(float, line.split()), strict=True)) for line in lines if line.split()[0].isdigit()]
+    rows = [
+        dict(zip(names, map(float, line.split()), strict=True))
+        for line in lines
+        if line.split()[0].isdigit()
+    ]
     return spacy.load(output / "model-last"), rows

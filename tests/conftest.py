@@ -3,7 +3,8 @@
 
 import secrets
 import time
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, core, is_hypothesis_test, settings
@@ -28,16 +29,32 @@ FIRST = ("conformance", "docs", "project", "experiments")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="run everything: long tests too, and more random examples")
-    parser.addoption("--slow", action="store_true", help="as --all, with thousands of random examples")
-    parser.addoption("--rounds", type=int, default=25, help="with --slow: of 100 random examples each, at most")
-    parser.addoption("--seconds", type=float, default=10.0, help="with --slow: for all rounds of a test but one")
-    parser.addoption("--noise", action="store_true", help="round as another processor might (tests/noise.py)")
+    parser.addoption(
+        "--all",
+        action="store_true",
+        help="run everything: long tests too, and more random examples",
+    )
+    parser.addoption(
+        "--slow", action="store_true", help="as --all, with thousands of random examples"
+    )
+    parser.addoption(
+        "--rounds", type=int, default=25, help="with --slow: of 100 random examples each, at most"
+    )
+    parser.addoption(
+        "--seconds", type=float, default=10.0, help="with --slow: for all rounds of a test but one"
+    )
+    parser.addoption(
+        "--noise", action="store_true", help="round as another processor might (tests/noise.py)"
+    )
 
 
-@pytest.hookimpl(tryfirst=True)  # before that of Hypothesis reads the seed; processes of xdist get the options
+@pytest.hookimpl(
+    tryfirst=True
+)  # before that of Hypothesis reads the seed; processes of xdist get the options
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
+    config.addinivalue_line(
+        "markers", "long: takes longer than a newcomer waits for gladly; run by --all"
+    )
     slow, everything = config.getoption("--slow"), config.getoption("--all")
     settings.load_profile("slow" if slow else "all" if everything else "quick")
     if config.getoption("--noise"):  # before anything imports the package
@@ -81,7 +98,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    terminalreporter.write_line(f"random examples: --hypothesis-seed={config.option.hypothesis_seed}")
+    terminalreporter.write_line(
+        f"random examples: --hypothesis-seed={config.option.hypothesis_seed}"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -51,7 +51,9 @@ def _moved(values: Any, salt: int) -> Any:
 
 
 matmul = noisy(np.matmul, by_shape=True)
-FUNCTIONS = {name: noisy(getattr(np, name), by_shape=name in PRODUCTS) for name in PRODUCTS | TRANSCENDENTAL}
+FUNCTIONS = {
+    name: noisy(getattr(np, name), by_shape=name in PRODUCTS) for name in PRODUCTS | TRANSCENDENTAL
+}
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -66,7 +68,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        if not (isinstance(node.value, ast.Name) and node.value.id == "np" and node.attr in FUNCTIONS):
+        if not (
+            isinstance(node.value, ast.Name) and node.value.id == "np" and node.attr in FUNCTIONS
+        ):
             return node
         table = ast.Attribute(ast.Name(NAME, ast.Load()), "FUNCTIONS", ast.Load())
         return ast.copy_location(ast.Subscript(table, ast.Constant(node.attr), ast.Load()), node)
@@ -75,7 +79,9 @@ class _Rewriter(ast.NodeTransformer):
 class _Loader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)  # what is compiled already has no noise
+        return self.source_to_code(
+            self.get_data(path), path
+        )  # what is compiled already has no noise
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
         tree = ast.fix_missing_locations(_Rewriter().visit(ast.parse(data, path)))

@@ -103,7 +103,9 @@ class JointTable(NamedTuple):
     def marginals(self) -> Floats:
         """(T, L)"""
         p = np.exp(self.scores - self.log_z)
-        return np.array([[p[here == y].sum() for y in range(self.n_labels)] for here in self.labellings.T])
+        return np.array(
+            [[p[here == y].sum() for y in range(self.n_labels)] for here in self.labellings.T]
+        )
 
     @property
     def transitions(self) -> Floats:
@@ -136,7 +138,9 @@ def joint_table(case: Case) -> JointTable:
     return JointTable(labellings, score_of(case, labellings), case.n_labels)
 
 
-def central_differences(function: Callable[[Floats], float], at: Floats, step: float = 1e-5) -> Floats:
+def central_differences(
+    function: Callable[[Floats], float], at: Floats, step: float = 1e-5
+) -> Floats:
     """d function / d at, entry by entry."""
     gradient = np.zeros(at.shape)
     for index in np.ndindex(*at.shape):

@@ -6,7 +6,7 @@ Tests of loading itself do without.
 import functools
 import pickle
 from pathlib import Path
-from typing import Any, Tuple, Union
+from typing import Any
 
 from spacy.language import Language
 
@@ -16,16 +16,20 @@ real = loading.load_from
 
 
 @functools.cache
-def pickled(place: Path, settings: Tuple[Tuple[str, Any], ...]) -> bytes:
+def pickled(place: Path, settings: tuple[tuple[str, Any], ...]) -> bytes:
     return pickle.dumps(real(place, **dict(settings)))
 
 
-def load_from(place: Union[str, Path], **settings: Any) -> Language:
+def load_from(place: str | Path, **settings: Any) -> Language:
     """As `loading.load_from`. A pipeline of the package is a new copy of what was read first."""
-    names = all(isinstance(value, (list, tuple)) for value in settings.values())  # as of `exclude`, not a config
+    names = all(
+        isinstance(value, (list, tuple)) for value in settings.values()
+    )  # as of `exclude`, not a config
     folder = loading.folder_of(place)
     if names and folder.parent == loading.FOLDER:
-        return pickle.loads(pickled(folder, tuple((key, tuple(settings[key])) for key in sorted(settings))))
+        return pickle.loads(
+            pickled(folder, tuple((key, tuple(settings[key])) for key in sorted(settings)))
+        )
     return real(place, **settings)
 
 

@@ -16,4 +16,6 @@ def install() -> None:
     catalogue.Registry._get_entry_points = functools.cache(catalogue.Registry._get_entry_points)  # type: ignore
     make: Any = functools.cache(lambda app, *_: get_command(app))
     get_command = typer.testing._get_command
-    typer.testing._get_command = lambda app: make(app, len(app.registered_commands), len(app.registered_groups))
+    typer.testing._get_command = lambda app: make(
+        app, len(app.registered_commands), len(app.registered_groups)
+    )

@@ -6,9 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 from unittest import mock
 
 import srsly
@@ -25,12 +26,12 @@ ROOT = Path(__file__).parents[1]
 
 
 UPSTREAM = "components.hoseq_chunker.model.emissions.second.upstream"
-VARIANTS: Dict[str, Tuple[str, Dict[str, Any]]] = {  # of a recipe: with these settings
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # of a recipe: with these settings
     "pipeline-joint": ("pipeline", {f"{UPSTREAM}.grad_factor": 1.0}),
 }
 
 
-def config_of(name: str, overrides: Optional[Dict[str, Any]] = None) -> Config:
+def config_of(name: str, overrides: dict[str, Any] | None = None) -> Config:
     """Of configs/NAME.cfg, of a config that only an experiment has ("multilayer/..."), or of a recipe: "tagger",
     "tagger/zh", or one of VARIANTS. Variables stay as they are."""
     base, settings = VARIANTS.get(name, (name, {}))
@@ -44,7 +45,7 @@ def config_of(name: str, overrides: Optional[Dict[str, Any]] = None) -> Config:
 def quicker(project: Path, settings: str, start: str) -> None:
     """Give these overrides to the trainings of a copy of a project, in the commands whose names begin so."""
     path = project / "project.yml"
-    content: Dict[str, Any] = srsly.read_yaml(path)
+    content: dict[str, Any] = srsly.read_yaml(path)
     for command in content["commands"]:
         if command["name"].startswith(start):
             command["script"] = [f"{line} {settings}" for line in command["script"]]
@@ -71,12 +72,14 @@ def script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name.replace("/", "_"), path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with mock.patch.object(sys, "path", [str(path.parent), *sys.path]):  # some import another one beside them
+    with mock.patch.object(
+        sys, "path", [str(path.parent), *sys.path]
+    ):  # some import another one beside them
         spec.loader.exec_module(module)
     return module
 
 
-def call(module: ModuleType, *arguments: Any) -> Tuple[int, str]:
+def call(module: ModuleType, *arguments: Any) -> tuple[int, str]:
     """`python SCRIPT.py ARGUMENTS` in this process. RETURNS exit status, output in one line without colours."""
     app = typer.Typer()
     app.command()(module.main)
@@ -86,7 +89,7 @@ def call(module: ModuleType, *arguments: Any) -> Tuple[int, str]:
     return result.exit_code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", result.output).split())
 
 
-def tagged_docs(texts: Sequence[str], vocab: Optional[Vocab] = None) -> List[Doc]:
+def tagged_docs(texts: Sequence[str], vocab: Vocab | None = None) -> list[Doc]:
     """Of "word/TAG word/TAG" each; " | " begins a sentence."""
     docs = []
     for text in texts:
@@ -94,7 +97,7 @@ def tagged_docs(texts: Sequence[str], vocab: Optional[Vocab] = None) -> List[Doc
         pairs = [pair for sentence in sentences for pair in sentence]
         starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
         words, tags = [word for word, _ in pairs], [tag for _, tag in pairs]
-        annotation: Dict[str, Any] = {"sent_starts": starts} if len(sentences) > 1 else {}
+        annotation: dict[str, Any] = {"sent_starts": starts} if len(sentences) > 1 else {}
         own = Vocab() if vocab is None else vocab  # (an empty one is false)
         docs.append(Doc(own, words=words, tags=tags, **annotation))
     return docs

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 import spacy_hoseq
 
@@ -39,7 +39,7 @@ MOST = {  # statements of a room and of the rooms within it
 OTHERS = 800  # of all other rooms together
 COLUMNS = ("files", "lines", "long lines", "statements", "packed", "functions", "classes", "Any")
 
-AnyFunction = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Source(NamedTuple):
@@ -115,7 +115,9 @@ def _is_packed(node: ast.AST) -> bool:
         return False
     targets = [target for target in node.targets if isinstance(target, ast.Tuple)]
     values = {ast.unparse(value) for value in node.value.elts}
-    return bool(targets) and all(values != {ast.unparse(name) for name in target.elts} for target in targets)
+    return bool(targets) and all(
+        values != {ast.unparse(name) for name in target.elts} for target in targets
+    )
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -133,7 +135,9 @@ def counts(source: Source) -> Counter[str]:
             "long lines": sum(len(line) > LONG_LINE for line in lines),
             "statements": statements_in(source.tree),
             "packed": len(packed_in(source.tree)),
-            "functions": sum(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) for node in nodes),
+            "functions": sum(
+                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) for node in nodes
+            ),
             "classes": sum(isinstance(node, ast.ClassDef) for node in nodes),
             "Any": sum(isinstance(node, ast.Name) and node.id == "Any" for node in nodes),
         }
@@ -146,7 +150,10 @@ def total(every: list[Source]) -> Counter[str]:
 
 def says(function: Function, word: str) -> bool:
     """Whether a comment gives a reason: `# long: the recursion of the paper, line by line`."""
-    return any(line.startswith(word) and len(line) > len(word) + 10 for line in function.comments.splitlines())
+    return any(
+        line.startswith(word) and len(line) > len(word) + 10
+        for line in function.comments.splitlines()
+    )
 
 
 def findings(every: list[Source]) -> Iterator[str]:
@@ -165,7 +172,11 @@ def findings(every: list[Source]) -> Iterator[str]:
         for each in functions(source):
             if each.n_statements > STATEMENTS and not says(each, "long:"):
                 yield f"{each.name}: {each.n_statements} statements"
-            if len(each.parameters) > PARAMETERS and not each.is_factory and not says(each, "wide:"):
+            if (
+                len(each.parameters) > PARAMETERS
+                and not each.is_factory
+                and not says(each, "wide:")
+            ):
                 yield f"{each.name}: {len(each.parameters)} parameters"
 
 

@@ -37,7 +37,9 @@ def cases(
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_labels = draw(st.integers(min_labels, max_labels))
-    lengths = np.array(draw(st.lists(st.integers(1, max_tokens), min_size=1, max_size=max_sequences)), np.int64)
+    lengths = np.array(
+        draw(st.lists(st.integers(1, max_tokens), min_size=1, max_size=max_sequences)), np.int64
+    )
     scale = draw(st.sampled_from([1.0, 0.2, 5.0]))  # of the emissions; transitions are about 1
     dtype = draw(st.sampled_from([np.float64, np.float32]))
     n_tokens = int(lengths.sum())
@@ -52,10 +54,16 @@ def cases(
     fired_weights = rng.gamma(1.0, 1.0, len(at_positions))
     weights, fired_weights = strength * weights, strength * fired_weights
     if signed:
-        weights, fired_weights = weights * _signs(rng, weights), fired_weights * _signs(rng, fired_weights)
+        weights, fired_weights = (
+            weights * _signs(rng, weights),
+            fired_weights * _signs(rng, fired_weights),
+        )
         if not strong:
             loss = -np.minimum(weights, 0).sum() - np.minimum(fired_weights, 0).sum()
-            weights, fired_weights = weights * min(1, 10 / max(loss, 1)), fired_weights * min(1, 10 / max(loss, 1))
+            weights, fired_weights = (
+                weights * min(1, 10 / max(loss, 1)),
+                fired_weights * min(1, 10 / max(loss, 1)),
+            )
     n_spans = draw(st.integers(0, configurations)) if configurations else 0
     spans = random_configurations(rng, n_labels, lengths, n_spans)
     if rounded:
@@ -64,7 +72,9 @@ def cases(
         weights, fired_weights = np.round(weights), np.round(fired_weights)
     if forbidden and draw(st.booleans()):
         trans[rng.random(trans.shape) < 0.25] = NO_LABEL
-    fired_tokens = rng.choice(rng.integers(0, n_tokens, 3), len(at_positions)).tolist()  # some at the same token
+    fired_tokens = rng.choice(
+        rng.integers(0, n_tokens, 3), len(at_positions)
+    ).tolist()  # some at the same token
     return Case(
         scores.astype(dtype),
         trans.astype(dtype),
@@ -83,10 +93,14 @@ def cases_with_edge_scores(draw: st.DrawFn, **settings: Any) -> Case:
     settings: as of `cases`."""
     case = draw(cases(**settings)).without_patterns()
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    edge_scores = rng.normal(0, draw(st.sampled_from([1.0, 0.2, 5.0])), (*case.scores.shape, case.n_labels))
+    edge_scores = rng.normal(
+        0, draw(st.sampled_from([1.0, 0.2, 5.0])), (*case.scores.shape, case.n_labels)
+    )
     if settings.get("rounded"):
         edge_scores = np.round(edge_scores)
-    edge_scores[case.starts] = rng.uniform(-60, 60, (len(case.starts), case.n_labels, case.n_labels))
+    edge_scores[case.starts] = rng.uniform(
+        -60, 60, (len(case.starts), case.n_labels, case.n_labels)
+    )
     return replace(case, edge_scores=edge_scores.astype(case.scores.dtype))
 
 
@@ -110,9 +124,14 @@ def random_configurations(
         elif kind in (1, 2) and size > 1:
             sets = [some, *[every] * (size - 2), some]
         elif kind == 3 and found:
-            first, sets = found[rng.integers(len(found))][0] - start, list(found[rng.integers(len(found))][1])
+            first, sets = (
+                found[rng.integers(len(found))][0] - start,
+                list(found[rng.integers(len(found))][1]),
+            )
         if 0 <= first and first + len(sets) <= length:
-            found.append((start + first, tuple(sets), float(rng.choice([0.0, 1.5, *rng.normal(0, 2, 8)]))))
+            found.append(
+                (start + first, tuple(sets), float(rng.choice([0.0, 1.5, *rng.normal(0, 2, 8)])))
+            )
     return found
 
 
@@ -149,7 +168,9 @@ def random_mask(rng: np.random.Generator, n_tokens: int, n_labels: int) -> NDArr
     return allowed
 
 
-def peaked_case(rng: np.random.Generator, lengths: list[int], n_labels: int, n_patterns: int) -> Case:
+def peaked_case(
+    rng: np.random.Generator, lengths: list[int], n_labels: int, n_patterns: int
+) -> Case:
     """Scores such as a trained tagger gives: nearly always one label far ahead, now and then two or three close."""
     n_tokens = sum(lengths)
     scores = rng.normal(0, 1, (n_tokens, n_labels)).astype(np.float32)
@@ -162,8 +183,13 @@ def peaked_case(rng: np.random.Generator, lengths: list[int], n_labels: int, n_p
         scores,
         rng.normal(0, 0.5, (n_labels, n_labels)).astype(np.float32),
         np.array(lengths, np.int64),
-        tuple((pattern, weight) for pattern, weight in zip(patterns, rng.uniform(0, 1, n_patterns), strict=True)),
-        tuple((int(rng.integers(n_tokens)), pattern, float(rng.uniform(0, 2))) for pattern in fired),
+        tuple(
+            (pattern, weight)
+            for pattern, weight in zip(patterns, rng.uniform(0, 1, n_patterns), strict=True)
+        ),
+        tuple(
+            (int(rng.integers(n_tokens)), pattern, float(rng.uniform(0, 2))) for pattern in fired
+        ),
     )
 
 

@@ -40,7 +40,9 @@ def plain_reading(tags):
     for i, tag in enumerate(tags):
         letter, _, name = tag.partition("-")
         open_ = begin is not None
-        goes_on = open_ and letter in "IEL" and letter != "O" and name == tags[i - 1].partition("-")[2]
+        goes_on = (
+            open_ and letter in "IEL" and letter != "O" and name == tags[i - 1].partition("-")[2]
+        )
         if open_ and (tag == "O" or not goes_on):
             spans.append((begin, i, tags[i - 1].partition("-")[2]))
             begin = None
@@ -80,7 +82,9 @@ def test_there_and_back(representation, sentence):
     assert is_well_formed(tags, representation)
 
 
-@given(tags=st.lists(st.sampled_from(["O", *(f"{c}-{t}" for c in "BIELSU" for t in "AB")]), max_size=9))
+@given(
+    tags=st.lists(st.sampled_from(["O", *(f"{c}-{t}" for c in "BIELSU" for t in "AB")]), max_size=9)
+)
 def test_any_sequence_is_read_as_the_scorer_does(tags):
     assert spans_of(read_chunks(tags)) == plain_reading(tags)
 
@@ -142,7 +146,9 @@ def test_grammar_permits_the_well_formed_sequences_and_no_others(representation,
         for ids in itertools.product(range(len(tags)), repeat=n):
             pairs = all(rules.pairs[pair] for pair in itertools.pairwise(ids))
             permitted = bool(rules.first[ids[0]] and rules.last[ids[-1]] and pairs)
-            assert permitted == is_well_formed([tags[i] for i in ids], representation), [tags[i] for i in ids]
+            assert permitted == is_well_formed([tags[i] for i in ids], representation), [
+                tags[i] for i in ids
+            ]
 
 
 def test_grammar_of_other_tags():

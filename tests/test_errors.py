@@ -11,12 +11,16 @@ TESTS = Path(__file__).parent
 
 
 def text_of(folder, *without):
-    return "\n".join(p.read_text(encoding="utf8") for p in sorted(folder.rglob("*.py")) if p.name not in without)
+    return "\n".join(
+        p.read_text(encoding="utf8") for p in sorted(folder.rglob("*.py")) if p.name not in without
+    )
 
 
 LIBRARY = text_of(PACKAGE, "errors.py")
 SUITE = text_of(TESTS, "test_errors.py")
-CODES = sorted(name for group in (Errors, Warnings) for name in dir(group) if re.fullmatch(r"H[SW]\d{3}", name))
+CODES = sorted(
+    name for group in (Errors, Warnings) for name in dir(group) if re.fullmatch(r"H[SW]\d{3}", name)
+)
 
 
 def groups_of_code(code):
@@ -46,7 +50,9 @@ def test_no_code_is_used_that_does_not_exist():
 def test_messages_begin_with_their_codes_and_are_whole_sentences():
     messages = {code: getattr(groups_of_code(code), code) for code in CODES}
     assert not {code for code, message in messages.items() if not message.startswith(f"[{code}] ")}
-    assert not {code for code, message in messages.items() if not message.rstrip().endswith((".", "]"))}
+    assert not {
+        code for code, message in messages.items() if not message.rstrip().endswith((".", "]"))
+    }
 
 
 def test_no_message_is_raised_without_a_code():

@@ -9,6 +9,8 @@ import pytest
 ROOMS = [
     "compaction",
     "curation",
+    "recipes",
+    "treebanks",
     "decoders",
     "features",
     "inspection",
@@ -36,10 +38,16 @@ def test_exported_names_are_there(room):
 
 
 def test_dir_and_help_show_what_is_there():
-    shown = "import pydoc, spacy_hoseq; print(*dir(spacy_hoseq)); print(pydoc.render_doc(spacy_hoseq))"
-    output = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True).stdout
+    shown = (
+        "import pydoc, spacy_hoseq; print(*dir(spacy_hoseq)); print(pydoc.render_doc(spacy_hoseq))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", shown], capture_output=True, text=True, check=True
+    ).stdout
     first, _, others = output.partition("\n")
-    assert [name for name in first.split() if name == "__version__" or not name.startswith("__")] == [
+    assert [
+        name for name in first.split() if name == "__version__" or not name.startswith("__")
+    ] == [
         "__version__",
         "load",
     ]

@@ -5,8 +5,8 @@ Who may import whom stands in test_imports.py.
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import Iterator, List, Tuple
 
 from .repository import ROOT
 from .statements import Source, packed_in
@@ -18,23 +18,28 @@ PICKLING = {"pickle", "joblib", "cloudpickle", "dill"}
 
 
 @cache  # not at import: each process of the tests imports this file
-def sources() -> List[Source]:
+def sources() -> list[Source]:
     return list(read_sources())
 
 
-
 def test_one_statement_a_line():
-    packed = [f"{source.name}:{node.lineno}" for source in sources() for node in packed_in(source.tree)]
+    packed = [
+        f"{source.name}:{node.lineno}" for source in sources() for node in packed_in(source.tree)
+    ]
     assert not packed, "assignments of several values: one a line"
 
 
 def test_library_code_does_not():
     """print outside of the command line, assert, evaluate text, pickle, or add at indices the slow way."""
-    offences = [f"{source.name}:{line}: {what}" for source in sources() for line, what in offences_in(source)]
+    offences = [
+        f"{source.name}:{line}: {what}"
+        for source in sources()
+        for line, what in offences_in(source)
+    ]
     assert not offences
 
 
-def offences_in(source) -> Iterator[Tuple[int, str]]:
+def offences_in(source) -> Iterator[tuple[int, str]]:
     for node in ast.walk(source.tree):
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Assert):
@@ -52,11 +57,17 @@ def offences_in(source) -> Iterator[Tuple[int, str]]:
 
 
 def test_every_file_says_what_it_is():
-    assert not [source.name for source in sources() if source.text.strip() and not ast.get_docstring(source.tree)]
+    assert not [
+        source.name
+        for source in sources()
+        if source.text.strip() and not ast.get_docstring(source.tree)
+    ]
 
 
 def test_tests_that_are_named_exist():
-    named = [name for source in sources() for name in re.findall(r"\btests/[\w/]+\.py", source.text)]
+    named = [
+        name for source in sources() for name in re.findall(r"\btests/[\w/]+\.py", source.text)
+    ]
     assert named and not [name for name in named if not (ROOT / name).exists()]
 
 

@@ -1,6 +1,5 @@
 """`--noise`: what is rounded differently, and what is not."""
 
-
 import numpy as np
 
 from . import noise

@@ -10,7 +10,7 @@ import multiprocessing
 import runpy
 import sys
 from pathlib import Path
-from typing import Any, List
+from typing import Any
 
 import quicker  # tests/quicker.py
 import spacy
@@ -22,7 +22,7 @@ import spacy_hoseq.cli  # noqa: F401
 FORKS = multiprocessing.get_context("fork")
 
 
-def run_command(command: List[str], **_: Any) -> None:
+def run_command(command: list[str], **_: Any) -> None:
     """In place of weasel's, which starts a new Python."""
     assert command[0] == sys.executable, command
     process = FORKS.Process(target=run_python, args=(command[1:],))
@@ -32,7 +32,7 @@ def run_command(command: List[str], **_: Any) -> None:
         sys.exit(process.exitcode)
 
 
-def run_python(arguments: List[str]) -> None:
+def run_python(arguments: list[str]) -> None:
     """`python ARGUMENTS`"""
     first, *others = arguments
     if first == "-c":
@@ -49,7 +49,13 @@ def run_python(arguments: List[str]) -> None:
 
 if __name__ == "__main__":
     quicker.install()
-    for registry in ("factories", "architectures", "misc", "scorers", "readers"):  # imports what commands need
+    for registry in (
+        "factories",
+        "architectures",
+        "misc",
+        "scorers",
+        "readers",
+    ):  # imports what commands need
         getattr(spacy.registry, registry).get_all()
     weasel.cli.run.run_command = run_command
     sys.argv = ["spacy", "project", "run", *sys.argv[1:]]

@@ -4,8 +4,8 @@ python experiments/common/check_assets.py [ASSETS]
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Dict, Iterator, List, Tuple
 
 from wasabi import Printer, table
 
@@ -18,15 +18,15 @@ CTB = set(
     "AD AS BA CC CD CS DEC DEG DER DEV DT ETC FW IJ JJ LB LC M MSP NN NR NT OD ON P PN PU SB SP VA VC VE VV".split()
 )
 SPLITS = ("train", "dev", "test")
-Sentence = List[List[str]]
+Sentence = list[list[str]]
 
 
 def main(assets: Path) -> int:
     msg = Printer()
-    problems: List[str] = []
+    problems: list[str] = []
     rows = []
     for folder, suffix in (("en", "conll"), ("zh", "conllu")):
-        seen: Dict[str, str] = {}
+        seen: dict[str, str] = {}
         for split in SPLITS:
             path = assets / folder / f"{split}.{suffix}"
             sentences = list(read_sentences(path))
@@ -41,7 +41,13 @@ def main(assets: Path) -> int:
             types = len({columns[0] for columns in tokens})
             tags = len({columns[1] for columns in tokens if len(columns) == 3})
             rows.append((folder, split, len(sentences), len(tokens), types, tags))
-    print(table(rows, header=("corpus", "split", "sentences", "tokens", "word types", "tags"), divider=True))
+    print(
+        table(
+            rows,
+            header=("corpus", "split", "sentences", "tokens", "word types", "tags"),
+            divider=True,
+        )
+    )
     for problem in problems:
         msg.fail(problem)
     if not problems:
@@ -49,7 +55,7 @@ def main(assets: Path) -> int:
     return 1 if problems else 0
 
 
-def read_sentences(path: Path) -> Iterator[Tuple[int, Sentence]]:
+def read_sentences(path: Path) -> Iterator[tuple[int, Sentence]]:
     """(line number, rows of (word, tag, chunk)) of each sentence."""
     sentence: Sentence = []
     first = 1

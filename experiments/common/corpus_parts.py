@@ -9,7 +9,6 @@ BELOW in the one named in the environment, the downloaded assets. Without a test
 
 import gzip
 from pathlib import Path
-from typing import Optional
 
 import typer
 from wasabi import msg
@@ -18,7 +17,13 @@ PARTS = ("train", "dev", "test")
 
 
 def main(
-    output: Path, suffix: str, variable: str, below: str, folder: str = "", environment: str = "", assets: str = ""
+    output: Path,
+    suffix: str,
+    variable: str,
+    below: str,
+    folder: str = "",
+    environment: str = "",
+    assets: str = "",
 ) -> None:
     source = Path(folder or (Path(environment) / below if environment else assets or "."))
     texts = {part: read(source, f"{part}.{suffix}") for part in PARTS}
@@ -40,12 +45,17 @@ def main(
         msg.good(f"{output / part}.{suffix}")
 
 
-def read(folder: Path, ending: str) -> Optional[str]:
+def read(folder: Path, ending: str) -> str | None:
     files = sorted([*folder.glob(f"*{ending}"), *folder.glob(f"*{ending}.gz")])
     if not files:
         return None
     data = files[0].read_bytes()
-    return (gzip.decompress(data) if files[0].suffix == ".gz" else data).decode("utf8").replace("\r\n", "\n").strip()
+    return (
+        (gzip.decompress(data) if files[0].suffix == ".gz" else data)
+        .decode("utf8")
+        .replace("\r\n", "\n")
+        .strip()
+    )
 
 
 if __name__ == "__main__":

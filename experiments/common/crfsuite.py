@@ -10,7 +10,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import spacy
 import srsly
@@ -25,7 +25,7 @@ from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, TABLE, known_t
 from spacy_hoseq.features.templates import parse_templates
 
 PASSES = 5
-Sentences = List[Tuple[Doc, List[str]]]  # words, tags
+Sentences = list[tuple[Doc, list[str]]]  # words, tags
 
 
 def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "ap") -> None:
@@ -36,7 +36,9 @@ def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "
         return
     settings = load_config(config)
     emissions = settings["components"]["hoseq_tagger"]["model"]["emissions"]
-    extractor = FeatureExtractor(parse_templates(registry.resolve({"templates": emissions["templates"]})["templates"]))
+    extractor = FeatureExtractor(
+        parse_templates(registry.resolve({"templates": emissions["templates"]})["templates"])
+    )
     vocab = vocab_of(train, settings["initialize"].get("lookups"))
     training, testing = read(train, vocab), read(test, vocab)
     start = time.perf_counter()
@@ -62,9 +64,11 @@ def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "
     words = [token.text for doc, _ in testing for token in doc]
     unknown = [ok for ok, word in zip(every, words, strict=True) if word not in known]
     shares = {"accuracy": every, "unknown words": unknown}
-    layer: Dict[str, Any] = {
+    layer: dict[str, Any] = {
         "attribute": "tag",
-        "scores": {name: {"value": sum(of) / max(1, len(of)), "n": len(of)} for name, of in shares.items()},
+        "scores": {
+            name: {"value": sum(of) / max(1, len(of)), "n": len(of)} for name, of in shares.items()
+        },
         "right": "".join("01"[ok] for ok in every),
         "counts": [[sum(sentence), len(sentence), len(sentence)] for sentence in right],
     }
@@ -92,11 +96,15 @@ def vocab_of(train: Path, tables: Any) -> Vocab:
 def read(path: Path, vocab: Vocab) -> Sentences:
     """Sentence by sentence."""
     docs = DocBin().from_disk(path).get_docs(vocab)
-    sentences = [sentence for doc in docs for sentence in (doc.sents if doc.has_annotation("SENT_START") else [doc[:]])]
+    sentences = [
+        sentence
+        for doc in docs
+        for sentence in (doc.sents if doc.has_annotation("SENT_START") else [doc[:]])
+    ]
     return [(Doc(s.doc.vocab, words=[t.text for t in s]), [t.tag_ for t in s]) for s in sentences]
 
 
-def features_of(extractor: FeatureExtractor, sentences: Sentences) -> List[List[List[str]]]:
+def features_of(extractor: FeatureExtractor, sentences: Sentences) -> list[list[list[str]]]:
     """Of each token: the keys of the templates that fire."""
     keys = (extractor.keys([doc]).T.tolist() for doc, _ in sentences)
     return [[[f"{key:x}" for key in token if key] for token in tokens] for tokens in keys]

@@ -9,7 +9,7 @@ import hashlib
 import http.client
 import urllib.request
 from pathlib import Path
-from typing import Annotated, List, Optional
+from typing import Annotated
 
 import srsly
 import typer
@@ -18,16 +18,20 @@ from wasabi import msg
 
 def main(
     folder: Path,
-    names: Annotated[Optional[List[str]], typer.Argument(help="files; all of them if none is named")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="files; all of them if none is named")
+    ] = None,
 ) -> None:
-    downloads = {each["dest"]: each for each in srsly.read_yaml(folder / "project.yml")["downloads"]}
+    downloads = {
+        each["dest"]: each for each in srsly.read_yaml(folder / "project.yml")["downloads"]
+    }
     chosen = [downloads[name] for name in names or downloads]
     done = [download(folder / each["dest"], each["url"], each.get("checksum")) for each in chosen]
     if not all(done):
         raise typer.Exit(1)
 
 
-def download(path: Path, url: str, checksum: Optional[str] = None) -> bool:
+def download(path: Path, url: str, checksum: str | None = None) -> bool:
     if not path.is_file():
         msg.text(f"Download {url}")
         try:

@@ -3,10 +3,10 @@
 python experiments/common/draw.py MODEL SENTENCES.txt OUTPUT.svg
 """
 
+from collections.abc import Collection, Sequence
 from html import escape
 from pathlib import Path
 from textwrap import wrap
-from typing import Collection, List, Sequence
 
 import spacy
 import typer
@@ -33,7 +33,7 @@ def main(model: Path, sentences: Path, output: Path) -> None:
     output.write_text(drawn, encoding="utf8")
 
 
-def draw(docs: List[Doc], note: str) -> str:
+def draw(docs: list[Doc], note: str) -> str:
     """All sentences in one picture, with the marginal probability of each tag, and what to say of these."""
     words, tags, probabilities, starts = [], [], [], []
     for doc in docs:
@@ -42,7 +42,9 @@ def draw(docs: List[Doc], note: str) -> str:
         row = {label: i for i, label in enumerate(marginals["labels"])}
         words += [t.text for t in doc]
         tags += [t.tag_ for t in doc]
-        probabilities += [float(p[row[t.tag_]]) for t, p in zip(doc, marginals["probabilities"], strict=True)]
+        probabilities += [
+            float(p[row[t.tag_]]) for t, p in zip(doc, marginals["probabilities"], strict=True)
+        ]
     return draw_sentence(words, tags, probabilities, starts=starts, note=note)
 
 
@@ -60,7 +62,7 @@ def draw_sentence(
     probabilities: of each label, 0 to 1; the bar is red below one half, else blue. starts: words that begin a sentence,
     which begins a line. note: what to say of the probabilities, below.
     """
-    boxes: List[str] = []
+    boxes: list[str] = []
     most = int((width - 2 * MARGIN) / CHARACTER)
     x = float(MARGIN)
     y = float(MARGIN)
@@ -81,7 +83,9 @@ def draw_sentence(
         )
         x += box + GAP
     for line in wrap(note, most):
-        boxes.append(f'<text x="{MARGIN}" y="{y + LINE + 8:.1f}" class="note">{escape(line)}</text>')
+        boxes.append(
+            f'<text x="{MARGIN}" y="{y + LINE + 8:.1f}" class="note">{escape(line)}</text>'
+        )
         y += NOTE
     style = (
         ".word{font:14px monospace;fill:#1c2733}.label{font:bold 12px monospace;fill:#2f6fb3}"

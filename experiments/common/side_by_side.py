@@ -10,8 +10,9 @@ with timings.json of train.py. --published: {"note": TEXT, "rows": [{COLUMN: CEL
 
 import os
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional, Sequence, Tuple
+from typing import Annotated, Any
 
 import numpy as np
 import srsly
@@ -20,7 +21,13 @@ from wasabi import MarkdownRenderer, msg, table
 
 from spacy_hoseq.reporting.significance import RESAMPLES, f_score, mcnemar, paired_bootstrap
 
-SHARES = {"accuracy": "Tags", "unknown words": "Unknown words", "precision": "Precision", "recall": "Recall", "f": "F"}
+SHARES = {
+    "accuracy": "Tags",
+    "unknown words": "Unknown words",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f": "F",
+}
 ERROR = "Calibration error"
 COSTS = {  # what report.json and timings.json have, its column, unit and form
     "training_seconds": ("Training, s", 1, ",.0f"),
@@ -28,23 +35,27 @@ COSTS = {  # what report.json and timings.json have, its column, unit and form
     "tokens_per_second": ("Tokens/s", 1, ",.0f"),
     "bytes": ("Model, MB", 1e6, ".1f"),
 }
-FORMS = {**dict.fromkeys(SHARES.values(), ".2f"), ERROR: ".4f", **{column: form for column, _, form in COSTS.values()}}
+FORMS = {
+    **dict.fromkeys(SHARES.values(), ".2f"),
+    ERROR: ".4f",
+    **{column: form for column, _, form in COSTS.values()},
+}
 DIFFERENCES = ("Systems", "Of", "Gain", "p", "Errors", "Gained/lost", "p, McNemar")
-Report = Dict[str, Any]
+Report = dict[str, Any]
 
 
 def main(
     title: str,
     output: Path,
-    systems: List[str],
-    compare: Annotated[Optional[List[str]], typer.Option()] = None,
+    systems: list[str],
+    compare: Annotated[list[str] | None, typer.Option()] = None,
     training: Path = Path("training"),
-    published: Optional[Path] = None,
-    before: Optional[Path] = None,
+    published: Path | None = None,
+    before: Path | None = None,
     note: str = "",
 ) -> None:
-    reports: Dict[str, List[Report]] = {}
-    links: Dict[str, str] = {}
+    reports: dict[str, list[Report]] = {}
+    links: dict[str, str] = {}
     for name, folder in (item.split("=", 1) for item in systems):
         file = Path(folder) / "report.json"
         if not file.exists():
@@ -52,16 +63,27 @@ def main(
             continue
         reports.setdefault(name, []).append(srsly.read_json(file))
         page = file.with_name("report.html")
-        links[name] = f"[{name}]({Path(os.path.relpath(page, output.parent)).as_posix()})" if page.exists() else name
+        links[name] = (
+            f"[{name}]({Path(os.path.relpath(page, output.parent)).as_posix()})"
+            if page.exists()
+            else name
+        )
     if not reports:
         msg.fail("No system was measured", exits=1)
     names = list(reports)
-    pairs = [item.split("=", 1) for item in compare] if compare else [[names[0], name] for name in names[1:]]
+    pairs = (
+        [item.split("=", 1) for item in compare]
+        if compare
+        else [[names[0], name] for name in names[1:]]
+    )
     differences = [row for a, b in pairs if {a, b} <= set(names) for row in compared(a, b, reports)]
     figures = srsly.read_json(published) if published else {"note": "", "rows": []}
     header, rows = table_of(reports, training)
     output.parent.mkdir(parents=True, exist_ok=True)
-    parts = [f"{of_data(reports[names[0]][0])} {note}".strip(), before.read_text(encoding="utf8") if before else ""]
+    parts = [
+        f"{of_data(reports[names[0]][0])} {note}".strip(),
+        before.read_text(encoding="utf8") if before else "",
+    ]
     linked = [[links[row[0]], *row[1:]] for row in rows]
     others = [[row.get(column, "") for column in header] for row in figures["rows"]]
     text = page_of(title, parts, header, [*linked, *others], figures["note"], differences)
@@ -76,36 +98,58 @@ def of_data(report: Report) -> str:
     return f"{report['tokens']:,} tokens in {report['sentences']:,} sentences; {versions}."
 
 
-def table_of(reports: Dict[str, List[Report]], training: Path) -> Tuple[List[str], List[List[str]]]:
+def table_of(reports: dict[str, list[Report]], training: Path) -> tuple[list[str], list[list[str]]]:
     """The columns that any system has a number for, and the row of each system."""
-    values = {name: [measures(report, training) for report in seeds] for name, seeds in reports.items()}
-    used = [column for column in FORMS if any(column in one for seeds in values.values() for one in seeds)]
+    values = {
+        name: [measures(report, training) for report in seeds] for name, seeds in reports.items()
+    }
+    used = [
+        column
+        for column in FORMS
+        if any(column in one for seeds in values.values() for one in seeds)
+    ]
     rows = [
-        [name, *(spread([one[column] for one in seeds if column in one], FORMS[column]) for column in used)]
+        [
+            name,
+            *(
+                spread([one[column] for one in seeds if column in one], FORMS[column])
+                for column in used
+            ),
+        ]
         for name, seeds in values.items()
     ]
     return ["System", *used], rows
 
 
-def measures(report: Report, training: Path) -> Dict[str, float]:
+def measures(report: Report, training: Path) -> dict[str, float]:
     """By column. Calibration error: of the last layer."""
-    found: Dict[str, float] = {}
+    found: dict[str, float] = {}
     for layer in report["layers"]:
         scores = layer["scores"]
-        found |= {SHARES[name]: 100 * scores[name]["value"] for name in SHARES if scores.get(name, {}).get("n")}
+        found |= {
+            SHARES[name]: 100 * scores[name]["value"]
+            for name in SHARES
+            if scores.get(name, {}).get("n")
+        }
         found |= {ERROR: layer["calibration"]["ece"]} if layer.get("calibration") else {}
     timings = training / Path(report["model"]).parent / "timings.json"
     costs = {**report, **(srsly.read_json(timings) if timings.exists() else {})}
-    return {**found, **{column: costs[key] / unit for key, (column, unit, _) in COSTS.items() if costs.get(key)}}
+    return {
+        **found,
+        **{column: costs[key] / unit for key, (column, unit, _) in COSTS.items() if costs.get(key)},
+    }
 
 
-def compared(a: str, b: str, reports: Dict[str, List[Report]]) -> List[List[str]]:
+def compared(a: str, b: str, reports: dict[str, list[Report]]) -> list[list[str]]:
     """A row for each kind of annotation that both systems write, columns as in DIFFERENCES."""
     n = max(len(reports[a]), len(reports[b]))
     seeds = list(zip(*((reports[name] * n)[:n] for name in (a, b)), strict=True))
     rows = []
     for kind in [layer["attribute"] for layer in seeds[0][0]["layers"]]:
-        layers = [[one for report in pair for one in report["layers"] if one["attribute"] == kind] for pair in seeds]
+        layers = [
+            [one for report in pair for one in report["layers"] if one["attribute"] == kind]
+            for pair in seeds
+        ]
         if all(len(pair) == 2 for pair in layers):
             gains, *others = zip(*(difference(*pair) for pair in layers), strict=True)
             cells = [", ".join(filter(None, texts)) for texts in others]
@@ -113,7 +157,7 @@ def compared(a: str, b: str, reports: Dict[str, List[Report]]) -> List[List[str]
     return rows
 
 
-def difference(a: Report, b: Report) -> Tuple[float, str, str, str, str]:
+def difference(a: Report, b: Report) -> tuple[float, str, str, str, str]:
     """Two layers: gain in points, p; of tokens change of errors, gained and lost, p of McNemar's test."""
     gain, p = paired_bootstrap(np.array(a["counts"], float), np.array(b["counts"], float), f_score)
     if a["attribute"].startswith("spans."):
@@ -150,7 +194,9 @@ def page_of(
     )
     if differences:
         page.add(page.title(2, "Differences"))
-        page.add(page.table(differences, DIFFERENCES, aligns=("l", "l", *["r"] * (len(DIFFERENCES) - 2))))
+        page.add(
+            page.table(differences, DIFFERENCES, aligns=("l", "l", *["r"] * (len(DIFFERENCES) - 2)))
+        )
         page.add(
             f"Gain: points of the second system over the first. p: paired bootstrap over sentences, {RESAMPLES:,} "
             "resamples, one-sided: how often the second is not better. Gained/lost: tokens that only the second, and "

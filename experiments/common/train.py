@@ -22,7 +22,9 @@ from spacy.cli.train import train
 from spacy_hoseq.recipes import recipe
 
 
-def main(context: typer.Context, config: str, train_path: Path, dev_path: Path, output: Path) -> None:
+def main(
+    context: typer.Context, config: str, train_path: Path, dev_path: Path, output: Path
+) -> None:
     start = time.perf_counter()
     paths = {"paths.train": str(train_path), "paths.dev": str(dev_path)}
     with tempfile.TemporaryDirectory() as folder:
@@ -32,9 +34,17 @@ def main(context: typer.Context, config: str, train_path: Path, dev_path: Path, 
             file.write_text(recipe(*config.split("/")), encoding="utf8")
         train(file, output, overrides={**paths, **parse_config_overrides(context.args)})
     gc.collect()  # ends the processes that trained, so that their memory is known
-    used = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    peak = sum(used) * (1 if sys.platform == "darwin" else 1024)  # of this process and the largest other one
-    seconds = {"training_seconds": time.perf_counter() - start, "processor_seconds": sum(os.times()[:4])}
+    used = [
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
+    peak = sum(used) * (
+        1 if sys.platform == "darwin" else 1024
+    )  # of this process and the largest other one
+    seconds = {
+        "training_seconds": time.perf_counter() - start,
+        "processor_seconds": sum(os.times()[:4]),
+    }
     timings = {**seconds, "peak_bytes": peak}
     srsly.write_json(output / "timings.json", timings)
 

@@ -10,7 +10,7 @@ import statistics
 import sys
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any
 
 import spacy
 import srsly
@@ -36,7 +36,7 @@ PASSES = 3
 def main(model: Path, test: Path, output: Path) -> None:
     component = spacy.load(model).get_pipe(NAME)
     makes_chunks = component.cfg["representation"] is not None
-    result: Dict[str, Any] = {
+    result: dict[str, Any] = {
         "task": "chunks" if makes_chunks else "tags",
         "order": component.model.attrs["order"],
         "representation": component.cfg["representation"],
@@ -47,15 +47,24 @@ def main(model: Path, test: Path, output: Path) -> None:
         nlp = spacy.load(model, config={"components": {NAME: {"strategy": strategy}}})
         gold = list(DocBin().from_disk(test).get_docs(nlp.vocab))
         seconds, docs = zip(*(timed(nlp, gold, makes_chunks) for _ in range(PASSES)), strict=True)
-        scores = nlp.get_pipe(NAME).score([Example(d, g) for d, g in zip(docs[-1], gold, strict=True)])
+        scores = nlp.get_pipe(NAME).score(
+            [Example(d, g) for d, g in zip(docs[-1], gold, strict=True)]
+        )
         n_tokens = sum(map(len, gold))
         measured = {key: value for key, value in scores.items() if not key.endswith("per_type")}
-        measured["sentences"] = [counts(doc, reference) for doc, reference in zip(docs[-1], gold, strict=True)]
+        measured["sentences"] = [
+            counts(doc, reference) for doc, reference in zip(docs[-1], gold, strict=True)
+        ]
         if strategy in EXACT and component.model.attrs["order"] == 1:
             exact = spacy.load(model, config={"components": {NAME: {"strategy": strategy}}})
             exact.get_pipe(NAME).prune = 0.0
-            measured["changed_by_pruning"] = differences(docs[-1], timed(exact, gold, makes_chunks)[1])
-        result["strategies"][strategy] = {**measured, "tokens_per_second": n_tokens / statistics.median(seconds)}
+            measured["changed_by_pruning"] = differences(
+                docs[-1], timed(exact, gold, makes_chunks)[1]
+            )
+        result["strategies"][strategy] = {
+            **measured,
+            "tokens_per_second": n_tokens / statistics.median(seconds),
+        }
         result["tokens"] = n_tokens
     result["measuring_peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
         1 if sys.platform == "darwin" else 1024
@@ -66,25 +75,31 @@ def main(model: Path, test: Path, output: Path) -> None:
     srsly.write_json(output, result)
 
 
-def timed(nlp: Language, gold: List[Doc], with_tags: bool) -> "tuple[float, List[Doc]]":
+def timed(nlp: Language, gold: list[Doc], with_tags: bool) -> "tuple[float, list[Doc]]":
     docs = [words_and_tags(doc, with_tags) for doc in gold]
     start = time.perf_counter()
     annotated = list(nlp.pipe(docs))
     return time.perf_counter() - start, annotated
 
 
-def differences(docs: List[Doc], others: List[Doc]) -> int:
+def differences(docs: list[Doc], others: list[Doc]) -> int:
     """Tokens with another tag, and chunks that only one side has."""
     n = 0
     for doc, other in zip(docs, others, strict=True):
-        chunks = [{(s.start, s.end, s.label_) for s in d.spans.get("chunks", [])} for d in (doc, other)]
-        n += len(chunks[0] ^ chunks[1]) + sum(t.tag_ != o.tag_ for t, o in zip(doc, other, strict=True))
+        chunks = [
+            {(s.start, s.end, s.label_) for s in d.spans.get("chunks", [])} for d in (doc, other)
+        ]
+        n += len(chunks[0] ^ chunks[1]) + sum(
+            t.tag_ != o.tag_ for t, o in zip(doc, other, strict=True)
+        )
     return n
 
 
-def counts(doc: Doc, reference: Doc) -> List[int]:
+def counts(doc: Doc, reference: Doc) -> list[int]:
     """Of a sentence: right chunks, chunks found, gold chunks, right tags, tokens."""
-    chunks, right_chunks = ({(s.start, s.end, s.label_) for s in d.spans.get("chunks", [])} for d in (doc, reference))
+    chunks, right_chunks = (
+        {(s.start, s.end, s.label_) for s in d.spans.get("chunks", [])} for d in (doc, reference)
+    )
     right_tags = sum(t.tag == r.tag for t, r in zip(doc, reference, strict=True))
     return [len(chunks & right_chunks), len(chunks), len(right_chunks), right_tags, len(doc)]
 
@@ -92,7 +107,9 @@ def counts(doc: Doc, reference: Doc) -> List[int]:
 def words_and_tags(doc: Doc, with_tags: bool) -> Doc:
     """The words, and the tags if they are given."""
     words, spaces = [t.text for t in doc], [bool(t.whitespace_) for t in doc]
-    return Doc(doc.vocab, words=words, spaces=spaces, tags=[t.tag_ for t in doc] if with_tags else None)
+    return Doc(
+        doc.vocab, words=words, spaces=spaces, tags=[t.tag_ for t in doc] if with_tags else None
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ METRICS.json is what bidirectional.py writes. MODEL tags the sentences, and the 
 
 import platform
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 import numpy
 import spacy
@@ -69,14 +69,16 @@ COST_HEADER = ("Task", "Representation", "Order", "Classifiers", "Training", "Pe
 
 def main(
     output: Path,
-    metrics: List[Path],
-    model: Optional[Path] = None,
-    sentences: Optional[Path] = None,
+    metrics: list[Path],
+    model: Path | None = None,
+    sentences: Path | None = None,
     note: str = "",
 ) -> None:
     measured = [srsly.read_json(path) for path in metrics]
     tags = [row for values in measured if values["task"] == "tags" for row in tag_rows(values)]
-    chunks = [row for values in measured if values["task"] == "chunks" for row in chunk_rows(values)]
+    chunks = [
+        row for values in measured if values["task"] == "chunks" for row in chunk_rows(values)
+    ]
     costs = [cost_row(values) for values in measured]
     page = MarkdownRenderer()
     page.add(page.title(1, "Bidirectional inference"))
@@ -97,7 +99,9 @@ def main(
         for strategy, figures in values["strategies"].items()
         if "changed_by_pruning" in figures
     ]
-    page.add(f"Labels that pruning changes, compared with exact search at order 1: {'; '.join(changed)}.")
+    page.add(
+        f"Labels that pruning changes, compared with exact search at order 1: {'; '.join(changed)}."
+    )
     page.add(f"{WHAT_COMPARES} {PAPER_TESTS}")
     page.add(
         f"tokens/s: `nlp.pipe` over ready Docs, one process, median of three passes. "
@@ -112,7 +116,7 @@ def main(
     msg.good(f"Report: {output}")
 
 
-def tag_rows(values: Dict[str, Any]) -> List[List[str]]:
+def tag_rows(values: dict[str, Any]) -> list[list[str]]:
     rows = []
     for strategy, figures in values["strategies"].items():
         paper = PAPER_TAGS[strategy] if values["order"] == 2 else None
@@ -122,7 +126,7 @@ def tag_rows(values: Dict[str, Any]) -> List[List[str]]:
     return rows
 
 
-def chunk_rows(values: Dict[str, Any]) -> List[List[str]]:
+def chunk_rows(values: dict[str, Any]) -> list[list[str]]:
     rows = []
     for strategy, figures in values["strategies"].items():
         papers = PAPER_CHUNKS.get(values["representation"], {}).get(strategy)
@@ -130,11 +134,13 @@ def chunk_rows(values: Dict[str, Any]) -> List[List[str]]:
         ours = [f"{100 * figures[f'spans_chunks_{key}']:.2f}" for key in ("r", "p", "f")]
         theirs = [f"{paper[0]:.2f}", f"{paper[1]:,}"] if paper else ["-", "-"]
         speed = f"{figures['tokens_per_second']:,.0f}"
-        rows.append([values["representation"], strategy, str(values["order"]), *ours, speed, *theirs])
+        rows.append(
+            [values["representation"], strategy, str(values["order"]), *ours, speed, *theirs]
+        )
     return rows
 
 
-def cost_row(values: Dict[str, Any]) -> List[str]:
+def cost_row(values: dict[str, Any]) -> list[str]:
     return [
         values["task"],
         values["representation"] or "-",
@@ -148,14 +154,18 @@ def cost_row(values: Dict[str, Any]) -> List[str]:
 
 def decisions(model: Path, sentences: Path, output: Path) -> str:
     """Tag the sentences, write the page and a picture beside the report. RETURNS what the report says of them."""
-    nlp = spacy.load(model, config={"components": {NAME: {"strategy": "easiest_first", "save_decisions": True}}})
+    nlp = spacy.load(
+        model, config={"components": {NAME: {"strategy": "easiest_first", "save_decisions": True}}}
+    )
     texts = sentences.read_text(encoding="utf8").split("\n")
     docs = list(nlp.pipe(Doc(nlp.vocab, words=text.split()) for text in texts if text.strip()))
     tagged = [sentence for doc in docs for sentence in sentences_of(doc, NAME)]
     view, picture = output.with_suffix(".html"), output.with_suffix(".svg")
     view.write_text(decisions_page(docs, NAME, title="Easiest first"), encoding="utf8")
     picture.write_text(draw_decisions(*tagged[0]) + "\n", encoding="utf8")
-    lines = "\n".join(f"- {decisions_text(span, labels, order)}" for span, labels, order, _ in tagged)
+    lines = "\n".join(
+        f"- {decisions_text(span, labels, order)}" for span, labels, order, _ in tagged
+    )
     image = f"![A sentence on the staircase of its decisions]({picture.name})"
     return f"Word/tag/turn, easiest first. All of them as a page: [{view.name}]({view.name}).\n\n{lines}\n\n{image}"
 

@@ -9,13 +9,14 @@ Without a test file the dev part stands for it.
 
 import gzip
 from pathlib import Path
-from typing import Optional
 
 import typer
 from wasabi import msg
 
 
-def main(output: Path, folder: str = "", environment: str = "", assets: Path = Path("assets/conll2000")) -> None:
+def main(
+    output: Path, folder: str = "", environment: str = "", assets: Path = Path("assets/conll2000")
+) -> None:
     source = Path(folder or environment or assets)
     if (source / "conll2000").is_dir():
         source = source / "conll2000"
@@ -32,7 +33,9 @@ def main(output: Path, folder: str = "", environment: str = "", assets: Path = P
     n_dev = max(1, len(sentences) // 10)
     parts = {"train": sentences[:-n_dev], "dev": sentences[-n_dev:], "test": sentences[-n_dev:]}
     if test is None:
-        msg.warn(f"No test.txt in {source}: the dev part, the last tenth of train.txt, is used for testing")
+        msg.warn(
+            f"No test.txt in {source}: the dev part, the last tenth of train.txt, is used for testing"
+        )
     else:
         parts["test"] = test.strip().split("\n\n")
     output.mkdir(parents=True, exist_ok=True)
@@ -41,7 +44,7 @@ def main(output: Path, folder: str = "", environment: str = "", assets: Path = P
         msg.good(f"{len(part)} sentences: {output / name}.conll")
 
 
-def read(folder: Path, name: str) -> Optional[str]:
+def read(folder: Path, name: str) -> str | None:
     if (folder / name).exists():
         return (folder / name).read_text(encoding="utf8")
     if (folder / f"{name}.gz").exists():

@@ -8,9 +8,10 @@ one task, representation and order differ in their seeds.
 
 import platform
 import statistics
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import spacy
@@ -24,10 +25,10 @@ from spacy_hoseq.reporting.significance import RESAMPLES, f_score, paired_bootst
 REFERENCE = "easiest_first"
 HEADER = ("Task", "Strategy", "Order", "Score", f"{REFERENCE} over it", "p", "Seeds", "paper")
 ALIGNS = ("l", "l", *["r"] * (len(HEADER) - 2))
-Measured = Dict[str, Any]
+Measured = dict[str, Any]
 
 
-def main(output: Path, metrics: List[Path]) -> None:
+def main(output: Path, metrics: list[Path]) -> None:
     measured = sorted((srsly.read_json(path) for path in metrics), key=kind)
     rows = [row for _, models in groupby(measured, kind) for row in strategy_rows(list(models))]
     page = MarkdownRenderer()
@@ -51,19 +52,24 @@ def main(output: Path, metrics: List[Path]) -> None:
     msg.good(f"Report: {output}")
 
 
-def kind(values: Measured) -> Tuple[str, str, int]:
+def kind(values: Measured) -> tuple[str, str, int]:
     return values["task"], values["representation"] or "", values["order"]
 
 
-def strategy_rows(models: Sequence[Measured]) -> Iterator[List[str]]:
+def strategy_rows(models: Sequence[Measured]) -> Iterator[list[str]]:
     """Columns as in HEADER. models: of one task, representation and order."""
     task, representation, order = kind(models[0])
-    columns = [3, 4, 4] if task == "tags" else [0, 1, 2]  # of the counts: right, found and gold ones
+    columns = (
+        [3, 4, 4] if task == "tags" else [0, 1, 2]
+    )  # of the counts: right, found and gold ones
     for strategy in models[0]["strategies"]:
         scores = [100 * score_of(one["strategies"][strategy]) for one in models]
         gains, p = [], []
         for one in models:
-            other, reference = (np.array(one["strategies"][name]["sentences"], float) for name in (strategy, REFERENCE))
+            other, reference = (
+                np.array(one["strategies"][name]["sentences"], float)
+                for name in (strategy, REFERENCE)
+            )
             test = paired_bootstrap(other[:, columns], reference[:, columns], f_score)
             gains.append(100 * test.gain)
             p.append(test.p)

@@ -16,7 +16,12 @@ from wasabi import msg
 PLACES = ("letter.data.gz", "letter.data", "ocr/letter.data.gz", "ocr/letter.data")
 
 
-def main(output: Path, file: str = "", environment: str = "", assets: Path = Path("assets/ocr/letter.data.gz")) -> None:
+def main(
+    output: Path,
+    file: str = "",
+    environment: str = "",
+    assets: Path = Path("assets/ocr/letter.data.gz"),
+) -> None:
     folder = [Path(environment) / place for place in PLACES] if environment else []
     places = [Path(file)] if file else [*folder, assets]
     source = next((path for path in places if path.is_file()), None)
@@ -33,7 +38,9 @@ def main(output: Path, file: str = "", environment: str = "", assets: Path = Pat
     output.write_bytes(data if source.suffix == ".gz" else gzip.compress(data, mtime=0))
     words = list(read_letters(output))
     folds = sorted({fold for _, fold in words})
-    msg.good(f"{len(words)} words, {sum(len(word) for word, _ in words)} letters, folds {folds}: {output}")
+    msg.good(
+        f"{len(words)} words, {sum(len(word) for word, _ in words)} letters, folds {folds}: {output}"
+    )
 
 
 if __name__ == "__main__":

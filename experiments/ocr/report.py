@@ -9,8 +9,9 @@ sections on words and on dual decomposition are written.
 
 import platform
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional, Sequence, Tuple
+from typing import Annotated, Any
 
 import numpy
 import srsly
@@ -22,7 +23,14 @@ from wasabi import MarkdownRenderer, msg, table
 HEADER = ("System", "Order", "Accuracy", "Training, s/iteration", "Test, s", "Iterations", "Folds")
 ALIGNS = ("l", *["r"] * (len(HEADER) - 1))
 WORDS_HEADER = (
-    *("System", "Order", "Patterns", "Words of training", "over the lowest order", "Words not in training"),
+    *(
+        "System",
+        "Order",
+        "Patterns",
+        "Words of training",
+        "over the lowest order",
+        "Words not in training",
+    ),
     *("over the lowest order", "Iterations", "Batch", "Dropout", "Folds"),
 )
 PUBLISHED = (  # Qian & Liu, Table 1; seconds are of their hardware
@@ -37,9 +45,9 @@ PUBLISHED = (  # Qian & Liu, Table 1; seconds are of their hardware
 
 def main(
     output: Path,
-    results: Annotated[Optional[List[str]], typer.Argument()] = None,
-    words: Optional[List[str]] = None,
-    dual: Optional[Path] = None,
+    results: Annotated[list[str] | None, typer.Argument()] = None,
+    words: list[str] | None = None,
+    dual: Path | None = None,
     note: str = "",
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +64,14 @@ def main(
     msg.good(f"Report: {output}")
 
 
-def read(files: Sequence[str]) -> Dict[str, Dict[str, Any]]:
+def read(files: Sequence[str]) -> dict[str, dict[str, Any]]:
     """NAME=FILE.json. RETURNS what the files say, by name."""
     return {name: srsly.read_json(path) for name, path in (item.split("=", 1) for item in files)}
 
 
-def add_systems(page: MarkdownRenderer, measured: Dict[str, Dict[str, Any]], output: Path, note: str) -> None:
+def add_systems(
+    page: MarkdownRenderer, measured: dict[str, dict[str, Any]], output: Path, note: str
+) -> None:
     rows = [row for name, values in measured.items() for row in system_rows(name, values)]
     page.add(page.title(1, "Handwriting recognition"))
     folds = next(iter(measured.values()))["data_folds"]
@@ -82,7 +92,7 @@ def add_systems(page: MarkdownRenderer, measured: Dict[str, Dict[str, Any]], out
     print(table(rows, header=HEADER, divider=True, aligns=ALIGNS))
 
 
-def add_words(page: MarkdownRenderer, measured: Dict[str, Dict[str, Any]]) -> None:
+def add_words(page: MarkdownRenderer, measured: dict[str, dict[str, Any]]) -> None:
     rows = [row for name, values in measured.items() for row in word_rows(name, values["runs"])]
     n_folds = len(next(iter(measured.values()))["data_folds"])
     page.add(page.title(2, "Words that training has not seen"))
@@ -96,23 +106,29 @@ def add_words(page: MarkdownRenderer, measured: Dict[str, Dict[str, Any]]) -> No
     print(table(rows, header=WORDS_HEADER, divider=True))
 
 
-def add_dual(page: MarkdownRenderer, measured: Dict[str, Any]) -> None:
+def add_dual(page: MarkdownRenderer, measured: dict[str, Any]) -> None:
     page.add(page.title(2, "What iterations buy dual decomposition"))
     page.add(
         f"{measured['train_words']} words of one fold, {measured['epochs']} iterations of the perceptron, order 7 but "
         f"where it says 1; tested on {measured['test_words']} words of another. *Certified*: of the words, those whose "
         "labelling is proved to be the best. *Bound / best score*: of what the relaxation promises to what there is."
     )
-    page.add(page.table([cells_of(row) for row in measured["rows"]], DUAL_HEADER, aligns=("l", "l", "r", "r", "r")))
+    page.add(
+        page.table(
+            [cells_of(row) for row in measured["rows"]],
+            DUAL_HEADER,
+            aligns=("l", "l", "r", "r", "r"),
+        )
+    )
 
 
-def word_rows(name: str, runs: Sequence[Dict[str, Any]]) -> List[Tuple[str, ...]]:
+def word_rows(name: str, runs: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
     """One row for each order, columns as in WORDS_HEADER."""
     lowest = {run["fold"]: run for run in runs if run["order"] == min(run["order"] for run in runs)}
     rows = []
     for order in sorted({run["order"] for run in runs}):
         of_order = [run for run in runs if run["order"] == order and run["fold"] in lowest]
-        cells: List[str] = []
+        cells: list[str] = []
         for key in ("accuracy", "unseen_accuracy"):
             gains = [run[key] - lowest[run["fold"]][key] for run in of_order]
             cells += [
@@ -132,7 +148,7 @@ def spread(shares: Sequence[float], form: str) -> str:
     return text if len(points) == 1 else f"{text} ± {statistics.stdev(points):.2f}"
 
 
-def system_rows(name: str, values: Dict[str, Any]) -> List[Tuple[str, ...]]:
+def system_rows(name: str, values: dict[str, Any]) -> list[tuple[str, ...]]:
     """The lowest and the highest order of a system."""
     means = values["means"]
     iterations = values["runs"][0]["iterations"]
@@ -141,7 +157,10 @@ def system_rows(name: str, values: Dict[str, Any]) -> List[Tuple[str, ...]]:
         (
             name,
             str(mean["order"]),
-            spread([run["accuracy"] for run in values["runs"] if run["order"] == mean["order"]], "{:.2f}%"),
+            spread(
+                [run["accuracy"] for run in values["runs"] if run["order"] == mean["order"]],
+                "{:.2f}%",
+            ),
             f"{mean['train_seconds_per_iteration']:.3f}",
             f"{mean['test_seconds']:.3f}",
             str(iterations),
@@ -151,7 +170,7 @@ def system_rows(name: str, values: Dict[str, Any]) -> List[Tuple[str, ...]]:
     ]
 
 
-def draw(output: Path, systems: Dict[str, List[Dict[str, Any]]]) -> List[Tuple[Path, str]]:
+def draw(output: Path, systems: dict[str, list[dict[str, Any]]]) -> list[tuple[Path, str]]:
     """Figures 7 and 8 of Qian & Liu. Needs matplotlib (the extra `report`)."""
     import matplotlib
 
@@ -162,17 +181,24 @@ def draw(output: Path, systems: Dict[str, List[Dict[str, Any]]]) -> List[Tuple[P
     pyplot.rcParams.update({"svg.hashsalt": "ocr", "font.size": 10, **plain})
     pictures = []
     output.parent.mkdir(parents=True, exist_ok=True)
-    for part, caption in (("accuracy", "Accuracy against order"), ("time", "Relative time against order")):
+    for part, caption in (
+        ("accuracy", "Accuracy against order"),
+        ("time", "Relative time against order"),
+    ):
         figure, axes = pyplot.subplots(figsize=(6, 3.6))
         for i, (name, means) in enumerate(systems.items()):
             orders = [mean["order"] for mean in means]
             if part == "accuracy":
-                axes.plot(orders, [100 * mean["accuracy"] for mean in means], marker="o", label=name)
+                axes.plot(
+                    orders, [100 * mean["accuracy"] for mean in means], marker="o", label=name
+                )
                 continue
             for key, style in (("train_seconds_per_iteration", "-"), ("test_seconds", "--")):
                 kind = "training" if style == "-" else "test"
                 relative = [mean[key] / means[0][key] for mean in means]
-                axes.plot(orders, relative, style, color=f"C{i}", marker="o", label=f"{name}, {kind}")
+                axes.plot(
+                    orders, relative, style, color=f"C{i}", marker="o", label=f"{name}, {kind}"
+                )
         axes.set_xlabel("highest order of the label patterns")
         axes.set_ylabel("letters right, %" if part == "accuracy" else "seconds, relative")
         if part == "time":

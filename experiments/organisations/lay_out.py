@@ -23,7 +23,9 @@ FILES = {
 }
 
 
-def main(output: Path, corpus: Annotated[str, typer.Option()], folder: str = "", environment: str = "") -> None:
+def main(
+    output: Path, corpus: Annotated[str, typer.Option()], folder: str = "", environment: str = ""
+) -> None:
     source = Path(folder or environment)
     output.mkdir(parents=True, exist_ok=True)
     for name in (f"{corpus}_train", f"{corpus}_dev"):

@@ -26,7 +26,8 @@ The list was written from memory: the paper was not at hand. What is different, 
 import itertools
 import re
 from collections import Counter
-from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,21 +41,23 @@ KINDS = re.compile(
     rf"(?P<N>[{NUMBERS}]+)|(?P<H>[^\W\u0000-\u33ff{NUMBERS}\uff00-\uffef]+)"
     r"|(?P<D>[0-9０-９]+)|(?P<A>[A-ZＡ-Ｚ]+)|(?P<a>[a-zａ-ｚ]+)"
 )
-OPENING, CLOSING = frozenset("“‘「『《〈（(【\""), frozenset("”’」』》〉）)】\"")
+OPENING, CLOSING = frozenset('“‘「『《〈（(【"'), frozenset('”’」』》〉）)】"')
 START, END = "<s>", "</s>"
-Entity = Tuple[int, int, str]
-Place = Tuple[int, int]
+Entity = tuple[int, int, str]
+Place = tuple[int, int]
 Ints = NDArray[np.intp]
 Keys = NDArray[np.uint64]
-Instance = Tuple[Entity, bool, bool]  # an entity; whether its words stand elsewhere as an entity, and as none
+Instance = tuple[
+    Entity, bool, bool
+]  # an entity; whether its words stand elsewhere as an entity, and as none
 
 
 class Forms(NamedTuple):
     """The words of a sentence in three forms, with START before them and END behind them."""
 
-    words: List[str]
-    shapes: List[str]
-    classes: List[str]
+    words: list[str]
+    shapes: list[str]
+    classes: list[str]
 
 
 class Literature:
@@ -64,18 +67,24 @@ class Literature:
     """
 
     def __init__(
-        self, sentences: Sequence[Sequence[str]], lists: Sequence[Sequence[Sequence[Entity]]], min_count: int
+        self,
+        sentences: Sequence[Sequence[str]],
+        lists: Sequence[Sequence[Sequence[Entity]]],
+        min_count: int,
     ) -> None:
         words = Counter(word for sentence in sentences for word in sentence)
         ranked = sorted(words, key=lambda word: (-words[word], word))
         self.frequent = frozenset(ranked[:FREQUENT])
         self._keys = np.zeros(0, np.uint64)
-        seen = [self._seen(words, labellings) for words, labellings in zip(sentences, lists, strict=True)]
+        seen = [
+            self._seen(words, labellings)
+            for words, labellings in zip(sentences, lists, strict=True)
+        ]
         keys, counts = np.unique(np.concatenate([self._keys, *seen]), return_counts=True)
         self._keys = keys[counts >= min_count]
         self.n_weights = len(self._keys)
 
-    def of(self, words: Sequence[str], labellings: Sequence[Sequence[Entity]]) -> List[List[Ints]]:
+    def of(self, words: Sequence[str], labellings: Sequence[Sequence[Entity]]) -> list[list[Ints]]:
         """RETURNS for each labelling the numbers of its features, an array for each entity. Labellings share them."""
         instances, keys = self._described(words, labellings)
         numbers = {instance: self._numbers(some) for instance, some in keys.items()}
@@ -88,9 +97,11 @@ class Literature:
 
     def _described(
         self, words: Sequence[str], labellings: Sequence[Sequence[Entity]]
-    ) -> Tuple[List[List[Instance]], Dict[Instance, Keys]]:
+    ) -> tuple[list[list[Instance]], dict[Instance, Keys]]:
         """The entities of each labelling, and the features of those that not all labellings have."""
-        elsewhere = same_words(list(words), {(first, end) for spans in labellings for first, end, _ in spans})
+        elsewhere = same_words(
+            list(words), {(first, end) for spans in labellings for first, end, _ in spans}
+        )
         instances = [list(instances_of(spans, elsewhere)) for spans in labellings]
         common = set(instances[0]).intersection(*instances[1:])
         forms = forms_of(words, self.frequent)
@@ -104,7 +115,9 @@ class Literature:
         return at[known].astype(np.intp)
 
 
-def instances_of(spans: Sequence[Entity], elsewhere: Dict[Place, List[Place]]) -> Iterator[Instance]:
+def instances_of(
+    spans: Sequence[Entity], elsewhere: dict[Place, list[Place]]
+) -> Iterator[Instance]:
     """The entities of a labelling, each with what the labelling makes of the other places that have its words."""
     taken = {(first, end) for first, end, _ in spans}
     for first, end, label in spans:
@@ -112,9 +125,9 @@ def instances_of(spans: Sequence[Entity], elsewhere: Dict[Place, List[Place]]) -
         yield (first, end, label), True in as_entity, False in as_entity
 
 
-def same_words(words: Sequence[str], places: Iterable[Place]) -> Dict[Place, List[Place]]:
+def same_words(words: Sequence[str], places: Iterable[Place]) -> dict[Place, list[Place]]:
     """Of each place the others that have the same words."""
-    result: Dict[Place, List[Place]] = {}
+    result: dict[Place, list[Place]] = {}
     for first, end in places:
         n = end - first
         starts = (i for i in range(len(words) - n + 1) if i != first and words[i] == words[first])
@@ -131,9 +144,17 @@ def features(forms: Forms, instance: Instance) -> Iterator[str]:
         for n in range(1, min(AFFIX, e + 1 - s) + 1):
             yield f"{label} PF{kind} {' '.join(form[s : s + n])}"
             yield f"{label} SF{kind} {' '.join(form[e + 1 - n : e + 1])}"
-    for name, places in (("BO", (s - 1, s)), ("BE", (e, e + 1)), ("TO", (s - 1, s, s + 1)), ("TE", (e - 1, e, e + 1))):
+    for name, places in (
+        ("BO", (s - 1, s)),
+        ("BE", (e, e + 1)),
+        ("TO", (s - 1, s, s + 1)),
+        ("TE", (e - 1, e, e + 1)),
+    ):
         for kinds in itertools.product("wg", repeat=len(places)):
-            at = (forms.words[i] if kind == "w" else forms.classes[i] for kind, i in zip(kinds, places, strict=True))
+            at = (
+                forms.words[i] if kind == "w" else forms.classes[i]
+                for kind, i in zip(kinds, places, strict=True)
+            )
             yield f"{label} {name}{''.join(kinds)} {' '.join(at)}"
     yield f"{label} LEN {min(LONG, e + 1 - s)}"
     quoted = forms.words[s - 1] in OPENING and forms.words[e + 1] in CLOSING
@@ -142,7 +163,7 @@ def features(forms: Forms, instance: Instance) -> Iterator[str]:
     yield f"{label} SAME {as_entity} {as_none}"
 
 
-def forms_of(words: Sequence[str], frequent: FrozenSet[str]) -> Forms:
+def forms_of(words: Sequence[str], frequent: frozenset[str]) -> Forms:
     shapes = [shape(word) for word in words]
     pairs = zip(words, shapes, strict=True)
     classes = [word if word in frequent else f"{kinds}{min(3, len(word))}" for word, kinds in pairs]

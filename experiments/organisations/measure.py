@@ -9,8 +9,9 @@ FOLDER.jsonl, the log of `spacy.ConsoleLogger.v3`, tells how F grew while it was
 
 import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any
 
 import spacy
 import srsly
@@ -24,18 +25,18 @@ from spacy_hoseq.readers.annotated import annotated_with
 PASSES = 3
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 COMPONENT = "hoseq_chunker"
-Entity = Tuple[int, int, str]
+Entity = tuple[int, int, str]
 
 
 def main(model: Path, test: Path, output: Path, label: str = "ORG", expected: bool = False) -> None:
     nlp = spacy.load(model)
     gold = list(DocBin().from_disk(test).get_docs(nlp.vocab))
     right = [entities(doc) for doc in gold]
-    thresholds: List[Optional[float]] = [None, None]
-    guesses: Dict[Optional[float], List[Set[Entity]]] = at_thresholds(nlp, gold) if expected else {}
+    thresholds: list[float | None] = [None, None]
+    guesses: dict[float | None, list[set[Entity]]] = at_thresholds(nlp, gold) if expected else {}
     if expected:
         thresholds = each_from_the_other(guesses, right, label)
-    seconds: List[float] = []
+    seconds: list[float] = []
     for _ in range(1 if expected else PASSES):
         nlp.get_pipe(COMPONENT).cfg["span_threshold"] = thresholds[0]  # type: ignore[attr-defined]
         pass_seconds, docs = timed(nlp, gold)
@@ -49,7 +50,9 @@ def main(model: Path, test: Path, output: Path, label: str = "ORG", expected: bo
     result["epochs"] = nlp.config["training"]["max_epochs"]
     history = model.parent.with_suffix(".jsonl")
     if history.exists():
-        result["curve"] = [[line["epoch"], line["scores"]["ents_f"] / 100] for line in srsly.read_jsonl(history)]
+        result["curve"] = [
+            [line["epoch"], line["scores"]["ents_f"] / 100] for line in srsly.read_jsonl(history)
+        ]
     timings = model.parent / "timings.json"
     if timings.exists():
         result.update(srsly.read_json(timings))
@@ -57,10 +60,12 @@ def main(model: Path, test: Path, output: Path, label: str = "ORG", expected: bo
     srsly.write_json(output, result)
 
 
-def at_thresholds(nlp: spacy.language.Language, gold: List[Doc]) -> Dict[Optional[float], List[Set[Entity]]]:
+def at_thresholds(
+    nlp: spacy.language.Language, gold: list[Doc]
+) -> dict[float | None, list[set[Entity]]]:
     """The entities of each Doc at each of THRESHOLDS, from one computation of their probabilities."""
     chunker: Any = nlp.get_pipe(COMPONENT)
-    guesses: Dict[Optional[float], List[Set[Entity]]] = {threshold: [] for threshold in THRESHOLDS}
+    guesses: dict[float | None, list[set[Entity]]] = {threshold: [] for threshold in THRESHOLDS}
     for docs in minibatch(gold, nlp.batch_size):
         reading = chunker.read([annotated_with(doc, []) for doc in docs])
         for threshold in THRESHOLDS:
@@ -70,17 +75,17 @@ def at_thresholds(nlp: spacy.language.Language, gold: List[Doc]) -> Dict[Optiona
 
 
 def each_from_the_other(
-    guesses: Dict[Optional[float], List[Set[Entity]]], gold: Sequence[Set[Entity]], label: str
-) -> List[Optional[float]]:
+    guesses: dict[float | None, list[set[Entity]]], gold: Sequence[set[Entity]], label: str
+) -> list[float | None]:
     """For the even and for the odd sentences: the threshold with the best F on the others."""
 
-    def f(threshold: Optional[float], half: int) -> float:
+    def f(threshold: float | None, half: int) -> float:
         return float(scores(guesses[threshold][half::2], gold[half::2], label)["f"])
 
     return [max(guesses, key=lambda threshold: f(threshold, 1 - half)) for half in (0, 1)]
 
 
-def scores(guess: Sequence[Set[Entity]], gold: Sequence[Set[Entity]], label: str) -> Dict[str, Any]:
+def scores(guess: Sequence[set[Entity]], gold: Sequence[set[Entity]], label: str) -> dict[str, Any]:
     """Of each sentence the entities that are right, those found, and gold ones; and what these add up to: of one type,
     and if there are others, of all."""
     one = [counts(_of(a, label), _of(b, label)) for a, b in zip(guess, gold, strict=True)]
@@ -89,20 +94,24 @@ def scores(guess: Sequence[Set[Entity]], gold: Sequence[Set[Entity]], label: str
     return result if every == one else {**result, "all": figures(every)}
 
 
-def counts(guess: Set[Entity], gold: Set[Entity]) -> List[int]:
+def counts(guess: set[Entity], gold: set[Entity]) -> list[int]:
     return [len(guess & gold), len(guess), len(gold)]
 
 
-def figures(rows: List[List[int]]) -> Dict[str, float]:
+def figures(rows: list[list[int]]) -> dict[str, float]:
     right, guess, gold = map(sum, zip(*rows, strict=True))
-    return {"p": right / max(1, guess), "r": right / max(1, gold), "f": 2 * right / max(1, guess + gold)}
+    return {
+        "p": right / max(1, guess),
+        "r": right / max(1, gold),
+        "f": 2 * right / max(1, guess + gold),
+    }
 
 
-def entities(doc: Doc) -> Set[Entity]:
+def entities(doc: Doc) -> set[Entity]:
     return {(entity.start, entity.end, entity.label_) for entity in doc.ents}
 
 
-def n_patterns(nlp: spacy.language.Language) -> Optional[int]:
+def n_patterns(nlp: spacy.language.Language) -> int | None:
     """Weights of higher-order features that training has moved; None without patterns."""
     shim = weights_of(nlp.get_pipe(COMPONENT).model)  # type: ignore[attr-defined]
     if "patterns" not in shim.parameters:
@@ -110,7 +119,7 @@ def n_patterns(nlp: spacy.language.Language) -> Optional[int]:
     return int((shim.parameters["patterns"].values != 0).sum())
 
 
-def timed(nlp: spacy.language.Language, gold: List[Doc]) -> Tuple[float, List[Doc]]:
+def timed(nlp: spacy.language.Language, gold: list[Doc]) -> tuple[float, list[Doc]]:
     """Seconds from ready docs to docs with entities, and the docs."""
     ready = [annotated_with(doc, []) for doc in gold]
     start = time.perf_counter()
@@ -118,7 +127,7 @@ def timed(nlp: spacy.language.Language, gold: List[Doc]) -> Tuple[float, List[Do
     return time.perf_counter() - start, docs
 
 
-def _of(some: Set[Entity], label: str) -> Set[Entity]:
+def _of(some: set[Entity], label: str) -> set[Entity]:
     return {entity for entity in some if entity[2] == label}
 
 

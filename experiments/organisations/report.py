@@ -9,7 +9,7 @@ tells all tables but that of the seeds.
 import platform
 import statistics
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
 import spacy
@@ -49,19 +49,33 @@ PAIRS = (
     ("reranked_expected", "patterns_expected"),
     ("reranked_both_expected", "patterns_expected"),
 )
-HEADER = ("Corpus", "System", "Precision", "Recall", "F", "F of all types", "Features", "Training", "tokens/s")
+HEADER = (
+    "Corpus",
+    "System",
+    "Precision",
+    "Recall",
+    "F",
+    "F of all types",
+    "Features",
+    "Training",
+    "tokens/s",
+)
 ALIGNS = ("l", "l", *["r"] * 7)
 PAPER = (
     "Qian et al. (2009): with the same higher-order features their CRFs 'significantly outperform' conventional CRFs "
     "and the reranking of candidates, on Chinese organisation names; the tables are missing in our copy of the paper."
 )
-Measured = Dict[str, Any]
+Measured = dict[str, Any]
 
 
 def main(output: Path, metrics: Path, note: str = "") -> None:
     seeds = [read(folder) for folder in sorted(metrics.glob("*")) if folder.is_dir()]
     measured = seeds[0] if seeds else {}
-    rows = [row(corpus, system, values) for corpus, some in measured.items() for system, values in some.items()]
+    rows = [
+        row(corpus, system, values)
+        for corpus, some in measured.items()
+        for system, values in some.items()
+    ]
     if not rows:
         msg.fail(f"No measurements in {metrics}", "Run measure.py first.", exits=1)
     page = MarkdownRenderer()
@@ -86,7 +100,11 @@ def main(output: Path, metrics: Path, note: str = "") -> None:
         )
     if len(seeds) > 1:
         page.add(page.title(2, "Over seeds"))
-        page.add(page.table(seed_rows(seeds), ("Corpus", "System", "F", "Seeds"), aligns=("l", "l", "r", "r")))
+        page.add(
+            page.table(
+                seed_rows(seeds), ("Corpus", "System", "F", "Seeds"), aligns=("l", "l", "r", "r")
+            )
+        )
     curves = [line for corpus, some in measured.items() for line in curves_of(corpus, some)]
     if curves:
         page.add(page.title(2, "How F grows"))
@@ -94,28 +112,40 @@ def main(output: Path, metrics: Path, note: str = "") -> None:
         n = max(map(len, curves))
         header = ("Corpus", "System", *(f"epoch {epoch}" for epoch in range(1, n - 1)))
         page.add(
-            page.table([line + ["-"] * (n - len(line)) for line in curves], header, aligns=("l", "l", *["r"] * (n - 2)))
+            page.table(
+                [line + ["-"] * (n - len(line)) for line in curves],
+                header,
+                aligns=("l", "l", *["r"] * (n - 2)),
+            )
         )
     listed = [line for corpus, some in measured.items() for line in oracles(corpus, some)]
     if listed:
         page.add(page.title(2, "Lists of candidates"))
-        page.add(page.table(listed, ("Corpus", "k", "F of the first", "F of the best", "Lists to learn from", "L2")))
+        page.add(
+            page.table(
+                listed,
+                ("Corpus", "k", "F of the first", "F of the best", "Lists to learn from", "L2"),
+            )
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page.text + "\n", encoding="utf8")
     print(table(rows, header=HEADER, divider=True, aligns=ALIGNS))
     msg.good(f"Report: {output}")
 
 
-def read(folder: Path) -> Dict[str, Dict[str, Measured]]:
+def read(folder: Path) -> dict[str, dict[str, Measured]]:
     """Of each corpus and system of one seed."""
-    files = {corpus: {system: folder / f"{corpus}_{system}.json" for system in SYSTEMS} for corpus in CORPORA}
+    files = {
+        corpus: {system: folder / f"{corpus}_{system}.json" for system in SYSTEMS}
+        for corpus in CORPORA
+    }
     return {
         corpus: {system: srsly.read_json(file) for system, file in some.items() if file.exists()}
         for corpus, some in files.items()
     }
 
 
-def seed_rows(seeds: List[Dict[str, Dict[str, Measured]]]) -> List[List[str]]:
+def seed_rows(seeds: list[dict[str, dict[str, Measured]]]) -> list[list[str]]:
     """Mean and standard deviation of F."""
     lines = []
     for corpus in CORPORA:
@@ -123,22 +153,33 @@ def seed_rows(seeds: List[Dict[str, Dict[str, Measured]]]) -> List[List[str]]:
             f = [100 * seed[corpus][system]["f"] for seed in seeds if system in seed[corpus]]
             if f:
                 spread = f" ± {statistics.stdev(f):.2f}" if len(f) > 1 else ""
-                lines.append([CORPORA[corpus], SYSTEMS[system], f"{statistics.mean(f):.2f}{spread}", str(len(f))])
+                lines.append(
+                    [
+                        CORPORA[corpus],
+                        SYSTEMS[system],
+                        f"{statistics.mean(f):.2f}{spread}",
+                        str(len(f)),
+                    ]
+                )
     return lines
 
 
-def thresholds_of(measured: Dict[str, Dict[str, Measured]]) -> str:
+def thresholds_of(measured: dict[str, dict[str, Measured]]) -> str:
     some = [
         (corpus, system, one["thresholds"])
         for corpus, of in measured.items()
         for system, one in of.items()
         if "thresholds" in one
     ]
-    named = [f"{CORPORA[c]}, {SYSTEMS[s].split(', by')[0]}: {a:g} and {b:g}" for c, s, (a, b) in some if a is not None]
+    named = [
+        f"{CORPORA[c]}, {SYSTEMS[s].split(', by')[0]}: {a:g} and {b:g}"
+        for c, s, (a, b) in some
+        if a is not None
+    ]
     return "; ".join(named) or "-"
 
 
-def row(corpus: str, system: str, values: Measured) -> List[str]:
+def row(corpus: str, system: str, values: Measured) -> list[str]:
     patterns = values["patterns"]
     return [
         CORPORA[corpus],
@@ -151,7 +192,7 @@ def row(corpus: str, system: str, values: Measured) -> List[str]:
     ]
 
 
-def comparisons(corpus: str, measured: Dict[str, Measured]) -> List[List[str]]:
+def comparisons(corpus: str, measured: dict[str, Measured]) -> list[list[str]]:
     lines = []
     for first, second in PAIRS:
         if first in measured and second in measured:
@@ -162,16 +203,24 @@ def comparisons(corpus: str, measured: Dict[str, Measured]) -> List[List[str]]:
     return lines
 
 
-def curves_of(corpus: str, measured: Dict[str, Measured]) -> List[List[str]]:
+def curves_of(corpus: str, measured: dict[str, Measured]) -> list[list[str]]:
     lines = []
     for system, values in measured.items():
-        at = {epoch: f"{100 * f:.2f}" for epoch, f in values.get("curve", [])}  # the last one counts
+        at = {
+            epoch: f"{100 * f:.2f}" for epoch, f in values.get("curve", [])
+        }  # the last one counts
         if at:
-            lines.append([CORPORA[corpus], SYSTEMS[system], *(at.get(epoch, "-") for epoch in range(max(at) + 1))])
+            lines.append(
+                [
+                    CORPORA[corpus],
+                    SYSTEMS[system],
+                    *(at.get(epoch, "-") for epoch in range(max(at) + 1)),
+                ]
+            )
     return lines
 
 
-def oracles(corpus: str, measured: Dict[str, Measured]) -> List[List[str]]:
+def oracles(corpus: str, measured: dict[str, Measured]) -> list[list[str]]:
     if "reranked" not in measured:
         return []
     values = measured["reranked"]

@@ -17,8 +17,9 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Callable, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import spacy
@@ -48,15 +49,15 @@ from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 Ints = NDArray[np.intp]
-Describe = Callable[[Doc, Sequence[Sequence[Entity]]], List[List[Ints]]]
+Describe = Callable[[Doc, Sequence[Sequence[Entity]]], list[list[Ints]]]
 
 
 class Listed(NamedTuple):
     """A sentence, the k best labellings of it, and log p of each, but for a constant."""
 
     doc: Doc
-    labellings: List[List[Entity]]
-    log_p: List[float]
+    labellings: list[list[Entity]]
+    log_p: list[float]
 
 
 class Described(NamedTuple):
@@ -65,8 +66,8 @@ class Described(NamedTuple):
 
     n_weights: int
     penalties: Sequence[float]
-    train: List[List[List[Ints]]]
-    test: List[List[List[Ints]]]
+    train: list[list[list[Ints]]]
+    test: list[list[list[Ints]]]
     train_seconds: float
     test_seconds: float
 
@@ -83,11 +84,15 @@ def main(
     k: int = 20,
     limit: int = 0,
     label: str = "ORG",
-    min_count: Annotated[int, typer.Option(help="lists of training that a feature of the literature needs")] = 3,
+    min_count: Annotated[
+        int, typer.Option(help="lists of training that a feature of the literature needs")
+    ] = 3,
 ) -> None:
     start = time.perf_counter()
-    made: List[Listed] = []
-    for part, nlp in cross_validated(config, train, folds, limit, parse_config_overrides(context.args)):
+    made: list[Listed] = []
+    for part, nlp in cross_validated(
+        config, train, folds, limit, parse_config_overrides(context.args)
+    ):
         made += [listed(nlp, doc, k) for doc in part]
     timings = low.parent / "timings.json"
     before = srsly.read_json(timings)["training_seconds"] if timings.exists() else 0.0
@@ -100,12 +105,20 @@ def main(
     settings = {"lists": len(made), "k": k, "folds": folds}
     for name, some in systems(high, made, found, min_count):
         seconds = train_seconds + some.train_seconds, test_seconds + some.test_seconds
-        measured(output.with_name(f"{output.stem}{name}.json"), made, found, some, label, settings, seconds)
+        measured(
+            output.with_name(f"{output.stem}{name}.json"),
+            made,
+            found,
+            some,
+            label,
+            settings,
+            seconds,
+        )
 
 
 def systems(
-    high: Path, made: List[Listed], found: List[Listed], min_count: int
-) -> "Iterator[Tuple[str, Described]]":
+    high: Path, made: list[Listed], found: list[Listed], min_count: int
+) -> "Iterator[tuple[str, Described]]":
     """What is added to the name of the output, and the features."""
     start = time.perf_counter()
     matches = Matches(spacy.load(high))
@@ -115,7 +128,7 @@ def systems(
     words = [words_of(one.doc) for one in made]
     literature = Literature(words, [one.labellings for one in made], min_count)
 
-    def of(doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[List[Ints]]:
+    def of(doc: Doc, labellings: Sequence[Sequence[Entity]]) -> list[list[Ints]]:
         return literature.of(words_of(doc), labellings)
 
     known = described(of, literature.n_weights, MANY_FEATURES, made, found, start)
@@ -127,23 +140,27 @@ def described(
     of: Describe,
     n_weights: int,
     penalties: Sequence[float],
-    made: List[Listed],
-    found: List[Listed],
+    made: list[Listed],
+    found: list[Listed],
     start: float,
 ) -> Described:
     """start: when what describes them began to be made."""
     train = [of(one.doc, one.labellings) for one in made]
     between = time.perf_counter()
     test = [of(one.doc, one.labellings) for one in found]
-    return Described(n_weights, penalties, train, test, between - start, time.perf_counter() - between)
+    return Described(
+        n_weights, penalties, train, test, between - start, time.perf_counter() - between
+    )
 
 
 def together(a: Described, b: Described) -> Described:
     """The features of b are numbered after those of a; penalties are those of b."""
 
-    def joined(first: List[List[Ints]], second: List[List[Ints]]) -> List[List[Ints]]:
+    def joined(first: list[list[Ints]], second: list[list[Ints]]) -> list[list[Ints]]:
         moved = {id(array): array + a.n_weights for one in second for array in one}
-        return [[*x, *(moved[id(array)] for array in y)] for x, y in zip(first, second, strict=True)]
+        return [
+            [*x, *(moved[id(array)] for array in y)] for x, y in zip(first, second, strict=True)
+        ]
 
     train = [joined(*both) for both in zip(a.train, b.train, strict=True)]
     test = [joined(*both) for both in zip(a.test, b.test, strict=True)]
@@ -154,12 +171,12 @@ def together(a: Described, b: Described) -> Described:
 
 def measured(  # wide: what is measured, and what is written beside it
     output: Path,
-    made: List[Listed],
-    found: List[Listed],
+    made: list[Listed],
+    found: list[Listed],
     features: Described,
     label: str,
-    settings: Dict[str, Any],
-    seconds: Tuple[float, float],
+    settings: dict[str, Any],
+    seconds: tuple[float, float],
 ) -> None:
     """Learn from `made`, rerank `found`, write both files. seconds: those of the lists, for learning and reranking."""
     start = time.perf_counter()
@@ -173,13 +190,19 @@ def measured(  # wide: what is measured, and what is written beside it
     every = [candidate for some in several for candidate in some]
     reranked = scored(lists, weights)
     guesses = [every[i].entities for i in lists.first_best(reranked).tolist()]
-    result: Dict[str, Any] = scores(guesses, right, label)
+    result: dict[str, Any] = scores(guesses, right, label)
     n_tokens = sum(len(one.doc) for one in found)
     test_seconds = seconds[1] + time.perf_counter() - start
     result |= {"tokens": n_tokens, "tokens_per_second": n_tokens / test_seconds}
     result |= {"patterns": int((weights[1:] != 0).sum()), **settings, "l2": penalty}
-    result |= {"oracle_f": lists.oracle(), "first_f": lists.f(lists.log_p), "weight_of_log_p": float(weights[0])}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    result |= {
+        "oracle_f": lists.oracle(),
+        "first_f": lists.f(lists.log_p),
+        "weight_of_log_p": float(weights[0]),
+    }
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
     result |= {"training_seconds": train_seconds, "peak_bytes": peak}
     output.parent.mkdir(parents=True, exist_ok=True)
     srsly.write_json(output, result)
@@ -190,8 +213,11 @@ def measured(  # wide: what is measured, and what is written beside it
 
 
 def by_probability(
-    found: Sequence[Sequence[Candidate]], shares: Sequence[NDArray[np.float64]], right: List[Set[Entity]], label: str
-) -> Dict[str, Any]:
+    found: Sequence[Sequence[Candidate]],
+    shares: Sequence[NDArray[np.float64]],
+    right: list[set[Entity]],
+    label: str,
+) -> dict[str, Any]:
     """The entities that are probable enough; each half of the sentences takes the threshold of the other."""
     probable = [probabilities(some, share) for some, share in zip(found, shares, strict=True)]
     guesses = {threshold: [expected(p, threshold) for p in probable] for threshold in THRESHOLDS}
@@ -201,8 +227,8 @@ def by_probability(
 
 
 def cross_validated(
-    config: Path, train: Path, folds: int, limit: int, changes: Dict[str, Any]
-) -> "Iterator[Tuple[List[Doc], Language]]":
+    config: Path, train: Path, folds: int, limit: int, changes: dict[str, Any]
+) -> "Iterator[tuple[list[Doc], Language]]":
     """Parts of the training data, `limit` sentences in all (0: no limit), each with a pipeline that has not seen it."""
     docs = list(DocBin().from_disk(train).get_docs(spacy.blank("xx").vocab))
     bounds = [len(docs) * i // folds for i in range(folds + 1)]
@@ -210,23 +236,30 @@ def cross_validated(
         with tempfile.TemporaryDirectory() as folder:
             paths = {"paths.train": f"{folder}/train.spacy", "paths.dev": f"{folder}/dev.spacy"}
             DocBin(docs=docs[:first] + docs[end:]).to_disk(paths["paths.train"])
-            DocBin(docs=docs[first : first + 1]).to_disk(paths["paths.dev"])  # tells nothing: the last model is taken
+            DocBin(docs=docs[first : first + 1]).to_disk(
+                paths["paths.dev"]
+            )  # tells nothing: the last model is taken
             spacy_train(config, Path(folder) / "model", overrides={**changes, **paths})
-            yield docs[first:end][: limit // folds or None], spacy.load(Path(folder) / "model" / "model-last")
+            yield (
+                docs[first:end][: limit // folds or None],
+                spacy.load(Path(folder) / "model" / "model-last"),
+            )
 
 
 def listed(nlp: Language, doc: Doc, k: int) -> Listed:
     """The k best labellings of a sentence."""
     chunker: Any = nlp.get_pipe(COMPONENT)
     (best,) = chunker.top_k([Doc(nlp.vocab, words=words_of(doc))], k)
-    return Listed(doc, [list(one.spans) for one in best], [one.score - best[0].score for one in best])
+    return Listed(
+        doc, [list(one.spans) for one in best], [one.score - best[0].score for one in best]
+    )
 
 
-def words_of(doc: Doc) -> List[str]:
+def words_of(doc: Doc) -> list[str]:
     return [token.text for token in doc]
 
 
-def candidates(lists: List[Listed], features: List[List[List[Ints]]]) -> List[List[Candidate]]:
+def candidates(lists: list[Listed], features: list[list[list[Ints]]]) -> list[list[Candidate]]:
     """features: of each labelling of each list."""
     result = []
     for one, numbers in zip(lists, features, strict=True):
@@ -250,7 +283,7 @@ class Matches:
         self._weight_at[self._trie.node_of[everywhere]] = self._features.weight_of[everywhere]
         self._vocab = nlp.vocab
 
-    def of(self, doc: Doc, labellings: Sequence[Sequence[Entity]]) -> List[List[Ints]]:
+    def of(self, doc: Doc, labellings: Sequence[Sequence[Entity]]) -> list[list[Ints]]:
         """RETURNS for each labelling the numbers of the weights that match, with repetitions, in one array."""
         doc = Doc(self._vocab, words=words_of(doc))
         ids = {tag: i for i, tag in enumerate(self.tags)}
@@ -260,7 +293,9 @@ class Matches:
         result = []
         for spans in labellings:
             first, end = (np.array([span[i] for span in spans], np.intp) for i in (0, 1))
-            tags = write_chunks(Chunks(first, end, [span[2] for span in spans]), len(doc), self.representation)
+            tags = write_chunks(
+                Chunks(first, end, [span[2] for span in spans]), len(doc), self.representation
+            )
             labels = np.array([ids[tag] for tag in tags], np.int32)
             found = self._trie.occurrences(labels, np.array([len(doc)]))
             everywhere = self._weight_at[found.nodes]

@@ -7,7 +7,8 @@ labellings of a list are those of highest F, and p(. | list) is proportional to 
 """
 
 import bisect
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,14 @@ STEPS, STEP = 200, 0.3  # of AdaGrad over all lists at once
 HELD = 5  # every fifth list tells which penalty is best
 Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]
-Entity = Tuple[int, int, str]
+Entity = tuple[int, int, str]
 
 
 class Candidate(NamedTuple):
     """entities: found by it. log_p: its log probability but for a constant. features: numbers of those that match it,
     with repetitions, in one or several arrays; an array that candidates share is counted once for all of them."""
 
-    entities: Set[Entity]
+    entities: set[Entity]
     log_p: float
     features: Sequence[Ints]
 
@@ -71,27 +72,29 @@ class Lists(NamedTuple):
         return np.repeat(of_lists, np.diff(np.append(self.starts, len(self.log_p))))
 
 
-def probabilities(candidates: Sequence[Candidate], shares: Floats) -> Dict[Entity, float]:
+def probabilities(candidates: Sequence[Candidate], shares: Floats) -> dict[Entity, float]:
     """Of each entity that a candidate of one list has: the sum of the shares of those that have it.
 
         p(entity | list) = sum over candidates y with the entity of p(y | list)
 
     shares (len(candidates),): p(y | list).
     """
-    result: Dict[Entity, float] = {}
+    result: dict[Entity, float] = {}
     for candidate, share in zip(candidates, shares.tolist(), strict=True):
         for entity in candidate.entities:
             result[entity] = result.get(entity, 0.0) + share
     return result
 
 
-def expected(probable: Dict[Entity, float], threshold: float) -> Set[Entity]:
+def expected(probable: dict[Entity, float], threshold: float) -> set[Entity]:
     """Entities that do not overlap and whose sum of (p - threshold) is largest: what `span_threshold` of a chunker
     takes. One that ends first is preferred among equal sums."""
-    spans = sorted((e for e, p in probable.items() if p > threshold), key=lambda e: (e[1], e[0], e[2]))
+    spans = sorted(
+        (e for e, p in probable.items() if p > threshold), key=lambda e: (e[1], e[0], e[2])
+    )
     ends = [0, *(end for _, end, _ in spans)]
     sums = [0.0]
-    taken: List[Set[Entity]] = [set()]
+    taken: list[set[Entity]] = [set()]
     for number, entity in enumerate(spans):
         before = bisect.bisect_right(ends, entity[0], hi=number + 1) - 1
         with_it = sums[before] + probable[entity] - threshold
@@ -101,21 +104,29 @@ def expected(probable: Dict[Entity, float], threshold: float) -> Set[Entity]:
     return taken[-1]
 
 
-def lists_of(candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str) -> Lists:
+def lists_of(
+    candidates: Sequence[Sequence[Candidate]], gold: Sequence[set[Entity]], label: str
+) -> Lists:
     """gold: the entities of each sentence. label (str): the type that counts."""
     every = [candidate for some in candidates for candidate in some]
     sizes = np.array([len(some) for some in candidates])
     starts = np.cumsum(sizes) - sizes
-    paired = ((c.entities, right) for some, right in zip(candidates, gold, strict=True) for c in some)
+    paired = (
+        (c.entities, right) for some, right in zip(candidates, gold, strict=True) for c in some
+    )
     pairs = [(_of(guess, label), _of(right, label)) for guess, right in paired]
     counts = np.array([(len(a & b), len(a), len(b)) for a, b in pairs], float)
     total = counts[:, 1] + counts[:, 2]
-    f = np.where(total > 0, 2 * counts[:, 0] / np.maximum(total, 1), 1.0)  # nothing to be found, and nothing is
+    f = np.where(
+        total > 0, 2 * counts[:, 0] / np.maximum(total, 1), 1.0
+    )  # nothing to be found, and nothing is
     best = f >= np.repeat(np.maximum.reduceat(f, starts), sizes)
     rows = np.repeat(np.arange(len(every)), [len(candidate.features) for candidate in every])
     each = {id(array): array for candidate in every for array in candidate.features}
     places = {key: place for place, key in enumerate(each)}
-    arrays = np.array([places[id(array)] for candidate in every for array in candidate.features], np.intp)
+    arrays = np.array(
+        [places[id(array)] for candidate in every for array in candidate.features], np.intp
+    )
     arrays_of = np.repeat(np.arange(len(each)), [len(array) for array in each.values()])
     features = np.concatenate([np.zeros(0, np.intp), *each.values()]).astype(np.intp)
     log_p = np.array([candidate.log_p for candidate in every])
@@ -124,13 +135,13 @@ def lists_of(candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entit
 
 def tuned(
     candidates: Sequence[Sequence[Candidate]],
-    gold: Sequence[Set[Entity]],
+    gold: Sequence[set[Entity]],
     label: str,
     n_features: int,
     penalties: Sequence[float] = PENALTIES,
-) -> Tuple[Floats, float]:
+) -> tuple[Floats, float]:
     """Weights (1 + n_features,), that of log p first, and the penalty that was best on every fifth list."""
-    parts: List[Lists] = []
+    parts: list[Lists] = []
     for held in (False, True):
         which = [i for i in range(len(candidates)) if (i % HELD == 0) == held]
         parts.append(lists_of([candidates[i] for i in which], [gold[i] for i in which], label))
@@ -163,9 +174,11 @@ def _gradient(lists: Lists, weights: Floats) -> Floats:
     scores = scored(lists, weights)
     surplus = lists.shares(scores) - lists.shares(np.where(lists.best, scores, -np.inf))
     of_arrays = np.bincount(lists.arrays, surplus[lists.rows], minlength=lists.n_arrays)
-    of_features = np.bincount(lists.features, of_arrays[lists.arrays_of], minlength=len(weights) - 1)
+    of_features = np.bincount(
+        lists.features, of_arrays[lists.arrays_of], minlength=len(weights) - 1
+    )
     return np.concatenate([[surplus @ lists.log_p], of_features])
 
 
-def _of(entities: Set[Entity], label: str) -> Set[Entity]:
+def _of(entities: set[Entity], label: str) -> set[Entity]:
     return {entity for entity in entities if entity[2] == label}

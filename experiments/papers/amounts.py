@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import spacy
 import srsly
@@ -44,7 +44,7 @@ PAPER = {
     "training.batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 8},
 }
 TAG_SETS = {"semeval": "ctb"}  # SemEval-2016 task 9 has those of the Chinese Treebank
-LEARNERS: Dict[str, Dict[str, Any]] = {
+LEARNERS: dict[str, dict[str, Any]] = {
     "the paper's": PAPER,
     "recipe": {"training.max_epochs": 6},
 }
@@ -52,7 +52,7 @@ LEARNERS: Dict[str, Dict[str, Any]] = {
 
 def main(
     output: Path,
-    corpora: List[str],
+    corpora: list[str],
     sentences: str = "500,1000,2000,0",
     seeds: str = "0",
     learners: str = ",".join(LEARNERS),
@@ -76,7 +76,7 @@ def main(
 
 def measured(
     corpus: Path, tag_set: str, learner: str, sentences: int, system: str, seed: int
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Words of each sentence of the test part, and how many of them are right; words of training; processor seconds of
     training, and of tagging the test part."""
     vocab = spacy.blank("zh").vocab
@@ -104,16 +104,21 @@ def measured(
             train(config, folder, overrides=settings)
         seconds = time.process_time() - start
         tested, tagging = counts(folder / "model-last", corpus / "test.spacy")
-    return {"words": sum(map(len, some)), "seconds": seconds, "tagging_seconds": tagging, "tested": tested}
+    return {
+        "words": sum(map(len, some)),
+        "seconds": seconds,
+        "tagging_seconds": tagging,
+        "tested": tested,
+    }
 
 
-def patterns(tag_set: str) -> Dict[str, Any]:
+def patterns(tag_set: str) -> dict[str, Any]:
     rules = {"@misc": "spacy_hoseq.chinese_pos_rules.v1", "tag_set": TAG_SETS.get(tag_set, tag_set)}
     source = {"@misc": "spacy_hoseq.rule_patterns.v1", "rules": rules}
     return {"@misc": "spacy_hoseq.pattern_sources.v1", "*": {"rules": source}}
 
 
-def counts(model: Path, part: Path) -> Tuple[List[List[int]], float]:
+def counts(model: Path, part: Path) -> tuple[list[list[int]], float]:
     """Words of each sentence whose tag is right, and all of them; and processor seconds, the least of some passes."""
     nlp = spacy.load(model)
     gold = list(DocBin().from_disk(part).get_docs(nlp.vocab))

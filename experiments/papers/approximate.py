@@ -7,7 +7,7 @@ Gibbs sampling is exact in the limit of many sweeps. Belief propagation is exact
 chain without longer patterns, and for patterns that do not overlap if `trans` is 0.
 """
 
-from typing import List, NamedTuple, Tuple
+from typing import NamedTuple
 
 import numpy as np
 from baselines.instances import make_instances, refuse_others
@@ -55,11 +55,15 @@ def factors_of(potentials: Potentials) -> Factors:
     first = z.starts[twos]
     np.add.at(pairs, (z.tokens[first + 1], z.labels[first], z.labels[first + 1]), z.weights[twos])
     possible = np.isfinite(unary[z.tokens, z.labels])
-    long = (sizes > 2) & (np.bincount(np.repeat(np.arange(len(sizes)), sizes)[~possible], minlength=len(sizes)) == 0)
+    long = (sizes > 2) & (
+        np.bincount(np.repeat(np.arange(len(sizes)), sizes)[~possible], minlength=len(sizes)) == 0
+    )
     entries = np.repeat(long, sizes)
     starts = np.cumsum(sizes[long]) - sizes[long]
     owner = np.repeat(np.arange(long.sum()), sizes[long])
-    return Factors(unary, pairs, follows, z.weights[long], starts, z.tokens[entries], z.labels[entries], owner)
+    return Factors(
+        unary, pairs, follows, z.weights[long], starts, z.tokens[entries], z.labels[entries], owner
+    )
 
 
 def gibbs(potentials: Potentials, sweeps: int, burn_in: int, seed: int = 0) -> Floats:
@@ -89,10 +93,12 @@ class _Sampler:
         self.rng = np.random.default_rng(seed)
         self.labels: Ints = factors.unary.argmax(axis=1)
         differs = self.labels[factors.tokens] != factors.labels
-        self.mismatches = np.bincount(factors.owner, weights=differs, minlength=len(factors.weights)).astype(int)
+        self.mismatches = np.bincount(
+            factors.owner, weights=differs, minlength=len(factors.weights)
+        ).astype(int)
         order = np.argsort(factors.tokens, kind="stable")
         ends = np.searchsorted(factors.tokens[order], np.arange(len(self.labels) + 1))
-        self.entries: List[Ints] = [order[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self.entries: list[Ints] = [order[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
     def sweep(self, temperature: float) -> Floats:
         """Draw all labels anew. RETURNS (N, L): the probabilities that they were drawn with."""
@@ -146,7 +152,9 @@ def belief_propagation(potentials: Potentials, iterations: int, damping: float =
         here = np.flatnonzero(f.follows)
         new_right[here] = _passed(belief[here - 1] - left[here - 1], f.pairs[here])
         before = np.flatnonzero(has_next)
-        new_left[before] = _passed(belief[before + 1] - right[before + 1], f.pairs[before + 1].swapaxes(1, 2))
+        new_left[before] = _passed(
+            belief[before + 1] - right[before + 1], f.pairs[before + 1].swapaxes(1, 2)
+        )
         new_bonus = _pattern_messages(f, belief, bonus)
         right = damping * right + (1 - damping) * new_right
         left = damping * left + (1 - damping) * new_left
@@ -188,7 +196,7 @@ def _told(f: Factors, belief: Floats, bonus: Floats) -> Floats:
     return told
 
 
-def _log_sum(rows: Floats) -> Tuple[Floats, Floats]:
+def _log_sum(rows: Floats) -> tuple[Floats, Floats]:
     top = rows.max(axis=1)
     return top, np.log(np.exp(rows - top[:, None]).sum(axis=1))
 

@@ -7,8 +7,9 @@ organisations, a row for each corpus, system and seed; resumes.jsonl.gz if there
 measured is left out.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Dict, Iterator
+from typing import Any
 
 import srsly
 import typer
@@ -54,14 +55,14 @@ def main(metrics: Path, organisations: Path = Path("../organisations/metrics/org
         msg.good(f"{len(found)} rows: {metrics / f'{name}.jsonl.gz'}")
 
 
-def learners(metrics: Path) -> Iterator[Dict[str, Any]]:
+def learners(metrics: Path) -> Iterator[dict[str, Any]]:
     for file, learner in LEARNERS.items():
         path = metrics / f"{file}.json"
         for run in srsly.read_json(path)["runs"] if path.exists() else []:
             yield {"learner": learner, **{name: run[name] for name in OF_LEARNER}}
 
 
-def names(folder: Path) -> Iterator[Dict[str, Any]]:
+def names(folder: Path) -> Iterator[dict[str, Any]]:
     """folder: a folder for each seed, with CORPUS_SYSTEM.json."""
     for path in sorted(folder.glob("*/*.json")):
         corpus, _, system = path.stem.partition("_")

@@ -8,7 +8,7 @@ before for development. Docs have tags, and doc.spans["chunks"].
 """
 
 from pathlib import Path
-from typing import Annotated, Dict, List
+from typing import Annotated
 
 import spacy
 import typer
@@ -38,7 +38,7 @@ def main(
         msg.good(f"{part}: {len(docs):,} sentences, {n_chunks:,} chunks")
 
 
-def divided(train: List[str], test: List[str]) -> Dict[str, List[str]]:
+def divided(train: list[str], test: list[str]) -> dict[str, list[str]]:
     """Parts of sentences; the last tenth of `train` is for testing if there is no other test part."""
     tenth = max(1, len(train) // 10)
     if not test:
@@ -46,7 +46,7 @@ def divided(train: List[str], test: List[str]) -> Dict[str, List[str]]:
     return {"train": train[:-tenth], "dev": train[-tenth:], "test": test}
 
 
-def sentences(path: Path) -> List[str]:
+def sentences(path: Path) -> list[str]:
     return path.read_text(encoding="utf8").strip().split("\n\n")
 
 

@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple
+from typing import NamedTuple
 
 import typer
 from wasabi import msg
@@ -34,28 +35,28 @@ class Source(NamedTuple):
     sha256: of the content."""
 
     place: str
-    assets: List[str]
-    content: Callable[[List[bytes]], bytes]
+    assets: list[str]
+    content: Callable[[list[bytes]], bytes]
     sha256: str
 
 
-def conll2000(data: List[bytes]) -> bytes:
+def conll2000(data: list[bytes]) -> bytes:
     return unzipped(data[0], "conll2000/train.txt")
 
 
-def letters(data: List[bytes]) -> bytes:
+def letters(data: list[bytes]) -> bytes:
     return gzip.decompress(data[0])
 
 
-def same(data: List[bytes]) -> bytes:
+def same(data: list[bytes]) -> bytes:
     return data[0]
 
 
-def semeval(first: bool) -> Callable[[List[bytes]], bytes]:
+def semeval(first: bool) -> Callable[[list[bytes]], bytes]:
     """Words and tags of SemEval-2016 task 9, first nine tenths or last tenth of each file. A word with several heads
     has several rows."""
 
-    def content(data: List[bytes]) -> bytes:
+    def content(data: list[bytes]) -> bytes:
         chosen = []
         for file in data:
             sentences = [*map(tagged, file.decode("utf8").replace("\r", "").strip().split("\n\n"))]
@@ -67,7 +68,7 @@ def semeval(first: bool) -> Callable[[List[bytes]], bytes]:
 
 
 def tagged(sentence: str) -> str:
-    words: Dict[str, str] = {}
+    words: dict[str, str] = {}
     for row in sentence.split("\n"):
         number, word, _, tag, *_ = row.split("\t")
         words.setdefault(number, f"{word}\t{tag}")
@@ -115,7 +116,9 @@ SOURCES = (
 )
 TREES = "ptb_sample/combined"
 TREES_ASSET = "assets/treebank.zip"
-TREES_SHA256 = "34c9741d1cd5013e911dc109a0406c96c7c778e0d9a92ac6bf5e09949eda9b06"  # of all files, end to end
+TREES_SHA256 = (
+    "34c9741d1cd5013e911dc109a0406c96c7c778e0d9a92ac6bf5e09949eda9b06"  # of all files, end to end
+)
 
 
 def main(output: Path, environment: str = "", ptb_dir: str = "", ctb_dir: str = "") -> None:
@@ -126,7 +129,15 @@ def main(output: Path, environment: str = "", ptb_dir: str = "", ctb_dir: str = 
     sample = ["--sample", sources / TREES, "--tenths", 2, "--name", "the Penn Treebank"]
     run(TREEBANKS / "convert.py", output / "ptb", "--folder", ptb_dir, *sample)
     if ptb_dir:  # sections 15-18, 21 and 20, as in the papers; tags are the treebank's
-        run(TREEBANKS / "convert.py", output / "chunks", "--folder", ptb_dir, "--split", "wsj-chunking", *sample)
+        run(
+            TREEBANKS / "convert.py",
+            output / "chunks",
+            "--folder",
+            ptb_dir,
+            "--split",
+            "wsj-chunking",
+            *sample,
+        )
         shutil.copytree(output / "chunks", output / "layers", dirs_exist_ok=True)
     else:
         folder = Path(environment or sources) / "conll2000"
@@ -134,10 +145,28 @@ def main(output: Path, environment: str = "", ptb_dir: str = "", ctb_dir: str = 
         run(HERE / "conll.py", output / "chunks", "--folder", folder)
         shutil.copytree(output / "ptb", output / "layers", dirs_exist_ok=True)
     if ctb_dir:
-        run(TREEBANKS / "convert.py", output / "rules", "--folder", ctb_dir, "--split", "sighan2008", "--lang", "zh")
+        run(
+            TREEBANKS / "convert.py",
+            output / "rules",
+            "--folder",
+            ctb_dir,
+            "--split",
+            "sighan2008",
+            "--lang",
+            "zh",
+        )
         return
     for part, file in (("train", "train.tsv"), ("test", "dev.tsv")):
-        target = ["-o", output / "rules" / f"{part}.spacy", "--format", "columns", "--lang", "zh", "--n-sents", 1]
+        target = [
+            "-o",
+            output / "rules" / f"{part}.spacy",
+            "--format",
+            "columns",
+            "--lang",
+            "zh",
+            "--n-sents",
+            1,
+        ]
         run("-m", "spacy", "hoseq", "convert", sources / "zh_ctb_sdp" / file, *target, "--force")
 
 

@@ -9,7 +9,7 @@ context, which has no noise. Timed: processor seconds, the least of some turns.
 
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
 import srsly
@@ -40,16 +40,20 @@ class RandomScores:
         return scores
 
 
-def main(output: Path, lengths: str = "10,30,100,300,1000,3000,10000", labels: int = 10, turns: int = 3) -> None:
-    rows = [measured(n, order, labels, turns) for order in (1, 2) for n in map(int, lengths.split(","))]
+def main(
+    output: Path, lengths: str = "10,30,100,300,1000,3000,10000", labels: int = 10, turns: int = 3
+) -> None:
+    rows = [
+        measured(n, order, labels, turns) for order in (1, 2) for n in map(int, lengths.split(","))
+    ]
     output.parent.mkdir(parents=True, exist_ok=True)
     srsly.write_json(output, {"labels": labels, "turns": turns, "rows": rows})
     msg.good(f"{len(rows)} points: {output}")
 
 
-def measured(n: int, order: int, n_labels: int, turns: int) -> Dict[str, Any]:
+def measured(n: int, order: int, n_labels: int, turns: int) -> dict[str, Any]:
     """One sentence of n words."""
-    seconds: List[float] = []
+    seconds: list[float] = []
     for _ in range(turns):
         local = RandomScores(n, n_labels, order, seed=0)
         start = time.process_time()

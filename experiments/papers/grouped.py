@@ -19,13 +19,14 @@ Checked against enumeration in tests/experiments/papers/test_grouped.py.
 
 import math
 from collections import Counter, defaultdict
-from typing import DefaultDict, Dict, FrozenSet, Iterable, List, NamedTuple, Tuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from spacy_hoseq.arrays import Floats
 from spacy_hoseq.decoders.problem import Potentials
 
-Labels = FrozenSet[int]
-State = Tuple[int, ...]  # numbers of the open configurations that are matched so far
+Labels = frozenset[int]
+State = tuple[int, ...]  # numbers of the open configurations that are matched so far
 NOTHING = -1  # what the first token of a configuration goes on from
 ENDS = -1  # instead of a number, of a configuration that ends here
 
@@ -34,7 +35,7 @@ class Configuration(NamedTuple):
     """first: token that its first set is of. sets: of labels, one for each token. weight: log of its potential."""
 
     first: int
-    sets: Tuple[Labels, ...]
+    sets: tuple[Labels, ...]
     weight: float
 
 
@@ -59,10 +60,10 @@ class Token(NamedTuple):
     of each configuration that is open before this token, and each label that it goes on with, what it makes of the
     label; whole: with those that begin here."""
 
-    begins: Dict[Part, int]
-    part_of: List[Part]
-    alone: Dict[int, Dict[int, Part]]
-    whole: Dict[int, Dict[int, Part]]
+    begins: dict[Part, int]
+    part_of: list[Part]
+    alone: dict[int, dict[int, Part]]
+    whole: dict[int, dict[int, Part]]
 
 
 class Forward(NamedTuple):
@@ -70,17 +71,17 @@ class Forward(NamedTuple):
     grouped states is one. Transitions of potential 0 are not counted."""
 
     log_z: float
-    states: List[int]
-    transitions: List[int]
-    ungrouped: List[int]
+    states: list[int]
+    transitions: list[int]
+    ungrouped: list[int]
 
 
 def forward(n_tokens: int, n_labels: int, configurations: Iterable[Configuration]) -> Forward:
     """The extended forward recursion over one sequence. Alphas are scaled to sum to 1 at each token."""
-    alpha: Dict[State, float] = {(): 1.0}
+    alpha: dict[State, float] = {(): 1.0}
     result = Forward(0.0, [], [], [])
     for token in tokens_of(n_tokens, n_labels, configurations):
-        reached: DefaultDict[State, float] = defaultdict(float)
+        reached: defaultdict[State, float] = defaultdict(float)
         n_grouped = n_ungrouped = 0
         for state, value in alpha.items():
             for part, size in transitions(token, state).items():
@@ -98,9 +99,9 @@ def forward(n_tokens: int, n_labels: int, configurations: Iterable[Configuration
     return result
 
 
-def transitions(token: Token, state: State) -> Dict[Part, int]:
+def transitions(token: Token, state: State) -> dict[Part, int]:
     """The transition partition of a state: |V| of each part."""
-    touched: Dict[int, Part] = {}
+    touched: dict[int, Part] = {}
     for number in state:
         if not touched:
             touched = token.whole.get(number, {}).copy()
@@ -122,10 +123,10 @@ def joined(a: Part, b: Part) -> Part:
     return Part(target, a.weight + b.weight)
 
 
-def tokens_of(n_tokens: int, n_labels: int, configurations: Iterable[Configuration]) -> List[Token]:
+def tokens_of(n_tokens: int, n_labels: int, configurations: Iterable[Configuration]) -> list[Token]:
     """What the configurations say of each token, beginnings that are alike as one."""
-    numbers: List[Dict[Tuple[int, Labels], int]] = [{} for _ in range(n_tokens)]
-    weights: List[Dict[Tuple[int, Labels], float]] = [{} for _ in range(n_tokens)]
+    numbers: list[dict[tuple[int, Labels], int]] = [{} for _ in range(n_tokens)]
+    weights: list[dict[tuple[int, Labels], float]] = [{} for _ in range(n_tokens)]
     for first, sets, weight in configurations:
         before = NOTHING
         for t, labels in enumerate(sets[:-1], first):
@@ -134,7 +135,7 @@ def tokens_of(n_tokens: int, n_labels: int, configurations: Iterable[Configurati
         last[before, sets[-1]] = last.get((before, sets[-1]), 0.0) + weight
     result = []
     for open_here, ended_here in zip(numbers, weights, strict=True):
-        extensions: Dict[int, List[Extension]] = {}
+        extensions: dict[int, list[Extension]] = {}
         for (before, labels), number in open_here.items():
             extensions.setdefault(before, []).append(Extension(labels, number, 0.0))
         for (before, labels), weight in ended_here.items():
@@ -143,7 +144,7 @@ def tokens_of(n_tokens: int, n_labels: int, configurations: Iterable[Configurati
     return result
 
 
-def token_of(n_labels: int, extensions: Dict[int, List[Extension]]) -> Token:
+def token_of(n_labels: int, extensions: dict[int, list[Extension]]) -> Token:
     alone = {before: by_label(some) for before, some in extensions.items()}
     beginning = alone.pop(NOTHING, {})
     part_of = [beginning.get(label, Part((), 0.0)) for label in range(n_labels)]
@@ -154,9 +155,9 @@ def token_of(n_labels: int, extensions: Dict[int, List[Extension]]) -> Token:
     return Token(Counter(part_of), part_of, alone, whole)
 
 
-def by_label(extensions: List[Extension]) -> Dict[int, Part]:
+def by_label(extensions: list[Extension]) -> dict[int, Part]:
     """What they make together of each label that any of them goes on with."""
-    result: Dict[int, Part] = {}
+    result: dict[int, Part] = {}
     for labels, number, weight in extensions:
         own = Part((), weight) if number == ENDS else Part((number,), 0.0)
         for label in labels:
@@ -164,7 +165,7 @@ def by_label(extensions: List[Extension]) -> Dict[int, Part]:
     return result
 
 
-def local_configurations(potentials: Potentials) -> List[Configuration]:
+def local_configurations(potentials: Potentials) -> list[Configuration]:
     """Of one sequence: the scores of its labels and of pairs of neighbours, one configuration for each, as the features
     f(y_t, x, t) and g(y_t-1, y_t, x, t) of the paper's Figure 5. A label that is not permitted has potential 0."""
     scores: Floats = potentials.scores.astype(float)
@@ -173,7 +174,9 @@ def local_configurations(potentials: Potentials) -> List[Configuration]:
     result = []
     single = [frozenset([y]) for y in range(scores.shape[1])]
     for t, row in enumerate(scores.tolist()):
-        result += [Configuration(t, (labels,), weight) for labels, weight in zip(single, row, strict=True)]
+        result += [
+            Configuration(t, (labels,), weight) for labels, weight in zip(single, row, strict=True)
+        ]
         if t == 0:
             continue
         pairs = potentials.weights.precise_trans
@@ -185,12 +188,12 @@ def local_configurations(potentials: Potentials) -> List[Configuration]:
     return result
 
 
-def higher_configurations(potentials: Potentials) -> List[Configuration]:
+def higher_configurations(potentials: Potentials) -> list[Configuration]:
     """Of one sequence: its label patterns, those that match everywhere at each place where they fit, and its
     configurations. Those of weight 0 say nothing, and are left out."""
     weights = potentials.weights
     n_tokens = len(potentials.scores)
-    at: List[Tuple[int, int, float]] = []  # last token, node, weight
+    at: list[tuple[int, int, float]] = []  # last token, node, weight
     for node in weights.node_weights.nonzero()[0].tolist():
         weight = float(weights.node_weights[node])
         at += [(t, node, weight) for t in range(int(weights.trie.depth[node]) - 1, n_tokens)]
@@ -208,13 +211,15 @@ def higher_configurations(potentials: Potentials) -> List[Configuration]:
     return result
 
 
-def with_sets(potentials: Potentials) -> List[Configuration]:
+def with_sets(potentials: Potentials) -> list[Configuration]:
     some = potentials.configurations
     if some is None:
         return []
     sets = [frozenset(row.nonzero()[0].tolist()) for row in some.sets]
     result, place = [], 0
-    for first, size, weight in zip(some.first.tolist(), some.sizes.tolist(), some.weights.tolist(), strict=True):
+    for first, size, weight in zip(
+        some.first.tolist(), some.sizes.tolist(), some.weights.tolist(), strict=True
+    ):
         slots = some.slots[place : place + size].tolist()
         result.append(Configuration(first, tuple(sets[slot] for slot in slots), weight))
         place += size

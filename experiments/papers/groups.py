@@ -11,8 +11,9 @@ that is not there is left out.
 
 import random
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Annotated, Any
 
 import spacy
 import srsly
@@ -34,15 +35,17 @@ CORPORA = ("pfr", "msra", "resume")
 ROUNDS = 3
 TIMED = 10  # sequences
 COUNTED = ("states", "transitions", "ungrouped")
-Measure = Callable[[], List[Potentials]]
+Measure = Callable[[], list[Potentials]]
 
 
 def main(  # wide: a model of each kind
     output: Path,
-    letters: Annotated[Optional[Path], typer.Option(help="letter.data, plain or gzipped")] = None,
-    tags: Annotated[Optional[Path], typer.Option(help="a pipeline with hoseq_tagger")] = None,
-    tagged: Annotated[Optional[Path], typer.Option(help="docs for it")] = None,
-    names: Annotated[Optional[Path], typer.Option(help="the project of the names, with what it has trained")] = None,
+    letters: Annotated[Path | None, typer.Option(help="letter.data, plain or gzipped")] = None,
+    tags: Annotated[Path | None, typer.Option(help="a pipeline with hoseq_tagger")] = None,
+    tagged: Annotated[Path | None, typer.Option(help="docs for it")] = None,
+    names: Annotated[
+        Path | None, typer.Option(help="the project of the names, with what it has trained")
+    ] = None,
     seed: Annotated[int, typer.Option(help="of the names")] = 0,
     sequences: Annotated[int, typer.Option(help="of each model")] = 20,
 ) -> None:
@@ -56,49 +59,62 @@ def main(  # wide: a model of each kind
 
 
 def models(  # wide: as `main`
-    letters: Optional[Path],
-    tags: Optional[Path],
-    tagged: Optional[Path],
-    names: Optional[Path],
+    letters: Path | None,
+    tags: Path | None,
+    tagged: Path | None,
+    names: Path | None,
     seed: int,
     n: int,
-) -> Iterator[Tuple[str, Measure]]:
+) -> Iterator[tuple[str, Measure]]:
     """Names, and what gives the potentials of some sequences."""
     if letters is not None:
         for order in ORDERS:
-            yield f"letters, order {order}", lambda data=letters, order=order: of_letters(data, order, n)
+            yield (
+                f"letters, order {order}",
+                lambda data=letters, order=order: of_letters(data, order, n),
+            )
     if tags is not None and tagged is not None:
         yield "tags, order 2", lambda: of_docs(tags, tagged, "hoseq_tagger", n)
     for corpus in CORPORA if names is not None else ():
         model = Path(f"{names}/training/org/{seed}/{corpus}/patterns/model-last")
         docs = Path(f"{names}/corpus/org/{corpus}_dev.spacy")
         if model.exists() and docs.exists():
-            yield f"names, {corpus}", lambda model=model, docs=docs: of_docs(model, docs, "hoseq_chunker", n)
+            yield (
+                f"names, {corpus}",
+                lambda model=model, docs=docs: of_docs(model, docs, "hoseq_chunker", n),
+            )
 
 
-def of_letters(data: Path, order: int, n: int) -> List[Potentials]:
+def of_letters(data: Path, order: int, n: int) -> list[Potentials]:
     nlp, _ = trained(Learner("crf", order, "exact", EPOCHS, 0), data)
     test = [example.reference for example in letter_corpus(data, list(FOLDS[1:]))(nlp)]
     return potentials_of(nlp, "hoseq_tagger", test, n)
 
 
-def of_docs(model: Path, docs: Path, component: str, n: int) -> List[Potentials]:
+def of_docs(model: Path, docs: Path, component: str, n: int) -> list[Potentials]:
     nlp = spacy.load(model)
     return potentials_of(nlp, component, list(DocBin().from_disk(docs).get_docs(nlp.vocab)), n)
 
 
-def potentials_of(nlp: Language, component: str, docs: List[Doc], n: int) -> List[Potentials]:
+def potentials_of(nlp: Language, component: str, docs: list[Doc], n: int) -> list[Potentials]:
     """Of some of them, what the component decodes: without labels that it cannot write."""
     random.Random(0).shuffle(docs)
     pipe: Any = nlp.get_pipe(component)
-    potentials = pipe.read([Doc(nlp.vocab, [token.text for token in doc]) for doc in docs[:n]]).potentials
+    potentials = pipe.read(
+        [Doc(nlp.vocab, [token.text for token in doc]) for doc in docs[:n]]
+    ).potentials
     return [one.potentials for one in potentials.one_by_one()]
 
 
-def measured(sequences: List[Potentials]) -> Dict[str, Any]:
+def measured(sequences: list[Potentials]) -> dict[str, Any]:
     """Sums over all tokens. difference: the largest between log z of the recursion and ours. ratios: processor time of
     the recursion over that of ours, in each round of some of the sequences."""
-    row: Dict[str, Any] = {"tokens": 0, "labels": sequences[0].weights.n_labels, "fired": 0, "ours": 0}
+    row: dict[str, Any] = {
+        "tokens": 0,
+        "labels": sequences[0].weights.n_labels,
+        "fired": 0,
+        "ours": 0,
+    }
     row |= {"nodes": len(sequences[0].weights.trie), "difference": 0.0}
     row |= {kind: dict.fromkeys(COUNTED, 0) for kind in ("all", "higher")}
     for potentials in sequences:
@@ -116,7 +132,7 @@ def measured(sequences: List[Potentials]) -> Dict[str, Any]:
     return {**row, "ratios": [ratio(sequences[:TIMED]) for _ in range(ROUNDS)]}
 
 
-def add(total: Dict[str, int], one: Forward) -> None:
+def add(total: dict[str, int], one: Forward) -> None:
     for name in COUNTED:
         total[name] += sum(getattr(one, name))
 
@@ -131,7 +147,7 @@ def n_sums(potentials: Potentials) -> int:
     return len(weights.prepared(MatchArcs).arcs.source)
 
 
-def ratio(sequences: List[Potentials]) -> float:
+def ratio(sequences: list[Potentials]) -> float:
     """Sequence by sequence in turn. The recursion has its configurations made before, and goes one way; ours goes both
     ways."""
     seconds = [0.0, 0.0]

@@ -17,8 +17,9 @@ import contextlib
 import io
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Dict, Iterator, List, Tuple
+from typing import Annotated, Any
 
 import spacy
 import srsly
@@ -91,11 +92,11 @@ def main(
 
 
 def trained(
-    corpus: Path, prior: str, thresholds: List[float], chosen: Dict[str, Any]
-) -> Iterator[Dict[str, Any]]:
+    corpus: Path, prior: str, thresholds: list[float], chosen: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     """A row for each threshold and system; the tagger below them is trained once, and so is what
     reads its best tags, which no threshold changes. chosen: settings of all trainings."""
-    best: Dict[str, Any] = {}
+    best: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = {
@@ -116,7 +117,7 @@ def trained(
             both = {**settings, **of_chunker, **above, **prior_of(prior, "hoseq_tagger")}
             both["paths.start"] = str(folder / "marginals" / "model-best")
             apart = {f"{listener}.grad_factor": 0.0 for listener in LISTENERS}
-            runs: Dict[str, Tuple[str, Dict[str, Any]]] = {
+            runs: dict[str, tuple[str, dict[str, Any]]] = {
                 "best tags": ("1best", {k: v for k, v in chunker.items() if k not in above}),
                 "marginals": ("marginal", chunker),
                 "joint": ("joint", both),
@@ -134,7 +135,7 @@ def trained(
                 yield row
 
 
-def prior_of(prior: str, component: str) -> Dict[str, float]:
+def prior_of(prior: str, component: str) -> dict[str, float]:
     """ "l1=0.005" or "l2=0.001" (a Gaussian prior), the other is 0."""
     name, value = prior.split("=")
     return {
@@ -143,7 +144,7 @@ def prior_of(prior: str, component: str) -> Dict[str, float]:
     }
 
 
-def fit(config: str, output: Path, changes: Dict[str, Any]) -> float:
+def fit(config: str, output: Path, changes: dict[str, Any]) -> float:
     """RETURNS processor seconds."""
     start = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -151,7 +152,7 @@ def fit(config: str, output: Path, changes: Dict[str, Any]) -> float:
     return time.process_time() - start
 
 
-def counts(model: Path, part: Path) -> Dict[str, Any]:
+def counts(model: Path, part: Path) -> dict[str, Any]:
     """F and the share of tags; of each sentence: chunks that are right, found and gold, tags that are right, words."""
     nlp = spacy.load(model)
     gold = list(DocBin().from_disk(part).get_docs(nlp.vocab))
@@ -166,7 +167,7 @@ def counts(model: Path, part: Path) -> Dict[str, Any]:
     return {"f": 2 * n_right / max(1, n_found + n_gold), "tags": tags / words, "sentences": rows}
 
 
-def of_sentences(gold: Doc, found: Doc) -> List[List[int]]:
+def of_sentences(gold: Doc, found: Doc) -> list[list[int]]:
     rows = []
     for sent in gold.sents:
         first, end = sent.start, sent.end

@@ -10,8 +10,9 @@ Dual decomposition learns from fewer words, since it is slow.
 import random
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import spacy
@@ -54,7 +55,9 @@ def main(
     output: Path,
     data: Annotated[Path, typer.Option(help="letter.data, plain or gzipped")],
     words: Annotated[int, typer.Option(help="of the other folds")] = 100,
-    train_words: Annotated[int, typer.Option(help="of fold 0, where dual decomposition learns")] = 80,
+    train_words: Annotated[
+        int, typer.Option(help="of fold 0, where dual decomposition learns")
+    ] = 80,
 ) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
@@ -76,24 +79,34 @@ def learners(train_words: int) -> Iterator[Learner]:
     yield Learner("perceptron", 7, "dual_decomposition", 50, train_words)
 
 
-def measured(learner: Learner, data: Path, words: int) -> Iterator[Dict[str, Any]]:
+def measured(learner: Learner, data: Path, words: int) -> Iterator[dict[str, Any]]:
     """A row for each way to decode."""
     nlp, seconds = trained(learner, data)
     test = some(letter_corpus(data, list(FOLDS[1:]))(nlp), words)
     gold = np.array([token.tag_ for example in test for token in example.reference])
     component = nlp.get_pipe(TAGGER)
     names = np.array(component.labels)
-    potentials = component.model.predict([Doc(nlp.vocab, [t.text for t in eg.reference]) for eg in test])
+    potentials = component.model.predict(
+        [Doc(nlp.vocab, [t.text for t in eg.reference]) for eg in test]
+    )
     for name, amount, decode in decoders(learner, potentials):
         start = time.process_time()
         labels = decode()
         taken = time.process_time() - start
-        right = "".join("01"[a == b] for a, b in zip(names[labels].tolist(), gold.tolist(), strict=True))
-        row = {"decoding": name, "amount": amount, "seconds": taken, "training": seconds, "right": right}
+        right = "".join(
+            "01"[a == b] for a, b in zip(names[labels].tolist(), gold.tolist(), strict=True)
+        )
+        row = {
+            "decoding": name,
+            "amount": amount,
+            "seconds": taken,
+            "training": seconds,
+            "right": right,
+        }
         yield {**row, "lengths": potentials.lengths.tolist()}
 
 
-def trained(learner: Learner, data: Path) -> Tuple[Language, float]:
+def trained(learner: Learner, data: Path) -> tuple[Language, float]:
     settings = load_config(OCR / "configs" / "ocr.cfg", overrides={"paths.letters": str(data)})
     settings["training"]["max_epochs"] = learner.epochs
     if learner.objective == "perceptron":
@@ -102,7 +115,11 @@ def trained(learner: Learner, data: Path) -> Tuple[Language, float]:
     tagger.update(OBJECTIVES[learner.objective])
     decoded(tagger, learner.decoder)
     count = 11 if not learner.words else 5
-    frequent = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": learner.order, "min_count": count}
+    frequent = {
+        "@misc": "spacy_hoseq.frequent_transitions.v1",
+        "max_order": learner.order,
+        "min_count": count,
+    }
     tagger["model"]["patterns"] = frequent if learner.order > 1 else None
     fix_random_seed(settings["system"]["seed"])
     nlp = spacy.util.load_model_from_config(settings, auto_fill=True)
@@ -112,7 +129,9 @@ def trained(learner: Learner, data: Path) -> Tuple[Language, float]:
     return nlp, time.process_time() - start
 
 
-def decoders(learner: Learner, potentials: Potentials) -> Iterator[Tuple[str, int, Callable[[], Ints]]]:
+def decoders(
+    learner: Learner, potentials: Potentials
+) -> Iterator[tuple[str, int, Callable[[], Ints]]]:
     """Names, iterations, and what gives the labels."""
     yield "exact", 0, lambda: decode_exact(potentials).labels
     if learner.order == 1:
@@ -127,10 +146,14 @@ def decoders(learner: Learner, potentials: Potentials) -> Iterator[Tuple[str, in
             yield "Gibbs, annealed", n, lambda n=n: annealed(potentials, n)
             yield "Gibbs, marginals", n, lambda n=n: gibbs(potentials, n, n // 5).argmax(axis=1)
         for n in (1, 5, 20):
-            yield "loopy BP", n, lambda n=n: belief_propagation(potentials, n, damping=0.3).argmax(axis=1)
+            yield (
+                "loopy BP",
+                n,
+                lambda n=n: belief_propagation(potentials, n, damping=0.3).argmax(axis=1),
+            )
 
 
-def some(examples: Any, n: int) -> List[Example]:
+def some(examples: Any, n: int) -> list[Example]:
     shuffled = list(examples)
     random.Random(0).shuffle(shuffled)
     return shuffled[:n]

@@ -12,8 +12,9 @@ their first letter, as the words of the data are; `lexicon, no test words` lacks
 import gzip
 import sys
 from collections import Counter
+from collections.abc import Iterator, Set
 from pathlib import Path
-from typing import AbstractSet, Annotated, Any, Dict, Iterator, List
+from typing import Annotated, Any
 
 import numpy as np
 import spacy
@@ -36,7 +37,14 @@ from handwriting import letter_corpus, read_letters  # noqa: E402
 
 TAGGER = "hoseq_tagger"
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-SYSTEMS = ("order 1", "order 3", "order 7", "lexicon", "lexicon, no test words", "order 7 and lexicon")
+SYSTEMS = (
+    "order 1",
+    "order 3",
+    "order 7",
+    "lexicon",
+    "lexicon, no test words",
+    "order 7 and lexicon",
+)
 
 
 def main(
@@ -58,20 +66,30 @@ def main(
     for fold in map(int, folds.split(",")):
         unseen = set(vocabulary[all_folds.index(fold) :: len(all_folds)])
         for system in systems.split(";"):
-            key = {"fold": fold, "system": system, "objective": objective, "iterations": iterations, "words": words}
+            key = {
+                "fold": fold,
+                "system": system,
+                "objective": objective,
+                "iterations": iterations,
+                "words": words,
+            }
             if any(key.items() <= row.items() for row in rows):
                 continue
             lexicon = output.with_name("lexicon.txt")
-            chosen = [word for word in known if "no test words" not in system or word not in unseen][:words]
+            chosen = [
+                word for word in known if "no test words" not in system or word not in unseen
+            ][:words]
             lexicon.write_text("\n".join(chosen), encoding="utf8")
             settings = settings_of(data, system, objective, iterations, lexicon)
-            measured = accuracies(settings, data, fold, [other for other in all_folds if other != fold], unseen)
+            measured = accuracies(
+                settings, data, fold, [other for other in all_folds if other != fold], unseen
+            )
             rows.append({**key, "unseen_in_lexicon": len(unseen & set(chosen)), **measured})
             srsly.write_jsonl(output, rows)
             msg.text(f"{key}: {rows[-1]['seen']}, {rows[-1]['unseen']}")
 
 
-def frequent_words(treebank: Path) -> List[str]:
+def frequent_words(treebank: Path) -> list[str]:
     """Lower-case words of letters alone, without the first one, the frequent ones first."""
     counts: Counter[str] = Counter()
     for line in gzip.decompress(treebank.read_bytes()).decode("utf8").split("\n"):
@@ -81,16 +99,22 @@ def frequent_words(treebank: Path) -> List[str]:
     return [word for word, _ in counts.most_common() if len(word) > 2]
 
 
-def settings_of(data: Path, system: str, objective: str, iterations: int, lexicon: Path) -> Dict[str, Any]:
+def settings_of(
+    data: Path, system: str, objective: str, iterations: int, lexicon: Path
+) -> dict[str, Any]:
     settings = load_config(OCR / "configs" / "ocr.cfg", overrides={"paths.letters": str(data)})
     settings["training"]["max_epochs"] = iterations
     if objective == "perceptron":
         settings["training"]["dropout"] = 0.0
     settings["components"][TAGGER].update(OBJECTIVES[objective])
-    sources: Dict[str, Dict[str, Any]] = {}
+    sources: dict[str, dict[str, Any]] = {}
     if "order" in system and system != "order 1":
         order = int(system.split()[1])
-        sources["frequent"] = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": order, "min_count": 11}
+        sources["frequent"] = {
+            "@misc": "spacy_hoseq.frequent_transitions.v1",
+            "max_order": order,
+            "min_count": 11,
+        }
     if "lexicon" in system:
         sources["lexicon"] = {"@misc": "spacy_hoseq.lexicon_transitions.v1", "path": str(lexicon)}
     patterns = {"@misc": "spacy_hoseq.pattern_sources.v1", "*": sources}
@@ -99,26 +123,30 @@ def settings_of(data: Path, system: str, objective: str, iterations: int, lexico
 
 
 def accuracies(
-    settings: Dict[str, Any], data: Path, fold: int, rest: List[int], unseen: AbstractSet[str]
-) -> Dict[str, Any]:
+    settings: dict[str, Any], data: Path, fold: int, rest: list[int], unseen: Set[str]
+) -> dict[str, Any]:
     """Letters right among words of training, and among others, for each share of the patterns' weights."""
     fix_random_seed(settings["system"]["seed"])
     nlp = spacy.util.load_model_from_config(settings, auto_fill=True)
-    train = [example for example in letter_corpus(data, [fold])(nlp) if word_of(example) not in unseen]
+    train = [
+        example for example in letter_corpus(data, [fold])(nlp) if word_of(example) not in unseen
+    ]
     seconds = fit(nlp, train, settings)
     test = list(letter_corpus(data, rest)(nlp))
-    result: Dict[str, Any] = {"shares": list(SHARES), "seconds_per_iteration": seconds}
+    result: dict[str, Any] = {"shares": list(SHARES), "seconds_per_iteration": seconds}
     for name, new in (("seen", False), ("unseen", True)):
         some = [example for example in test if (word_of(example) in unseen) == new]
         result[name] = list(over_shares(nlp, some))
     return result
 
 
-def over_shares(nlp: Language, examples: List[Example]) -> Iterator[float]:
+def over_shares(nlp: Language, examples: list[Example]) -> Iterator[float]:
     component: Any = nlp.get_pipe(TAGGER)
     names = np.array(component.labels)
     gold = np.array([token.tag_ for example in examples for token in example.reference])
-    potentials = component.model.predict([Doc(nlp.vocab, [t.text for t in eg.reference]) for eg in examples])
+    potentials = component.model.predict(
+        [Doc(nlp.vocab, [t.text for t in eg.reference]) for eg in examples]
+    )
     for share in SHARES:
         labels = decode_exact(shrunk(potentials, share)).labels
         yield float((names[labels] == gold).mean())
@@ -129,7 +157,9 @@ def shrunk(potentials: Potentials, share: float) -> Potentials:
     weights = potentials.weights
     if not weights.has_patterns:
         return potentials
-    return potentials._replace(weights=Weights(weights.trans, weights.trie, share * weights.node_weights))
+    return potentials._replace(
+        weights=Weights(weights.trans, weights.trie, share * weights.node_weights)
+    )
 
 
 if __name__ == "__main__":

@@ -7,14 +7,14 @@ OUTPUT/curve.svg and OUTPUT/amounts.svg. What has no metrics is not drawn.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import srsly
 import typer
 from wasabi import msg
 
-Row = Dict[str, Any]
+Row = dict[str, Any]
 
 
 def main(metrics: Path, output: Path) -> None:
@@ -25,7 +25,7 @@ def main(metrics: Path, output: Path) -> None:
         draw_amounts(list(srsly.read_jsonl(metrics / "amounts.jsonl")), output / "amounts.svg")
 
 
-def draw_curve(rows: List[Row], path: Path) -> None:
+def draw_curve(rows: list[Row], path: Path) -> None:
     """Both axes are logarithmic: what is proportional to n is parallel to the dotted lines."""
     figure, axes = canvas()
     for order in sorted({row["order"] for row in rows}):
@@ -41,7 +41,7 @@ def draw_curve(rows: List[Row], path: Path) -> None:
     save(figure, axes, path)
 
 
-def draw_amounts(rows: List[Row], path: Path) -> None:
+def draw_amounts(rows: list[Row], path: Path) -> None:
     figure, axes = canvas()
     for name, points in changes(rows).items():
         words, percent = zip(*points, strict=True)
@@ -53,25 +53,27 @@ def draw_amounts(rows: List[Row], path: Path) -> None:
     save(figure, axes, path)
 
 
-def changes(rows: List[Row]) -> Dict[str, List[Tuple[int, float]]]:
+def changes(rows: list[Row]) -> dict[str, list[tuple[int, float]]]:
     """For each corpus and learner: words of training, and the change of errors in per cent, over all seeds that both
     systems have."""
-    errors: Dict[Tuple[str, int], Dict[str, Dict[int, int]]] = {}
+    errors: dict[tuple[str, int], dict[str, dict[int, int]]] = {}
     for row in rows:
         of_amount = errors.setdefault((f"{row['corpus']}, {row['learner']}", row["words"]), {})
         wrong = sum(words - right for right, words in row["tested"])
         of_amount.setdefault(row["system"], {})[row["seed"]] = wrong
-    curves: Dict[str, List[Tuple[int, float]]] = {}
+    curves: dict[str, list[tuple[int, float]]] = {}
     for name, words in sorted(errors):
         low, rules = (errors[name, words].get(system, {}) for system in ("low order", "rules"))
         seeds = low.keys() & rules.keys()
         if seeds:
-            change = 100 * (sum(rules[seed] for seed in seeds) / sum(low[seed] for seed in seeds) - 1)
+            change = 100 * (
+                sum(rules[seed] for seed in seeds) / sum(low[seed] for seed in seeds) - 1
+            )
             curves.setdefault(name, []).append((words, change))
     return curves
 
 
-def canvas() -> Tuple[Any, Any]:
+def canvas() -> tuple[Any, Any]:
     import matplotlib
 
     matplotlib.use("svg")

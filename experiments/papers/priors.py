@@ -14,8 +14,9 @@ part; batch learning ends where the objective no longer falls by 1e-5 of itself,
 
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Callable, Deque, Dict, Iterator, List, Tuple
+from typing import Any
 
 import numpy as np
 import srsly
@@ -36,7 +37,7 @@ IN_PASSES = f"passes = {PASSES}"
 SAVED = 10  # differences of weights and gradients that L-BFGS remembers
 ENOUGH = 1e-5  # of the objective
 Vector = NDArray[np.float64]
-Objective = Callable[[Vector], Tuple[float, Vector]]
+Objective = Callable[[Vector], tuple[float, Vector]]
 
 
 def main(
@@ -50,7 +51,12 @@ def main(
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
     for prior, learning, value in runs(widths, variances):
-        key = {"corpus": corpus.name, "sentences": sentences, "prior": f"{prior} {value:g}", "learning": learning}
+        key = {
+            "corpus": corpus.name,
+            "sentences": sentences,
+            "prior": f"{prior} {value:g}",
+            "learning": learning,
+        }
         if any(key.items() <= row.items() for row in rows):
             continue
         rows.append({**key, **measured(corpus, sentences, prior, learning, value, iterations)})
@@ -58,7 +64,7 @@ def main(
         msg.text(f"{key}: {rows[-1]['seconds']:.0f} s, {rows[-1]['nonzero']:,} weights")
 
 
-def runs(widths: str, variances: str) -> Iterator[Tuple[str, str, float]]:
+def runs(widths: str, variances: str) -> Iterator[tuple[str, str, float]]:
     for width in map(float, widths.split(",")):
         yield "width", "online", width
         yield "width", IN_PASSES, width
@@ -69,10 +75,12 @@ def runs(widths: str, variances: str) -> Iterator[Tuple[str, str, float]]:
 
 def measured(
     corpus: Path, sentences: int, prior: str, learning: str, value: float, iterations: int
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Objective: sum over the classifiers at the end. Seconds are the processor's, of learning alone."""
     width = value if prior == "width" else 0.0
-    nlp, training = started(corpus, sentences, "", 1, width, 0, PASSES if learning == IN_PASSES else 0)
+    nlp, training = started(
+        corpus, sentences, "", 1, width, 0, PASSES if learning == IN_PASSES else 0
+    )
     component: Any = nlp.get_pipe(NAME)
     shim = shim_of(component.model)
     dev, test = (parts_of(nlp, corpus / f"{part}.spacy", "") for part in ("dev", "test"))
@@ -81,7 +89,9 @@ def measured(
     batches = classifiers(nlp, examples)
     if learning == "batch":
         tables = [
-            minimised(classifier, batch, l1=width, l2=0.0 if width else 1 / value, iterations=iterations)
+            minimised(
+                classifier, batch, l1=width, l2=0.0 if width else 1 / value, iterations=iterations
+            )
             for classifier, batch in batches
         ]
         shim.set_feature_weights(tables)
@@ -102,7 +112,7 @@ def measured(
     return {**result, "nonzero": nonzero, **parts}
 
 
-def online(nlp: Language, training: Dict[str, Any], dev: List[Any]) -> float:
+def online(nlp: Language, training: dict[str, Any], dev: list[Any]) -> float:
     """Train as the component does, and go back to the best epoch. RETURNS processor seconds of learning."""
     shim = shim_of(nlp.get_pipe(NAME).model)
     best, tables, seconds = -1.0, shim.feature_weights(), time.process_time()
@@ -117,14 +127,14 @@ def online(nlp: Language, training: Dict[str, Any], dev: List[Any]) -> float:
     return seconds
 
 
-def in_passes(nlp: Language, examples: List[Example]) -> float:
+def in_passes(nlp: Language, examples: list[Example]) -> float:
     """One update. RETURNS processor seconds."""
     begin = time.process_time()
     nlp.update(examples)
     return time.process_time() - begin
 
 
-def total(rows: List[List[int]]) -> List[int]:
+def total(rows: list[list[int]]) -> list[int]:
     return [sum(column) for column in zip(*rows, strict=True)]
 
 
@@ -136,12 +146,12 @@ class BatchClassifier(LocalClassifier):
         self._weights.values[:] = 0
         self._weights.resume(table.rows, table.values)
 
-    def at(self, weights: Vector, batch: TrainingBatch) -> Tuple[float, Vector]:
+    def at(self, weights: Vector, batch: TrainingBatch) -> tuple[float, Vector]:
         """The loss for weights (F * L,), and its gradient."""
         self._weights.values[:-1] = weights.reshape(-1, self._weights.values.shape[1])
         return self.value(batch)
 
-    def value(self, batch: TrainingBatch) -> Tuple[float, Vector]:
+    def value(self, batch: TrainingBatch) -> tuple[float, Vector]:
         loss = self.gradient(batch, 0.0)
         ((rows, part),) = self._pending
         self._pending = []
@@ -154,7 +164,9 @@ class BatchClassifier(LocalClassifier):
         return UsedRows.of(values)
 
 
-def classifiers(nlp: Language, examples: List[Example]) -> List[Tuple[BatchClassifier, TrainingBatch]]:
+def classifiers(
+    nlp: Language, examples: list[Example]
+) -> list[tuple[BatchClassifier, TrainingBatch]]:
     """As those of the component, with weights of zero, and all training tokens as one batch."""
     component: Any = nlp.get_pipe(NAME)
     shim: Any = shim_of(component.model)
@@ -176,7 +188,7 @@ def minimised(
 ) -> UsedRows:
     n_weights = classifier._weights.values[:-1].size
 
-    def objective(weights: Vector) -> Tuple[float, Vector]:
+    def objective(weights: Vector) -> tuple[float, Vector]:
         loss, gradient = classifier.at(weights, batch)
         return loss + l2 / 2 * float(weights @ weights), gradient + l2 * weights
 
@@ -185,7 +197,7 @@ def minimised(
 
 def owl_qn(objective: Objective, weights: Vector, l1: float, iterations: int) -> Vector:
     """Weights that minimise objective(w) + l1 * sum |w|; without l1 this is L-BFGS."""
-    history: Deque[Tuple[Vector, Vector, float]] = deque(maxlen=SAVED)
+    history: deque[tuple[Vector, Vector, float]] = deque(maxlen=SAVED)
     value, gradient = objective(weights)
     value += l1 * np.abs(weights).sum()
     for _ in range(iterations):
@@ -222,7 +234,7 @@ def steepest(weights: Vector, gradient: Vector, l1: float) -> Vector:
     return np.where(weights != 0, gradient + l1 * np.sign(weights), at_zero)
 
 
-def inverse_hessian(slope: Vector, history: Deque[Tuple[Vector, Vector, float]]) -> Vector:
+def inverse_hessian(slope: Vector, history: deque[tuple[Vector, Vector, float]]) -> Vector:
     """Two-loop recursion of L-BFGS."""
     q = slope.copy()
     shares = []

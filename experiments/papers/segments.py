@@ -21,8 +21,9 @@ import contextlib
 import gzip
 import io
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Annotated, Any
 
 import numpy as np
 import spacy
@@ -46,10 +47,10 @@ SIZES = 5  # longer segments count as this
 PLACES = 4  # only, first, inner, last
 BATCH = 100
 TEMPLATES = {"@misc": "spacy_hoseq.templates.v1", "name": "chunk_words"}
-Words = Tuple[str, ...]
+Words = tuple[str, ...]
 Table = NDArray[np.float32]
-Entity = Tuple[int, int, str]
-LOWER: Dict[Words, Table] = {}  # what the upper layer reads of each sentence
+Entity = tuple[int, int, str]
+LOWER: dict[Words, Table] = {}  # what the upper layer reads of each sentence
 
 
 def main(
@@ -79,7 +80,9 @@ def main(
                 DocBin(docs=with_names(docs, named)).to_disk(folder / f"{part}.names.spacy")
             chunker = fit(lower_config(), folder, "chunks", seed, epochs)
             for system in missing:
-                width = read_lower(chunker, [doc for docs in parts.values() for doc in docs], system)
+                width = read_lower(
+                    chunker, [doc for docs in parts.values() for doc in docs], system
+                )
                 nlp = fit(upper_config(width), folder, "names", seed, epochs)
                 measured = counts(nlp, folder / "test.names.spacy")
                 f = 2 * sum(a for a, _, _ in measured) / max(1, sum(b + c for _, b, c in measured))
@@ -88,11 +91,11 @@ def main(
                 msg.text(f"{key} {system}: F {100 * f:.2f}")
 
 
-def read(path: Path) -> List[Doc]:
+def read(path: Path) -> list[Doc]:
     return list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab))
 
 
-def entities(path: Path) -> Dict[Words, List[Entity]]:
+def entities(path: Path) -> dict[Words, list[Entity]]:
     """Of each sentence the named entities that lie in no other one."""
     result = {}
     for line in gzip.decompress(path.read_bytes()).decode("utf8").splitlines():
@@ -102,15 +105,15 @@ def entities(path: Path) -> Dict[Words, List[Entity]]:
     return result
 
 
-def outermost(found: List[Entity]) -> List[Entity]:
-    kept: List[Entity] = []
+def outermost(found: list[Entity]) -> list[Entity]:
+    kept: list[Entity] = []
     for one in sorted(found, key=lambda entity: (entity[0], -entity[1])):
         if not kept or one[0] >= kept[-1][1]:
             kept.append(one)
     return kept
 
 
-def with_names(docs: List[Doc], named: Dict[Words, List[Entity]]) -> List[Doc]:
+def with_names(docs: list[Doc], named: dict[Words, list[Entity]]) -> list[Doc]:
     """Copies whose chunks are the names. Sentences whose words have no entities in the file are left out."""
     result = []
     for doc in docs:
@@ -122,7 +125,7 @@ def with_names(docs: List[Doc], named: Dict[Words, List[Entity]]) -> List[Doc]:
     return result
 
 
-def lower_config() -> Dict[str, Any]:
+def lower_config() -> dict[str, Any]:
     component = f"components.{NAME}.model"
     return {
         f"{component}.patterns": {
@@ -135,7 +138,7 @@ def lower_config() -> Dict[str, Any]:
     }
 
 
-def upper_config(width: int) -> Dict[str, Any]:
+def upper_config(width: int) -> dict[str, Any]:
     """width (int): of what is read of the lower layer, 0 = nothing."""
     emissions = f"components.{NAME}.model.emissions"
     if not width:
@@ -151,7 +154,7 @@ def upper_config(width: int) -> Dict[str, Any]:
     return {emissions: both, "training.optimizer": {"@optimizers": "Adam.v1", "learn_rate": 0.02}}
 
 
-def fit(changes: Dict[str, Any], folder: Path, layer: str, seed: int, epochs: int) -> Any:
+def fit(changes: dict[str, Any], folder: Path, layer: str, seed: int, epochs: int) -> Any:
     """RETURNS the pipeline of the best evaluation on the dev part."""
     settings = {
         **{f"paths.{part}": str(folder / f"{part}.{layer}.spacy") for part in ("train", "dev")},
@@ -187,18 +190,20 @@ def read_lower(nlp: Any, docs: Sequence[Doc], system: str) -> int:
         if system == "tags":
             table = answers.nodes.astype(np.float32)
         else:
-            chunks = best_of(chunker, reading) if system == "best" else probable_of(chunker, answers)
+            chunks = (
+                best_of(chunker, reading) if system == "best" else probable_of(chunker, answers)
+            )
             table = places(chunks, types, int(np.sum(answers.lengths)))
         for doc, rows in zip(some, np.split(table, np.cumsum(answers.lengths)[:-1]), strict=True):
             LOWER[tuple(token.text for token in doc)] = rows
     return width
 
 
-def probable_of(chunker: Any, answers: Any) -> Iterator[Tuple[int, int, str, float]]:
+def probable_of(chunker: Any, answers: Any) -> Iterator[tuple[int, int, str, float]]:
     return probable_chunks(answers, chunker.tags, chunker.cfg["representation"], LEAST)
 
 
-def best_of(chunker: Any, reading: Any) -> Iterator[Tuple[int, int, str, float]]:
+def best_of(chunker: Any, reading: Any) -> Iterator[tuple[int, int, str, float]]:
     lengths = reading.posterior.lengths
     ends = np.cumsum(lengths)
     for start, end in zip(ends - lengths, ends, strict=True):
@@ -207,7 +212,7 @@ def best_of(chunker: Any, reading: Any) -> Iterator[Tuple[int, int, str, float]]
             yield int(start + first), int(after - first), kind, 1.0
 
 
-def places(chunks: Iterator[Tuple[int, int, str, float]], types: List[str], n_words: int) -> Table:
+def places(chunks: Iterator[tuple[int, int, str, float]], types: list[str], n_words: int) -> Table:
     """Values of the features (n_words, types * SIZES * PLACES). chunks: first word, words, type, probability."""
     table = np.zeros((n_words, len(types), SIZES, PLACES), np.float32)
     for first, size, kind, p in chunks:
@@ -219,16 +224,18 @@ def places(chunks: Iterator[Tuple[int, int, str, float]], types: List[str], n_wo
 
 
 @registry.architectures("spacy_hoseq_experiments.LowerLayer.v1")
-def lower_layer(width: int) -> Model[List[Doc], List[Table]]:
+def lower_layer(width: int) -> Model[list[Doc], list[Table]]:
     """What LOWER has of each Doc; nothing to learn."""
     return Model("lower_layer", _forward, dims={"nO": width})
 
 
-def _forward(model: Any, docs: List[Doc], is_train: bool) -> Tuple[List[Table], Callable[[Any], List[Doc]]]:
+def _forward(
+    model: Any, docs: list[Doc], is_train: bool
+) -> tuple[list[Table], Callable[[Any], list[Doc]]]:
     return [LOWER[tuple(token.text for token in doc)] for doc in docs], lambda gradient: []
 
 
-def counts(nlp: Any, part: Path) -> List[List[int]]:
+def counts(nlp: Any, part: Path) -> list[list[int]]:
     """Names that are right, found and gold, of each sentence."""
     gold = list(DocBin().from_disk(part).get_docs(nlp.vocab))
     words = [Doc(nlp.vocab, [token.text for token in doc]) for doc in gold]

@@ -12,7 +12,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Dict, List, Optional
+from typing import Annotated
 
 import srsly
 import typer
@@ -25,12 +25,18 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 def main(
     size: str,
-    names: Annotated[Optional[List[str]], typer.Argument(help="steps; all of them if none is named")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="steps; all of them if none is named")
+    ] = None,
 ) -> None:
     steps = srsly.read_yaml(STEPS)
     unknown = {*(names or ())} - {*steps}
     if size not in SIZES or unknown:
-        msg.fail(f"Unknown: {', '.join([*unknown] or [size])}", f"Sizes: {SIZES}; steps: {[*steps]}", exits=1)
+        msg.fail(
+            f"Unknown: {', '.join([*unknown] or [size])}",
+            f"Sizes: {SIZES}; steps: {[*steps]}",
+            exits=1,
+        )
     chosen = [name for name in names or steps if steps[name][size] is not None]
     with ThreadPoolExecutor(2) as workers:
         done = list(workers.map(lambda name: ran(name, steps[name], size), chosen))
@@ -39,7 +45,7 @@ def main(
         msg.fail(f"Failed: {', '.join(failed)}", exits=1)
 
 
-def ran(name: str, step: Dict[str, str], size: str) -> bool:
+def ran(name: str, step: dict[str, str], size: str) -> bool:
     command = shlex.split(f"{step['run']} {step[size]}")
     start = time.monotonic()
     done = subprocess.run([sys.executable, *command], env={**os.environ, **ONE_THREAD})

@@ -11,8 +11,9 @@ weights of the epoch that is best for it on the dev part; nothing is chosen on t
 
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Dict, Iterator, List, Tuple
+from typing import Annotated, Any
 
 import srsly
 import typer
@@ -44,7 +45,7 @@ VOTING = "voting"  # of both directions, order 1
 SUM = "sum over decompositions"
 KEY = "chunks"
 
-Counts = List[List[int]]  # of each sentence: right, found and gold chunks; or right tags and words
+Counts = list[list[int]]  # of each sentence: right, found and gold chunks; or right tags and words
 
 
 def main(
@@ -67,7 +68,9 @@ def main(
         msg.text(f"{key}: {rows[-1]['training_seconds']:.0f} s")
 
 
-def combinations(representations: str, orders: str, seeds: str, widths: str) -> Iterator[Dict[str, Any]]:
+def combinations(
+    representations: str, orders: str, seeds: str, widths: str
+) -> Iterator[dict[str, Any]]:
     for seed in map(int, seeds.split(",")):
         for order in map(int, orders.split(",")):
             for width in map(float, widths.split(",")):
@@ -77,13 +80,13 @@ def combinations(representations: str, orders: str, seeds: str, widths: str) -> 
 
 def measured(
     corpus: Path, sentences: int, representation: str, order: int, width: float, seed: int
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """dev: sums of the counts of each strategy at its best epoch. test: counts of each sentence. Seconds are the
     processor's, of training without evaluations."""
     nlp, training = started(corpus, sentences, representation, order, width, seed)
     component: Any = nlp.get_pipe(NAME)
     dev = parts_of(nlp, corpus / "dev.spacy", representation)
-    best: Dict[str, Dict[str, Any]] = {}
+    best: dict[str, dict[str, Any]] = {}
     seconds = time.process_time()
     for epoch in epochs(nlp, training):
         paused = time.process_time()
@@ -114,8 +117,14 @@ def measured(
 
 
 def started(
-    corpus: Path, sentences: int, representation: str, order: int, width: float, seed: int, passes: int = 0
-) -> Tuple[Language, Dict[str, Any]]:
+    corpus: Path,
+    sentences: int,
+    representation: str,
+    order: int,
+    width: float,
+    seed: int,
+    passes: int = 0,
+) -> tuple[Language, dict[str, Any]]:
     """A pipeline with weights of zero, and settings of training."""
     component = f"components.{NAME}"
     settings = {
@@ -127,14 +136,16 @@ def started(
         "corpora.train.limit": sentences,
         "system.seed": seed,
     }
-    config = load_config(CONFIGS / f"paper_{'chunks' if representation else 'tags'}.cfg", overrides=settings)
+    config = load_config(
+        CONFIGS / f"paper_{'chunks' if representation else 'tags'}.cfg", overrides=settings
+    )
     nlp = init_nlp(config)
     fix_random_seed(seed)
     training = registry.resolve(config.interpolate()["training"], schema=ConfigSchemaTraining)
     return nlp, training
 
 
-def epochs(nlp: Language, training: Dict[str, Any]) -> Iterator[int]:
+def epochs(nlp: Language, training: dict[str, Any]) -> Iterator[int]:
     """After each epoch its number, from 1."""
     examples = training_examples(nlp)
     for epoch in range(1, training["max_epochs"] + 1):
@@ -144,18 +155,22 @@ def epochs(nlp: Language, training: Dict[str, Any]) -> Iterator[int]:
         yield epoch
 
 
-def training_examples(nlp: Language) -> List[Example]:
+def training_examples(nlp: Language) -> list[Example]:
     corpus = registry.resolve(nlp.config.interpolate()["corpora"])["train"]
     return list(corpus(nlp))
 
 
-def parts_of(nlp: Language, part: Path, representation: str) -> List[Example]:
+def parts_of(nlp: Language, part: Path, representation: str) -> list[Example]:
     """A sentence each, without what is to be found."""
     docs = DocBin().from_disk(part).get_docs(nlp.vocab)
-    return [Example(words_of(doc, bool(representation)), doc) for whole in docs for doc in sentences_of(whole)]
+    return [
+        Example(words_of(doc, bool(representation)), doc)
+        for whole in docs
+        for doc in sentences_of(whole)
+    ]
 
 
-def sentences_of(doc: Doc) -> List[Doc]:
+def sentences_of(doc: Doc) -> list[Doc]:
     sents = list(doc.sents)
     return [sent.as_doc() for sent in sents] if len(sents) > 1 else [doc]
 
@@ -165,11 +180,11 @@ def words_of(doc: Doc, with_tags: bool) -> Doc:
     return Doc(doc.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc], tags=tags)
 
 
-def combined_of(order: int) -> Tuple[str, ...]:
+def combined_of(order: int) -> tuple[str, ...]:
     return (VOTING, SUM) if order == 1 else (SUM,)
 
 
-def counts(nlp: Language, examples: List[Example], strategy: str) -> Counts:
+def counts(nlp: Language, examples: list[Example], strategy: str) -> Counts:
     component: Any = nlp.get_pipe(NAME)
     docs = [example.predicted.copy() for example in examples]
     gold = [example.reference for example in examples]
@@ -182,18 +197,22 @@ def counts(nlp: Language, examples: List[Example], strategy: str) -> Counts:
     else:
         local, lengths = component.model.predict(docs), sequence_lengths(docs)
         order = component.model.attrs["order"]
-        ids = vote(local, lengths) if strategy == VOTING else summed(local, lengths, order, component.prune)
+        ids = (
+            vote(local, lengths)
+            if strategy == VOTING
+            else summed(local, lengths, order, component.prune)
+        )
         labels = [nlp.vocab.strings[label] for label in component.labels]
         tags = iter([labels[i] for i in ids.tolist()])
     return [[sum(token.tag == next(tags) for token in doc), len(doc)] for doc in gold]
 
 
-def of_chunks(found: Doc, gold: Doc) -> List[int]:
+def of_chunks(found: Doc, gold: Doc) -> list[int]:
     a, b = ({(s.start, s.end, s.label_) for s in doc.spans[KEY]} for doc in (found, gold))
     return [len(a & b), len(a), len(b)]
 
 
-def score_of(total: List[int]) -> float:
+def score_of(total: list[int]) -> float:
     """Share of tags, or F."""
     return total[0] / total[1] if len(total) == 2 else 2 * total[0] / max(1, total[1] + total[2])
 

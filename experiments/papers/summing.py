@@ -7,8 +7,6 @@ Each P_d is a distribution over label sequences, so their mean is one, too; its 
 that pruning leaves out. Forward and backward sums over the states of `full_bidirectional`.
 """
 
-from typing import Dict, List
-
 import numpy as np
 
 from spacy_hoseq.arrays import AnyInts, Floats, Ints
@@ -16,7 +14,7 @@ from spacy_hoseq.decoders.bidirectional.decompositions import Candidates, Plan, 
 from spacy_hoseq.decoders.bidirectional.local import LocalScores
 from spacy_hoseq.decoders.problem import TUNING
 
-Tables = Dict[int, Dict[int, Floats]]  # log p of each classifier, of each token
+Tables = dict[int, dict[int, Floats]]  # log p of each classifier, of each token
 
 
 def summed(local: LocalScores, lengths: AnyInts, order: int, prune: float) -> Ints:
@@ -28,13 +26,15 @@ def summed(local: LocalScores, lengths: AnyInts, order: int, prune: float) -> In
     for length in np.asarray(lengths).tolist():
         tokens = np.arange(start, start + length)
         tables = {move.visible: candidates.table(move.visible, tokens, plan) for move in plan.steps}
-        for n, marginal in zip(tokens.tolist(), marginals(tokens, candidates, tables, plan), strict=True):
+        for n, marginal in zip(
+            tokens.tolist(), marginals(tokens, candidates, tables, plan), strict=True
+        ):
             labels[n] = candidates.of[n][marginal.argmax()]
         start += length
     return labels
 
 
-def marginals(tokens: Ints, candidates: Candidates, tables: Tables, plan: Plan) -> List[Floats]:
+def marginals(tokens: Ints, candidates: Candidates, tables: Tables, plan: Plan) -> list[Floats]:
     """Log marginals of each token's candidates, up to a constant. Messages are as in `decode_decompositions`."""
     k = candidates.sizes.shape[1] // 2
     window = candidates.sizes[tokens, k - plan.left : k + plan.right + 1]
@@ -46,7 +46,9 @@ def marginals(tokens: Ints, candidates: Candidates, tables: Tables, plan: Plan) 
         for move in plan.steps:
             if n in tables[move.visible]:
                 joint = forward[-1][move.before][..., None] + tables[move.visible][n]
-                after[move.after] = np.logaddexp(after[move.after], np.logaddexp.reduce(joint, axis=0))
+                after[move.after] = np.logaddexp(
+                    after[move.after], np.logaddexp.reduce(joint, axis=0)
+                )
         forward.append(after)
     backward = np.zeros_like(forward[-1])
     result = []
@@ -58,7 +60,9 @@ def marginals(tokens: Ints, candidates: Candidates, tables: Tables, plan: Plan) 
         for move in plan.steps:
             if n in tables[move.visible]:
                 rest = tables[move.visible][n] + backward[move.after][None]
-                before[move.before] = np.logaddexp(before[move.before], np.logaddexp.reduce(rest, axis=-1))
+                before[move.before] = np.logaddexp(
+                    before[move.before], np.logaddexp.reduce(rest, axis=-1)
+                )
                 joint = forward[i][move.before][..., None] + rest
                 own = np.logaddexp(own, np.logaddexp.reduce(joint, axis=others))
         result.append(own)

@@ -19,7 +19,7 @@ import contextlib
 import io
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any, Dict, List
+from typing import Annotated, Any
 
 import spacy
 import srsly
@@ -70,12 +70,12 @@ def words_of(doc: Doc) -> Words:
     return tuple(token.text for token in doc)
 
 
-def with_names(doc: Doc, named: Dict[Words, List[Entity]]) -> Doc:
+def with_names(doc: Doc, named: dict[Words, list[Entity]]) -> Doc:
     doc.spans["names"] = [Span(doc, *entity) for entity in named[words_of(doc)]]
     return doc
 
 
-def measured(folder: Path, system: str, seed: int, epochs: int) -> Dict[str, Any]:
+def measured(folder: Path, system: str, seed: int, epochs: int) -> dict[str, Any]:
     """Of each sentence, for chunks and names: right, found and gold."""
     config = config_of(system)
     settings = {
@@ -91,14 +91,19 @@ def measured(folder: Path, system: str, seed: int, epochs: int) -> Dict[str, Any
     nlp = spacy.load(folder / system / "model-best")
     gold = list(DocBin().from_disk(folder / "test.spacy").get_docs(nlp.vocab))
     found = list(nlp.pipe(Doc(nlp.vocab, list(words_of(doc))) for doc in gold))
-    result: Dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key in KEYS:
-        sets = [[{(s.start, s.end, s.label_) for s in doc.spans[key]} for doc in docs] for docs in (found, gold)]
+        sets = [
+            [{(s.start, s.end, s.label_) for s in doc.spans[key]} for doc in docs]
+            for docs in (found, gold)
+        ]
         rows = [[len(a & b), len(a), len(b)] for a, b in zip(*sets, strict=True)]
         right, n_found, n_gold = map(sum, zip(*rows, strict=True))
         result[key] = rows
         result[f"f_{key}"] = 2 * right / max(1, n_found + n_gold)
-    pairs = [(a.tag, b.tag) for x, y in zip(found, gold, strict=True) for a, b in zip(x, y, strict=True)]
+    pairs = [
+        (a.tag, b.tag) for x, y in zip(found, gold, strict=True) for a, b in zip(x, y, strict=True)
+    ]
     return {**result, "tags": sum(a == b for a, b in pairs) / len(pairs)}
 
 
@@ -115,10 +120,16 @@ def config_of(system: str) -> Any:
     else:
         emissions["second"]["upstream"]["upstream"] = "hoseq_chunker"
         for each in (chunker, names):
-            each["model"]["emissions"]["second"]["upstream"]["grad_factor"] = float(system == "joint")
+            each["model"]["emissions"]["second"]["upstream"]["grad_factor"] = float(
+                system == "joint"
+            )
     components["names"] = names
     config["nlp"]["pipeline"] = [*config["nlp"]["pipeline"], "names"]
-    config["training"]["score_weights"] = {"tag_acc": 0.34, "spans_chunks_f": 0.33, "spans_names_f": 0.33}
+    config["training"]["score_weights"] = {
+        "tag_acc": 0.34,
+        "spans_chunks_f": 0.33,
+        "spans_names_f": 0.33,
+    }
     return config
 
 

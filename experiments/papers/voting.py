@@ -6,8 +6,6 @@ P_lr is the product of p(y_t | y_{t-1}, o) over all t, P_rl that of p(y_t | y_{t
 are exact after one pass, since each factor sums to one. Order 1.
 """
 
-from typing import Optional
-
 import numpy as np
 
 from spacy_hoseq.arrays import AnyInts, Floats, Ints, Mask
@@ -16,7 +14,7 @@ from spacy_hoseq.decoders.bidirectional.local import LocalScores, check_local, l
 BEFORE, AFTER = 0, 1  # the slots of order 1
 
 
-def vote(local: LocalScores, lengths: AnyInts, allowed: Optional[Mask] = None) -> Ints:
+def vote(local: LocalScores, lengths: AnyInts, allowed: Mask | None = None) -> Ints:
     """The labels (N,) that both directions together hold most probable; the lowest of equal ones."""
     check_local(local, lengths, 1, allowed)
     both = sum(direction_marginals(local, lengths, slot, allowed) for slot in (BEFORE, AFTER))
@@ -24,7 +22,9 @@ def vote(local: LocalScores, lengths: AnyInts, allowed: Optional[Mask] = None) -
     return labels
 
 
-def direction_marginals(local: LocalScores, lengths: AnyInts, slot: int, allowed: Optional[Mask] = None) -> Floats:
+def direction_marginals(
+    local: LocalScores, lengths: AnyInts, slot: int, allowed: Mask | None = None
+) -> Floats:
     """P(y_t = y | o) of one direction (N, L). slot: BEFORE, from left to right; AFTER, from right to left."""
     marginals = np.zeros((local.n_tokens, local.n_labels))
     ends = np.cumsum(lengths)
@@ -42,7 +42,9 @@ def direction_marginals(local: LocalScores, lengths: AnyInts, slot: int, allowed
     return marginals
 
 
-def conditionals(local: LocalScores, token: int, slot: int, seen: Ints, allowed: Optional[Mask]) -> Floats:
+def conditionals(
+    local: LocalScores, token: int, slot: int, seen: Ints, allowed: Mask | None
+) -> Floats:
     """p(y_t | neighbour = s, o) for each s in `seen`. RETURNS (len(seen), L)."""
     contexts = np.full((len(seen), 2), -1)
     contexts[:, slot] = seen

@@ -10,7 +10,7 @@ same models give the same bytes. The tokenizer keeps whole what spaCy's rules ta
 
 import shutil
 from pathlib import Path
-from typing import Any, List
+from typing import Any
 
 import spacy
 import srsly
@@ -20,8 +20,8 @@ from spacy.lang.char_classes import CONCAT_ICONS
 from spacy.language import Language
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
-from spacy_hoseq.compaction.pipeline import save_compact
 from spacy_hoseq.features.attributes import SOURCES
+from spacy_hoseq.pipelines.compaction.pipeline import save_compact
 
 ICON = f"[{CONCAT_ICONS}]"
 FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
@@ -34,10 +34,16 @@ APART = {ICON: WHOLE, "#": r"#(?![^\W\d])"}  # spaCy's rule: ours
 def main(
     sources: Path,
     output: Path,
-    components: List[str] = typer.Argument(..., help="COMPONENT=MODEL, in the order of the pipeline"),
+    components: list[str] = typer.Argument(
+        ..., help="COMPONENT=MODEL, in the order of the pipeline"
+    ),
     lang: str = typer.Option("en", help="Language"),
-    calibrate: List[str] = typer.Option([], help="COMPONENT=DEV.spacy[,DEV.spacy]: every second Doc is used"),
-    threshold: List[str] = typer.Option([], help="the same: the span threshold is the one that is best there"),
+    calibrate: list[str] = typer.Option(
+        [], help="COMPONENT=DEV.spacy[,DEV.spacy]: every second Doc is used"
+    ),
+    threshold: list[str] = typer.Option(
+        [], help="the same: the span threshold is the one that is best there"
+    ),
 ) -> None:
     nlp = spacy.blank(lang)
     keep_whole(nlp)
@@ -57,7 +63,9 @@ def main(
     save_compact(nlp, output)
     meta = srsly.read_json(output / "meta.json")
     srsly.write_json(output / "meta.json", {**meta, **about["meta"]}, indent=0)
-    print(f"{output}: {sum(file.stat().st_size for file in output.rglob('*') if file.is_file()):,} bytes")
+    print(
+        f"{output}: {sum(file.stat().st_size for file in output.rglob('*') if file.is_file()):,} bytes"
+    )
 
 
 def keep_whole(nlp: Language) -> None:

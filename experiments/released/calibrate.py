@@ -8,7 +8,7 @@ that is best on the same Docs.
 """
 
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any
 
 import spacy
 import typer
@@ -23,9 +23,9 @@ from spacy_hoseq.readers import corpus
 def main(
     model: Path,
     output: Path,
-    components: List[str] = typer.Argument(..., help="COMPONENT=DEV.spacy[,DEV.spacy]"),
+    components: list[str] = typer.Argument(..., help="COMPONENT=DEV.spacy[,DEV.spacy]"),
     every: int = 2,
-    threshold: List[str] = typer.Option([], help="COMPONENT=DEV.spacy[,DEV.spacy]"),
+    threshold: list[str] = typer.Option([], help="COMPONENT=DEV.spacy[,DEV.spacy]"),
 ) -> None:
     nlp = spacy.load(model)
     calibrated(nlp, components, every)
@@ -33,7 +33,7 @@ def main(
     nlp.to_disk(output)
 
 
-def calibrated(nlp: Language, components: List[str], every: int = 2) -> None:
+def calibrated(nlp: Language, components: list[str], every: int = 2) -> None:
     """In place. components: COMPONENT=DEV.spacy[,DEV.spacy]. every: take Docs 0, every, 2 every ..."""
     for component in components:
         name, examples = examples_of(nlp, component, every)
@@ -42,7 +42,7 @@ def calibrated(nlp: Language, components: List[str], every: int = 2) -> None:
         print(f"{name}: T = {found.temperature:.4f}; log loss {losses}")
 
 
-def fit_thresholds(nlp: Language, components: List[str], every: int = 2) -> None:
+def fit_thresholds(nlp: Language, components: list[str], every: int = 2) -> None:
     """In place, as `calibrated`, and after it: another temperature has another threshold."""
     for component in components:
         name, examples = examples_of(nlp, component, every)
@@ -52,10 +52,10 @@ def fit_thresholds(nlp: Language, components: List[str], every: int = 2) -> None
         print(f"{name}: threshold {found}")
 
 
-def examples_of(nlp: Language, component: str, every: int) -> Tuple[str, List[Example]]:
+def examples_of(nlp: Language, component: str, every: int) -> tuple[str, list[Example]]:
     """The component of COMPONENT=DEV.spacy[,DEV.spacy], and its texts."""
     name, _, paths = component.partition("=")
-    examples: List[Example] = []
+    examples: list[Example] = []
     for path in paths.split(","):
         examples += list(corpus(path)(nlp))[::every]
     return name, examples

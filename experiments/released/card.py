@@ -5,7 +5,7 @@ LICENSE and meta.json.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 import spacy
 import srsly
@@ -23,10 +23,14 @@ MOST_CHARACTERS = 80  # of labels that are shown
 def main(
     pipeline: Path,
     sources: Path,
-    measured: List[str] = typer.Argument(..., help="NAME=METRICS.json of measure_text.py, the first for meta.json"),
+    measured: list[str] = typer.Argument(
+        ..., help="NAME=METRICS.json of measure_text.py, the first for meta.json"
+    ),
 ) -> None:
     about, meta = srsly.read_json(sources), srsly.read_json(pipeline / "meta.json")
-    texts = {name: srsly.read_json(path) for name, _, path in (part.partition("=") for part in measured)}
+    texts = {
+        name: srsly.read_json(path) for name, _, path in (part.partition("=") for part in measured)
+    }
     first = next(iter(texts.values()))
     meta["performance"] = {
         "tag_acc": first["gold_words"]["tag"],
@@ -44,7 +48,9 @@ def main(
     table = "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
     uses = "\n".join(about["use"])
     limits = "\n".join(about["limits"])
-    made_of = "\n".join(f"- [{s['name']}]({s['url']}): {s['license']}. {s['author']}." for s in meta["sources"])
+    made_of = "\n".join(
+        f"- [{s['name']}]({s['url']}): {s['license']}. {s['author']}." for s in meta["sources"]
+    )
     components = "\n".join(f"- `{pipe}`: {labels_of(pipeline, pipe)}" for pipe in meta["pipeline"])
     size = sum(file.stat().st_size for file in pipeline.rglob("*") if file.is_file())
     page = CARD.format(
@@ -56,7 +62,7 @@ def main(
     (pipeline / "LICENSE").write_text("\n".join(about["license"]) + "\n", encoding="utf8")
 
 
-def row(name: str, scores: Dict[str, Any], pipeline: List[str]) -> Tuple[str, ...]:
+def row(name: str, scores: dict[str, Any], pipeline: list[str]) -> tuple[str, ...]:
     """pipeline: the names of its components; what none of them finds has no figure."""
     gold = scores["gold_words"]
     for key, component in (("morph", "hoseq_morphologizer"), ("lemma", "hoseq_lemmatizer")):
@@ -71,7 +77,7 @@ def row(name: str, scores: Dict[str, Any], pipeline: List[str]) -> Tuple[str, ..
     )  # fmt: skip
 
 
-def percent(share: Optional[float]) -> str:
+def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.2f}"
 
 
@@ -80,7 +86,9 @@ def labels_of(pipeline: Path, name: str) -> str:
     labels = getattr(pipe, "labels", ())
     if not labels:
         return "rules"
-    shown = [label for i, label in enumerate(labels) if len(", ".join(labels[: i + 1])) < MOST_CHARACTERS]
+    shown = [
+        label for i, label in enumerate(labels) if len(", ".join(labels[: i + 1])) < MOST_CHARACTERS
+    ]
     place = pipe.cfg.get("attribute", "spans")
     return f"{place}; {len(labels)} labels ({', '.join(shown)}{', ...' if len(shown) < len(labels) else ''})"
 

@@ -8,9 +8,9 @@ training text lacks, rare words cost space and tell little.
 """
 
 import tempfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Iterator
 
 import srsly
 import typer
@@ -37,7 +37,9 @@ def main(output: Path) -> None:
     (output / "vocab").mkdir(parents=True, exist_ok=True)
     lookups.to_disk(output / "vocab")
     srsly.write_json(output / "meta.json", {"lang": "zh", "name": "words", "sources": [SOURCE]})
-    print(f"{output}: {len(lines):,} words, {(output / 'vocab' / 'lookups.bin').stat().st_size:,} bytes")
+    print(
+        f"{output}: {len(lines):,} words, {(output / 'vocab' / 'lookups.bin').stat().st_size:,} bytes"
+    )
 
 
 def forms() -> Iterator[str]:

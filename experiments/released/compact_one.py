@@ -10,16 +10,20 @@ from pathlib import Path
 import spacy
 import typer
 
-from spacy_hoseq.compaction.pipeline import compact_pipeline, save_compact
+from spacy_hoseq.pipelines.compaction.pipeline import compact_pipeline, save_compact
 from spacy_hoseq.readers import corpus
 
 
-def main(model: Path, dev: Path, output: Path, component: str, metric: str, tolerance: float) -> None:
+def main(
+    model: Path, dev: Path, output: Path, component: str, metric: str, tolerance: float
+) -> None:
     nlp = spacy.load(model)
     found = compact_pipeline(nlp, list(corpus(dev)(nlp)), tolerance, [metric], [component], folds=1)
     save_compact(nlp, output)
     (change,) = found.changes
-    print(f"{metric} {found.before[metric]:.4f} -> {found.after[metric]:.4f}; {change.before} -> {change.after}")
+    print(
+        f"{metric} {found.before[metric]:.4f} -> {found.after[metric]:.4f}; {change.before} -> {change.after}"
+    )
 
 
 if __name__ == "__main__":

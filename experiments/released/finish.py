@@ -8,7 +8,7 @@ same bytes.
 
 import shutil
 from pathlib import Path
-from typing import Any, Set
+from typing import Any
 
 import spacy
 import srsly
@@ -21,7 +21,9 @@ from wasabi import msg
 def main(model: Path, meta: Path, output: Path) -> None:
     nlp = spacy.load(model)
     nlp.meta.update(srsly.read_json(meta))
-    nlp.meta.pop("performance", None)  # of the development part, on gold words; measured from raw text elsewhere
+    nlp.meta.pop(
+        "performance", None
+    )  # of the development part, on gold words; measured from raw text elsewhere
     segmenter = getattr(nlp.tokenizer, "segmenter", None)
     if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
         segmenter.meta["spacy_version"] = nlp.meta["spacy_version"]
@@ -44,7 +46,7 @@ def without_words(nlp: Language, folder: Path) -> None:
         without_words(segmenter, folder / "tokenizer" / "segmenter")
 
 
-def labels_of(nlp: Language) -> Set[str]:
+def labels_of(nlp: Language) -> set[str]:
     pipes: Any = (pipe for _, pipe in nlp.components)
     return {label for pipe in pipes for label in getattr(pipe, "labels", ())}
 

@@ -9,8 +9,9 @@ tokens are missing: training learns nothing from them. All other words are outsi
 """
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import NamedTuple
 
 import numpy as np
 import spacy
@@ -25,14 +26,50 @@ from word_lists import read_lists
 COMPONENT = "hoseq_entities"
 LEAST = 0.6  # share of the most probable type among all types
 MOST_OUTSIDE = 0.9  # probability
-INNER = {"of", "the", "for", "and", "&", "de", "-", "'s", "/"}  # what no proper noun is, inside of names
+INNER = {
+    "of",
+    "the",
+    "for",
+    "and",
+    "&",
+    "de",
+    "-",
+    "'s",
+    "/",
+}  # what no proper noun is, inside of names
 DATES = {
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
-    *("december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"),
+    *(
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+    ),
+    *(
+        "december",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+    ),
     *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
     *("mon", "tue", "tues", "wed", "thu", "thurs", "fri", "sat", "sun"),
 }
-Run = Tuple[int, int]
+Run = tuple[int, int]
 
 
 class Guess(NamedTuple):
@@ -41,11 +78,11 @@ class Guess(NamedTuple):
 
     sentence: Sent
     doc: Doc
-    runs: List[Run]
-    types: List[NDArray[np.float64]]
+    runs: list[Run]
+    types: list[NDArray[np.float64]]
 
 
-def main(output: Path, treebank: Path, model: Path, types: Optional[Path] = None) -> None:
+def main(output: Path, treebank: Path, model: Path, types: Path | None = None) -> None:
     nlp = spacy.load(model, config={"components": {COMPONENT: {"save_marginals": True}}})
     names = list(nlp.get_pipe(COMPONENT).labels)  # type: ignore[attr-defined]
     by_hand = {} if types is None else listed(types, names)
@@ -61,26 +98,36 @@ def main(output: Path, treebank: Path, model: Path, types: Optional[Path] = None
     print(f"{output}: {len(docs)} Docs")
 
 
-def listed(path: Path, names: Sequence[str]) -> Dict[str, NDArray[np.float64]]:
+def listed(path: Path, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """Probabilities of types, of each string of a list: its own; of an unclear one, that of kind "-", all alike."""
     certain = {name: np.eye(len(names) + 1)[i] for i, name in enumerate(names)}
     p = {**certain, "-": np.full(len(names) + 1, 1 / (len(names) + 1))}
-    return {string.lower(): p[kind] for kind, strings in read_lists(path, "; ").items() for string in strings}
+    return {
+        string.lower(): p[kind]
+        for kind, strings in read_lists(path, "; ").items()
+        for string in strings
+    }
 
 
 def guessed(
-    nlp: Language, text: List[Sent], names: Sequence[str], by_hand: Dict[str, NDArray[np.float64]]
+    nlp: Language, text: list[Sent], names: Sequence[str], by_hand: dict[str, NDArray[np.float64]]
 ) -> Iterator[Guess]:
     """Sentences of a text. by_hand: probabilities of types, of some strings."""
-    docs = [Doc(nlp.vocab, sentence.words, [row.space for row in sentence.rows]) for sentence in text]
+    docs = [
+        Doc(nlp.vocab, sentence.words, [row.space for row in sentence.rows]) for sentence in text
+    ]
     for sentence, doc in zip(text, nlp.pipe(docs), strict=True):
         kept = doc._.hoseq_marginals[COMPONENT]
-        places = [names.index(tag[2:]) if tag[2:] in names else len(names) for tag in kept["labels"]]
+        places = [
+            names.index(tag[2:]) if tag[2:] in names else len(names) for tag in kept["labels"]
+        ]
         p = np.asarray(kept["probabilities"], np.float64) @ np.eye(len(names) + 1)[places]
         runs = list(runs_of(sentence))
         strings = [string_of(sentence, run) for run in runs]
         found = [p[first:end].mean(axis=0) for first, end in runs]
-        yield Guess(sentence, doc, runs, [by_hand.get(*pair) for pair in zip(strings, found, strict=True)])
+        yield Guess(
+            sentence, doc, runs, [by_hand.get(*pair) for pair in zip(strings, found, strict=True)]
+        )
 
 
 def runs_of(sentence: Sent) -> Iterator[Run]:
@@ -97,9 +144,9 @@ def runs_of(sentence: Sent) -> Iterator[Run]:
             yield first, end
 
 
-def summed(guesses: Sequence[Guess]) -> Dict[str, NDArray[np.float64]]:
+def summed(guesses: Sequence[Guess]) -> dict[str, NDArray[np.float64]]:
     """Mean probabilities of each run's string."""
-    found: Dict[str, List[NDArray[np.float64]]] = defaultdict(list)
+    found: dict[str, list[NDArray[np.float64]]] = defaultdict(list)
     for guess in guesses:
         for run, types in zip(guess.runs, guess.types, strict=True):
             found[string_of(guess.sentence, run)].append(types)
@@ -110,10 +157,12 @@ def string_of(sentence: Sent, run: Run) -> str:
     return " ".join(sentence.words[slice(*run)]).lower()
 
 
-def annotated(guess: Guess, others: Sequence[Dict[str, NDArray[np.float64]]], names: Sequence[str]) -> Doc:
+def annotated(
+    guess: Guess, others: Sequence[dict[str, NDArray[np.float64]]], names: Sequence[str]
+) -> Doc:
     """A Doc with names, and tokens of which nothing is known."""
-    spans: List[Tuple[int, int, str]] = []
-    missing: Set[int] = set()
+    spans: list[tuple[int, int, str]] = []
+    missing: set[int] = set()
     for run, types in zip(guess.runs, guess.types, strict=True):
         string = string_of(guess.sentence, run)
         p = np.mean([types, *(of[string] for of in others)], axis=0)
@@ -125,23 +174,33 @@ def annotated(guess: Guess, others: Sequence[Dict[str, NDArray[np.float64]]], na
         else:
             spans.append((*bounds, names[best]))
     sentence = guess.sentence
-    starts: List[Union[bool, int, None]] = [i == 0 for i in range(len(sentence.words))]
+    starts: list[bool | int | None] = [i == 0 for i in range(len(sentence.words))]
     tags = [row.tag for row in sentence.rows]
-    doc = Doc(guess.doc.vocab, sentence.words, [row.space for row in sentence.rows], tags=tags, sent_starts=starts)
+    doc = Doc(
+        guess.doc.vocab,
+        sentence.words,
+        [row.space for row in sentence.rows],
+        tags=tags,
+        sent_starts=starts,
+    )
     inside = {i for first, end, _ in spans for i in range(first, end)}
     unknown = [Span(doc, i, i + 1) for i in sorted(missing - inside)]
     doc.set_ents([Span(doc, *span) for span in spans], missing=unknown, default="outside")
     return doc
 
 
-def bounds_of(guess: Guess, run: Run) -> Optional[Run]:
+def bounds_of(guess: Guess, run: Run) -> Run | None:
     """Those of the run, or of the name around it that the model found; None if it is more than one phrase."""
     first, end = run
     sentence = guess.sentence
-    over = [(name.start, name.end) for name in guess.doc.ents if name.start < end and name.end > first]
+    over = [
+        (name.start, name.end) for name in guess.doc.ents if name.start < end and name.end > first
+    ]
     if len(over) == 1 and over[0][0] <= first and end <= over[0][1]:
         others = [*range(over[0][0], first), *range(end, over[0][1])]
-        if all(sentence.rows[i].tag in PROPER or sentence.words[i].lower() in INNER for i in others):
+        if all(
+            sentence.rows[i].tag in PROPER or sentence.words[i].lower() in INNER for i in others
+        ):
             first, end = over[0]
     n_heads = sum(not first <= sentence.heads[i] < end for i in range(first, end))
     return (first, end) if n_heads == 1 and len(over) < 2 else None

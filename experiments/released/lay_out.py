@@ -5,13 +5,16 @@ python lay_out.py assets/en CORPORA
 
 import shutil
 from pathlib import Path
-from typing import Dict
 
 import typer
 
-GUM = [f"{part}.{kind}.gz" for part in ("train", "dev") for kind in ("conllu", "ptb", "entities.jsonl")]
+GUM = [
+    f"{part}.{kind}.gz" for part in ("train", "dev") for kind in ("conllu", "ptb", "entities.jsonl")
+]
 UNER = "uner_zh_gsdsimp/zh_gsdsimp-ud"
-SOURCES: Dict[str, Dict[str, str]] = {  # of each folder in assets: file -> where it is among the corpora
+SOURCES: dict[
+    str, dict[str, str]
+] = {  # of each folder in assets: file -> where it is among the corpora
     "en": {
         "ewt_train.conllu.gz": "en_ewt/train.conllu.gz",
         "ewt_dev.conllu.gz": "en_ewt/dev.conllu.gz",
@@ -28,13 +31,17 @@ SOURCES: Dict[str, Dict[str, str]] = {  # of each folder in assets: file -> wher
 }
 
 
-def main(output: Path, corpora: str = typer.Argument("", help="With the folders that SOURCES names")) -> None:
+def main(
+    output: Path, corpora: str = typer.Argument("", help="With the folders that SOURCES names")
+) -> None:
     output.mkdir(parents=True, exist_ok=True)
     for name, place in SOURCES[output.name].items():
         source = Path(corpora) / place
         if not (output / name).exists():
             if not (corpora and source.exists()):
-                raise SystemExit(f"{output / name} is missing: see project.yml for where it comes from")
+                raise SystemExit(
+                    f"{output / name} is missing: see project.yml for where it comes from"
+                )
             shutil.copyfile(source, output / name)
 
 

@@ -14,9 +14,9 @@ labelled hashtags, nothing is known, and training learns nothing from them.
 """
 
 import gzip
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
 
 import spacy
 import typer
@@ -29,7 +29,7 @@ TYPES = {
 }
 N_SENTS = 10  # of a Doc of articles
 N_PARTS = 10  # of which one is for development
-Word = Tuple[str, str]  # with its tag; "" if nothing is known
+Word = tuple[str, str]  # with its tag; "" if nothing is known
 VOCAB = spacy.blank("en").vocab
 
 app = typer.Typer()
@@ -43,27 +43,31 @@ def wnut(output: Path, path: Path) -> None:
 @app.command()
 def wikigold(output: Path, path: Path, dev: Path = typer.Option(...)) -> None:
     sentences = list(texts(path))
-    docs = [doc_of(sentences[first : first + N_SENTS]) for first in range(0, len(sentences), N_SENTS)]
+    docs = [
+        doc_of(sentences[first : first + N_SENTS]) for first in range(0, len(sentences), N_SENTS)
+    ]
     write(output, [doc for number, doc in enumerate(docs, start=1) if number % N_PARTS])
     write(dev, docs[N_PARTS - 1 :: N_PARTS])
 
 
 @app.command()
-def btc(output: Path, path: Path, tagger: Optional[Path] = None) -> None:
+def btc(output: Path, path: Path, tagger: Path | None = None) -> None:
     """tagger: without it all words outside of names are known to be there."""
     docs = [doc_of([list(joined(text))]) for text in texts(path)]
     if tagger is not None:
         nlp = spacy.load(tagger)
         copies = (Doc(nlp.vocab, [token.text for token in doc]) for doc in docs)
         for doc, tagged in zip(docs, nlp.pipe(copies), strict=True):
-            is_proper = [token.tag_ in PROPER and not token.text.startswith("@") for token in tagged]
+            is_proper = [
+                token.tag_ in PROPER and not token.text.startswith("@") for token in tagged
+            ]
             outside = [token.i for token in doc if not token.ent_type_]
             open_ = [Span(doc, i, i + 1) for i in outside if is_proper[i] or doc[i].ent_iob_ == ""]
             doc.set_ents(list(doc.ents), missing=open_, default="outside")
     write(output, docs)
 
 
-def texts(path: Path) -> Iterator[List[Word]]:
+def texts(path: Path) -> Iterator[list[Word]]:
     """Words and tags of each text, or sentence."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = [line.strip() for line in file]
@@ -78,7 +82,7 @@ def tag_of(tag: str) -> str:
     return f"{place}-{TYPES.get(kind, kind)}" if kind else place
 
 
-def joined(text: List[Word]) -> Iterator[Word]:
+def joined(text: list[Word]) -> Iterator[Word]:
     """Words of a tweet, with the names of users and hashtags in one piece."""
     sign, inside = "", ""
     for place, (word, tag) in enumerate(text, start=1):
@@ -96,13 +100,17 @@ def joined(text: List[Word]) -> Iterator[Word]:
         yield '"' if word == "'\"'" else word, tag
 
 
-def doc_of(sentences: List[List[Word]]) -> Doc:
+def doc_of(sentences: list[list[Word]]) -> Doc:
     words, tags = zip(*(word for sentence in sentences for word in sentence), strict=True)
-    starts = [i == 0 for sentence in sentences for i in range(len(sentence))] if len(sentences) > 1 else None
+    starts = (
+        [i == 0 for sentence in sentences for i in range(len(sentence))]
+        if len(sentences) > 1
+        else None
+    )
     return Doc(VOCAB, list(words), ents=list(tags), sent_starts=starts)
 
 
-def write(output: Path, docs: List[Doc]) -> None:
+def write(output: Path, docs: list[Doc]) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     DocBin(docs=docs).to_disk(output)
     print(f"{output}: {len(docs)} Docs")

@@ -7,7 +7,8 @@ first and behind the last word of the name is left out: articles, what goes up t
 endings, appositions and relative clauses. Of nested names the longest one counts.
 """
 
-from typing import List, NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from spacy_hoseq.readers.sentences import LabelledSpan
 
@@ -15,18 +16,126 @@ PERSON = "person"
 TYPES = {PERSON: "PER", "place": "LOC", "organization": "ORG"}
 NO_NAMES = {"time"}  # January
 TITLES = {
-    *("mr.", "mrs.", "ms.", "mr", "mrs", "ms", "miss", "dr.", "dr", "prof.", "professor", "president", "vice", "sir"),
-    *("lord", "lady", "king", "queen", "prince", "princess", "senator", "sen.", "rep.", "gov.", "governor", "justice"),
-    *("judge", "chief", "captain", "general", "colonel", "minister", "secretary", "mayor", "pope", "father", "rev."),
-    *("reverend", "most", "many", "all", "mister", "madam", "madame", "doctor", "aunt", "uncle", "sister", "brother"),
-    *("bishop", "archbishop", "cardinal", "sheikh", "imam", "emperor", "empress", "tsar", "count", "earl", "dame"),
-    *("premier", "ambassador", "chairman", "chairwoman", "congressman", "congresswoman", "undersecretary", "director"),
-    *("administrator", "commissioner", "ceo", "sheriff", "inspector", "detective", "officer", "coach", "commander"),
-    *("major", "lieutenant", "sergeant", "admiral", "gen.", "maj.", "lt.", "sgt.", "col.", "capt.", "hon."),
+    *(
+        "mr.",
+        "mrs.",
+        "ms.",
+        "mr",
+        "mrs",
+        "ms",
+        "miss",
+        "dr.",
+        "dr",
+        "prof.",
+        "professor",
+        "president",
+        "vice",
+        "sir",
+    ),
+    *(
+        "lord",
+        "lady",
+        "king",
+        "queen",
+        "prince",
+        "princess",
+        "senator",
+        "sen.",
+        "rep.",
+        "gov.",
+        "governor",
+        "justice",
+    ),
+    *(
+        "judge",
+        "chief",
+        "captain",
+        "general",
+        "colonel",
+        "minister",
+        "secretary",
+        "mayor",
+        "pope",
+        "father",
+        "rev.",
+    ),
+    *(
+        "reverend",
+        "most",
+        "many",
+        "all",
+        "mister",
+        "madam",
+        "madame",
+        "doctor",
+        "aunt",
+        "uncle",
+        "sister",
+        "brother",
+    ),
+    *(
+        "bishop",
+        "archbishop",
+        "cardinal",
+        "sheikh",
+        "imam",
+        "emperor",
+        "empress",
+        "tsar",
+        "count",
+        "earl",
+        "dame",
+    ),
+    *(
+        "premier",
+        "ambassador",
+        "chairman",
+        "chairwoman",
+        "congressman",
+        "congresswoman",
+        "undersecretary",
+        "director",
+    ),
+    *(
+        "administrator",
+        "commissioner",
+        "ceo",
+        "sheriff",
+        "inspector",
+        "detective",
+        "officer",
+        "coach",
+        "commander",
+    ),
+    *(
+        "major",
+        "lieutenant",
+        "sergeant",
+        "admiral",
+        "gen.",
+        "maj.",
+        "lt.",
+        "sgt.",
+        "col.",
+        "capt.",
+        "hon.",
+    ),
 }
 PLURAL = "NNPS"
 PROPER = {"NNP", PLURAL}
-BEHIND = {",", "(", "-LRB-", ";", ":", '"', "who", "which", "that", "--", "/"}  # what a name does not go beyond
+BEHIND = {
+    ",",
+    "(",
+    "-LRB-",
+    ";",
+    ":",
+    '"',
+    "who",
+    "which",
+    "that",
+    "--",
+    "/",
+}  # what a name does not go beyond
 PREPOSITIONS = {"of", "for", "de", "and"}  # inside of names
 NOT_LAST = {"POS", "IN", "CC", "DT", "RB", ",", ".", ":", "``", "''", "HYPH"}
 
@@ -42,10 +151,10 @@ class Mention(NamedTuple):
 
 def names_among(
     mentions: Sequence[Mention], words: Sequence[str], tags: Sequence[str], heads: Sequence[int]
-) -> List[LabelledSpan]:
+) -> list[LabelledSpan]:
     """The names of a sentence, in order."""
     names = [name for mention in mentions for name in name_of(mention, words, tags, heads)]
-    kept: List[LabelledSpan] = []
+    kept: list[LabelledSpan] = []
     for name in sorted(names, key=lambda name: (name.first - name.end, name)):
         if all(name.end <= other.first or other.end <= name.first for other in kept):
             kept.append(name)
@@ -54,7 +163,7 @@ def names_among(
 
 def name_of(
     mention: Mention, words: Sequence[str], tags: Sequence[str], heads: Sequence[int]
-) -> List[LabelledSpan]:
+) -> list[LabelledSpan]:
     """The name in a mention, if there is one."""
     first, end = mention.first, mention.end
     places = range(first, end)
@@ -64,7 +173,9 @@ def name_of(
         return []
     end = next((i for i in range(head + 1, end) if _is_behind(words[i].lower(), tags[i])), end)
     if mention.type == PERSON:  # Queen Elizabeth, but Prince Edward Island
-        first = max((i + 1 for i in range(first, head) if words[i].lower() in TITLES), default=first)
+        first = max(
+            (i + 1 for i in range(first, head) if words[i].lower() in TITLES), default=first
+        )
     while first < head and tags[first] not in PROPER:
         first += 1
     while end > first and tags[end - 1] in NOT_LAST:

@@ -6,7 +6,6 @@ https://universaldependencies.org/v2/summary.html: CONJ is CCONJ.
 """
 
 from pathlib import Path
-from typing import List
 
 import typer
 
@@ -14,7 +13,7 @@ POS = 3  # column
 RENAMED = {"CONJ": "CCONJ"}
 
 
-def main(files: List[Path]) -> None:
+def main(files: list[Path]) -> None:
     for file in files:
         rows = [line.split("\t") for line in file.read_text(encoding="utf8").split("\n")]
         for row in rows:

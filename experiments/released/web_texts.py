@@ -10,8 +10,9 @@ treebank's own words. The same file gives the same bytes.
 import random
 import sys
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Callable, Iterator, List, NamedTuple, Sequence
+from typing import NamedTuple
 
 import spacy
 import typer
@@ -20,7 +21,12 @@ from spacy.tokens import Doc, DocBin
 SHARE = 0.2  # of the sentences
 OFTEN = "😀😂🤣😊😍😭😅😎🤔😡😢😉🙂🙁😬🥳👍👎👏🙏💪❤🔥🎉🌹☀⭐⚽🎵💔👀✨🚀📷🏠✅❌☕🎂💯"
 RANGES = ((0x2600, 0x27C0), (0x1F300, 0x1F650), (0x1F680, 0x1F700), (0x1F900, 0x1FA00))
-ANY = [chr(code) for first, end in RANGES for code in range(first, end) if unicodedata.category(chr(code)) == "So"]
+ANY = [
+    chr(code)
+    for first, end in RANGES
+    for code in range(first, end)
+    if unicodedata.category(chr(code)) == "So"
+]
 SKINS = "🏻🏼🏽🏾🏿"
 HANDS = "👍👎👏🙏💪👋"
 HEART = "❤\ufe0f"
@@ -39,15 +45,17 @@ class Word(NamedTuple):
     space: bool = True
 
 
-Text = List[Word]
-Names = List[str]  # ordinary words, in lower case: others are made of them
+Text = list[Word]
+Names = list[str]  # ordinary words, in lower case: others are made of them
 Change = Callable[[Text, Names, random.Random], Text]
 
 
 def main(output: Path, train: Path) -> None:
     vocab = spacy.blank("en").vocab
     texts = list(sentences(DocBin().from_disk(train).get_docs(vocab)))
-    names = sorted({word.text for text in texts for word in text if word.tag == "NN" and plain(word.text)})
+    names = sorted(
+        {word.text for text in texts for word in text if word.tag == "NN" and plain(word.text)}
+    )
     chance = random.Random(0)
     docs = DocBin(attrs=("ORTH", "SPACY", "SENT_START", "TAG"), store_user_data=False)
     for i, text in enumerate(chance.sample(texts, round(SHARE * len(texts)))):
@@ -71,7 +79,10 @@ def plain(word: str) -> bool:
 
 def with_emoji(text: Text, names: Names, chance: random.Random) -> Text:
     """One to three at the end, before or behind the full stop, or in its place; or one before the sentence."""
-    emoji = [Word(an_emoji(chance), NOTHING, chance.random() < 0.5) for _ in range(chance.choice((1, 1, 1, 2, 3)))]
+    emoji = [
+        Word(an_emoji(chance), NOTHING, chance.random() < 0.5)
+        for _ in range(chance.choice((1, 1, 1, 2, 3)))
+    ]
     ends = text[-1].text in STOPS
     body = text[:-1] if ends else text
     stop = text[-1:] if ends else []
@@ -100,18 +111,26 @@ def a_host(names: Names, chance: random.Random) -> str:
 def a_page(names: Names, chance: random.Random) -> str:
     start = chance.choice(("http://", "https://", "https://www.", "www.", ""))
     end = chance.choice(("", "", "/", f"/{chance.choice(names)}", f"/{chance.choice(names)}.html"))
-    more = chance.choice(("", "", f"?{chance.choice(names)}={chance.randrange(1000)}&lang=en", "#top")) if end else ""
+    more = (
+        chance.choice(("", "", f"?{chance.choice(names)}={chance.randrange(1000)}&lang=en", "#top"))
+        if end
+        else ""
+    )
     return start + a_host(names, chance) + end + more
 
 
 def a_mailbox(names: Names, chance: random.Random) -> str:
-    user = chance.choice(names) + chance.choice(("", f".{chance.choice(names)}", str(chance.randrange(100))))
+    user = chance.choice(names) + chance.choice(
+        ("", f".{chance.choice(names)}", str(chance.randrange(100)))
+    )
     return f"{user}@{a_host(names, chance)}"
 
 
 def a_path(names: Names, chance: random.Random) -> str:
     parts = [chance.choice(names) for _ in range(chance.choice((2, 3)))]
-    return chance.choice(("/", "~/", "./")) + "/".join(parts) + chance.choice(("", ".txt", ".py", "/"))
+    return (
+        chance.choice(("/", "~/", "./")) + "/".join(parts) + chance.choice(("", ".txt", ".py", "/"))
+    )
 
 
 def with_user(text: Text, names: Names, chance: random.Random) -> Text:
@@ -141,7 +160,11 @@ def with_html(text: Text, names: Names, chance: random.Random) -> Text:
     """Around the sentence, around a word, at the end; or a currency before a number."""
     kind = chance.random()
     if kind < 0.1:
-        return [Word(chance.choice(ENTITIES), SYMBOL, False), Word(str(chance.randrange(1, 500)), "CD"), *text]
+        return [
+            Word(chance.choice(ENTITIES), SYMBOL, False),
+            Word(str(chance.randrange(1, 500)), "CD"),
+            *text,
+        ]
     if kind < 0.2:
         return [*spaced(text, False), Word(chance.choice(("<br>", "<br/>", "<hr>")), NOTHING)]
     name = chance.choice(BLOCKS if kind < 0.7 else INLINE)
@@ -161,12 +184,24 @@ def with_code(text: Text, names: Names, chance: random.Random) -> Text:
     """A name of code in the place of a noun."""
     one = chance.choice(names)
     other = chance.choice(names)
-    forms = (f"{one}_{other}", f"{one}{other.title()}", f"{one}()", f"{one}_{other}()", f"--{one}", f"{one}.{other}")
+    forms = (
+        f"{one}_{other}",
+        f"{one}{other.title()}",
+        f"{one}()",
+        f"{one}_{other}()",
+        f"--{one}",
+        f"{one}.{other}",
+    )
     return in_place_of_noun(text, lambda noun: Word(chance.choice(forms), "NN", noun.space), chance)
 
 
 CHANGES: Sequence[Change] = (
-    *(with_emoji, with_emoji, with_address, with_user),  # emoji twice: they are most frequent, and many
+    *(
+        with_emoji,
+        with_emoji,
+        with_address,
+        with_user,
+    ),  # emoji twice: they are most frequent, and many
     *(with_hashtag, with_html, with_markdown, with_code),
 )
 
@@ -176,7 +211,9 @@ def in_place_of_noun(text: Text, made: Callable[[Word], Word], chance: random.Ra
     alone = [
         i
         for i, word in enumerate(text)
-        if word.tag in NOUNS and word.text.isalpha() and not (text[i - 1 : i] and text[i - 1].tag in NOUNS)
+        if word.tag in NOUNS
+        and word.text.isalpha()
+        and not (text[i - 1 : i] and text[i - 1].tag in NOUNS)
         and not (text[i + 1 : i + 2] and text[i + 1].tag in NOUNS)
     ]
     if not alone:
@@ -194,13 +231,24 @@ def inserted(text: Text, word: Word, chance: random.Random) -> Text:
 
 
 def wrapped(
-    text: Text, before: str, behind: str, first: str, last: str, chance: random.Random, *, whole: bool
+    text: Text,
+    before: str,
+    behind: str,
+    first: str,
+    last: str,
+    chance: random.Random,
+    *,
+    whole: bool,
 ) -> Text:
     """The text, or one word of it, between two marks, without spaces."""
     start = 0 if whole else chance.randrange(len(text))
     end = len(text) if whole else start + 1
     inner = text[start:end]
-    marked = [Word(before, first, False), *spaced(inner, False), Word(behind, last, inner[-1].space)]
+    marked = [
+        Word(before, first, False),
+        *spaced(inner, False),
+        Word(behind, last, inner[-1].space),
+    ]
     return [*text[:start], *marked, *text[end:]]
 
 

@@ -10,17 +10,22 @@ lower case, too, where no other word has some there: people write without capita
 
 import gzip
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Dict, Iterator, List, Set
 
 import srsly
 import typer
 
 N_CLUSTERED = 40_000  # the most frequent words: clusters of rare ones are noise
 BASE = {"noun": "NN", "adj": "JJ", "adv": "RB", "verb": "VB", "aux": "MD"}
-FORMS = {"noun": ["NNS"], "adj": ["JJR", "JJS"], "adv": ["RBR", "RBS"], "verb": ["VBD", "VBN", "VBG", "VBZ"]}
+FORMS = {
+    "noun": ["NNS"],
+    "adj": ["JJR", "JJS"],
+    "adv": ["RBR", "RBS"],
+    "verb": ["VBD", "VBN", "VBG", "VBZ"],
+}
 
 
 def main(output: Path, lower: bool = False) -> None:
@@ -32,17 +37,21 @@ def main(output: Path, lower: bool = False) -> None:
     for word in sorted({*clusters, *lexicon}):
         path = clusters.get(word, 0)
         coarse = [str(path & ((1 << steps) - 1)) if path else "" for steps in (6, 10)]
-        lines.append("\t".join([word, str(path or ""), *coarse, "|".join(sorted(lexicon.get(word, ())))]))
+        lines.append(
+            "\t".join([word, str(path or ""), *coarse, "|".join(sorted(lexicon.get(word, ())))])
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text("\n".join(lines) + "\n", encoding="utf8")
     print(f"{output}: {len(clusters):,} words with a cluster, {len(lexicon):,} in the lexicon")
 
 
-def read_clusters() -> Dict[str, int]:
+def read_clusters() -> dict[str, int]:
     """Path in the tree of clusters of the most frequent words: its first step is the lowest bit."""
     folder = files("spacy_lookups_data") / "data"
     path_of, log_p = (
-        srsly.json_loads(gzip.decompress((folder / f"en_lexeme_{name}.json.gz").read_bytes()).decode("utf8"))
+        srsly.json_loads(
+            gzip.decompress((folder / f"en_lexeme_{name}.json.gz").read_bytes()).decode("utf8")
+        )
         for name in ("cluster", "prob")
     )
     clustered = [word for word, path in path_of.items() if path and word.strip()]
@@ -50,9 +59,9 @@ def read_clusters() -> Dict[str, int]:
     return {word: path_of[word] for word in frequent}
 
 
-def read_lexicon() -> Dict[str, Set[str]]:
+def read_lexicon() -> dict[str, set[str]]:
     """Tags of each form: of the base forms, and of the inflected ones."""
-    tags: Dict[str, Set[str]] = defaultdict(set)
+    tags: dict[str, set[str]] = defaultdict(set)
     for base, category, *forms in rows("infl_lu.csv.gz"):
         tags[base].add(BASE[category])
         if category == "verb" and len(forms) > 1 and not forms[1]:
@@ -66,7 +75,7 @@ def read_lexicon() -> Dict[str, Set[str]]:
     return tags
 
 
-def rows(name: str) -> Iterator[List[str]]:
+def rows(name: str) -> Iterator[list[str]]:
     spec = find_spec("lemminflect")  # (only its files are read: nothing of it runs)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("lemminflect")

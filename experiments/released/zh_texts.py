@@ -11,8 +11,9 @@ measure with. The same files give the same bytes.
 
 import gzip
 import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Callable, Iterator, List, NamedTuple
+from typing import NamedTuple
 
 import spacy
 import typer
@@ -23,7 +24,14 @@ from spacy_hoseq.features.simplified import in_simplified
 
 SHARE = 0.1  # of the sentences, a second time
 EMOJI = "😀😂🤣😊😍😭😅😎🤔😡👍👏🙏💪❤🔥🎉🌹☀⭐🐶🍜⚽🎵💔👀✨🚀📷🏠"
-HOSTS = ("www.example.com", "example.org", "news.example.cn", "example.net", "m.example.com.cn", "blog.example.tw")
+HOSTS = (
+    "www.example.com",
+    "example.org",
+    "news.example.cn",
+    "example.net",
+    "m.example.com.cn",
+    "blog.example.tw",
+)
 PATHS = ("", "/", "/index.html", "/a/2020/01/05.html", "/search?q=abc&page=2", "/item/1024#top")
 USERS = ("info", "li.wei", "contact_us", "zhang88", "service")
 SIGNS = {"。": "！", ".": "!"}  # what is repeated in its place
@@ -38,7 +46,7 @@ class Token(NamedTuple):
     name: str  # BIO
 
 
-Text = List[Token]
+Text = list[Token]
 
 
 def main(
@@ -50,7 +58,9 @@ def main(
 ) -> None:
     texts = list(annotated(treebank, names))
     if as_it_comes:
-        texts = [[token._replace(word=in_simplified(token.word)) for token in text] for text in texts]
+        texts = [
+            [token._replace(word=in_simplified(token.word)) for token in text] for text in texts
+        ]
         texts += more_texts(texts, random.Random(0))
     if traditional:
         convert = converter()
@@ -72,23 +82,30 @@ def annotated(treebank: Path, names: Path) -> Iterator[Text]:
             yield [Token(row.word, row.tag, row.pos, name) for row, name in pairs]
 
 
-def read_names(path: Path) -> Iterator[List[str]]:
+def read_names(path: Path) -> Iterator[list[str]]:
     """BIO tags of each sentence."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
             yield [line.split("\t")[2] for line in block.split("\n") if not line.startswith("#")]
 
 
-def more_texts(texts: List[Text], chance: random.Random) -> List[Text]:
+def more_texts(texts: list[Text], chance: random.Random) -> list[Text]:
     """Some of the texts, with what people write on the web."""
-    changes: List[Callable[[Text, random.Random], Text]] = [with_emoji, with_emoji, with_address, with_signs]
+    changes: list[Callable[[Text, random.Random], Text]] = [
+        with_emoji,
+        with_emoji,
+        with_address,
+        with_signs,
+    ]
     chosen = chance.sample(texts, round(SHARE * len(texts)))
     return [changes[i % len(changes)](text, chance) for i, text in enumerate(chosen)]
 
 
 def with_emoji(text: Text, chance: random.Random) -> Text:
     """One to three at the end, before or behind the full stop, or in its place."""
-    emoji = [Token(chance.choice(EMOJI), *EMOTICON, "O") for _ in range(chance.choice((1, 1, 1, 2, 3)))]
+    emoji = [
+        Token(chance.choice(EMOJI), *EMOTICON, "O") for _ in range(chance.choice((1, 1, 1, 2, 3)))
+    ]
     ends = text[-1].word in SIGNS
     place = chance.choice((0, 1, 2)) if ends else 0
     body, stop = (text[:-1], text[-1:]) if ends else (text, [])
@@ -100,7 +117,9 @@ def with_address(text: Text, chance: random.Random) -> Text:
     host = chance.choice(HOSTS)
     start = chance.choice(("", "http://", "https://"))
     address = chance.choice((start + host + chance.choice(PATHS), f"{chance.choice(USERS)}@{host}"))
-    places = [i for i, token in enumerate(text) if token.word in "，,。." and text[i - 1].name == "O"]
+    places = [
+        i for i, token in enumerate(text) if token.word in "，,。." and text[i - 1].name == "O"
+    ]
     place = chance.choice(places or [len(text)])
     return [*text[:place], Token(address, *ADDRESS, "O"), *text[place:]]
 
@@ -123,7 +142,9 @@ def converter() -> Callable[[str], str]:
 def doc_of(text: Text, vocab: spacy.vocab.Vocab) -> Doc:
     words, tags, pos, names = map(list, zip(*text, strict=True))
     starts = [i == 0 for i in range(len(words))]
-    return Doc(vocab, words, [False] * len(words), tags=tags, pos=pos, ents=names, sent_starts=starts)
+    return Doc(
+        vocab, words, [False] * len(words), tags=tags, pos=pos, ents=names, sent_starts=starts
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Dict, List
 
 import typer
 from wasabi import msg
@@ -55,13 +54,23 @@ def main(
         msg.divider(f"{part}: {len(chosen)} files")
         target = output / f"{part}.spacy"
         target.unlink(missing_ok=True)
-        arguments = [str(copies), "-o", str(target), "--format", "trees", "--lang", lang, "--n-sents", "1"]
+        arguments = [
+            str(copies),
+            "-o",
+            str(target),
+            "--format",
+            "trees",
+            "--lang",
+            lang,
+            "--n-sents",
+            "1",
+        ]
         done = subprocess.run([sys.executable, "-m", "spacy", "hoseq", "convert", *arguments])
         if done.returncode and not target.exists():
             msg.fail(f"No {target}", exits=1)
 
 
-def divided(files: List[Path], split: str, tenths: int = 1) -> Dict[str, List[Path]]:
+def divided(files: list[Path], split: str, tenths: int = 1) -> dict[str, list[Path]]:
     """The files of each part."""
     try:
         return {part: in_part(files, split, part) for part in PARTS}

@@ -8,18 +8,31 @@ part, and their share.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any
 
 import spacy
 import typer
 from spacy.tokens import DocBin
 from wasabi import MarkdownRenderer, table
 
-COLUMNS = ("", "Tokens", "Word types", "Tag types", "Tags/word", "Unknown", "Share", "Ambiguous", "Share")
+COLUMNS = (
+    "",
+    "Tokens",
+    "Word types",
+    "Tag types",
+    "Tags/word",
+    "Unknown",
+    "Share",
+    "Ambiguous",
+    "Share",
+)
 
 
-def main(output: Path, train: Path, others: List[str]) -> None:
-    parts = {"train": read(train), **{name: read(Path(path)) for name, path in (item.split("=", 1) for item in others)}}
+def main(output: Path, train: Path, others: list[str]) -> None:
+    parts = {
+        "train": read(train),
+        **{name: read(Path(path)) for name, path in (item.split("=", 1) for item in others)},
+    }
     tags_of = tags_by_word(parts["train"])
     measured = {name: statistics(pairs, tags_of) for name, pairs in parts.items()}
     measured["train"]["unknown"] = 0
@@ -28,24 +41,30 @@ def main(output: Path, train: Path, others: List[str]) -> None:
     page = MarkdownRenderer()
     page.add(page.title(2, "The corpus"))
     page.add(page.table(rows, COLUMNS, aligns=("l", *["r"] * (len(COLUMNS) - 1))))
-    page.add("Unknown: tokens of words that training has not seen. Ambiguous: tokens of words with several tags there.")
+    page.add(
+        "Unknown: tokens of words that training has not seen. Ambiguous: tokens of words with several tags there."
+    )
     output.write_text(page.text + "\n", encoding="utf8")
     print(table(rows, header=COLUMNS, divider=True))
 
 
-def read(path: Path) -> List[Tuple[str, str]]:
+def read(path: Path) -> list[tuple[str, str]]:
     vocab = spacy.blank("xx").vocab
-    return [(token.text, token.tag_) for doc in DocBin().from_disk(path).get_docs(vocab) for token in doc]
+    return [
+        (token.text, token.tag_)
+        for doc in DocBin().from_disk(path).get_docs(vocab)
+        for token in doc
+    ]
 
 
-def tags_by_word(pairs: List[Tuple[str, str]]) -> Dict[str, Set[str]]:
-    tags: Dict[str, Set[str]] = {}
+def tags_by_word(pairs: list[tuple[str, str]]) -> dict[str, set[str]]:
+    tags: dict[str, set[str]] = {}
     for word, tag in pairs:
         tags.setdefault(word, set()).add(tag)
     return tags
 
 
-def statistics(pairs: List[Tuple[str, str]], known: Dict[str, Set[str]]) -> Dict[str, Any]:
+def statistics(pairs: list[tuple[str, str]], known: dict[str, set[str]]) -> dict[str, Any]:
     tags_here = tags_by_word(pairs)
     return {
         "tokens": len(pairs),
@@ -57,10 +76,14 @@ def statistics(pairs: List[Tuple[str, str]], known: Dict[str, Set[str]]) -> Dict
     }
 
 
-def row(name: str, values: Dict[str, Any]) -> List[str]:
+def row(name: str, values: dict[str, Any]) -> list[str]:
     n = values["tokens"]
     counts = [f"{values[key]:,}" for key in ("tokens", "word_types", "tag_types")]
-    shares = [text for key in ("unknown", "ambiguous") for text in (f"{values[key]:,}", f"{values[key] / n:.2%}")]
+    shares = [
+        text
+        for key in ("unknown", "ambiguous")
+        for text in (f"{values[key]:,}", f"{values[key] / n:.2%}")
+    ]
     return [name, *counts, f"{values['tags_per_word']:.4f}", *shares]
 
 

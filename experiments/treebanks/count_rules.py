@@ -8,7 +8,7 @@ Markdown, rules of one family together (those whose names differ in their number
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import spacy
 import typer
@@ -18,34 +18,47 @@ from wasabi import MarkdownRenderer, table
 
 
 def main(rules_path: Path, corpus: Path, write: bool = False, families: bool = False) -> None:
-    rules: List[Dict[str, Any]] = json.loads(rules_path.read_text(encoding="utf8"))
+    rules: list[dict[str, Any]] = json.loads(rules_path.read_text(encoding="utf8"))
     counts = count(rules, corpus)
     if families:
         print(by_family(rules, counts))
-    rows = [(rule["name"], f"{agree:,}", f"{matches:,}") for rule, (agree, matches) in zip(rules, counts, strict=True)]
+    rows = [
+        (rule["name"], f"{agree:,}", f"{matches:,}")
+        for rule, (agree, matches) in zip(rules, counts, strict=True)
+    ]
     if not families:
-        print(table(rows, header=("Rule", "Agree", "Matches"), divider=True, aligns=("l", "r", "r")))
+        print(
+            table(rows, header=("Rule", "Agree", "Matches"), divider=True, aligns=("l", "r", "r"))
+        )
     if write:
         for rule, numbers in zip(rules, counts, strict=True):
             rule["count"] = list(numbers)
         rules_path.write_text(one_key_a_line(rules), encoding="utf8")
 
 
-def by_family(rules: List[Dict[str, Any]], counts: List[Tuple[int, int]]) -> str:
+def by_family(rules: list[dict[str, Any]], counts: list[tuple[int, int]]) -> str:
     """Of each family: its rules, the first rule's note and example, and how many matches agree."""
-    members: Dict[str, List[int]] = {}
+    members: dict[str, list[int]] = {}
     for number, rule in enumerate(rules):
         members.setdefault(rule["name"].rstrip(" 0123456789"), []).append(number)
     rows = []
     for family, numbers in members.items():
         agree, matches = (sum(counts[number][i] for number in numbers) for i in (0, 1))
         first = rules[numbers[0]]
-        rows.append((family, str(len(numbers)), first["note"], first["example"], f"{agree:,} of {matches:,}"))
+        rows.append(
+            (
+                family,
+                str(len(numbers)),
+                first["note"],
+                first["example"],
+                f"{agree:,} of {matches:,}",
+            )
+        )
     header = ("Family", "Rules", "What it says", "Example", "Agree, of all matches")
     return MarkdownRenderer().table(rows, header, aligns=("l", "r", "l", "l", "r"))
 
 
-def count(rules: List[Dict[str, Any]], corpus: Path) -> List[Tuple[int, int]]:
+def count(rules: list[dict[str, Any]], corpus: Path) -> list[tuple[int, int]]:
     """Matches that agree, and all matches, of each rule."""
     vocab = spacy.blank("xx").vocab
     matcher = Matcher(vocab)
@@ -57,13 +70,15 @@ def count(rules: List[Dict[str, Any]], corpus: Path) -> List[Tuple[int, int]]:
             for key, start, end in set(matcher(sentence)):
                 number = int(vocab.strings[key])
                 matches[number] += 1
-                agree[number] += agrees(rules[number]["labels"], [token.tag_ for token in sentence[start:end]])
+                agree[number] += agrees(
+                    rules[number]["labels"], [token.tag_ for token in sentence[start:end]]
+                )
     return list(zip(agree, matches, strict=True))
 
 
-def agrees(labels: List[Any], tags: List[str]) -> bool:
+def agrees(labels: list[Any], tags: list[str]) -> bool:
     """Whether tags are what a rule says; a variable has one value in all its places."""
-    values: Dict[str, str] = {}
+    values: dict[str, str] = {}
     for label, tag in zip(labels, tags, strict=True):
         if isinstance(label, list):
             if tag not in label:
@@ -76,10 +91,13 @@ def agrees(labels: List[Any], tags: List[str]) -> bool:
     return True
 
 
-def one_key_a_line(rules: List[Dict[str, Any]]) -> str:
+def one_key_a_line(rules: list[dict[str, Any]]) -> str:
     """JSON that can be read and compared line by line."""
     texts = [
-        ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in rule.items())
+        ",\n".join(
+            f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+            for key, value in rule.items()
+        )
         for rule in rules
     ]
     return "[\n" + ",\n".join(f" {{\n{text}\n }}" for text in texts) + "\n]\n"

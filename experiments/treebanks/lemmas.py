@@ -10,7 +10,7 @@ tenth of the training part stands for it, and is not trained on. The component, 
 import random
 import time
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any
 
 import spacy
 import typer
@@ -25,7 +25,7 @@ from spacy_hoseq.readers.sentences import Sentence, Settings
 SENTENCES, DROPOUT = 30, 0.2  # of an update
 
 
-def main(component: str, folders: List[Path], epochs: int = 3) -> None:
+def main(component: str, folders: list[Path], epochs: int = 3) -> None:
     print("| Treebank | Words | Labels | Lemmas | of new words | Training, CPU s | Tokens/s |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for folder in folders:
@@ -39,7 +39,7 @@ def main(component: str, folders: List[Path], epochs: int = 3) -> None:
         print("| " + " | ".join([*cells, f"{seconds:.0f}", f"{speed:,.0f}"]) + " |", flush=True)
 
 
-def parts_of(folder: Path) -> Tuple[List[Sentence], List[Sentence]]:
+def parts_of(folder: Path) -> tuple[list[Sentence], list[Sentence]]:
     train, dev = (sentences_of(folder, part) for part in ("train", "dev"))
     if dev:
         return train, dev
@@ -47,9 +47,14 @@ def parts_of(folder: Path) -> Tuple[List[Sentence], List[Sentence]]:
     return train[:cut], train[cut:]
 
 
-def sentences_of(folder: Path, part: str) -> List[Sentence]:
+def sentences_of(folder: Path, part: str) -> list[Sentence]:
     files = sorted(folder.glob(f"*{part}.conllu*"))
-    return [each for file in files for each in read_conllu(file, Settings()) if isinstance(each, Sentence)]
+    return [
+        each
+        for file in files
+        for each in read_conllu(file, Settings())
+        if isinstance(each, Sentence)
+    ]
 
 
 def doc_of(nlp: Language, sentence: Sentence, with_lemmas: bool) -> Doc:
@@ -60,7 +65,7 @@ def doc_of(nlp: Language, sentence: Sentence, with_lemmas: bool) -> Doc:
     return Doc(nlp.vocab, words=sentence.words, sent_starts=starts, **settings)
 
 
-def trained(nlp: Language, component: str, train: List[Sentence], epochs: int) -> float:
+def trained(nlp: Language, component: str, train: list[Sentence], epochs: int) -> float:
     """RETURNS processor seconds."""
     nlp.add_pipe(component)
     examples = [Example(doc_of(nlp, each, False), doc_of(nlp, each, True)) for each in train]
@@ -74,7 +79,9 @@ def trained(nlp: Language, component: str, train: List[Sentence], epochs: int) -
     return time.process_time() - start
 
 
-def measured(nlp: Language, train: List[Sentence], dev: List[Sentence]) -> Tuple[float, float, float]:
+def measured(
+    nlp: Language, train: list[Sentence], dev: list[Sentence]
+) -> tuple[float, float, float]:
     """Right lemmas in per cent, those of words that training has not seen, tokens a processor second."""
     known = {word for sentence in train for word in sentence.words}
     docs = [doc_of(nlp, sentence, False) for sentence in dev]
@@ -87,7 +94,11 @@ def measured(nlp: Language, train: List[Sentence], dev: List[Sentence]) -> Tuple
             right.append(token.lemma_ == lemma)
             if token.text not in known:
                 right_new.append(token.lemma_ == lemma)
-    return 100 * sum(right) / len(right), 100 * sum(right_new) / len(right_new), len(right) / seconds
+    return (
+        100 * sum(right) / len(right),
+        100 * sum(right_new) / len(right_new),
+        len(right) / seconds,
+    )
 
 
 if __name__ == "__main__":

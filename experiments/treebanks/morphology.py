@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 import spacy
 import srsly
@@ -30,7 +30,7 @@ BELOW = "ud_hu_szeged ud_fi_tdt en_ewt zh_ud_gsd"
 NAME = "hoseq_morphologizer"
 MODEL = f"--components.{NAME}.model"
 SPACY = "spaCy"
-SYSTEMS: Dict[str, List[str]] = {  # what each changes
+SYSTEMS: dict[str, list[str]] = {  # what each changes
     "parts": [],
     "parts without agreement": [f"{MODEL}.parts.agreement", "false"],
     "whole labels": [f"{MODEL}.parts", "null", f"{MODEL}.label_pairs", "true"],
@@ -39,23 +39,31 @@ SYSTEMS: Dict[str, List[str]] = {  # what each changes
 TRAIN = Path(__file__).parents[1] / "common" / "train.py"
 
 
-def main(output: Path, folders: str = "", environment: str = "", systems: str = "", epochs: int = 10) -> None:
+def main(
+    output: Path, folders: str = "", environment: str = "", systems: str = "", epochs: int = 10
+) -> None:
     chosen = [name for name in SYSTEMS if not systems or name in systems.split(",")]
-    given = [Path(folder) for folder in folders.split()] or [Path(environment) / name for name in BELOW.split()]
+    given = [Path(folder) for folder in folders.split()] or [
+        Path(environment) / name for name in BELOW.split()
+    ]
     for folder in given:
         work = output / folder.name
         parts = corpora(folder, work)
         path = output / f"{folder.name}.json"
-        known: Dict[str, Any] = srsly.read_json(path) if path.exists() else {"systems": {}}
+        known: dict[str, Any] = srsly.read_json(path) if path.exists() else {"systems": {}}
         known["sizes"] = {part: sum(map(len, docs)) for part, docs in parts.items()}
         for name in chosen:
             known["systems"][name] = trained(work, name, parts, epochs)
             srsly.write_json(path, known)
 
 
-def corpora(folder: Path, work: Path) -> Dict[str, List[Doc]]:
+def corpora(folder: Path, work: Path) -> dict[str, list[Doc]]:
     """Docs of ten sentences, also written as .spacy files."""
-    parts = {part: docs for part in ("train", "dev", "test") if (docs := read(folder, f"{part}.conllu")) is not None}
+    parts = {
+        part: docs
+        for part in ("train", "dev", "test")
+        if (docs := read(folder, f"{part}.conllu")) is not None
+    }
     if "dev" not in parts:
         parts["dev"] = parts["train"][4::5]
         parts["train"] = [doc for i, doc in enumerate(parts["train"]) if i % 5 != 4]
@@ -65,7 +73,7 @@ def corpora(folder: Path, work: Path) -> Dict[str, List[Doc]]:
     return parts
 
 
-def read(folder: Path, ending: str) -> Optional[List[Doc]]:
+def read(folder: Path, ending: str) -> list[Doc] | None:
     files = sorted([*folder.glob(f"*{ending}"), *folder.glob(f"*{ending}.gz")])
     if not files:
         return None
@@ -74,10 +82,14 @@ def read(folder: Path, ending: str) -> Optional[List[Doc]]:
     return list(conllu_to_docs(text, n_sents=10, no_print=True))
 
 
-def trained(work: Path, system: str, parts: Dict[str, List[Doc]], epochs: int) -> Dict[str, Any]:
+def trained(work: Path, system: str, parts: dict[str, list[Doc]], epochs: int) -> dict[str, Any]:
     """Accuracy of the best model of a training, seconds and bytes."""
     files = [str(work / "train.spacy"), str(work / "dev.spacy"), str(work / "model")]
-    config, settings, name = "morphologizer/xx", ["--training.max_epochs", str(epochs), *SYSTEMS[system]], NAME
+    config, settings, name = (
+        "morphologizer/xx",
+        ["--training.max_epochs", str(epochs), *SYSTEMS[system]],
+        NAME,
+    )
     if system == SPACY:
         config, settings, name = str(work / "spacy.cfg"), SYSTEMS[SPACY], "morphologizer"
         init_config(lang="xx", pipeline=[name], optimize="efficiency").to_disk(config)
@@ -86,8 +98,10 @@ def trained(work: Path, system: str, parts: Dict[str, List[Doc]], epochs: int) -
     component = nlp.get_pipe(name)
     arrays = [p.values for s in weights_in(component.model) for p in s.parameters.values()]
     networks = [node for _, pipe in nlp.pipeline if not arrays for node in pipe.model.walk()]
-    arrays += [node.get_param(key) for node in networks for key in node.param_names if node.has_param(key)]
-    result: Dict[str, Any] = {
+    arrays += [
+        node.get_param(key) for node in networks for key in node.param_names if node.has_param(key)
+    ]
+    result: dict[str, Any] = {
         "labels": len(component.labels),
         "weights": sum(int((values != 0).sum()) for values in arrays),
         **srsly.read_json(work / "model" / "timings.json"),
@@ -99,15 +113,22 @@ def trained(work: Path, system: str, parts: Dict[str, List[Doc]], epochs: int) -
     return result
 
 
-def accuracy(nlp: spacy.Language, component: Any, docs: List[Doc]) -> Dict[str, float]:
+def accuracy(nlp: spacy.Language, component: Any, docs: list[Doc]) -> dict[str, float]:
     """Shares of words with the right part of speech, features, and both; and tokens a processor second, of one call."""
-    words = [Doc(nlp.vocab, words=[t.text for t in d], sent_starts=[t.is_sent_start for t in d]) for d in docs]
+    words = [
+        Doc(nlp.vocab, words=[t.text for t in d], sent_starts=[t.is_sent_start for t in d])
+        for d in docs
+    ]
     copies = [doc.copy() for doc in words]
     list(nlp.pipe(copies))  # (what is remembered of words is made now)
     start = time.process_time()
     tagged = list(nlp.pipe(words))
     seconds = time.process_time() - start
-    pairs = [(t, g) for doc, gold in zip(tagged, docs, strict=True) for t, g in zip(doc, gold, strict=True)]
+    pairs = [
+        (t, g)
+        for doc, gold in zip(tagged, docs, strict=True)
+        for t, g in zip(doc, gold, strict=True)
+    ]
     pos = [t.pos_ == g.pos_ for t, g in pairs]
     morph = [str(t.morph) == str(g.morph) for t, g in pairs]
     scores = component.score([Example(doc, gold) for doc, gold in zip(tagged, docs, strict=True)])

@@ -7,6 +7,7 @@ batches.
 
 import gc
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
@@ -14,15 +15,7 @@ from pathlib import Path
 from threading import RLock
 from typing import (
     Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Union,
 )
 
 import numpy as np
@@ -43,7 +36,7 @@ ROW = 50  # characters that a row counts for beside its text
 STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 Make = Callable[[Docs, slice], Any]
 
-_LOADED: Dict[str, Loaded] = {}  # of this process, by fingerprint
+_LOADED: dict[str, Loaded] = {}  # of this process, by fingerprint
 _LOCK = RLock()  # one thread at a time
 
 
@@ -71,15 +64,15 @@ class Annotator:
 
     def __init__(
         self,
-        pipeline: Union[str, Path],
+        pipeline: str | Path,
         text: str = "text",
-        id: Optional[str] = "id",
-        outputs: Optional[Sequence[str]] = None,
+        id: str | None = "id",
+        outputs: Sequence[str] | None = None,
         *,
         flat: bool = False,
         exclude: Iterable[str] = (),
-        max_length: Optional[int] = None,
-        code: Union[str, Path, None] = None,
+        max_length: int | None = None,
+        code: str | Path | None = None,
     ) -> None:
         known = (*TOKEN_FIELDS, *ROW_FIELDS)
         self.outputs = tuple(outputs or (OF_TOKENS if flat else OF_TEXTS))
@@ -154,7 +147,7 @@ class Annotator:
         """make: what is made of the Docs of some rows; if it fails, these rows have failed. RETURNS
         a list of what was made."""
         loaded = self.loaded
-        pieces: List[Annotated] = []
+        pieces: list[Annotated] = []
         with _LOCK:
             for here in _pieces(given):
                 was_enabled = gc.isenabled()
@@ -184,7 +177,7 @@ class Annotator:
             columns["text"] = pa.array(texts, pa.string())
         return pa.table({**columns, **row_columns(docs, self.outputs)})
 
-    def _finished(self, tables: List[pa.Table], errors: Sequence[Optional[str]]) -> pa.Table:
+    def _finished(self, tables: list[pa.Table], errors: Sequence[str | None]) -> pa.Table:
         table = pa.concat_tables(tables)
         if not self.flat:
             table = table.append_column("error", pa.array(errors, pa.string()))
@@ -211,7 +204,7 @@ class Annotated(NamedTuple):
     """Rows that are done. errors: why a row failed, else None."""
 
     made: Any
-    errors: List[Optional[str]]
+    errors: list[str | None]
     n_tokens: int
 
 
@@ -220,7 +213,7 @@ def is_text(kind: pa.DataType) -> bool:
     return (kind.value_type if pa.types.is_dictionary(kind) else kind) in STRINGS
 
 
-def _annotated(loaded: Loaded, given: Sequence[Given], here: slice, make: Make) -> List[Annotated]:
+def _annotated(loaded: Loaded, given: Sequence[Given], here: slice, make: Make) -> list[Annotated]:
     """What is made of some rows: of all at once, or if that fails of each half, down to the rows
     that fail."""
     rows = given[here]

@@ -4,9 +4,10 @@ Spans are read by their characters, so they are right where a component has merg
 since.
 """
 
+from collections.abc import Sequence
 from operator import attrgetter
 from struct import unpack
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,12 +40,12 @@ SPANS = pa.list_(
     pa.struct([*BOUNDS, ("label", pa.string()), ("prob", pa.float32()), ("group", pa.string())])
 )
 # start and end in the text, label, probability, group
-Offsets = Tuple[int, int, Optional[str], Optional[float], str]
-Docs = Sequence[Optional[Doc]]  # None: there is none
+Offsets = tuple[int, int, str | None, float | None, str]
+Docs = Sequence[Doc | None]  # None: there is none
 _bounds = attrgetter("start_char", "end_char", "label")
 
 
-def row_columns(docs: Docs, outputs: Sequence[str]) -> Dict[str, pa.Array]:
+def row_columns(docs: Docs, outputs: Sequence[str]) -> dict[str, pa.Array]:
     """tokens, sentences and spans of the rows, as lists; null where there is no Doc. outputs: as
     `Annotator` has them."""
     fields = token_fields(docs, outputs)
@@ -65,13 +66,13 @@ def row_columns(docs: Docs, outputs: Sequence[str]) -> Dict[str, pa.Array]:
     return columns
 
 
-def token_columns(docs: Docs, outputs: Sequence[str]) -> Tuple[Dict[str, pa.Array], Ints]:
+def token_columns(docs: Docs, outputs: Sequence[str]) -> tuple[dict[str, pa.Array], Ints]:
     """A row for each token: sentence and token (numbers from 0 within the text), start, end,
     fields, and chunk and entity as tags (B-NP, I-NP, O) with probabilities. RETURNS the columns,
     and the number of the row that each token is of. RAISES ValueError [HS171]: a span does not
     begin and end with tokens."""
     there = [doc for doc in docs if doc is not None]
-    columns: Dict[str, pa.Array] = {}
+    columns: dict[str, pa.Array] = {}
     if "sentences" in outputs:
         numbers = [number for doc in there for number in _sentence_numbers(doc)]
         columns["sentence"] = pa.array(numbers, pa.int32())
@@ -88,7 +89,7 @@ def token_columns(docs: Docs, outputs: Sequence[str]) -> Tuple[Dict[str, pa.Arra
     return columns, np.repeat(np.arange(len(docs)), _lengths(docs))
 
 
-def token_fields(docs: Docs, outputs: Sequence[str]) -> Dict[str, pa.Array]:
+def token_fields(docs: Docs, outputs: Sequence[str]) -> dict[str, pa.Array]:
     """start, end and the fields of the tokens of all Docs, end to end (N,)."""
     there = [doc for doc in docs if doc is not None]
     names = [name for name in STRINGS if name in outputs]
@@ -109,19 +110,19 @@ def token_fields(docs: Docs, outputs: Sequence[str]) -> Dict[str, pa.Array]:
     return fields
 
 
-def sentences_of(doc: Doc) -> Optional[List[Span]]:
+def sentences_of(doc: Doc) -> list[Span] | None:
     """None: none were set."""
     if len(doc) == 1:
         return [doc[:]]
     return list(doc.sents) if doc.has_annotation("SENT_START") else None
 
 
-def spans_of(doc: Doc) -> List[Offsets]:
+def spans_of(doc: Doc) -> list[Offsets]:
     """Spans of all groups, in the order of their names, then entities; not those that are empty. A
     component that finds entities writes them to a group, too: they have the same probabilities."""
     strings = doc.vocab.strings
-    spans: List[Offsets] = []
-    known: Dict[Tuple[int, int, int], Optional[float]] = {}
+    spans: list[Offsets] = []
+    known: dict[tuple[int, int, int], float | None] = {}
     for name, group in [*sorted(doc.spans.items()), (ENTITIES, doc.ents)]:
         places = _places(group)
         scores = list(map(known.get, places)) if name == ENTITIES else _scores(group, len(places))
@@ -134,7 +135,7 @@ def spans_of(doc: Doc) -> List[Offsets]:
     return spans
 
 
-def layers_of(doc: Doc) -> List[List[Tuple[str, Optional[float]]]]:
+def layers_of(doc: Doc) -> list[list[tuple[str, float | None]]]:
     """Tag and probability of each token: of the chunks, then of the entities. Chunks are the spans
     of the first group that has others than the entities. RAISES ValueError [HS171]."""
     spans = spans_of(doc)
@@ -142,7 +143,7 @@ def layers_of(doc: Doc) -> List[List[Tuple[str, Optional[float]]]]:
     known = {span[:3] for span in entities}
     others = [span[-1] for span in spans if span[:3] not in known or span[-1] == CHUNKS]
     chunks = [span for span in spans if span[-1] in others[:1]]
-    layers: List[List[Tuple[str, Optional[float]]]] = [[("O", None)] * len(doc) for _ in range(2)]
+    layers: list[list[tuple[str, float | None]]] = [[("O", None)] * len(doc) for _ in range(2)]
     for layer, spans in zip(layers, (chunks, entities), strict=True):
         for (_, _, label, p, _), (first, end) in zip(spans, token_bounds(doc, spans), strict=True):
             layer[first:end] = [(f"I-{label or ''}", p)] * (end - first)
@@ -150,7 +151,7 @@ def layers_of(doc: Doc) -> List[List[Tuple[str, Optional[float]]]]:
     return layers
 
 
-def token_bounds(doc: Doc, spans: Sequence[Offsets]) -> List[Tuple[int, int]]:
+def token_bounds(doc: Doc, spans: Sequence[Offsets]) -> list[tuple[int, int]]:
     """First token, and the one behind the last, of each span. RAISES ValueError [HS171]: tokens
     were merged or split since, so that it does not begin and end with tokens."""
     bounds = []
@@ -164,18 +165,18 @@ def token_bounds(doc: Doc, spans: Sequence[Offsets]) -> List[Tuple[int, int]]:
     return bounds
 
 
-def _lengths(docs: Docs) -> List[int]:
+def _lengths(docs: Docs) -> list[int]:
     return [len(doc or ()) for doc in docs]
 
 
-def _sentence_numbers(doc: Doc) -> List[Optional[int]]:
+def _sentence_numbers(doc: Doc) -> list[int | None]:
     sentences = sentences_of(doc)
     if sentences is None:
         return [None] * len(doc)
     return [number for number, sentence in enumerate(sentences) for _ in range(len(sentence))]
 
 
-def _places(group: Any) -> List[Tuple[int, int, int]]:
+def _places(group: Any) -> list[tuple[int, int, int]]:
     """(start, end, label) of its spans, by characters."""
     try:
         return list(map(_bounds, group))
@@ -184,7 +185,7 @@ def _places(group: Any) -> List[Tuple[int, int, int]]:
         return [(*span[5:], span[2]) for span in (unpack(">QQQllll", data) for data in spans)]
 
 
-def _scores(group: Any, n: int) -> List[Optional[float]]:
+def _scores(group: Any, n: int) -> list[float | None]:
     """One for each span, as span categorizers and our chunkers leave them; else none."""
     scores = group.attrs.get("scores")
     if scores is None or len(scores) != n:
@@ -192,7 +193,7 @@ def _scores(group: Any, n: int) -> List[Optional[float]]:
     return np.asarray(scores, np.float32).tolist()
 
 
-def _probabilities(doc: Doc) -> List[Optional[float]]:
+def _probabilities(doc: Doc) -> list[float | None]:
     """Probabilities of the tokens of a Doc; None for those that were merged or split since."""
     places, p = doc.user_data.get(PROBABILITIES, ((), ()))
     known = dict(zip(map(tuple, places), p, strict=True))

@@ -2,7 +2,6 @@
 word; in CoNLL-U it stands in the last column, as chunks and entities do."""
 
 import re
-from typing import Dict, List
 
 from spacy.tokens import Doc, Token
 
@@ -46,13 +45,15 @@ def conll(doc: Doc, name: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _blocks(doc: Doc) -> List[List[Token]]:
+def _blocks(doc: Doc) -> list[list[Token]]:
     """The words of each sentence."""
-    blocks = [[token for token in each if not token.is_space] for each in sentences_of(doc) or [doc[:]]]
+    blocks = [
+        [token for token in each if not token.is_space] for each in sentences_of(doc) or [doc[:]]
+    ]
     return [block for block in blocks if block]
 
 
-def _layers(doc: Doc) -> List[List[str]]:
+def _layers(doc: Doc) -> list[list[str]]:
     """Tags of chunks, and of entities; a span that begins with white space begins with a word."""
     layers = [[tag for tag, _ in layer] for layer in layers_of(doc)]
     for tags in layers:
@@ -62,7 +63,7 @@ def _layers(doc: Doc) -> List[List[str]]:
     return layers
 
 
-def _cells(word: Token, places: Dict[int, int], misc: Dict[int, str]) -> List[str]:
+def _cells(word: Token, places: dict[int, int], misc: dict[int, str]) -> list[str]:
     """places: of the words of the sentence."""
     lemma, *labels = [word.lemma_, word.pos_, word.tag_, str(word.morph), word.dep_]
     if "_" in labels or lemma == "_" != word.text:  # which would be read as no label
@@ -73,10 +74,10 @@ def _cells(word: Token, places: Dict[int, int], misc: Dict[int, str]) -> List[st
     return [str(places[word.i]), word.text, *(cell or "_" for cell in columns)]
 
 
-def _misc(doc: Doc, words: List[Token]) -> Dict[int, str]:
+def _misc(doc: Doc, words: list[Token]) -> dict[int, str]:
     """The last column of each word: its chunk and entity, and the white space behind it, as UDPipe
     writes it."""
-    items: Dict[int, List[str]] = {word.i: [] for word in words}
+    items: dict[int, list[str]] = {word.i: [] for word in words}
     if words and words[0].idx:
         before = doc.text[: words[0].idx]
         items[words[0].i].append(f"SpacesBefore={before.translate(ESCAPES)}")

@@ -1,9 +1,10 @@
 """Files of parts: the bytes of a table, or of a file of Docs."""
 
 import io
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any, Callable, Dict, NamedTuple, Sequence, Tuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pcsv
@@ -24,7 +25,7 @@ class Done(NamedTuple):
     position (int): as the part has it."""
 
     data: bytes
-    entry: Dict[str, Any]
+    entry: dict[str, Any]
     position: int
 
 
@@ -98,9 +99,7 @@ def doc_bin_bytes(parts: Sequence[DocBin]) -> bytes:
     return whole.to_bytes()
 
 
-def texts(
-    write: Callable[[Doc, str], str], ids: Sequence[str], docs: Docs, here: slice
-) -> str:
+def texts(write: Callable[[Doc, str], str], ids: Sequence[str], docs: Docs, here: slice) -> str:
     """write: a Doc and its id as text."""
     pairs = zip(docs, ids[here], strict=True)
     return "".join(write(doc, name) for doc, name in pairs if doc is not None)
@@ -110,21 +109,21 @@ def texts_bytes(parts: Sequence[str]) -> bytes:
     return "".join(parts).encode("utf8")
 
 
-def _said(problem: Problem) -> Tuple[str, str]:
+def _said(problem: Problem) -> tuple[str, str]:
     """Where a problem is, a file or a line of it, and what it is."""
     where = f"{problem.path.as_posix()}:{problem.line}" if problem.line else problem.path.as_posix()
     return where, Errors.HS172.format(actual=problem.actual, expected=problem.expected)
 
 
 # the bytes of a table
-TABLES: Dict[str, Callable[[pa.Table], bytes]] = {
+TABLES: dict[str, Callable[[pa.Table], bytes]] = {
     "parquet": parquet_bytes,
     "jsonl": json_lines_bytes,
     "csv": partial(delimited_bytes, delimiter=","),
     "tsv": partial(delimited_bytes, delimiter="\t"),
 }
 # what some Docs become, and the bytes of all
-DOCS: Dict[str, Tuple[Callable[..., Any], Callable[[Any], bytes]]] = {
+DOCS: dict[str, tuple[Callable[..., Any], Callable[[Any], bytes]]] = {
     "spacy": (doc_bin, doc_bin_bytes),
     "conllu": (partial(texts, conllu), texts_bytes),
     "conll": (partial(texts, conll), texts_bytes),

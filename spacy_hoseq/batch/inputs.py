@@ -13,11 +13,12 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -60,7 +61,7 @@ class Row(NamedTuple):
     bytes of the file that are read."""
 
     id: str
-    text: Union[str, bytes, None]
+    text: str | bytes | None
     position: int = 0
 
 
@@ -68,8 +69,8 @@ class Part(NamedTuple):
     """number (int): from 0. position (int): how much of the input is read, in bytes."""
 
     number: int
-    rows: List[Row]
-    problems: List[Problem]
+    rows: list[Row]
+    problems: list[Problem]
     position: int
 
     @property
@@ -81,19 +82,19 @@ class Part(NamedTuple):
 
 
 # number of the line or row (0: of the whole file), text, and the id that the file gives
-Found = Tuple[int, Union[str, bytes, None], Optional[str]]
-Items = Iterator[Union[Found, Problem]]
-Files = Dict[str, Path]  # by their names in messages and ids
+Found = tuple[int, str | bytes | None, str | None]
+Items = Iterator[Found | Problem]
+Files = dict[str, Path]  # by their names in messages and ids
 
 
-def input_files(inputs: Sequence[str], output: Optional[Path]) -> Files:
+def input_files(inputs: Sequence[str], output: Path | None) -> Files:
     """Files of folders and globs, in order. output: a folder of which nothing is read.
 
     RAISES ValueError [HS074]: there is no such file; [HS167]: an input lies in the output.
     """
     endings = [ending + packed for ending in FORMATS for packed in ("", ".zst")]
     own = None if output is None else output.resolve()
-    files: List[Path] = []
+    files: list[Path] = []
     for name in inputs:
         is_glob = glob.has_magic(name) and not Path(name).exists()
         for path in map(Path, sorted(glob.glob(name, recursive=True)) if is_glob else [name]):
@@ -134,7 +135,7 @@ def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
         yield part._replace(position=before)
 
 
-def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Union[Row, Problem]]:
+def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Row | Problem]:
     """The rows of a file in their order, and the problems."""
     plain = path.name.lower()
     for suffix in PACKED:
@@ -247,7 +248,7 @@ def read_treebank(path: Path, data: Any, options: InputOptions) -> Items:
             yield number, sentences_to_doc(vocab, [item], "").to_bytes(), None
 
 
-def _lines(path: Path, data: Any) -> Iterator[Union[Line, Problem]]:
+def _lines(path: Path, data: Any) -> Iterator[Line | Problem]:
     """Lines that are not blank."""
     for line in read_lines(path, ["utf-8"], lambda _: data):
         if isinstance(line, Problem) or line.text.strip():
@@ -260,7 +261,7 @@ def _check_columns(names: Sequence[str], options: InputOptions) -> None:
         raise ValueError(f'"{options.text}" is not once among the columns {", ".join(names)}')
 
 
-def _strings(column: pa.Array) -> List[Optional[str]]:
+def _strings(column: pa.Array) -> list[str | None]:
     """Values of any column as strings; bytes that are no UTF-8 as surrogates."""
     try:
         values = column.cast(pa.string()).cast(pa.binary()).to_pylist()
@@ -269,7 +270,7 @@ def _strings(column: pa.Array) -> List[Optional[str]]:
     return [None if value is None else value.decode("utf8", "surrogateescape") for value in values]
 
 
-FORMATS: Dict[str, Callable[[Path, Any, InputOptions], Items]] = {
+FORMATS: dict[str, Callable[[Path, Any, InputOptions], Items]] = {
     ".jsonl": read_json_lines,
     ".csv": read_delimited,
     ".tsv": partial(read_delimited, delimiter="\t"),

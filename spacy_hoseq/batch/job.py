@@ -12,10 +12,11 @@ overwritten or deleted.
 
 import json
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import IO, Any
 
 from ..errors import Errors
 from .annotator import Annotator
@@ -28,7 +29,7 @@ LISTED = 100  # inputs that the list of parts names
 BESIDE = ".writing"  # ending of a part that is not whole
 SEAL = b', "line": '
 Told = Callable[[Done], None]
-State = Dict[str, Any]
+State = dict[str, Any]
 
 
 class Job:
@@ -43,7 +44,7 @@ class Job:
         self,
         annotator: Annotator,
         inputs: Sequence[str],
-        output: Optional[Path],
+        output: Path | None,
         format: str,
         options: InputOptions,
     ) -> None:
@@ -64,7 +65,7 @@ class Job:
 
     def to_stream(self, stream: IO[bytes], n_process: int, tell: Told) -> State:
         """RETURNS what there is to say in the end. RAISES ValueError [HS114, HS178]."""
-        entries: List[State] = []
+        entries: list[State] = []
         for done in self._done(entries, False, n_process):
             stream.write(done.data)
             stream.flush()
@@ -88,7 +89,7 @@ class Job:
             folder.finish()
             return _counts(folder.entries)
 
-    def _done(self, entries: List[State], is_finished: bool, n_process: int) -> Iterator[Done]:
+    def _done(self, entries: list[State], is_finished: bool, n_process: int) -> Iterator[Done]:
         """The parts behind those of the entries, to which the caller appends theirs. RAISES
         ValueError [HS178]: the input is not what it was."""
         before = self._stamps()
@@ -131,7 +132,7 @@ class _Folder:
     def __init__(self, path: Path, header: State) -> None:
         self.path = path
         self.header = header
-        self.entries: List[State] = []  # lines of the parts that are done
+        self.entries: list[State] = []  # lines of the parts that are done
         self.is_finished = False
         self._errors = path / "errors.jsonl"
         self._parts = path / "parts"

@@ -1,10 +1,11 @@
 """A pipeline that travels as its files, and is loaded once in each process."""
 
 import atexit
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Collection, Dict, List, Optional, Sequence, Union
+from typing import Any
 
 import numpy as np
 import srsly
@@ -14,12 +15,12 @@ from spacy.tokens import Doc
 
 from ..components.base import SequenceComponent
 from ..errors import Errors
-from ..pipelines import folder_of, load_from, run_code
+from ..pipelines.loading import folder_of, load_from, run_code
 from .columns import PROBABILITIES
 
 # after which a process forgets the words that it has met since (`nlp.memory_zone`)
 ZONE_TOKENS = 1_000_000
-Given = Union[str, bytes, None]  # a text; a Doc as `doc.to_bytes()`; null
+Given = str | bytes | None  # a text; a Doc as `doc.to_bytes()`; null
 
 
 class Loaded:
@@ -35,13 +36,13 @@ class Loaded:
         if self.tagger is not None:
             _keep_probabilities(self.tagger)
 
-    def probable(self, outputs: Collection[str]) -> List[str]:
+    def probable(self, outputs: Collection[str]) -> list[str]:
         """Names of the components whose probabilities are among these outputs."""
         ours = [pipe for _, pipe in self.nlp.pipeline if isinstance(pipe, SequenceComponent)]
         of_spans = [pipe for pipe in ours if pipe.target.of_spans and "spans" in outputs]
         return [pipe.name for pipe in (self.tagger, *of_spans) if pipe is not None]
 
-    def docs(self, rows: Sequence[Given]) -> List[Optional[Doc]]:
+    def docs(self, rows: Sequence[Given]) -> list[Doc | None]:
         """Docs from `nlp.pipe`; None where there is no text. RAISES Exception: whatever a
         component raises; ValueError [HS175]: one has dropped a Doc."""
         vocab = self.nlp.vocab
@@ -68,13 +69,13 @@ class Loaded:
             self._room = ZONE_TOKENS
 
 
-def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
+def _tagger_of(nlp: Language) -> SequenceComponent | None:
     """The last component whose probabilities are those of the tags; if none writes tags, of the
     parts of speech; if none writes these, of any other labels of tokens."""
     ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
     able = [pipe for pipe in ours if pipe.knows != "labels" and not pipe.target.of_spans]
 
-    def rank(pipe: SequenceComponent) -> List[bool]:
+    def rank(pipe: SequenceComponent) -> list[bool]:
         target = pipe.target
         return ["tag" in target.places, "pos" in target.places, not target.finds_sentences]
 
@@ -95,7 +96,7 @@ def _keep_probabilities(tagger: Any) -> None:
     tagger.set_annotations = set_annotations
 
 
-def files_of(name: str) -> Dict[str, bytes]:
+def files_of(name: str) -> dict[str, bytes]:
     """The files of a pipeline: of a folder, a package, or "en", "zh", "af", "cy". RAISES ValueError
     [HS130]: there is none."""
     try:
@@ -111,7 +112,7 @@ def files_of(name: str) -> Dict[str, bytes]:
 
 
 def load_pipeline(
-    name: str, files: Dict[str, bytes], exclude: Sequence[str], code: Union[str, Path, None]
+    name: str, files: dict[str, bytes], exclude: Sequence[str], code: str | Path | None
 ) -> Language:
     """name (str): for messages. code: a Python file that the pipeline needs."""
     run_code(code)

@@ -5,11 +5,12 @@ import os
 import signal
 import sys
 from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
-from typing import Any, Deque, Iterable, Iterator, List
+from typing import Any
 
 from ..errors import Errors
 from .formats import Done, Work
@@ -17,7 +18,7 @@ from .inputs import Part
 
 AHEAD = 3  # parts for each process that are read before they are wanted
 
-_WORK: List[Work] = []  # of a process that works for another one
+_WORK: list[Work] = []  # of a process that works for another one
 
 
 def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
@@ -36,7 +37,7 @@ def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
 
 def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
     context = get_context("fork" if sys.platform == "linux" else "spawn")
-    waiting: Deque[Future[Done]] = deque()
+    waiting: deque[Future[Done]] = deque()
     pool = ProcessPoolExecutor(n, context, initializer=_begin, initargs=(work,))
     try:
         for part in parts:

@@ -2,9 +2,10 @@
 `@hoseq_cli.command(...)`."""
 
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import wraps
-from typing import Any, Callable, TypeVar
+from typing import Any, TypeVar
 
 import typer
 from spacy.cli._util import app

@@ -5,7 +5,7 @@ import os
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, List, Optional
+from typing import TYPE_CHECKING, Any
 
 import typer
 from tqdm import tqdm
@@ -38,22 +38,20 @@ def apply_cli(
     model: str = typer.Argument(
         ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
     ),
-    inputs: List[str] = typer.Argument(
+    inputs: list[str] = typer.Argument(
         ..., help="Files of texts, folders and globs of them; - for standard input"
     ),
     output: str = typer.Option(
         ..., "--output", "-o", help="Folder to write to; - for standard output"
     ),
-    form: Optional[Format] = typer.Option(
-        None, "--format", "-f", help="Default: parquet; to - jsonl"
-    ),
+    form: Format | None = typer.Option(None, "--format", "-f", help="Default: parquet; to - jsonl"),
     flat: bool = typer.Option(
         False, "--flat", help="A row for each token, not for each text; csv and tsv always"
     ),
     n_process: int = typer.Option(
         1, "--n-process", "-j", min=-1, help="Processes; -1: one for each core"
     ),
-    fields: Optional[str] = typer.Option(
+    fields: str | None = typer.Option(
         None,
         "--fields",
         help=f"Default: {FIELDS}; with --flat word,lemma,tag,pos,prob,sentences,spans",
@@ -74,10 +72,10 @@ def apply_cli(
     exclude: str = typer.Option(
         "", "--exclude", help="Components not to load, separated by commas"
     ),
-    max_length: Optional[int] = typer.Option(
+    max_length: int | None = typer.Option(
         None, "--max-length", help="Characters of the longest text"
     ),
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Annotate any amount of text with a trained pipeline. The same command goes on where an
@@ -117,7 +115,7 @@ def apply_cli(
         raise typer.Exit(1)
 
 
-def names_in(text: str) -> List[str]:
+def names_in(text: str) -> list[str]:
     """Of "word,tag"."""
     return [name for name in text.split(",") if name]
 

@@ -1,10 +1,10 @@
 """`hoseq convert`: corpora in formats that spaCy does not read, into a .spacy file."""
 
 from collections import Counter
+from collections.abc import Iterator
 from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional
 
 import typer
 from spacy.tokens import Doc, DocBin
@@ -67,13 +67,13 @@ def convert_cli(
     encoding: str = typer.Option(
         "", "--encoding", "-e", help="Default: UTF-8, and with -l zh then GB18030"
     ),
-    suffix: Optional[List[str]] = typer.Option(
+    suffix: list[str] | None = typer.Option(
         None, "--suffix", help="Endings of the files to read in a folder"
     ),
     spans_key: str = typer.Option(
         "", "--spans-key", "-sk", help="Spans for entities (default: doc.ents, without overlap)"
     ),
-    chunks: Optional[bool] = typer.Option(
+    chunks: bool | None = typer.Option(
         None,
         "--chunks/--no-chunks",
         help="trees: chunks by the rules of CoNLL-2000 (default: unless -l zh)",
@@ -88,10 +88,10 @@ def convert_cli(
     split_sentences: bool = typer.Option(
         True, "--sentences/--paragraphs", help="peoples-daily: one by one"
     ),
-    word_column: Optional[int] = COLUMN,
-    tag_column: Optional[int] = COLUMN,
-    chunk_column: Optional[int] = COLUMN,
-    entity_column: Optional[int] = COLUMN,
+    word_column: int | None = COLUMN,
+    tag_column: int | None = COLUMN,
+    chunk_column: int | None = COLUMN,
+    entity_column: int | None = COLUMN,
     representation: str = typer.Option(
         AUTO, "--representation", help="columns, characters: auto, iob2, bilou ..."
     ),
@@ -156,12 +156,12 @@ def convert_cli(
     done(output_path, f"python -m spacy hoseq init {read.recipe} -o {read.recipe}.cfg")
 
 
-def formats_of(files: List[Path], name: str, settings: Settings) -> Dict[Path, str]:
+def formats_of(files: list[Path], name: str, settings: Settings) -> dict[Path, str]:
     """The format of each file that is recognised. A text of brat is read with the .ann file beside
     it. RAISES ValueError [HS085]: none is recognised."""
     texts = {file.with_suffix(".txt") for file in files if file.suffix == ".ann"}
-    formats: Dict[Path, str] = {}
-    refused: List[ValueError] = []
+    formats: dict[Path, str] = {}
+    refused: list[ValueError] = []
     for file in files:
         if file in texts:
             continue
@@ -176,7 +176,7 @@ def formats_of(files: List[Path], name: str, settings: Settings) -> Dict[Path, s
     return formats
 
 
-def parse_groups(text: str) -> Dict[str, str]:
+def parse_groups(text: str) -> dict[str, str]:
     """Names of entities by tags, "nt=ORG,ns=LOC". RAISES typer.BadParameter: a part of another
     form."""
     pairs = [pair.strip().split("=") for pair in text.split(",") if pair.strip()]
@@ -185,7 +185,7 @@ def parse_groups(text: str) -> Dict[str, str]:
     return dict(pairs)
 
 
-def show_formats(formats: Dict[Path, str], settings: Settings) -> None:
+def show_formats(formats: dict[Path, str], settings: Settings) -> None:
     """Show the format of each file."""
     for file, name in islice(formats.items(), SHOWN):
         columns = columns_read(file, name, settings)
@@ -200,13 +200,13 @@ class Reading:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.labels: Dict[str, Counter[str]] = {
+        self.labels: dict[str, Counter[str]] = {
             kind: Counter() for kind in ("Tags", "Chunks", "Entities")
         }
         self.first = ""
-        self.problems: List[Problem] = []
+        self.problems: list[Problem] = []
 
-    def docs(self, formats: Dict[Path, str], settings: Settings, n_sents: int) -> Iterator[Doc]:
+    def docs(self, formats: dict[Path, str], settings: Settings, n_sents: int) -> Iterator[Doc]:
         """The Docs of each file, one after the other; what is in them is counted."""
         vocab = Vocab()
         for file, name in formats.items():

@@ -2,7 +2,7 @@
 became of them, `select` says which texts to annotate next."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 import spacy
 import typer
@@ -12,15 +12,15 @@ from spacy.util import load_config, minibatch
 from thinc.api import Config
 from wasabi import msg
 
-from ..curation.findings import corrected, find_errors
-from ..curation.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..errors import Errors
 from ..inspection.certainty import BATCH
+from ..inspection.findings import corrected, find_errors
+from ..inspection.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..pipelines import run_code
+from ..pipelines.recipes import checked, recipe
 from ..readers.annotated import read_docs, spacy_files
 from ..readers.files import read_values
 from ..readers.sentences import Problem
-from ..recipes import checked, recipe
 from ..reporting.findings import annotation_tasks, findings_page, marked, task_of
 from .app import done, hoseq_cli
 from .shared import (
@@ -63,10 +63,10 @@ def find_errors_cli(
     alternatives: int = typer.Option(
         3, "--alternatives", min=1, help="Alternatives of each, at most"
     ),
-    lang: Optional[str] = typer.Option(None, "--lang", "-l", help="Language of a recipe"),
+    lang: str | None = typer.Option(None, "--lang", "-l", help="Language of a recipe"),
     seed: int = typer.Option(0, "--seed", help="Of the division into parts"),
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Find likely annotation errors: where models that have not seen a text disagree most with its
@@ -100,7 +100,7 @@ def find_errors_cli(
     )
 
 
-def config_of(name: str, lang: Optional[str], overrides: Dict[str, Any]) -> Config:
+def config_of(name: str, lang: str | None, overrides: dict[str, Any]) -> Config:
     """A file, or a recipe by its name. RAISES ValueError [HS172]: it is no config."""
     if not name.endswith(".cfg"):
         return Config().from_str(recipe(name, lang), overrides=overrides, interpolate=False)
@@ -112,7 +112,7 @@ def config_of(name: str, lang: Optional[str], overrides: Dict[str, Any]) -> Conf
         ) from error
 
 
-def docs_in(corpus: Path, lang: str) -> List[Doc]:
+def docs_in(corpus: Path, lang: str) -> list[Doc]:
     return list(progress(read_docs(spacy_files(corpus), spacy.blank(lang).vocab)))
 
 
@@ -136,7 +136,7 @@ def correct_cli(
     """
     check_free(output, force)
     docs = docs_in(corpus, "xx")
-    lines: List[Any] = list(
+    lines: list[Any] = list(
         read_values(answers, ["utf-8"], lambda entry: [{**entry.value}], "an object")
     )
     for line in lines:
@@ -172,10 +172,10 @@ def select_cli(
     doubtful: float = typer.Option(
         0.05, "--doubtful", "-d", help="A word is doubtful if 1 - p(label) is above this"
     ),
-    component: Optional[List[str]] = COMPONENTS,
+    component: list[str] | None = COMPONENTS,
     text_key: str = TEXT_KEY,
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Select the texts of which a trained pipeline is least sure, the best first, and the doubtful
@@ -189,7 +189,7 @@ def select_cli(
         )
     check_free(output, force)
     nlp = pipeline_of(model, code)
-    problems: List[Problem] = []
+    problems: list[Problem] = []
     docs = list(docs_of(nlp, [pool], text_key, problems))
     if not docs:
         raise ValueError(
@@ -214,7 +214,7 @@ def select_cli(
         msg.warn("Without what is listed above", exits=1)
 
 
-def task(doc: Doc, doubts: Doubts, asked: List[int]) -> Dict[str, Any]:
+def task(doc: Doc, doubts: Doubts, asked: list[int]) -> dict[str, Any]:
     """A line of JSONL: text, tokens, what was beside the text, how doubtful it is, and its doubtful
     tokens."""
     words = [{"id": i, "doubt": round(float(doubts.doubtful[i]), 4)} for i in asked]
@@ -222,7 +222,7 @@ def task(doc: Doc, doubts: Doubts, asked: List[int]) -> Dict[str, Any]:
     return {**task_of(doc), "meta": meta, "doubtful": words}
 
 
-def with_spans(doc: Doc, doubts: Doubts, asked: List[int]) -> Doc:
+def with_spans(doc: Doc, doubts: Doubts, asked: list[int]) -> Doc:
     """The Doc with the doubtful words as `doc.spans["doubtful"]`, scores: of doubt."""
     spans = [doc[i : i + 1] for i in asked]
     attributes = {"scores": doubts.doubtful[asked].tolist()}

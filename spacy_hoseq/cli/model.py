@@ -6,7 +6,6 @@ import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import List, Optional, Tuple
 
 import srsly
 import typer
@@ -16,19 +15,18 @@ from spacy.util import run_command
 from tqdm import tqdm
 from wasabi import msg
 
-from ..compaction.pipeline import (
-    Compaction,
-    check_output,
-    compact_pipeline,
-    dev_examples,
-    save_compact,
-)
 from ..errors import Errors
 from ..inspection.calibration import Calibration, calibrate
 from ..inspection.reading import own_components
 from ..inspection.weights import NAMES, Table, inspected, names_in
 from ..pipelines import folder_of
-from ..readers.annotated import read_docs, spacy_files
+from ..pipelines.compaction.pipeline import (
+    Compaction,
+    check_output,
+    compact_pipeline,
+    save_compact,
+)
+from ..readers.annotated import dev_examples, read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
 from ..reporting.inspection import inspection_page, inspection_text
 from ..reporting.reliability import draw_calibration
@@ -47,7 +45,7 @@ from .shared import (
     write_page,
 )
 
-Row = Tuple[str, str, str]
+Row = tuple[str, str, str]
 # of pip: what a pipeline requires is installed, or else nothing could have loaded it
 ALONE = ("--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall")
 FIGURES = {
@@ -68,17 +66,17 @@ def report_cli(
     model: str = MODEL,
     data: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
     output: Path = FOLDER,
-    against: Optional[str] = typer.Option(
+    against: str | None = typer.Option(
         None, "--against", "-a", help="Another pipeline to compare with"
     ),
-    train: Optional[Path] = typer.Option(
+    train: Path | None = typer.Option(
         None, "--train", help="Training corpus: which words are known", exists=True
     ),
     curve: bool = typer.Option(
         False, "--curve", help="Train on shares of --train, for a learning curve"
     ),
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Write report.html, report.md and report.json: accuracy with intervals, labels, confusions,
@@ -135,18 +133,18 @@ def name_of(model: str) -> str:
 def inspect_cli(
     # fmt: off
     model: str = MODEL,
-    corpus: Optional[Path] = typer.Argument(
+    corpus: Path | None = typer.Argument(
         None, help="Texts (.spacy) that give names, counts, examples", exists=True
     ),
     n: int = typer.Option(3, "--number", "-n", min=1, help="Features of each label, at both ends"),
     limit: int = typer.Option(1000, "--limit", min=1, help="Use so many texts of the corpus"),
-    output: Optional[Path] = typer.Option(None, "--output", "-o", help="Write a page"),
+    output: Path | None = typer.Option(None, "--output", "-o", help="Write a page"),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
     keep_names: bool = typer.Option(
         False, "--keep-names", help="Keep the names of features beside the model"
     ),
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Show what a pipeline has learnt: labels with their strongest features, transitions, label
@@ -185,15 +183,15 @@ def calibrate_cli(
         ..., help="Corpus (.spacy) of other text than in training", exists=True
     ),
     output: Path = typer.Option(..., "--output", "-o", help="Directory to write"),
-    component: Optional[List[str]] = typer.Option(
+    component: list[str] | None = typer.Option(
         None, "--component", help="Default: all that no other listens to"
     ),
-    picture: Optional[Path] = typer.Option(None, "--picture", help="Folder for a picture of each"),
+    picture: Path | None = typer.Option(None, "--picture", help="Folder for a picture of each"),
     limit: int = typer.Option(
         0, "--limit", min=0, help="Use so many texts of the corpus only; 0 = all"
     ),
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Divide all weights of each tagger and chunker by one temperature, at which its probabilities
@@ -210,7 +208,7 @@ def calibrate_cli(
     examples = dev_examples(nlp, dev)[: limit or None]
     calibrations = calibrate(nlp, examples, component or None, partial(progress, what="components"))
     save_compact(nlp, output, overwrite=force, keep_strings=True)
-    rows: List[Row] = []
+    rows: list[Row] = []
     for name, one in calibrations.items():
         if picture:
             title = f"Probabilities of {name}: {model} on {dev.name}"
@@ -220,7 +218,7 @@ def calibrate_cli(
     done(f"Written to {output}", f"python -m spacy hoseq report {output} TEST.spacy -o report")
 
 
-def calibration_rows(name: str, one: Calibration) -> List[Row]:
+def calibration_rows(name: str, one: Calibration) -> list[Row]:
     measures = [
         (title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}")
         for field, title in FIGURES.items()
@@ -238,18 +236,18 @@ def compact_cli(
     dev: Path = typer.Argument(
         ..., help="Development corpus (.spacy), read as in training", exists=True
     ),
-    output: Optional[Path] = typer.Option(
+    output: Path | None = typer.Option(
         None, "--output", "-o", help="Directory to write. Default: MODEL itself"
     ),
     tolerance: float = typer.Option(
         0.0005, "--tolerance", help="How much each metric may fall (0.0005 of 1)"
     ),
-    metric: Optional[List[str]] = typer.Option(None, "--metric", help="Default: those of training"),
+    metric: list[str] | None = typer.Option(None, "--metric", help="Default: those of training"),
     keep_strings: bool = typer.Option(
         False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"
     ),
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Make a trained pipeline smaller: of each component of the package only the features and
@@ -271,7 +269,7 @@ def compact_cli(
     done(f"Written to {output}", f"python -m spacy evaluate {output} TEST.spacy")
 
 
-def compaction_rows(result: Compaction, before: float, after: float) -> List[Row]:
+def compaction_rows(result: Compaction, before: float, after: float) -> list[Row]:
     """Metrics, features and weights of components, megabytes of the directory."""
     metrics = [
         (name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()
@@ -297,20 +295,20 @@ def megabytes(folder: Path) -> float:
 def package_cli(
     # fmt: off
     model: str = MODEL,
-    output: Optional[Path] = typer.Option(
+    output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder to write to", file_okay=False
     ),
     install: bool = typer.Option(
         False, "--install", help="Install it with pip; no network, no --output needed"
     ),
-    build: Optional[str] = typer.Option(
+    build: str | None = typer.Option(
         None,
         "--build",
         "-b",
         help="wheel, sdist, wheel,sdist or none. Default: wheel, with --install none",
     ),
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Make a package of a pipeline, with `spacy package`, and install it: then

@@ -2,9 +2,10 @@
 not at all."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union
+from typing import Any, TypeVar
 
 import srsly
 import typer
@@ -38,9 +39,7 @@ PROBLEMS = 20  # in a table
 T = TypeVar("T")
 
 
-def pipeline_of(
-    name: Union[str, Path], code: Optional[Path] = None, *, probable: bool = False
-) -> Language:
+def pipeline_of(name: str | Path, code: Path | None = None, *, probable: bool = False) -> Language:
     """A pipeline of the package or another one. probable: its taggers keep probabilities. RAISES
     ValueError [HS130, HS133, HS172]."""
     run_code(code)
@@ -52,7 +51,7 @@ def pipeline_of(
     return nlp
 
 
-def progress(items: Iterable[T], what: str = "docs", total: Optional[int] = None) -> Iterator[T]:
+def progress(items: Iterable[T], what: str = "docs", total: int | None = None) -> Iterator[T]:
     """The items, with a bar in a terminal."""
     bar: Iterable[T] = tqdm(items, total=total, unit=f" {what}", leave=False, disable=None)
     return iter(bar)
@@ -62,7 +61,7 @@ def docs_of(
     nlp: Language,
     paths: Iterable[Path],
     text_key: str,
-    problems: List[Problem],
+    problems: list[Problem],
     *,
     words: bool = False,
 ) -> Iterator[Doc]:
@@ -100,7 +99,7 @@ def show_problems(problems: Sequence[Problem]) -> None:
         msg.table([(path, f"{count:,}") for path, count in counts.items()], aligns=("l", "r"))
 
 
-def check_free(path: Optional[Path], force: bool) -> None:
+def check_free(path: Path | None, force: bool) -> None:
     """Before any work. path: None = nothing will be written. RAISES ValueError [HS113]: it would
     be below a file, or something is there that would be replaced."""
     if path and any(map(Path.is_file, path.parents)):

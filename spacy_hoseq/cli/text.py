@@ -5,20 +5,12 @@ import json
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from os.path import isdir, isfile
 from pathlib import Path
 from typing import (
     Any,
-    Collection,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
 )
 
 import typer
@@ -47,17 +39,17 @@ ENDINGS = (".txt", ".md", ".html", ".csv", ".tsv", ".json", ".jsonl", ".conllu",
 @hoseq_cli.command("tag", failed="Nothing tagged")
 def tag_cli(
     # fmt: off
-    arguments: Optional[List[str]] = typer.Argument(
+    arguments: list[str] | None = typer.Argument(
         None,
         metavar="[MODEL] [TEXT]",
         help="Directory or package of a trained pipeline, or en (the default), zh, af, cy; "
         "the text, or a file with it, or - for standard input (the default)",
     ),
     html: bool = typer.Option(False, "--html", help="Open the text as a page in the browser"),
-    output: Optional[Path] = typer.Option(
+    output: Path | None = typer.Option(
         None, "--output", "-o", help="Write the page here, without opening it"
     ),
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     force: bool = FORCE,
     # fmt: on
 ) -> None:
@@ -96,19 +88,19 @@ def explain_cli(
     # fmt: off
     model: str = MODEL,
     text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
-    token: Optional[List[int]] = typer.Option(
+    token: list[int] | None = typer.Option(
         None, "--token", "-t", help="Number of a token; default: the least sure"
     ),
-    against: Optional[str] = typer.Option(
+    against: str | None = typer.Option(
         None, "--against", "-a", help="Why not this label? (not the one that comes next)"
     ),
-    component: Optional[List[str]] = COMPONENTS,
-    output: Optional[Path] = typer.Option(
+    component: list[str] | None = COMPONENTS,
+    output: Path | None = typer.Option(
         None, "--output", "-o", help="Write a page on which each word opens its reasons"
     ),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
     force: bool = FORCE,
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Say why a token has its label, or a chunk is there, and not what comes next: the features,
@@ -156,7 +148,7 @@ def serve_cli(
         "127.0.0.1", "--host", help="Address or name to listen on; 0.0.0.0: all, for everybody"
     ),
     port: int = typer.Option(8000, "--port", "-p", min=0, max=65535, help="0: any that is free"),
-    component: Optional[List[str]] = COMPONENTS,
+    component: list[str] | None = COMPONENTS,
     max_length: int = typer.Option(
         5000, "--max-length", min=1, help="Characters of the longest text"
     ),
@@ -164,10 +156,10 @@ def serve_cli(
         500, "--max-words", min=1, help="Words that a request may have reasons for"
     ),
     max_seconds: float = typer.Option(10.0, "--max-seconds", min=0.0, help="Of work for a request"),
-    name: Optional[List[str]] = typer.Option(
+    name: list[str] | None = typer.Option(
         None, "--name", help="Another name that browsers use, or name:port"
     ),
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     # fmt: on
 ) -> None:
     """Serve a page for text that one types: words with their labels and probabilities, chunks, and
@@ -261,13 +253,13 @@ def _said(cell: Cell, mark: str) -> str:
     return cell.label if cell.p is None else f"{cell.label} {percent(cell.p)}{mark}"
 
 
-def percent(p: Optional[float]) -> str:
+def percent(p: float | None) -> str:
     return "" if p is None else f"{p:.2f}"
 
 
-def having(nlp: Language, names: Sequence[str], label: Optional[str]) -> List[str]:
+def having(nlp: Language, names: Sequence[str], label: str | None) -> list[str]:
     """Components that have a label, None = any. RAISES ValueError [HS161]: none has."""
-    labels: Dict[str, Any] = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
+    labels: dict[str, Any] = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
     of_label = [name for name in names if label is None or label in labels[name]]
     if not of_label:
         known = "; ".join(f"{', '.join(of)} ({name})" for name, of in labels.items())
@@ -279,9 +271,9 @@ def chosen(
     nlp: Language,
     doc: Doc,
     seen: Mapping[str, Doc],
-    tokens: Optional[List[int]],
-    against: Optional[str],
-) -> Iterator[Tuple[Doc, Explanation]]:
+    tokens: list[int] | None,
+    against: str | None,
+) -> Iterator[tuple[Doc, Explanation]]:
     """Of some tokens, or of the least probable label of each component."""
     if tokens:
         yield from decisions(nlp, doc, seen, tokens, against)

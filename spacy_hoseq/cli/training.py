@@ -1,8 +1,9 @@
 """Commands for a pipeline of one's own: `init` writes a config to train with, `clusters` features of
 words from raw text, `treebank` a whole pipeline from a treebank of Universal Dependencies."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any
 
 import spacy
 import typer
@@ -10,18 +11,19 @@ from spacy.tokens import Doc
 from wasabi import msg
 
 from ..arrays import Ints
-from ..compaction.pipeline import check_output
 from ..errors import Errors
-from ..lexicons import Bigrams, bigrams_of, exchange_words, lemma_lexicon, tag_lexicon
-from ..recipes import ALIASES, RECIPES, checked, recipe
-from ..treebanks.card import card_of, figures, licence_of, meta_of
-from ..treebanks.parts import contents_of
-from ..treebanks.project import PROJECT
-from ..treebanks.source import Treebank, treebank_in
-from ..treebanks.training import (
+from ..features.exchange import Bigrams, bigrams_of, exchange_words
+from ..features.forms import lemma_lexicon, tag_lexicon
+from ..pipelines.compaction.pipeline import check_output
+from ..pipelines.recipes import ALIASES, RECIPES, checked, recipe
+from ..pipelines.treebanks.card import card_of, figures, licence_of, meta_of
+from ..pipelines.treebanks.parts import contents_of
+from ..pipelines.treebanks.project import PROJECT
+from ..pipelines.treebanks.source import Treebank, treebank_in
+from ..pipelines.treebanks.training import (
     RECIPES as STEPS,
 )
-from ..treebanks.training import (
+from ..pipelines.treebanks.training import (
     Lexicons,
     config_for,
     join,
@@ -56,7 +58,7 @@ SWEEPS = 3  # over all words
 def init_cli(
     # fmt: off
     name: str = typer.Argument(..., metavar="RECIPE", help=LIST),
-    lang: Optional[str] = typer.Option(
+    lang: str | None = typer.Option(
         None, "--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"
     ),
     output: Path = typer.Option(
@@ -84,7 +86,7 @@ def init_cli(
 @hoseq_cli.command("clusters", failed="No clusters")
 def clusters_cli(
     # fmt: off
-    texts: List[Path] = typer.Argument(
+    texts: list[Path] = typer.Argument(
         ..., help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True
     ),
     output: Path = typer.Option(
@@ -101,7 +103,7 @@ def clusters_cli(
     model: str = typer.Option(
         "", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
     ),
-    code: Optional[Path] = CODE,
+    code: Path | None = CODE,
     words: bool = typer.Option(
         False, "--words", help="Words of texts are separated by spaces already"
     ),
@@ -115,7 +117,7 @@ def clusters_cli(
     DOCS: docs/tasks/words.md
     """
     check_free(output, force)
-    problems: List[Any] = []
+    problems: list[Any] = []
     nlp = pipeline_of(model, code) if model else spacy.blank(checked(lang))
     docs = docs_of(nlp, texts, text_key, problems, words=words)
     bigrams, classes = clusters_of(docs, output, n, min_count, sweeps)
@@ -134,7 +136,7 @@ def clusters_of(
     n: int = N_CLUSTERS,
     min_count: int = MIN_COUNT,
     sweeps: int = SWEEPS,
-) -> Tuple[Bigrams, Ints]:
+) -> tuple[Bigrams, Ints]:
     """Write the file of clusters. RETURNS pairs of neighbours, and the cluster of each word. RAISES
     ValueError [HS159]: too few words."""
     bigrams = bigrams_of(docs, min_count)
@@ -150,7 +152,7 @@ def clusters_of(
     return bigrams, classes
 
 
-def lines(words: List[str], classes: Ints) -> List[str]:
+def lines(words: list[str], classes: Ints) -> list[str]:
     """Word and cluster, by cluster, the most frequent words of each first."""
     return [f"{words[i]}\t{classes[i]}\n" for i in classes.argsort(kind="stable").tolist()]
 
@@ -170,13 +172,13 @@ def treebank_cli(
         "", "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"
     ),
     name: str = typer.Option("hoseq", "--name", help="Name of the pipeline, without its language"),
-    raw: Optional[Path] = typer.Option(
+    raw: Path | None = typer.Option(
         None, "--raw", help="Text, to make clusters of its words", exists=True
     ),
-    lexicon: Optional[Path] = typer.Option(
+    lexicon: Path | None = typer.Option(
         None, "--lexicon", help="Word forms with their tags", exists=True, dir_okay=False
     ),
-    lemmas: Optional[Path] = typer.Option(
+    lemmas: Path | None = typer.Option(
         None, "--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False
     ),
     force: bool = FORCE,
@@ -204,8 +206,8 @@ def treebank_cli(
 
 
 def run(
-    treebank: Treebank, work: Path, output: Path, name: str, lexicons: Lexicons, raw: Optional[Path]
-) -> Dict[str, Any]:
+    treebank: Treebank, work: Path, output: Path, name: str, lexicons: Lexicons, raw: Path | None
+) -> dict[str, Any]:
     """All steps that are not done. RETURNS scores on the test part."""
     msg.info(f"{treebank.name}, language {treebank.lang}: reading")
     contents = contents_of(treebank, work / "corpus", progress)

@@ -14,23 +14,14 @@ import hashlib
 import json
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, wraps
 from inspect import Signature, signature
 from pathlib import Path
 from typing import (
     Any,
-    Callable,
     ClassVar,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-    Union,
 )
 
 import numpy as np
@@ -68,8 +59,8 @@ KEY = b"\xa6digest\xc4" + bytes([SIZE])  # msgpack: a string of 6 bytes; a binar
 def register_factory(
     component: Any,
     name: str,
-    registered: Dict[str, Any],
-    scores: Dict[str, Optional[float]],
+    registered: dict[str, Any],
+    scores: dict[str, float | None],
     *,
     assigns: Sequence[str],
     requires: Sequence[str] = (),
@@ -105,12 +96,12 @@ def register_factory(
     return make
 
 
-def joining(create: Callable[..., Tuple[Any, str]]) -> Callable[..., Tuple[Any, str]]:
+def joining(create: Callable[..., tuple[Any, str]]) -> Callable[..., tuple[Any, str]]:
     """`Language.create_pipe_from_source`, which also tells components of this package that they are
     taken over: spaCy itself tells only those that are made."""
 
     @wraps(create)
-    def create_and_join(nlp: Language, *args: Any, **settings: Any) -> Tuple[Any, str]:
+    def create_and_join(nlp: Language, *args: Any, **settings: Any) -> tuple[Any, str]:
         component, factory = create(nlp, *args, **settings)
         if isinstance(component, SequenceComponent):
             component.join(nlp)
@@ -136,21 +127,21 @@ class SequenceComponent(TrainablePipe):
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[List[Doc], Any],
+        model: Model[list[Doc], Any],
         name: str,
         *,
-        scorer: Optional[Callable],
+        scorer: Callable | None,
         target: Target,
-        cfg: Dict[str, Any],
+        cfg: dict[str, Any],
     ) -> None:
         super().__init__(vocab, model, name, labels=[], **cfg)
         self.scorer = scorer
         self.target = target
         # of the training, until they are looked at
-        self._score_weights: Dict[str, Optional[float]] = {}
-        self._known_tags: Optional[Table] = None  # that this component has made
+        self._score_weights: dict[str, float | None] = {}
+        self._known_tags: Table | None = None  # that this component has made
         # where features read, if the vocabulary has other tables of the same names
-        self._tables: Optional[Lookups] = None
+        self._tables: Lookups | None = None
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
@@ -160,7 +151,7 @@ class SequenceComponent(TrainablePipe):
         return super().__reduce_ex__(protocol)
 
     @property
-    def labels(self) -> Tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:
         """By id."""
         return tuple(self.cfg["labels"])
 
@@ -170,7 +161,7 @@ class SequenceComponent(TrainablePipe):
         return self.labels
 
     @property
-    def tags(self) -> List[str]:
+    def tags(self) -> list[str]:
         """Labels of tokens, by id: the labels, unless several tags stand for each."""
         return list(self.labels)
 
@@ -196,10 +187,10 @@ class SequenceComponent(TrainablePipe):
         self,
         get_examples: Callable[[], Iterable[Example]],
         *,
-        nlp: Optional[Language] = None,
-        labels: Optional[Sequence[str]] = None,
-        tag_dictionary: Optional[Dict[str, List[str]]] = None,
-        weights_from: Optional[str] = None,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        tag_dictionary: dict[str, list[str]] | None = None,
+        weights_from: str | None = None,
     ) -> None:
         """Find labels, features and label patterns in the training data, and set all weights to
         zero.
@@ -256,7 +247,7 @@ class SequenceComponent(TrainablePipe):
         """Predictions for `set_annotations`: labels alone, where nothing else is asked for."""
         return self.read(docs, labels_alone=self._writes_labels_alone)
 
-    def set_annotations(self, docs: Union[Doc, Sequence[Doc]], reading: Reading) -> None:
+    def set_annotations(self, docs: Doc | Sequence[Doc], reading: Reading) -> None:
         """Write labels, and what else the config asks for. What is set already stays, unless
         `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
@@ -268,9 +259,9 @@ class SequenceComponent(TrainablePipe):
         examples: Iterable[Example],
         *,
         drop: float = 0.0,
-        sgd: Optional[Optimizer] = None,
-        losses: Optional[Dict[str, float]] = None,
-    ) -> Dict[str, float]:
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
         """Learn from a batch. drop (float): share of features left out at random. sgd: for neural
         emissions only; None = wait for `finish_update`."""
         losses = {} if losses is None else losses
@@ -296,7 +287,7 @@ class SequenceComponent(TrainablePipe):
         rows = self._gold_rows(word_examples(examples)[0])
         return np.where(rows < len(self._label_table.labels), rows, -1).astype(np.int32)
 
-    def permitted(self, docs: WordDocs, *, preset: bool) -> Optional[Mask]:
+    def permitted(self, docs: WordDocs, *, preset: bool) -> Mask | None:
         """Labels that the tag dictionary permits at the words of docs (N, L), None = all. preset:
         what is set on them already goes before it, unless the component overwrites that."""
         before = preset and not self.cfg["overwrite"]
@@ -311,7 +302,7 @@ class SequenceComponent(TrainablePipe):
         return "labels"
 
     @property
-    def continues(self) -> Optional[Mask]:
+    def continues(self) -> Mask | None:
         """Pairs of labels of one span (L, L): a tag that cannot be first goes on with the span of the
         one before. None: labels are those of tokens."""
         return None
@@ -332,7 +323,7 @@ class SequenceComponent(TrainablePipe):
         cannot."""
         return False
 
-    def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
+    def fit_threshold(self, examples: Sequence[Example]) -> float | None:
         """Set the probability from which on spans are taken, so that it fits some examples. RETURNS
         (float): the setting `span_threshold`; None = there is none."""
         return None
@@ -357,7 +348,7 @@ class SequenceComponent(TrainablePipe):
                 own.set_table(name, tables.get_table(name))
         self._read_tables(own)
 
-    def _read_tables(self, own: Optional[Lookups]) -> None:
+    def _read_tables(self, own: Lookups | None) -> None:
         """own: tables that are not those of the vocabulary; None = they are."""
         self._tables = own
         for node in self.model.walk():
@@ -365,10 +356,10 @@ class SequenceComponent(TrainablePipe):
             if extractor is not None:
                 extractor.own_tables = own
 
-    def score(self, examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
+    def score(self, examples: Iterable[Example], **settings: object) -> dict[str, Any]:
         """Scores by the component's scorer. WARNS [HW004]: the first time after `initialize`, if
         none of it counts in training: it has no weight, or there are no gold labels."""
-        scores: Dict[str, object] = super().score(examples, **settings)
+        scores: dict[str, object] = super().score(examples, **settings)
         weights = {name: w for name, w in self._score_weights.items() if w is not None}
         self._score_weights = {}
         self._n_evaluated = self._n_updates
@@ -392,11 +383,11 @@ class SequenceComponent(TrainablePipe):
             parts["tables"] = self._tables.to_bytes
         return util.to_bytes(parts, exclude)
 
-    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save the component in a folder. WARNS [HW008]: a training that evaluates has ended, and its
         evaluations know nothing of many of the updates."""
         model = signed(self.model.to_bytes(), self._meaning())
-        parts: Dict[str, Callable[[Path], Any]] = {
+        parts: dict[str, Callable[[Path], Any]] = {
             "cfg": lambda file: srsly.write_json(file, self.cfg, indent=0),  # lists of many numbers
             "vocab": lambda file: self.vocab.to_disk(file, exclude=exclude),
             "model": lambda file: file.write_bytes(model),
@@ -411,7 +402,7 @@ class SequenceComponent(TrainablePipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SequenceComponent":
         """RAISES ValueError [HS064]: the data cannot be read, or do not belong together."""
-        parts: Dict[str, Callable[[bytes], Any]] = {
+        parts: dict[str, Callable[[bytes], Any]] = {
             "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),
             "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
             "tables": lambda data: self._share(Lookups().from_bytes(data), self.vocab.lookups),
@@ -421,11 +412,9 @@ class SequenceComponent(TrainablePipe):
             util.from_bytes(bytes_data, parts, exclude)
         return self
 
-    def from_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
-    ) -> "SequenceComponent":
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "SequenceComponent":
         """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together."""
-        parts: Dict[str, Callable[[Path], Any]] = {
+        parts: dict[str, Callable[[Path], Any]] = {
             "cfg": lambda file: self._read_cfg(srsly.read_json(file)),
             "vocab": lambda file: self.vocab.from_disk(file, exclude=exclude),
             "tables": self._find_tables,
@@ -459,12 +448,12 @@ class SequenceComponent(TrainablePipe):
         """Predictions for the words of docs, which may all be empty."""
 
     @abstractmethod
-    def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
+    def _learn(self, examples: list[Example], docs: WordDocs, drop: float) -> float:
         """Keep the gradient of a batch for `finish_update`. docs: the predicted ones. RETURNS the
         loss."""
 
     @abstractmethod
-    def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+    def _define(self, examples: list[Example], nlp: Language | None) -> None:
         """Number the features of the training data, and set all weights to zero."""
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
@@ -503,7 +492,7 @@ class SequenceComponent(TrainablePipe):
         return loss
 
     @cached_property
-    def _read_at_once(self) -> List[Any]:
+    def _read_at_once(self) -> list[Any]:
         """spaCy's attributes of tokens that are read with the words."""
         return [*self.target.columns, *scorer_of(self.model).annotation]
 
@@ -512,7 +501,7 @@ class SequenceComponent(TrainablePipe):
         return LabelTable(self.tags, self.vocab.strings, self.target.neg_prefix, self.target.space)
 
     @cached_property
-    def _dictionary(self) -> Optional[TagDictionary]:
+    def _dictionary(self) -> TagDictionary | None:
         entries = self.cfg.get("tag_dictionary")
         return TagDictionary(entries, self.labels) if entries else None
 
@@ -522,9 +511,9 @@ class SequenceComponent(TrainablePipe):
 
     def _find_labels(
         self,
-        examples: List[Example],
-        labels: Optional[Sequence[str]],
-        tag_dictionary: Dict[str, List[str]],
+        examples: list[Example],
+        labels: Sequence[str] | None,
+        tag_dictionary: dict[str, list[str]],
     ) -> None:
         """WARNS [HW010]: labels that are only said not to be there."""
         prefix = self.target.neg_prefix
@@ -545,7 +534,7 @@ class SequenceComponent(TrainablePipe):
             self._labels_changed()
             TagDictionary(tag_dictionary, self.labels)  # impossible ones are refused now
 
-    def _count_known_tags(self, examples: List[Example]) -> None:
+    def _count_known_tags(self, examples: list[Example]) -> None:
         """A table that was given, or that an earlier component has made, stays."""
         lookups = self.vocab.lookups
         if lookups.get_table(TABLE, self._known_tags) is self._known_tags:
@@ -580,7 +569,7 @@ class SequenceComponent(TrainablePipe):
         for node in self.model.walk():
             scorer_of(node).prepare()
 
-    def _read_cfg(self, saved: Dict[str, Any]) -> None:
+    def _read_cfg(self, saved: dict[str, Any]) -> None:
         """RAISES ValueError: labels that are none."""
         self.forget_calibration()
         self._read_tables(None)
@@ -588,7 +577,9 @@ class SequenceComponent(TrainablePipe):
         self.cfg.update({name: saved[name] for name in names if name in saved})
         self._labels_changed()
         for label in self.labels:
-            self.target.check_label(label)  # the config may say another attribute than that of training
+            self.target.check_label(
+                label
+            )  # the config may say another attribute than that of training
 
     def _find_tables(self, own: Path) -> None:
         """own: the folder of the component's own tables. Without it they are those of the vocabulary
@@ -607,7 +598,7 @@ class SequenceComponent(TrainablePipe):
             )
         self.model.from_bytes(data)
 
-    def _meaning(self) -> Dict[str, Any]:
+    def _meaning(self) -> dict[str, Any]:
         """Meaning of the columns of the weights, and of the numbers kept with them, as JSON has it."""
         lookups = self._tables or self.vocab.lookups
         return {
@@ -620,7 +611,7 @@ class SequenceComponent(TrainablePipe):
         }
 
 
-def signed(model: bytes, meaning: Dict[str, Any], n_added: int = 1) -> bytes:
+def signed(model: bytes, meaning: dict[str, Any], n_added: int = 1) -> bytes:
     """The bytes of a model and their digest. model: a msgpack map of fewer than 15 entries, as
     thinc makes it; its first byte says how many. meaning: of its columns, as JSON has it. n_added:
     to the number of entries; 0 = the digest was cut off."""
@@ -629,7 +620,7 @@ def signed(model: bytes, meaning: Dict[str, Any], n_added: int = 1) -> bytes:
     return body + hashlib.sha256(text.encode("ascii") + body).digest()
 
 
-def digest_of(table: Optional[Table]) -> Optional[str]:
+def digest_of(table: Table | None) -> str | None:
     """SHA-256 of what a table of the vocabulary holds, in any order of its keys; None: there is no
     such table."""
     if table is None:
@@ -638,6 +629,6 @@ def digest_of(table: Optional[Table]) -> Optional[str]:
     return hashlib.sha256(srsly.msgpack_dumps(entries)).hexdigest()
 
 
-def tables_of(model: Model[Any, Any]) -> Set[str]:
+def tables_of(model: Model[Any, Any]) -> set[str]:
     """The tables of the vocabulary that features of a model depend on."""
     return {table for node in model.walk() for table in node.attrs.get("tables", ())}

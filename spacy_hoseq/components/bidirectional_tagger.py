@@ -6,8 +6,9 @@ order, or from which sides, the tokens of a sentence are labelled (Tsuruoka & Ts
 go to a token attribute, or, read as chunks, to a span group.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple
+from typing import Any, Literal
 
 import numpy as np
 from spacy.language import Language
@@ -87,12 +88,10 @@ class HoseqBidirectionalTagger(SequenceComponent):
         width: float = 0.5,
         passes: int = 0,
         attribute: str = "tag",
-        representation: Optional[
-            Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]
-        ] = None,
+        representation: Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"] | None = None,
         overwrite: bool = False,
         save_decisions: bool = False,
-        scorer: Optional[Callable] = None,
+        scorer: Callable | None = None,
     ) -> None:
         classifiers_of(strategy, model.attrs["order"], self.prune)
         if save_decisions and strategy not in GREEDY:
@@ -104,7 +103,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         target: Target = TokenLabels(attribute, NEG_PREFIX)
         if representation is not None:
             target = ChunkTags(SPANS_KEY, representation)
-        cfg: Dict[str, object] = {
+        cfg: dict[str, object] = {
             "strategy": strategy,
             "attribute": attribute,
             "representation": representation,
@@ -114,7 +113,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
             "tag_dictionary": {},
         }
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
-        self._rule: Dict[str, Any] = {"width": width, "passes": passes}
+        self._rule: dict[str, Any] = {"width": width, "passes": passes}
         self._configure_layer(seed=0)
 
     def _configure_layer(self, *, seed: int) -> None:
@@ -129,7 +128,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self.cfg["save_decisions"] = self.knows == "decisions"
         return bool(self.cfg["save_decisions"])
 
-    def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> Tuple[float, None]:
+    def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> tuple[float, None]:
         """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what
         `model.predict` gave. There is no gradient with respect to it: classifiers learn in
         `update`."""
@@ -137,7 +136,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         gold = self._gold(examples)
         return mean_loss(scores, shim_of(self.model).masks, gold, self._contexts(docs, gold)), None
 
-    def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
+    def _learn(self, examples: list[Example], docs: WordDocs, drop: float) -> float:
         shim = shim_of(self.model)
         gold = self._gold(examples)
         contexts = self._contexts(docs, gold)
@@ -178,7 +177,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         ):
             write_decisions(doc, self.name, [names[y] for y in ids.tolist()], order, of_tokens)
 
-    def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+    def _define(self, examples: list[Example], nlp: Language | None) -> None:
         self._configure_layer(seed=seed_of(nlp))
         docs = [eg.predicted for eg in examples]
         gold = self._gold(examples)
@@ -194,17 +193,17 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self.model.set_dim("nO", len(self.labels))
         self.model.initialize(X=docs[:10])
 
-    def _in_context(self, docs: List[Doc], gold: Ints) -> Iterator[Tuple[List[Doc], Ints]]:
+    def _in_context(self, docs: list[Doc], gold: Ints) -> Iterator[tuple[list[Doc], Ints]]:
         """Docs with their gold labels in the slots of all tokens (N, 2k), batch by batch."""
         pairs = batches_with(docs, gold)
         return ((batch, self._contexts(batch, ids)) for batch, ids in pairs if len(ids))
 
-    def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
+    def _contexts(self, docs: list[Doc], gold: Ints) -> Ints:
         return contexts_of(
             gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels)
         )
 
-    def _meaning(self) -> Dict[str, object]:
+    def _meaning(self) -> dict[str, object]:
         return {**super()._meaning(), "representation": self.cfg["representation"]}
 
 
@@ -213,7 +212,7 @@ class Decisions(Reading):
     label was when it was decided, given the neighbours that were decided before."""
 
     def __init__(
-        self, docs: WordDocs, name: str, labels: List[str], path: EasiestPath, *, hardest: bool
+        self, docs: WordDocs, name: str, labels: list[str], path: EasiestPath, *, hardest: bool
     ) -> None:
         super().__init__(docs, name, labels, None, path.labels, "labels are decided one by one")
         self._path = path

@@ -4,17 +4,11 @@ It can read the labels of a `hoseq_tagger` before it as probabilities, and train
 them (Azuma & Matsumoto 2011). Every span comes with the exact probability that it is a chunk.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import (
-    Callable,
-    Iterable,
-    Iterator,
-    List,
     Literal,
     NamedTuple,
-    Optional,
-    Sequence,
-    Union,
 )
 
 import numpy as np
@@ -90,8 +84,8 @@ class HoseqChunker(StructuredComponent):
         annotate_ents: bool = False,
         overwrite: bool = False,
         save_marginals: bool = False,
-        span_threshold: Optional[float] = None,
-        scorer: Optional[Callable] = None,
+        span_threshold: float | None = None,
+        scorer: Callable | None = None,
     ) -> None:
         grammar([], representation)
         if span_threshold is not None and not 0 <= span_threshold <= 1:
@@ -124,9 +118,9 @@ class HoseqChunker(StructuredComponent):
         self,
         get_examples: Callable[[], Iterable[Example]],
         *,
-        nlp: Optional[Language] = None,
-        labels: Optional[Sequence[str]] = None,
-        weights_from: Optional[str] = None,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        weights_from: str | None = None,
     ) -> None:
         """Find chunk types, features and label patterns in the training data, and set all weights
         to zero.
@@ -143,7 +137,7 @@ class HoseqChunker(StructuredComponent):
         super().initialize(get_examples, nlp=nlp, labels=labels, weights_from=weights_from)
 
     @property
-    def tags(self) -> List[str]:
+    def tags(self) -> list[str]:
         """The tags that stand for chunks, by id: labels of the tokens. `labels` are the types of
         chunks."""
         return tag_names(self.labels, self.cfg["representation"])
@@ -152,7 +146,7 @@ class HoseqChunker(StructuredComponent):
     def continues(self) -> Mask:
         return self._grammar.pairs & ~self._grammar.first
 
-    def top_k(self, docs: Union[Doc, Iterable[Doc]], k: int) -> List[List[ScoredChunks]]:
+    def top_k(self, docs: Doc | Iterable[Doc], k: int) -> list[list[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`.
         RAISES ValueError [HS027, HS038, HS099]."""
         tags = self._label_table.tags
@@ -164,7 +158,7 @@ class HoseqChunker(StructuredComponent):
             for words, best in self._k_best(docs, k)
         ]
 
-    def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
+    def fit_threshold(self, examples: Sequence[Example]) -> float | None:
         """Set the threshold with the largest F on some examples, its neighbours counted in."""
         if self.cfg["span_threshold"] is None:
             return None
@@ -180,7 +174,7 @@ class HoseqChunker(StructuredComponent):
         self.cfg["span_threshold"] = best
         return best
 
-    def chunks(self, reading: Reading, threshold: Optional[float] = None) -> List[FoundChunks]:
+    def chunks(self, reading: Reading, threshold: float | None = None) -> list[FoundChunks]:
         """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
         as it does. threshold: those that are right in expectation, of probabilities above it; None
         = those of the best labelling."""

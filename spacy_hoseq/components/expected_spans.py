@@ -17,16 +17,10 @@ Checked against enumeration in tests/components/test_expected_spans.py.
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import (
-    Dict,
-    Iterable,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
 )
 
 import numpy as np
@@ -35,7 +29,7 @@ from ..arrays import Floats, Ints, Mask, distinct
 from ..chunks import LETTERS, Chunks, grammar
 from ..decoders.answers import Posterior
 
-Chunk = Tuple[int, int, str, float]  # first word, words, type, probability
+Chunk = tuple[int, int, str, float]  # first word, words, type, probability
 LEAST = 0.001  # of a chunk that may be chosen, whatever the threshold
 MOST = 0.999  # that a first tag needs, however probable a chunk has to be
 
@@ -45,7 +39,7 @@ class GrowingTags(NamedTuple):
     their names. kinds (L,): the type of a tag that begins chunks, -1 of others. continues (L, L):
     pairs of tags across which a chunk goes on."""
 
-    types: List[str]
+    types: list[str]
     only: Ints
     first: Ints
     inner: Ints
@@ -67,10 +61,10 @@ class GrowingTags(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def growing_tags(tags: Tuple[str, ...], representation: str) -> GrowingTags:
+def growing_tags(tags: tuple[str, ...], representation: str) -> GrowingTags:
     rules = grammar(tags, representation)
     types = sorted({tag[2:] for tag in tags if tag[1:2] == "-"})
-    ids: Dict[str, int] = {tag: i for i, tag in enumerate(tags)}
+    ids: dict[str, int] = {tag: i for i, tag in enumerate(tags)}
     only, first, inner, last = (
         np.array([ids[f"{letter}-{name}"] for name in types], np.intp)
         for letter in LETTERS[representation]
@@ -85,7 +79,7 @@ def probable_chunks(
     tags: Sequence[str],
     representation: str,
     least: float,
-    longest: Optional[int] = None,
+    longest: int | None = None,
 ) -> Iterator[Chunk]:
     """All chunks whose probability is `least` or more, but 0. posterior: over the tags. longest
     (int): words of a chunk."""
@@ -114,12 +108,12 @@ def probable_chunks(
         size += 1
 
 
-def best_chunks(chunks: Iterable[Chunk], threshold: float) -> List[Chunk]:
+def best_chunks(chunks: Iterable[Chunk], threshold: float) -> list[Chunk]:
     """Chunks that do not overlap and whose probabilities, less the threshold each, have the largest
     sum; in order."""
     ends = [0]  # where the best sum rises, that sum, and the last chunk of those that have it
     best = [0.0]
-    last: List[Chunk] = [(0, 0, "", 0.0)]
+    last: list[Chunk] = [(0, 0, "", 0.0)]
     for chunk in sorted(chunks, key=lambda chunk: chunk[0] + chunk[1]):
         value = best[bisect_right(ends, chunk[0]) - 1] + chunk[3] - threshold
         if value > best[-1]:
@@ -127,7 +121,7 @@ def best_chunks(chunks: Iterable[Chunk], threshold: float) -> List[Chunk]:
             ends[there:] = [chunk[0] + chunk[1]]
             best[there:] = [value]
             last[there:] = [chunk]
-    chosen: List[Chunk] = []
+    chosen: list[Chunk] = []
     place = len(ends) - 1
     while place:
         chosen.append(last[place])
@@ -137,7 +131,7 @@ def best_chunks(chunks: Iterable[Chunk], threshold: float) -> List[Chunk]:
 
 def expected_chunks(
     posterior: Posterior, tags: Sequence[str], representation: str, threshold: float
-) -> Tuple[Chunks, Floats]:
+) -> tuple[Chunks, Floats]:
     """The best set of a batch, and the probability of each of its chunks: of those that are at
     least as probable as `LEAST`, since without any bound they are as many as pairs of words."""
     candidates = probable_chunks(posterior, tags, representation, max(threshold, LEAST))

@@ -1,8 +1,9 @@
 """Extensions of Docs for what components keep beside labels, registered when this is imported."""
 
 import warnings
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ DECISIONS = "hoseq_decisions"
 SETTINGS = {MARGINALS: "save_marginals", DECISIONS: "save_decisions"}
 
 
-def kept_on(doc: Doc, extension: str) -> Optional[Dict[str, Any]]:
+def kept_on(doc: Doc, extension: str) -> dict[str, Any] | None:
     """Values of all components that keep some, by name; None: none does."""
     return doc.user_data.get(_key(extension))
 
@@ -29,14 +30,14 @@ def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: F
 
 
 def write_decisions(
-    doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: Floats32
+    doc: Doc, name: str, labels: list[str], order: NDArray[np.int32], probabilities: Floats32
 ) -> None:
     """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence, 0 =
     never: white space), and how probable it was then."""
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
 
 
-def _keep(doc: Doc, extension: str, name: str, values: Dict[str, object]) -> None:
+def _keep(doc: Doc, extension: str, name: str, values: dict[str, object]) -> None:
     doc.user_data[_key(extension)] = {**(kept_on(doc, extension) or {}), name: values}
 
 
@@ -45,7 +46,7 @@ def _key(extension: str) -> Any:
     return ("._.", extension, None, None)
 
 
-def _get(doc: Doc, extension: str) -> Optional[Dict[str, Any]]:
+def _get(doc: Doc, extension: str) -> dict[str, Any] | None:
     """WARNS [HW007]: no component keeps them."""
     values = kept_on(doc, extension)
     if values is None:
@@ -54,7 +55,7 @@ def _get(doc: Doc, extension: str) -> Optional[Dict[str, Any]]:
     return values
 
 
-def _set(doc: Doc, values: Dict[str, Any], extension: str) -> None:
+def _set(doc: Doc, values: dict[str, Any], extension: str) -> None:
     doc.user_data[_key(extension)] = values
 
 

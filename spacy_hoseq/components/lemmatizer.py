@@ -5,8 +5,9 @@ A tagger whose labels are edit scripts (targets/lemmas.py), of which only those 
 candidates.
 """
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 from spacy.attrs import IDS, ORTH
@@ -16,11 +17,11 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
 from ..arrays import Ints, Labels, Mask
+from ..caches import IdentityCache
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.index import KeyedValues
 from ..features.keys import row_keys
 from ..features.sequences import WordDocs, values_of, words_of
-from ..kept import Kept
 from ..layers.scorer import scorer_of
 from ..layers.shim import weights_of
 from ..layers.sparse_linear import SparseScorer
@@ -55,7 +56,7 @@ class HoseqLemmatizer(HoseqTagger):
         update_rule: UpdateRule,
         overwrite: bool = False,
         save_marginals: bool = False,
-        scorer: Optional[Callable] = None,
+        scorer: Callable | None = None,
     ) -> None:
         super().__init__(
             vocab,
@@ -68,7 +69,7 @@ class HoseqLemmatizer(HoseqTagger):
             scorer=scorer,
             target=LemmaLabels(),
         )
-        self._known: Kept[KeyedValues] = Kept()  # labels, by form and analysis
+        self._known: IdentityCache[KeyedValues] = IdentityCache()  # labels, by form and analysis
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -79,11 +80,11 @@ class HoseqLemmatizer(HoseqTagger):
         self,
         get_examples: Callable[[], Iterable[Example]],
         *,
-        nlp: Optional[Language] = None,
-        labels: Optional[Sequence[str]] = None,
-        lexicon: Optional[Mapping[str, Sequence[str]]] = None,
-        tag_dictionary: Optional[Dict[str, List[str]]] = None,
-        weights_from: Optional[str] = None,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        lexicon: Mapping[str, Sequence[str]] | None = None,
+        tag_dictionary: dict[str, list[str]] | None = None,
+        weights_from: str | None = None,
     ) -> None:
         """Find scripts, features and label patterns in the training data, and set all weights to
         zero. Arguments as in `HoseqTagger.initialize`, and:
@@ -114,7 +115,7 @@ class HoseqLemmatizer(HoseqTagger):
 
     def lemma_probabilities(
         self, docs: Iterable[Doc], *, least: float = 0.001
-    ) -> List[List[Dict[str, float]]]:
+    ) -> list[list[dict[str, float]]]:
         """For each token of each Doc, its possible lemmas, the most probable first: {"see": 0.93,
         "saw": 0.07}. They are calibrated with `objective = "log_likelihood"`, or after
         `hoseq calibrate`.
@@ -129,19 +130,21 @@ class HoseqLemmatizer(HoseqTagger):
         return self._shares(docs, lambda token, y: [scripts[y].lemma(token.text)], least)
 
     def _loss(
-        self, examples: List[Example], scores: Potentials
-    ) -> Tuple[float, PotentialsGradient]:
+        self, examples: list[Example], scores: Potentials
+    ) -> tuple[float, PotentialsGradient]:
         """Over labels that fit: what never can be a guess need not be learnt."""
         allowed = self.permitted(words_of([eg.predicted for eg in examples]), preset=False)
         return super()._loss(examples, scores.permitting(allowed))
 
-    def permitted(self, docs: WordDocs, *, preset: bool) -> Optional[Mask]:
+    def permitted(self, docs: WordDocs, *, preset: bool) -> Mask | None:
         """Scripts that fit the words (N, L), of those that are permitted otherwise."""
         return together(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
-        analysis = self._analysis if labels_alone and not is_preset and any(map(len, docs)) else None
+        analysis = (
+            self._analysis if labels_alone and not is_preset and any(map(len, docs)) else None
+        )
         if analysis is None:
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
         labels = self._labels_of_tokens(docs, [ORTH, *(IDS[name.upper()] for name in analysis)])
@@ -149,11 +152,13 @@ class HoseqLemmatizer(HoseqTagger):
         return Reading(docs, self.name, self._label_table.labels, None, labels, why)
 
     @property
-    def _analysis(self) -> Optional[Sequence[str]]:
+    def _analysis(self) -> Sequence[str] | None:
         """Attributes on which labels depend beside the form of the word, if these are its analysis:
         then words of one form and analysis have one lemma, wherever they stand."""
         head = scorer_of(self.model)
-        is_alone = len(self.model.layers) == 1 and not head.source and not head.structure.label_pairs
+        is_alone = (
+            len(self.model.layers) == 1 and not head.source and not head.structure.label_pairs
+        )
         if not is_alone or not isinstance(head.emissions, SparseScorer) or head.emissions.reach:
             return None
         analysis = head.emissions.features.extractor.contextual

@@ -5,7 +5,8 @@ A tagger whose labels are a part of speech with features, learnt by their parts
 (layers/label_parts.py).
 """
 
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
@@ -56,7 +57,7 @@ class HoseqMorphologizer(HoseqTagger):
         extend: bool = False,
         overwrite: bool = True,
         save_marginals: bool = False,
-        scorer: Optional[Callable] = None,
+        scorer: Callable | None = None,
     ) -> None:
         super().__init__(
             vocab,
@@ -71,7 +72,7 @@ class HoseqMorphologizer(HoseqTagger):
         )
 
     @property
-    def label_data(self) -> Dict[str, Dict[str, Any]]:
+    def label_data(self) -> dict[str, dict[str, Any]]:
         """Labels for `spacy init labels` and `initialize`: features and part of speech of
         each label, as those of spaCy's morphologizer."""
         analyses = {label: analysis_of(label) for label in self.labels}
@@ -89,19 +90,17 @@ class HoseqMorphologizer(HoseqTagger):
         self,
         get_examples: Callable[[], Iterable[Example]],
         *,
-        nlp: Optional[Language] = None,
-        labels: Optional[Union[Sequence[str], Mapping[str, Mapping[str, Any]]]] = None,
-        tag_dictionary: Optional[Dict[str, List[str]]] = None,
-        weights_from: Optional[str] = None,
+        nlp: Language | None = None,
+        labels: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
+        tag_dictionary: dict[str, list[str]] | None = None,
+        weights_from: str | None = None,
     ) -> None:
         """Find labels and features in the training data, and set all weights to zero.
 
         labels: from `spacy init labels`, of this component or spaCy's.
         tag_dictionary: labels, also as "NOUN|Case=Nom|Number=Sing".
         """
-        names: Optional[Sequence[str]] = (
-            list(labels[MORPH]) if isinstance(labels, Mapping) else labels
-        )
+        names: Sequence[str] | None = list(labels[MORPH]) if isinstance(labels, Mapping) else labels
         entries = {
             word: [_label(name) for name in of_word]
             for word, of_word in (tag_dictionary or {}).items()
@@ -112,7 +111,7 @@ class HoseqMorphologizer(HoseqTagger):
 
     def feature_probabilities(
         self, docs: Iterable[Doc], *, least: float = 0.001
-    ) -> List[List[Dict[str, float]]]:
+    ) -> list[list[dict[str, float]]]:
         """For each token of each Doc, its possible features, {"POS=NOUN": 0.99, "Case=Gen": 0.93,
         ...}: sums of the probabilities of all labels with the feature, under the same constraints
         as `predict`. They are calibrated with `objective = "log_likelihood"`, or after

@@ -3,7 +3,8 @@
 spaCy takes the function from the vocabulary of a Doc, which has it from its language.
 """
 
-from typing import Any, Callable, Iterator, NamedTuple, Optional, Tuple, Union
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from spacy.errors import Errors as SpacyErrors
 from spacy.lang.en import English
@@ -14,7 +15,7 @@ from spacy.vocab import Vocab
 NOUN_PHRASE = "NP"
 GROUP = "chunks"
 
-Phrases = Iterator[Tuple[int, int, int]]
+Phrases = Iterator[tuple[int, int, int]]
 
 
 class NounChunks(NamedTuple):
@@ -23,9 +24,9 @@ class NounChunks(NamedTuple):
     has one. RAISES as the language does where there is neither."""
 
     key: str
-    of_parser: Optional[Callable[[Any], Phrases]]
+    of_parser: Callable[[Any], Phrases] | None
 
-    def __call__(self, part: Union[Doc, Span]) -> Phrases:
+    def __call__(self, part: Doc | Span) -> Phrases:
         doc = part.doc
         is_parsed = self.of_parser is not None and doc.has_annotation("DEP")
         if self.key in doc.spans and not is_parsed:

@@ -1,7 +1,8 @@
 """Predictions for a batch of Docs: label ids and probabilities; tag dictionaries."""
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,15 @@ class TagDictionary:
     RAISES ValueError [HS027]: an entry without any known label.
     """
 
-    def __init__(self, entries: Dict[str, List[str]], labels: Sequence[str]) -> None:
+    def __init__(self, entries: dict[str, list[str]], labels: Sequence[str]) -> None:
         every = frozenset(labels)
         known = {word: every.intersection(names) for word, names in entries.items()}
         for word, of_word in known.items():
             if not of_word:
-                wanted = {"name": f'tag dictionary entry "{word}"', "expected": f"one of {', '.join(labels)}"}
+                wanted = {
+                    "name": f'tag dictionary entry "{word}"',
+                    "expected": f"one of {', '.join(labels)}",
+                }
                 raise ValueError(Errors.HS027.format(value=entries[word], **wanted))
         # many words of a lexicon have the same labels; last row: any other word
         row_of = {of_word: i for i, of_word in enumerate(dict.fromkeys(known.values()))}
@@ -43,7 +47,7 @@ class TagDictionary:
         return self._masks[self._rows[self._index.lookup(orths)]]
 
 
-def together(first: Optional[Mask], second: Optional[Mask]) -> Optional[Mask]:
+def together(first: Mask | None, second: Mask | None) -> Mask | None:
     """Labels that both permit (N, L), or the first where that is none; None = all."""
     if first is None or second is None:
         return second if first is None else first
@@ -64,9 +68,9 @@ class Reading:
         self,
         docs: WordDocs,
         name: str,
-        labels: List[str],
-        potentials: Optional[Potentials],
-        best: Optional[Labels] = None,
+        labels: list[str],
+        potentials: Potentials | None,
+        best: Labels | None = None,
         no_sums: str = "",
     ) -> None:
         self.docs = docs
@@ -95,7 +99,7 @@ class Reading:
         return posterior(self.potentials)
 
     @cached_property
-    def label_ids(self) -> List[Labels]:
+    def label_ids(self) -> list[Labels]:
         """Label ids of the tokens of each Doc (len(doc),), -1 at white space."""
         return self.of_tokens(self.best, -1)
 
@@ -105,6 +109,6 @@ class Reading:
         nodes: Floats = self.posterior.nodes
         return nodes[np.arange(len(self.best)), self.best]
 
-    def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> List[NDArray[Any]]:
+    def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> list[NDArray[Any]]:
         """Values of words cut by Doc, on its tokens: `absent` at white space. of_words (N, ...)."""
         return on_tokens(of_words, self.docs, absent)

@@ -2,8 +2,9 @@
 over labels with their probabilities to components that listen, as spaCy's Tok2Vec hands over its
 vectors."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -46,7 +47,7 @@ ADAGRAD = {
 }
 
 
-def default_model(templates: str, min_count: int = 1) -> Dict[str, Any]:
+def default_model(templates: str, min_count: int = 1) -> dict[str, Any]:
     """The config of a model over the features of a registered list of templates."""
     emissions = {
         "@architectures": "spacy_hoseq.SparseLinear.v1",
@@ -77,9 +78,9 @@ class StructuredComponent(SequenceComponent):
         *,
         objective: str,
         update_rule: UpdateRule,
-        scorer: Optional[Callable],
+        scorer: Callable | None,
         target: Target,
-        cfg: Dict[str, Any],
+        cfg: dict[str, Any],
     ) -> None:
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
         # (spaCy does not check what a registered function returns)
@@ -90,7 +91,7 @@ class StructuredComponent(SequenceComponent):
         self.objective_name = objective
         self._update_rule = update_rule
         self._configure_layers(seed=0)
-        self.listener_map: Dict[str, List[MarginalListener]] = {}
+        self.listener_map: dict[str, list[MarginalListener]] = {}
 
     def __setstate__(self, state: Any) -> None:
         """The listeners of a copy, or in another process, are linked to it."""
@@ -123,20 +124,20 @@ class StructuredComponent(SequenceComponent):
 
     def get_loss(
         self, examples: Iterable[Example], scores: Potentials
-    ) -> Tuple[float, PotentialsGradient]:
+    ) -> tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
         return self._loss(word_examples(examples, f"{type(self).__name__}.get_loss")[0], scores)
 
     def _loss(
-        self, examples: List[Example], scores: Potentials
-    ) -> Tuple[float, PotentialsGradient]:
+        self, examples: list[Example], scores: Potentials
+    ) -> tuple[float, PotentialsGradient]:
         potentials = self._possible(scores)
         gold = self._label_table.masks[self._gold_rows(examples)]
         gold = gold if potentials.allowed is None else gold & potentials.allowed
         loss, gradient = self.objective(potentials, gold, self.decoder, self._costs())
         return self._checked(loss), gradient
 
-    def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
+    def _learn(self, examples: list[Example], docs: WordDocs, drop: float) -> float:
         self.forget_calibration()
         set_dropout_rate(self.model, drop)
         potentials, backprop = self.model.begin_update(docs)
@@ -149,7 +150,7 @@ class StructuredComponent(SequenceComponent):
             self._hand_over(docs, potentials, backprop)
         return loss
 
-    def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+    def _define(self, examples: list[Example], nlp: Language | None) -> None:
         self.forget_calibration()
         if self.cfg["save_marginals"] and not self.is_calibrated:
             warn_uncalibrated(self, "`save_marginals`")
@@ -173,14 +174,14 @@ class StructuredComponent(SequenceComponent):
             potentials = Potentials(trans[:0], Weights(trans), np.zeros(0, np.int32))
         return Reading(docs, self.name, labels, potentials)
 
-    def _k_best(self, docs: Union[Doc, Iterable[Doc]], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
+    def _k_best(self, docs: Doc | Iterable[Doc], k: int) -> Iterator[tuple[WordDocs, KBest]]:
         """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,
         HS099]."""
         for doc in [docs] if isinstance(docs, Doc) else docs:
             reading = self.read([doc])
             yield reading.docs, k_best(reading.potentials, k)
 
-    def _costs(self) -> Optional[Floats32]:
+    def _costs(self) -> Floats32 | None:
         """Costs of wrong labels in learning, [right, wrong] (L, L); None = all the same."""
         return None
 
@@ -198,13 +199,13 @@ class StructuredComponent(SequenceComponent):
     # What listens to this component
 
     @property
-    def listeners(self) -> List[MarginalListener]:
+    def listeners(self) -> list[MarginalListener]:
         """Layers of later components that listen to this one (spaCy's protocol, as with
         Tok2Vec)."""
         return list(chain.from_iterable(self.listener_map.values()))
 
     @property
-    def listening_components(self) -> List[str]:
+    def listening_components(self) -> list[str]:
         """Their names."""
         return list(self.listener_map)
 
@@ -266,7 +267,7 @@ class StructuredComponent(SequenceComponent):
             listener.received = upstream
 
 
-def parts_of(docs: Sequence[Doc], most: int) -> List[Sequence[Doc]]:
+def parts_of(docs: Sequence[Doc], most: int) -> list[Sequence[Doc]]:
     """Docs in parts of about so many tokens, in order."""
     before = np.cumsum([0, *map(len, docs[:-1])]) // most
     bounds = [0, *np.flatnonzero(np.diff(before)) + 1, len(docs)]

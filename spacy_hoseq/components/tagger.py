@@ -6,7 +6,8 @@ weights, `predict` and saving on finished ones (averaged, half precision).
 """
 
 from collections import defaultdict
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Union
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc, Token
@@ -28,7 +29,7 @@ from .targets.token_labels import TokenLabels
 class ScoredLabels(NamedTuple):
     """One of the best label sequences of a Doc. score: the decoder's objective, in score units."""
 
-    labels: List[str]
+    labels: list[str]
     score: float
 
 
@@ -68,8 +69,8 @@ class HoseqTagger(StructuredComponent):
         overwrite: bool = False,
         neg_prefix: str = "!",
         save_marginals: bool = False,
-        scorer: Optional[Callable] = None,
-        target: Optional[TokenLabels] = None,
+        scorer: Callable | None = None,
+        target: TokenLabels | None = None,
     ) -> None:
         target = TokenLabels(attribute, neg_prefix) if target is None else target
         super().__init__(
@@ -89,7 +90,7 @@ class HoseqTagger(StructuredComponent):
             },
         )
 
-    def top_k(self, docs: Union[Doc, Iterable[Doc]], k: int) -> List[List[ScoredLabels]]:
+    def top_k(self, docs: Doc | Iterable[Doc], k: int) -> list[list[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as
         `predict`. RAISES ValueError [HS027, HS038, HS099]."""
         return [
@@ -104,7 +105,7 @@ class HoseqTagger(StructuredComponent):
 
     def sample(
         self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0
-    ) -> List[List[List[str]]]:
+    ) -> list[list[list[str]]]:
         """Label sequences of each Doc drawn from p(y | x), under the same constraints as `predict`.
         RAISES ValueError [HS027, HS038, HS099]."""
         check_n_samples(n_samples)
@@ -117,7 +118,7 @@ class HoseqTagger(StructuredComponent):
 
     def _shares(
         self, docs: Iterable[Doc], names_of: Callable[[Token, int], Iterable[str]], least: float
-    ) -> List[List[Dict[str, float]]]:
+    ) -> list[list[dict[str, float]]]:
         """For each token of each Doc, names of its labels with their probabilities, sums of those of
         all labels with the name, most probable first. names_of: of a label at a token. least
         (float): less probable ones are left out."""
@@ -125,7 +126,7 @@ class HoseqTagger(StructuredComponent):
         for doc in docs:
             reading = self.read([doc])
             (nodes,) = reading.of_tokens(reading.posterior.nodes)
-            shares: List[Dict[str, float]] = [defaultdict(float) for _ in doc]
+            shares: list[dict[str, float]] = [defaultdict(float) for _ in doc]
             for i, label_id in np.argwhere(nodes).tolist():
                 for name in names_of(doc[i], label_id):
                     shares[i][name] += float(nodes[i, label_id])
@@ -133,7 +134,7 @@ class HoseqTagger(StructuredComponent):
             result.append([{name: min(p, 1.0) for name, p in of if p >= least} for of in ordered])
         return result
 
-    def _named(self, rows: Labels, words: WordDocs) -> List[List[str]]:
+    def _named(self, rows: Labels, words: WordDocs) -> list[list[str]]:
         """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of
         its words."""
         (of_tokens,) = on_tokens(rows.T, words, -1)
@@ -148,7 +149,7 @@ class HoseqTagger(StructuredComponent):
         why = "of so many texts at once, labels alone were asked for"
         return Reading(docs, self.name, self._label_table.labels, None, best, why)
 
-    def _parts(self, docs: WordDocs) -> List[WordDocs]:
+    def _parts(self, docs: WordDocs) -> list[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text
         around a sentence does not matter, a long Doc is cut between sentences."""
         most = max(1, self.label_cells // max(1, len(self._label_table.labels)))

@@ -3,8 +3,9 @@ components."""
 
 import warnings
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -34,7 +35,7 @@ class ComponentTexts:
         self,
         component: Any,
         examples: Sequence[Example],
-        nlp: Optional[Language],
+        nlp: Language | None,
         gold: Sequence[Labels],
     ) -> None:
         self.labels: Sequence[str] = component.tags
@@ -43,17 +44,17 @@ class ComponentTexts:
         self._examples = examples
         self._nlp = nlp
 
-    def docs(self) -> Iterator[List[Doc]]:
+    def docs(self) -> Iterator[list[Doc]]:
         return minibatch([eg.predicted for eg in self._examples], BATCH)
 
-    def annotated(self) -> List[Iterator[List[Doc]]]:
+    def annotated(self) -> list[Iterator[list[Doc]]]:
         """Earlier components may not be trained yet."""
         predicted = [eg.predicted for eg in self._examples]
         copies = after_earlier_components(predicted, self._nlp, self._component)
         versions = ([eg.reference for eg in self._examples], copies)
         return [minibatch(docs, BATCH) for docs in versions]
 
-    def heard(self, source: Model[List[Doc], Any]) -> Iterator[Tuple[List[Doc], UpstreamLabels]]:
+    def heard(self, source: Model[list[Doc], Any]) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
         """The gold labels of an earlier component, as if they were certain, or if there are none,
         those that it finds. RAISES ValueError [HS102]: it is missing, comes later, or cannot be
         listened to."""
@@ -80,14 +81,14 @@ class ComponentTexts:
         )
 
 
-def listeners_in(component: object) -> List[MarginalListener]:
+def listeners_in(component: object) -> list[MarginalListener]:
     """The listeners in the model of any component."""
     model = getattr(component, "model", None)
     nodes = model.walk() if isinstance(model, Model) else ()
     return [node for node in nodes if isinstance(node, MarginalListener)]
 
 
-def upstream_of(component: Any, listener: MarginalListener, nlp: Optional[Language]) -> Any:
+def upstream_of(component: Any, listener: MarginalListener, nlp: Language | None) -> Any:
     """The earlier component to which a listener of this one listens. RAISES ValueError [HS102]: it
     is missing, comes later, or cannot be listened to."""
     name = listener.upstream_name
@@ -101,7 +102,7 @@ def upstream_of(component: Any, listener: MarginalListener, nlp: Optional[Langua
     return heard[name]
 
 
-def link_anew(component: Any, listener: MarginalListener, nlp: Optional[Language]) -> None:
+def link_anew(component: Any, listener: MarginalListener, nlp: Language | None) -> None:
     """Link a listener that takes any tagger, before training: to the one that it has if that still
     comes before, else to the first that does, else to none for good."""
     earlier = before(component, nlp)
@@ -114,7 +115,7 @@ def link_anew(component: Any, listener: MarginalListener, nlp: Optional[Language
             listener.unlink("")
 
 
-def before(component: object, nlp: Optional[Language]) -> Dict[str, Any]:
+def before(component: object, nlp: Language | None) -> dict[str, Any]:
     """Components before this one, by name, frozen ones too, which are disabled while spaCy
     initializes."""
     pipes = () if nlp is None else nlp.components
@@ -129,9 +130,9 @@ def warn_uncalibrated(component: Any, reader: str) -> None:
     warnings.warn(warning, stacklevel=2)
 
 
-def known_tags_in(docs: List[Doc], gold: Labels, labels: Sequence[str]) -> Dict[str, List[int]]:
+def known_tags_in(docs: list[Doc], gold: Labels, labels: Sequence[str]) -> dict[str, list[int]]:
     """The table that features of known tags read. gold (N,): of the docs, -1 where not known."""
-    counts: Dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     words = (token.text for doc in docs for token in doc)
     for word, label in zip(words, gold.tolist(), strict=True):
         if label >= 0:
@@ -139,7 +140,7 @@ def known_tags_in(docs: List[Doc], gold: Labels, labels: Sequence[str]) -> Dict[
     return numbered(counts, MIN_COUNT, MIN_SHARE)
 
 
-def cite_tables(nlp: Language, tables: Set[str]) -> None:
+def cite_tables(nlp: Language, tables: set[str]) -> None:
     """Add who made the tables that a component learns with to `nlp.meta["sources"]`: name, address,
     licence, author of each. Tables that name nobody, such as those of a user's file, add
     nothing."""
@@ -151,9 +152,7 @@ def cite_tables(nlp: Language, tables: Set[str]) -> None:
             sources.extend(source for source in of_table if source not in sources)
 
 
-def after_earlier_components(
-    docs: List[Doc], nlp: Optional[Language], component: object
-) -> List[Doc]:
+def after_earlier_components(docs: list[Doc], nlp: Language | None, component: object) -> list[Doc]:
     """The words of copies of the docs, annotated by the components before this one that are enabled,
     or annotate in training: `spacy train` disables the frozen ones in initialization."""
     copies = [original_of(doc).copy() for doc in docs]
@@ -163,12 +162,12 @@ def after_earlier_components(
     return words_of(copies)
 
 
-def seed_of(nlp: Optional[Language]) -> int:
+def seed_of(nlp: Language | None) -> int:
     """Seed of a training, by which spaCy draws at random, too."""
     return 0 if nlp is None else nlp.config.interpolate()["training"].get("seed") or 0
 
 
-def batches_with(docs: List[Doc], ids: AnyInts) -> Iterator[Tuple[List[Doc], Any]]:
+def batches_with(docs: list[Doc], ids: AnyInts) -> Iterator[tuple[list[Doc], Any]]:
     """Docs in batches, with the label ids of their tokens (N,)."""
     start = 0
     for batch in minibatch(docs, BATCH):

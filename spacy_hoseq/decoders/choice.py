@@ -5,7 +5,8 @@ exactly one path, whatever the signs of the weights. Without patterns the states
 `k_best` is the k-best Viterbi algorithm. Checked against enumeration in tests/decoders.
 """
 
-from typing import Iterable, Iterator, Protocol, runtime_checkable
+from collections.abc import Iterable, Iterator
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -104,7 +105,9 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
 def check_n_samples(n_samples: int) -> None:
     """RAISES ValueError [HS027]: no samples asked for."""
     if n_samples < 1:
-        raise ValueError(Errors.HS027.format(name="n_samples", value=n_samples, expected="1 or more"))
+        raise ValueError(
+            Errors.HS027.format(name="n_samples", value=n_samples, expected="1 or more")
+        )
 
 
 def _lattices(potentials: Potentials) -> Iterator[Lattice]:

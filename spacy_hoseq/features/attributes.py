@@ -8,19 +8,13 @@ whole batches.
 """
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import (
     Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
     Literal,
     NamedTuple,
-    Optional,
-    Sequence,
     TypeVar,
-    Union,
 )
 
 import numpy as np
@@ -34,7 +28,7 @@ from ..errors import Errors
 from ..words import Words, line_breaks, tokens_of
 from .sequences import values_of
 
-Value = Union[str, int, bool, None]  # "", 0, False and None: there is none
+Value = str | int | bool | None  # "", 0, False and None: there is none
 Word = Literal["text", "lexeme", "texts", "lexemes"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -56,9 +50,9 @@ class Attribute(NamedTuple):
 
     function: Callable[..., Any]
     word: Word = "text"
-    numbers: Optional[range] = None
-    table: Optional[str] = None
-    number: Optional[int] = None
+    numbers: range | None = None
+    table: str | None = None
+    number: int | None = None
 
     def values(self, lexemes: Sequence[Any], texts: Sequence[str]) -> Sequence[Any]:
         """Values of some words. lexemes: spaCy's. texts: of them."""
@@ -77,17 +71,17 @@ class DocAttribute(NamedTuple):
     """An attribute of tokens in their text. function: (docs, tables) -> values (N,) at all tokens of
     the docs, by name; perhaps of others with it. table: as `Attribute` has it."""
 
-    function: Callable[[Sequence[Doc], Lookups], Dict[str, Keys]]
-    table: Optional[str] = None
+    function: Callable[[Sequence[Doc], Lookups], dict[str, Keys]]
+    table: str | None = None
 
 
-OF_DOCS: Dict[str, DocAttribute] = {}  # by name
+OF_DOCS: dict[str, DocAttribute] = {}  # by name
 # by name; "prefixN" takes a number, "prefix" is another one without
-ATTRIBUTES: Dict[str, Attribute] = {}
+ATTRIBUTES: dict[str, Attribute] = {}
 
 
 def register_attribute(
-    name: str, *, word: Word = "text", numbers: Optional[range] = None, table: Optional[str] = None
+    name: str, *, word: Word = "text", numbers: range | None = None, table: str | None = None
 ) -> Callable[[Function], Function]:
     """Decorator of a function that gives a lexical attribute: templates can name it from then on.
 
@@ -129,7 +123,7 @@ def register_attribute(
     return register
 
 
-def lexical_attribute(name: str) -> Optional[Attribute]:
+def lexical_attribute(name: str) -> Attribute | None:
     """The lexical attribute of a name, with its number if it has one ("suffix3"); None = there is
     none."""
     stem = name.rstrip("0123456789")
@@ -142,13 +136,13 @@ def lexical_attribute(name: str) -> Optional[Attribute]:
     return ATTRIBUTES[f"{stem}N"]._replace(number=number)
 
 
-def numbers_of(name: str) -> Optional[range]:
+def numbers_of(name: str) -> range | None:
     """The numbers that templates may give with a name; None = none."""
     attribute = ATTRIBUTES.get(f"{name}N")
     return None if attribute is None else attribute.numbers
 
 
-def numbered_names() -> List[str]:
+def numbered_names() -> list[str]:
     """Names that take a number, sorted."""
     return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
 
@@ -157,7 +151,7 @@ def lend_tables(owner: Lookups, borrower: Lookups, names: Iterable[str]) -> bool
     """Share tables on which values depend with the vocabulary of another pipeline: of two of which
     one has further columns ("more"), that one. RETURNS (bool): False, and nothing is shared, if it
     has other tables of these names."""
-    shared: Dict[str, Table] = {}
+    shared: dict[str, Table] = {}
     for name in filter(owner.has_table, names):
         own = owner.get_table(name)
         other = borrower.get_table(name, own)
@@ -192,13 +186,11 @@ def check_attribute(name: str) -> None:
         raise ValueError(Errors.HS013.format(name=name, known=known))
 
 
-def values_of_docs(
-    docs: Sequence[Doc], names: Sequence[str], lookups: Lookups
-) -> Dict[str, Keys]:
+def values_of_docs(docs: Sequence[Doc], names: Sequence[str], lookups: Lookups) -> dict[str, Keys]:
     """Values of non-lexical attributes at all tokens of some Docs, at least one. lookups: the tables
     on which they depend. RETURNS (N,) uint64 by name. RAISES ValueError [HS014]: unknown
     extension; [HS027]: a value of another type."""
-    values: Dict[str, Keys] = {}
+    values: dict[str, Keys] = {}
     for name in names:
         if name.startswith("_."):
             values[name] = np.concatenate([_values_of_extension(doc, name) for doc in docs])
@@ -226,11 +218,11 @@ def _values_of_extension(doc: Doc, name: str) -> Keys:
     return as_keys([getattr(token._, name[2:]) for token in tokens_of(doc)])
 
 
-def _line_breaks(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
+def _line_breaks(docs: Sequence[Doc], lookups: Lookups) -> dict[str, Keys]:
     return {"line_break": np.concatenate([*map(line_breaks, docs)])}
 
 
-def _heads(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
+def _heads(docs: Sequence[Doc], lookups: Lookups) -> dict[str, Keys]:
     """Where the head of each word stands, counted in words."""
     heads = [each.heads() if isinstance(each, Words) else each.to_array(HEAD) for each in docs]
     return {"head": np.concatenate(heads)}

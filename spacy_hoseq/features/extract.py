@@ -1,6 +1,7 @@
 """Docs -> feature keys, a whole batch of sentences at once."""
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
-from ..kept import Kept
+from ..caches import IdentityCache
 from .attributes import (
     OF_DOCS,
     check_attribute,
@@ -50,7 +51,7 @@ class Columns(NamedTuple):
     def n_tokens(self) -> int:
         return len(self.positions)
 
-    def absent(self, contextual: Sequence[str]) -> List[str]:
+    def absent(self, contextual: Sequence[str]) -> list[str]:
         """Contextual attributes that no token of the batch has."""
         values = self.annotation.take(self.positions, axis=1)
         return [name for name, row in zip(contextual, values, strict=True) if not row.any()]
@@ -63,7 +64,7 @@ class KeyMaker:
     """
 
     def __init__(
-        self, templates: Sequence[Template], lexical: List[str], contextual: List[str]
+        self, templates: Sequence[Template], lexical: list[str], contextual: list[str]
     ) -> None:
         parts = dict.fromkeys(part for template in templates for part in template.parts)
         of_words = [part for part in parts if part.attribute in lexical]
@@ -115,21 +116,21 @@ class FeatureExtractor:
         for name in attributes:
             check_attribute(name)
         self.attributes = [known for known in attributes.values() if known is not None]
-        self._lexicon: Kept[Lexicon] = Kept()
+        self._lexicon: IdentityCache[Lexicon] = IdentityCache()
         # tables of the component itself; None = those of the Docs' vocabulary
-        self.own_tables: Optional[Lookups] = None
+        self.own_tables: Lookups | None = None
         self._lexical = [name for name, known in attributes.items() if known is not None]
         self.contextual = [name for name, known in attributes.items() if known is None]
         self.reach = max((abs(part.offset) for part in parts), default=0)
-        self.of_one_word: Dict[int, List[int]] = {}
-        self.of_more: List[int] = []
+        self.of_one_word: dict[int, list[int]] = {}
+        self.of_more: list[int] = []
         for k, template in enumerate(self.templates):
             first, *others = {part.offset for part in template.parts}
             if others or any(part.attribute in self.contextual for part in template.parts):
                 self.of_more.append(k)
             else:
                 self.of_one_word.setdefault(first, []).append(k)
-        self._makers: Dict[Tuple[int, ...], KeyMaker] = {}
+        self._makers: dict[tuple[int, ...], KeyMaker] = {}
 
     @property
     def is_lexical(self) -> bool:
@@ -137,12 +138,12 @@ class FeatureExtractor:
         return not self.contextual
 
     @property
-    def annotation(self) -> List[int]:
+    def annotation(self) -> list[int]:
         """spaCy's attributes that are read from the Doc."""
         return [IDS[name.upper()] for name in self.contextual if is_read_at_once(name)]
 
     @property
-    def tables(self) -> List[str]:
+    def tables(self) -> list[str]:
         """Names of the vocabulary's tables on which the features depend."""
         of_words = [attribute.table for attribute in self.attributes]
         of_docs = [OF_DOCS[name].table for name in self.contextual if name in OF_DOCS]
@@ -182,7 +183,7 @@ class FeatureExtractor:
         return Columns(lengths, positions, types, words, annotation)
 
     def keys_between(
-        self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
+        self, columns: Columns, start: int, stop: int, templates: list[int] | None = None
     ) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K,
         n) uint64."""
@@ -194,7 +195,7 @@ class FeatureExtractor:
         for start in range(0, max(1, columns.n_tokens), KEY_TOKENS):
             yield self.keys_between(columns, start, start + KEY_TOKENS)
 
-    def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
+    def type_keys(self, columns: Columns, templates: list[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n)
         uint64."""
         return self._maker(templates).keys_of_types(columns, types)
@@ -212,13 +213,13 @@ class FeatureExtractor:
             self._lexicon.latest.clear()
 
 
-def _column(numbers: List[int]) -> Ints:
+def _column(numbers: list[int]) -> Ints:
     """RETURNS (n, 1)."""
     return np.array(numbers, np.intp).reshape(-1, 1)
 
 
 def laid_apart(
-    values: NDArray[Any], positions: Ints, lengths: Lengths, margin: int, outside: Tuple[Any, Any]
+    values: NDArray[Any], positions: Ints, lengths: Lengths, margin: int, outside: tuple[Any, Any]
 ) -> NDArray[Any]:
     """Values of all tokens (N,), with `margin` places before and after each sequence for what stands
     outside. positions: those of `positions_of`."""

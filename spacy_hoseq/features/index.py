@@ -11,8 +11,9 @@ made anew, so all may be dropped at any time, and results do not depend on what 
 Checked in tests/features/test_index.py.
 """
 
+from collections.abc import Callable
 from threading import Lock
-from typing import Any, Callable, List, Tuple, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ CROWDED = np.int32(-(2**31))
 WINDOW = np.arange(1, 9)  # slots further on that are looked at together: one line of memory
 MOST_VALUES = 50_000  # that are kept by key
 
-Counted = Tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
+Counted = tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
 
 
 class ExactIndex:
@@ -123,7 +124,7 @@ class SomeRows:
         return self._place.take(self._index.lookup(keys))
 
 
-Index = Union[ExactIndex, HashedIndex, SomeRows]  # rows of a table of weights by key
+Index = ExactIndex | HashedIndex | SomeRows  # rows of a table of weights by key
 
 
 class KeyCounter:
@@ -136,7 +137,7 @@ class KeyCounter:
 
     def __init__(self) -> None:
         self._merged: Counted = (np.zeros(0, np.uint64), np.zeros(0, np.int64))
-        self._waiting: List[Counted] = []
+        self._waiting: list[Counted] = []
 
     def add(self, keys: Keys) -> None:
         """keys of any shape."""
@@ -209,7 +210,7 @@ class GrowingTable:
 
     def of(
         self, numbers: AnyInts, make: Callable[[Any], NDArray[Any]]
-    ) -> Tuple[Rows, NDArray[Any]]:
+    ) -> tuple[Rows, NDArray[Any]]:
         """make: the rows of some numbers, each once, ascending. RETURNS the row of each number, as
         `numbers` in shape; and the rows, of which there are more than that."""
         with self._lock:

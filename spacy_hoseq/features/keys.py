@@ -7,8 +7,8 @@ tests/features/test_extract.py.
 Labels of neighbours are folded in after the words, since they become known only while decoding.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Dict, Sequence, Tuple
 
 import numpy as np
 from spacy.strings import get_string_id
@@ -117,13 +117,13 @@ def label_values(labels: Sequence[str]) -> Keys:
     return _values_of(tuple(labels))
 
 
-def label_names(labels: Sequence[str]) -> Dict[int, str]:
+def label_names(labels: Sequence[str]) -> dict[int, str]:
     """The inverse: the name of each value."""
     return dict(zip(label_values(labels).tolist(), [*labels, "<s>", "</s>"], strict=True))
 
 
 @lru_cache(maxsize=64)
-def _values_of(labels: Tuple[str, ...]) -> Keys:
+def _values_of(labels: tuple[str, ...]) -> Keys:
     values = np.array(
         [*(get_string_id(f"{LABEL}={label}") for label in labels), BEFORE, AFTER], np.uint64
     )

@@ -14,9 +14,10 @@ word (Cutting et al. 1992, "A practical part-of-speech tagger"; Gimenez & Marque
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any
 
 from spacy.errors import Errors as SpacyErrors
 from spacy.lookups import Lookups
@@ -35,9 +36,7 @@ MIN_COUNT = 5
 MIN_SHARE = 0.02
 
 
-def known_tags(
-    path: Optional[Union[str, Path]], min_count: int = 1, min_share: float = 0.0
-) -> Lookups:
+def known_tags(path: str | Path | None, min_count: int = 1, min_share: float = 0.0) -> Lookups:
     """Registered as `spacy_hoseq.known_tags.v1`: the tags of every word in a .spacy file, or a
     folder of them, numbered in sorted order.
 
@@ -49,7 +48,7 @@ def known_tags(
     if path is None:
         raise ValueError(SpacyErrors.E913)
     vocab = Vocab()
-    counts_of: Dict[str, Counter[str]] = {}
+    counts_of: dict[str, Counter[str]] = {}
     for file in walk_corpus(ensure_path(path), ".spacy"):
         for token in (
             token for doc in DocBin().from_disk(file).get_docs(vocab) for token in doc if token.tag
@@ -61,8 +60,8 @@ def known_tags(
 
 
 def numbered(
-    counts_of: Dict[str, Counter[str]], min_count: int, min_share: float
-) -> Dict[str, List[int]]:
+    counts_of: dict[str, Counter[str]], min_count: int, min_share: float
+) -> dict[str, list[int]]:
     """The table of words whose tags were counted. Arguments as `known_tags` has them."""
     names = sorted(set().union(*counts_of.values())) if counts_of else []
     numbers = {name: i for i, name in enumerate(names)}
@@ -88,7 +87,7 @@ def known_tag(number: int, word: Any) -> bool:
 
 
 @register_attribute("known_tags", word="lexemes", table=TABLE)
-def all_known_tags(words: Sequence[Any]) -> List[str]:
+def all_known_tags(words: Sequence[Any]) -> list[str]:
     """Numbers of all tags of each word, or else of those of its lower-case form; "" if
     neither is in the table. RAISES ValueError [HS007]: there is no table."""
     lookups = words[0].vocab.lookups

@@ -14,7 +14,7 @@ would be known, by the text itself: so a text can have words of its own (`OWN_WO
 tests/features/test_known_words.py.
 """
 
-from typing import Dict, Sequence, Tuple
+from collections.abc import Sequence
 
 import numpy as np
 from spacy.attrs import ORTH, SPACY
@@ -22,7 +22,7 @@ from spacy.lookups import Lookups
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Mask
-from ..kept import Kept
+from ..caches import IdentityCache
 from .attributes import OF_DOCS, DocAttribute
 from .index import ExactIndex
 from .keys import mix
@@ -52,7 +52,7 @@ def word_keys(orths: Keys, sizes: Ints) -> Keys:
     return keys
 
 
-def known_word_values(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
+def known_word_values(docs: Sequence[Doc], lookups: Lookups) -> dict[str, Keys]:
     """All three attributes of some Docs (N,), at least one, by a table of lookups; 1 everywhere
     without one."""
     columns = np.concatenate([doc.to_array([ORTH, SPACY]) for doc in docs])
@@ -81,7 +81,7 @@ def known_word_values(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
     return values
 
 
-def _known(keys: Keys, docs: Sequence[Doc], table: Dict[int, int]) -> Mask:
+def _known(keys: Keys, docs: Sequence[Doc], table: dict[int, int]) -> Mask:
     """keys (K, N): of words that begin at each token. RETURNS (K, N) bool."""
     index, counts = _latest.of((table,), lambda: _index_of(table))
     rows = index.lookup(keys)
@@ -95,17 +95,17 @@ def _known(keys: Keys, docs: Sequence[Doc], table: Dict[int, int]) -> Mask:
     return known
 
 
-def _index_of(table: Dict[int, int]) -> Tuple[ExactIndex, Ints]:
+def _index_of(table: dict[int, int]) -> tuple[ExactIndex, Ints]:
     """Keys of the words of a table, and how often each was seen."""
     keys = np.fromiter(table.keys(), np.uint64, len(table))
     return ExactIndex(keys), np.fromiter(table.values(), np.intp, len(table))
 
 
-def gap_values(docs: Sequence[Doc], lookups: Lookups) -> Dict[str, Keys]:
+def gap_values(docs: Sequence[Doc], lookups: Lookups) -> dict[str, Keys]:
     """1 where the next token follows, 2 where white space does."""
     return {GAP: np.concatenate([doc.to_array([SPACY]).reshape(-1) for doc in docs]) + np.uint64(1)}
 
 
-_latest: Kept[Tuple[ExactIndex, Ints]] = Kept()
+_latest: IdentityCache[tuple[ExactIndex, Ints]] = IdentityCache()
 OF_DOCS.update(dict.fromkeys(ATTRIBUTES, DocAttribute(known_word_values, TABLE)))
 OF_DOCS[GAP] = DocAttribute(gap_values)

@@ -2,7 +2,7 @@
 reads, made in one pass for all new words of a batch."""
 
 from threading import Lock
-from typing import Any, List, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,7 +26,7 @@ _ONE = np.uint64(1)
 class Reader(Protocol):
     """Who asks for the values of words."""
 
-    attributes: List[Attribute]
+    attributes: list[Attribute]
 
 
 class WordValues(NamedTuple):
@@ -52,7 +52,7 @@ class Lexicon:
     def __init__(self) -> None:
         self._lock = Lock()
         self._rows: WeakKeyDictionary[Reader, Ints] = WeakKeyDictionary()  # of the table
-        self._made_from: List[Any] = []
+        self._made_from: list[Any] = []
         self._begin()
 
     def _begin(self) -> None:

@@ -1,10 +1,11 @@
 """Where one sequence ends and the next begins: sentences where the Doc has them, else the whole
 Doc. White space is no part of it."""
 
+from collections.abc import Sequence, Sized
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, Dict, List, Sequence, Sized, Tuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from ..words import Words, without
 WORDS_AND_STARTS = [ORTH, SENT_START, IS_SPACE]
 
 
-class WordDocs(List[Doc]):
+class WordDocs(list[Doc]):
     """The docs of a batch, those with white-space tokens as `Words`. Several layers are given them
     one after the other, and they do not change meanwhile: they are read once for all.
 
@@ -39,12 +40,12 @@ class WordDocs(List[Doc]):
                     seen[i] = words.to_array(wanted)
             columns = np.concatenate(seen)
         # of each attribute that was read (N,)
-        self.values: Dict[Any, Keys] = dict(
+        self.values: dict[Any, Keys] = dict(
             zip(wanted, np.ascontiguousarray(columns.T), strict=True)
         )
 
     @cached_property
-    def words_and_lengths(self) -> Tuple[Keys, Lengths]:
+    def words_and_lengths(self) -> tuple[Keys, Lengths]:
         return self.values[ORTH], _lengths(self.values[SENT_START], self)
 
 
@@ -53,7 +54,7 @@ def words_of(docs: Sequence[Doc], attributes: Sequence[Any] = ()) -> WordDocs:
     return docs if isinstance(docs, WordDocs) else WordDocs(docs, attributes)
 
 
-def values_of(docs: Sequence[Doc], attributes: Sequence[Any]) -> List[Keys]:
+def values_of(docs: Sequence[Doc], attributes: Sequence[Any]) -> list[Keys]:
     """Values (N,) of spaCy's attributes at all tokens, of each."""
     known = docs.values if isinstance(docs, WordDocs) else {}
     if known.keys() >= {*attributes}:
@@ -63,7 +64,7 @@ def values_of(docs: Sequence[Doc], attributes: Sequence[Any]) -> List[Keys]:
     return [*np.ascontiguousarray(columns.T)]
 
 
-def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
+def words_and_lengths(docs: Sequence[Doc]) -> tuple[Keys, Lengths]:
     """`orth` of every token, and the sequences, with one look at each Doc. RETURNS (N,) uint64,
     (S,) int32 as `sequence_lengths`."""
     if isinstance(docs, WordDocs):
@@ -76,7 +77,7 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
     """That of all docs, at least one. RAISES ValueError [HS008]: they have several."""
     if len(docs) == 1:
         return docs[0].vocab
-    vocabs: List[Vocab] = list(dict.fromkeys(map(attrgetter("vocab"), docs)))
+    vocabs: list[Vocab] = list(dict.fromkeys(map(attrgetter("vocab"), docs)))
     vocab = vocabs[0]
     if len(vocabs) > 1:
         odd = next(doc for doc in docs if doc.vocab is not vocab)
@@ -84,7 +85,7 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
     return vocab
 
 
-def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
+def names_and_lengths(docs: Sequence[Doc]) -> tuple[list[bytes], Lengths]:
     """Words and sentence starts of each text as bytes, and the lengths of the sequences.
     RETURNS a list, (S,) int32 as `sequence_lengths`."""
     columns = np.stack(values_of(docs, [ORTH, SENT_START]), axis=1)
@@ -103,7 +104,7 @@ def sentence_starts(doc: Doc) -> Mask:
     return _starts(doc.to_array(SENT_START), [doc])
 
 
-def pieces_of(doc: Doc, most: int) -> List[Doc]:
+def pieces_of(doc: Doc, most: int) -> list[Doc]:
     """A Doc cut between sentences: copies of about `most` tokens each. One that is not twice as long,
     or has no sentences, is its only piece."""
     if len(doc) <= 2 * most:
@@ -116,7 +117,7 @@ def pieces_of(doc: Doc, most: int) -> List[Doc]:
     return [doc[a:b].as_doc(copy_user_data=bool(doc.user_data)) for a, b in pairwise(bounds)]
 
 
-def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
+def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> list[NDArray[Any]]:
     """Parts of an array, one for each Doc, as views. array (N, ...): of all tokens. (`np.split` takes
     three times as long.)"""
     if len(docs) == 1:
@@ -125,7 +126,7 @@ def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> List[NDArray[Any]]:
+def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> list[NDArray[Any]]:
     """Parts of an array for all tokens of each original: `absent` at white space."""
     parts = zip(by_doc(array, docs), docs, strict=True)
     return [doc.on_tokens(part, absent) if isinstance(doc, Words) else part for part, doc in parts]

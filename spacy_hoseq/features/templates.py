@@ -18,9 +18,10 @@ import itertools
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.strings import get_string_id
@@ -57,13 +58,13 @@ class Part(NamedTuple):
 class Template(NamedTuple):
     """A conjunction of parts. Fires at a token when every part has a value there."""
 
-    parts: Tuple[Part, ...]
+    parts: tuple[Part, ...]
 
     def __str__(self) -> str:
         return "+".join(map(str, self.parts))
 
 
-def parse_templates(texts: Iterable[str]) -> List[Template]:
+def parse_templates(texts: Iterable[str]) -> list[Template]:
     """Read template strings, ranges written out, in the given order.
 
     RAISES ValueError [HS010]: a string that is no template (points at the place); [HS027]: no
@@ -78,10 +79,10 @@ def parse_templates(texts: Iterable[str]) -> List[Template]:
     return templates
 
 
-def parse_template(text: str) -> List[Template]:
+def parse_template(text: str) -> list[Template]:
     """Read one template string into one template per combination of its ranges. RAISES ValueError
     [HS010], which points at the part that is wrong."""
-    alternatives: List[List[Part]] = []
+    alternatives: list[list[Part]] = []
     at = 0
     for part in BETWEEN.split(str(text)):
         try:
@@ -93,7 +94,7 @@ def parse_template(text: str) -> List[Template]:
     return [Template(parts) for parts in itertools.product(*alternatives)]
 
 
-def _parts(text: str) -> List[Part]:
+def _parts(text: str) -> list[Part]:
     """One for each number and offset. RAISES ValueError: what is expected in its place."""
     if text == "bias":
         return [Part(text, 0)]
@@ -110,7 +111,7 @@ def _parts(text: str) -> List[Part]:
     return [Part(each, offset) for each in names for offset in _range(begin, end, OFFSETS)]
 
 
-def _range(first: str, last: Optional[str], known: range) -> range:
+def _range(first: str, last: str | None, known: range) -> range:
     written = range(int(first), int(last or first) + 1)
     if not written or written[0] < known[0] or written[-1] > known[-1]:
         raise ValueError(f"a range from {known[0]} to {known[-1]}, smaller number first")
@@ -123,17 +124,17 @@ class LabelTemplate(NamedTuple):
 
     seed: np.uint64
     word: int
-    offsets: Tuple[int, ...]
-    parts: Tuple[Part, ...]
+    offsets: tuple[int, ...]
+    parts: tuple[Part, ...]
 
 
 class SplitTemplates(NamedTuple):
     """plain: templates about words only. words: word parts of label templates. labels: the label
     templates."""
 
-    plain: List[Template]
-    words: List[Template]
-    labels: List[LabelTemplate]
+    plain: list[Template]
+    words: list[Template]
+    labels: list[LabelTemplate]
 
 
 def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> SplitTemplates:
@@ -142,7 +143,7 @@ def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> Sp
     component, or at one place twice."""
     plain = []
     labels = []
-    words: Dict[Template, int] = {}
+    words: dict[Template, int] = {}
     for template in templates:
         places = [part for part in template.parts if part.attribute == attribute]
         offsets = tuple(part.offset for part in places)
@@ -166,7 +167,7 @@ def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> Sp
     return SplitTemplates(plain, list(words), labels)
 
 
-def templates_named(name: str, classes: int = 0) -> List[str]:
+def templates_named(name: str, classes: int = 0) -> list[str]:
     """Registered as `spacy_hoseq.templates.v1`: the templates of a ready-made set.
 
     name (str): of the set; of several, joined by "+". classes (int): columns of the table of word
@@ -174,7 +175,7 @@ def templates_named(name: str, classes: int = 0) -> List[str]:
     RAISES ValueError [HS161]: there is no such set.
     """
     sets = template_sets()
-    result: List[str] = []
+    result: list[str] = []
     for part in name.split("+"):
         if part not in sets:
             raise ValueError(Errors.HS161.format(name=part, known=", ".join(sets)))
@@ -187,7 +188,7 @@ def templates_named(name: str, classes: int = 0) -> List[str]:
 
 
 @lru_cache(maxsize=1)
-def template_sets() -> Dict[str, Dict[str, Any]]:
+def template_sets() -> dict[str, dict[str, Any]]:
     """Name -> "about", "templates"."""
-    sets: Dict[str, Dict[str, Any]] = json.loads(SETS.read_text(encoding="utf8"))
+    sets: dict[str, dict[str, Any]] = json.loads(SETS.read_text(encoding="utf8"))
     return sets

@@ -2,9 +2,9 @@
 say."""
 
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import List, Sequence
 
 from spacy.lexeme import Lexeme
 
@@ -30,24 +30,24 @@ def bias(word: str) -> bool:
 
 
 @register_attribute("prefix", numbers=range(1, MAX_LENGTH + 1), word="texts")
-def prefix(length: int, words: Sequence[str]) -> List[str]:
+def prefix(length: int, words: Sequence[str]) -> list[str]:
     return [word[:length] if len(word) >= length else "" for word in words]
 
 
 @register_attribute("suffix", numbers=range(1, MAX_LENGTH + 1), word="texts")
-def suffix(length: int, words: Sequence[str]) -> List[str]:
+def suffix(length: int, words: Sequence[str]) -> list[str]:
     return [word[-length:] if len(word) >= length else "" for word in words]
 
 
 @register_attribute("infix", numbers=range(1, MAX_LENGTH + 1), word="texts")
-def infix(place: int, words: Sequence[str]) -> List[str]:
+def infix(place: int, words: Sequence[str]) -> list[str]:
     """The three characters before the last `place`: signs of number, mood and possession stand
     before those of case ("ház|ak|ban", "ír|hat|ott")."""
     return [word[-place - 3 : -place] if len(word) >= place + 3 else "" for word in words]
 
 
 @register_attribute("short_infix", numbers=range(1, MAX_LENGTH + 1), word="texts")
-def short_infix(place: int, words: Sequence[str]) -> List[str]:
+def short_infix(place: int, words: Sequence[str]) -> list[str]:
     """The two characters before the last `place`."""
     return [word[-place - 2 : -place] if len(word) >= place + 2 else "" for word in words]
 
@@ -114,7 +114,7 @@ _SIGNS = str.maketrans("。「」『』﹑", ".“”“”、")
 
 
 @register_attribute("simplified", word="texts")
-def simplified(words: Sequence[str]) -> List[str]:
+def simplified(words: Sequence[str]) -> list[str]:
     """`folded`, traditional Chinese characters as simplified ones: "網路" -> "网路"."""
     return [_simplified(word) for word in words]
 
@@ -125,12 +125,12 @@ def _simplified(word: str) -> str:
 
 
 @register_attribute("simplified_prefix", numbers=range(1, MAX_LENGTH + 1), word="texts")
-def simplified_prefix(length: int, words: Sequence[str]) -> List[str]:
+def simplified_prefix(length: int, words: Sequence[str]) -> list[str]:
     return prefix(length, simplified(words))
 
 
 @register_attribute("simplified_suffix", numbers=range(1, MAX_LENGTH + 1), word="texts")
-def simplified_suffix(length: int, words: Sequence[str]) -> List[str]:
+def simplified_suffix(length: int, words: Sequence[str]) -> list[str]:
     return suffix(length, simplified(words))
 
 

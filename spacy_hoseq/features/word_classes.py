@@ -20,9 +20,10 @@ known one.
 """
 
 import zlib
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +44,7 @@ CLASSES = f"a word and 1 to {MAX_COLUMNS} classes (of at most 65,535 names), as 
 FORM = "a form and its tag, or a form, its part of speech and its features"
 
 
-def word_classes(
-    path: Optional[Union[str, Path]] = None, lexicon: Optional[Union[str, Path]] = None
-) -> Lookups:
+def word_classes(path: str | Path | None = None, lexicon: str | Path | None = None) -> Lookups:
     """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file, the tags of
     forms in a lexicon.
 
@@ -91,9 +90,9 @@ def _key(word: str) -> int:
     return int(get_string_id(word)) & KEY
 
 
-def _read_classes(path: Union[str, Path]) -> List[Dict[int, str]]:
+def _read_classes(path: str | Path) -> list[dict[int, str]]:
     """The class of each word, by key, in each column; of a word that is there twice the first."""
-    columns: List[Dict[int, str]] = []
+    columns: list[dict[int, str]] = []
     for number, line in lines_of(path):
         word, *classes = line.split("\t")
         columns = columns or [{} for _ in classes]
@@ -106,7 +105,7 @@ def _read_classes(path: Union[str, Path]) -> List[Dict[int, str]]:
     return columns
 
 
-def lines_of(path: Optional[Union[str, Path]]) -> Iterable[Tuple[int, str]]:
+def lines_of(path: str | Path | None) -> Iterable[tuple[int, str]]:
     """The lines of a list of words and their numbers, from 1. RAISES ValueError [E913]: no path;
     [HS073]: no UTF-8."""
     if path is None:
@@ -121,14 +120,14 @@ def lines_of(path: Optional[Union[str, Path]]) -> Iterable[Tuple[int, str]]:
         ) from error
 
 
-def read_forms(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
+def read_forms(path: str | Path | None) -> dict[str, list[str]]:
     """The tags of each form in a lexicon, sorted; with features they are
     "NOUN|Case=Nom|Number=Sing".
 
     RAISES ValueError [E913]: no path; [HS073]: a line without a form and a tag, or with more than
     three columns.
     """
-    tags_of: Dict[str, Set[str]] = {}
+    tags_of: dict[str, set[str]] = {}
     for number, line in lines_of(path):
         form, *tag = line.split("\t")
         if not form or not 1 <= len(tag) <= 2 or not tag[0]:
@@ -140,7 +139,7 @@ def read_forms(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
 
 
 @register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexemes", table=TABLE)
-def word_class(number: int, words: Sequence[Any]) -> List[str]:
+def word_class(number: int, words: Sequence[Any]) -> list[str]:
     """The class in this column of the table, of each word, of its lower-case form, or of its
     simplified one. RAISES ValueError [HS007]: the vocabulary has no such table, or no such
     column."""
@@ -159,7 +158,7 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
 
 
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other
-def _numbers_of(words: Tuple[str, ...], packed: bytes, n_columns: int) -> NDArray[np.uint16]:
+def _numbers_of(words: tuple[str, ...], packed: bytes, n_columns: int) -> NDArray[np.uint16]:
     """The numbers of the classes of words (K, W), 0 = none. A word counts as it is written, else in
     lower case, else in simplified characters."""
     keys, classes = _unpacked(packed, n_columns)
@@ -174,14 +173,14 @@ def _numbers_of(words: Tuple[str, ...], packed: bytes, n_columns: int) -> NDArra
 
 
 @lru_cache(maxsize=1)
-def _form_keys(words: Tuple[str, ...]) -> NDArray[np.uint32]:
+def _form_keys(words: tuple[str, ...]) -> NDArray[np.uint32]:
     """Of each word as it is written, in lower case, in simplified characters (3, W)."""
     forms = [words, [*map(str.lower, words)], [*map(in_simplified, words)]]
     return np.stack([*map(as_keys, forms)]).astype(np.uint32)
 
 
 @lru_cache(maxsize=8)
-def _unpacked(packed: bytes, n_columns: int) -> Tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+def _unpacked(packed: bytes, n_columns: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
     """Keys of all words (W,), sorted, and the numbers of their classes (K, W)."""
     data = np.frombuffer(zlib.decompress(packed), np.uint8)
     n_words = len(data) // (4 + 2 * n_columns)

@@ -7,18 +7,11 @@ Weinberger 2017, section 4.2, for exact marginals, which are computed anew at ev
 """
 
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import (
     Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
 )
 
 import numpy as np
@@ -47,7 +40,7 @@ BINS = 15
 POINTS = 50  # of a curve
 LEAST = 1e-12  # a probability that is smaller counts as this one
 # of a batch of examples; gold labels (N,), -1 where not known, and the best ones (N,)
-Part = Tuple[Potentials, Labels, Labels]
+Part = tuple[Potentials, Labels, Labels]
 
 
 class Reliability(NamedTuple):
@@ -77,7 +70,7 @@ class Quality(NamedTuple):
     log_loss: float
     area: float
     reliability: Reliability
-    curve: List[Tuple[float, float]]
+    curve: list[tuple[float, float]]
 
 
 class Calibration(NamedTuple):
@@ -95,9 +88,9 @@ class Calibration(NamedTuple):
 def calibrate(
     nlp: Language,
     examples: Sequence[Example],
-    names: Optional[Sequence[str]] = None,
+    names: Sequence[str] | None = None,
     progress: Callable[[Iterable[str]], Iterable[str]] = iter,
-) -> Dict[str, Calibration]:
+) -> dict[str, Calibration]:
     """Divide the weights of components by their best temperatures, in place, and keep with them
     what prediction sets need. RETURNS what was found, by name.
 
@@ -123,15 +116,15 @@ def calibrate(
     return calibrations
 
 
-def calibratable(nlp: Language) -> List[str]:
+def calibratable(nlp: Language) -> list[str]:
     """Taggers and chunkers, but those whose marginals a later component listens to."""
-    pipes: List[Any] = [pipe for _, pipe in nlp.pipeline]
+    pipes: list[Any] = [pipe for _, pipe in nlp.pipeline]
     listeners = [listener for pipe in pipes for listener in listeners_in(pipe)]
     heard = {x.upstream_name for x in listeners}
     return [pipe.name for pipe in pipes if knows_sums(pipe) and pipe.name not in heard]
 
 
-def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> List[Example]:
+def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> list[Example]:
     """The examples, with predicted docs as the component `name` is given them."""
     copies = [eg.predicted.copy() for eg in examples]
     docs = next(docs for stage, _, docs in stages(nlp, copies) if stage == name)
@@ -182,9 +175,9 @@ def calibrate_in_training(
     RETURNS (Callable): takes the pipeline that is to be saved and returns it. Components that are
     frozen, that others listen to, or that have a network stay as they are.
     """
-    factors: Dict[str, float] = {}
-    texts: List[Example] = []
-    some: List[Example] = []
+    factors: dict[str, float] = {}
+    texts: list[Example] = []
+    some: list[Example] = []
 
     def calibrate(nlp: Language) -> Language:
         config = nlp.config.interpolate()
@@ -292,7 +285,7 @@ def best_factor(parts: Sequence[Part]) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def _fit_error(pipe: Any, examples: List[Example], factors: Dict[str, float]) -> None:
+def _fit_error(pipe: Any, examples: list[Example], factors: dict[str, float]) -> None:
     """The temperature of the smallest calibration error. factors: 1 / T of components, so far."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[HW001\]")  # labels that training has not seen

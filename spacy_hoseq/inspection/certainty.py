@@ -15,7 +15,8 @@ tests/inspection/test_certainty.py.
     span._.hoseq_certainty["hoseq_chunker"]    SpanCertainty, of spans that the chunker has found
 """
 
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from spacy.language import Language
@@ -34,7 +35,7 @@ MAX_STRINGS = 10_000
 BATCH = 128  # docs that are read together
 NAME = "hoseq_certainty"  # of the extensions
 DATA = "hoseq_certainties"  # the key of `doc.user_data`
-Place = Tuple[int, int, int, str]  # a span: number of its text, tokens first <= i < end, label
+Place = tuple[int, int, int, str]  # a span: number of its text, tokens first <= i < end, label
 
 
 class TokenCertainty(NamedTuple):
@@ -62,11 +63,11 @@ class Certainty(NamedTuple):
     """Certainties of a Doc of n tokens; white space has no label, and zeros. labels: of each token.
     probabilities, entropies, margins (n,). sentences: those that have words."""
 
-    labels: List[str]
+    labels: list[str]
     probabilities: Floats
     entropies: Floats
     margins: Floats
-    sentences: List[SentenceCertainty]
+    sentences: list[SentenceCertainty]
 
 
 class SpanCertainty(NamedTuple):
@@ -100,7 +101,7 @@ def certainties(pipe: object, docs: Iterable[Doc]) -> Iterator[Certainty]:
 
 
 def how_sure(
-    nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None
+    nlp: Language, docs: Iterable[Doc], names: Sequence[str] | None = None
 ) -> Iterator[Doc]:
     """Docs that the pipeline has annotated, with how sure its components are. names: of components,
     None = all that can tell. RAISES ValueError [HS140] as `certainties`."""
@@ -125,7 +126,7 @@ def how_sure(
 
 def span_certainties(
     pipe: object, spans: Iterable[Span], *, entropy: bool = True
-) -> List[SpanCertainty]:
+) -> list[SpanCertainty]:
     """Certainties of spans of any docs, with their labels. pipe: a `hoseq_tagger` or
     `hoseq_chunker`. entropy (bool): that of the labels of all tokens together, too.
 
@@ -213,7 +214,7 @@ def certainties_of(reading: Reading) -> Iterator[Certainty]:
     begins = reading.ends - reading.lengths
     margins = np.minimum.reduceat(reading.margins, begins) if len(begins) else np.zeros(0)
     columns = [reading.log_p, reading.posterior.sequence_entropies(), margins]
-    sentences: List[List[SentenceCertainty]] = [[] for _ in reading.texts]
+    sentences: list[list[SentenceCertainty]] = [[] for _ in reading.texts]
     for first, end, *row in zip(begins.tolist(), reading.ends.tolist(), *columns, strict=True):
         one = SentenceCertainty(*reading.tokens(first, end), *map(float, row))
         sentences[reading.text_of[first]].append(one)
@@ -223,7 +224,7 @@ def certainties_of(reading: Reading) -> Iterator[Certainty]:
         yield Certainty._make([[names[y] for y in ids.tolist()], *row])
 
 
-def _of_places(reading: Reading, places: List[Place], *, entropy: bool) -> List[SpanCertainty]:
+def _of_places(reading: Reading, places: list[Place], *, entropy: bool) -> list[SpanCertainty]:
     words = [reading.span(text, start, end) for text, start, end, _ in places]
     first, sizes = np.array(words, np.intp).reshape(-1, 2).T
     rows = np.full((len(places), 6), np.nan)
@@ -237,7 +238,7 @@ def _of_places(reading: Reading, places: List[Place], *, entropy: bool) -> List[
     return [SpanCertainty(*row) for row in rows.tolist()]
 
 
-def _of_doc(doc: Doc) -> Dict[str, Certainty]:
+def _of_doc(doc: Doc) -> dict[str, Certainty]:
     found = {}
     for name, kept in doc.user_data.get(DATA, {}).items():
         one = Certainty._make(kept["doc"])
@@ -245,7 +246,7 @@ def _of_doc(doc: Doc) -> Dict[str, Certainty]:
     return found
 
 
-def _of_token(token: Token) -> Dict[str, TokenCertainty]:
+def _of_token(token: Token) -> dict[str, TokenCertainty]:
     i = token.i
     return {
         name: TokenCertainty(one.labels[i], *(float(numbers[i]) for numbers in one[1:4]))
@@ -253,7 +254,7 @@ def _of_token(token: Token) -> Dict[str, TokenCertainty]:
     }
 
 
-def _of_span(span: Span) -> Dict[str, SpanCertainty]:
+def _of_span(span: Span) -> dict[str, SpanCertainty]:
     wanted = [span.start, span.end, span.label_]
     return {
         name: SpanCertainty(*row[3:])

@@ -15,7 +15,8 @@ for them as well. Checked against the definition, and by coverage, in
 tests/inspection/test_conformal.py.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, Literal
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
 import numpy as np
 from spacy.tokens import Doc
@@ -106,7 +107,7 @@ def ranks_kept(n: int) -> Ints:
     return np.ceil(np.arange(1, min(n, KEPT) + 1) * (n / max(1, min(n, KEPT)))).astype(np.intp)
 
 
-def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> Dict[str, Floats]:
+def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> dict[str, Floats]:
     """How odd the gold answers of each kind are, where they are known."""
     examples = list(examples)
     reading = Reading(pipe, [eg.predicted for eg in examples])
@@ -133,7 +134,7 @@ def _odd_chunks(reading: Reading, gold: AnyInts) -> Floats:
     return np.asarray(1 - p[rows, np.arange(len(rows))])
 
 
-def _labels(reading: Reading, limit: float) -> Iterator[List[List[str]]]:
+def _labels(reading: Reading, limit: float) -> Iterator[list[list[str]]]:
     for p in reading.of_tokens(reading.posterior.nodes):
         order = np.argsort(-p, axis=1, kind="stable")
         sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
@@ -141,8 +142,8 @@ def _labels(reading: Reading, limit: float) -> Iterator[List[List[str]]]:
         yield [[reading.labels[y] for y in row[:n]] for row, n in pairs]
 
 
-def _chunks(reading: Reading, limit: float) -> Iterator[List[Any]]:
-    of_docs: List[List[Any]] = [[] for _ in reading.texts]
+def _chunks(reading: Reading, limit: float) -> Iterator[list[Any]]:
+    of_docs: list[list[Any]] = [[] for _ in reading.texts]
     representation = str(reading.target.representation)
     least = 1 - limit - ROUNDING
     for place, size, label, p in probable_chunks(
@@ -153,8 +154,8 @@ def _chunks(reading: Reading, limit: float) -> Iterator[List[Any]]:
     return (sorted(rows, key=lambda row: (-row[1], row[0])) for rows in of_docs)
 
 
-def _labellings(reading: Reading, limit: float) -> Iterator[List[List[List[str]]]]:
-    of_docs: List[List[List[List[str]]]] = [[] for _ in reading.texts]
+def _labellings(reading: Reading, limit: float) -> Iterator[list[list[list[str]]]]:
+    of_docs: list[list[list[list[str]]]] = [[] for _ in reading.texts]
     for part in reading.potentials.one_by_one():
         best = k_best(part.potentials, MOST)
         rows = best.labels[best.scores >= best.scores[0] - limit].tolist()

@@ -12,19 +12,11 @@ tests/inspection/test_explanation.py.
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import (
     Any,
-    DefaultDict,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
 )
 
 import numpy as np
@@ -47,8 +39,8 @@ LEAST = 0.001  # probability of an alternative that is said
 DIGITS = 5  # of numbers in JSON
 NO_CHUNK = "no chunk of exactly these words"
 ANOTHER = "another label that can stand there"
-Item = Tuple[int, int, str]  # tokens first <= i < end, and their label
-Pieces = DefaultDict[Tuple[str, str, int], float]  # value by kind, name, place in the sentence
+Item = tuple[int, int, str]  # tokens first <= i < end, and their label
+Pieces = defaultdict[tuple[str, str, int], float]  # value by kind, name, place in the sentence
 
 
 class Term(NamedTuple):
@@ -78,7 +70,7 @@ class Explanation(NamedTuple):
     text: str
     label: str
     p: float
-    alternatives: List[Tuple[str, float]]
+    alternatives: list[tuple[str, float]]
     turn: int = 0
     against: str = ""
     p_against: float = 0.0
@@ -89,7 +81,7 @@ class Explanation(NamedTuple):
     others: Sequence[str] = ()
 
 
-def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -> Explanation:
+def explain(pipe: object, doc: Doc, token: int, against: str | None = None) -> Explanation:
     """Why a token has its label, as the pipeline sets it. pipe: a component of this package; of a
     `hoseq_chunker` labels are tags.
 
@@ -101,7 +93,7 @@ def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -
     return _required(reading_of(pipe, [doc]), (token, token + 1, ""), against, of_spans=False)
 
 
-def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explanation:
+def explain_span(pipe: Any, span: Span, against: str | None = None) -> Explanation:
     """Why a chunk is there, or is not. span: with its label. against (str): compare with a chunk of
     this label over the same tokens, "O" = with none there; None = with the best labelling without
     this chunk, or, if the chunk was not found, with the best labelling.
@@ -117,9 +109,9 @@ def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explan
 def explanations(
     pipe: object,
     doc: Doc,
-    tokens: Optional[Iterable[int]] = None,
+    tokens: Iterable[int] | None = None,
     *,
-    against: Optional[str] = None,
+    against: str | None = None,
     reasons: bool = True,
 ) -> Iterator[Explanation]:
     """Reasons of each word of a Doc, or of each chunk that was found; tokens: of these, or of the
@@ -129,7 +121,7 @@ def explanations(
     words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
     reading = reading_of(pipe, [doc])
     of_spans = bool(reading.target.of_spans) and reading.turns is None
-    items: List[Item] = [(token, token + 1, "") for token in words]
+    items: list[Item] = [(token, token + 1, "") for token in words]
     if of_spans:
         items = [
             (start, end, label)
@@ -140,7 +132,7 @@ def explanations(
     return _Decisions(reading, of_spans=of_spans).explained(items, against, reasons=reasons)
 
 
-def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
+def explained(nlp: Language, names: Sequence[str] | None = None) -> list[str]:
     """Components of a pipeline whose decisions can be explained: those of these names, or all that
     do more than to find sentences. RAISES ValueError [HS140]: it makes no decisions one by one;
     [HS152]: there is no such component."""
@@ -153,10 +145,10 @@ def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]
     return known
 
 
-def annotated(nlp: Language, doc: Doc, names: Sequence[str]) -> Tuple[Doc, Dict[str, Doc]]:
+def annotated(nlp: Language, doc: Doc, names: Sequence[str]) -> tuple[Doc, dict[str, Doc]]:
     """The Doc as the pipeline annotates it, and, of each of these components, with the tokens that
     it has seen: later components may merge or split them."""
-    seen: Dict[str, Doc] = {}
+    seen: dict[str, Doc] = {}
     before = ""
     for name, _, (now,) in stages(nlp, [doc]):
         if before in names:
@@ -169,9 +161,9 @@ def decisions(
     nlp: Language,
     doc: Doc,
     seen: Mapping[str, Doc],
-    tokens: Optional[Sequence[int]] = None,
-    against: Optional[str] = None,
-) -> Iterator[Tuple[Doc, Explanation]]:
+    tokens: Sequence[int] | None = None,
+    against: str | None = None,
+) -> Iterator[tuple[Doc, Explanation]]:
     """Each decision of some components, with the Doc whose tokens it speaks of. doc, seen: as of
     `annotated`. tokens: of `doc`; those that a component has seen are found by their characters.
     RAISES ValueError as `explanations`."""
@@ -184,7 +176,7 @@ def decisions(
             yield given, one
 
 
-def as_data(one: Explanation, doc: Doc) -> Dict[str, Any]:
+def as_data(one: Explanation, doc: Doc) -> dict[str, Any]:
     """An explanation for JSON, numbers rounded. doc: whose tokens it speaks of."""
     data = one._asdict()
     data["terms"] = [{**term._asdict(), "at": doc[term.token].text} for term in one.terms]
@@ -200,9 +192,7 @@ def _places(given: Doc, doc: Doc, token: int) -> range:
     return range(span.start, span.end)
 
 
-def _required(
-    reading: Reading, item: Item, against: Optional[str], *, of_spans: bool
-) -> Explanation:
+def _required(reading: Reading, item: Item, against: str | None, *, of_spans: bool) -> Explanation:
     """The reasons of one decision. RAISES ValueError [HS161]: there is nothing to compare with."""
     decisions = _Decisions(reading, of_spans=of_spans)
     (one,) = decisions.explained([item], against, reasons=True)
@@ -222,7 +212,7 @@ class _Decisions:
         self.tags = np.arange(len(reading.labels))
 
     def explained(
-        self, items: Iterable[Item], against: Optional[str], *, reasons: bool
+        self, items: Iterable[Item], against: str | None, *, reasons: bool
     ) -> Iterator[Explanation]:
         """Explanations, each when it is asked for; items: a label "" is the one that is set. RAISES
         ValueError [HS141, HS106]; [HS161]: a label that is none, or cannot stand there."""
@@ -251,7 +241,7 @@ class _Decisions:
         if label not in self.names and not (self.of_spans and label == OUTSIDE):
             raise ValueError(Errors.HS161.format(name=label, known=", ".join(self.names)))
 
-    def _probabilities(self, word: int, size: int) -> Dict[str, float]:
+    def _probabilities(self, word: int, size: int) -> dict[str, float]:
         """Probabilities of each label of a word, or of each type of a chunk of exactly these words
         and of none."""
         if not self.of_spans:
@@ -263,7 +253,7 @@ class _Decisions:
         return {**p, NO_CHUNK: max(0.0, 1.0 - sum(p.values()))}
 
     def _compared(
-        self, one: Explanation, word: int, size: int, against: Optional[str], p: Dict[str, float]
+        self, one: Explanation, word: int, size: int, against: str | None, p: dict[str, float]
     ) -> Explanation:
         """An explanation with the terms of score(y) - score(y'), if anything else can stand
         there."""
@@ -322,7 +312,7 @@ class _Sentence:
         self.at = word - self.words.start
         self.potentials = reading.potentials.select(reading.sentence_of[[word]]).potentials
 
-    def best_with(self, allowed: Mask, skip: int = 0) -> Optional[Labels]:
+    def best_with(self, allowed: Mask, skip: int = 0) -> Labels | None:
         """The best labelling in which the word, and those after it, have one of some labels, as far
         as the sentence goes: allowed (n, L). skip: words before the first of these. None: there is
         none."""
@@ -337,14 +327,14 @@ class _Sentence:
             )
         return None
 
-    def best_without(self, exactly: Mask) -> Optional[Labels]:
+    def best_without(self, exactly: Mask) -> Labels | None:
         """The best labelling that is not `exactly` so at the word, and at those after it."""
         rows = exactly[: len(self.words) - self.at]
         others = [self.best_with(~row[None], skip) for skip, row in enumerate(rows)]
         found = [each for each in others if each is not None]
         return max(found, key=lambda y: path_score(self.potentials, y)[0], default=None)
 
-    def difference(self, labels: Labels, others: Labels) -> Tuple[float, List[Term]]:
+    def difference(self, labels: Labels, others: Labels) -> tuple[float, list[Term]]:
         """score(labels) - score(others), and what it is the sum of, the weightiest first. RAISES
         ValueError [HS147]: they do not add up, which is an error of this package."""
         tokens = self.reading.token_of[self.words.start : self.words.stop].tolist()
@@ -389,7 +379,7 @@ def _structure(one: Potentials, labels: Labels, names: Sequence[str]) -> Pieces:
 
 def _by_rules(
     one: Potentials, labels: Labels, names: Sequence[str]
-) -> Iterator[Tuple[str, int, float]]:
+) -> Iterator[tuple[str, int, float]]:
     """Patterns that the text makes fire: their labels, the last word and the weight."""
     fired = one.fired
     if fired is not None:

@@ -1,9 +1,10 @@
 """Texts as one component of a trained pipeline sees them: its labels, p(y | x), and where each word
 stands."""
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -24,9 +25,7 @@ from ..layers.local_classifiers import shim_of
 from ..layers.scorer import Feature, Names, scorer_of
 from ..words import Words
 
-Read = Tuple[
-    WordDocs, Potentials, Optional[Labels]
-]  # words, and what their labels are decoded from
+Read = tuple[WordDocs, Potentials, Labels | None]  # words, and what their labels are decoded from
 
 
 class Reading(ComponentReading):
@@ -42,7 +41,7 @@ class Reading(ComponentReading):
     """
 
     def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
-        self.turns: Optional[Ints] = None
+        self.turns: Ints | None = None
         words, potentials, best = self._read(pipe, texts)
         super().__init__(words, pipe.name, pipe.tags, potentials, best)
         self.target = pipe.target
@@ -56,7 +55,7 @@ class Reading(ComponentReading):
         self.lengths = self.potentials.lengths
         self.ends: Ints = np.cumsum(self.lengths)
         self.sentence_of: Ints = np.repeat(np.arange(len(self.ends)), self.lengths)
-        self._features: Dict[int, List[Feature]] = {}
+        self._features: dict[int, list[Feature]] = {}
 
     def _read(self, pipe: Any, texts: Sequence[Doc]) -> Read:
         sums_of(pipe)
@@ -77,7 +76,7 @@ class Reading(ComponentReading):
             raise ValueError(Errors.HS141.format(token=token, n=len(self.texts[text])))
         return int(found[0])
 
-    def span(self, text: int, first: int, end: int) -> Tuple[int, int]:
+    def span(self, text: int, first: int, end: int) -> tuple[int, int]:
         """The first word of a span of a Doc, and how many it has. RAISES ValueError [HS141]: it
         begins or ends with white space; [HS106]: it crosses the end of a sentence."""
         start = self.word(text, first)
@@ -88,7 +87,7 @@ class Reading(ComponentReading):
             raise ValueError(Errors.HS106.format(first=first, end=end, **said))
         return start, last - start + 1
 
-    def tokens(self, first: int, end: int) -> Tuple[int, int]:
+    def tokens(self, first: int, end: int) -> tuple[int, int]:
         """The tokens at which words first <= i < end of one Doc begin and end."""
         return int(self.token_of[first]), int(self.token_of[end - 1]) + 1
 
@@ -102,7 +101,7 @@ class Reading(ComponentReading):
                 found.append(item)
         return found
 
-    def features(self, word: int) -> List[Feature]:
+    def features(self, word: int) -> list[Feature]:
         """The features that fire at a word and have a weight, by name; those of its sentence are
         named together. Their weights add up to the scores of its labels."""
         if word not in self._features:
@@ -176,7 +175,7 @@ class Decisions(Reading):
             best,
         )
 
-    def features(self, word: int) -> List[Feature]:
+    def features(self, word: int) -> list[Feature]:
         """Features of the classifier that was asked; their weights add up to its scores."""
         shim = shim_of(self.pipe.model)
         stacked = shim.stacked()
@@ -204,7 +203,7 @@ def reading_of(pipe: Any, texts: Sequence[Doc]) -> Reading:
 
 def own_components(
     nlp: Language, names: Sequence[str] = (), *, with_sentences: bool = False
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Components of this package, by name: those of these names, or all. with_sentences (bool):
     False = those that find sentences only if they are named, or if there are no others. RAISES
     ValueError [HS152]: there are none of these names."""
@@ -233,7 +232,7 @@ def sums_of(pipe: Any) -> SequenceComponent:
     return pipe
 
 
-def stages(nlp: Language, docs: Sequence[Doc]) -> Iterator[Tuple[str, Any, List[Doc]]]:
+def stages(nlp: Language, docs: Sequence[Doc]) -> Iterator[tuple[str, Any, list[Doc]]]:
     """Name and component, and the Docs as it is given them, one component after the other; then
     ("", None, the Docs at the end). It runs them as `nlp.pipe` does: functions, too."""
     docs = list(docs)

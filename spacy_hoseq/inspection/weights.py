@@ -6,8 +6,9 @@ them fires, template and text say what it is. Such a table of names can be kept 
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -26,14 +27,14 @@ from .certainty import BATCH
 from .reading import Reading, knows_sums
 
 NAMES = "hoseq_names.json"  # beside the model
-Table = Dict[str, Dict[str, str]]  # component -> key of a feature, in hexadecimals -> name
-Rows = Dict[str, List[Tuple[float, int]]]  # weights and keys of features, of each label
-Readings = List[ComponentReading]
+Table = dict[str, dict[str, str]]  # component -> key of a feature, in hexadecimals -> name
+Rows = dict[str, list[tuple[float, int]]]  # weights and keys of features, of each label
+Readings = list[ComponentReading]
 
 
 def inspected(
-    nlp: Language, docs: Sequence[Doc] = (), *, top: int = 5, names: Optional[Table] = None
-) -> List[Dict[str, Any]]:
+    nlp: Language, docs: Sequence[Doc] = (), *, top: int = 5, names: Table | None = None
+) -> list[dict[str, Any]]:
     """Every component of this package, as data. docs: of a corpus, annotated by the pipeline. top
     (int): features of each label with the largest weights, as many with the smallest, and label
     patterns. names: known before. RETURNS of each component
@@ -49,7 +50,7 @@ def inspected(
     return [_component(pipe, docs, top, (names or {}).get(pipe.name, {})) for pipe in own]
 
 
-def names_in(components: Sequence[Dict[str, Any]]) -> Table:
+def names_in(components: Sequence[dict[str, Any]]) -> Table:
     """The names that are known, to be kept."""
     return {
         one["name"]: {
@@ -62,8 +63,8 @@ def names_in(components: Sequence[Dict[str, Any]]) -> Table:
 
 
 def _component(
-    pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Dict[str, str]
-) -> Dict[str, Any]:
+    pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: dict[str, str]
+) -> dict[str, Any]:
     sizes: Counter[str] = Counter()
     shims = [(layer.name, shim) for layer in pipe.model.walk() for shim in layer.shims]
     for name, shim in shims:
@@ -109,10 +110,10 @@ def _strongest(pipe: SequenceComponent, top: int) -> Rows:
 
 
 def _named(
-    pipe: SequenceComponent, strongest: Rows, readings: Readings, names: Dict[str, str]
-) -> Dict[str, List[Dict[str, Any]]]:
+    pipe: SequenceComponent, strongest: Rows, readings: Readings, names: dict[str, str]
+) -> dict[str, list[dict[str, Any]]]:
     keys = np.array(sorted({key for rows in strongest.values() for _, key in rows}), np.uint64)
-    named: Dict[int, str] = {int(key, 16): name for key, name in names.items()}
+    named: dict[int, str] = {int(key, 16): name for key, name in names.items()}
     for reading in reversed(readings):
         named |= scorer_of(pipe.model).names(reading.docs, keys)
     return {
@@ -121,7 +122,7 @@ def _named(
     }
 
 
-def _patterns(pipe: SequenceComponent, readings: Readings, top: int) -> List[Dict[str, Any]]:
+def _patterns(pipe: SequenceComponent, readings: Readings, top: int) -> list[dict[str, Any]]:
     shim = weights_of(pipe.model)
     if "patterns" not in shim.extra:
         return []
@@ -143,9 +144,9 @@ def _patterns(pipe: SequenceComponent, readings: Readings, top: int) -> List[Dic
     ]
 
 
-def _examples(readings: Readings, trie: PatternTrie) -> Dict[Tuple[int, ...], str]:
+def _examples(readings: Readings, trie: PatternTrie) -> dict[tuple[int, ...], str]:
     """Words that were labelled with a string, the first in the corpus."""
-    examples: Dict[Tuple[int, ...], str] = {}
+    examples: dict[tuple[int, ...], str] = {}
     for reading in readings:
         words = [token.text for doc in reading.docs for token in doc]
         places = trie.occurrences(reading.best, sequence_lengths(reading.docs))

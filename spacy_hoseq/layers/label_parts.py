@@ -13,7 +13,8 @@ tests/layers/test_heads.py.
 """
 
 from collections import Counter
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,7 +22,7 @@ from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ..arrays import AnyFloats, Floats, Floats32, Ints
-from ..kept import Kept
+from ..caches import IdentityCache
 from ..learning.gradients import CellGradient
 from ..learning.parameter import Parameter
 from .scorer import (
@@ -50,7 +51,7 @@ class LabelPart(NamedTuple):
 
 
 # parts of each label, by its name and how often it was seen
-PartsOf = Callable[[Sequence[str], Ints], List[List[LabelPart]]]
+PartsOf = Callable[[Sequence[str], Ints], list[list[LabelPart]]]
 
 
 def label_parts(emissions: Emissions, parts_of: PartsOf) -> Emissions:
@@ -60,7 +61,7 @@ def label_parts(emissions: Emissions, parts_of: PartsOf) -> Emissions:
         "label_parts",
         PartScorer,
         layers=[emissions],
-        attrs={"parts_of": parts_of, "parts": Kept()},
+        attrs={"parts_of": parts_of, "parts": IdentityCache()},
         shims=[WeightsShim("label_parts")],
     )
 
@@ -75,7 +76,7 @@ class PartScorer(Scorer):
         extra = self.shim.extra
         return self.model.attrs["parts"].of((extra,), lambda: LabelParts(extra))
 
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+    def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
         parts = self.parts
         inner = flat_scores(self.model.layers[0], docs, is_train, len(parts.names))
 
@@ -84,7 +85,7 @@ class PartScorer(Scorer):
 
         return FlatScores(parts.scores(inner.scores), inner.lengths, backprop)
 
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
         matrix = self.parts.matrix
         for feature in scorer_of(self.model.layers[0]).features_at(docs, words):
             yield feature._replace(weights=feature.weights @ matrix)
@@ -95,7 +96,7 @@ class PartScorer(Scorer):
         counts = np.bincount(ids[ids >= 0], minlength=len(texts.labels))
         self.shim.extra = packed_parts(self.model.attrs["parts_of"](texts.labels, counts))
 
-    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+    def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
         """Zero weights, of the parts found by `define` before."""
         if Y is None or not self.shim.extra:
             super().initialize(X)
@@ -107,7 +108,7 @@ class PartScorer(Scorer):
         self.model.set_dim("nO", Y[0].shape[1])
 
 
-def packed_parts(parts_of: List[List[LabelPart]]) -> Dict[str, Any]:
+def packed_parts(parts_of: list[list[LabelPart]]) -> dict[str, Any]:
     """Arrays of the parts of each label, those that many labels have first: label y has
     parts[first[y] : first[y + 1]], first (L + 1,). names: of all parts. kinds (P,): parts of one
     kind >= 0 have weights for pairs."""
@@ -128,8 +129,8 @@ class LabelParts:
     """Sums over parts. extra: what `packed_parts` says. matrix (P, L): 1 where a part is one of a
     label."""
 
-    def __init__(self, extra: Dict[str, Any]) -> None:
-        self.names: List[str] = extra["names"]
+    def __init__(self, extra: dict[str, Any]) -> None:
+        self.names: list[str] = extra["names"]
         kinds = extra["kinds"]
         self.same_kind = (kinds[:, None] == kinds) & (kinds >= 0)
         parts: Ints = extra["parts"].astype(np.intp)
@@ -144,7 +145,7 @@ class LabelParts:
             for depth in range(int(sizes.max(initial=0)))
         ]
 
-    def of_label(self, label: int) -> List[int]:
+    def of_label(self, label: int) -> list[int]:
         return np.flatnonzero(self.matrix[:, label]).tolist()
 
     def scores(self, of_parts: AnyFloats) -> AnyFloats:
@@ -195,7 +196,7 @@ def morphological_parts() -> PartsOf:
     return _parts_of
 
 
-def _parts_of(labels: Sequence[str], counts: Ints) -> List[List[LabelPart]]:
+def _parts_of(labels: Sequence[str], counts: Ints) -> list[list[LabelPart]]:
     rows = [_features(label) for label in labels]
     lengths = {len(value) for row in rows for name, value in row if name == TAG}
     is_positional = len(lengths) == 1 and min(lengths) >= SHORTEST
@@ -206,7 +207,7 @@ def _parts_of(labels: Sequence[str], counts: Ints) -> List[List[LabelPart]]:
     return result
 
 
-def _features(label: str) -> List[Tuple[str, str]]:
+def _features(label: str) -> list[tuple[str, str]]:
     """Names and values. A tag alone is the value of TAG."""
     features = [] if label == "_" else label.split("|")
     if any("=" not in feature for feature in features):
@@ -215,7 +216,7 @@ def _features(label: str) -> List[Tuple[str, str]]:
     return [(name, unquote(value) if name == TAG else value) for name, value in pairs]
 
 
-def _parts(features: List[Tuple[str, str]], is_positional: bool) -> List[LabelPart]:
+def _parts(features: list[tuple[str, str]], is_positional: bool) -> list[LabelPart]:
     parts = []
     pos = [value for name, value in features if name == POS]
     for name, value in features:

@@ -9,19 +9,14 @@ tokens were merged or split since, it is asked once more.
 """
 
 import weakref
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import (
     Any,
-    Callable,
-    Dict,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
 )
 from weakref import WeakKeyDictionary
 
@@ -43,7 +38,7 @@ from ..features.keys import label_names, label_values
 from ..words import original_of
 from .scorer import Backprop, no_backprop
 
-Asked = Tuple[str, float]  # name of the tagger, the least probability
+Asked = tuple[str, float]  # name of the tagger, the least probability
 ANY = "*"  # the first `hoseq_tagger` of the pipeline, if one comes before
 
 
@@ -55,14 +50,14 @@ class UpstreamLabels(NamedTuple):
     threshold: float
 
 
-LabelsModel = Model[List[Doc], UpstreamLabels]
+LabelsModel = Model[list[Doc], UpstreamLabels]
 
 
 NOTHING = ProbableLabels(
     *(np.zeros(0, kind) for kind in (np.intp, np.uint64, float, np.intp, np.intp, float))
 )
 # beside each Doc, how many words it had, and its labels by who asked; entries and tokens from 0
-HANDED: "WeakKeyDictionary[Doc, Dict[Asked, Tuple[int, ProbableLabels]]]" = WeakKeyDictionary()
+HANDED: "WeakKeyDictionary[Doc, dict[Asked, tuple[int, ProbableLabels]]]" = WeakKeyDictionary()
 
 
 def make_marginal_listener(
@@ -101,15 +96,15 @@ class MarginalListener(Model):
         upstream_name: str,
         grad_factor: float,
         threshold: float,
-        attrs: Optional[Dict[str, Any]] = None,
+        attrs: dict[str, Any] | None = None,
     ) -> None:
         super().__init__("marginal_listener", forward, attrs=attrs or {})
         self._configured = upstream_name
         self.grad_factor = grad_factor
         self.threshold = threshold
         self.reader = ""
-        self.received: Optional[Upstream] = None  # a batch, between the updates of two components
-        self._sender: Optional[Callable[[], Any]] = None
+        self.received: Upstream | None = None  # a batch, between the updates of two components
+        self._sender: Callable[[], Any] | None = None
 
     def __reduce__(self) -> Any:
         """A copy, or one in another process, is not linked yet."""
@@ -162,7 +157,7 @@ class MarginalListener(Model):
         self._sender = None
         self.attrs["renamed"] = [self._configured, name]
 
-    def take(self, docs: Sequence[Doc]) -> "Optional[Upstream]":
+    def take(self, docs: Sequence[Doc]) -> "Upstream | None":
         """The batch that was received, once; None if there is none of these docs: in an earlier
         update the component of this listener may have been left out."""
         received = self.received
@@ -172,8 +167,8 @@ class MarginalListener(Model):
 
 
 def forward(
-    model: MarginalListener, docs: List[Doc], is_train: bool
-) -> Tuple[UpstreamLabels, Backprop]:
+    model: MarginalListener, docs: list[Doc], is_train: bool
+) -> tuple[UpstreamLabels, Backprop]:
     """Labels of the batch that was received, or else those that the tagger has left beside docs. Of
     those that were saved, sent to another process or retokenized since, it is asked once more; and
     if it was linked anew, without this listener: while its component was disabled, or in another
@@ -210,7 +205,7 @@ class Upstream:
     def _posterior(self) -> Posterior:
         return posterior(self.potentials)
 
-    def heard(self, threshold: float, grad_factor: float) -> Tuple[UpstreamLabels, Backprop]:
+    def heard(self, threshold: float, grad_factor: float) -> tuple[UpstreamLabels, Backprop]:
         """Labels, and the way back through the marginals into the tagger: it takes the gradient
         with respect to the probabilities."""
         probable = self._posterior.probable(threshold)
@@ -274,7 +269,7 @@ def _moved(
     )
 
 
-def handed_over(doc: Doc, asked: Asked) -> Optional[ProbableLabels]:
+def handed_over(doc: Doc, asked: Asked) -> ProbableLabels | None:
     """Labels beside a Doc, None if there is nothing, or it is of other tokens: they were merged
     or split since."""
     size, labels = HANDED.get(original_of(doc), {}).get(asked, (-1, None))
@@ -282,9 +277,9 @@ def handed_over(doc: Doc, asked: Asked) -> Optional[ProbableLabels]:
 
 
 def own_labels(
-    tagger: Model[List[Doc], Any],
+    tagger: Model[list[Doc], Any],
     labels: Sequence[str] = (),
-    asked: Optional[Dict[str, Any]] = None,
+    asked: dict[str, Any] | None = None,
 ) -> LabelsModel:
     """A tagger's model in the place of a listener: a copy that belongs to the component
     (`nlp.replace_listeners`).
@@ -296,15 +291,15 @@ def own_labels(
 
 
 def _own_forward(
-    model: LabelsModel, docs: List[Doc], is_train: bool
-) -> Tuple[UpstreamLabels, Backprop]:
+    model: LabelsModel, docs: list[Doc], is_train: bool
+) -> tuple[UpstreamLabels, Backprop]:
     potentials, backprop = model.layers[0](docs, is_train)
     upstream = Upstream(docs, potentials, model.attrs["labels"], backprop)
     return upstream.heard(**model.attrs["asked"])
 
 
 def replace_listener(
-    tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any
+    tagger: Model[list[Doc], Any], listener: MarginalListener, component: Any
 ) -> LabelsModel:
     """Layer in the place of a listener; called by `nlp.replace_listeners`.
 
@@ -317,7 +312,7 @@ def replace_listener(
     return own_labels(tagger, component.labels, asked)
 
 
-def own_layers(model: Model[Any, Any]) -> List[Model[Any, Any]]:
+def own_layers(model: Model[Any, Any]) -> list[Model[Any, Any]]:
     """All layers of a model, without a tagger that has replaced a listener: that keeps what it has
     learnt."""
     replaced = {
@@ -326,7 +321,7 @@ def own_layers(model: Model[Any, Any]) -> List[Model[Any, Any]]:
     return [node for node in model.walk() if id(node) not in replaced]
 
 
-def heard_names(source: Model[List[Doc], Any]) -> Dict[int, str]:
+def heard_names(source: Model[list[Doc], Any]) -> dict[int, str]:
     """The names of labels that a listener hears, or a tagger in its place finds, by their values in
     keys."""
     sender = source.sender if isinstance(source, MarginalListener) else None

@@ -6,18 +6,12 @@ through backpropagation: what a classifier sees in training are the gold labels 
 not what inference finds.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import (
     Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
     Literal,
     NamedTuple,
     NoReturn,
-    Sequence,
-    Tuple,
 )
 
 import numpy as np
@@ -25,12 +19,12 @@ from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
 from ..arrays import AnyFloats, Floats, Floats32, Ints, Rows
+from ..caches import IdentityCache
 from ..decoders.bidirectional.local import check_order
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.keys import Keys, label_values
 from ..features.sequences import by_doc, words_of
-from ..kept import Kept
 from ..learning.gradients import RowGradient, merge_gradients
 from ..learning.inequality import InequalityWeights, check_inequality_settings
 from ..learning.used_rows import UsedRows
@@ -47,12 +41,12 @@ Strategy = Literal[
     "dependency_network",
     "full_bidirectional",
 ]
-LocalModel = Model[List[Doc], BatchScores]
+LocalModel = Model[list[Doc], BatchScores]
 SURE = 0.1  # error below which a token is learnt from now and then
 
 
 def LocalClassifiers(
-    templates: List[str],
+    templates: list[str],
     order: int = 2,
     min_count: int = 1,
 ) -> LocalModel:
@@ -87,8 +81,8 @@ def LocalClassifiers(
 
 
 def forward(
-    model: LocalModel, docs: List[Doc], is_train: bool
-) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
+    model: LocalModel, docs: list[Doc], is_train: bool
+) -> tuple[BatchScores, Callable[[Any], NoReturn]]:
     """Of the words of the docs: white space is no part of a sequence."""
     shim = shim_of(model)
     scores = BatchScores(words_of(docs), model.attrs["features"], shim.stacked(), shim.known)
@@ -102,7 +96,7 @@ def _no_backprop(d_scores: object) -> NoReturn:
 def define_features(
     model: LocalModel,
     labels: Sequence[str],
-    versions: Sequence[Iterable[Tuple[List[Doc], Ints]]],
+    versions: Sequence[Iterable[tuple[list[Doc], Ints]]],
     n_tokens: int,
 ) -> None:
     """Number the features of the training texts, and set all weights to zero.
@@ -127,10 +121,10 @@ class LocalScorer(Scorer):
     def extractor(self) -> FeatureExtractor:
         return self.features.extractor
 
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
         return names_fired(self.extractor, docs, keys)
 
-    def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
+    def keyed_weights(self) -> Iterator[tuple[Keys, AnyFloats]]:
         """Of the features of words alone, as the classifier that sees all neighbours has learnt
         them."""
         shim = shim_of(self.model)
@@ -173,12 +167,12 @@ class ClassifiersShim(LayerShim):
         super().__init__("local_classifiers", {"templates": features.names, "order": order})
         self.masks = range(1 << 2 * order)  # bits: which neighbours are seen
         self._seen_by = features.seen_by
-        self._settings: Dict[str, Any] = {}
-        self._known: Dict[str, Any] = {}
+        self._settings: dict[str, Any] = {}
+        self._known: dict[str, Any] = {}
         # (F, L) each; empty if those that learn are further
-        self._weights: Dict[int, UsedRows] = {}
-        self._training: Dict[int, LocalClassifier] = {}
-        self._stacked: Kept[StackedWeights] = Kept()
+        self._weights: dict[int, UsedRows] = {}
+        self._training: dict[int, LocalClassifier] = {}
+        self._stacked: IdentityCache[StackedWeights] = IdentityCache()
 
     def configure(self, *, learn_rate: float, width: float, seed: int, passes: int = 0) -> None:
         """How to learn from now on. RAISES ValueError [HS027]."""
@@ -190,20 +184,20 @@ class ClassifiersShim(LayerShim):
             "seed": seed,
         }
 
-    def start(self, known: Dict[str, Any]) -> None:
+    def start(self, known: dict[str, Any]) -> None:
         """Zero weights for the features of `known`."""
         shape = sum(map(len, known["keys"])), len(known["values"]) - 2
         nothing = UsedRows.of(np.zeros(shape, np.float32))
         self._replace(known, dict.fromkeys(self.masks, nothing))
 
-    def _replace(self, known: Dict[str, Any], weights: Dict[int, UsedRows]) -> None:
+    def _replace(self, known: dict[str, Any], weights: dict[int, UsedRows]) -> None:
         """Other weights: what is being learnt is lost."""
         self._known = known
         self._weights = weights
         self._training = {}
 
     @property
-    def known(self) -> Dict[str, Any]:
+    def known(self) -> dict[str, Any]:
         """RAISES ValueError [HS052]: no features yet."""
         if not self._known:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
@@ -214,7 +208,7 @@ class ClassifiersShim(LayerShim):
         weights = self._finished()
         return self._stacked.of((self.known, weights), lambda: StackedWeights.of(weights))
 
-    def _finished(self) -> Dict[int, UsedRows]:
+    def _finished(self) -> dict[int, UsedRows]:
         if not self._weights:
             self._weights = {visible: each.finish() for visible, each in self._training.items()}
         return self._weights
@@ -252,7 +246,7 @@ class ClassifiersShim(LayerShim):
             each.step()
             self._weights = {}
 
-    def feature_weights(self) -> List[UsedRows]:
+    def feature_weights(self) -> list[UsedRows]:
         return list(self._finished().values())
 
     def set_feature_weights(self, tables: Sequence[UsedRows]) -> None:
@@ -262,7 +256,7 @@ class ClassifiersShim(LayerShim):
         """Forget features whose weights are zero in every classifier."""
         self._replace(*self._in_use())
 
-    def _in_use(self) -> Tuple[Dict[str, Any], Dict[int, UsedRows]]:
+    def _in_use(self) -> tuple[dict[str, Any], dict[int, UsedRows]]:
         """Features that some classifier has a weight for: those saved."""
         weights = self._finished()
         if not weights:
@@ -279,7 +273,7 @@ class ClassifiersShim(LayerShim):
     def n_features(self) -> int:
         return sum(map(len, self._known.get("keys", ())))
 
-    def __getstate__(self) -> Dict[str, object]:
+    def __getstate__(self) -> dict[str, object]:
         """Of a copy, or of one in another process, which does not go on learning."""
         return {**self.__dict__, "_weights": self._finished(), "_training": {}}
 
@@ -288,9 +282,11 @@ class ClassifiersShim(LayerShim):
         tables = {str(visible): table for visible, table in weights.items()}
         return self.written({}, tables, known)
 
-    def _take(self, saved: Dict[str, Any]) -> None:
+    def _take(self, saved: dict[str, Any]) -> None:
         tables = {int(visible): table for visible, table in saved["tables"].items()}
         self._replace(saved["extra"], tables)
+
+
 class LocalClassifier:
     """Learns p(y_i | o, gold labels of the neighbours that it sees).
 
@@ -307,7 +303,7 @@ class LocalClassifier:
     def __init__(
         self,
         visible: int,
-        seen: List[int],
+        seen: list[int],
         weights: InequalityWeights,
         rng: np.random.Generator,
         sure: float = SURE,
@@ -318,7 +314,7 @@ class LocalClassifier:
         self._nothing = len(weights.values) - 1
         self._rng = rng
         self._sure = np.float32(sure)
-        self._pending: List[RowGradient] = []
+        self._pending: list[RowGradient] = []
         self._n_tokens = 0
 
     def gradient(self, batch: TrainingBatch, drop: float) -> float:
@@ -345,7 +341,7 @@ class LocalClassifier:
         counts = np.bincount(batch.rows[self._seen].ravel(), minlength=self._nothing + 1)
         return self._weights.minimise(lambda: self._at(batch), counts, passes)
 
-    def _at(self, batch: TrainingBatch) -> Tuple[float, RowGradient]:
+    def _at(self, batch: TrainingBatch) -> tuple[float, RowGradient]:
         loss = self.gradient(batch, 0.0)
         self._n_tokens = 0
         return loss, self._pending.pop()
@@ -378,7 +374,7 @@ class LocalClassifier:
         return used._replace(shape=(self._nothing, used.shape[1]))
 
 
-def log_loss(scores: Floats32, gold: Ints) -> Tuple[Floats, Floats32]:
+def log_loss(scores: Floats32, gold: Ints) -> tuple[Floats, Floats32]:
     """-log p(gold), p = softmax of each row. RETURNS the losses (n,), and their gradients (n,
     L)."""
     rows = np.arange(len(gold))

@@ -7,19 +7,20 @@ those of one label template. Features are numbered group by group, and the numbe
 stands for "no such feature".
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
-from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Rows
+from ..caches import IdentityCache
 from ..decoders.bidirectional.local import OFFSETS
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, GrowingTable, KeyCounter
 from ..features.keys import ABSENT, KeyFolds
 from ..features.templates import Part, parse_templates, split_templates
-from ..kept import Kept
 
 
 class LocalFeatures:
@@ -33,7 +34,7 @@ class LocalFeatures:
     it sees. type_scores: sums of `places` (`BatchScores`).
     """
 
-    def __init__(self, templates: List[str], order: int) -> None:
+    def __init__(self, templates: list[str], order: int) -> None:
         parsed = parse_templates(templates)
         self.names = [str(template) for template in parsed]
         split = split_templates(parsed)
@@ -46,7 +47,7 @@ class LocalFeatures:
         self.word_parts = [self.extractor.templates.index(word) for word in split.words]
         slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[order])}
         self._parts = [template.parts for template in split.plain]
-        self.masks: List[int] = []
+        self.masks: list[int] = []
         seeds = []
         rows = []  # what keys are made of: of the word part if there is one, then of the labels
         for label in split.labels:
@@ -63,16 +64,16 @@ class LocalFeatures:
             seen = [j for j, mask in enumerate(self.masks) if mask & ~visible == 0]
             self.seen_by.append([*range(self.n_plain), *(self.n_plain + j for j in seen)])
             self._folds.append(KeyFolds([seeds[j] for j in seen], [rows[j] for j in seen]))
-        self._index: Kept[ExactIndex] = Kept()
-        self.type_scores: Kept[GrowingTable] = Kept()
+        self._index: IdentityCache[ExactIndex] = IdentityCache()
+        self.type_scores: IdentityCache[GrowingTable] = IdentityCache()
 
     def forget_words(self) -> None:
         self.extractor.forget_words()
         self.type_scores.forget()
 
     def count(
-        self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int
-    ) -> List[Keys]:
+        self, versions: Sequence[Iterable[tuple[list[Doc], Ints]]], values: Keys, min_count: int
+    ) -> list[Keys]:
         """Features of training texts seen at least `min_count` times in one of the versions, group
         by group.
 
@@ -90,11 +91,11 @@ class LocalFeatures:
             frequent.append([counter.frequent(min_count) for counter in counters])
         return [reduce(np.union1d, of_versions) for of_versions in zip(*frequent, strict=True)]
 
-    def index(self, keys: List[Keys]) -> ExactIndex:
+    def index(self, keys: list[Keys]) -> ExactIndex:
         """Of all groups. Made when first needed and when other keys are in use."""
         return self._index.of((keys,), lambda: ExactIndex(np.concatenate(keys)))
 
-    def training_rows(self, docs: Sequence[Doc], contexts: Ints, known: Dict[str, Any]) -> Rows:
+    def training_rows(self, docs: Sequence[Doc], contexts: Ints, known: dict[str, Any]) -> Rows:
         """Numbers of the features at all tokens (K, N), by template, those about words first;
         contexts (N, 2k): gold labels in the slots, -1 = not known. known: what the weights save of
         their features."""
@@ -114,8 +115,8 @@ class LocalFeatures:
         return self._folds[visible].keys(np.concatenate([words, labels]))
 
     def fired(
-        self, docs: Sequence[Doc], token: int, context: Ints, visible: int, known: Dict[str, Any]
-    ) -> Iterator[Tuple[Tuple[Part, ...], int]]:
+        self, docs: Sequence[Doc], token: int, context: Ints, visible: int, known: dict[str, Any]
+    ) -> Iterator[tuple[tuple[Part, ...], int]]:
         """The parts of each template that a classifier uses at one token, and the number of its
         feature. context (2k,): labels in the slots."""
         contexts = np.broadcast_to(context, (sum(map(len, docs)), len(context)))

@@ -5,7 +5,8 @@ The scores of a word type at an offset, under the classifier that is asked, are 
 batch: sums of the rows of all templates about that word alone.
 """
 
-from typing import Any, Dict, NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class StackedWeights(NamedTuple):
     rows: Rows
 
     @classmethod
-    def of(cls, weights: Dict[int, UsedRows]) -> "StackedWeights":
+    def of(cls, weights: dict[int, UsedRows]) -> "StackedWeights":
         """weights (F, L): of each classifier, by its mask."""
         n_features, n_labels = weights[0].shape
         tables = [np.zeros((1, n_labels), np.float32), *(used.values for used in weights.values())]
@@ -62,7 +63,7 @@ class BatchScores:
         docs: Sequence[Doc],
         features: LocalFeatures,
         weights: StackedWeights,
-        known: Dict[str, Any],
+        known: dict[str, Any],
     ) -> None:
         extractor = features.extractor
         self._features = features

@@ -8,7 +8,8 @@ shape: a template says at which offsets it looks at labels, and perhaps at words
 is the n-gram together with these words.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
 from ..arrays import AnyFloats, Floats, Ints, Keys
+from ..caches import IdentityCache
 from ..decoders.answers import LabelLattice, NGrams
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
@@ -24,7 +26,6 @@ from ..features.index import ExactIndex, KeyCounter
 from ..features.keys import ABSENT, AFTER, BEFORE, bits_of, mix
 from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import UPSTREAM, parse_templates, split_templates
-from ..kept import Kept
 from ..learning.gradients import RowGradient
 from ..learning.parameter import Parameter
 from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
@@ -39,12 +40,12 @@ from .scorer import (
 )
 from .shim import WeightsShim
 
-Offsets = Tuple[int, ...]  # at which a template looks at labels
+Offsets = tuple[int, ...]  # at which a template looks at labels
 BLOCK = 2_048  # tokens of a long text that are worked on together
 
 
 def MarginalLinear(
-    upstream: LabelsModel, templates: List[str], min_count: int = 1, nO: Optional[int] = None
+    upstream: LabelsModel, templates: list[str], min_count: int = 1, nO: int | None = None
 ) -> Emissions:
     """Linear emission scores over labels of an earlier component.
 
@@ -111,7 +112,7 @@ class MarginalFeatures:
     the first of these. reach (int): how many words away templates look.
     """
 
-    def __init__(self, templates: List[str]) -> None:
+    def __init__(self, templates: list[str]) -> None:
         parsed = parse_templates(templates)
         self.names = sorted(map(str, parsed))
         _, words, labels = split_templates(parsed, UPSTREAM)
@@ -122,9 +123,9 @@ class MarginalFeatures:
         self.shapes = [*dict.fromkeys(shape_of(template.offsets) for template in labels)]
         self._margin = max(abs(offset) for template in labels for offset in template.offsets)
         self.reach = max(self.words.reach, self._margin)
-        self._index: Kept[ExactIndex] = Kept()
+        self._index: IdentityCache[ExactIndex] = IdentityCache()
 
-    def index(self, known: Dict[str, Any]) -> ExactIndex:
+    def index(self, known: dict[str, Any]) -> ExactIndex:
         """known: what the weights save of their features. RAISES ValueError [HS052]: no features
         yet."""
         if "keys" not in known:
@@ -137,7 +138,7 @@ class MarginalFeatures:
         lattice = LabelLattice(labels.probable, lengths, self._margin, (BEFORE, AFTER))
         return Heard(lattice, labels.threshold, self.words.keys(docs))
 
-    def ngrams(self, heard: Heard) -> List[NGrams]:
+    def ngrams(self, heard: Heard) -> list[NGrams]:
         """Those of each shape that are probable enough."""
         return [heard.lattice.ngrams(shape, heard.threshold) for shape in self.shapes]
 
@@ -161,7 +162,7 @@ class MarginalFeatures:
         )
         return Fired(templates, tokens, ngrams, values, keys)
 
-    def _seen(self, heard: Heard) -> Dict[Offsets, List[NDArray[Any]]]:
+    def _seen(self, heard: Heard) -> dict[Offsets, list[NDArray[Any]]]:
         """N-grams seen from tokens at some offsets: tokens, ngrams and values (M,), as `Fired` has
         them, and the label at each offset (M,)."""
         lattice = heard.lattice
@@ -208,7 +209,7 @@ class MarginalScorer(Scorer):
     def reach(self) -> int:
         return self.features.reach
 
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+    def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens, end to end, and the way back to the labels of the layer below."""
         features = self.features
         shim = self.shim
@@ -246,7 +247,7 @@ class MarginalScorer(Scorer):
 
         return FlatScores(scores, lengths, backprop)
 
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
         features = self.features
         source = self.model.layers[0]
         heard = features.heard(docs, source.predict(docs))
@@ -270,15 +271,19 @@ class MarginalScorer(Scorer):
             feature = names.feature(parts, word, weights, given, value)
             yield feature._replace(key=int(keys[row]))
 
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
         wanted = set(keys.tolist())
         fired = self.features_at(docs, range(sum(map(len, docs))))
-        return {feature.key: feature.name.partition(" (")[0] for feature in fired if feature.key in wanted}
+        return {
+            feature.key: feature.name.partition(" (")[0]
+            for feature in fired
+            if feature.key in wanted
+        }
 
     def define(self, texts: Any) -> None:
         self.index(texts.heard(self.model.layers[0]))
 
-    def index(self, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:
+    def index(self, batches: Iterable[tuple[list[Doc], UpstreamLabels]]) -> None:
         """Number the features of the training texts. batches: docs with the labels of the earlier
         component."""
         counter = KeyCounter()
@@ -286,7 +291,7 @@ class MarginalScorer(Scorer):
             counter.add(self.features.fired(self.features.heard(docs, labels)).keys)
         self.shim.extra = {"keys": counter.frequent(self.model.attrs["min_count"])}
 
-    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+    def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
         """Zero weights for the features found by `index` before."""
         if Y is None:
             return
@@ -312,7 +317,7 @@ def _add_up(scores: AnyFloats, table: AnyFloats, fired: Fired) -> None:
 
 def _gradients(
     table: AnyFloats, fired: Fired, gradient: AnyFloats, n_ngrams: int
-) -> Tuple[RowGradient, Floats]:
+) -> tuple[RowGradient, Floats]:
     """d row = value * d scores; d value = row . d scores. gradient (N, L). RETURNS that of the
     table, and that of the values of n-grams."""
     fired = fired.at(np.flatnonzero(gradient.any(axis=1).take(fired.tokens)))

@@ -1,6 +1,7 @@
 """Emissions that are learnt by a network."""
 
-from typing import Any, Callable, List, Optional, Tuple, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
@@ -10,7 +11,7 @@ from ..words import Words, original_of
 from .scorer import Emissions
 
 
-def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] = None) -> Emissions:
+def Tok2VecLinear(tok2vec: Model[list[Doc], list[Floats2d]], nO: int | None = None) -> Emissions:
     """Token vectors through one linear layer: unnormalised label scores. Trained by
     `[training.optimizer]`.
 
@@ -33,8 +34,8 @@ def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] =
 
 
 def _linear(
-    model: Emissions, docs: List[Doc], is_train: bool
-) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], object]]:
+    model: Emissions, docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], object]]:
     tok2vec, output = model.layers
     stripped = {i: doc for i, doc in enumerate(docs) if isinstance(doc, Words)}
     places = {}
@@ -45,7 +46,7 @@ def _linear(
     of_words = [rows[places[i]] if i in places else rows for i, rows in enumerate(vectors)]
     scores, backprop_scores = output(of_words, is_train)
 
-    def backprop(d_scores: List[Floats2d]) -> Any:
+    def backprop(d_scores: list[Floats2d]) -> Any:
         d_vectors = list(backprop_scores(d_scores))
         for i, at in places.items():
             of_tokens = model.ops.alloc2f(*vectors[i].shape)

@@ -18,17 +18,10 @@ A scorer holds nothing but its model. What a layer learns is in its shim or its 
 it needs besides in its `attrs`: so thinc copies and saves layers as it always does.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import (
     Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    Type,
     cast,
 )
 
@@ -46,7 +39,7 @@ from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import Part
 from .shim import WeightsShim, weights_of
 
-Emissions = Model[List[Doc], List[Floats2d]]
+Emissions = Model[list[Doc], list[Floats2d]]
 Backprop = Callable[[Any], Any]  # takes d_scores (N, L)
 NETWORK = "network"
 SMALL = 1 << 32  # numbers above are hashes of strings
@@ -60,7 +53,7 @@ class Feature(NamedTuple):
 
     name: str
     word: int
-    looks_at: Tuple[int, ...]
+    looks_at: tuple[int, ...]
     weights: Floats
     key: int = 0
 
@@ -93,7 +86,7 @@ class Scorer:
         """The layer's weights. RAISES ValueError [HS051]: they are of another kind."""
         return weights_of(self.model)
 
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+    def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
         """Of all tokens of a batch, end to end, with the way back if `is_train`."""
         layer = self.model
         parts, backprop_parts = layer(docs, is_train)
@@ -102,12 +95,12 @@ class Scorer:
         scores = arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [np.zeros((0, 0))])
 
         def backprop(d_scores: AnyFloats) -> Any:
-            of_docs: List[Any] = by_doc(d_scores, parts)
+            of_docs: list[Any] = by_doc(d_scores, parts)
             return backprop_parts([layer.ops.asarray(part) for part in of_docs])
 
         return FlatScores(scores, sequence_lengths(docs), backprop)
 
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
         """The features that fire at some words, counted over all docs, and have a weight. Their
         weights add up to the scores; scores that are made of no features are one feature each,
         "network"."""
@@ -115,7 +108,7 @@ class Scorer:
         for word in words:
             yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
 
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
         """Names of features that fire in some docs. keys: those that are asked for. RETURNS
         names by key."""
         return {
@@ -124,13 +117,13 @@ class Scorer:
             for key, name in scorer_of(layer).names(docs, keys).items()
         }
 
-    def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
+    def keyed_weights(self) -> Iterator[tuple[Keys, AnyFloats]]:
         """Keys (F,) and finished weights (F, L) of the features that have a row of their own."""
         for shim in self.model.shims:
             if isinstance(shim, WeightsShim) and "keys" in shim.extra and shim.feature_weights():
                 yield shim.extra["keys"], shim.values("table", is_train=False)[:-1]
 
-    def columns_of(self, label: int) -> List[int]:
+    def columns_of(self, label: int) -> list[int]:
         """The columns of `keyed_weights` that add up to the weights of a label."""
         return [label] if self.parts is None else self.parts.of_label(label)
 
@@ -141,10 +134,13 @@ class Scorer:
         return max([own, *(scorer_of(layer).reach for layer in self.model.layers)])
 
     @property
-    def annotation(self) -> List[int]:
+    def annotation(self) -> list[int]:
         """spaCy's attributes of tokens that features read, to be read together."""
         own = [] if self.extractor is None else self.extractor.annotation
-        return [*own, *(each for layer in self.model.layers for each in scorer_of(layer).annotation)]
+        return [
+            *own,
+            *(each for layer in self.model.layers for each in scorer_of(layer).annotation),
+        ]
 
     @property
     def sees_sentences_alone(self) -> bool:
@@ -157,7 +153,7 @@ class Scorer:
         `ComponentTexts`, which has the names of labels, the gold labels, and batches of words as
         layers ask for them."""
 
-    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+    def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
         """Set weights to zero; thinc's `init`."""
         for layer in self.model.layers:
             layer.initialize(X, Y)
@@ -179,11 +175,11 @@ def scorer_of(model: Model[Any, Any]) -> Any:
 
 def scoring_layer(
     name: str,
-    scorer: Type[Scorer],
+    scorer: type[Scorer],
     *,
     layers: Sequence[Model[Any, Any]] = (),
-    nO: Optional[int] = None,
-    attrs: Optional[Dict[str, Any]] = None,
+    nO: int | None = None,
+    attrs: dict[str, Any] | None = None,
     shims: Sequence[Any] = (),
 ) -> Emissions:
     """A layer of scores with a scorer. attrs: settings, which thinc saves, and what else the scorer
@@ -194,27 +190,27 @@ def scoring_layer(
     )
 
 
-def forward(model: Emissions, docs: List[Doc], is_train: bool) -> Tuple[List[Floats2d], Backprop]:
+def forward(model: Emissions, docs: list[Doc], is_train: bool) -> tuple[list[Floats2d], Backprop]:
     """thinc's interface of a layer with a scorer: an array for each Doc."""
     flat: FlatScores = scorer_of(model).scores(docs, is_train=is_train)
 
-    def backprop(d_scores: List[Floats2d]) -> List[Doc]:
+    def backprop(d_scores: list[Floats2d]) -> list[Doc]:
         nothing = np.zeros((0, flat.scores.shape[1]), flat.scores.dtype)
         flat.backprop(np.concatenate([nothing, *cast(Any, d_scores)]))
         return docs
 
-    return cast(List[Floats2d], by_doc(flat.scores, docs)), backprop
+    return cast(list[Floats2d], by_doc(flat.scores, docs)), backprop
 
 
 def initialize(
-    model: Model[Any, Any], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
+    model: Model[Any, Any], X: list[Doc] | None = None, Y: list[Floats2d] | None = None
 ) -> None:
     """thinc's `init` of a layer with a scorer."""
     scorer_of(model).initialize(X, Y)
 
 
 def flat_scores(
-    layer: Emissions, docs: List[Doc], is_train: bool, n_columns: int, name: str = "emissions"
+    layer: Emissions, docs: list[Doc], is_train: bool, n_columns: int, name: str = "emissions"
 ) -> FlatScores:
     """Scores (N, L) of any layer. RAISES ValueError [HS024]: another width."""
     flat: FlatScores = scorer_of(layer).scores(docs, is_train=is_train)
@@ -230,7 +226,7 @@ def no_backprop(d_scores: AnyFloats) -> None:
     """Of prediction."""
 
 
-def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:
+def SumEmissions(first: Emissions, second: Emissions, nO: int | None = None) -> Emissions:
     """scores = first(docs) + second(docs); both get the decoder's gradient.
 
     first, second: two emissions; sums may be nested.
@@ -242,7 +238,7 @@ def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) 
 class SumScorer(Scorer):
     """Of `SumEmissions`."""
 
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+    def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
         layers = self.model.layers
         first, second = (scorer_of(each).scores(docs, is_train=is_train) for each in layers)
 
@@ -252,7 +248,7 @@ class SumScorer(Scorer):
 
         return FlatScores(first.scores + second.scores, first.lengths, backprop)
 
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
         for layer in self.model.layers:
             yield from scorer_of(layer).features_at(docs, words)
 
@@ -264,14 +260,14 @@ class Names:
         lengths = sequence_lengths(docs)
         self._tokens = [(doc, i) for doc in docs for i in range(len(doc))]
         self._sentence = np.repeat(np.arange(len(lengths)), lengths)  # of each word
-        self._values: Dict[Tuple[Doc, str], Any] = {}
+        self._values: dict[tuple[Doc, str], Any] = {}
 
     def feature(
         self,
         parts: Sequence[Part],
         word: int,
         weights: Floats,
-        given: Optional[Dict[Part, str]] = None,
+        given: dict[Part, str] | None = None,
         value: float = 1.0,
     ) -> Feature:
         """given: values of parts that are no words. value: of the feature, as it is multiplied with
@@ -312,8 +308,8 @@ class Names:
 
 
 def names_fired(
-    extractor: FeatureExtractor, docs: List[Doc], keys: Keys, bits: int = KEY_BITS
-) -> Dict[int, str]:
+    extractor: FeatureExtractor, docs: list[Doc], keys: Keys, bits: int = KEY_BITS
+) -> dict[int, str]:
     """Names of features that fire in some docs, by their keys. keys: those that are asked
     for. bits: of which they have the lowest."""
     fired = extractor.keys(docs) & lowest_bits(bits)

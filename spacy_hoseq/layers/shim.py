@@ -23,7 +23,8 @@ bits cost about 64 - log2(F) + 1.5 bits each.
 
 import zlib
 from abc import abstractmethod
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import srsly
@@ -42,7 +43,7 @@ FORMAT = 1
 DISTINCT = 256  # values that a byte can number
 SUM_CELLS = 65_536  # weights that are gathered at once: they stay in the processor's cache
 
-Term = Tuple[Floats32, NDArray[Any]]  # a table, and rows of it
+Term = tuple[Floats32, NDArray[Any]]  # a table, and rows of it
 AnyShim = TypeVar("AnyShim", bound="LayerShim")
 
 
@@ -54,13 +55,13 @@ class LayerShim(Shim):
     weights depend on; those of another config are refused.
     """
 
-    def __init__(self, name: str, made_for: Optional[Dict[str, Any]] = None) -> None:
+    def __init__(self, name: str, made_for: dict[str, Any] | None = None) -> None:
         super().__init__(None)
         self.name = name
         self._made_for = made_for or {}
 
     @abstractmethod
-    def feature_weights(self) -> List[UsedRows]:
+    def feature_weights(self) -> list[UsedRows]:
         """Finished weights, tables (R, L); none before initialization."""
 
     @abstractmethod
@@ -79,7 +80,7 @@ class LayerShim(Shim):
         """Linear models stay on the CPU."""
 
     def written(
-        self, settings: Dict[str, Any], tables: Dict[str, UsedRows], extra: Dict[str, Any]
+        self, settings: dict[str, Any], tables: dict[str, UsedRows], extra: dict[str, Any]
     ) -> bytes:
         """RETURNS the bytes of a file."""
         message = {"format": FORMAT, "layer": self.name, "made_for": self._made_for}
@@ -108,7 +109,7 @@ class LayerShim(Shim):
         return self
 
     @abstractmethod
-    def _take(self, saved: Dict[str, Any]) -> None:
+    def _take(self, saved: dict[str, Any]) -> None:
         """Weights that were read: "settings", "tables" and "extra", as they were written."""
 
 
@@ -119,13 +120,13 @@ class WeightsShim(LayerShim):
         understand its rows (feature keys, patterns); msgpack types and arrays.
     """
 
-    def __init__(self, name: str, made_for: Optional[Dict[str, Any]] = None) -> None:
+    def __init__(self, name: str, made_for: dict[str, Any] | None = None) -> None:
         super().__init__(name, made_for)
-        self.parameters: Dict[str, Parameter] = {}
-        self.extra: Dict[str, Any] = {}
-        self._rule: Optional[UpdateRule] = None
+        self.parameters: dict[str, Parameter] = {}
+        self.extra: dict[str, Any] = {}
+        self._rule: UpdateRule | None = None
         self.rng = np.random.default_rng(0)
-        self._pending: Dict[str, List[Gradient]] = {}
+        self._pending: dict[str, list[Gradient]] = {}
 
     def configure(self, rule: UpdateRule, *, seed: int) -> None:
         """How to learn from now on. seed (int): of the feature dropout."""
@@ -168,7 +169,7 @@ class WeightsShim(LayerShim):
             parameter.update(self._rule, self._pending.get(name, []))
         self._pending = {}
 
-    def feature_weights(self) -> List[UsedRows]:
+    def feature_weights(self) -> list[UsedRows]:
         """The table of features, if the layer has one (the last row stands for no feature)."""
         return [self.used_rows("table")] if "table" in self.parameters else []
 
@@ -198,19 +199,19 @@ class WeightsShim(LayerShim):
         signs = {name: parameter.nonnegative for name, parameter in self.parameters.items()}
         return self.written({"nonnegative": signs}, tables, self.extra)
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:
         """Of a copy, or of one in another process: weights that were loaded as in files, those that
         learn whole."""
         if self._pending or not all(each.is_as_read for each in self.parameters.values()):
             return self.__dict__
         return {**self.__dict__, "parameters": self.to_bytes(), "extra": {}}
 
-    def __setstate__(self, state: Dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if isinstance(state["parameters"], bytes):
             self.from_bytes(state["parameters"])
 
-    def _take(self, saved: Dict[str, Any]) -> None:
+    def _take(self, saved: dict[str, Any]) -> None:
         signs = saved["settings"]["nonnegative"]
         self.parameters = {
             name: Parameter(name, used, nonnegative=bool(signs[name]), resumed=True)
@@ -220,7 +221,7 @@ class WeightsShim(LayerShim):
         self._pending = {}
 
 
-def shim_in(model: Model, kind: Type[AnyShim]) -> AnyShim:
+def shim_in(model: Model, kind: type[AnyShim]) -> AnyShim:
     """Shim of the layer's weights. RAISES ValueError [HS051]: it is of another kind."""
     shim = model.shims[0]
     if not isinstance(shim, kind):
@@ -235,7 +236,7 @@ def weights_of(model: Model) -> WeightsShim:
     return shim_in(model, WeightsShim)
 
 
-def weights_in(model: Model) -> List[WeightsShim]:
+def weights_in(model: Model) -> list[WeightsShim]:
     """The weights of all layers."""
     return [shim for node in model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
 
@@ -266,9 +267,14 @@ def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
             table.take(rows[:, some], axis=0, out=out, mode="clip")
             first += len(rows)
         # (of a single cell `reduce` adds in another order)
-        block[:] = np.add.reduce(gathered, axis=0) if block.size > 1 else sum(gathered, np.zeros_like(block))
+        block[:] = (
+            np.add.reduce(gathered, axis=0)
+            if block.size > 1
+            else sum(gathered, np.zeros_like(block))
+        )
 
-def _differing(saved: object, expected: object) -> Tuple[object, object]:
+
+def _differing(saved: object, expected: object) -> tuple[object, object]:
     """Of two lists only what the other has not, if that tells them apart."""
     if not isinstance(saved, list) or not isinstance(expected, list):
         return saved, expected
@@ -304,7 +310,7 @@ def unpacked(value: Any, name: str = "") -> Any:
     return unpack_table(parts) if "cells" in parts else parts
 
 
-def pack_table(used: UsedRows) -> Dict[str, Any]:
+def pack_table(used: UsedRows) -> dict[str, Any]:
     """Weights that are not zero. Columns are numbered by how many rows use them, most used first,
     and each cell in use is written as its distance from the one before: these are small numbers.
 
@@ -336,7 +342,7 @@ def pack_table(used: UsedRows) -> Dict[str, Any]:
     return {**parts, "values": values}
 
 
-def unpack_table(parts: Dict[str, Any]) -> UsedRows:
+def unpack_table(parts: dict[str, Any]) -> UsedRows:
     """The inverse of `pack_table`. RAISES Exception of any kind: damaged, or not finite."""
     shape = tuple(map(int, parts["shape"]))
     row, place = np.divmod(parts["cells"].cumsum(dtype=np.intp), max(1, len(parts["order"])))
@@ -358,7 +364,7 @@ def _shortest(numbers: NDArray[np.generic]) -> NDArray[np.generic]:
     return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
 
 
-def pack_array(array: NDArray[np.generic]) -> Dict[str, Any]:
+def pack_array(array: NDArray[np.generic]) -> dict[str, Any]:
     """RETURNS shape, type and compressed bytes."""
     dtype = array.dtype.newbyteorder("<")
     little = np.ascontiguousarray(array, dtype).reshape(-1)
@@ -368,7 +374,7 @@ def pack_array(array: NDArray[np.generic]) -> Dict[str, Any]:
     return {"shape": list(array.shape), "dtype": dtype.str, "bytes": data}
 
 
-def unpack_array(packed: Dict[str, Any]) -> NDArray[Any]:
+def unpack_array(packed: dict[str, Any]) -> NDArray[Any]:
     """The inverse of `pack_array`. RAISES Exception of any kind: damaged."""
     dtype = np.dtype(packed["dtype"])
     places = np.frombuffer(zlib.decompress(packed["bytes"]), np.uint8)

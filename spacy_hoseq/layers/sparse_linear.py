@@ -2,16 +2,10 @@
 feature k at token n."""
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import (
     Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
 )
 
 import numpy as np
@@ -20,6 +14,7 @@ from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
 from ..arrays import Floats32, Ints, Keys, Lengths, Rows, distinct
+from ..caches import IdentityCache
 from ..errors import Errors, Warnings
 from ..features.attributes import is_read_at_once
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
@@ -27,7 +22,6 @@ from ..features.index import ExactIndex, GrowingTable, HashedIndex, Index, KeyCo
 from ..features.keys import bits_of
 from ..features.sequences import names_and_lengths
 from ..features.templates import Template, parse_templates
-from ..kept import Kept
 from ..learning.gradients import Gradient, RowGradient, added_cells, are_few
 from ..learning.parameter import Parameter
 from ..learning.used_rows import UsedRows
@@ -49,10 +43,10 @@ SET_BY_OTHERS = ("tag", "pos", "lemma")  # without which no word of a text is
 
 
 def SparseLinear(
-    templates: List[str],
+    templates: list[str],
     min_count: int = 1,
-    hash_rows: Optional[int] = None,
-    nO: Optional[int] = None,
+    hash_rows: int | None = None,
+    nO: int | None = None,
 ) -> Emissions:
     """Linear emission scores over binary features.
 
@@ -99,7 +93,7 @@ class UsedFeatures(NamedTuple):
     table: Floats32
 
 
-class TextRows(Dict[bytes, Rows]):
+class TextRows(dict[bytes, Rows]):
     """Rows (K, n) of the features of texts, by their words and sentence starts. room (int): bytes
     that are left for more."""
 
@@ -112,15 +106,15 @@ class Features:
     `known` is what the weights save of their features ("keys" or "hash_rows").
     """
 
-    def __init__(self, templates: List[Template]) -> None:
+    def __init__(self, templates: list[Template]) -> None:
         self.extractor = FeatureExtractor(templates)
         self.places = list(self.extractor.of_one_word.values())  # templates about one word
-        self._index: Kept[Index] = Kept()
-        self._used: Kept[UsedFeatures] = Kept()
-        self._type_scores: Kept[GrowingTable] = Kept()
-        self._text_rows: Kept[TextRows] = Kept()
+        self._index: IdentityCache[Index] = IdentityCache()
+        self._used: IdentityCache[UsedFeatures] = IdentityCache()
+        self._type_scores: IdentityCache[GrowingTable] = IdentityCache()
+        self._text_rows: IdentityCache[TextRows] = IdentityCache()
 
-    def index(self, known: Dict[str, Any]) -> Index:
+    def index(self, known: dict[str, Any]) -> Index:
         """Of all features, to learn with."""
 
         def make() -> Index:
@@ -130,7 +124,7 @@ class Features:
 
         return self._index.of((known,), make)
 
-    def used(self, known: Dict[str, Any], weights: UsedRows) -> UsedFeatures:
+    def used(self, known: dict[str, Any], weights: UsedRows) -> UsedFeatures:
         """Features that predict. weights: finished ones, which never change."""
 
         def make() -> UsedFeatures:
@@ -145,7 +139,7 @@ class Features:
 
     def type_scores(
         self, used: UsedFeatures, columns: Columns, codes: Ints
-    ) -> Tuple[Floats32, Rows]:
+    ) -> tuple[Floats32, Rows]:
         """Sums of all templates about the word at one place, kept from batch to batch for each
         word type: template by template, so that they are the same numbers whether they are kept or
         made anew. codes (O, n): word type * O + place. RETURNS sums (R, L), and rows of these
@@ -185,7 +179,7 @@ class Features:
         self._used.forget()
         self.forget_scores()
 
-    def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
+    def training_rows(self, known: dict[str, Any], docs: Sequence[Doc]) -> tuple[Rows, Lengths]:
         """RETURNS (K, N), a copy, and the lengths of the sequences. Texts come back every epoch, and
         are recognised by all that lexical features see: rows are kept as long as there is room."""
         index = self.index(known)
@@ -194,7 +188,7 @@ class Features:
             return index.lookup(self.extractor.keys(docs)), lengths
         kept = self._text_rows.of((known,), TextRows)
         new = {name: doc for name, doc in zip(names, docs, strict=True) if name not in kept}
-        made: Dict[bytes, Rows] = {}
+        made: dict[bytes, Rows] = {}
         if new:
             columns = self.extractor.columns([*new.values()])
             rows = np.concatenate([*map(index.lookup, self.extractor.key_blocks(columns))], axis=1)
@@ -219,7 +213,7 @@ class SparseScorer(Scorer):
     def extractor(self) -> FeatureExtractor:
         return self.features.extractor
 
-    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+    def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
         """RAISES ValueError [HS052]: no weights yet. WARNS [HW005]: no word has the
         annotation that templates read."""
         shim = self.shim
@@ -243,19 +237,21 @@ class SparseScorer(Scorer):
 
         return FlatScores(scores, lengths, backprop)
 
-    def fresh_scores(self, docs: List[Doc]) -> Floats32:
+    def fresh_scores(self, docs: list[Doc]) -> Floats32:
         """The scores that predict (N, L), where nothing is worth keeping: of words that are asked
         for once."""
         columns = self.extractor.columns(docs)
         warn_of_absent(self.extractor, columns)
         index, table = self._used()
-        return add_rows(table, index.lookup(self.extractor.keys_between(columns, 0, columns.n_tokens)))
+        return add_rows(
+            table, index.lookup(self.extractor.keys_between(columns, 0, columns.n_tokens))
+        )
 
     @property
     def sees_sentences_alone(self) -> bool:
         return all(map(is_read_at_once, self.extractor.contextual))
 
-    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
         extractor = self.extractor
         columns = extractor.columns(docs)
         names = Names(docs)
@@ -268,7 +264,7 @@ class SparseScorer(Scorer):
                 parts = extractor.templates[k].parts
                 yield names.feature(parts, word, of_templates[k])._replace(key=int(keys[k]))
 
-    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
         bits = bits_of(self.shim.extra.get("keys", keys))
         return names_fired(self.extractor, docs, keys, bits)
 
@@ -285,7 +281,7 @@ class SparseScorer(Scorer):
         if self.model.attrs["hash_rows"] is not None:
             self.shim.extra = {"hash_rows": int(self.model.attrs["hash_rows"])}
             return
-        frequent: List[Keys] = []
+        frequent: list[Keys] = []
         for batches in versions:
             counter = KeyCounter()
             for docs in batches:
@@ -295,7 +291,7 @@ class SparseScorer(Scorer):
         keys = frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))
         self.shim.extra = {"keys": keys}
 
-    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+    def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
         """Zero weights for the features found by `index` before, in X itself if it was not
         called."""
         super().initialize(X, Y)
@@ -352,7 +348,7 @@ def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> RowGradient:
     return unique[keep], summed[keep]
 
 
-def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatScores:
+def _predicted(features: Features, used: UsedFeatures, docs: list[Doc]) -> FlatScores:
     """Scores of all tokens of all docs.
 
     Templates about one word are added up once for each word type and place of the word, all others
@@ -372,7 +368,7 @@ def _predicted(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatS
         stop = start + KEY_TOKENS
         types = columns.types.take(columns.positions[start:stop] + offsets).astype(np.intp)
         codes = types * len(offsets) + places
-        terms: List[Term] = [features.type_scores(used, columns, codes)]
+        terms: list[Term] = [features.type_scores(used, columns, codes)]
         if extractor.of_more:
             keys = extractor.keys_between(columns, start, stop, extractor.of_more)
             terms.append((table, index.lookup(keys)))

@@ -4,8 +4,9 @@ Of the higher-order features: which are in use, which fire in a batch, and the w
 weights.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict, List, Optional, Tuple, cast
+from typing import Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -13,6 +14,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..arrays import AnyFloats, Floats, Ints
+from ..caches import IdentityCache
 from ..decoders.problem import (
     Configurations,
     Fired,
@@ -23,7 +25,6 @@ from ..decoders.problem import (
 )
 from ..errors import Errors
 from ..features.sequences import WordDocs, words_of
-from ..kept import Kept
 from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_source
 from .label_parts import PartsOf, label_parts
@@ -39,7 +40,7 @@ from .scorer import (
 from .shim import WeightsShim
 
 NONE = np.zeros(0, np.intp)
-FiredFeatures = Tuple[Optional[Fired], Optional[Configurations], Ints]
+FiredFeatures = tuple[Fired | None, Configurations | None, Ints]
 
 
 class HigherOrder:
@@ -60,7 +61,7 @@ class HigherOrder:
         self.node_weights = np.bincount(nodes, of_patterns, len(trie)).astype(np.float64)
         self.node_weights.setflags(write=False)  # what is made of it is kept
 
-    def fire(self, docs: List[Doc], source: PatternSource) -> FiredFeatures:
+    def fire(self, docs: list[Doc], source: PatternSource) -> FiredFeatures:
         """RETURNS the patterns that fire at positions, configurations at their spans, and which
         features these are, in this order."""
         features = self.features
@@ -80,7 +81,7 @@ class HigherOrder:
             configurations = features.configurations(rules, *of_spans)
         return fired, configurations, which[np.concatenate([at, spans])]
 
-    def gradient(self, which: Ints, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
+    def gradient(self, which: Ints, gradient: PotentialsGradient) -> tuple[Ints, Floats]:
         """From nodes, positions and spans back to weights; tied features add up. which: features
         that fired. RETURNS weights touched, gradient."""
         everywhere = self.features.everywhere
@@ -103,11 +104,11 @@ class Structure:
     def __init__(self, nonnegative: bool, label_pairs: bool) -> None:
         self.nonnegative = nonnegative
         self.label_pairs = label_pairs
-        self.defined: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
-        self.finished: Kept[Tuple[Optional[HigherOrder], Weights]] = Kept()
-        self.learning: Optional[Weights] = None  # of the last update
+        self.defined: IdentityCache[tuple[PatternFeatures, PatternTrie]] = IdentityCache()
+        self.finished: IdentityCache[tuple[HigherOrder | None, Weights]] = IdentityCache()
+        self.learning: Weights | None = None  # of the last update
 
-    def __getstate__(self) -> Dict[str, object]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "learning": None}
 
 
@@ -117,16 +118,16 @@ def _trie_of(features: PatternFeatures, n_labels: int) -> PatternTrie:
     return PatternTrie(alone.patterns, n_labels)
 
 
-TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
+TaggerModel = Model[list[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
 
 
 def HigherOrderTagger(
-    emissions: Model[List[Doc], List[Floats2d]],
-    patterns: Optional[PatternSource] = None,
+    emissions: Model[list[Doc], list[Floats2d]],
+    patterns: PatternSource | None = None,
     nonnegative: bool = True,
-    transitions: Optional[Model[List[Doc], List[Floats2d]]] = None,
+    transitions: Model[list[Doc], list[Floats2d]] | None = None,
     label_pairs: bool = True,
-    parts: Optional[PartsOf] = None,
+    parts: PartsOf | None = None,
 ) -> TaggerModel:
     """Potentials of higher-order sequence labelling: emissions, transitions and label patterns.
 
@@ -179,7 +180,7 @@ class HeadScorer(Scorer):
         return scorer_of(self.model.layers[0])
 
     @property
-    def source(self) -> Optional[PatternSource]:
+    def source(self) -> PatternSource | None:
         """Where label patterns come from."""
         return self.model.attrs["source"]
 
@@ -206,7 +207,7 @@ class HeadScorer(Scorer):
         rules = {"n_rules": self.source.n_rules, "rules": self.source.digest()}
         self.shim.extra = {"patterns": features, **rules}
 
-    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+    def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
         """Zero weights for the emissions, the transitions and the patterns found by `define`
         before."""
         self.model.layers[0].initialize(X, Y)
@@ -226,7 +227,7 @@ class HeadScorer(Scorer):
         if "trans" in self.shim.parameters:
             self.weights(is_train=False)
 
-    def weights(self, *, is_train: bool) -> Tuple[Optional[HigherOrder], Weights]:
+    def weights(self, *, is_train: bool) -> tuple[HigherOrder | None, Weights]:
         """Higher-order features, None if there are none, and what decoders score every text
         with: the same as long as finished weights are; those that learn follow those of the update
         before. RAISES ValueError [HS051]: patterns of other rules."""
@@ -251,11 +252,11 @@ class HeadScorer(Scorer):
     def _made(
         self,
         trans: AnyFloats,
-        pairs: Optional[AnyFloats],
-        values: Optional[Floats],
+        pairs: AnyFloats | None,
+        values: Floats | None,
         *,
         all_fire: bool = False,
-    ) -> Tuple[Optional[HigherOrder], Weights]:
+    ) -> tuple[HigherOrder | None, Weights]:
         """trans (L, L), pairs (P, P), values (W,). all_fire (bool): also features of weight 0, which
         change no score."""
         if pairs is not None:
@@ -271,15 +272,20 @@ class HeadScorer(Scorer):
             return patterns, Weights(trans)
         return patterns, Weights(trans, trie, patterns.node_weights)
 
-    def _defined(self, n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
+    def _defined(self, n_labels: int) -> tuple[PatternFeatures, PatternTrie]:
         """All features, as saved."""
         extra = self.shim.extra
 
-        def make() -> Tuple[PatternFeatures, PatternTrie]:
+        def make() -> tuple[PatternFeatures, PatternTrie]:
             source = self.source
-            if source is None or (source.n_rules, source.digest()) != (extra["n_rules"], extra["rules"]):
+            if source is None or (source.n_rules, source.digest()) != (
+                extra["n_rules"],
+                extra["rules"],
+            ):
                 got = "patterns of other rules"
-                raise ValueError(Errors.HS051.format(name=self.shim.name, got=got, expected="its own"))
+                raise ValueError(
+                    Errors.HS051.format(name=self.shim.name, got=got, expected="its own")
+                )
             features = PatternFeatures.from_arrays(extra["patterns"])
             return features, _trie_of(features, n_labels)
 
@@ -287,8 +293,8 @@ class HeadScorer(Scorer):
 
 
 def forward(
-    model: TaggerModel, docs: List[Doc], is_train: bool
-) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
+    model: TaggerModel, docs: list[Doc], is_train: bool
+) -> tuple[Any, Callable[[PotentialsGradient], list[Doc]]]:
     """Of the words of the docs: white space is no part of a sequence."""
     docs = words_of(docs)
     head = HeadScorer(model)
@@ -302,7 +308,7 @@ def forward(
     edge_scores, backprop_pairs = _edge_scores(model, docs, n_labels, is_train=is_train)
     potentials = Potentials(scores, weights, emissions.lengths, *fired[:2], edge_scores)
 
-    def backprop(gradient: PotentialsGradient) -> List[Doc]:
+    def backprop(gradient: PotentialsGradient) -> list[Doc]:
         n_rows = n_labels if head.structure.label_pairs else 0
         head.shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
         if head.parts:
@@ -319,7 +325,7 @@ def forward(
 
 def _edge_scores(
     model: TaggerModel, docs: WordDocs, n_labels: int, *, is_train: bool
-) -> Tuple[Optional[AnyFloats], Backprop]:
+) -> tuple[AnyFloats | None, Backprop]:
     """Scores of pairs of labels (N, L, L) from the text, None if there is no layer of them; and the
     way back."""
     if len(model.layers) == 1:

@@ -2,7 +2,7 @@
 2011), and that of the perceptron (Rosenblatt 1958; Collins 2002).
 """
 
-from typing import Literal, Tuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class AdaGrad:
         self.is_dense = bool(l2)
 
     def start(
-        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+        self, shape: tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
     ) -> AnyFloats:
         """The rule's memory for a weight array of this shape: G - EPSILON, since memory full of
         zeros is none until it is written on. resumed (bool): its weights were learnt before."""
@@ -64,7 +64,7 @@ class AdaGrad:
 
     def step(
         self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
-    ) -> Tuple[AnyFloats, AnyFloats]:
+    ) -> tuple[AnyFloats, AnyFloats]:
         """RETURNS new weights, new memory; all of one shape."""
         if self.l2:
             gradient = gradient + self.l2 * weights
@@ -95,14 +95,14 @@ class Additive:
         self.average = average
 
     def start(
-        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+        self, shape: tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
     ) -> AnyFloats:
         """The rule remembers nothing."""
         return np.zeros((shape[0],) + (0,) * (len(shape) - 1), dtype)
 
     def step(
         self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
-    ) -> Tuple[AnyFloats, AnyFloats]:
+    ) -> tuple[AnyFloats, AnyFloats]:
         """RETURNS new weights, memory."""
         return weights - self.learn_rate * gradient, memory
 
@@ -118,4 +118,6 @@ def _check_average(average: Averaging) -> None:
     """RAISES ValueError [HS027]."""
     if average not in get_args(Averaging):
         expected = ", ".join(map(repr, get_args(Averaging)))
-        raise ValueError(Errors.HS027.format(name="average", value=repr(average), expected=expected))
+        raise ValueError(
+            Errors.HS027.format(name="average", value=repr(average), expected=expected)
+        )

@@ -6,7 +6,8 @@ touches. Cells, numbered r C + c in the flat array, are fewer: an update of a ma
 labels of four hundred.
 """
 
-from typing import NamedTuple, Sequence, Tuple, Union
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +25,8 @@ class CellGradient(NamedTuple):
 
 
 # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
-RowGradient = Tuple[AnyInts, AnyFloats]
-Gradient = Union[RowGradient, CellGradient]
+RowGradient = tuple[AnyInts, AnyFloats]
+Gradient = RowGradient | CellGradient
 
 
 def summed(gradients: Sequence[Gradient], values: AnyFloats, *, by_cells: bool) -> Gradient:

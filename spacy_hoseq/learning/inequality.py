@@ -27,7 +27,8 @@ G starts at START and not near 0, from where the first step of a weight would ha
 bring them back slowly. Weights that were learned before would be lost at the first penalty.
 """
 
-from typing import Any, Callable, Optional, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +129,7 @@ class InequalityWeights:
         self.values[rows] = shrink(weights, rate)
 
     def minimise(
-        self, at: Callable[[], Tuple[float, RowGradient]], counts: Ints, passes: int
+        self, at: Callable[[], tuple[float, RowGradient]], counts: Ints, passes: int
     ) -> float:
         """Go to the weights that are best for all of a text: batch learning.
 
@@ -143,7 +144,7 @@ class InequalityWeights:
         """
         scale = np.sqrt(np.maximum(counts, 1)).astype(np.float32)[:, None]
         best = np.inf, 0.0, self.values
-        last: Optional[Tuple[AnyFloats, AnyFloats]] = None
+        last: tuple[AnyFloats, AnyFloats] | None = None
         for i in range(passes):
             loss, (rows, part) = at()
             gradient = np.zeros_like(self.values)

@@ -13,8 +13,9 @@ latent-variable versions (the best permitted labelling stands for the gold one),
 all permitted ones.
 """
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Dict, Literal, NamedTuple, Optional, Protocol, Sequence, Tuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Objective(Protocol):
         potentials: Potentials,
         gold: Mask,
         decode: Decoder = decode_exact,
-        costs: Optional[AnyFloats] = None,
+        costs: AnyFloats | None = None,
     ) -> Loss: ...
 
 
@@ -56,7 +57,7 @@ def perceptron(
     potentials: Potentials,
     gold: Mask,
     decode: Decoder = decode_exact,
-    costs: Optional[AnyFloats] = None,
+    costs: AnyFloats | None = None,
 ) -> Loss:
     """score(best) - score(gold). Zero, with no update, where the best labelling is right."""
     return _difference(potentials, gold, decode, potentials)
@@ -66,7 +67,7 @@ def max_margin(
     potentials: Potentials,
     gold: Mask,
     decode: Decoder = decode_exact,
-    costs: Optional[AnyFloats] = None,
+    costs: AnyFloats | None = None,
 ) -> Loss:
     """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong
     labels + their cost, which is MARGIN without `costs`, and where the annotation leaves a
@@ -84,7 +85,7 @@ def log_likelihood(
     potentials: Potentials,
     gold: Mask,
     decode: Decoder = decode_exact,
-    costs: Optional[AnyFloats] = None,
+    costs: AnyFloats | None = None,
 ) -> Loss:
     """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et
     al. (2009).
@@ -105,7 +106,7 @@ def log_likelihood(
 
 
 ObjectiveName = Literal["perceptron", "max_margin", "log_likelihood"]  # what configs may say
-OBJECTIVES: Dict[str, Objective] = {
+OBJECTIVES: dict[str, Objective] = {
     "perceptron": perceptron,
     "max_margin": max_margin,
     "log_likelihood": log_likelihood,
@@ -186,7 +187,7 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     return only
 
 
-def only_labels(gold: Mask) -> Optional[Labels]:
+def only_labels(gold: Mask) -> Labels | None:
     """The labelling that is left if the mask permits one label everywhere, else None. RETURNS (N,)
     int32."""
     if np.count_nonzero(gold) != len(gold):
@@ -196,7 +197,7 @@ def only_labels(gold: Mask) -> Optional[Labels]:
 
 
 def _add_counts(
-    gradient: PotentialsGradient, potentials: Potentials, labellings: Sequence[Tuple[Labels, int]]
+    gradient: PotentialsGradient, potentials: Potentials, labellings: Sequence[tuple[Labels, int]]
 ) -> None:
     """Adds the feature counts of labellings of the batch, each times a sign: the gradients of their
     scores. Into the arrays of the gradient, since of many labels another table of pairs would be
@@ -238,7 +239,7 @@ def _has_label(labels: Labels, token: Ints, label: Ints) -> Mask:
 
 def objective_named(name: str) -> Objective:
     """RAISES ValueError [HS161]: no such objective."""
-    objective: Optional[Objective] = OBJECTIVES.get(name)
+    objective: Objective | None = OBJECTIVES.get(name)
     if objective is None:
         raise ValueError(Errors.HS161.format(name=name, known=", ".join(OBJECTIVES)))
     return objective

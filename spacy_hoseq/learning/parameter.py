@@ -1,6 +1,7 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Dict, Optional, Protocol, Sequence, Tuple, Union, cast, runtime_checkable
+from collections.abc import Sequence
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -32,12 +33,12 @@ class UpdateRule(Protocol):
     is_dense: bool
 
     def start(
-        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+        self, shape: tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
     ) -> AnyFloats: ...
 
     def step(
         self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
-    ) -> Tuple[AnyFloats, AnyFloats]: ...
+    ) -> tuple[AnyFloats, AnyFloats]: ...
 
 
 class Parameter:
@@ -65,7 +66,7 @@ class Parameter:
     def __init__(
         self,
         name: str,
-        values: Union[AnyFloats, UsedRows],
+        values: AnyFloats | UsedRows,
         *,
         nonnegative: bool = False,
         resumed: bool = False,
@@ -79,14 +80,16 @@ class Parameter:
         self._factor = 1.0  # of what predicts and is saved
         self._start = values if isinstance(values, UsedRows) else None
         self._values = None if isinstance(values, UsedRows) else values
-        self._used: Mask = np.full(self.shape[0], self._start is None)  # rows that may hold a weight
+        self._used: Mask = np.full(
+            self.shape[0], self._start is None
+        )  # rows that may hold a weight
         if self._start is not None:
             self._used[self._start.rows] = True
         self._sums: AnyFloats = np.zeros(0)
-        self._memory: Optional[AnyFloats] = None
+        self._memory: AnyFloats | None = None
         self._is_averaged = True
-        self._finished: Optional[AnyFloats] = None
-        self._finished_rows: Optional[UsedRows] = None
+        self._finished: AnyFloats | None = None
+        self._finished_rows: UsedRows | None = None
 
     @property
     def values(self) -> AnyFloats:
@@ -167,12 +170,12 @@ class Parameter:
         self._finished = None
         self._finished_rows = None
 
-    def __getstate__(self) -> Dict[str, object]:
+    def __getstate__(self) -> dict[str, object]:
         """Without what is made of the weights, which a copy makes again."""
         values = self._values if self._start is None else None
         return {**self.__dict__, "_values": values, "_finished": None, "_finished_rows": None}
 
-    def average(self, rows: Union[AnyInts, slice] = ALL) -> AnyFloats:
+    def average(self, rows: AnyInts | slice = ALL) -> AnyFloats:
         """Mean of the weights over all updates; the weights themselves before the first."""
         values: AnyFloats = self.values[rows]
         if not self.n_updates:

@@ -1,6 +1,6 @@
 """The rows of an array of weights that are not zero: what predicts, and what is saved."""
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,13 @@ class UsedRows(NamedTuple):
     row of zeros for all others.
     """
 
-    shape: Tuple[int, ...]
+    shape: tuple[int, ...]
     rows: Ints
     table: AnyFloats
 
     @classmethod
     def of(
-        cls, values: AnyFloats, rows: Optional[Ints] = None, n_rows: Optional[int] = None
+        cls, values: AnyFloats, rows: Ints | None = None, n_rows: int | None = None
     ) -> "UsedRows":
         """values (n, ...). rows (n,): which rows of n_rows these are; None = all."""
         used = np.flatnonzero(are_used(values))

@@ -12,21 +12,21 @@ end with, begin with and stand beside.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, Literal
+from typing import Any, Literal
 
 import srsly
 
 FOLDER = Path(__file__).parent
 
 
-def chinese_pos_rules(tag_set: Literal["ctb", "ud"] = "ctb") -> List[Dict[str, Any]]:
+def chinese_pos_rules(tag_set: Literal["ctb", "ud"] = "ctb") -> list[dict[str, Any]]:
     """Rules for `spacy_hoseq.rule_patterns.v1`. Those that name a tag which the component does not
     have are left out."""
     rules = srsly.read_json(FOLDER / f"chinese_pos_rules_{tag_set}.json")
     return [{**rule, "optional": True} for rule in rules]
 
 
-def chinese_organisation_rules() -> List[Dict[str, Any]]:
+def chinese_organisation_rules() -> list[dict[str, Any]]:
     """Classes of words. Each has a name, where its words stand (a chunk "begins" or "ends" with
     them, or has them "before" or "after" it), the words, and some an "example" (made up) or a
     "note"."""

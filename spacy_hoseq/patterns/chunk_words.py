@@ -9,7 +9,8 @@ Checked against a search through all spans in tests/patterns/test_chunk_words.py
 """
 
 import re
-from typing import Any, Dict, List, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class ChunkWords(PatternSource):
     """
 
     def __init__(
-        self, label: str, classes: List[Dict[str, Any]], tests: List[str], max_size: int = 20
+        self, label: str, classes: list[dict[str, Any]], tests: list[str], max_size: int = 20
     ) -> None:
         if max_size < 2:
             raise refused(NAME, f"`max_size` must be at least 2, got {max_size}")
@@ -61,7 +62,7 @@ class ChunkWords(PatternSource):
         if not tests or any(len(set(test) & set(PLACES)) < len(test) for test in self.tests):
             problem = f"tests must be of {', '.join(PLACES)}, each once, joined by +; got {tests!r}"
             raise refused(NAME, problem)
-        words_of: Dict[str, List[List[str]]] = {where: [] for where in LISTS}
+        words_of: dict[str, list[list[str]]] = {where: [] for where in LISTS}
         for entry in classes:
             _check_class(entry)
             words_of[entry["where"]].append(entry["words"])
@@ -76,7 +77,7 @@ class ChunkWords(PatternSource):
         *self._first, n_weights = np.cumsum([0, *map(np.prod, self._bases)]).tolist()
         self.n_rules = n_weights * max_size  # one for each weight and size
 
-    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: the component has no tags of such chunks."""
         ids = {label: i for i, label in enumerate(labels)}
         letters = next((some for some in LETTERS if f"{some[3]}-{self.label}" in ids), None)
@@ -85,7 +86,7 @@ class ChunkWords(PatternSource):
         only, begin, middle, last = (ids[f"{letter}-{self.label}"] for letter in letters)
         longest = min(self.max_size, max(map(len, sequences), default=self.max_size))
         # what can stand before a chunk of one token, and that chunk; then those of more tokens
-        chunks: List[List[Pattern]] = [[] for _ in range(self.max_size)]
+        chunks: list[list[Pattern]] = [[] for _ in range(self.max_size)]
         chunks[0] = [(ids[label], only) for label in labels if label[:1] not in "BI"]
         for size in range(2, longest + 1):
             chunks[size - 1] = [(begin, *[middle] * (size - 2), last)]
@@ -101,7 +102,7 @@ class ChunkWords(PatternSource):
             parts.append(fired_rules(before + last, rules))
         return joined_matches(parts)
 
-    def _fire(self, words: List[str]) -> Tuple[Ints, Ints]:
+    def _fire(self, words: list[str]) -> tuple[Ints, Ints]:
         """Last tokens and rules of one sentence, for every chunk that ends with a listed word. Arrays
         are over the places between tokens."""
         text = "".join(words)
@@ -137,9 +138,9 @@ class ListedWords:
     """Classes of words that are looked for where they begin (step 1) or end (-1). RAISES ValueError
     [HS034]: a word of two classes."""
 
-    def __init__(self, classes: List[List[str]], step: int) -> None:
+    def __init__(self, classes: list[list[str]], step: int) -> None:
         self._step = step
-        self._class_of: Dict[str, int] = {}
+        self._class_of: dict[str, int] = {}
         for number, words in enumerate(classes, start=1):
             for word in words:
                 if self._class_of.setdefault(word[::step], number) != number:

@@ -1,7 +1,7 @@
 """Label patterns counted in the training data: frequent ones that fire everywhere, and those of
 words."""
 
-from typing import List, Sequence, Tuple
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,8 @@ class FrequentTransitions(PatternSource):
         self.max_order = max_order
         self.min_count = min_count
 
-    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
-        patterns: List[Pattern] = []
+    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+        patterns: list[Pattern] = []
         for length in range(3, self.max_order + 2):
             _, windows = _windows(sequences, length)
             strings, counts = np.unique(windows, axis=0, return_counts=True)
@@ -82,15 +82,15 @@ class WordPatterns(PatternSource):
         self.max_order = max_order
         self.min_count = min_count
         self.most = most
-        self._words: List[Keys] = []
+        self._words: list[Keys] = []
 
     def see(self, docs: Sequence[Doc]) -> None:
         self._words.append(words_and_lengths(docs)[0])
 
-    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         words = np.concatenate([np.zeros(0, np.uint64), *self._words])
         self._words = []
-        gains: List[Tuple[float, Tuple[int, ...]]] = []  # and rule, labels
+        gains: list[tuple[float, tuple[int, ...]]] = []  # and rule, labels
         for length in range(2, self.max_order + 2):
             ends, windows = _windows(sequences, length)
             for j in range(length):
@@ -112,7 +112,7 @@ class WordPatterns(PatternSource):
         return fired_rules(np.concatenate(tokens), np.concatenate(rules))
 
 
-def _windows(sequences: List[NDArray[np.int32]], length: int) -> Tuple[Ints, Ints]:
+def _windows(sequences: list[NDArray[np.int32]], length: int) -> tuple[Ints, Ints]:
     """Strings of `length` known labels. RETURNS the last token of each (W,), and them (W, length)."""
     gold = np.concatenate([NONE, *sequences])
     places = _places(np.array([len(sequence) for sequence in sequences], np.intp))
@@ -133,7 +133,7 @@ def _rules(words: Keys, place: int) -> Ints:
     return (mixed >> np.uint64(64 - BITS)).astype(np.intp)
 
 
-def _counted(rows: Ints) -> Tuple[Ints, Ints, Floats]:
+def _counted(rows: Ints) -> tuple[Ints, Ints, Floats]:
     """Distinct rows, how often each is there, and its gain. rows (M, 1 + n): rule and labels."""
     distinct, first, n = np.unique(rows, axis=0, return_index=True, return_counts=True)
     rule = rows[:, :1]

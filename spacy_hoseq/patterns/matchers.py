@@ -12,8 +12,9 @@ many rules in one number (Baeza-Yates & Gonnet 1992, "A new approach to text sea
 short strings). Checked against the `Matcher` on whole texts in tests/patterns/test_rules.py.
 """
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Dict, List, Sequence, Tuple, Union
+from typing import Any
 
 import numpy as np
 from spacy.matcher import Matcher
@@ -21,10 +22,10 @@ from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 from ..arrays import Ints
+from ..caches import IdentityCache
 from ..decoders.problem import ranges
 from ..features.lexicon import MAX_WORD_TYPES
 from ..features.sequences import vocab_of, words_and_lengths
-from ..kept import Kept
 from .sources import NONE
 
 TESTS = frozenset([
@@ -34,8 +35,8 @@ TESTS = frozenset([
 ])  # fmt: skip
 NO_TEST = -1
 
-Description = Dict[str, Any]  # of a token, as spaCy's `Matcher` reads it
-Match = Tuple[int, int, int]  # number of a rule, its first token, the token after its last
+Description = dict[str, Any]  # of a token, as spaCy's `Matcher` reads it
+Match = tuple[int, int, int]  # number of a rule, its first token, the token after its last
 
 
 class TokenMatcher:
@@ -45,16 +46,16 @@ class TokenMatcher:
         longest counts.
     """
 
-    def __init__(self, rules: Dict[int, List[Description]]) -> None:
+    def __init__(self, rules: dict[int, list[Description]]) -> None:
         self.rules = rules
-        self._kept: Kept[Matcher] = Kept()
+        self._kept: IdentityCache[Matcher] = IdentityCache()
 
     def of(self, vocab: Vocab) -> Matcher:
         return self._kept.of((vocab,), partial(self._make, vocab))
 
-    def matches(self, words: Union[Doc, Span]) -> List[Tuple[Match, List[int]]]:
+    def matches(self, words: Doc | Span) -> list[tuple[Match, list[int]]]:
         """Matches by rule and place, and which description each of their tokens has."""
-        matches: List[Any] = self.of(words.vocab)(words, with_alignments=True)
+        matches: list[Any] = self.of(words.vocab)(words, with_alignments=True)
         return sorted({tuple(match): descriptions for *match, descriptions in matches}.items())
 
     def _make(self, vocab: Vocab) -> Matcher:
@@ -65,12 +66,12 @@ class TokenMatcher:
         return matcher
 
 
-def operators_of(tokens: List[Description]) -> List[Any]:
+def operators_of(tokens: list[Description]) -> list[Any]:
     """Values of "OP"."""
     return [value for token in tokens for key, value in token.items() if key.upper() == "OP"]
 
 
-def problem_of_tokens(tokens: List[Description]) -> str:
+def problem_of_tokens(tokens: list[Description]) -> str:
     """Why spaCy's `Matcher` cannot read descriptions of tokens; "" = it can."""
     try:
         Matcher(Vocab(), validate=True).add("rule", [tokens])
@@ -79,7 +80,7 @@ def problem_of_tokens(tokens: List[Description]) -> str:
     return ""
 
 
-def looks_at_words(tokens: List[Description]) -> bool:
+def looks_at_words(tokens: list[Description]) -> bool:
     """True if a rule tests nothing but words, one for each description."""
     return all(key.lower() in TESTS for token in tokens for key in token)
 
@@ -87,9 +88,9 @@ def looks_at_words(tokens: List[Description]) -> bool:
 class WordRules:
     """Rules that look at words alone. rules: token descriptions of each, at least one."""
 
-    def __init__(self, rules: List[List[Description]]) -> None:
+    def __init__(self, rules: list[list[Description]]) -> None:
         longest = max(map(len, rules), default=0)
-        tests: List[Description] = []
+        tests: list[Description] = []
         # which test the j-th last word of each rule must pass (longest, rules)
         self._test_of = np.full((longest, len(rules)), NO_TEST)
         for number, descriptions in enumerate(rules):
@@ -98,9 +99,11 @@ class WordRules:
                     tests.append(description)
                 self._test_of[j, number] = tests.index(description)
         self._tests = TokenMatcher({i: [test] for i, test in enumerate(tests)})
-        self._known: Kept[Dict[int, bytes]] = Kept()  # `accepts` of words of a vocabulary
+        self._known: IdentityCache[dict[int, bytes]] = (
+            IdentityCache()
+        )  # `accepts` of words of a vocabulary
 
-    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
+    def fire(self, docs: Sequence[Doc]) -> tuple[Ints, Ints]:
         """Matches in the order of tokens, then rules. RETURNS last tokens (M,), counted over all
         docs, and rules (M,)."""
         orths, lengths = words_and_lengths(docs)
@@ -122,7 +125,7 @@ class WordRules:
         rows, rules = np.nonzero(np.unpackbits(matched[tokens], axis=-1, count=n_rules))
         return tokens[rows], rules
 
-    def _accepts(self, vocab: Vocab, words: List[int]) -> Dict[int, bytes]:
+    def _accepts(self, vocab: Vocab, words: list[int]) -> dict[int, bytes]:
         """Bits (longest, rules) of these words and others."""
         known = self._known.of((vocab,), dict)
         new = sorted({word for word in words if word not in known})

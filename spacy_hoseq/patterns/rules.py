@@ -26,9 +26,10 @@ out where the component lacks one of its labels.
 import itertools
 import json
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +66,13 @@ class Rule:
     """A rule as it is given, without what is for its readers."""
 
     name: str
-    tokens: List[Description]
-    labels: List[Union[str, List[str]]]
+    tokens: list[Description]
+    labels: list[str | list[str]]
     tied: bool = True
     optional: bool = False
 
     @property
-    def variables(self) -> List[str]:
+    def variables(self) -> list[str]:
         """Distinct variables, with their question marks."""
         alone = [label for label in self.labels if isinstance(label, str)]
         return [*dict.fromkeys(label for label in alone if label[:1] == "?")]
@@ -82,7 +83,7 @@ class Rule:
         n_sequences = math.prod(len(_names(label)) for label in self.labels)
         return bool(operators_of(self.tokens)) or ANY in self.labels or n_sequences > MAX_EXPANDED
 
-    def instances(self, ids: Dict[str, int]) -> Iterator[List[FrozenSet[int]]]:
+    def instances(self, ids: dict[str, int]) -> Iterator[list[frozenset[int]]]:
         """The label sets of its tokens, for each value of its variables. RAISES ValueError [HS034]:
         an unknown label."""
         named = [label for label in self.labels if label != ANY and label not in self.variables]
@@ -109,7 +110,7 @@ class RulePatterns(PatternSource):
     RAISES ValueError [HS034]: a rule that cannot work, by name.
     """
 
-    def __init__(self, rules: List[Dict[str, Any]]) -> None:
+    def __init__(self, rules: list[dict[str, Any]]) -> None:
         self.rules = [*map(checked_rule, rules)]
         self.n_rules = len(rules)
         tokens = {number: rule.tokens for number, rule in enumerate(self.rules)}
@@ -123,12 +124,12 @@ class RulePatterns(PatternSource):
         said = [(rule.tokens, rule.labels, rule.tied, rule.optional) for rule in self.rules]
         return sha256(json.dumps(said, sort_keys=True, default=repr).encode("ascii")).hexdigest()
 
-    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a rule names a label that the component does not have."""
         ids = {label: i for i, label in enumerate(labels)}
-        patterns: List[Pattern] = []
-        owners: List[Tuple[int, int]] = []  # weight and rule of each
-        number_of: Dict[FrozenSet[int], int] = {}  # of each label set
+        patterns: list[Pattern] = []
+        owners: list[tuple[int, int]] = []  # weight and rule of each
+        number_of: dict[frozenset[int], int] = {}  # of each label set
         n_weights = 0
         for number, rule in enumerate(self.rules):
             first = n_weights
@@ -157,8 +158,8 @@ class RulePatterns(PatternSource):
     def _fire_others(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches of rules that look at more than words, sentence by sentence: a longest match must
         not reach beyond."""
-        rows: List[Tuple[int, int, int]] = []  # token, rule, size
-        slots: List[int] = []
+        rows: list[tuple[int, int, int]] = []  # token, rule, size
+        slots: list[int] = []
         for before, words in sequences_of(docs):
             for (number, first, stop), descriptions in self._others.matches(words):
                 has_size = bool(operators_of(self.rules[number].tokens))
@@ -181,7 +182,7 @@ def checked_rule(given: Any) -> Rule:
     return rule
 
 
-def _problems(rule: Rule) -> Iterator[Tuple[bool, str]]:
+def _problems(rule: Rule) -> Iterator[tuple[bool, str]]:
     """Conditions that are wrong, with their messages; each is read if none before it holds."""
     problem = problem_of_tokens(rule.tokens)
     yield problem != "" and rule.tokens != [], problem
@@ -206,6 +207,6 @@ def _is_description(label: Any) -> bool:
     return bool(label) and all(isinstance(name, str) and name for name in _names(label))
 
 
-def _names(label: Any) -> List[str]:
+def _names(label: Any) -> list[str]:
     """Labels of a description."""
     return label if isinstance(label, list) else [label]

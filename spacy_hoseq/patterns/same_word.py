@@ -1,7 +1,8 @@
 """Skip-chain features: two mentions of one word are likely to have similar labels (Sutton &
 McCallum 2004)."""
 
-from typing import Any, Dict, List, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class SameWordPairs(PatternSource):
     n_rules = 1
 
     def __init__(
-        self, label_sets: List[List[str]], token: Dict[str, Any], max_distance: int = 20
+        self, label_sets: list[list[str]], token: dict[str, Any], max_distance: int = 20
     ) -> None:
         problem = problem_of_tokens([token])
         if not label_sets or not all(label_sets):
@@ -44,7 +45,7 @@ class SameWordPairs(PatternSource):
         self.max_distance = max_distance
         self._matcher = TokenMatcher({0: [token]})
 
-    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a label that the component does not have."""
         unknown = sorted({name for names in self.label_sets for name in names} - set(labels))
         if unknown:
@@ -56,10 +57,10 @@ class SameWordPairs(PatternSource):
         return PatternFeatures(patterns, np.arange(n), np.zeros(n, np.intp), np.array(sets))
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        rows: List[List[int]] = []  # token, rule, size
-        slots: List[int] = []
+        rows: list[list[int]] = []  # token, rule, size
+        slots: list[int] = []
         for before, words in sequences_of(docs):
-            seen: Dict[int, int] = {}  # word -> its last mention
+            seen: dict[int, int] = {}  # word -> its last mention
             matches = self._matcher.matches(words)
             for i in sorted({i for (_, *stretch), _ in matches for i in range(*stretch)}):
                 orth = words[i].orth

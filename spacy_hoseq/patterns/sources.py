@@ -6,10 +6,11 @@ Doc; features may share a weight ("tied"). Features with label sets and gaps are
 (Qian et al. 2009, section 2).
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,7 @@ class PatternFeatures:
         """Label patterns without an observation test."""
         return np.flatnonzero((self.rule_of < 0) & ~self.is_span)
 
-    def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
+    def expand(self, fired: FiredRules) -> tuple[Ints, Ints]:
         """Features whose rules fire (M,), match by match, and the match of each (M,)."""
         order = np.argsort(self.rule_of, kind="stable")
         ordered = self.rule_of[order]
@@ -111,12 +112,12 @@ class PatternFeatures:
         return PatternFeatures(patterns, self.weight_of[which], self.rule_of[which], self.sets)
 
     @property
-    def _end_to_end(self) -> Tuple[Ints, Ints]:
+    def _end_to_end(self) -> tuple[Ints, Ints]:
         """Number of labels of each pattern (F,), and all labels."""
         lengths = np.array([len(pattern) for pattern in self.patterns], np.intp)
         return lengths, np.array([y for pattern in self.patterns for y in pattern], np.intp)
 
-    def to_arrays(self) -> Dict[str, Any]:
+    def to_arrays(self) -> dict[str, Any]:
         """Arrays for the model file."""
         lengths, labels = self._end_to_end
         arrays = dict(
@@ -126,7 +127,7 @@ class PatternFeatures:
         return {**numbers, "sets": self.sets.astype(np.uint8)}
 
     @classmethod
-    def from_arrays(cls, arrays: Dict[str, Any]) -> "PatternFeatures":
+    def from_arrays(cls, arrays: dict[str, Any]) -> "PatternFeatures":
         """Features of `to_arrays`."""
         ends = np.cumsum(arrays["lengths"]).tolist()
         labels = arrays["labels"].tolist()
@@ -147,7 +148,7 @@ class PatternSource:
     def see(self, docs: Sequence[Doc]) -> None:
         """Called for the texts of the training corpus, in order, before `define`."""
 
-    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         """The features, found once in initialization. sequences: gold label ids, -1 where
         unknown."""
         raise NotImplementedError
@@ -176,7 +177,7 @@ class PatternSources(PatternSource):
         for source in self.sources:
             source.see(docs)
 
-    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         joined = PatternFeatures([], NONE, NONE, np.zeros((0, len(labels)), bool))
         for source, n_rules in zip(self.sources, self._first_rules, strict=True):
             joined = _joined_features(joined, source.define(labels, sequences), n_rules)
@@ -189,7 +190,7 @@ class PatternSources(PatternSource):
             parts.append(part._replace(rules=part.rules + n_rules))
         return joined_matches(parts)
 
-    def digest(self) -> List[Any]:
+    def digest(self) -> list[Any]:
         return [source.digest() for source in self.sources]
 
 
@@ -214,7 +215,7 @@ def joined_matches(parts: Sequence[FiredRules]) -> FiredRules:
     return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def sequences_of(docs: Sequence[Doc]) -> Iterator[Tuple[int, Union[Doc, Span]]]:
+def sequences_of(docs: Sequence[Doc]) -> Iterator[tuple[int, Doc | Span]]:
     """Each sequence of the docs: the number of tokens before it in all docs, and its words."""
     before = 0
     for doc in docs:
@@ -234,7 +235,7 @@ def check_source(source: Any) -> None:
         )
 
 
-def check_number(name: str, value: int, least: int, most: Optional[int] = None) -> None:
+def check_number(name: str, value: int, least: int, most: int | None = None) -> None:
     """RAISES ValueError [HS027]: a setting of a source is not from `least` to `most`."""
     if value < least or (most is not None and value > most):
         expected = f"{least} or more" if most is None else f"{least} to {most}"

@@ -1,9 +1,10 @@
 """Any trained pipeline, of the package or from wherever it is. An error says which file is at fault."""
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, Callable, Iterator, Tuple, Union
+from typing import Any
 
 import spacy
 import srsly
@@ -25,7 +26,7 @@ CODED = "[HS"
 LARGEST = 2**35  # bytes of a file
 
 
-def load(name: Union[str, Path], **settings: object) -> Language:
+def load(name: str | Path, **settings: object) -> Language:
     """A trained pipeline: one of the package, of a folder, or an installed one.
 
         nlp = spacy_hoseq.load("en")
@@ -43,7 +44,7 @@ def load(name: Union[str, Path], **settings: object) -> Language:
     return load_from(name, **settings)
 
 
-def load_from(place: Union[str, Path], **settings: Any) -> Language:
+def load_from(place: str | Path, **settings: Any) -> Language:
     """The pipeline of a folder or a package. RAISES ValueError as `load`."""
     signature(spacy.load).bind(place, **settings)
     folder = folder_of(place)
@@ -74,7 +75,7 @@ def embedded_path(name: str) -> Path:
     return FOLDER / full
 
 
-def folder_of(place: Union[str, Path]) -> Path:
+def folder_of(place: str | Path) -> Path:
     """The folder with the config of a pipeline: itself, that of a package, or of one of this
     package. RAISES ValueError [HS130, HS131]: there is none."""
     if Path(place).is_dir():
@@ -85,7 +86,7 @@ def folder_of(place: Union[str, Path]) -> Path:
     return next((path.parent for path in sorted(package.glob("*/config.cfg"))), package)
 
 
-def check_files(place: Union[str, Path], folder: Path) -> None:
+def check_files(place: str | Path, folder: Path) -> None:
     """Before anything is read. RAISES ValueError [HS133]: something is no regular file, so that
     reading it might never end, or is larger than any model."""
     for file in folder.rglob("*"):
@@ -95,7 +96,7 @@ def check_files(place: Union[str, Path], folder: Path) -> None:
             raise refusal(place, str(file.relative_to(folder)), problem)
 
 
-def check_tokenizer(place: Union[str, Path], folder: Path, nlp: Language) -> None:
+def check_tokenizer(place: str | Path, folder: Path, nlp: Language) -> None:
     """spaCy's tokenizer reads any file of keys and values, and then has no rules. RAISES ValueError
     [HS133]: the file is that of something else."""
     file = folder / "tokenizer"
@@ -104,7 +105,7 @@ def check_tokenizer(place: Union[str, Path], folder: Path, nlp: Language) -> Non
             raise refusal(place, file.name, "no rules of a tokenizer")
 
 
-def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseException]:
+def part_at_fault(folder: Path, error: BaseException) -> tuple[str, BaseException]:
     """The first file or folder of a pipeline that cannot be read, and its error. error: of the whole
     pipeline, for the case that each part can be read."""
     for name, read in _readers(folder):
@@ -115,7 +116,7 @@ def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseExceptio
     return "one of its files", error
 
 
-def _readers(folder: Path) -> Iterator[Tuple[str, Callable[[], object]]]:
+def _readers(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """Readers of all parts; later ones are asked for if those before can be read."""
 
     def blank() -> Language:
@@ -130,14 +131,14 @@ def _readers(folder: Path) -> Iterator[Tuple[str, Callable[[], object]]]:
         yield part, partial(nlp.from_disk, folder, exclude=others)
 
 
-def refusal(place: Union[str, Path], name: str, problem: object) -> ValueError:
+def refusal(place: str | Path, name: str, problem: object) -> ValueError:
     """Error [HS133] about a file of a pipeline."""
     return ValueError(
         Errors.HS133.format(place=place, file=name, problem=str(problem) or repr(problem))
     )
 
 
-def run_code(path: Union[str, Path, None]) -> None:
+def run_code(path: str | Path | None) -> None:
     """Run the Python file that a pipeline needs; None = it needs none. RAISES ValueError [HS172]:
     it is none, or fails."""
     try:

@@ -3,8 +3,8 @@ annotation where it is known: tags."""
 
 import warnings
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
-from spacy.util import ensure_path
+from spacy.util import ensure_path, registry
 from spacy.vocab import Vocab
 
 from ..arrays import Ints
@@ -25,7 +25,7 @@ KNOWN = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
 NO_USER_DATA = b"\x80"
 
 
-def spacy_files(path: Optional[Union[str, Path]]) -> List[Path]:
+def spacy_files(path: str | Path | None) -> list[Path]:
     """The file, or the .spacy files below the folder. RAISES ValueError [E913]: no path; [HS074]:
     there is none."""
     if path is None:
@@ -51,7 +51,7 @@ def read_docs(files: Sequence[Path], vocab: Vocab) -> Iterator[Doc]:
         yield from filter(len, stored.get_docs(vocab))
 
 
-def check_attributes(attributes: List[str]) -> None:
+def check_attributes(attributes: list[str]) -> None:
     """Check names of attributes. RAISES ValueError [HS161]: one that cannot be copied."""
     if not set(attributes) <= set(KNOWN):
         raise ValueError(Errors.HS161.format(name=attributes, known=", ".join(KNOWN)))
@@ -60,7 +60,7 @@ def check_attributes(attributes: List[str]) -> None:
 def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
     """Docs, less the spans that cross the end of a sentence, and of entities what is known of their
     tokens. WARNS [HW002] in the end, if there were any."""
-    left_out: List[str] = []
+    left_out: list[str] = []
     for doc in docs:
         sentence = np.cumsum(sentence_starts(doc), dtype=np.intp)  # (N,)
         for key, group in doc.spans.items():
@@ -79,12 +79,12 @@ def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
         warnings.warn(message, stacklevel=2)
 
 
-def _crossing(spans: Iterable[Span], sentence: Ints) -> List[Span]:
+def _crossing(spans: Iterable[Span], sentence: Ints) -> list[Span]:
     """sentence (N,): the number of that of each token."""
     return [span for span in spans if sentence[span.start] != sentence[span.end - 1]]
 
 
-def annotated_with(reference: Doc, attributes: List[str]) -> Doc:
+def annotated_with(reference: Doc, attributes: list[str]) -> Doc:
     """The words and sentence starts of a reference, with these attributes of its tokens and nothing
     else."""
     words, spaces = (reference.to_array([name]).tolist() for name in ("ORTH", "SPACY"))
@@ -140,3 +140,12 @@ def with_words(doc: Doc, change: Callable[[str], str]) -> Doc:
     for key, group in doc.spans.items():
         copy.spans[key] = [Span(copy, span.start, span.end, span.label) for span in group]
     return copy
+
+
+def dev_examples(nlp: Language, path: Path) -> list[Example]:
+    """Examples of a .spacy file as the pipeline's own config reads its development corpus (sentence
+    by sentence, say); by `spacy.Corpus.v1` if it does not tell."""
+    block = nlp.config.interpolate().get("corpora", {}).get("dev", {})
+    if "path" not in block:
+        block = {"@readers": "spacy.Corpus.v1"}
+    return list(registry.resolve({"corpus": {**block, "path": str(path)}})["corpus"](nlp))

@@ -7,7 +7,7 @@ of so many words, a small corpus is through before the second evaluation, and th
 seen by none.
 """
 
-from typing import Callable, Iterable, Iterator, List
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from spacy.training import Example
@@ -36,17 +36,17 @@ def batch_by_share(
         )
     first_epoch = [1]  # the batch that spaCy evaluates at once
 
-    def batches(examples: Iterable[Example]) -> Iterator[List[Example]]:
+    def batches(examples: Iterable[Example]) -> Iterator[list[Example]]:
         for window in windows(examples, n_batches * max_words):
             yield from shares(window, n_batches + (first_epoch.pop() if first_epoch else 0))
 
     return batches
 
 
-def windows(examples: Iterable[Example], max_words: int) -> Iterator[List[Example]]:
+def windows(examples: Iterable[Example], max_words: int) -> Iterator[list[Example]]:
     """Examples in order, in parts of at most max_words words, about, and of at least half of that
     if there are several."""
-    window: List[Example] = []
+    window: list[Example] = []
     n_words = 0
     for example in examples:
         window.append(example)
@@ -59,7 +59,7 @@ def windows(examples: Iterable[Example], max_words: int) -> Iterator[List[Exampl
         yield from shares(window, 2 if n_words > max_words and len(window) > 1 else 1)
 
 
-def shares(examples: List[Example], n: int) -> List[List[Example]]:
+def shares(examples: list[Example], n: int) -> list[list[Example]]:
     """Examples in order, in n parts of about the same number of words, none of them empty. Fewer
     examples than parts are repeated."""
     examples = examples * -(-n // len(examples))

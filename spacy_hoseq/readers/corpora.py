@@ -6,9 +6,9 @@ with `gold_preproc` single sentences without the span groups of the reference. H
 have the gold tokens and sentences, and files are read once (`corpus_cache.py`).
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Union
 
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
@@ -30,12 +30,12 @@ SPACY = "spacy"
 
 
 def corpus(
-    path: Optional[Union[str, Path]],
+    path: str | Path | None,
     format: str = AUTO,
-    attributes: Optional[List[str]] = None,
+    attributes: list[str] | None = None,
     limit: int = 0,
-    augmenter: Optional[Callable[[Language, Example], Iterator[Example]]] = None,
-    options: Optional[Callable[[str], Settings]] = None,
+    augmenter: Callable[[Language, Example], Iterator[Example]] | None = None,
+    options: Callable[[str], Settings] | None = None,
 ) -> Callable[[Language], Iterator[Example]]:
     """Examples with the tokens and sentence starts of a corpus: of each Doc of .spacy files, of
     each sentence of others. The first thing that cannot be read is an error, with its file and
@@ -74,17 +74,17 @@ def corpus_options(  # wide: the settings of a config
     split: str = "",
     part: str = "",
     encoding: str = "",
-    chunks: Optional[bool] = None,
+    chunks: bool | None = None,
     unescape: bool = True,
     separator: str = "",
-    groups: Optional[Dict[str, str]] = None,
+    groups: dict[str, str] | None = None,
     split_sentences: bool = True,
-    word_column: Optional[int] = None,
-    tag_column: Optional[int] = None,
-    chunk_column: Optional[int] = None,
-    entity_column: Optional[int] = None,
+    word_column: int | None = None,
+    tag_column: int | None = None,
+    chunk_column: int | None = None,
+    entity_column: int | None = None,
     representation: str = AUTO,
-    labels: Optional[List[str]] = None,
+    labels: list[str] | None = None,
     spans_key: str = "",
 ) -> Callable[[str], Settings]:
     """How files of corpora are read: settings by the language of a pipeline.

@@ -7,8 +7,8 @@ they were read for, as long as it lives and the files do not change. Predicted d
 each reading: components may write on those.
 """
 
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Dict, Hashable, Iterable, Iterator, List, Sequence, Tuple
 from weakref import WeakKeyDictionary
 
 from spacy.language import Language
@@ -19,7 +19,7 @@ MAX_TOKENS = 1_000_000
 
 
 # of a pipeline: what was read -> sizes and times of the files, and all that they hold
-_CACHES: "WeakKeyDictionary[Language, Dict[Hashable, Tuple[object, List[Doc]]]]" = (
+_CACHES: "WeakKeyDictionary[Language, dict[Hashable, tuple[object, list[Doc]]]]" = (
     WeakKeyDictionary()
 )
 

@@ -1,7 +1,7 @@
 """Docs of sentences: words, tags, boundaries, chunks and entities."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Iterable, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 from spacy.tokens import Doc, Span
@@ -48,13 +48,13 @@ def sentences_to_doc(
         for name in ("tags", "pos", "morphs", "lemmas", "deps")
         if any(getattr(sentence, name) is not None for sentence in sentences)
     }
-    heads: Optional[List[int]] = None
+    heads: list[int] | None = None
     first = np.cumsum([0, *lengths]).tolist()
     if all(sentence.heads is not None for sentence in sentences):
         heads = [i + head for i, s in zip(first, sentences, strict=False) for head in s.heads or ()]
     else:
         columns.pop("deps", None)
-    starts: Optional[List[Union[bool, int, None]]] = None
+    starts: list[bool | int | None] | None = None
     if not any(sentence.is_text for sentence in sentences):
         starts = [i == 0 for length in lengths for i in range(length)]
     words = [word for sentence in sentences for word in sentence.words]
@@ -73,7 +73,7 @@ def sentences_to_doc(
     return doc
 
 
-def _spaces(sentences: Sequence[Sentence], lang: str) -> Optional[List[bool]]:
+def _spaces(sentences: Sequence[Sentence], lang: str) -> list[bool] | None:
     """True where a space follows a word; None if it is not known."""
     if all(sentence.spaces is not None for sentence in sentences):
         return [space for sentence in sentences for space in sentence.spaces or ()]
@@ -81,8 +81,8 @@ def _spaces(sentences: Sequence[Sentence], lang: str) -> Optional[List[bool]]:
 
 
 def _spans(
-    doc: Doc, starts: Sequence[int], labelled: Sequence[Optional[Sequence[LabelledSpan]]]
-) -> Optional[List[Span]]:
+    doc: Doc, starts: Sequence[int], labelled: Sequence[Sequence[LabelledSpan] | None]
+) -> list[Span] | None:
     """The spans of sentences that begin there; None if no sentence has annotation of the kind."""
     if all(of_sentence is None for of_sentence in labelled):
         return None
@@ -93,10 +93,10 @@ def _spans(
     ]
 
 
-def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[List[Sentence]]:
+def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
     """Groups of so many sentences; 0: all in one. Sentences without words are left out. A text is a
     group of its own; sentences with heads and those without are not together."""
-    group: List[Sentence] = []
+    group: list[Sentence] = []
     for sentence in filter(attrgetter("words"), sentences):
         other = group and (group[0].heads is None) != (sentence.heads is None)
         if group and (len(group) == size or other or sentence.is_text or group[0].is_text):

@@ -4,22 +4,15 @@ import codecs
 import gzip
 import re
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import (
     IO,
     Any,
-    Callable,
-    Iterable,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
     TypeVar,
-    Union,
 )
 
 import srsly
@@ -47,7 +40,7 @@ class Line(NamedTuple):
     text: str
 
 
-def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Path]:
+def find_files(path: str | Path | None, suffixes: Sequence[str]) -> list[Path]:
     """The file, or all files below the folder with one of these suffixes (or one and .gz), in
     natural order.
 
@@ -80,7 +73,7 @@ def has_ending(path: Path, suffixes: Iterable[str]) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(tuple(map(str.lower, suffixes)))
 
 
-def natural_order(path: Path) -> List[List[Tuple[int, int, str]]]:
+def natural_order(path: Path) -> list[list[tuple[int, int, str]]]:
     """A key for sorting: numbers within names by value, so that wsj_9 is before wsj_10."""
     return [
         [
@@ -92,7 +85,7 @@ def natural_order(path: Path) -> List[List[Tuple[int, int, str]]]:
     ]
 
 
-def encodings_for(encoding: str, lang: str) -> List[str]:
+def encodings_for(encoding: str, lang: str) -> list[str]:
     """The encodings to try. encoding: "" = UTF-8, and for Chinese ("zh") then GB18030, which
     includes GBK and GB 2312.
 
@@ -111,8 +104,8 @@ def encodings_for(encoding: str, lang: str) -> List[str]:
 
 
 def read_lines(
-    path: Path, encodings: Sequence[str], opened: Optional[Callable[[Path], IO[bytes]]] = None
-) -> Iterator[Union[Line, Problem]]:
+    path: Path, encodings: Sequence[str], opened: Callable[[Path], IO[bytes]] | None = None
+) -> Iterator[Line | Problem]:
     """The lines of a file, plain or gzipped, and a Problem for each that is not text, or from which
     on it cannot be read.
 
@@ -132,7 +125,7 @@ def read_lines(
 
 
 def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
-    probed: List[bytes] = []
+    probed: list[bytes] = []
     with suppress(*UNREADABLE), _opened(path) as file:  # `read_lines` tells
         probed.extend(islice((data for data in _lines(file) if not data.isascii()), PROBED))
     for encoding in encodings:
@@ -141,7 +134,7 @@ def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
     return encodings[0]
 
 
-def _decoded(data: bytes, encoding: str, begins: bool = False) -> Tuple[str, str]:
+def _decoded(data: bytes, encoding: str, begins: bool = False) -> tuple[str, str]:
     """A line, and what of it is no text; "" = it is."""
     try:
         text = data.decode(encoding)
@@ -168,11 +161,11 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def blocks_of(
-    lines: Iterable[Union[Line, Problem]], is_comment: Callable[[str, bool], bool]
-) -> Iterator[List[Union[Line, Problem]]]:
+    lines: Iterable[Line | Problem], is_comment: Callable[[str, bool], bool]
+) -> Iterator[list[Line | Problem]]:
     """The lines between blank ones. is_comment(text, begins): a line is left out; begins: it would
     be the first of its block."""
-    block: List[Union[Line, Problem]] = []
+    block: list[Line | Problem] = []
     for line in lines:
         if isinstance(line, Problem) or line.text.strip(" \t"):
             if isinstance(line, Problem) or not is_comment(line.text, not block):
@@ -193,9 +186,9 @@ class Entry(NamedTuple):
 
 def json_values(
     path: Path, encodings: Sequence[str], expected: str = "JSON"
-) -> Iterator[Union[Entry, Problem]]:
+) -> Iterator[Entry | Problem]:
     """The values of a file with one a line, or with a list of them, empty lines left out."""
-    lines: Iterable[Union[Line, Problem]] = read_lines(path, encodings)
+    lines: Iterable[Line | Problem] = read_lines(path, encodings)
     first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
     lines = chain([first] if first else [], lines)
     if isinstance(first, Line) and first.text.lstrip().startswith("["):
@@ -219,7 +212,7 @@ def json_values(
                 yield Problem(path, line.number, f"{line.text[:60]} ({error})", expected)
 
 
-def parquet_rows(path: Path) -> Iterator[Union[Entry, Problem]]:
+def parquet_rows(path: Path) -> Iterator[Entry | Problem]:
     """The rows of a Parquet file as JSON values, numbered from 1; a Problem where it cannot be read
     any further. RAISES ImportError [HS170]: pyarrow is not installed."""
     try:
@@ -241,7 +234,7 @@ def read_values(
     encodings: Sequence[str],
     read: Callable[[Entry], Iterable[T]],
     expected: str,
-) -> Iterator[Union[T, Problem]]:
+) -> Iterator[T | Problem]:
     """Results of `read` for each value of JSON or row of Parquet; a Problem for one of another
     form."""
     is_parquet = path.suffix == ".parquet"

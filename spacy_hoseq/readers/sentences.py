@@ -1,18 +1,10 @@
 """Sentences with their labels, and problems: what the readers of all formats give."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import (
     Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
 )
 
 
@@ -36,19 +28,19 @@ class Sentence(NamedTuple):
     sequence would not have. is_text: sentence boundaries are not known.
     """
 
-    words: List[str]
-    tags: Optional[List[str]] = None
-    chunks: Optional[List[LabelledSpan]] = None
-    entities: Optional[List[LabelledSpan]] = None
+    words: list[str]
+    tags: list[str] | None = None
+    chunks: list[LabelledSpan] | None = None
+    entities: list[LabelledSpan] | None = None
     n_traces: int = 0
     n_mended: int = 0
-    pos: Optional[List[str]] = None
-    morphs: Optional[List[str]] = None
-    lemmas: Optional[List[str]] = None
-    heads: Optional[List[int]] = None
-    deps: Optional[List[str]] = None
-    spaces: Optional[List[bool]] = None
-    multiword: Optional[List[Tuple[str, List[List[str]]]]] = None
+    pos: list[str] | None = None
+    morphs: list[str] | None = None
+    lemmas: list[str] | None = None
+    heads: list[int] | None = None
+    deps: list[str] | None = None
+    spaces: list[bool] | None = None
+    multiword: list[tuple[str, list[list[str]]]] | None = None
     unknown: Sequence[LabelledSpan] = ()
     is_text: bool = False
 
@@ -70,13 +62,13 @@ class Unreadable(Exception):
         super().__init__(line, actual, expected)
 
 
-Items = Iterator[Union[Sentence, Problem]]
+Items = Iterator[Sentence | Problem]
 
 
 def read_each(
     path: Path,
     groups: Iterable[Sequence[Any]],
-    read: Callable[[Any], Iterable[Union[Sentence, Problem]]],
+    read: Callable[[Any], Iterable[Sentence | Problem]],
 ) -> Items:
     """Results of `read` for each group of lines or rows; one Problem for a group that has one, or
     for which it RAISES Unreadable."""
@@ -92,10 +84,10 @@ class Columns(NamedTuple):
     """Numbers of columns, from 1; 0 = there is none, -1 = the last, None = found by what stands in
     them."""
 
-    word: Optional[int] = None
-    tag: Optional[int] = None
-    chunk: Optional[int] = None
-    entity: Optional[int] = None
+    word: int | None = None
+    tag: int | None = None
+    chunk: int | None = None
+    entity: int | None = None
 
 
 class Settings(NamedTuple):
@@ -119,7 +111,7 @@ class Settings(NamedTuple):
     chunks: bool = True
     unescape: bool = True
     separator: str = ""
-    groups: Dict[str, str] = {"nt": "ORG"}
+    groups: dict[str, str] = {"nt": "ORG"}
     split_sentences: bool = True
     columns: Columns = Columns()
     representation: str = "auto"

@@ -22,8 +22,9 @@ model chosen on that dev part must not be measured on the test part of ctb6.
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from ..errors import Errors
 
@@ -34,12 +35,12 @@ class Split(NamedTuple):
     """number_of(path): what is divided, None for files that have no number. name: of what is
     divided. parts: numbers as they are written in papers."""
 
-    number_of: Callable[[Path], Optional[int]]
+    number_of: Callable[[Path], int | None]
     name: str
-    parts: Dict[str, str]
+    parts: dict[str, str]
 
 
-def section_of(path: Path) -> Optional[int]:
+def section_of(path: Path) -> int | None:
     """The section of the Wall Street Journal, by the name of the file or else of its folder."""
     match = re.match(r"wsj_(\d\d)\d\d", path.name, re.IGNORECASE) or re.fullmatch(
         r"(\d\d)", path.parent.name
@@ -47,7 +48,7 @@ def section_of(path: Path) -> Optional[int]:
     return int(match.group(1)) if match else None
 
 
-def ctb_number_of(path: Path) -> Optional[int]:
+def ctb_number_of(path: Path) -> int | None:
     """The number of a file of the Chinese Treebank: "chtb_0301.nw" is 301."""
     match = re.match(r"chtb_(\d+)", path.name, re.IGNORECASE)
     return int(match.group(1)) if match else None
@@ -64,7 +65,7 @@ _CTB6_TEST = (
     "2570-2602, 2800-2819, 3110-3145"
 )
 
-SPLITS: Dict[str, Split] = {
+SPLITS: dict[str, Split] = {
     "wsj-tagging": Split(section_of, "section", {"train": "0-18", "dev": "19-21", "test": "22-24"}),
     "wsj-chunking": Split(section_of, "section", {"train": "15-18", "dev": "21", "test": "20"}),
     "ctb5": Split(
@@ -90,7 +91,7 @@ def check_split(split: str, part: str) -> None:
         )
 
 
-def in_part(files: List[Path], split: str, part: str) -> List[Path]:
+def in_part(files: list[Path], split: str, part: str) -> list[Path]:
     """The files of a part, in their order. split: "" = all files.
 
     RAISES ValueError [HS161]: no such split or part; [HS079]: none of the files is in the part.
@@ -119,11 +120,11 @@ def in_part(files: List[Path], split: str, part: str) -> List[Path]:
     return chosen
 
 
-def ranges_of(text: str) -> List[Tuple[int, int]]:
+def ranges_of(text: str) -> list[tuple[int, int]]:
     """First and last number of each range."""
     pairs = [piece.split("-") for piece in text.split(", ")]
     return [(int(pair[0]), int(pair[-1])) for pair in pairs]
 
 
-def _within(number: int, ranges: List[Tuple[int, int]]) -> bool:
+def _within(number: int, ranges: list[tuple[int, int]]) -> bool:
     return any(first <= number <= last for first, last in ranges)

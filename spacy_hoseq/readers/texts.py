@@ -1,7 +1,8 @@
 """Texts without annotation: a line of plain text each, or an object in a line of JSON."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from .files import Entry, read_lines, read_values
 from .sentences import Problem
@@ -14,14 +15,14 @@ class Text(NamedTuple):
 
     number: int
     text: str
-    fields: Dict[str, Any]
+    fields: dict[str, Any]
 
 
-def texts_in(file: Path, text_key: str) -> Iterator[Union[Text, Problem]]:
+def texts_in(file: Path, text_key: str) -> Iterator[Text | Problem]:
     """Texts of the lines of a file, plain or gzipped, that are not blank. text_key (str): of the
     text in a line of .jsonl, all other fields of which come with it."""
 
-    def read(entry: Entry) -> List[Text]:
+    def read(entry: Entry) -> list[Text]:
         fields = {**entry.value}
         text = fields.pop(text_key)
         if not isinstance(text, str):

@@ -3,7 +3,7 @@
 Both need docs annotated by `hoseq_bidirectional_tagger` with `save_decisions`.
 """
 
-from typing import Iterable, List, Sequence, Tuple
+from collections.abc import Iterable, Sequence
 
 from spacy.tokens import Doc, Span
 
@@ -39,7 +39,7 @@ def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") 
     return rendered("decisions.html.jinja", title=title, figures=figures) + "\n"
 
 
-def sentences_of(doc: Doc, name: str) -> List[Tuple[Span, List[str], List[int], List[float]]]:
+def sentences_of(doc: Doc, name: str) -> list[tuple[Span, list[str], list[int], list[float]]]:
     """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this
     component."""
     kept = (kept_on(doc, DECISIONS) or {})[name]

@@ -7,16 +7,16 @@ differences are by bootstrap over sentences, of tokens also by McNemar's test.
 """
 
 import warnings
-from typing import Any, List, Optional, Sequence, Set, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..curation import Judgement, judge, ranked
-from ..curation.findings import beside
 from ..inspection import Quality, quality, quality_of
+from ..inspection.findings import Judgement, beside, judge, ranked
 from ..inspection.reading import knows_sums, own_components, stages
 from .findings import shown_finding
 from .layers import stretches
@@ -45,9 +45,9 @@ MORPH = "morph"  # the place of labels that have features
 def evaluated(
     nlp: Language,
     examples: Sequence[Example],
-    known: Optional[Set[str]] = None,
-    other: Optional[Sequence[Doc]] = None,
-) -> List[Data]:
+    known: set[str] | None = None,
+    other: Sequence[Doc] | None = None,
+) -> list[Data]:
     """Figures of the layers that components of this package write and that are annotated; sentences
     only if there is nothing else.
 
@@ -68,7 +68,7 @@ def evaluated(
     gold = [eg.reference for eg in examples]
     wanted = own_components(nlp)
     layers = []
-    before: Optional[Tuple[Any, Optional[Judgement]]] = None
+    before: tuple[Any, Judgement | None] | None = None
     with warnings.catch_warnings():
         # labels that the pipeline does not know are wrong, as all others
         warnings.filterwarnings("ignore", r"\[HW001\]")
@@ -84,11 +84,11 @@ def evaluated(
 
 def _layer(
     component: Any,
-    judgement: Optional[Judgement],
+    judgement: Judgement | None,
     docs: Sequence[Doc],
     gold: Sequence[Doc],
-    known: Optional[Set[str]],
-    other: Optional[Sequence[Doc]],
+    known: set[str] | None,
+    other: Sequence[Doc] | None,
 ) -> Data:
     """Nothing, if nothing is annotated."""
     place = component.target.place
@@ -117,7 +117,7 @@ def _layer(
 
 
 def _of_probabilities(
-    judgement: Optional[Judgement],
+    judgement: Judgement | None,
     docs: Sequence[Doc],
     gold: Sequence[Doc],
     pairs: Sequence[Pair],
@@ -163,7 +163,7 @@ def _of_spans(judgement: Judgement, docs: Sequence[Doc], pairs: Sequence[Pair]) 
     return quality_of(p, right.astype(bool))
 
 
-def _uncertain(judgement: Judgement) -> List[Data]:
+def _uncertain(judgement: Judgement) -> list[Data]:
     """Sentences of the largest entropy, the least certain first: entropy in nats, p of the best
     labelling, right: whether that is annotated."""
     reading = judgement.reading
@@ -188,7 +188,7 @@ def _uncertain(judgement: Judgement) -> List[Data]:
 
 def _comparison(
     docs: Sequence[Doc], pairs: Sequence[Pair], other_docs: Sequence[Doc], place: str
-) -> Optional[Data]:
+) -> Data | None:
     """A comparison: another pipeline less this one: score; difference of accuracy or F; tokens:
     McNemar's test, of tokens only; gained, lost: places that only the other one has right, and only
     this one. None: it writes nothing of the kind."""

@@ -1,12 +1,13 @@
 """Likely annotation errors as a page, as lines for annotation tools, and as spans of the corpus."""
 
 import math
-from typing import Any, Dict, Iterator, List, Sequence, Union
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..curation.findings import Finding, Stretch
 from ..inspection.explanation import as_data
+from ..inspection.findings import Finding, Stretch
 from .pages import packed, rendered
 from .sentence import around, shown
 from .text import shortened
@@ -26,7 +27,7 @@ def findings_page(
     return rendered("findings.html.jinja", title=title, **values)
 
 
-def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
+def shown_finding(doc: Doc, finding: Finding) -> dict[str, Any]:
     """A finding in words, for templates."""
     start, stop = finding.sentence
     return {
@@ -51,7 +52,7 @@ def text_of(doc: Doc, spans: Sequence[Stretch]) -> str:
     return " ".join(parts) or NOTHING
 
 
-def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterator[Dict[str, Any]]:
+def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
     """A line of JSONL each, which Prodigy's `choice` and tools alike read: text, tokens, what is
     annotated as spans, and options: "0" as annotated, "1" and so on the alternatives. `hoseq
     correct` reads the answers."""
@@ -75,7 +76,7 @@ def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterat
         yield {**task, "options": told, "meta": meta, "finding": one._replace(why=None)._asdict()}
 
 
-def task_of(text: Union[Doc, Span]) -> Dict[str, Any]:
+def task_of(text: Doc | Span) -> dict[str, Any]:
     """Text and tokens of a task for annotation tools."""
     shift = text[0].idx if len(text) else 0
     first = text.start if isinstance(text, Span) else 0
@@ -92,7 +93,7 @@ def task_of(text: Union[Doc, Span]) -> Dict[str, Any]:
     return {"text": text.text, "tokens": tokens}
 
 
-def marked(docs: Sequence[Doc], findings: Sequence[Finding]) -> List[Doc]:
+def marked(docs: Sequence[Doc], findings: Sequence[Finding]) -> list[Doc]:
     """The Docs with `doc.spans["findings"]`: regions, labelled with the best alternative; scores:
     doubts in nats."""
     for i, doc in enumerate(docs):

@@ -1,6 +1,7 @@
 """Weights of a pipeline, as text and as a page."""
 
-from typing import Any, Dict, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from .pages import rendered
 from .sentence import shown
@@ -10,7 +11,7 @@ PAIRS = 10  # rows of the text
 LABELS = 12
 
 
-def inspection_text(one: Dict[str, Any]) -> str:
+def inspection_text(one: dict[str, Any]) -> str:
     """RETURNS (str): one component, of `inspected`, in tables."""
     counts = one["counts"]
     labels = sorted(one["strongest"], key=lambda label: -counts.get(label, 0))[:LABELS]
@@ -39,11 +40,11 @@ def inspection_text(one: Dict[str, Any]) -> str:
     return rendered("inspection.txt.jinja", one=one, **values)
 
 
-def rule_of(pattern: Dict[str, Any]) -> str:
+def rule_of(pattern: dict[str, Any]) -> str:
     return "" if pattern["rule"] < 0 else f"rule {pattern['rule']}"
 
 
-def inspection_page(components: Sequence[Dict[str, Any]], *, title: str) -> str:
+def inspection_page(components: Sequence[dict[str, Any]], *, title: str) -> str:
     """RETURNS (str): a page of its own, for all components."""
     rows = [row for one in components for of in one["strongest"].values() for row in of]
     values = {"nameless": not all(row["name"] for row in rows), "most": MOST, "rule_of": rule_of}

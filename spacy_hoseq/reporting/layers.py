@@ -4,7 +4,8 @@ speech, features, lemmas, extensions), or of spans (each group of `doc.spans`, `
 `sentences_of` is what the page, the notebook and the command line show.
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
@@ -21,8 +22,8 @@ LEMMA = "lemma"
 MOST = 5  # labels that a token could have, too
 LEAST = 0.001  # probability of one that is said
 PLACES = {column: place for place, column in COLUMNS.items()}
-Probability = Optional[float]  # None = not known
-Stretch = Tuple[int, int, str, Probability]  # a span of tokens, first <= i < end
+Probability = float | None  # None = not known
+Stretch = tuple[int, int, str, Probability]  # a span of tokens, first <= i < end
 
 
 class Label(NamedTuple):
@@ -31,7 +32,7 @@ class Label(NamedTuple):
 
     text: str
     p: Probability = None
-    others: Sequence[Tuple[str, float]] = ()
+    others: Sequence[tuple[str, float]] = ()
 
 
 class Cell(NamedTuple):
@@ -51,8 +52,8 @@ class Word(NamedTuple):
 
     token: int
     text: str
-    labels: List[Label]
-    spans: List[Cell]
+    labels: list[Label]
+    spans: list[Cell]
     spaced: bool = True
 
 
@@ -60,12 +61,12 @@ class Sentence(NamedTuple):
     """labels, spans: names of the layers that the words have, without those that are empty in this
     sentence."""
 
-    labels: List[str]
-    spans: List[str]
-    words: List[Word]
+    labels: list[str]
+    spans: list[str]
+    words: list[Word]
 
 
-def sentences_of(doc: Doc) -> List[Sentence]:
+def sentences_of(doc: Doc) -> list[Sentence]:
     """Sentences with their words, in order. White space is left out; tokens that are drawn
     together, such as those of a flag, are one word."""
     labels = label_layers(doc)
@@ -86,9 +87,9 @@ def sentences_of(doc: Doc) -> List[Sentence]:
     return sentences
 
 
-def _signs(sentence: Span) -> List[Span]:
+def _signs(sentence: Span) -> list[Span]:
     doc = sentence.doc
-    signs: List[Span] = []
+    signs: list[Span] = []
     for token in sentence:
         if signs and SIGN.fullmatch(doc[signs[-1].start : token.i + 1].text):
             signs[-1] = doc[signs[-1].start : token.i + 1]
@@ -97,7 +98,7 @@ def _signs(sentence: Span) -> List[Span]:
     return signs
 
 
-def label_layers(doc: Doc) -> Dict[str, List[Label]]:
+def label_layers(doc: Doc) -> dict[str, list[Label]]:
     """Labels of tokens by the name of their layer, with the probabilities that some component has
     kept of them."""
     texts = {
@@ -108,7 +109,7 @@ def label_layers(doc: Doc) -> Dict[str, List[Label]]:
     return {name: _layer(doc, name, labels) for name, labels in texts.items() if any(labels)}
 
 
-def _layer(doc: Doc, name: str, texts: List[str]) -> List[Label]:
+def _layer(doc: Doc, name: str, texts: list[str]) -> list[Label]:
     """A layer with the probabilities of the first component that knows all labels, and has kept
     those of these tokens."""
     labels = texts
@@ -125,7 +126,7 @@ def _layer(doc: Doc, name: str, texts: List[str]) -> List[Label]:
     return list(map(Label, texts))
 
 
-def _label(name: str, text: str, label: str, token: Token, p: Floats, names: List[str]) -> Label:
+def _label(name: str, text: str, label: str, token: Token, p: Floats, names: list[str]) -> Label:
     """p: of all labels, or of the one that was decided."""
     if not label or not p.ndim:
         return Label(text, float(p) if label else None)
@@ -140,17 +141,17 @@ def said(place: str, label: str, word: str) -> str:
     return script_named(label).lemma(word) if place == LEMMA else label
 
 
-def span_layers(doc: Doc) -> List[Tuple[str, List[Cell]]]:
+def span_layers(doc: Doc) -> list[tuple[str, list[Cell]]]:
     """Entities and span groups, each in as few rows of cells as need be, so that spans of a row do
     not overlap. Of entities that are a group, too, the group is not repeated: it has
     probabilities."""
     groups = {key: stretches(group) for key, group in doc.spans.items()}
-    entities: List[Stretch] = [(e.start, e.end, e.label_, None) for e in doc.ents]
+    entities: list[Stretch] = [(e.start, e.end, e.label_, None) for e in doc.ents]
     bounds = {entity[:3] for entity in entities}
     same = [key for key, spans in groups.items() if bounds and bounds <= {s[:3] for s in spans}]
     if same:
         entities = [span for span in groups.pop(same[0]) if span[:3] in bounds]
-    rows: List[Tuple[str, List[Cell]]] = []
+    rows: list[tuple[str, list[Cell]]] = []
     for name, spans in {**groups, ENTITIES: entities}.items():
         n_before = len(rows)
         for first, end, label, p in spans:
@@ -164,7 +165,7 @@ def span_layers(doc: Doc) -> List[Tuple[str, List[Cell]]]:
     return rows
 
 
-def stretches(group: SpanGroup) -> List[Stretch]:
+def stretches(group: SpanGroup) -> list[Stretch]:
     """The spans of a group with their scores, in order."""
     spans = spans_of(group)
     scores: Sequence[Any] = group.attrs.get("scores", ())
@@ -174,7 +175,7 @@ def stretches(group: SpanGroup) -> List[Stretch]:
     )
 
 
-def _extensions(doc: Doc) -> List[str]:
+def _extensions(doc: Doc) -> list[str]:
     """Extensions of tokens that hold strings on this Doc: their keys are ("._.", name, start,
     None)."""
     names = {

@@ -10,8 +10,9 @@ import json
 import math
 import zlib
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any
 from unicodedata import bidirectional
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -30,7 +31,7 @@ def rendered(template: str, **values: object) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> Dict[str, str]:
+def uncalibrated(nlp: Language, names: Sequence[str] | None = None) -> dict[str, str]:
     """Components whose probabilities are not calibrated, and what to say of each. names: of those
     that are shown, None = all of the pipeline. Components of other packages tell nothing."""
     shown = [(name, pipe) for name, pipe in nlp.pipeline if names is None or name in names]
@@ -51,7 +52,7 @@ def _environment() -> Environment:
     return environment
 
 
-def text_table(rows: Sequence[Sequence[str]], **settings: Any) -> List[str]:
+def text_table(rows: Sequence[Sequence[str]], **settings: Any) -> list[str]:
     """Lines of a table in a fixed-width font."""
     lines = table(rows, max_col=WIDEST, **settings).strip("\n").splitlines()
     return [line.rstrip() for line in lines]
@@ -69,7 +70,7 @@ def direction(words: Iterable[str]) -> str:
     return "rtl" if sides["rtl"] > sides["ltr"] else "ltr" if sides["ltr"] else ""
 
 
-def round_ticks(top: float) -> List[float]:
+def round_ticks(top: float) -> list[float]:
     """Ticks of an axis from 0 to top or a little above: multiples of 1, 2, 2.5 or 5 times a power
     of ten, five to seven of them."""
     if top <= 0:

@@ -4,8 +4,9 @@ import platform
 import statistics
 import timeit
 from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import spacy
@@ -14,10 +15,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Config
 
-from ..compaction.pipeline import dev_examples
-from ..curation.folds import trained
 from ..errors import Warnings
 from ..features.sequences import sentence_starts
+from ..inspection.folds import trained
+from ..readers.annotated import dev_examples
 from ..readers.corpora import corpus
 from .evaluation import evaluated
 from .pages import rendered
@@ -28,7 +29,7 @@ SHARES = (0.125, 0.25, 0.5, 1.0)  # of the training corpus, of a learning curve
 PASSES = 3  # of which the median time is taken
 
 
-class Report(Dict[str, Any]):
+class Report(dict[str, Any]):
     """title; model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second:
     by `nlp.pipe`, from ready Docs to annotated ones. bytes: of the files of the pipeline, 0 if it
     has none. versions. layers: as of `evaluated`. curve: points of a learning curve, if it was
@@ -45,8 +46,8 @@ def report(
     *,
     model: str,
     data: str,
-    against: Optional[Tuple[str, Language]] = None,
-    train: Optional[Sequence[Doc]] = None,
+    against: tuple[str, Language] | None = None,
+    train: Sequence[Doc] | None = None,
     curve: bool = False,
     tell: Callable[[str], object] = str,
 ) -> Report:
@@ -100,7 +101,7 @@ def learning_curve(
     train: Sequence[Doc],
     test: Sequence[Doc],
     tell: Callable[[str], object] = str,
-) -> List[Data]:
+) -> list[Data]:
     """Trainings of a config on shares of the training corpus, drawn at random, each in those after
     it."""
     order = np.random.default_rng(0).permutation(len(train)).tolist()
@@ -114,7 +115,7 @@ def learning_curve(
     return points
 
 
-def examples_in(nlp: Language, path: Path) -> List[Example]:
+def examples_in(nlp: Language, path: Path) -> list[Example]:
     """Examples as the pipeline's config reads its development corpus, if that keeps the tokens;
     else with words and sentences."""
     try:

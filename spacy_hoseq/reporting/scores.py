@@ -3,8 +3,9 @@ their sentences, as pages show them.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Set, Tuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.morphology import Morphology
@@ -21,8 +22,8 @@ MOST = 20  # pairs of labels
 LARGEST = 12  # labels of a matrix
 OTHERS = "others"
 NAMES = {"ents": "no entity", "chunks": "no chunk"}  # where there is no span, by its group
-Data = Dict[str, Any]  # as report.json has it
-Share = Dict[str, float]  # value: of n; low, high: its 95 per cent interval
+Data = dict[str, Any]  # as report.json has it
+Share = dict[str, float]  # value: of n; low, high: its 95 per cent interval
 
 
 class Pair(NamedTuple):
@@ -36,7 +37,7 @@ class Pair(NamedTuple):
     guess: str
 
 
-def pairs_of(docs: Sequence[Doc], guesses: Sequence[Doc], place: str) -> List[Pair]:
+def pairs_of(docs: Sequence[Doc], guesses: Sequence[Doc], place: str) -> list[Pair]:
     """Gold and predicted items of all Docs, in order. Tokens that are not annotated are none."""
     target = target_at(place)
     pairs = []
@@ -51,8 +52,8 @@ def pairs_of(docs: Sequence[Doc], guesses: Sequence[Doc], place: str) -> List[Pa
     return pairs
 
 
-def _by_tokens(items: Items) -> Dict[Tuple[int, int], Set[str]]:
-    labels: Dict[Tuple[int, int], Set[str]] = defaultdict(set)
+def _by_tokens(items: Items) -> dict[tuple[int, int], set[str]]:
+    labels: dict[tuple[int, int], set[str]] = defaultdict(set)
     for first, end, label in items:
         labels[first, end].add(label)
     return labels
@@ -71,7 +72,7 @@ def counts(docs: Sequence[Doc], pairs: Sequence[Pair]) -> Floats:
     return np.stack(sums, axis=1)
 
 
-def scores_of(of_sentence: Floats, is_span: bool) -> Dict[str, Share]:
+def scores_of(of_sentence: Floats, is_span: bool) -> dict[str, Share]:
     """Scores, each of what it is a share of: precision of what was found."""
     _, n_found, n = of_sentence.sum(axis=0).astype(int).tolist()
     right = (of_sentence == of_sentence[:, :1]).all(axis=1)[:, None] * [1.0, 0.0, 0.0]
@@ -92,7 +93,7 @@ def share(of_sentence: Floats, score: Any, n: int) -> Share:
     return {"value": value, "low": low, "high": high, "n": n}
 
 
-def by_knowledge(docs: Sequence[Doc], pairs: Sequence[Pair], known: Set[str]) -> Dict[str, Share]:
+def by_knowledge(docs: Sequence[Doc], pairs: Sequence[Pair], known: set[str]) -> dict[str, Share]:
     """Accuracy of tokens whose word training has seen, and of the others."""
     shares = {}
     for name, is_known in (("known words", True), ("unknown words", False)):
@@ -101,12 +102,12 @@ def by_knowledge(docs: Sequence[Doc], pairs: Sequence[Pair], known: Set[str]) ->
     return shares
 
 
-def label_scores(pairs: Iterable[Pair]) -> List[Data]:
+def label_scores(pairs: Iterable[Pair]) -> list[Data]:
     """Scores of each label, the most frequent first."""
     return _scores([(pair.gold, pair.guess, pair.gold == pair.guess) for pair in pairs])
 
 
-def feature_scores(pairs: Iterable[Pair]) -> List[Data]:
+def feature_scores(pairs: Iterable[Pair]) -> list[Data]:
     """Scores of each feature in labels of morphology, the part of speech as "POS": it is right if
     it has the same value."""
     rows = []
@@ -118,7 +119,7 @@ def feature_scores(pairs: Iterable[Pair]) -> List[Data]:
     return _scores(rows)
 
 
-def _scores(rows: Sequence[Tuple[str, str, bool]]) -> List[Data]:
+def _scores(rows: Sequence[tuple[str, str, bool]]) -> list[Data]:
     """Scores of what is annotated, what is predicted, and whether that is right."""
     n_gold = Counter(gold for gold, _, _ in rows)
     n_found = Counter(guess for _, guess, _ in rows)
@@ -132,7 +133,7 @@ def _scores(rows: Sequence[Tuple[str, str, bool]]) -> List[Data]:
     return scores
 
 
-def confusions_of(docs: Sequence[Doc], pairs: Iterable[Pair], none: str) -> List[Data]:
+def confusions_of(docs: Sequence[Doc], pairs: Iterable[Pair], none: str) -> list[Data]:
     """Items of the same tokens with another label; a span that is missing, or too much, is confused
     with none."""
     places = defaultdict(list)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from typing import Dict, Iterable, List
+from collections.abc import Iterable
 
 from spacy.tokens import Doc, Token
 
@@ -29,12 +29,12 @@ def cut(text: str, most: int) -> str:
     return f"{text}\u2026"
 
 
-def written(tokens: Iterable[Token]) -> List[str]:
+def written(tokens: Iterable[Token]) -> list[str]:
     """Words as they are shown, each with the space that follows it in the text."""
     return [shown(token.text) + " " * bool(token.whitespace_) for token in tokens]
 
 
-def around(doc: Doc, start: int, first: int, end: int, stop: int) -> Dict[str, List[str]]:
+def around(doc: Doc, start: int, first: int, end: int, stop: int) -> dict[str, list[str]]:
     """The tokens first <= i < end in the sentence start <= i < stop: before, words, after, each
     word with the space that follows it."""
     parts = {

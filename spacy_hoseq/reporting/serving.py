@@ -13,9 +13,10 @@ port; and `Origin`, which browsers send with what comes from a page, the same wi
 
 import asyncio
 import socket
+from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
 from time import monotonic
-from typing import Any, Collection, Iterator, List, Optional, Sequence, Tuple
+from typing import Any
 from urllib.parse import parse_qs
 
 import h11
@@ -59,7 +60,7 @@ PORTS = {"http": 80, "https": 443}  # that a browser leaves out
 
 def application(
     nlp: Language,
-    names: Optional[Sequence[str]] = None,
+    names: Sequence[str] | None = None,
     *,
     max_length: int = 5000,
     max_words: int = 500,
@@ -144,9 +145,9 @@ class Queue:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._line: List[Iterator[Any]] = []
+        self._line: list[Iterator[Any]] = []
 
-    async def all_of(self, pieces: Iterator[Any], request: Request) -> List[Any]:
+    async def all_of(self, pieces: Iterator[Any], request: Request) -> list[Any]:
         """What an iterator gives, when it is the request's turn. RAISES HTTPException [HS180]: the work
         takes too long; [HS184]: the queue does; with the status GONE: nobody waits for it; what the
         iterator raises."""
@@ -154,7 +155,7 @@ class Queue:
         if len(self._line) >= PLACES:
             raise too_many
         self._line.append(pieces)
-        items: List[Any] = []
+        items: list[Any] = []
         try:
             end = monotonic() + WAIT
             while self._line[0] is not pieces:
@@ -199,8 +200,8 @@ class Asked(BaseModel, extra="forbid", strict=True):
     """A request for reasons. tokens: None = all words. component: None = all that are served."""
 
     text: str
-    component: Optional[str] = None
-    tokens: Optional[List[int]] = None
+    component: str | None = None
+    tokens: list[int] | None = None
 
 
 def asked_in(body: bytes) -> Asked:
@@ -233,7 +234,7 @@ class Guard:
         refusal = PlainTextResponse(Errors.HS148.format(host=stranger), 403)
         await (self._app if stranger is None else refusal)(scope, receive, send_with_headers)
 
-    def _stranger(self, scope: Any) -> Optional[str]:
+    def _stranger(self, scope: Any) -> str | None:
         """Who the request is for or from, if it may not be answered."""
         headers = Headers(scope=scope)
         host, *more = headers.getlist("host") or [""]
@@ -244,7 +245,7 @@ class Guard:
 
 
 def is_this_server(
-    host: str, names: Collection[str], server: Tuple[str, int], scheme: str = "http"
+    host: str, names: Collection[str], server: tuple[str, int], scheme: str = "http"
 ) -> bool:
     """True if a `Host` header is exactly an address and port of this connection, or one of these
     names.
@@ -268,7 +269,7 @@ def listening(host: str, port: int) -> socket.socket:
         raise ValueError(Errors.HS157.format(host=host, port=port, problem=error)) from error
 
 
-def names_of_server(host: str) -> Tuple[str, ...]:
+def names_of_server(host: str) -> tuple[str, ...]:
     """Names by which requests may name it, beside its addresses: `localhost` if it listens there,
     the name that it listens on, and, if it listens on all addresses, that of the machine."""
     try:
@@ -288,7 +289,7 @@ class Connection(H11Protocol):
         self._seen = self.scope
         self._timer = self.loop.call_later(IDLE, self._look)
 
-    def connection_lost(self, exc: Optional[Exception]) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         self._timer.cancel()
         super().connection_lost(exc)
 

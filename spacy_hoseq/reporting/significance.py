@@ -2,7 +2,8 @@
 McNemar's test."""
 
 import math
-from typing import Callable, Iterator, NamedTuple, Tuple, Union
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def interval(
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = SEED,
-) -> Tuple[float, float]:
+) -> tuple[float, float]:
     """Percentiles of the score when sentences are drawn anew (Efron 1979). counts (S,
     m), score: as above.
     level (float): share of the resamples between both ends. RETURNS the score twice if there are no
@@ -91,7 +92,7 @@ class Discordance(NamedTuple):
     p: float
 
 
-def mcnemar(a: Union[Mask, Ints], b: Union[Mask, Ints]) -> Discordance:
+def mcnemar(a: Mask | Ints, b: Mask | Ints) -> Discordance:
     """McNemar's test, exact: each token on which the systems differ may be for either, with
     probability 1/2.
 

@@ -4,8 +4,9 @@ that is known of it and, where the pipeline is known, the reasons.
 One page for `hoseq tag`, `explain`, `serve` and the notebook.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -41,9 +42,9 @@ class Page:
 
 
 def render(
-    docs: Union[Doc, Iterable[Doc]],
-    nlp: Optional[Language] = None,
-    names: Optional[Sequence[str]] = None,
+    docs: Doc | Iterable[Doc],
+    nlp: Language | None = None,
+    names: Sequence[str] | None = None,
     *,
     title: str = "",
     height: int = HEIGHT,
@@ -62,10 +63,10 @@ def render(
 
 def text_page(
     docs: Iterable[Doc],
-    nlp: Optional[Language] = None,
+    nlp: Language | None = None,
     *,
     title: str = "",
-    reasons: Sequence[List[Dict[str, Any]]] = (),
+    reasons: Sequence[list[dict[str, Any]]] = (),
     template: str = "text.html.jinja",
     **more: object,
 ) -> str:
@@ -87,7 +88,7 @@ def text_page(
         why = [shortened(one) for one in (reasons[number] if reasons else ())]
         opened.append({"text": doc.text, "facts": facts, "reasons": why})
         beginning = beginning or cut(" ".join(map(shown, doc.text[:WIDEST].split())), BEGINNING)
-    seen: List[Any] = [
+    seen: list[Any] = [
         one for s in sentences for word in s.words for one in (*word.labels[:1], *word.spans)
     ]
     values = {
@@ -104,7 +105,7 @@ def text_page(
     return rendered(template, **values, **more)
 
 
-def _line(sentence: Sentence) -> Dict[str, Any]:
+def _line(sentence: Sentence) -> dict[str, Any]:
     """A sentence as a page shows it: its direction; of each word its own, and whether a line may
     end before it."""
     words = sentence.words
@@ -122,7 +123,7 @@ def _line(sentence: Sentence) -> Dict[str, Any]:
     return {"direction": around, "spans": sentence.spans, "words": list(rows)}
 
 
-def _facts(sentence: Sentence, word: Word) -> List[Any]:
+def _facts(sentence: Sentence, word: Word) -> list[Any]:
     """Facts of a word: rows of layer, label, probability, and what else it could be."""
     labels = zip(sentence.labels, word.labels, strict=True)
     spans = zip(sentence.spans, word.spans, strict=True)
@@ -130,7 +131,7 @@ def _facts(sentence: Sentence, word: Word) -> List[Any]:
     return facts + [[name, f"{x.label}: {x.text}", x.p, []] for name, x in spans if x.label]
 
 
-def shortened(one: Dict[str, Any]) -> Dict[str, Any]:
+def shortened(one: dict[str, Any]) -> dict[str, Any]:
     """A decision for a page: the terms of most weight, and of how many."""
     terms = {"terms": one["terms"][:REASONS], "n_terms": len(one["terms"])}
     return {**{key: one[key] for key in one if key not in LEFT_OUT}, **terms}
@@ -138,7 +139,7 @@ def shortened(one: Dict[str, Any]) -> Dict[str, Any]:
 
 def reasons_of(
     nlp: Language, doc: Doc, seen: Mapping[str, Doc], *asked: Any
-) -> Iterator[Dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     """Decisions of some components, as data: as of `as_data`, calibrated: whether the probabilities
     are; tokens: of the Doc, that it is about; said: labels of lemmas as words. seen, asked: as of
     `inspection.explanation.decisions`."""
@@ -168,7 +169,7 @@ def explanation_text(one: Explanation, doc: Doc, *, calibrated: bool = True) -> 
     return rendered("explanation.txt.jinja", one=one, words=words, **values).rstrip("\n")
 
 
-def notes_of(nlp: Language) -> Dict[str, str]:
+def notes_of(nlp: Language) -> dict[str, str]:
     """Layers whose probabilities are not calibrated, and what to say of them. Starts of sentences
     are no layer."""
     targets = {name: nlp.get_pipe(name).target for name in uncalibrated(nlp)}  # type: ignore[attr-defined]

@@ -12,8 +12,9 @@ The table is made in initialization and saved with the vocabulary of the segment
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, Literal, Optional, Sequence, Union
+from typing import Literal
 
 import numpy as np
 from spacy.language import Language
@@ -63,7 +64,7 @@ def labelled_units(words: Doc, kinds: str = "") -> Doc:
     """A Doc of the units of some words, with labels as tags. A unit with the end of a word in it
     belongs to the word in which it begins. White-space tokens are left out."""
     tokens = [token for token in words if not token.is_space]
-    written: List[str] = []
+    written: list[str] = []
     for i, token in enumerate(tokens):
         parted = i > 0 and kinds != LAST and are_parted(tokens[i - 1].text[-1], token.text[0])
         written.append(token.text_with_ws if kinds == LAST else " " * parted + token.text)
@@ -79,7 +80,7 @@ def labelled_units(words: Doc, kinds: str = "") -> Doc:
     return doc
 
 
-def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
+def _kinds(tokens: Sequence[Token], kinds: str) -> list[str]:
     """Kind of each word, the second part of its labels."""
     if kinds != LAST:
         return [token.tag_ if kinds else ONE_KIND for token in tokens]
@@ -90,7 +91,7 @@ def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
     ]
 
 
-def known_words(path: Optional[Union[str, Path]], inner: bool = False) -> Lookups:
+def known_words(path: str | Path | None, inner: bool = False) -> Lookups:
     """Registered as `spacy_hoseq.known_words.v1`: how often each word of more than one unit is in a
     corpus.
 
@@ -107,7 +108,7 @@ def known_words(path: Optional[Union[str, Path]], inner: bool = False) -> Lookup
     return lookups
 
 
-def inner_ends(docs: Sequence[Doc]) -> List[str]:
+def inner_ends(docs: Sequence[Doc]) -> list[str]:
     """Ends of runs of letters before which a word ends, with an apostrophe after them: "n'" of
     "do|n't". Only those that were seen three times, and cut at least once in 200 times."""
     cut: Counter[str] = Counter()
@@ -124,7 +125,7 @@ def inner_ends(docs: Sequence[Doc]) -> List[str]:
     return [end for end in often if cut[end] >= LEAST_SHARE * seen[end]]
 
 
-def counts_by_key(counts: "Counter[str]") -> Dict[int, int]:
+def counts_by_key(counts: "Counter[str]") -> dict[int, int]:
     """Counts of words by the keys with which they are found among units. Words of one unit are left
     out."""
     units = [units_of(word).of(word) for word in counts]

@@ -11,7 +11,8 @@ What cannot be is taken from the potentials (pairs of labels, labels at the ends
 decoder is exact as it is. Checked against enumeration in tests/segmentation/test_decoding.py.
 """
 
-from typing import Any, List, NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -57,7 +58,7 @@ class WordLabels:
         self.last: Mask = np.array([label[2:] == LAST_KIND for label in labels], bool)
         self.spaced: Mask = np.array([label[2:] == SPACED_KIND for label in labels], bool)
 
-    def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[WordBounds]:
+    def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> list[WordBounds]:
         """The words of each text. docs: `unit_doc` of each. model: its potentials are over these
         labels."""
         labels: Labels = np.zeros(0, np.int32)

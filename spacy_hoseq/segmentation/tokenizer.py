@@ -1,9 +1,10 @@
 """`spacy_hoseq.CharacterTokenizer.v1`: words of texts without spaces, by a trained tagger of their
 characters."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any
 
 import srsly
 from spacy.language import Language
@@ -17,7 +18,7 @@ from thinc.api import Config
 from ..components.tagger import HoseqTagger
 from ..errors import Errors
 from ..features.simplified import in_simplified
-from ..pipelines import load_from
+from ..pipelines.loading import load_from
 from .decoding import WordBounds, WordLabels, unit_doc
 from .units import ADDRESS, inner_cuts, units_of_each
 
@@ -56,16 +57,16 @@ class CharacterTokenizer:
         self.vocab = vocab
         self.simplified = simplified
         self.addresses = addresses
-        self.segmenter: Optional[Language] = None
+        self.segmenter: Language | None = None
 
     def initialize(
         self,
-        get_examples: Optional[Callable[[], Iterable[Example]]] = None,
+        get_examples: Callable[[], Iterable[Example]] | None = None,
         *,
-        nlp: Optional[Language] = None,
-        segmenter: Optional[Union[str, Path]] = None,
-        pkuseg_model: Optional[str] = None,
-        pkuseg_user_dict: Optional[str] = None,
+        nlp: Language | None = None,
+        segmenter: str | Path | None = None,
+        pkuseg_model: str | None = None,
+        pkuseg_user_dict: str | None = None,
     ) -> None:
         """Take the tagger of a trained pipeline: [initialize.tokenizer] of the config.
 
@@ -103,7 +104,7 @@ class CharacterTokenizer:
     def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:
         """Docs of texts, in order; `batch_size` of them, or about 20,000 characters, are cut
         together."""
-        batch: List[str] = []
+        batch: list[str] = []
         for text in texts:
             batch.append(text)
             if len(batch) >= batch_size or sum(map(len, batch)) >= BATCH_CHARACTERS:
@@ -111,7 +112,7 @@ class CharacterTokenizer:
                 batch = []
         yield from self._docs(batch)
 
-    def _docs(self, texts: Sequence[str]) -> List[Doc]:
+    def _docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts that are cut together."""
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
@@ -128,7 +129,7 @@ class CharacterTokenizer:
     def _doc(self, text: str, words: WordBounds) -> Doc:
         """A Doc of words. White space as spaCy has it: one space belongs to the word before it, any
         other is a token of its own; before the first word it is of its sentence."""
-        tokens: List[Tuple[str, bool, bool]] = []  # text, a space after it, begins a sentence
+        tokens: list[tuple[str, bool, bool]] = []  # text, a space after it, begins a sentence
         at = 0
         for start, end, begins in zip(*(column.tolist() for column in words), strict=True):
             if start > at:
@@ -148,13 +149,13 @@ class CharacterTokenizer:
         with self.segmenter.memory_zone() if self.segmenter else nullcontext():
             yield mem
 
-    def score(self, examples: Iterable[Example]) -> Dict[str, Any]:
+    def score(self, examples: Iterable[Example]) -> dict[str, Any]:
         """`token_f`, `token_p`, `token_r`: of words; `token_acc` (spaCy's scorer)."""
         return Scorer.score_tokenization(examples)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Bytes of the segmenter: its config and its components."""
-        parts: Dict[str, Callable[[], Any]] = {}
+        parts: dict[str, Callable[[], Any]] = {}
         if self.segmenter is not None:
             parts = {"config": self.segmenter.config.to_bytes, "pipeline": self.segmenter.to_bytes}
         return to_bytes(parts, exclude)
@@ -170,13 +171,11 @@ class CharacterTokenizer:
                 self.use(load_model_from_config(config).from_bytes(parts["pipeline"]))
         return self
 
-    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """A folder, in it the segmenter as spaCy saves any pipeline."""
         to_disk(path, {} if self.segmenter is None else {FOLDER: self.segmenter.to_disk}, exclude)
 
-    def from_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
-    ) -> "CharacterTokenizer":
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
         """The tokenizer, with the segmenter of a folder. RAISES ValueError [HS064]: it cannot be
         read."""
         folder = Path(path) / FOLDER

@@ -9,7 +9,9 @@ whole.
 import re
 import sys
 import unicodedata
-from typing import Iterator, List, NamedTuple, Optional, Pattern, Sequence
+from collections.abc import Iterator, Sequence
+from re import Pattern
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,14 +73,14 @@ class Units(NamedTuple):
     after_blank: Mask
     sentence: Mask
 
-    def of(self, text: str) -> List[str]:
+    def of(self, text: str) -> list[str]:
         """The units as strings."""
         bounds = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return [text[start:end] for start, end in bounds]
 
 
 def units_of(
-    text: str, cuts: Optional[Pattern[str]] = None, whole: Optional[Pattern[str]] = None
+    text: str, cuts: Pattern[str] | None = None, whole: Pattern[str] | None = None
 ) -> Units:
     """The units of a text, in order.
 
@@ -103,7 +105,7 @@ def units_of(
 
 
 def units_of_each(
-    texts: Sequence[str], cuts: Optional[Pattern[str]] = None, whole: Optional[Pattern[str]] = None
+    texts: Sequence[str], cuts: Pattern[str] | None = None, whole: Pattern[str] | None = None
 ) -> Iterator[Units]:
     """`units_of` of each text, in one go."""
     together = units_of(BETWEEN.join(texts), cuts, whole)
@@ -127,9 +129,9 @@ def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Ma
     return begins
 
 
-def _make_whole(begins: Mask, text: str, whole: Pattern[str]) -> List[int]:
+def _make_whole(begins: Mask, text: str, whole: Pattern[str]) -> list[int]:
     """Bounds of what `whole` matches. begins: changed in place."""
-    apart: List[int] = []
+    apart: list[int] = []
     for match in whole.finditer(text):
         begins[match.start() + 1 : match.end()] = False
         apart += match.span()
@@ -145,7 +147,7 @@ def _after_blank(text: str, starts: Ints) -> Mask:
     return is_after[:-1]
 
 
-def inner_cuts(vocab: Vocab) -> Optional[Pattern[str]]:
+def inner_cuts(vocab: Vocab) -> Pattern[str] | None:
     """Places where a unit may begin within a run of letters, by the table of a vocabulary; None if
     there are none."""
     table = vocab.lookups.get_table(INNER, None)

@@ -19,7 +19,6 @@ import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 import spacy
@@ -52,7 +51,12 @@ TEXTS = {
     "lemmas": ["She saw ponies in Rome", "The parties cut cherries and dogs", "walked mice"],
     "morphology": ["the old dogs run .", "a cat sleeps here"],
 }
-ENGLISH = [*chunks.TEXTS, *(text for text, _ in tags.CORPUS[:3]), "the unseen Zebra runs, doesn't it?", "a\n\nb"]
+ENGLISH = [
+    *chunks.TEXTS,
+    *(text for text, _ in tags.CORPUS[:3]),
+    "the unseen Zebra runs, doesn't it?",
+    "a\n\nb",
+]
 
 
 def tables(folder, corpus):
@@ -81,11 +85,19 @@ def segmenting(folder, corpus):
     nlp = characters.new_segmenter()
     templates = [*characters.TEMPLATES, "known_begins[0]", "known_ends[0]"]
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": templates}
-    model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions, "patterns": None}
+    model = {
+        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
+        "emissions": emissions,
+        "patterns": None,
+    }
     nlp = spacy.blank("zh")
     nlp.add_pipe("hoseq_tagger", config={"model": model})
     nlp.vocab.lookups = known_words(path)
-    characters.train(nlp, list(read_corpus(path, augmenter=make_units())(nlp)), epochs=12 if len(corpus) > 4 else 3)
+    characters.train(
+        nlp,
+        list(read_corpus(path, augmenter=make_units())(nlp)),
+        epochs=12 if len(corpus) > 4 else 3,
+    )
     settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}
     whole = spacy.blank("zh", config={"nlp": {"tokenizer": settings}})
     whole.tokenizer.use(nlp)
@@ -125,15 +137,23 @@ def said(nlp, name):
     """Everything that stands on the Docs."""
     found = []
     for doc in nlp.pipe(texts_of(name)):
-        rows = [(t.text, t.tag_, t.pos_, str(t.morph), t.lemma_, t.ent_type_, t.is_sent_start) for t in doc]
-        spans = {key: [(s.start, s.end, s.label_) for s in group] for key, group in sorted(doc.spans.items())}
+        rows = [
+            (t.text, t.tag_, t.pos_, str(t.morph), t.lemma_, t.ent_type_, t.is_sent_start)
+            for t in doc
+        ]
+        spans = {
+            key: [(s.start, s.end, s.label_) for s in group]
+            for key, group in sorted(doc.spans.items())
+        }
         found.append([rows, spans])
     return json.dumps(found)
 
 
 def files_of(pipeline):
     """Files that a pipeline is read from: no cards and licences."""
-    paths = [path for path in sorted(pipeline.rglob("*")) if path.is_file() and path.suffix != ".md"]
+    paths = [
+        path for path in sorted(pipeline.rglob("*")) if path.is_file() and path.suffix != ".md"
+    ]
     return [path.relative_to(pipeline).as_posix() for path in paths if "LICENSE" not in path.name]
 
 
@@ -224,7 +244,13 @@ def attack(number, seed, write=lambda row: None):
             if len(done) < len(some):
                 name, file, kind, _ = some[len(done)]
                 message = f"{result.returncode}: {result.stderr[-300:]}"
-                row = {"pipeline": name, "file": file, "kind": kind, "outcome": "crash", "message": message}
+                row = {
+                    "pipeline": name,
+                    "file": file,
+                    "kind": kind,
+                    "outcome": "crash",
+                    "message": message,
+                }
                 done.append(row)
             for row in done:
                 write(row)
@@ -236,8 +262,8 @@ def attack(number, seed, write=lambda row: None):
 def main(
     number: int = typer.Option(2000, help="Damages"),
     seed: int = typer.Option(0, help="Of the damages"),
-    output: Optional[Path] = typer.Option(None, help="A row of JSON for each damage"),
-    work: Optional[Path] = typer.Option(None, hidden=True),
+    output: Path | None = typer.Option(None, help="A row of JSON for each damage"),
+    work: Path | None = typer.Option(None, hidden=True),
 ) -> None:
     if work:
         work_in(work)
@@ -245,7 +271,9 @@ def main(
     log = output.open("w") if output else None
     rows = attack(number, seed, lambda row: log and print(json.dumps(row), file=log, flush=True))
     counts = Counter(row["outcome"] for row in rows)
-    print(f"{len(rows)} damages: " + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
+    print(
+        f"{len(rows)} damages: " + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES)
+    )
     for wanted in OUTCOMES[1:]:
         files = Counter(Path(row["file"]).name for row in rows if row["outcome"] == wanted)
         print(f"  {wanted}: {dict(files.most_common())}")

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, Dict, List, Tuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,16 +29,22 @@ LINES = 400
 
 def no_utf_8(folder: Path) -> None:
     data = pa.array([b"one", b"t\xffo", b"three"], pa.large_binary()).buffers()
-    pq.write_table(pa.table({"text": pa.Array.from_buffers(pa.large_string(), 3, data)}), folder / "a.parquet")
+    pq.write_table(
+        pa.table({"text": pa.Array.from_buffers(pa.large_string(), 3, data)}), folder / "a.parquet"
+    )
 
 
 def nanoseconds(folder: Path) -> None:
     ids = pa.array([1, 2], pa.timestamp("ns"))
-    pq.write_table(pa.table({"id": ids, "text": pa.array(["a", "b"], pa.string_view())}), folder / "a.parquet")
+    pq.write_table(
+        pa.table({"id": ids, "text": pa.array(["a", "b"], pa.string_view())}), folder / "a.parquet"
+    )
 
 
 def id_twice(folder: Path) -> None:
-    pq.write_table(pa.table([["x"], ["y"], ["a"]], names=["id", "id", "text"]), folder / "a.parquet")
+    pq.write_table(
+        pa.table([["x"], ["y"], ["a"]], names=["id", "id", "text"]), folder / "a.parquet"
+    )
 
 
 def write(name: str, data: bytes) -> Callable[[Path], None]:
@@ -46,7 +52,7 @@ def write(name: str, data: bytes) -> Callable[[Path], None]:
 
 
 # what is written beside a good file -> rows and errors that it must give
-BAD: Dict[str, Tuple[Callable[[Path], None], int, int]] = {
+BAD: dict[str, tuple[Callable[[Path], None], int, int]] = {
     "Parquet: a string that is no UTF-8": (no_utf_8, 2, 1),
     "Parquet: ids of nanoseconds, string_view": (nanoseconds, 2, 0),
     "Parquet: two columns id": (id_twice, 0, 1),
@@ -89,12 +95,32 @@ def remove(path: Path, _: random.Random) -> None:
     path.unlink()
 
 
-CHANGES = {"cut": cut, "edited at the same size and time": edit, "replaced": replace, "removed": remove}
+CHANGES = {
+    "cut": cut,
+    "edited at the same size and time": edit,
+    "replaced": replace,
+    "removed": remove,
+}
 
 
-def command_of(folder: Path, inputs: List[Path], output: Path, n_process: int) -> List[str]:
-    words = [sys.executable, "-m", "spacy", "hoseq", "apply", folder / "model", *inputs, "-o", output, "-f", "jsonl"]
-    return [str(word) for word in [*words, "--code", folder / "code.py", "--part-size", 10, "-j", n_process]]
+def command_of(folder: Path, inputs: list[Path], output: Path, n_process: int) -> list[str]:
+    words = [
+        sys.executable,
+        "-m",
+        "spacy",
+        "hoseq",
+        "apply",
+        folder / "model",
+        *inputs,
+        "-o",
+        output,
+        "-f",
+        "jsonl",
+    ]
+    return [
+        str(word)
+        for word in [*words, "--code", folder / "code.py", "--part-size", 10, "-j", n_process]
+    ]
 
 
 def bad_rows(folder: Path, name: str) -> str:
@@ -105,16 +131,28 @@ def bad_rows(folder: Path, name: str) -> str:
     (inputs / "good.txt").write_text("one\ntwo\n")
     make(inputs)
     output = folder / f"out-{inputs.name}"
-    run = subprocess.run(command_of(folder, [inputs], output, 1), capture_output=True, timeout=SECONDS)
+    run = subprocess.run(
+        command_of(folder, [inputs], output, 1), capture_output=True, timeout=SECONDS
+    )
     if not (output / "parts.jsonl").exists():
         return f"nothing is written: {run.stderr.decode()[-200:]}"
     state = last_line_of(output)
     errors = output / "errors.jsonl"
-    told = [json.loads(line)["error"] for line in errors.read_text().splitlines()] if errors.exists() else []
+    told = (
+        [json.loads(line)["error"] for line in errors.read_text().splitlines()]
+        if errors.exists()
+        else []
+    )
     found = (state.get("state"), state["rows"], len(told), run.returncode)
     expected = ("finished", n_rows + 2, n_errors, int(n_errors > 0))
     uncoded = [error for error in told if not error.startswith("[HS")]
-    return f"{found}, expected {expected}" if found != expected else f"without a code: {uncoded}" if uncoded else ""
+    return (
+        f"{found}, expected {expected}"
+        if found != expected
+        else f"without a code: {uncoded}"
+        if uncoded
+        else ""
+    )
 
 
 def changing(folder: Path, name: str, n_process: int, chance: random.Random) -> str:
@@ -126,7 +164,11 @@ def changing(folder: Path, name: str, n_process: int, chance: random.Random) -> 
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until = time.monotonic() + SECONDS
     wanted = chance.randint(1, 15)
-    while run.poll() is None and time.monotonic() < until and len(list(output.glob("parts/*"))) < wanted:
+    while (
+        run.poll() is None
+        and time.monotonic() < until
+        and len(list(output.glob("parts/*"))) < wanted
+    ):
         time.sleep(0.005)
     CHANGES[name](path, chance)
     told = " ".join(text.decode() for text in run.communicate(timeout=SECONDS))
@@ -135,17 +177,22 @@ def changing(folder: Path, name: str, n_process: int, chance: random.Random) -> 
     return "" if is_right else f"exit {run.returncode}, {state}: {told[-200:]}"
 
 
-def attack(seed: int = 0) -> List[Tuple[str, str]]:
+def attack(seed: int = 0) -> list[tuple[str, str]]:
     """What was done, and what is wrong with how it went ("": nothing)."""
     chance = random.Random(seed)
-    rows: List[Tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pipeline_in(folder)
         rows += [(case, bad_rows(folder, case)) for case in BAD]
         for case in CHANGES:
             for n_process in (1, 2):
-                rows.append((f"{case} while it is read, -j {n_process}", changing(folder, case, n_process, chance)))
+                rows.append(
+                    (
+                        f"{case} while it is read, -j {n_process}",
+                        changing(folder, case, n_process, chance),
+                    )
+                )
     return rows
 
 

@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 import typer
 
@@ -38,10 +38,13 @@ def slow(doc):
 PATIENCE = 120.0  # seconds for a run
 
 
-def texts_of(n: int, chance: random.Random) -> List[str]:
+def texts_of(n: int, chance: random.Random) -> list[str]:
     """Lines of JSON; every fortieth cannot be read."""
     texts = [" ".join(chance.choices(WORDS, k=chance.randint(1, 12))) for _ in range(n)]
-    return ["{" if i % 40 == 39 else json.dumps({"id": f"t{i}", "text": text}) for i, text in enumerate(texts)]
+    return [
+        "{" if i % 40 == 39 else json.dumps({"id": f"t{i}", "text": text})
+        for i, text in enumerate(texts)
+    ]
 
 
 def pipeline_in(folder: Path) -> Path:
@@ -53,20 +56,45 @@ def pipeline_in(folder: Path) -> Path:
     nlp.add_pipe("sentencizer")
     nlp.to_disk(folder / "model")
     path = folder / "model" / "config.cfg"
-    text = path.read_text().replace('pipeline = ["sentencizer"]', 'pipeline = ["sentencizer","slow"]')
-    path.write_text(text.replace("[components]", '[components]\n\n[components.slow]\nfactory = "slow"'))
+    text = path.read_text().replace(
+        'pipeline = ["sentencizer"]', 'pipeline = ["sentencizer","slow"]'
+    )
+    path.write_text(
+        text.replace("[components]", '[components]\n\n[components.slow]\nfactory = "slow"')
+    )
     return folder / "model"
 
 
-def command_of(folder: Path, output: Path, n_process: int) -> List[str]:
-    options = ["-o", output, "-f", "jsonl", "--part-size", "10", "--code", folder / "code.py", "-j", n_process]
-    command = [sys.executable, "-m", "spacy", "hoseq", "apply", folder / "model", folder / "in.jsonl"]
+def command_of(folder: Path, output: Path, n_process: int) -> list[str]:
+    options = [
+        "-o",
+        output,
+        "-f",
+        "jsonl",
+        "--part-size",
+        "10",
+        "--code",
+        folder / "code.py",
+        "-j",
+        n_process,
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "spacy",
+        "hoseq",
+        "apply",
+        folder / "model",
+        folder / "in.jsonl",
+    ]
     return [str(word) for word in [*command, *options]]
 
 
-def children_of(pid: int) -> List[int]:
+def children_of(pid: int) -> list[int]:
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     except OSError:
         return []
 
@@ -78,14 +106,14 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def bytes_of(output: Path) -> Dict[str, bytes]:
+def bytes_of(output: Path) -> dict[str, bytes]:
     files = (path for path in sorted(output.rglob("*")) if path.is_file())
     return {path.relative_to(output).as_posix(): path.read_bytes() for path in files}
 
 
-def last_line_of(output: Path) -> Dict[str, Any]:
+def last_line_of(output: Path) -> dict[str, Any]:
     """Of the list of parts: the job, a part, or that the job is finished."""
-    last: Dict[str, Any] = json.loads((output / "parts.jsonl").read_bytes().splitlines()[-1])
+    last: dict[str, Any] = json.loads((output / "parts.jsonl").read_bytes().splitlines()[-1])
     return last
 
 
@@ -105,7 +133,7 @@ def wait_for_a_moment(run: "subprocess.Popen[bytes]", output: Path, chance: rand
     time.sleep(chance.uniform(0.0, 0.02))
 
 
-def disturbed(command: List[str], output: Path, chance: random.Random) -> str:
+def disturbed(command: list[str], output: Path, chance: random.Random) -> str:
     """Start a run and kill one of its processes. RETURNS what was killed and when; "" if the run had ended before."""
     before = n_parts_in(output)
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -132,7 +160,9 @@ def attack(folder: Path, n_process: int, most: int, chance: random.Random) -> "C
     command = command_of(folder, output, n_process)
     killed = Counter(disturbed(command, output, chance) for _ in range(most))
     killed.pop("", None)
-    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+    subprocess.run(
+        command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE
+    )
     if "state" not in last_line_of(output):
         raise SystemExit("the job is not finished")
     return killed
@@ -142,7 +172,7 @@ def main(
     kills: int = typer.Option(40, help="How many"),
     texts: int = typer.Option(400, help="Of each job"),
     seed: int = typer.Option(0, help="Of moments and victims"),
-    output: Optional[Path] = typer.Option(None, help="JSON: what was killed"),
+    output: Path | None = typer.Option(None, help="JSON: what was killed"),
 ) -> None:
     chance = random.Random(seed)
     killed: Counter[str] = Counter()
@@ -165,8 +195,15 @@ def main(
             print(f"{counts}: {dict(sorted(killed.items()))}", flush=True)
     for what, count in sorted(killed.items()):
         print(f"{count:4} {what}")
-    result = {"kills": sum(killed.values()), "jobs": n_jobs, "different": n_different, "killed": dict(killed)}
+    result = {
+        "kills": sum(killed.values()),
+        "jobs": n_jobs,
+        "different": n_different,
+        "killed": dict(killed),
+    }
     if output:
         output.write_text(json.dumps(result, indent=2) + "\n")
     if n_different:
-        raise SystemExit(f"{n_different} of {n_jobs} jobs have other bytes than the undisturbed one")
+        raise SystemExit(
+            f"{n_different} of {n_jobs} jobs have other bytes than the undisturbed one"
+        )

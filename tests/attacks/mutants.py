@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Dict, NamedTuple, Optional
+from typing import NamedTuple
 
 import srsly
 import typer
@@ -46,12 +46,12 @@ MUTANTS = [Mutant(**each) for each in srsly.read_yaml(Path(__file__).with_suffix
 
 
 def main(
-    only: Optional[int] = typer.Option(None, help="Number of one mutant"),
+    only: int | None = typer.Option(None, help="Number of one mutant"),
     first: int = typer.Option(0, help="Begin with this one"),
-    last: Optional[int] = typer.Option(None, help="End before this one"),
+    last: int | None = typer.Option(None, help="End before this one"),
 ) -> None:
     chosen = range(len(MUTANTS))[slice(first, last)] if only is None else [only]
-    outcomes: Dict[int, str] = {}
+    outcomes: dict[int, str] = {}
     with tempfile.TemporaryDirectory() as name:
         copy = copied(Path(name))
         for number in chosen:
@@ -65,7 +65,9 @@ def main(
             )
     lost = [number for number, outcome in outcomes.items() if outcome not in ("quick", "all")]
     n_quick = list(outcomes.values()).count("quick")
-    msg.text(f"{len(outcomes) - len(lost)} of {len(outcomes)} are found, {n_quick} by quick tests; not: {lost}")
+    msg.text(
+        f"{len(outcomes) - len(lost)} of {len(outcomes)} are found, {n_quick} by quick tests; not: {lost}"
+    )
     if lost:
         raise SystemExit(1)
 

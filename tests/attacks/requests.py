@@ -31,7 +31,9 @@ class Server:
         app = application(nlp, max_length=MOST, **settings)
         config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", http="h11")
         self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
+        self.thread = threading.Thread(
+            target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True
+        )
         self.thread.start()
 
     def stop(self):
@@ -55,10 +57,19 @@ class Server:
     def post(self, path, body, kind="application/json", **headers):
         """The bytes of a request. headers: "Host" among them; None leaves one out."""
         host = ":".join(map(str, self.address))
-        every = {"Host": host, "Content-Type": kind, "Content-Length": len(body), "Connection": "close", **headers}
+        every = {
+            "Host": host,
+            "Content-Type": kind,
+            "Content-Length": len(body),
+            "Connection": "close",
+            **headers,
+        }
         lines = [f"{name}: {value}" for name, value in every.items() if value is not None]
         return (
-            f"POST {path} HTTP/1.1\r\n".encode() + "\r\n".join(lines).encode("latin1", "replace") + b"\r\n\r\n" + body
+            f"POST {path} HTTP/1.1\r\n".encode()
+            + "\r\n".join(lines).encode("latin1", "replace")
+            + b"\r\n\r\n"
+            + body
         )
 
 
@@ -98,7 +109,18 @@ def bodies():
         "a " * 149,
     ):
         yield json.dumps({"text": text}).encode()
-    yield from (b"", b"{", b"null", b"[]", b"\xff\xfe", b"NaN", b'{"text": NaN}', b'"a"', b"0" * 4000, b"{}" * 100)
+    yield from (
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"\xff\xfe",
+        b"NaN",
+        b'{"text": NaN}',
+        b'"a"',
+        b"0" * 4000,
+        b"{}" * 100,
+    )
     for depth in (500, 990, 1500, 4000):
         yield b"[" * depth
         yield b'{"text": ' * (depth // 10)
@@ -116,7 +138,11 @@ def requests(server):
     host = ":".join(map(str, server.address))
     for body in bodies():
         yield "body", server.post("/explain", body), client_errors
-        yield "form", server.post("/", b"text=" + body, "application/x-www-form-urlencoded"), client_errors
+        yield (
+            "form",
+            server.post("/", b"text=" + body, "application/x-www-form-urlencoded"),
+            client_errors,
+        )
     for name in (
         "evil.example",
         "127.0.0.1",
@@ -164,7 +190,11 @@ def requests(server):
             {200, 307, 400, 404},
         )
     for length in ("-1", "abc", "1e9", "99999999999999999999", "0x10"):
-        yield "length", server.post("/explain", b"{}", **{"Content-Length": length}), {0, 400, 408, 413}
+        yield (
+            "length",
+            server.post("/explain", b"{}", **{"Content-Length": length}),
+            {0, 400, 408, 413},
+        )
     for raw in (
         b"\r\n" * 50,
         b"\x16\x03\x01\x02\x00",
@@ -174,20 +204,28 @@ def requests(server):
         b"\x00" * 100,
     ):
         yield "raw", raw, {0, 400, 403, 431}
-    chunked = server.post("/explain", b"", **{"Content-Length": None, "Transfer-Encoding": "chunked"})
+    chunked = server.post(
+        "/explain", b"", **{"Content-Length": None, "Transfer-Encoding": "chunked"}
+    )
     yield "chunks", chunked + b'5\r\n{"tex\r\n0\r\n\r\n', {400}
     yield "chunks", chunked + b"zz\r\n", {0, 400, 408}
     yield "chunks", chunked + b"fffff\r\n" + b"a" * 100_000, {0, 400, 413}
     many = "".join(f"X-{i}: a\r\n" for i in range(3000))
     yield "headers", f"GET / HTTP/1.1\r\nHost: {host}\r\n{many}\r\n".encode(), {0, 200, 400, 431}
-    yield "fields", server.post("/", b"a=b&" * 900, "application/x-www-form-urlencoded"), client_errors
+    yield (
+        "fields",
+        server.post("/", b"a=b&" * 900, "application/x-www-form-urlencoded"),
+        client_errors,
+    )
 
 
 def attack():
     """RETURNS rows of a name, the status, and what is wrong, "" for nothing."""
     server = Server(chunker_helpers.trained("marginals", 8), max_seconds=2.0)
     rows = []
-    expected = server.ask(server.post("/explain", json.dumps(TEXT).encode()))[1].partition(b"\r\n\r\n")[2]
+    expected = server.ask(server.post("/explain", json.dumps(TEXT).encode()))[1].partition(
+        b"\r\n\r\n"
+    )[2]
     for name, data, statuses in requests(server):
         status, answer = server.ask(data, 8.0)
         problem = "" if status in statuses else f"status {status} for {data[:200]!r}"
@@ -196,7 +234,9 @@ def attack():
         if b"Traceback" in answer or b"Internal Server Error" in answer:
             problem = f"an error of the server for {data[:200]!r}"
         begin = time.monotonic()
-        after = server.ask(server.post("/explain", json.dumps(TEXT).encode()))[1].partition(b"\r\n\r\n")[2]
+        after = server.ask(server.post("/explain", json.dumps(TEXT).encode()))[1].partition(
+            b"\r\n\r\n"
+        )[2]
         if after != expected or time.monotonic() - begin > 8:
             problem = f"another answer to an ordinary request after {data[:200]!r}"
         rows.append((name, status, problem))

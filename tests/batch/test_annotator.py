@@ -23,7 +23,20 @@ from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
 from spacy_hoseq.batch.columns import row_columns  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
-ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
+ALL = (
+    "text",
+    "word",
+    "norm",
+    "tag",
+    "pos",
+    "morph",
+    "lemma",
+    "dep",
+    "head",
+    "prob",
+    "sentences",
+    "spans",
+)
 IN_ANOTHER_PROCESS = """
 import pickle, sys
 import pyarrow as pa
@@ -35,7 +48,10 @@ print([token["tag"] for token in result["tokens"][0].as_py()])
 
 def table(texts, ids=None):
     return pa.table(
-        {"id": pa.array(ids or [f"t{i}" for i in range(len(texts))], pa.string()), "text": pa.array(texts, pa.string())}
+        {
+            "id": pa.array(ids or [f"t{i}" for i in range(len(texts))], pa.string()),
+            "text": pa.array(texts, pa.string()),
+        }
     )
 
 
@@ -47,12 +63,26 @@ def annotate():
 def expected(doc, at=lambda i: i):
     """What the columns say, from the Doc: plainly."""
     tokens = [
-        {"start": at(t.idx), "end": at(t.idx + len(t)), "word": t.text, "tag": t.tag_ or None, "pos": t.pos_ or None}
+        {
+            "start": at(t.idx),
+            "end": at(t.idx + len(t)),
+            "word": t.text,
+            "tag": t.tag_ or None,
+            "pos": t.pos_ or None,
+        }
         for t in doc
     ]
-    sentences = [{"start": at(s.start_char), "end": at(s.end_char)} for s in doc.sents] if len(doc) else []
+    sentences = (
+        [{"start": at(s.start_char), "end": at(s.end_char)} for s in doc.sents] if len(doc) else []
+    )
     spans = [
-        {"start": at(s.start_char), "end": at(s.end_char), "label": s.label_, "prob": float(p), "group": key}
+        {
+            "start": at(s.start_char),
+            "end": at(s.end_char),
+            "label": s.label_,
+            "prob": float(p),
+            "group": key,
+        }
         for key, group in [*doc.spans.items(), ("ents", doc.spans["entities"])]
         for s, p in zip(group, group.attrs["scores"], strict=True)
     ]
@@ -66,7 +96,9 @@ def rows_of(result):
 def test_columns_say_what_the_docs_say(annotate):
     result = annotate(table(TEXTS))
     assert rows_of(result) == [expected(doc) for doc in english().pipe(TEXTS)]
-    assert result["id"].to_pylist() == [f"t{i}" for i in range(len(TEXTS))] and not any(result["error"].to_pylist())
+    assert result["id"].to_pylist() == [f"t{i}" for i in range(len(TEXTS))] and not any(
+        result["error"].to_pylist()
+    )
     assert len(result["spans"][0]) >= 3 and len(result["sentences"][0]) == 2
     assert result.schema.equals(annotate.schema, check_metadata=True)
 
@@ -77,10 +109,22 @@ def test_all_fields_of_tokens():
     for row, doc in zip(result, nlp.pipe(TEXTS[:3]), strict=True):
         marginals = doc._.hoseq_marginals["hoseq_tagger"]
         for i, (found, token) in enumerate(zip(row["tokens"], doc, strict=True)):
-            assert (found["word"], found["norm"], found["lemma"]) == (token.text, token.norm_, token.lemma_ or None)
-            assert (found["head"], found["dep"], found["morph"]) == (token.i, None, str(token.morph) or None)
+            assert (found["word"], found["norm"], found["lemma"]) == (
+                token.text,
+                token.norm_,
+                token.lemma_ or None,
+            )
+            assert (found["head"], found["dep"], found["morph"]) == (
+                token.i,
+                None,
+                str(token.morph) or None,
+            )
             is_space = token.is_space
-            p = None if is_space else marginals["probabilities"][i, marginals["labels"].index(token.tag_)]
+            p = (
+                None
+                if is_space
+                else marginals["probabilities"][i, marginals["labels"].index(token.tag_)]
+            )
             assert found["prob"] == p
     assert min(token["prob"] for token in result[0]["tokens"]) > 0.3
 
@@ -108,7 +152,9 @@ def trained(folder, name, **config):
     return folder / name
 
 
-@pytest.mark.parametrize("name", ["hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_morphologizer"])
+@pytest.mark.parametrize(
+    "name", ["hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_morphologizer"]
+)
 def test_probabilities_of_every_component_arrive(tmp_path, name):
     """Not only those of a tagger: no column is silently empty."""
     path = trained(tmp_path, name)
@@ -135,7 +181,9 @@ def test_any_pipeline_of_spacy(tmp_path):
     by_path = Annotator(tmp_path / "model", outputs=[name for name in ALL if name != "prob"])
     for annotate in (by_path, pickle.loads(pickle.dumps(by_path))):
         row = annotate(table(["The old ferry, each day"])).to_pylist()[0]
-        assert [(s["start"], s["end"], s["label"], s["group"], s["prob"]) for s in row["spans"]] == [
+        assert [
+            (s["start"], s["end"], s["label"], s["group"], s["prob"]) for s in row["spans"]
+        ] == [
             (4, 13, "X", "ents", None),
             (20, 23, "Y", "ents", None),
         ]
@@ -147,7 +195,11 @@ def test_any_pipeline_of_spacy(tmp_path):
 def test_parses_and_groups_of_spans():
     nlp = spacy.blank("xx")
     docs = [nlp("a b c"), nlp(""), nlp("d é f")]
-    docs[0].spans["z"] = [Span(docs[0], 0, 2, "Z"), Span(docs[0], 1, 1, "EMPTY"), Span(docs[0], 1, 3, "Z")]
+    docs[0].spans["z"] = [
+        Span(docs[0], 0, 2, "Z"),
+        Span(docs[0], 1, 1, "EMPTY"),
+        Span(docs[0], 1, 3, "Z"),
+    ]
     docs[0].spans["a"] = [docs[0][2:3]]
     docs[2].ents = [Span(docs[2], 0, 2, "E"), Span(docs[2], 2, 3, "E")]
     for token, head in zip(docs[2], (1, 1, 1), strict=True):
@@ -163,9 +215,9 @@ def test_parses_and_groups_of_spans():
     ]
     assert of_empty == []
     assert [(s["start"], s["end"], s["label"]) for s in of_last] == [(0, 3, "E"), (4, 5, "E")]
-    assert [(t["head"], t["dep"], t["lemma"], t["morph"]) for t in columns["tokens"][2].as_py()] == [
-        (1, "d", "l1", "Number=Sing")
-    ] * 3
+    assert [
+        (t["head"], t["dep"], t["lemma"], t["morph"]) for t in columns["tokens"][2].as_py()
+    ] == [(1, "d", "l1", "Number=Sing")] * 3
     assert [len(s or ()) for s in columns["sentences"].to_pylist()] == [0, 0, 1]
 
 
@@ -179,7 +231,11 @@ def test_ids_texts_and_batches_of_other_types(annotate):
     assert large["tokens"][0] == result["tokens"][0]
     without = Annotator("en", text="body", id=None)
     (row,) = without(pa.table({"body": ["It works."]})).to_pylist()
-    assert "id" not in row and row["tokens"] == large["tokens"][0].as_py() and "id" not in without.schema.names
+    assert (
+        "id" not in row
+        and row["tokens"] == large["tokens"][0].as_py()
+        and "id" not in without.schema.names
+    )
     assert annotate(table([])).num_rows == 0 and annotate(table([])).schema == annotate.schema
     (empty,) = annotate.stream([pa.RecordBatch.from_pylist([], schema=table(["x"]).schema)])
     assert empty.num_rows == 0 and empty.schema == annotate.schema
@@ -201,10 +257,16 @@ def test_a_row_that_fails_does_not_fail_its_batch(tmp_path):
     annotate = Annotator(picky, code=tmp_path / "code.py", max_length=100)
     result = annotate(table(["one", "stop here", None, "x" * 101, "two"])).to_pylist()
     assert [row["error"] and row["error"].split(":")[0] for row in result][1] == "RuntimeError"
-    assert "this one not" in result[1]["error"] and "HS164" in result[2]["error"] and "E088" in result[3]["error"]
+    assert (
+        "this one not" in result[1]["error"]
+        and "HS164" in result[2]["error"]
+        and "E088" in result[3]["error"]
+    )
     for row in result[1:4]:
         assert row["tokens"] is row["sentences"] is row["spans"] is None
-    assert [len(row["tokens"]) for row in (result[0], result[4])] == [1, 1] and result[4]["error"] is None
+    assert [len(row["tokens"]) for row in (result[0], result[4])] == [1, 1] and result[4][
+        "error"
+    ] is None
 
 
 def test_the_schema_names_the_model(annotate):
@@ -237,7 +299,11 @@ def test_it_does_not_matter_how_rows_are_cut(annotate, monkeypatch):
         assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
     monkeypatch.setattr(annotator, "CHARACTERS", 60)
     monkeypatch.setattr(pipeline, "ZONE_TOKENS", 20)
-    assert Annotator("en", exclude=["none"])(table(texts)).combine_chunks().equals(whole.replace_schema_metadata())
+    assert (
+        Annotator("en", exclude=["none"])(table(texts))
+        .combine_chunks()
+        .equals(whole.replace_schema_metadata())
+    )
 
 
 @pytest.mark.long
@@ -266,9 +332,15 @@ def test_a_text_that_a_component_drops_is_told(tmp_path):
     spacy.blank("xx").to_disk(tmp_path / "model")
     path = tmp_path / "model" / "config.cfg"
     text = path.read_text().replace("pipeline = []", 'pipeline = ["drops"]')
-    path.write_text(text.replace("[components]", '[components]\n\n[components.drops]\nfactory = "drops"'))
-    rows = Annotator(tmp_path / "model", code=tmp_path / "code.py")(table(["a", "drop", "b"])).to_pylist()
-    assert [row["tokens"] is None for row in rows] == [False, True, False] and "HS175" in rows[1]["error"]
+    path.write_text(
+        text.replace("[components]", '[components]\n\n[components.drops]\nfactory = "drops"')
+    )
+    rows = Annotator(tmp_path / "model", code=tmp_path / "code.py")(
+        table(["a", "drop", "b"])
+    ).to_pylist()
+    assert [row["tokens"] is None for row in rows] == [False, True, False] and "HS175" in rows[1][
+        "error"
+    ]
 
 
 def test_words_are_forgotten_after_those_of_the_beginning(monkeypatch):
@@ -296,8 +368,12 @@ def test_components_of_others_between_ours_and_disabled_ones(tmp_path, annotate)
     nlp.add_pipe("merge_noun_chunks", name="unused")
     nlp.disable_pipe("unused")
     nlp.to_disk(tmp_path / "model")
-    result = Annotator(tmp_path / "model", outputs=["word", "tag", "pos", "sentences", "spans", "prob"])(table(TEXTS))
+    result = Annotator(
+        tmp_path / "model", outputs=["word", "tag", "pos", "sentences", "spans", "prob"]
+    )(table(TEXTS))
     plain = annotate(table(TEXTS))
     assert result["spans"].equals(plain["spans"]) and result["sentences"].equals(plain["sentences"])
-    for row, expected in zip(result["tokens"].to_pylist(), plain["tokens"].to_pylist(), strict=True):
+    for row, expected in zip(
+        result["tokens"].to_pylist(), plain["tokens"].to_pylist(), strict=True
+    ):
         assert [{k: v for k, v in token.items() if k != "prob"} for token in row] == expected

@@ -30,7 +30,9 @@ def annotated(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(engine):
-        code = re.search(rf"^{engine}.*\n\n((?:    .*\n|\n)+)", PAGE.read_text(), flags=re.MULTILINE)[1]
+        code = re.search(
+            rf"^{engine}.*\n\n((?:    .*\n|\n)+)", PAGE.read_text(), flags=re.MULTILINE
+        )[1]
         exec(compile(textwrap.dedent(code), engine, "exec"), {})
         files = (tmp_path / "annotated").rglob("*.parquet")
         return pa.concat_tables([pq.read_table(path) for path in files]).sort_by("id"), table
@@ -58,7 +60,9 @@ def test_ray(annotated, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.skipif(not (shutil.which("java") or os.environ.get("JAVA_HOME")), reason="Spark needs Java")
+@pytest.mark.skipif(
+    not (shutil.which("java") or os.environ.get("JAVA_HOME")), reason="Spark needs Java"
+)
 def test_spark(annotated, monkeypatch):
     sql = pytest.importorskip("pyspark.sql", reason="the extra `spark` is not installed")
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
@@ -98,4 +102,7 @@ def test_frame_of_pandas():
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame({"id": ["a", "b"], "text": TEXTS[:2]})
     result = Annotator("en")(pa.Table.from_pandas(frame)).to_pandas()
-    assert [len(tokens) for tokens in result["tokens"]] == [10, 0] and list(result["id"]) == ["a", "b"]
+    assert [len(tokens) for tokens in result["tokens"]] == [10, 0] and list(result["id"]) == [
+        "a",
+        "b",
+    ]

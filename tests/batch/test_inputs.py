@@ -27,7 +27,9 @@ def rows(path, reading=PLAIN):
 
 
 def texts(path, reading=PLAIN):
-    return [(row.id.rpartition("/")[2], row.text) for row in rows(path, reading) if isinstance(row, Row)]
+    return [
+        (row.id.rpartition("/")[2], row.text) for row in rows(path, reading) if isinstance(row, Row)
+    ]
 
 
 def problems(path, reading=PLAIN):
@@ -40,8 +42,13 @@ def test_text_files_have_a_text_in_each_line_or_are_one(tmp_path):
     assert texts(path) == [("a.txt:1", "Zoë."), ("a.txt:3", " two "), ("a.txt:4", "three")]
     assert texts(path, InputOptions(whole=True)) == [("a.txt", "Zoë.\r\n\n two \nthree")]
     path.write_bytes(b"good\nb\xffd\nlast")
-    assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")] and problems(path) == [(2, "the byte 0xFF")]
-    assert not texts(path, InputOptions(whole=True)) and len(problems(path, InputOptions(whole=True))) == 1
+    assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")] and problems(path) == [
+        (2, "the byte 0xFF")
+    ]
+    assert (
+        not texts(path, InputOptions(whole=True))
+        and len(problems(path, InputOptions(whole=True))) == 1
+    )
     (tmp_path / "notes").write_text("any other file\n")
     assert texts(tmp_path / "notes") == [("notes:1", "any other file")]
 
@@ -61,7 +68,10 @@ def test_packed_files(tmp_path):
 
 def test_json_lines(tmp_path):
     path = tmp_path / "a.jsonl"
-    good, bad = b'{"text": "A b.", "id": 7}\n\n', b'{"body": "x"}\n{"text": 1}\n[]\n{"te\n{"text": "\xff"}\n'
+    good, bad = (
+        b'{"text": "A b.", "id": 7}\n\n',
+        b'{"body": "x"}\n{"text": 1}\n[]\n{"te\n{"text": "\xff"}\n',
+    )
     path.write_bytes(good + bad + b'{"text": ""}\n')
     assert texts(path) == [("7", "A b."), ("a.jsonl:8", "")]
     assert [line for line, _ in problems(path)] == [3, 4, 5, 6, 7]
@@ -75,9 +85,15 @@ def test_tables_of_text(tmp_path):
     path.write_bytes('id,text\nx,"a ""b""\nc"\ny,"d, é"\n\nz\nw,e\n'.encode())
     assert texts(path) == [("x", 'a "b"\nc'), ("y", "d, é"), ("w", "e")]
     assert [actual for _, actual in problems(path)] == ["1 cells"]
-    assert problems(path, InputOptions("body")) == [(0, '"body" is not once among the columns id, text')]
+    assert problems(path, InputOptions("body")) == [
+        (0, '"body" is not once among the columns id, text')
+    ]
     (tmp_path / "b.tsv").write_bytes(b"n\ttext\n1\tone\n\xff\t\n2\ttwo\n")
-    assert [text for _, text in texts(tmp_path / "b.tsv", InputOptions(id="n"))] == ["one", "", "two"]
+    assert [text for _, text in texts(tmp_path / "b.tsv", InputOptions(id="n"))] == [
+        "one",
+        "",
+        "two",
+    ]
     assert texts(tmp_path / "b.tsv")[1] == ("b.tsv:3", "")
     path.write_text('text\n"a"b\nlast\n"never ends')
     assert [text for _, text in texts(path)] == ["last"] and len(problems(path)) == 2
@@ -133,7 +149,14 @@ def test_tables_that_are_well_formed_come_back(tmp_path_factory, cells, ending):
 
 
 def test_ids_arrive_as_they_were(tmp_path):
-    written = ["12345678901234567890123456789", "1.5", '["a", 1, [2.5]]', '{"k": null}', "true", '"x y"']
+    written = [
+        "12345678901234567890123456789",
+        "1.5",
+        '["a", 1, [2.5]]',
+        '{"k": null}',
+        "true",
+        '"x y"',
+    ]
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f'{{"text": "t", "id": {value}}}\n' for value in written))
     assert [name for name, _ in texts(path)] == [*written[:-1], "x y"] and not problems(path)
@@ -149,11 +172,17 @@ def test_ids_arrive_as_they_were(tmp_path):
 
 def test_parquet(tmp_path):
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"id": [5, 6, None], "text": ["a", None, "c"], "more": [0, 0, 0]}), path)
+    pq.write_table(
+        pa.table({"id": [5, 6, None], "text": ["a", None, "c"], "more": [0, 0, 0]}), path
+    )
     assert texts(path) == [("5", "a"), ("6", None), ("a.parquet:3", "c")]
-    assert problems(path, InputOptions("body")) == [(0, '"body" is not once among the columns id, text, more')]
+    assert problems(path, InputOptions("body")) == [
+        (0, '"body" is not once among the columns id, text, more')
+    ]
     assert problems(path, InputOptions("more")) == [(0, 'the column "more" has the type int64')]
-    pq.write_table(pa.table({"text": pa.array(["a", "a"]).dictionary_encode()}), tmp_path / "b.parquet")
+    pq.write_table(
+        pa.table({"text": pa.array(["a", "a"]).dictionary_encode()}), tmp_path / "b.parquet"
+    )
     assert texts(tmp_path / "b.parquet") == [("b.parquet:1", "a"), ("b.parquet:2", "a")]
     for size in (0, 30, path.stat().st_size - 3):
         path.write_bytes(path.read_bytes()[:size])
@@ -175,7 +204,9 @@ def test_a_string_of_parquet_that_is_no_utf_8(tmp_path, kind):
 def test_columns_of_any_type(tmp_path):
     path = tmp_path / "a.parquet"
     for kind in STRINGS:
-        pq.write_table(pa.table({"id": pa.array([1], pa.timestamp("ns")), "text": pa.array(["a"], kind)}), path)
+        pq.write_table(
+            pa.table({"id": pa.array([1], pa.timestamp("ns")), "text": pa.array(["a"], kind)}), path
+        )
         assert texts(path) == [("1970-01-01 00:00:00.000000001", "a")]
     pq.write_table(pa.table([["x"], ["y"], ["a"]], names=["id", "id", "text"]), path)
     assert not texts(path) and [line for line, _ in problems(path)] == [0]
@@ -205,7 +236,9 @@ def test_docs_and_treebanks(tmp_path):
     line = "1\tDogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\t_\n\n"
     (tmp_path / "c.conllu").write_text(line * 2)
     read = [Doc(nlp.vocab).from_bytes(row.text) for row in rows(tmp_path / "c.conllu")]
-    assert [[(t.text, t.lemma_) for t in doc] for doc in read] == [[("Dogs", "dog"), (".", ".")]] * 2
+    assert [[(t.text, t.lemma_) for t in doc] for doc in read] == [
+        [("Dogs", "dog"), (".", ".")]
+    ] * 2
 
 
 def test_standard_input(monkeypatch):
@@ -214,7 +247,14 @@ def test_standard_input(monkeypatch):
 
 
 def test_files_folders_and_globs_in_order(tmp_path):
-    for name in ("in/b10.txt", "in/b9.txt", "in/.hidden.txt", "in/deep/a.jsonl.gz", "in/x.pdf", "out/parts/0.jsonl"):
+    for name in (
+        "in/b10.txt",
+        "in/b9.txt",
+        "in/.hidden.txt",
+        "in/deep/a.jsonl.gz",
+        "in/x.pdf",
+        "out/parts/0.jsonl",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
 
@@ -224,7 +264,9 @@ def test_files_folders_and_globs_in_order(tmp_path):
 
     assert names("in") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
     assert names("in/*.txt", "in/b9.txt", "in/x.pdf") == ["in/b10.txt", "in/b9.txt", "in/x.pdf"]
-    assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"] and input_files(["-"], None) == {"-": Path("-")}
+    assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"] and input_files(["-"], None) == {
+        "-": Path("-")
+    }
     assert names(".", output=tmp_path / "out") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
     for inside in ("out", "out/parts/0.jsonl", "out/parts"):
         with pytest.raises(ValueError, match="HS167"):
@@ -239,15 +281,24 @@ def test_files_folders_and_globs_in_order(tmp_path):
 
 def test_parts_end_where_the_input_says(tmp_path, monkeypatch):
     lines, last = tmp_path / "a.jsonl", tmp_path / "c.txt"
-    srsly.write_jsonl(lines, [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)] + [{}])
+    srsly.write_jsonl(
+        lines, [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)] + [{}]
+    )
     last.write_text("one\ntwo\n")
     monkeypatch.setattr(inputs, "LEAST", 120)
     files = {path.name: path for path in (lines, last)}
     parts = list(parts_of(files, InputOptions(part_size=2)))
-    assert [texts_in(part) for part in parts] == [["one", "two"], ["x" * 30], ["y" * 9, "z" * 9], ["one", "two"]]
+    assert [texts_in(part) for part in parts] == [
+        ["one", "two"],
+        ["x" * 30],
+        ["y" * 9, "z" * 9],
+        ["one", "two"],
+    ]
     assert [(part.number, len(part.problems)) for part in parts] == [(0, 0), (1, 0), (2, 1), (3, 0)]
     total = sum(path.stat().st_size for path in (lines, last))
-    assert parts[-1].position == total and [p.position for p in parts] == sorted(p.position for p in parts)
+    assert parts[-1].position == total and [p.position for p in parts] == sorted(
+        p.position for p in parts
+    )
     assert [texts_in(part) for part in parts_of({}, PLAIN)] == [[]], "a job without texts is a job"
 
 
@@ -263,7 +314,11 @@ def test_the_first_parts_are_small(tmp_path):
     def sizes(most):
         return [len(part.rows) for part in parts_of({"a": path}, InputOptions(part_size=most))]
 
-    assert sizes(1000)[:20] == [LEAST // 150] * 20 and max(sizes(1000)) < 320 and sum(sizes(1000)) == 10_000
+    assert (
+        sizes(1000)[:20] == [LEAST // 150] * 20
+        and max(sizes(1000)) < 320
+        and sum(sizes(1000)) == 10_000
+    )
     assert sizes(100) == [100] * 100
 
 

@@ -31,7 +31,9 @@ def annotator(tmp_path_factory):
     nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
     nlp.to_disk(tmp_path_factory.mktemp("pipeline") / "model")
-    return Annotator(tmp_path_factory.getbasetemp() / "pipeline0" / "model", outputs=["text", "sentences"])
+    return Annotator(
+        tmp_path_factory.getbasetemp() / "pipeline0" / "model", outputs=["text", "sentences"]
+    )
 
 
 @pytest.fixture
@@ -59,7 +61,9 @@ def files(path):
 
 def state_of(path):
     """Whether the job is finished, as its last line says."""
-    return json.loads((path / "parts.jsonl").read_bytes().splitlines()[-1]).get("state", "unfinished")
+    return json.loads((path / "parts.jsonl").read_bytes().splitlines()[-1]).get(
+        "state", "unfinished"
+    )
 
 
 def number_of(done):
@@ -88,15 +92,25 @@ def test_a_job_is_gone_on_with_where_it_stopped(job, tmp_path, n_process):
         stopped(job(tmp_path / "out"), after)
         assert state_of(tmp_path / "out") == "unfinished"
         told = []
-        run(job(tmp_path / "out"), tell=lambda done, told=told: told.append(number_of(done)), n_process=n_process)
-        assert told == list(range(after, 5)) and files(tmp_path / "out") == files(tmp_path / "whole")
+        run(
+            job(tmp_path / "out"),
+            tell=lambda done, told=told: told.append(number_of(done)),
+            n_process=n_process,
+        )
+        assert told == list(range(after, 5)) and files(tmp_path / "out") == files(
+            tmp_path / "whole"
+        )
         shutil.rmtree(tmp_path / "out")
     before = files(tmp_path / "whole")
     run(job(tmp_path / "whole"), tell=lambda done: pytest.fail("nothing is left to do"))
     assert files(tmp_path / "whole") == before
     errors = list(srsly.read_jsonl(tmp_path / "whole" / "errors.jsonl"))
     assert [error["id"].rpartition(":")[2] for error in errors] == ["1", "7"]
-    rows = [row for path in sorted((tmp_path / "whole" / "parts").iterdir()) for row in srsly.read_jsonl(path)]
+    rows = [
+        row
+        for path in sorted((tmp_path / "whole" / "parts").iterdir())
+        for row in srsly.read_jsonl(path)
+    ]
     assert [row["text"] for row in rows] == [f"Text {i}. More of it." for i in range(N) if i % 6]
 
 
@@ -167,7 +181,9 @@ def test_another_job_is_refused(job, tmp_path):
     assert "parts/000000.conllu" in files(out) and "parts/000000.jsonl" not in files(out)
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "parts/notes.txt", "parts/000001.txt", "parts/000009.jsonl.writing"])
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "parts/notes.txt", "parts/000001.txt", "parts/000009.jsonl.writing"]
+)
 @pytest.mark.parametrize("force", [False, True])
 def test_other_files_are_refused_and_stay(job, tmp_path, name, force):
     stopped(job(tmp_path / "out"))
@@ -228,7 +244,9 @@ def test_what_was_changed_since_is_noticed(job, tmp_path, name, is_finished):
 def test_two_runs_at_once(job, tmp_path):
     pytest.importorskip("fcntl", reason="on Windows nobody is told")
     lock = "fcntl.lockf(file, fcntl.LOCK_EX)"
-    code = f"import fcntl, sys; file = open(sys.argv[1], 'ab'); {lock}; print(1, flush=True); input()"
+    code = (
+        f"import fcntl, sys; file = open(sys.argv[1], 'ab'); {lock}; print(1, flush=True); input()"
+    )
     stopped(job(tmp_path / "out"))
     command = [sys.executable, "-c", code, str(tmp_path / "out" / "parts.jsonl")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -244,7 +262,13 @@ def test_formats_that_are_no_tables_or_no_stream(job, tmp_path, annotator):
     flat = Annotator(annotator.pipeline, flat=True)
     for form in ("spacy", "conllu"):
         with pytest.raises(ValueError, match=f"HS179.*{form}"):
-            Job(flat, [str(tmp_path / "in.jsonl")], None if form != "spacy" else tmp_path, form, InputOptions())
+            Job(
+                flat,
+                [str(tmp_path / "in.jsonl")],
+                None if form != "spacy" else tmp_path,
+                form,
+                InputOptions(),
+            )
     for form in ("parquet", "csv", "spacy"):
         with pytest.raises(ValueError, match=f"HS174.*--format {form}"):
             job(None, form=form)

@@ -8,7 +8,10 @@ from benchmarks.conll2018 import Token, score, sentences_of  # noqa: E402
 
 def token(text, *words):
     """words: (form, tag); one of several, or the token itself."""
-    return Token(text, [[form, tag, tag, "Case=Nom|Style=Arch", form] for form, tag in words or [(text, "X")]])
+    return Token(
+        text,
+        [[form, tag, tag, "Case=Nom|Style=Arch", form] for form, tag in words or [(text, "X")]],
+    )
 
 
 def test_words_and_sentences():
@@ -40,7 +43,14 @@ def test_other_text_is_refused():
 
 
 def test_conllu_is_read():
-    rows = ["1-2\tzum", "1\tzu\tzu\tADP\tAPPR\t_", "2\tdem\tder\tDET\tART\tCase=Dat", "3\tHaus\tHaus\tNOUN\tNN\t_"]
+    rows = [
+        "1-2\tzum",
+        "1\tzu\tzu\tADP\tAPPR\t_",
+        "2\tdem\tder\tDET\tART\tCase=Dat",
+        "3\tHaus\tHaus\tNOUN\tNN\t_",
+    ]
     ((first, second),) = sentences_of("# text\n" + "\n".join(rows) + "\n\n")
-    assert first == Token("zum", [["zu", "APPR", "ADP", "_", "zu"], ["dem", "ART", "DET", "Case=Dat", "der"]])
+    assert first == Token(
+        "zum", [["zu", "APPR", "ADP", "_", "zu"], ["dem", "ART", "DET", "Case=Dat", "der"]]
+    )
     assert second.words == [["Haus", "NN", "NOUN", "_", "Haus"]]

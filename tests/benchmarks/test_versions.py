@@ -34,7 +34,9 @@ def test_a_version_agrees_with_itself(tmp_path):
     options += ["--option", "training.max_steps=3", "--option", "training.eval_frequency=3"]
     options += ["--option", "components.hoseq_tagger.save_marginals=true"]
     files = paths(tmp_path).values()
-    process = run("-m", "benchmarks.versions", *files, "--before", sys.executable, *options, folder=ROOT)
+    process = run(
+        "-m", "benchmarks.versions", *files, "--before", sys.executable, *options, folder=ROOT
+    )
     assert process.returncode == 0, process.stdout
     row = process.stdout.strip().splitlines()[-1].split()
     assert row[0] == "crf" and row[1] == "0" and float(row[2]) == 0.0

@@ -81,7 +81,9 @@ def test_parquet_is_the_default(tmp_path):
     names = {"parts.jsonl", "parts/000000.parquet", "parts/000001.parquet"}
     assert set(files(tmp_path / "out")) == names
     table = pq.read_table(tmp_path / "out" / "parts")
-    assert table["text"].to_pylist() == TEXTS and table["id"].to_pylist() == [f"t{i}" for i in range(6)]
+    assert table["text"].to_pylist() == TEXTS and table["id"].to_pylist() == [
+        f"t{i}" for i in range(6)
+    ]
     assert [t["tag"] for t in table["tokens"][0].as_py()] == [t.tag_ for t in english()(TEXTS[0])]
     job, *_, last = srsly.read_jsonl(tmp_path / "out" / "parts.jsonl")
     assert (last["state"], job["model"], last["rows"]) == ("finished", "en_hoseq_sm", 6)
@@ -93,7 +95,10 @@ def test_fields_excluded_components_and_ids(tmp_path):
     options = ("--text-key", "body", "--id-key", "n", "--fields", "tag,word", *excluded)
     assert run("en", tmp_path / "in.csv", "-o", tmp_path / "out", "-f", "jsonl", *options)[0] == 0
     (row,) = srsly.read_jsonl(tmp_path / "out" / "parts" / "000000.jsonl")
-    assert row["id"] == "7" and [list(token) for token in row["tokens"]] == [["start", "end", "word", "tag"]] * 3
+    assert (
+        row["id"] == "7"
+        and [list(token) for token in row["tokens"]] == [["start", "end", "word", "tag"]] * 3
+    )
 
 
 def test_files_that_are_one_text(tmp_path):
@@ -115,7 +120,9 @@ def test_what_fails_is_listed_and_the_exit_status_says_so(tmp_path):
     assert [error["id"][-8:] for error in errors] == ["in.txt:2", "in.txt:4"]
     assert "this one not" in errors[0]["error"] and "E088" in errors[1]["error"]
     assert pq.read_table(tmp_path / "out" / "parts")["error"].null_count == 2
-    assert run(model, tmp_path / "in.txt", "-o", tmp_path / "out", *options)[0] == 1, "still so when nothing is left"
+    assert run(model, tmp_path / "in.txt", "-o", tmp_path / "out", *options)[0] == 1, (
+        "still so when nothing is left"
+    )
 
 
 def test_what_is_refused(tmp_path):
@@ -152,7 +159,9 @@ def test_a_text_that_needs_more_memory_than_there_is(slow, tmp_path, monkeypatch
     (error,) = srsly.read_jsonl(tmp_path / "out" / "errors.jsonl")
     assert error["id"] == "t4" and "MemoryError" in error["error"]
     assert lines_of(tmp_path / "out")[-1]["state"] == "finished"
-    rows = [row for path in (tmp_path / "out" / "parts").iterdir() for row in srsly.read_jsonl(path)]
+    rows = [
+        row for path in (tmp_path / "out" / "parts").iterdir() for row in srsly.read_jsonl(path)
+    ]
     assert [row["tokens"] is None for row in rows].count(False) == 8 and len(rows) == 9
 
 
@@ -160,17 +169,23 @@ def test_a_table_of_tokens(tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS)
     code, output = run("en", path, "-o", tmp_path / "out", "--flat", "-f", "csv")
     assert code == 0, output
-    header, *rows = csv.reader(io.StringIO((tmp_path / "out" / "parts" / "000000.csv").read_text(), newline=""))
+    header, *rows = csv.reader(
+        io.StringIO((tmp_path / "out" / "parts" / "000000.csv").read_text(), newline="")
+    )
     assert header == [
         "id", "sentence", "token", "start", "end", "word", "tag", "pos", "lemma", "tag_prob",
         "chunk", "chunk_prob", "entity", "entity_prob",
     ]  # fmt: skip
-    assert [row[5] for row in rows] == [token.text for doc in english().pipe(TEXTS) for token in doc]
+    assert [row[5] for row in rows] == [
+        token.text for doc in english().pipe(TEXTS) for token in doc
+    ]
     assert run("en", path, "-o", tmp_path / "out", "-f", "csv")[0] == 0, "it is the same job"
     code, output = run("en", path, "-o", tmp_path / "out2", "--flat", "-f", "conllu")
     assert code == 1 and "HS179" in output
     code, output = run("en", path, "-o", tmp_path / "out2", "-f", "xml")
-    assert code == 2 and "parquet" in output and "csv" in output and not (tmp_path / "out2").exists()
+    assert (
+        code == 2 and "parquet" in output and "csv" in output and not (tmp_path / "out2").exists()
+    )
 
 
 @pytest.mark.long
@@ -179,14 +194,19 @@ def test_from_standard_input_to_standard_output():
     out, err = process.communicate(b"They tag it.\n\nb\xffd\nIt works.\n", timeout=120)
     assert process.returncode == 1 and b"HS172" in err and b"0xFF" in err
     rows = [json.loads(line) for line in out.splitlines()]
-    assert [(row["id"], row["text"]) for row in rows] == [("-:1", "They tag it."), ("-:4", "It works.")]
+    assert [(row["id"], row["text"]) for row in rows] == [
+        ("-:1", "They tag it."),
+        ("-:4", "It works."),
+    ]
 
 
 @pytest.mark.parametrize("given, expected", [(-1, 7), (0, 7), (2, 2)])
 def test_a_process_for_each_core(tmp_path, monkeypatch, given, expected):
     asked = []
     monkeypatch.setattr(apply.os, "cpu_count", lambda: 7)
-    monkeypatch.setattr(apply, "run", lambda job, n_process, force: asked.append(n_process) or {"errors": 0})
+    monkeypatch.setattr(
+        apply, "run", lambda job, n_process, force: asked.append(n_process) or {"errors": 0}
+    )
     monkeypatch.setattr(apply, "report", lambda *_: None)
     run("en", texts_file(tmp_path / "a.txt", TEXTS), "-o", tmp_path / "out", "-j", given)
     assert asked == [expected]
@@ -208,7 +228,20 @@ def slow(tmp_path):
     model = picky_pipeline(tmp_path)
     (tmp_path / "code.py").write_text(SLOW)
     path = texts_file(tmp_path / "in.jsonl", [f"text {i}" for i in range(60)])
-    return model, path, "-o", tmp_path / "out", "-j", 2, "--part-size", 3, "--code", tmp_path / "code.py", "-f", "jsonl"
+    return (
+        model,
+        path,
+        "-o",
+        tmp_path / "out",
+        "-j",
+        2,
+        "--part-size",
+        3,
+        "--code",
+        tmp_path / "code.py",
+        "-f",
+        "jsonl",
+    )
 
 
 def workers_of(path):
@@ -249,7 +282,11 @@ def test_workers_end_with_the_run_and_it_can_be_gone_on_with(slow, tmp_path, nam
         again = start(*slow, WORKERS=str(log))
         assert again.wait(90) == 0
         again.communicate()
-        rows = [row for path in sorted((tmp_path / "out" / "parts").iterdir()) for row in srsly.read_jsonl(path)]
+        rows = [
+            row
+            for path in sorted((tmp_path / "out" / "parts").iterdir())
+            for row in srsly.read_jsonl(path)
+        ]
         assert [row["id"] for row in rows] == [f"t{i}" for i in range(60)]
 
 

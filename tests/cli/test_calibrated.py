@@ -72,12 +72,20 @@ def test_explained(model):
     assert {json.loads(line)["calibrated"] for line in lines} == {model.name != "max_margin"}
 
 
-@pytest.mark.parametrize("fields, n", [("tag,prob", 1), ("tag,spans", 1), ("prob,spans", 2), ("tag", 0)])
+@pytest.mark.parametrize(
+    "fields, n", [("tag,prob", 1), ("tag,spans", 1), ("prob,spans", 2), ("tag", 0)]
+)
 def test_applied(model, tmp_path, fields, n):
     pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
     (tmp_path / "in.txt").write_text(TEXT, encoding="utf8")
     for output, name in (("-", "jsonl"), (tmp_path / "out", "parquet")):
-        check(model, run("apply", model, tmp_path / "in.txt", "-o", output, "-f", name, "--fields", fields).stderr, n)
+        check(
+            model,
+            run(
+                "apply", model, tmp_path / "in.txt", "-o", output, "-f", name, "--fields", fields
+            ).stderr,
+            n,
+        )
 
 
 def test_reported(model, tmp_path):
@@ -92,12 +100,16 @@ def test_reported(model, tmp_path):
 
 
 def test_served(model):
-    pytest.importorskip("httpx", reason="httpx is not installed, which the client of Starlette needs")
+    pytest.importorskip(
+        "httpx", reason="httpx is not installed, which the client of Starlette needs"
+    )
     testclient = pytest.importorskip("starlette.testclient", reason="starlette is not installed")
     from spacy_hoseq.cli.shared import pipeline_of
     from spacy_hoseq.reporting.serving import application
 
-    client = testclient.TestClient(application(pipeline_of(model, probable=True)), base_url="http://127.0.0.1")
+    client = testclient.TestClient(
+        application(pipeline_of(model, probable=True)), base_url="http://127.0.0.1"
+    )
     page = client.post("/", data={"text": TEXT}).text
     check(model, page, 2)
     assert ('marked = ["tag"' in page) == (model.name == "max_margin") and ">old<" in page
@@ -117,13 +129,15 @@ def test_in_a_notebook(model):
 def test_pictures_of_the_demo(model, tmp_path, monkeypatch, ending, n):
     (tmp_path / "in.txt").write_text(TEXT, encoding="utf8")
     script = ROOT / "experiments" / "common" / "draw.py"
-    monkeypatch.setattr(sys, "argv", [str(script), *(str(path) for path in (model, tmp_path / "in.txt"))])
+    monkeypatch.setattr(
+        sys, "argv", [str(script), *(str(path) for path in (model, tmp_path / "in.txt"))]
+    )
     sys.argv.append(str(tmp_path / f"out{ending}"))
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(script), run_name="__main__")
     assert ended.value.code in (0, None)
     written = (tmp_path / f"out{ending}").read_text(encoding="utf8")
-    check(model, re.sub(r'</text>\s*<text[^>]*>', " ", written), n)
+    check(model, re.sub(r"</text>\s*<text[^>]*>", " ", written), n)
 
 
 def test_starts_of_sentences_are_no_layer(model):

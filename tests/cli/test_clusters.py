@@ -33,7 +33,9 @@ def test_clusters_are_a_table_of_word_classes(text, tmp_path):
     assert "7 words in 4 clusters" in result.output
     rows = dict(line.split("\t") for line in output.read_text(encoding="utf8").splitlines())
     assert set(rows) == {"the", "a", "dog", "cat", "runs", "sleeps", "."}
-    assert rows["the"] == rows["a"] and rows["dog"] == rows["cat"] and rows["runs"] == rows["sleeps"]
+    assert (
+        rows["the"] == rows["a"] and rows["dog"] == rows["cat"] and rows["runs"] == rows["sleeps"]
+    )
     vocab = spacy.blank("xx").vocab
     vocab.lookups = word_classes(output)
     assert [lexical_attribute("word_class1").value(vocab[word]) for word in ("dog", "Dog", "rare")] == [
@@ -48,9 +50,16 @@ def test_same_bytes_from_every_kind_of_file(text, tmp_path):
         file.write("\n".join(LINES[:5]))
     srsly.write_jsonl(folder / "b.jsonl", [{"body": line} for line in LINES[5:9]])
     nlp = spacy.blank("xx")
-    DocBin(docs=[Doc(nlp.vocab, words=line.split()) for line in LINES[9:]]).to_disk(folder / "c.spacy")
+    DocBin(docs=[Doc(nlp.vocab, words=line.split()) for line in LINES[9:]]).to_disk(
+        folder / "c.spacy"
+    )
     written = []
-    for arguments in ([text], [text, "--words"], [folder, "--text-key", "body"], [text, "--lang", "xx"]):
+    for arguments in (
+        [text],
+        [text, "--words"],
+        [folder, "--text-key", "body"],
+        [text, "--lang", "xx"],
+    ):
         output = tmp_path / f"{len(written)}.tsv"
         assert run(*arguments, "-o", output, "-n", 4).exit_code == 0
         written.append(output.read_bytes())
@@ -61,7 +70,11 @@ def test_tokenizer_of_a_pipeline(tmp_path):
     path, output = tmp_path / "zh.txt", tmp_path / "clusters.tsv"
     path.write_text("他们研究语言\n" * 3, encoding="utf8")
     assert run(path, "-o", output, "-m", "zh", "-n", 2).exit_code == 0
-    assert {line.split("\t")[0] for line in output.read_text(encoding="utf8").splitlines()} == {"他们", "研究", "语言"}
+    assert {line.split("\t")[0] for line in output.read_text(encoding="utf8").splitlines()} == {
+        "他们",
+        "研究",
+        "语言",
+    }
 
 
 def test_problems_are_told(text, tmp_path):

@@ -7,7 +7,7 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.compaction.weights import counts_of
+from spacy_hoseq.pipelines.compaction.weights import counts_of
 
 from ..components.helpers import examples_of, gold, predicted, ready, tagger_of, trained
 
@@ -16,7 +16,9 @@ from ..components.helpers import examples_of, gold, predicted, ready, tagger_of,
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("compact")
     ready().to_disk(path / "model")
-    DocBin(docs=[eg.reference for eg in examples_of(ready())], attrs=["ORTH", "TAG"]).to_disk(path / "dev.spacy")
+    DocBin(docs=[eg.reference for eg in examples_of(ready())], attrs=["ORTH", "TAG"]).to_disk(
+        path / "dev.spacy"
+    )
     return path
 
 
@@ -26,16 +28,23 @@ def run(*arguments):
 
 
 def test_report(folder, tmp_path):
-    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--tolerance", "0")
+    code, output = run(
+        folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--tolerance", "0"
+    )
     assert code == 0, output
     fresh = spacy.load(tmp_path / "new")
     n_before, n_after = (counts_of(tagger_of(nlp).model).features for nlp in (ready(), fresh))
     assert n_after < n_before and predicted(fresh) == gold()
     assert f"hoseq_tagger: features {n_before} {n_after} " in output
     assert "tag_acc 1.0000 1.0000 " in output
-    files = ([p for p in path.rglob("*") if p.is_file()] for path in (folder / "model", tmp_path / "new"))
+    files = (
+        [p for p in path.rglob("*") if p.is_file()] for path in (folder / "model", tmp_path / "new")
+    )
     sizes = [sum(p.stat().st_size for p in some) for some in files]
-    assert "MB {:.3f} {:.3f} ".format(*(size / 1e6 for size in sizes)) in output and sizes[1] < sizes[0]
+    assert (
+        "MB {:.3f} {:.3f} ".format(*(size / 1e6 for size in sizes)) in output
+        and sizes[1] < sizes[0]
+    )
 
 
 def test_the_input_is_replaced_only_when_asked_for(tmp_path, folder):
@@ -51,7 +60,9 @@ def test_the_input_is_replaced_only_when_asked_for(tmp_path, folder):
     assert "sleep" in spacy.load(tmp_path / "model").vocab.strings
 
 
-@pytest.mark.parametrize("settings, problem", [(["--metric", "las"], "HS161"), (["--tolerance", "-1"], "HS027")])
+@pytest.mark.parametrize(
+    "settings, problem", [(["--metric", "las"], "HS161"), (["--tolerance", "-1"], "HS027")]
+)
 def test_impossible_settings(folder, tmp_path, settings, problem):
     code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", *settings)
     assert code == 1 and f"[{problem}]" in output and not (tmp_path / "new").exists()

@@ -22,7 +22,9 @@ def run(source, output, *options, command=hoseq_cli):
     arguments = ["convert", *map(str, [source, "-o", output, *options])]
     result = CliRunner().invoke(command, arguments, env={"COLUMNS": "300"})
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", result.output).split())  # without colours
+    return result.exit_code, " ".join(
+        re.sub(r"\x1b\[[0-9;]*m", "", result.output).split()
+    )  # without colours
 
 
 def docs_of(path):
@@ -91,16 +93,22 @@ def test_splits(wsj, out, part, sections):
     code, output = run(wsj, out, "-f", "trees", "--split", "wsj-tagging", "--part", part)
     n_files = 3 * len(sections)
     assert (
-        code == 0 and f" Files {n_files} Files in no part asked for {12 - n_files} Docs {n_files} " in output
+        code == 0
+        and f" Files {n_files} Files in no part asked for {12 - n_files} Docs {n_files} " in output
     )
-    assert {doc[0].text.split(".")[0] for doc in docs_of(out)} == {f"w{section}" for section in sections}
+    assert {doc[0].text.split(".")[0] for doc in docs_of(out)} == {
+        f"w{section}" for section in sections
+    }
 
 
 def test_options_of_trees(tmp_path, out):
     write(tmp_path, {"a.x": "( (NP (-LRB- -LRB-) (CD 1\\/2)) )\n"})
     assert run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x")[0] == 0
     assert texts(out) == ["(/( 1/2/CD"] and list(docs_of(out)[0].spans) == ["chunks"]
-    assert run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")[0] == 0
+    assert (
+        run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")[0]
+        == 0
+    )
     assert texts(out) == ["-LRB-/( 1\\/2/CD"] and not docs_of(out)[0].spans
 
 
@@ -128,7 +136,10 @@ def test_nothing_good(tmp_path, out):
     write(tmp_path, {"a.mrg": "(", "b.mrg": "", "c.mrg": "(S (-NONE- *))"})
     code, output = run(tmp_path, out, "-f", "trees")
     assert code == 1 and not out.exists()
-    assert "Files 3 Sentences 0 Tokens 0 Traces dropped 1 Sentences of traces only 1 Problems 1" in output
+    assert (
+        "Files 3 Sentences 0 Tokens 0 Traces dropped 1 Sentences of traces only 1 Problems 1"
+        in output
+    )
     assert output.endswith("✘ There are no sentences; nothing is written")
 
 
@@ -141,12 +152,18 @@ def test_many_problems(tmp_path, out):
         and f"a.txt:{PROBLEMS + 1} " in output
         and f"a.txt:{PROBLEMS + 2} " not in output
     )
-    assert f"and {31 - PROBLEMS} more. Problems by file: {tmp_path}/a.txt 30 {tmp_path}/b.txt 1" in output
+    assert (
+        f"and {31 - PROBLEMS} more. Problems by file: {tmp_path}/a.txt 30 {tmp_path}/b.txt 1"
+        in output
+    )
 
 
 def test_tagged_text(tmp_path, out):
     write(tmp_path, {"a.txt": "it_PRP naps_VBZ\nyes_UH\n"})
-    assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged", "--separator", "_", "--n-sents", 1)[0] == 0
+    assert (
+        run(tmp_path / "a.txt", out, "-F", "-f", "tagged", "--separator", "_", "--n-sents", 1)[0]
+        == 0
+    )
     assert texts(out) == ["it/PRP naps/VBZ", "yes/UH"]
     write(tmp_path, {"a.txt": "it/PRP\n"})
     assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged")[0] == 0
@@ -164,9 +181,15 @@ def test_peoples_daily(tmp_path, out):
     assert doc.text == "小书社在北村。" and [(ent.text, ent.label_) for ent in doc.ents] == [
         ("小书社", "ORG")
     ]
-    assert run(path, out, "-F", *options, "--groups", "nt=A, ns=B", "--paragraphs", "-sk", "names")[0] == 0
+    assert (
+        run(path, out, "-F", *options, "--groups", "nt=A, ns=B", "--paragraphs", "-sk", "names")[0]
+        == 0
+    )
     (doc,) = docs_of(out)
-    assert [(span.text, span.label_) for span in doc.spans["names"]] == [("小书社", "A"), ("北村", "B")]
+    assert [(span.text, span.label_) for span in doc.spans["names"]] == [
+        ("小书社", "A"),
+        ("北村", "B"),
+    ]
     assert not doc.ents
 
 
@@ -175,7 +198,10 @@ def test_columns(tmp_path, out):
     options = ("-f", "columns", "--word-column", 3, "--tag-column", 1)
     assert run(path, out, "-F", *options, "--entity-column", 0)[0] == 0
     assert texts(out) == ["Ann/PER naps/V"] and not docs_of(out)[0].has_annotation("ENT_IOB")
-    assert run(path, out, "-F", *options, "--entity-column", 2, "--representation", "start_end")[0] == 0
+    assert (
+        run(path, out, "-F", *options, "--entity-column", 2, "--representation", "start_end")[0]
+        == 0
+    )
     assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "X")]
 
 
@@ -184,7 +210,8 @@ def test_characters(tmp_path, out):
     code, output = run(path, out, "-f", "characters", "--n-sents", 1)
     assert (
         code == 0
-        and "Entities 2 Entity tags mended 1 Problems 0 Entities: X 2 First sentence: [小 村 X] 。" in output
+        and "Entities 2 Entity tags mended 1 Problems 0 Entities: X 2 First sentence: [小 村 X] 。"
+        in output
     )
     assert output.endswith("Next: python -m spacy hoseq init entities -o entities.cfg")
     assert [doc.text for doc in docs_of(out)] == ["小村。", "好"]
@@ -251,11 +278,16 @@ ROWS = ("1\tAnn\t_\tPROPN\tNNP" + 5 * "\t_", "2\tsleeps\t_\tVERB\tVBZ" + 5 * "\t
 def test_conllu_by_another_name(first, tmp_path, out):
     path = write(tmp_path, {"ud.tsv": "\n".join([*first, *ROWS])}) / "ud.tsv"
     code, output = run(path, out)
-    assert code == 0 and output.startswith(f"ℹ {path}: CoNLL-U") and texts(out) == ["Ann/NNP sleeps/VBZ"]
+    assert (
+        code == 0
+        and output.startswith(f"ℹ {path}: CoNLL-U")
+        and texts(out) == ["Ann/NNP sleeps/VBZ"]
+    )
     code, output = run(path, out, "-F", "-f", "columns", "--word-column", 1)
     assert (
         code == 1
-        and f"Nothing converted [HS085] {path} is no corpus as it is read: its words are 1, 2, 3" in output
+        and f"Nothing converted [HS085] {path} is no corpus as it is read: its words are 1, 2, 3"
+        in output
     )
 
 
@@ -287,16 +319,28 @@ def test_a_folder_of_mixed_files(tmp_path, out):
         ".hidden": "x",
         "not-to-release/c.conllu": row,
     }
-    folder = write(tmp_path / "in", {**files, "e.bmes": "小 B-X\n村 E-X\n", "f.conll": "the DT\n", **others})
+    folder = write(
+        tmp_path / "in", {**files, "e.bmes": "小 B-X\n村 E-X\n", "f.conll": "the DT\n", **others}
+    )
     code, output = run(folder, out)
     assert code == 0 and " Files 6 Files of other endings, not read 2 Docs 6 " in output
     assert (
         f"⚠ Not read [HS085] {folder}/g.txt" in output
         and f"ℹ {folder}/d.tsv: columns, column 1: words, column 2: tags" in output
     )
-    assert texts(out) == ["it/PRP naps/VBZ ./.", "it/PRP naps/VBZ", "Ann/NNP", "boat/NN", "小/ 村/", "the/DT"]
+    assert texts(out) == [
+        "it/PRP naps/VBZ ./.",
+        "it/PRP naps/VBZ",
+        "Ann/NNP",
+        "boat/NN",
+        "小/ 村/",
+        "the/DT",
+    ]
     tree, _, ann, boat, village, _ = docs_of(out)
-    assert [span.label_ for span in tree.spans["chunks"]] == ["NP", "VP"] and not tree.has_annotation("DEP")
+    assert [span.label_ for span in tree.spans["chunks"]] == [
+        "NP",
+        "VP",
+    ] and not tree.has_annotation("DEP")
     assert (ann[0].lemma_, ann[0].pos_, str(ann[0].morph), ann[0].dep_) == (
         "Ann",
         "PROPN",
@@ -304,7 +348,11 @@ def test_a_folder_of_mixed_files(tmp_path, out):
         "root",
     )
     assert [ent.text for ent in village.ents] == ["小村"] and not boat.has_annotation("LEMMA")
-    assert village.text == "小村" and [token.is_sent_start for token in tree] == [True, False, False]
+    assert village.text == "小村" and [token.is_sent_start for token in tree] == [
+        True,
+        False,
+        False,
+    ]
     code, output = run(folder / "g.txt", out, "--force")
     assert code == 1 and "HS085" in output and "--format" in output
 
@@ -317,7 +365,11 @@ def test_texts_with_offsets(tmp_path, out):
     ]
     path = write(tmp_path, {"a.jsonl": "\n".join(map(json.dumps, rows))}) / "a.jsonl"
     code, output = run(path, out)
-    assert code == 1 and f'{path}:2 PER "Ann" (0-3)' in output and "Problems 1 Entities: PER 1" in output
+    assert (
+        code == 1
+        and f'{path}:2 PER "Ann" (0-3)' in output
+        and "Problems 1 Entities: PER 1" in output
+    )
     first, second = docs_of(out)
     assert first.text == "Ann ran. It rained." and not first.has_annotation("SENT_START")
     assert [(ent.text, ent.label_) for ent in first.ents] == [("Ann", "PER")]
@@ -326,7 +378,8 @@ def test_texts_with_offsets(tmp_path, out):
 
 def test_a_folder_of_brat(tmp_path, out):
     folder = write(
-        tmp_path / "in", {"a.txt": "Ann ran.", "a.ann": "T1\tPER 0 3\tAnn\n", "annotation.conf": "x"}
+        tmp_path / "in",
+        {"a.txt": "Ann ran.", "a.ann": "T1\tPER 0 3\tAnn\n", "annotation.conf": "x"},
     )
     code, output = run(folder, out)
     assert code == 0 and "Files 1 Files of other endings, not read 2 Docs 1" in output

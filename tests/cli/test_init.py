@@ -9,7 +9,7 @@ from thinc.api import Config
 from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
-from spacy_hoseq.recipes import RECIPES, recipe
+from spacy_hoseq.pipelines.recipes import RECIPES, recipe
 
 
 def run(*arguments):
@@ -31,7 +31,9 @@ def test_file(tmp_path):
     path = tmp_path / "config.cfg"
     code, output = run("tagger", "--lang", "de", "-o", path)
     assert code == 0 and path.read_text(encoding="utf8") == recipe("tagger", "de")
-    assert f"python -m spacy train {path} --paths.train TRAIN.spacy --paths.dev DEV.spacy" in said(output)
+    assert f"python -m spacy train {path} --paths.train TRAIN.spacy --paths.dev DEV.spacy" in said(
+        output
+    )
 
 
 def test_ner_is_another_name_of_entities():
@@ -39,11 +41,15 @@ def test_ner_is_another_name_of_entities():
     assert "entities (or ner): entities from words" in said(run("--help")[1])
 
 
-@pytest.mark.parametrize("arguments, code", [(["nope"], "HS161"), (["tagger", "-l", "qq"], "HS027")])
+@pytest.mark.parametrize(
+    "arguments, code", [(["nope"], "HS161"), (["tagger", "-l", "qq"], "HS027")]
+)
 def test_refused(arguments, code, tmp_path):
     status, output = run(*arguments, "-o", tmp_path / "config.cfg")
     assert status == 1 and code in output and not (tmp_path / "config.cfg").exists()
-    assert code != "HS161" or all(name in said(output) for name in RECIPES), "the known ones are listed"
+    assert code != "HS161" or all(name in said(output) for name in RECIPES), (
+        "the known ones are listed"
+    )
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli, model, shared
 from spacy_hoseq.cli.app import INTERRUPTED
-from spacy_hoseq.compaction.pipeline import save_compact
+from spacy_hoseq.pipelines.compaction.pipeline import save_compact
 
 from ..components import chunker_helpers
 
@@ -36,7 +36,9 @@ def inputs(tmp_path_factory):
     nlp = chunker_helpers.trained("marginals", 2)
     nlp.to_disk(folder / "model")
     chunker_helpers.trained("words", 2).to_disk(folder / "words")
-    DocBin(docs=[eg.reference for eg in chunker_helpers.examples_of(nlp)]).to_disk(folder / "corpus.spacy")
+    DocBin(docs=[eg.reference for eg in chunker_helpers.examples_of(nlp)]).to_disk(
+        folder / "corpus.spacy"
+    )
     srsly.write_jsonl(folder / "pool.jsonl", [{"text": text} for text in TEXTS])
     (folder / "pool.txt").write_text("\n".join(TEXTS), encoding="utf8")
     sentences = ("\n".join(f"{word} X O" for word in text.split()) for text in TEXTS)
@@ -52,7 +54,9 @@ def run(name, inputs, output):
 
 def files(path):
     """Of a file, or of all in a folder: their bytes."""
-    found = [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.is_file()]
+    found = (
+        [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.is_file()]
+    )
     return {file.relative_to(path): file.read_bytes() for file in found}
 
 
@@ -90,7 +94,8 @@ SOON = ("calibrate", "convert", "select")
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in SOON else pytest.param(name, marks=pytest.mark.long) for name in COMMANDS]
+    "name",
+    [name if name in SOON else pytest.param(name, marks=pytest.mark.long) for name in COMMANDS],
 )
 def test_what_was_there_stays(name, inputs, tmp_path, monkeypatch):
     output = tmp_path / COMMANDS[name][1]
@@ -118,7 +123,9 @@ def test_what_was_there_stays(name, inputs, tmp_path, monkeypatch):
     assert code == 0 and files(output) == before, said
 
 
-def test_between_the_two_steps_in_which_a_pipeline_takes_the_place_of_another(inputs, tmp_path, monkeypatch):
+def test_between_the_two_steps_in_which_a_pipeline_takes_the_place_of_another(
+    inputs, tmp_path, monkeypatch
+):
     """The old one is aside already."""
     output = tmp_path / "out"
     assert run("calibrate", inputs, output)[0] == 0

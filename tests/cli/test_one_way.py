@@ -25,7 +25,11 @@ pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 def options_of(name):
-    return [param for param in COMMANDS[name].params if isinstance(param, TyperOption) and param.name != "help"]
+    return [
+        param
+        for param in COMMANDS[name].params
+        if isinstance(param, TyperOption) and param.name != "help"
+    ]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -61,10 +65,16 @@ WRITES = {  # arguments, and what an earlier run has written below the folder
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "apply"])  # it goes on: tests/batch
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS if name != "apply"]
+)  # it goes on: tests/batch
 def test_nothing_is_replaced_without_force(name, tmp_path):
     writes = any(option.opts[0] == "--output" for option in options_of(name))
-    assert writes == (name in WRITES) == any(option.opts[0] == "--force" for option in options_of(name))
+    assert (
+        writes
+        == (name in WRITES)
+        == any(option.opts[0] == "--force" for option in options_of(name))
+    )
     if not writes:
         return
     words, path = WRITES[name]
@@ -90,7 +100,9 @@ def test_interruption(tmp_path, monkeypatch):
     path = tmp_path / "pool.jsonl"
     srsly.write_jsonl(path, [{"text": "A text."}])
     monkeypatch.setattr("spacy_hoseq.cli.corpus.doubts_of", interrupted)
-    result = CliRunner().invoke(hoseq_cli, ["select", "en", str(path), "-o", str(tmp_path / "out.jsonl")])
+    result = CliRunner().invoke(
+        hoseq_cli, ["select", "en", str(path), "-o", str(tmp_path / "out.jsonl")]
+    )
     assert result.exit_code == INTERRUPTED and "Interrupted: nothing is written." in result.output
     assert list(tmp_path.iterdir()) == [path]
 
@@ -100,7 +112,9 @@ def test_an_output_below_a_file_is_refused_before_any_work(name, tmp_path):
     (tmp_path / "dev").write_text("no text", encoding="utf8")
     (tmp_path / "model").mkdir()
     below = tmp_path / "dev" / "new" / "x.spacy"
-    words = [word.replace("$out.jsonl", "$out").replace("$out.spacy", "$out") for word in WRITES[name][0]]
+    words = [
+        word.replace("$out.jsonl", "$out").replace("$out.spacy", "$out") for word in WRITES[name][0]
+    ]
     told = [str(below) if word == "$out" else word.replace("$", f"{tmp_path}/") for word in words]
     result = CliRunner().invoke(hoseq_cli, [name, *told], env={"COLUMNS": "300"})
     output = " ".join(result.output.split())
@@ -120,6 +134,10 @@ def test_errors_of_code_are_told(command, text, tmp_path):
         "explain": ["en", "a text"],
         "calibrate": [tmp_path / "model", tmp_path / "dev.spacy", "-o", tmp_path / "out"],
     }[command]
-    result = CliRunner().invoke(hoseq_cli, [command, *map(str, rest), "--code", str(path)], env={"COLUMNS": "300"})
+    result = CliRunner().invoke(
+        hoseq_cli, [command, *map(str, rest), "--code", str(path)], env={"COLUMNS": "300"}
+    )
     kind = {None: "FileNotFoundError", "a b": "SyntaxError"}.get(text, "KeyError")
-    assert result.exit_code == 1 and "[HS172]" in result.output and kind in result.output, result.output
+    assert result.exit_code == 1 and "[HS172]" in result.output and kind in result.output, (
+        result.output
+    )

@@ -7,11 +7,11 @@ from spacy.cli._util import app
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.treebanks.card import divided
-from spacy_hoseq.treebanks.parts import Contents
-from spacy_hoseq.treebanks.training import RECIPES, Lexicons, config_for
+from spacy_hoseq.pipelines.treebanks.card import divided
+from spacy_hoseq.pipelines.treebanks.parts import Contents
+from spacy_hoseq.pipelines.treebanks.training import RECIPES, Lexicons, config_for
 
-from ..treebanks import tiny
+from ..pipelines.treebanks import tiny
 
 
 def run(*arguments):
@@ -22,7 +22,10 @@ def run(*arguments):
 def few_updates(work, lexicons):
     """Configs that are there are used."""
     (work / "configs").mkdir(parents=True)
-    contents = {part: Contents(500, ["TAG", "POS", "MORPH", "LEMMA"], False) for part in ("train", "dev", "test")}
+    contents = {
+        part: Contents(500, ["TAG", "POS", "MORPH", "LEMMA"], False)
+        for part in ("train", "dev", "test")
+    }
     for name in RECIPES:
         config = config_for(name, "en", contents, lexicons)
         config["training"]["batcher"]["n_batches"] = config["training"]["eval_frequency"] = 10
@@ -37,7 +40,10 @@ def made(tmp_path_factory):
     tiny.write(path / "UD_English-Tiny")
     (path / "raw.txt").write_text("The dog sees. The ponies went.\n" * 20, encoding="utf8")
     (path / "lemmas.tsv").write_text("mice\tmouse\n", encoding="utf8")
-    few_updates(path / "en-training", Lexicons(path / "en-training" / "clusters.tsv", None, path / "lemmas.tsv"))
+    few_updates(
+        path / "en-training",
+        Lexicons(path / "en-training" / "clusters.tsv", None, path / "lemmas.tsv"),
+    )
     options = ["--raw", path / "raw.txt", "--lemmas", path / "lemmas.tsv"]
     code, output = run(path / "UD_English-Tiny", "-o", path / "en", *options)
     assert code == 0, output
@@ -65,19 +71,34 @@ def test_card(made):
     card = (folder / "README.md").read_text(encoding="utf8")
     assert "UD_English-Tiny" in card and "| lemmas | 100.0 |" in card and "500 words" in card
     licence = (folder / "LICENSE").read_text(encoding="utf8")
-    assert "en_hoseq is licensed under CC0 1.0" in licence and "UD_English-Tiny (Nobody, In Particular)" in licence
+    assert (
+        "en_hoseq is licensed under CC0 1.0" in licence
+        and "UD_English-Tiny (Nobody, In Particular)" in licence
+    )
     written = "sentences, tags (XPOS), parts of speech (UPOS), features, lemmas"
-    assert meta["version"] == "1.0.0" and meta["description"] == f"English: {written}, from UD_English-Tiny."
-    assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(" ", "").replace("\n", "")
+    assert (
+        meta["version"] == "1.0.0"
+        and meta["description"] == f"English: {written}, from UD_English-Tiny."
+    )
+    assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(
+        " ", ""
+    ).replace("\n", "")
 
 
 NINTH, TENTH = "the ninth is for the test", "the tenth is for development"
 
 
-@pytest.mark.parametrize("made, places", [("test", NINTH), ("dev", TENTH), ("test and dev", f"{NINTH}, {TENTH}")])
+@pytest.mark.parametrize(
+    "made, places", [("test", NINTH), ("dev", TENTH), ("test and dev", f"{NINTH}, {TENTH}")]
+)
 def test_card_says_what_was_divided(made, places):
-    contents = {part: Contents(500, ["TAG"], part in made.split()) for part in ("train", "dev", "test")}
-    assert divided(contents) == f"The treebank has no part {made}: of every ten groups of ten sentences {places}.\n"
+    contents = {
+        part: Contents(500, ["TAG"], part in made.split()) for part in ("train", "dev", "test")
+    }
+    assert (
+        divided(contents)
+        == f"The treebank has no part {made}: of every ten groups of ten sentences {places}.\n"
+    )
 
 
 @pytest.mark.long
@@ -86,8 +107,8 @@ def test_goes_on(made, monkeypatch):
     folder, _ = made
     code, output = run(folder.parent / "UD_English-Tiny", "-o", folder)
     assert code == 1 and "HS113" in output
-    monkeypatch.setattr("spacy_hoseq.treebanks.parts.write_parts", None)
-    monkeypatch.setattr("spacy_hoseq.treebanks.training.train", None)
+    monkeypatch.setattr("spacy_hoseq.pipelines.treebanks.parts.write_parts", None)
+    monkeypatch.setattr("spacy_hoseq.pipelines.treebanks.training.train", None)
     code, output = run(folder.parent / "UD_English-Tiny", "-o", folder, "--force")
     assert code == 0, output
 
@@ -100,7 +121,9 @@ def test_what_is_missing(tmp_path):
     code, output = run(tmp_path / "small", "-o", tmp_path / "en")
     assert code == 1 and "HS191" in output
     for option in ("--lexicon", "--lemmas"):
-        code, output = run(tmp_path / "small", "-o", tmp_path / "en", option, tmp_path / "small.tsv")
+        code, output = run(
+            tmp_path / "small", "-o", tmp_path / "en", option, tmp_path / "small.tsv"
+        )
         assert code == 1 and "HS073" in output
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["small", "small.tsv"], "no empty folder is left"

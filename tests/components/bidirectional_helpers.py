@@ -43,14 +43,20 @@ def train(nlp, n_updates=15, examples=examples_of, optimizer=None, **settings):
     """One update a batch of all examples. RETURNS the last loss."""
     losses = {}
     for _ in range(n_updates):
-        losses = nlp.update(examples(nlp), sgd=optimizer or nlp.create_optimizer(), losses={}, **settings)
+        losses = nlp.update(
+            examples(nlp), sgd=optimizer or nlp.create_optimizer(), losses={}, **settings
+        )
     return losses.get(NAME, 0.0)
 
 
 def trained(n_updates=15, examples=examples_of, drop=0.0, seed=0, **config):
     nlp = blank(**config)
     nlp.config["training"]["seed"] = seed
-    nlp.config["training"]["score_weights"] = {"tag_acc": 0.4, "spans_chunks_f": 0.3, "spans_phrases_f": 0.3}
+    nlp.config["training"]["score_weights"] = {
+        "tag_acc": 0.4,
+        "spans_chunks_f": 0.3,
+        "spans_phrases_f": 0.3,
+    }
     optimizer = nlp.initialize(lambda: examples(nlp))
     train(nlp, n_updates, examples, optimizer, drop=drop)
     return nlp
@@ -84,7 +90,10 @@ def chunked_doc(nlp, text, chunks=None, key="chunks", **annotation):
 
 
 def chunked_examples(nlp, corpus=CHUNKED, key="chunks"):
-    return [Example(chunked_doc(nlp, text), chunked_doc(nlp, text, chunks, key)) for text, chunks in corpus]
+    return [
+        Example(chunked_doc(nlp, text), chunked_doc(nlp, text, chunks, key))
+        for text, chunks in corpus
+    ]
 
 
 def chunks_on(doc, key="chunks"):
@@ -97,4 +106,6 @@ def chunks_of(nlp, text, **annotation):
 
 def chunker(representation="iob2", n_updates=15, examples=chunked_examples, **config):
     scorer = {"@scorers": "spacy_hoseq.chunk_scorer.v1"}
-    return trained(n_updates, examples, representation=representation, **{"scorer": scorer, **config})
+    return trained(
+        n_updates, examples, representation=representation, **{"scorer": scorer, **config}
+    )

@@ -21,7 +21,11 @@ TYPES = ("NP", "VP")
 CORPUS = [  # (text, tags, chunks); several chunks meet, one is of one token, one of three
     ("the old dog sees a cat .", "D A N V D N .", [(0, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")]),
     ("dogs run .", "N V .", [(0, 1, "NP"), (1, 2, "VP")]),
-    ("she gave him a cat .", "P V P D N .", [(0, 1, "NP"), (1, 2, "VP"), (2, 3, "NP"), (3, 5, "NP")]),
+    (
+        "she gave him a cat .",
+        "P V P D N .",
+        [(0, 1, "NP"), (1, 2, "VP"), (2, 3, "NP"), (3, 5, "NP")],
+    ),
     ("oh well .", "U U .", []),
     ("the run has been seen .", "D N V V V .", [(0, 2, "NP"), (2, 5, "VP")]),
 ]
@@ -141,7 +145,9 @@ def with_random_weights(nlp, seed=0, scale=1.0):
     for _, component in nlp.pipeline:
         for shim in weights_in(component.model):
             for name, old in list(shim.parameters.items()):
-                values = rng.normal(scale=scale, size=old.shape).astype(np.float16)  # as they are saved
+                values = rng.normal(scale=scale, size=old.shape).astype(
+                    np.float16
+                )  # as they are saved
                 values = (np.abs(values) if old.nonnegative else values).astype(old.values.dtype)
                 if name == "table":
                     values[-1:] = 0  # the row of no feature
@@ -158,10 +164,17 @@ def random_chunker(model="words", seed=0, scale=1.0, examples=examples_of, **con
 def random_docs(nlp, n=25, seed=0, longest=15):
     """Docs of known and unknown words, of all lengths, with and without sentence boundaries."""
     rng = np.random.default_rng(seed)
-    words = sorted({word for text in TEXTS for word in text.split()}) + ["12", "unseen", "Zebra", "X1"]
+    words = sorted({word for text in TEXTS for word in text.split()}) + [
+        "12",
+        "unseen",
+        "Zebra",
+        "X1",
+    ]
     docs = [Doc(nlp.vocab), Doc(nlp.vocab, words=["cat"])]
     for length in rng.integers(0, longest, size=n).tolist():
-        starts = [i == 0 or rng.random() < 0.3 for i in range(length)] if rng.random() < 0.5 else None
+        starts = (
+            [i == 0 or rng.random() < 0.3 for i in range(length)] if rng.random() < 0.5 else None
+        )
         chosen = [words[i] for i in rng.integers(0, len(words), size=length)]
         docs.append(Doc(nlp.vocab, words=chosen, sent_starts=starts))
     return docs
@@ -177,7 +190,9 @@ def all_chunkings(n, types=TYPES):
         return [()]
     found = list(all_chunkings(n - 1, types))  # the last token is outside
     for first in range(n):
-        found += [(*before, (first, n, name)) for before in all_chunkings(first, types) for name in types]
+        found += [
+            (*before, (first, n, name)) for before in all_chunkings(first, types) for name in types
+        ]
     return found
 
 
@@ -186,7 +201,15 @@ def tags_by_hand(chunks, n, representation):
     only, start, inner, last = REPRESENTATIONS[representation]
     for first, end, name in chunks:
         for i in range(first, end):
-            letter = only if end - first == 1 else start if i == first else last if i == end - 1 else inner
+            letter = (
+                only
+                if end - first == 1
+                else start
+                if i == first
+                else last
+                if i == end - 1
+                else inner
+            )
             tags[i] = f"{letter}-{name}"
     return tags
 
@@ -198,11 +221,16 @@ class Enumerated:
         chunker = chunker_of(nlp)
         self.tags, representation = chunker.tags, chunker.cfg["representation"]
         self.chunkings = all_chunkings(len(doc), chunker.labels)
-        labels = [[self.tags.index(t) for t in tags_by_hand(c, len(doc), representation)] for c in self.chunkings]
+        labels = [
+            [self.tags.index(t) for t in tags_by_hand(c, len(doc), representation)]
+            for c in self.chunkings
+        ]
         self.labels = np.array(labels, np.int64).reshape(len(labels), len(doc))
         potentials = chunker.model.predict([doc])
         assert potentials.lengths.tolist() == [len(doc)]
-        case = Case(potentials.scores, potentials.trans, potentials.lengths, patterns=patterns_of(chunker))
+        case = Case(
+            potentials.scores, potentials.trans, potentials.lengths, patterns=patterns_of(chunker)
+        )
         self.scores = score_of(case, self.labels)
         self.p = np.exp(self.scores - self.scores.max())
         self.p /= self.p.sum()
@@ -213,7 +241,9 @@ class Enumerated:
 
     def given(self, is_possible):
         """Only chunkings of which it is true: everything is conditioned on them."""
-        kept = [i for i, chunks in enumerate(self.chunkings) if is_possible(chunks, self.tags_of(i))]
+        kept = [
+            i for i, chunks in enumerate(self.chunkings) if is_possible(chunks, self.tags_of(i))
+        ]
         self.loss = -float(np.log(self.p[kept].sum()))
         self.chunkings, self.labels = [self.chunkings[i] for i in kept], self.labels[kept]
         self.scores, self.p = self.scores[kept], self.p[kept] / self.p[kept].sum()
@@ -221,7 +251,9 @@ class Enumerated:
 
     def given_tags(self, known):
         """Tags that are known, "_" where they are not. `loss` is that of the log-likelihood."""
-        return self.given(lambda _, tags: all(k in ("_", tag) for k, tag in zip(known.split(), tags, strict=True)))
+        return self.given(
+            lambda _, tags: all(k in ("_", tag) for k, tag in zip(known.split(), tags, strict=True))
+        )
 
     def tags_of(self, i):
         return [self.tags[y] for y in self.labels[i]]
@@ -230,7 +262,9 @@ class Enumerated:
         return sum(p for p, chunks in zip(self.p, self.chunkings, strict=True) if chunk in chunks)
 
     def marginals(self):
-        return np.array([[self.p[here == y].sum() for y in range(len(self.tags))] for here in self.labels.T])
+        return np.array(
+            [[self.p[here == y].sum() for y in range(len(self.tags))] for here in self.labels.T]
+        )
 
 
 def patterns_of(chunker):
@@ -240,4 +274,7 @@ def patterns_of(chunker):
         return ()
     features = PatternFeatures.from_arrays(shim.extra["patterns"])
     weights = shim.values("patterns", is_train=False)[features.weight_of]
-    return tuple((tuple(int(y) for y in p), float(w)) for p, w in zip(features.patterns, weights, strict=True))
+    return tuple(
+        (tuple(int(y) for y in p), float(w))
+        for p, w in zip(features.patterns, weights, strict=True)
+    )

@@ -2,7 +2,7 @@
 
 from io import StringIO
 from pathlib import Path
-from typing import Dict, List, NamedTuple
+from typing import NamedTuple
 
 import pytest
 import spacy
@@ -18,7 +18,7 @@ class Corpus(NamedTuple):
     """folder: of train.spacy and dev.spacy."""
 
     folder: Path
-    models: Dict[str, Path]
+    models: dict[str, Path]
 
 
 @pytest.fixture(scope="session")
@@ -47,5 +47,5 @@ def nlp(model) -> Language:
 
 
 @pytest.fixture
-def gold(corpus, nlp) -> List[Example]:
+def gold(corpus, nlp) -> list[Example]:
     return examples_of(nlp, corpus.folder)

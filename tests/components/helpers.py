@@ -25,7 +25,10 @@ RULES = {
         {"name": "run", "tokens": [{}, {"LOWER": "runs"}], "labels": ["?l", "V"]},
     ],
 }
-ALL_PATTERNS = {"@misc": "spacy_hoseq.pattern_sources.v1", "*": {"frequent": FREQUENT, "rules": RULES}}
+ALL_PATTERNS = {
+    "@misc": "spacy_hoseq.pattern_sources.v1",
+    "*": {"frequent": FREQUENT, "rules": RULES},
+}
 ADDITIVE = {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1.0}
 ADAGRAD = {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1}
 
@@ -34,9 +37,10 @@ def with_average(config, default="late"):
     """average: a field of the update rule."""
     average = config.pop("average", default)
     rule = config.get("update_rule", ADAGRAD)
-    return {**config, "update_rule": {**rule, "average": average} if isinstance(rule, dict) else rule}
-
-
+    return {
+        **config,
+        "update_rule": {**rule, "average": average} if isinstance(rule, dict) else rule,
+    }
 
 
 def sparse(templates=TEMPLATES, **settings):
@@ -45,7 +49,11 @@ def sparse(templates=TEMPLATES, **settings):
 
 def tagger_model(emissions=None, patterns=None):
     emissions = sparse() if emissions is None else emissions
-    return {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "patterns": patterns, "emissions": emissions}
+    return {
+        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
+        "patterns": patterns,
+        "emissions": emissions,
+    }
 
 
 VARIANTS = {
@@ -59,14 +67,20 @@ VARIANTS = {
         "average": False,  # the average would depend for long on how the first update, of zero weights, breaks ties
         "model": tagger_model(patterns=ALL_PATTERNS),
     },
-    "likelihood of patterns": {"objective": "log_likelihood", "model": tagger_model(patterns=ALL_PATTERNS)},
+    "likelihood of patterns": {
+        "objective": "log_likelihood",
+        "model": tagger_model(patterns=ALL_PATTERNS),
+    },
 }
 
 
 def blank(variant="max_margin", **config):
     """A pipeline with one tagger, not initialized (of language "xx", which is made fast)."""
     nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger", config=with_average({"model": tagger_model(), **VARIANTS[variant], **config}))
+    nlp.add_pipe(
+        "hoseq_tagger",
+        config=with_average({"model": tagger_model(), **VARIANTS[variant], **config}),
+    )
     return nlp
 
 
@@ -126,10 +140,17 @@ def reloaded(nlp, data=None):
 def random_docs(nlp, n=25, seed=0):
     """Docs of known and unknown words, of all lengths, with and without sentence boundaries."""
     rng = np.random.default_rng(seed)
-    words = sorted({word for text, _ in CORPUS for word in text.split()}) + ["12", "unseen", "Zebra", "X1"]
+    words = sorted({word for text, _ in CORPUS for word in text.split()}) + [
+        "12",
+        "unseen",
+        "Zebra",
+        "X1",
+    ]
     docs = [Doc(nlp.vocab), Doc(nlp.vocab, words=["cat"])]
     for length in rng.integers(0, 15, size=n).tolist():
-        starts = [i == 0 or rng.random() < 0.2 for i in range(length)] if rng.random() < 0.5 else None
+        starts = (
+            [i == 0 or rng.random() < 0.2 for i in range(length)] if rng.random() < 0.5 else None
+        )
         chosen = [words[i] for i in rng.integers(0, len(words), size=length)]
         docs.append(Doc(nlp.vocab, words=chosen, sent_starts=starts))
     return docs

@@ -5,7 +5,7 @@ and features are made from the tags by a small table: they need not be right, on
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 import pytest
 import spacy
@@ -17,7 +17,16 @@ ASSETS = Path(__file__).parents[2] / "assets" / "en"
 LANG = "xx"  # its tokenizer has few exceptions: a pipeline loads in a third of the time of an English one
 N_TRAIN, N_DEV, TOGETHER = 120, 24, 4  # sentences; of one text
 MOOD = "contract_mood"  # an extension attribute of tokens
-TEMPLATES = ["bias", "lower[0]", "lower[-1]", "lower[1]", "suffix2[0]", "suffix3[0]", "prefix1[0]", "is_title[0]"]
+TEMPLATES = [
+    "bias",
+    "lower[0]",
+    "lower[-1]",
+    "lower[1]",
+    "suffix2[0]",
+    "suffix3[0]",
+    "prefix1[0]",
+    "is_title[0]",
+]
 CONTEXTS = [*TEMPLATES, "label[-1]", "label[1]"]
 STRATEGIES = (
     "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional",
@@ -30,7 +39,9 @@ UPOS = {
     ",": ("PUNCT", ""), ".": ("PUNCT", ""),
 }  # fmt: skip
 TAGGER = "hoseq_tagger"
-GREEDY, NOT_GREEDY = (f"hoseq_bidirectional_tagger, {kind}" for kind in ("easiest first or last", "other strategies"))
+GREEDY, NOT_GREEDY = (
+    f"hoseq_bidirectional_tagger, {kind}" for kind in ("easiest first or last", "other strategies")
+)
 SPARSE = {
     "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
     "patterns": None,
@@ -48,8 +59,8 @@ class Kind(NamedTuple):
 
     name: str
     factory: str
-    config: Dict[str, Any]
-    score: Tuple[str, float]
+    config: dict[str, Any]
+    score: tuple[str, float]
     place: str
     keeps: str = "save_marginals"
     under: str = "hoseq_marginals"
@@ -64,7 +75,9 @@ def bidirectional(strategy: str) -> Kind:
     config = {"strategy": strategy, "model": LOCAL, "width": 0.05}
     keeps = ("save_decisions", "hoseq_decisions") if greedy else ("", "")
     column = GREEDY if greedy else NOT_GREEDY
-    return Kind(strategy, "hoseq_bidirectional_tagger", config, ("tag_acc", 0.6), "tag", *keeps, column)
+    return Kind(
+        strategy, "hoseq_bidirectional_tagger", config, ("tag_acc", 0.6), "tag", *keeps, column
+    )
 
 
 OTHER = "hoseq_tagger, other attributes"
@@ -77,12 +90,23 @@ KINDS = [
     Kind("tagger", "hoseq_tagger", {"model": SPARSE}, ("tag_acc", 0.6), "tag"),
     *map(bidirectional, STRATEGIES),
     Kind(
-        "chunker", "hoseq_chunker", {"model": SPARSE}, ("spans_chunks_f", 0.4), "spans.chunks", column="hoseq_chunker"
+        "chunker",
+        "hoseq_chunker",
+        {"model": SPARSE},
+        ("spans_chunks_f", 0.4),
+        "spans.chunks",
+        column="hoseq_chunker",
     ),
     Kind(
         "entities",
         "hoseq_chunker",
-        {"model": SPARSE, "spans_key": "names", "annotate_ents": True, "scorer": NER, "span_threshold": 0.3},
+        {
+            "model": SPARSE,
+            "spans_key": "names",
+            "annotate_ents": True,
+            "scorer": NER,
+            "span_threshold": 0.3,
+        },
         ("ents_f", 0.4),
         "spans.names",
         column="hoseq_chunker",
@@ -95,7 +119,14 @@ KINDS = [
         "morph",
         column="hoseq_morphologizer",
     ),
-    Kind("lemmatizer", "hoseq_lemmatizer", {"model": SPARSE}, ("lemma_acc", 0.6), "lemma", column="hoseq_lemmatizer"),
+    Kind(
+        "lemmatizer",
+        "hoseq_lemmatizer",
+        {"model": SPARSE},
+        ("lemma_acc", 0.6),
+        "lemma",
+        column="hoseq_lemmatizer",
+    ),
     Kind(
         "sentences",
         "hoseq_tagger",
@@ -115,17 +146,20 @@ KINDS = [
 ]
 
 
-def sentences_of(path: Path, n: int) -> List[List[List[str]]]:
+def sentences_of(path: Path, n: int) -> list[list[list[str]]]:
     blocks = path.read_text(encoding="utf8").strip().split("\n\n")[:n]
     return [[line.split(" ") for line in block.split("\n")] for block in blocks]
 
 
-def annotated(vocab: Any, path: Path, n: int) -> List[Doc]:
+def annotated(vocab: Any, path: Path, n: int) -> list[Doc]:
     """Texts of some sentences each, with all layers."""
     if not Token.has_extension(MOOD):
         Token.set_extension(MOOD, default="")
     sentences = sentences_of(path, n)
-    return [annotated_doc(vocab, sentences[i : i + TOGETHER]) for i in range(0, len(sentences), TOGETHER)]
+    return [
+        annotated_doc(vocab, sentences[i : i + TOGETHER])
+        for i in range(0, len(sentences), TOGETHER)
+    ]
 
 
 def lemma_of(word: str, tag: str) -> str:
@@ -134,7 +168,7 @@ def lemma_of(word: str, tag: str) -> str:
     return lemma[:-1] if tag == "NNS" and lemma.endswith("s") else lemma
 
 
-def annotated_doc(vocab: Any, sentences: List[List[List[str]]]) -> Doc:
+def annotated_doc(vocab: Any, sentences: list[list[list[str]]]) -> Doc:
     rows = [row for sentence in sentences for row in sentence]
     starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
     tags = [tag[:2] for _, tag, _ in rows]  # fewer labels, so that all strategies are quick
@@ -173,7 +207,9 @@ def config_of(kind: Kind, folder: Path) -> Any:
     nlp = blank(kind)
     config = nlp.config.copy()
     config["paths"].update({"train": str(folder / "train.spacy"), "dev": str(folder / "dev.spacy")})
-    config["training"].update({"max_epochs": 3, "eval_frequency": 44, "patience": 0, "dropout": 0.0})
+    config["training"].update(
+        {"max_epochs": 3, "eval_frequency": 44, "patience": 0, "dropout": 0.0}
+    )
     config["training"]["batcher"] = {"@batchers": "spacy.batch_by_sequence.v1", "size": 2}
     config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
     config["training"]["score_weights"] = {kind.score[0]: 1.0}
@@ -187,11 +223,11 @@ def write_corpus(folder: Path) -> None:
         DocBin(docs=docs, store_user_data=True).to_disk(folder / f"{name}.spacy")
 
 
-def examples_of(nlp: Language, folder: Path, name: str = "dev") -> List[Example]:
+def examples_of(nlp: Language, folder: Path, name: str = "dev") -> list[Example]:
     return list(Corpus(folder / f"{name}.spacy")(nlp))
 
 
-def labels_of(doc: Doc, kind: Kind) -> List[Any]:
+def labels_of(doc: Doc, kind: Kind) -> list[Any]:
     """What the component has written on a Doc."""
     if kind.place.startswith("spans."):
         key = kind.place.partition(".")[2]
@@ -206,21 +242,22 @@ def labels_of(doc: Doc, kind: Kind) -> List[Any]:
     return [getattr(token, f"{kind.place}_") for token in doc]
 
 
-def kept(doc: Doc, kind: Kind) -> Optional[Dict[str, Any]]:
+def kept(doc: Doc, kind: Kind) -> dict[str, Any] | None:
     """The probabilities that the component has left on a Doc."""
     found: Any = doc.user_data.get(("._.", kind.under, None, None))
     return (found or {}).get(kind.name)
 
 
-def texts(gold: List[Example]) -> List[str]:
+def texts(gold: list[Example]) -> list[str]:
     return [eg.reference.text for eg in gold]
 
 
-def said(nlp: Language, gold: List[Example], kind: Kind) -> List[Any]:
+def said(nlp: Language, gold: list[Example], kind: Kind) -> list[Any]:
     """What the component writes on the Docs of the gold texts."""
     return [labels_of(doc, kind) for doc in nlp.pipe(texts(gold))]
 
 
 EACH = [
-    pytest.param(kind, id=kind.name, marks=[pytest.mark.long] if kind.name in SLOW else []) for kind in KINDS
+    pytest.param(kind, id=kind.name, marks=[pytest.mark.long] if kind.name in SLOW else [])
+    for kind in KINDS
 ]

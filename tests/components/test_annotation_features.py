@@ -10,7 +10,12 @@ from .helpers import blank, reloaded, sparse, tagger_model
 
 WORDS = {"N": "ant bee cow".split(), "V": "dig eat fly".split()}
 # The label (B: first of a run of equal tags, I: inside) depends on the tags and on nothing else.
-CORPUS = [("ant bee dig", "N N V"), ("dig eat cow", "V V N"), ("cow fly bee", "N V N"), ("fly dig ant cow", "V V N N")]
+CORPUS = [
+    ("ant bee dig", "N N V"),
+    ("dig eat cow", "V V N"),
+    ("cow fly bee", "N V N"),
+    ("fly dig ant cow", "V V N N"),
+]
 UNSEEN = [("bee ant cow eat", "N N N V"), ("eat dig bee", "V V N"), ("ant fly eat", "N V V")]
 
 
@@ -56,7 +61,9 @@ def fitted(templates, **settings):
     nlp.add_pipe("hoseq_tagger", config={"attribute": "_.test_run", "model": model})
     optimizer = nlp.initialize(lambda: examples_of(nlp))
     for _ in range(30):
-        nlp.update(examples_of(nlp), sgd=optimizer, losses={}, annotates=["tests_hoseq_word_tagger"])
+        nlp.update(
+            examples_of(nlp), sgd=optimizer, losses={}, annotates=["tests_hoseq_word_tagger"]
+        )
     return nlp
 
 
@@ -68,7 +75,11 @@ def runs(nlp, corpus):
 @pytest.mark.parametrize("settings", [{"hash_rows": 5000}, {}], ids=["hashed", "exact"])
 @pytest.mark.parametrize(
     "templates",
-    [["tag[-1]+tag[0]", "tag[0]"], ["bias", "_.test_kind[-1]+_.test_kind[0]"], ["bias", "tag[-1]+_.test_kind[0]"]],
+    [
+        ["tag[-1]+tag[0]", "tag[0]"],
+        ["bias", "_.test_kind[-1]+_.test_kind[0]"],
+        ["bias", "tag[-1]+_.test_kind[0]"],
+    ],
     ids=["tags", "extension", "both"],
 )
 def test_tags_of_an_annotating_component_are_features(templates, settings):
@@ -79,7 +90,8 @@ def test_tags_of_an_annotating_component_are_features(templates, settings):
 
 
 @pytest.mark.parametrize(
-    "templates, code", [([], "HS027"), (["lower[0"], "HS010"), (["bias", "bias"], "HS027"), (["lowr[0]"], "HS013")]
+    "templates, code",
+    [([], "HS027"), (["lower[0"], "HS010"), (["bias", "bias"], "HS027"), (["lowr[0]"], "HS013")],
 )
 def test_mistakes_in_templates_are_found_when_the_pipe_is_made(templates, code):
     with pytest.raises(ValueError, match=rf"\[{code}\]"):

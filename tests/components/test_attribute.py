@@ -26,7 +26,10 @@ def label():
 
 
 def pos_examples(nlp):
-    return [Example.from_dict(doc_of(nlp, text), {"pos": [POS[tag] for tag in tags.split()]}) for text, tags in CORPUS]
+    return [
+        Example.from_dict(doc_of(nlp, text), {"pos": [POS[tag] for tag in tags.split()]})
+        for text, tags in CORPUS
+    ]
 
 
 def label_examples(nlp, name="test_label"):
@@ -120,7 +123,9 @@ def test_extension_with_a_setter(label):
     def write(token, value):
         token.doc.user_data["test", token.i] = value
 
-    Token.set_extension("test_label", getter=lambda t: t.doc.user_data.get(("test", t.i), ""), setter=write)
+    Token.set_extension(
+        "test_label", getter=lambda t: t.doc.user_data.get(("test", t.i), ""), setter=write
+    )
     nlp = fit(blank(attribute=label), label_examples)
     found = []
     for words in (CORPUS[0][0].split(), ["\n", *CORPUS[0][0].split()]):
@@ -130,7 +135,9 @@ def test_extension_with_a_setter(label):
     assert found[0] == found[1] and found[0][2:5] == ["n", "n", "d"]
 
 
-@pytest.mark.parametrize("attribute", ["dep", "TAG", "lemma", "", "_.", "_.two words", "label", "ent_type"])
+@pytest.mark.parametrize(
+    "attribute", ["dep", "TAG", "lemma", "", "_.", "_.two words", "label", "ent_type"]
+)
 def test_attribute_that_cannot_be_written(attribute):
     with pytest.raises(ValueError, match=rf"\[HS027\] Wrong attribute: '{attribute}'"):
         blank(attribute=attribute)
@@ -139,12 +146,16 @@ def test_attribute_that_cannot_be_written(attribute):
 def test_extension_that_reads_the_whole_doc():
     """A long text is cut between sentences, unless a getter may look beyond them, here by place in the Doc."""
     name = "test_by_place"
-    Token.set_extension(name, getter=lambda token: token.doc.user_data.get("hints", {}).get(token.i, ""))
+    Token.set_extension(
+        name, getter=lambda token: token.doc.user_data.get("hints", {}).get(token.i, "")
+    )
     try:
         nlp = blank(model=tagger_model(sparse([f"_.{name}[0]"])))
         examples = examples_of(nlp)
         for eg in examples:
-            eg.predicted.user_data["hints"] = eg.reference.user_data["hints"] = {t.i: t.tag_ for t in eg.reference}
+            eg.predicted.user_data["hints"] = eg.reference.user_data["hints"] = {
+                t.i: t.tag_ for t in eg.reference
+            }
         nlp.initialize(lambda: examples)
         for _ in range(10):
             nlp.update(examples)

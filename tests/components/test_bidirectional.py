@@ -38,16 +38,22 @@ def with_gaps(nlp, text, tags):
 @pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
-    nlp = trained(30, of(CHAIN), strategy=strategy, model=local(["lower[0]", "label[-1]", "label[1]"], order=1))
+    nlp = trained(
+        30,
+        of(CHAIN),
+        strategy=strategy,
+        model=local(["lower[0]", "label[-1]", "label[1]"], order=1),
+    )
     hears = {"left_to_right": ["B _", "A _"], "right_to_left": ["_ A", "_ B"], "easiest_last": []}
-    hears["full_bidirectional"] = ["A _", "_ A"]  # the end of the sentence can tell more than a neighbour
+    hears["full_bidirectional"] = [
+        "A _",
+        "_ A",
+    ]  # the end of the sentence can tell more than a neighbour
     for given, expected in [("B _", "B A"), ("A _", "A B"), ("_ A", "B A"), ("_ B", "A B")]:
         found = [t.tag_ for t in tagger_of(nlp)(with_gaps(nlp, "x x", given))]
         assert given in (f"{found[0]} _", f"_ {found[1]}")
         if given in hears.get(strategy, [given]):
             assert found == expected.split()
-
-
 
 
 @pytest.mark.long
@@ -59,11 +65,15 @@ def test_labels_are_those_of_the_decoder(strategy, order):
     before = [doc.to_bytes() for doc in docs]
     scores, lengths = tagger_of(nlp).model.predict(docs), sequence_lengths(docs)
     if strategy.startswith("easiest"):
-        expected = decode_easiest_first(scores, lengths, order, hardest=strategy == "easiest_last").labels
+        expected = decode_easiest_first(
+            scores, lengths, order, hardest=strategy == "easiest_last"
+        ).labels
     else:
         expected = decode_decompositions(scores, lengths, order, strategy, prune=0.01).labels
     found = tagger_of(nlp).predict(docs)
-    assert np.concatenate(found.label_ids).tolist() == expected.tolist() and set(expected.tolist()) == set(range(6))
+    assert np.concatenate(found.label_ids).tolist() == expected.tolist() and set(
+        expected.tolist()
+    ) == set(range(6))
     assert [len(labels) for labels in found.label_ids] == [len(doc) for doc in docs]
     assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
 
@@ -79,7 +89,9 @@ def test_decisions(strategy, order):
     path = decode_easiest_first(tagger_of(nlp).model.predict(docs), lengths, order, hardest=hardest)
     expected = decision_order(path, hardest=hardest)
     found = [doc._.hoseq_decisions[NAME] for doc in tagger_of(nlp).pipe(docs, batch_size=7)]
-    order_, probabilities = (np.concatenate([each[key] for each in found]) for key in ("order", "probabilities"))
+    order_, probabilities = (
+        np.concatenate([each[key] for each in found]) for key in ("order", "probabilities")
+    )
     assert order_.tolist() == expected.tolist()
     assert probabilities == pytest.approx(np.exp(path.log_probabilities), rel=1e-5)
     assert probabilities.dtype == np.float32 and 0 < probabilities.min() <= probabilities.max() <= 1
@@ -117,20 +129,32 @@ def scores_of(nlp, examples):
 
 def defined_loss(nlp, examples, masks):
     """- sum of log p(gold | gold neighbours), over tokens whose label and neighbours are known; mean of classifiers."""
-    scores, order, labels = scores_of(nlp, examples), tagger_of(nlp).model.attrs["order"], tagger_of(nlp).labels
+    scores, order, labels = (
+        scores_of(nlp, examples),
+        tagger_of(nlp).model.attrs["order"],
+        tagger_of(nlp).labels,
+    )
     total, start = 0.0, 0
     for sentence in [list(sent) for eg in examples for sent in eg.reference.sents]:
         names = [token.tag_ for token in sentence]
         for i, name in enumerate(names):
-            beyond = {j: len(labels) + (j > 0) for j in OFFSETS[order] if not 0 <= i + j < len(names)}
+            beyond = {
+                j: len(labels) + (j > 0) for j in OFFSETS[order] if not 0 <= i + j < len(names)
+            }
             around = [beyond[j] if j in beyond else names[i + j] for j in OFFSETS[order]]
             for mask in masks if name else []:
                 seen = [label for slot, label in enumerate(around) if mask >> slot & 1]
                 if "" in seen:
                     continue
-                context = [labels.index(label) if label in labels else label or 0 for label in around]
-                row = scores(np.array([start + i]), np.array([mask]), np.zeros(1, int), np.array([context]))[0]
-                total += math.log(sum(math.exp(float(s)) for s in row)) - float(row[labels.index(name)])
+                context = [
+                    labels.index(label) if label in labels else label or 0 for label in around
+                ]
+                row = scores(
+                    np.array([start + i]), np.array([mask]), np.zeros(1, int), np.array([context])
+                )[0]
+                total += math.log(sum(math.exp(float(s)) for s in row)) - float(
+                    row[labels.index(name)]
+                )
         start += len(names)
     return total / len(masks)
 
@@ -141,11 +165,16 @@ def test_loss_is_that_of_the_definition(order, masks):
     words, starts = "the old dog sees a cat . she runs".split(), [1, 0, 0, 0, 0, 0, 0, 1, 0]
     for tags in ("D A N V D N . N V".split(), ["D", "", "N", "V", "", "", ".", "", "V"]):
         docs = [Doc(nlp.vocab, words=words, sent_starts=starts, tags=t) for t in (None, tags)]
-        examples = [Example(*docs), Example(doc_of(nlp, "runs"), doc_of(nlp, "runs", "V", sent_starts=[1]))]
+        examples = [
+            Example(*docs),
+            Example(doc_of(nlp, "runs"), doc_of(nlp, "runs", "V", sent_starts=[1])),
+        ]
         expected = defined_loss(nlp, examples, masks)
         loss, gradient = tagger_of(nlp).get_loss(examples, scores_of(nlp, examples))
         assert loss == pytest.approx(expected, rel=1e-5) and gradient is None and loss > 1
-        assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3), "weights before rounding"
+        assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3), (
+            "weights before rounding"
+        )
 
 
 def objective(nlp):

@@ -47,7 +47,9 @@ def test_chunks_are_learnt(representation, strategy):
         assert [t.tag_ for t in doc] == [""] * 7 and doc.spans["chunks"].name == "chunks"
         assert nlp.evaluate(chunked_examples(nlp))["spans_chunks_f"] == 1.0
         types = {label.partition("-")[2] for label in tagger_of(nlp).labels}
-        assert types == {"", "NP", "VP"} and set(tagger_of(nlp).labels) <= set(tag_names(["NP", "VP"], representation))
+        assert types == {"", "NP", "VP"} and set(tagger_of(nlp).labels) <= set(
+            tag_names(["NP", "VP"], representation)
+        )
 
 
 def written(nlp, doc, tags):
@@ -77,7 +79,9 @@ def test_spans_that_are_written(tags, starts, expected):
         tagger_of(nlp).add_label(label)
     doc = chunked_doc(nlp, "a b c d", sent_starts=starts)
     assert written(nlp, doc, tags) == expected
-    assert [span.text for span in doc.spans["chunks"]] == ["a b c d"[2 * i : 2 * j - 1] for i, j, _ in expected]
+    assert [span.text for span in doc.spans["chunks"]] == [
+        "a b c d"[2 * i : 2 * j - 1] for i, j, _ in expected
+    ]
 
 
 def test_tags_of_other_representations_are_repaired():
@@ -90,9 +94,15 @@ def test_tags_of_other_representations_are_repaired():
 
 
 def test_no_chunk_crosses_the_end_of_a_sentence():
-    nlp = chunker("ioe2", examples=lambda nlp: chunked_examples(nlp, [("the old dog", [(0, 3, "NP")]), (".", [])]))
+    nlp = chunker(
+        "ioe2",
+        examples=lambda nlp: chunked_examples(nlp, [("the old dog", [(0, 3, "NP")]), (".", [])]),
+    )
     assert chunks_of(nlp, "the old dog") == [(0, 3, "NP")]
-    assert chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])[:2] == [(0, 2, "NP"), (2, 5, "NP")]
+    assert chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])[:2] == [
+        (0, 2, "NP"),
+        (2, 5, "NP"),
+    ]
 
 
 @st.composite
@@ -107,7 +117,9 @@ def docs_with_chunks(draw):
             spans.append((first, at, draw(st.sampled_from(["A", "B-2", "O"]))))
         at += draw(st.integers(0 if at > begin else 1, 2))
         starts += [True] + [False] * (at - begin - 1)
-    return chunked_doc(NLP, " ".join("abcdefgh"[i % 8] for i in range(at)), spans, sent_starts=starts), spans
+    return chunked_doc(
+        NLP, " ".join("abcdefgh"[i % 8] for i in range(at)), spans, sent_starts=starts
+    ), spans
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)

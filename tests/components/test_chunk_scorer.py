@@ -24,7 +24,11 @@ EXAMPLES = [
 
 
 def prf(p, r):
-    return {"p": pytest.approx(p), "r": pytest.approx(r), "f": pytest.approx(2 * p * r / (p + r) if p + r else 0.0)}
+    return {
+        "p": pytest.approx(p),
+        "r": pytest.approx(r),
+        "f": pytest.approx(2 * p * r / (p + r) if p + r else 0.0),
+    }
 
 
 @pytest.mark.parametrize("key", ["chunks", "phrases"])
@@ -44,16 +48,26 @@ def test_bounds_and_type_must_be_right():
 
 
 def test_docs_without_gold_chunks():
-    nothing = {"spans_chunks_p": None, "spans_chunks_r": None, "spans_chunks_f": None, "spans_chunks_per_type": None}
+    nothing = {
+        "spans_chunks_p": None,
+        "spans_chunks_r": None,
+        "spans_chunks_f": None,
+        "spans_chunks_per_type": None,
+    }
     assert chunk_score([]) == nothing == chunk_score([example([(0, 2, "NP")], None)])
     two = [example(*EXAMPLES[0]), example([(0, 2, "NP")], None)]
     assert chunk_score(two) == chunk_score(two[:1])
-    assert chunk_score([example([(0, 2, "NP")], [])])["spans_chunks_p"] == 0, "annotated: there are none"
+    assert chunk_score([example([(0, 2, "NP")], [])])["spans_chunks_p"] == 0, (
+        "annotated: there are none"
+    )
 
 
 def test_docs_without_guessed_chunks():
     scores = chunk_score([example(None, [(0, 2, "NP")]), example(*EXAMPLES[0])])
-    assert (scores["spans_chunks_p"], scores["spans_chunks_r"]) == (pytest.approx(1), pytest.approx(1 / 2))
+    assert (scores["spans_chunks_p"], scores["spans_chunks_r"]) == (
+        pytest.approx(1),
+        pytest.approx(1 / 2),
+    )
 
 
 def test_other_tokens():

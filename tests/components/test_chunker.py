@@ -30,12 +30,17 @@ from .chunker_helpers import (
 def test_loss_is_that_of_the_definition():
     """Minus the log-probability of the gold chunks, among all ways to chunk the sentences."""
     nlp = random_chunker(scale=0.5)
-    corpus = [("dogs run .", "N V .", [(0, 1, "NP"), (1, 2, "VP")]), ("oh the cat .", "U D N .", [(1, 3, "NP")])]
+    corpus = [
+        ("dogs run .", "N V .", [(0, 1, "NP"), (1, 2, "VP")]),
+        ("oh the cat .", "U D N .", [(1, 3, "NP")]),
+    ]
     expected = 0.0
     for text, _, chunks in corpus:
         found = Enumerated(nlp, doc_of(nlp, text))
         expected -= np.log(found.p[found.chunkings.index(tuple(chunks))])
-    assert chunker_of(nlp).update(examples_of(nlp, corpus))[NAME] == pytest.approx(expected, rel=1e-3)
+    assert chunker_of(nlp).update(examples_of(nlp, corpus))[NAME] == pytest.approx(
+        expected, rel=1e-3
+    )
 
 
 def short_docs(nlp):
@@ -54,11 +59,15 @@ def test_chunks_and_scores_are_the_enumerated_ones(representation, model):
             expected = Enumerated(nlp, doc)
             found = chunker_of(nlp)(doc.copy())
             assert on(found) == expected.best()[0][0]
-            assert scores_on(found) == pytest.approx([expected.probability(c) for c in on(found)], abs=1e-6)
+            assert scores_on(found) == pytest.approx(
+                [expected.probability(c) for c in on(found)], abs=1e-6
+            )
             marginals = found._.hoseq_marginals[NAME]
             assert marginals["labels"] == expected.tags
             assert marginals["probabilities"] == pytest.approx(expected.marginals(), abs=1e-6)
-            assert marginals["probabilities"].sum(axis=1) == pytest.approx(np.ones(len(doc)), abs=1e-6)
+            assert marginals["probabilities"].sum(axis=1) == pytest.approx(
+                np.ones(len(doc)), abs=1e-6
+            )
 
 
 @pytest.mark.long
@@ -86,7 +95,9 @@ def test_features_look_beyond_sentences_but_chunks_do_not():
                 assert before <= span.start < span.end <= len(doc) and span.label_ in TYPES
                 assert not any(token.is_sent_start for token in span[1:])
                 before = span.end
-            assert len(scores_on(doc)) == len(on(doc)) and all(0 <= s <= 1 + 1e-6 for s in scores_on(doc))
+            assert len(scores_on(doc)) == len(on(doc)) and all(
+                0 <= s <= 1 + 1e-6 for s in scores_on(doc)
+            )
 
 
 def test_spans_that_are_added_have_no_score():
@@ -114,7 +125,9 @@ WORDS = [("ab", "T", [(0, 1, "NP")]), ("cd ef", "T T", [(0, 2, "VP")])]
 
 
 def small(representation="bilou", **config):
-    return random_chunker(examples=lambda nlp: examples_of(nlp, WORDS), representation=representation, **config)
+    return random_chunker(
+        examples=lambda nlp: examples_of(nlp, WORDS), representation=representation, **config
+    )
 
 
 def pieces(nlp, text, chunks=None, **annotation):
@@ -135,10 +148,15 @@ def test_docs_with_and_without_the_span_group():
     nlp = small()
     known, unknown = doc_of(nlp, "ab cd", [(0, 1, "NP")]), doc_of(nlp, "ef ef ab")
     expected = loss_of(nlp, Example(doc_of(nlp, "ab cd"), known))
-    both = loss_of(nlp, Example(doc_of(nlp, "ef ef ab"), unknown), Example(doc_of(nlp, "ab cd"), known))
+    both = loss_of(
+        nlp, Example(doc_of(nlp, "ef ef ab"), unknown), Example(doc_of(nlp, "ab cd"), known)
+    )
     assert both == pytest.approx(expected, rel=1e-5)
     mixed = trained(
-        examples=lambda nlp: [*examples_of(nlp), *(Example(doc_of(nlp, text), doc_of(nlp, text)) for text in TEXTS)]
+        examples=lambda nlp: [
+            *examples_of(nlp),
+            *(Example(doc_of(nlp, text), doc_of(nlp, text)) for text in TEXTS),
+        ]
     )
     assert through(mixed)[0] == gold()
 
@@ -219,6 +237,8 @@ def test_predicted_sentences_that_cut_a_chunk(chunks, starts, known):
     nlp = small()
     predicted = doc_of(nlp, "ab cd ef ab", sent_starts=starts)
     parts = [span.as_doc() for span in predicted.sents]
-    expected = sum(Enumerated(nlp, part).given_tags(tags).loss for part, tags in zip(parts, known, strict=True))
+    expected = sum(
+        Enumerated(nlp, part).given_tags(tags).loss for part, tags in zip(parts, known, strict=True)
+    )
     found = loss_of(nlp, Example(predicted, doc_of(nlp, "ab cd ef ab", chunks)))
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)

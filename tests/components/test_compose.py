@@ -12,7 +12,7 @@ from thinc.api import Config
 
 import spacy_hoseq
 from spacy_hoseq.features.word_classes import TABLE, word_classes
-from spacy_hoseq.recipes import RECIPES, recipe
+from spacy_hoseq.pipelines.recipes import RECIPES, recipe
 
 from .test_factories import gold
 
@@ -42,7 +42,10 @@ def saved(tmp_path_factory):
             config = Config().from_str(recipe(name), overrides={"paths.train": str(texts)})
             nlp = load_model_from_config(config.interpolate(), auto_fill=True)
             docs = [gold(nlp)]
-            examples = [Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc) for doc in docs * 6]
+            examples = [
+                Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc)
+                for doc in docs * 6
+            ]
             nlp.initialize(lambda: examples)
             for _ in range(2):
                 nlp.update(examples, annotates=nlp.pipe_names)
@@ -56,7 +59,10 @@ def annotated(nlp, names):
     """What the components of these names write on a Doc of given words."""
     with nlp.select_pipes(enable=names):
         doc = nlp(Doc(nlp.vocab, words=WORDS))
-    spans = {key: [(span.start, span.end, span.label_) for span in group] for key, group in doc.spans.items()}
+    spans = {
+        key: [(span.start, span.end, span.label_) for span in group]
+        for key, group in doc.spans.items()
+    }
     tokens = [(t.tag_, t.pos_, str(t.morph), t.lemma_, t.ent_type_, t.is_sent_start) for t in doc]
     return tokens, spans
 
@@ -77,7 +83,9 @@ def pytest_generate_tests(metafunc):
     if "second" in metafunc.fixturenames:
         pairs = EVERY if metafunc.config.getoption("--slow") else LONG
         marks = {pair: () if pair in QUICK else pytest.mark.long for pair in pairs}
-        metafunc.parametrize("first, second", [pytest.param(*pair, marks=marks[pair]) for pair in pairs])
+        metafunc.parametrize(
+            "first, second", [pytest.param(*pair, marks=marks[pair]) for pair in pairs]
+        )
 
 
 @quiet
@@ -129,9 +137,18 @@ def test_each_reads_its_own_table(both, tmp_path):
     again = spacy.blank("xx")
     for name in ("Y", "X"):
         again.add_pipe(name, source=both)
-    for nlp in (both, _reloaded(both, tmp_path / "saved"), copy, again, _reloaded(again, tmp_path / "again")):
+    for nlp in (
+        both,
+        _reloaded(both, tmp_path / "saved"),
+        copy,
+        again,
+        _reloaded(again, tmp_path / "again"),
+    ):
         assert tags(nlp, "X") == ["X", "other"] and tags(nlp, "Y") == ["Y", "other"]
-    assert both.get_pipe("X").vocab is both.vocab and not (tmp_path / "saved" / "X" / "tables").exists()
+    assert (
+        both.get_pipe("X").vocab is both.vocab
+        and not (tmp_path / "saved" / "X" / "tables").exists()
+    )
 
 
 def test_equal_tables_are_one(tmp_path):
@@ -181,7 +198,9 @@ def test_bare_chunker_without_a_tagger(tmp_path, others):
     expected = [span.text for span in nlp("the cats run .").noun_chunks]
     nlp.add_pipe("hoseq_tagger", source=stacked("hoseq_tagger"), first=True)
     for each in (nlp, _reloaded(nlp, tmp_path)):
-        assert [span.text for span in each("the cats run .").noun_chunks] == expected == ["the cats"]
+        assert (
+            [span.text for span in each("the cats run .").noun_chunks] == expected == ["the cats"]
+        )
 
 
 @quiet

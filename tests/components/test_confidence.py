@@ -43,16 +43,22 @@ def enumerated(nlp, doc):
 
 @pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("text, starts", [("the cat run .", None), ("run . the cat", [1, 0, 1, 0]), ("cat", None)])
+@pytest.mark.parametrize(
+    "text, starts", [("the cat run .", None), ("run . the cat", [1, 0, 1, 0]), ("cat", None)]
+)
 def test_best_of_all_labellings(variant, text, starts):
     nlp = ready(variant)
     doc = doc_of(nlp, text, sent_starts=starts)
     table = enumerated(nlp, doc)
     k = min(30, len(table))
     best = tagger_of(nlp).top_k([doc], k)[0]
-    assert [scored.score for scored in best] == pytest.approx(sorted(table.values(), reverse=True)[:k], abs=1e-6)
+    assert [scored.score for scored in best] == pytest.approx(
+        sorted(table.values(), reverse=True)[:k], abs=1e-6
+    )
     for labels, score in best:
-        assert table[tuple(LABELS.index(label) for label in labels)] == pytest.approx(score, abs=1e-6)
+        assert table[tuple(LABELS.index(label) for label in labels)] == pytest.approx(
+            score, abs=1e-6
+        )
     assert len({tuple(labels) for labels, _ in best}) == k
     assert [token.tag_ for token in doc] == [""] * len(doc), "nothing is written"
 
@@ -63,7 +69,9 @@ def test_fewer_labellings_than_asked_for():
     assert len(tagger_of(nlp).top_k([doc_of(nlp, "a cat", sent_starts=[1, 1])], 100)[0]) == L * L
     assert tagger_of(nlp).top_k([doc_of(nlp, "")], 3) == [[([], 0.0)]]
     assert tagger_of(nlp).top_k([], 3) == []
-    assert tagger_of(nlp).top_k(doc_of(nlp, "a cat"), 2) == tagger_of(nlp).top_k([doc_of(nlp, "a cat")], 2)
+    assert tagger_of(nlp).top_k(doc_of(nlp, "a cat"), 2) == tagger_of(nlp).top_k(
+        [doc_of(nlp, "a cat")], 2
+    )
 
 
 def with_marginals(**config):
@@ -90,7 +98,9 @@ def plain_marginals(nlp, doc, keep=lambda y: True):
 def test_marginals_respect_what_is_preset(patterns):
     nlp = with_marginals(model=tagger_model(patterns=patterns))
     doc = Doc(nlp.vocab, words="the cat run".split(), tags=["", "V", ""])
-    expected = plain_marginals(nlp, Doc(nlp.vocab, words="the cat run".split()), lambda y: LABELS[y[1]] == "V")
+    expected = plain_marginals(
+        nlp, Doc(nlp.vocab, words="the cat run".split()), lambda y: LABELS[y[1]] == "V"
+    )
     assert marginals_of(tagger_of(nlp)(doc))["probabilities"] == pytest.approx(expected, abs=1e-5)
     assert expected[1, LABELS.index("V")] == 1
 
@@ -102,7 +112,9 @@ PATTERNS = {"chain": None, "patterns": ALL_PATTERNS, "spans": SPANS}
 
 
 def sampler(kind="spans", n_updates=2, **settings):
-    return trained("log_likelihood", n_updates, model=tagger_model(patterns=PATTERNS[kind]), **settings)
+    return trained(
+        "log_likelihood", n_updates, model=tagger_model(patterns=PATTERNS[kind]), **settings
+    )
 
 
 def probabilities(nlp, doc, keep=lambda labels: True):
@@ -123,12 +135,16 @@ def assert_drawn_from(drawn, expected):
     counts = Counter(map(tuple, drawn))
     assert set(counts) <= set(expected)
     for labels, p in expected.items():
-        assert abs(counts[labels] - n * p) < 5 * np.sqrt(n * p * (1 - p)) + 5, labels  # rare ones have a long tail
+        assert abs(counts[labels] - n * p) < 5 * np.sqrt(n * p * (1 - p)) + 5, (
+            labels
+        )  # rare ones have a long tail
     assert len(counts) > 1
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("text, starts", [("old the old", None), ("the cat .", [1, 0, 0]), ("the old cat", [1, 1, 0])])
+@pytest.mark.parametrize(
+    "text, starts", [("old the old", None), ("the cat .", [1, 0, 0]), ("the old cat", [1, 1, 0])]
+)
 @pytest.mark.parametrize("kind", PATTERNS)
 def test_draws_are_of_the_posterior(kind, text, starts):
     nlp = sampler(kind)
@@ -180,12 +196,16 @@ def test_preset_tag_that_is_no_label():
 
 @pytest.mark.parametrize("variant", ["max_margin", "frequent"])
 def test_preset_tag_that_rules_one_out(variant):
-    """"!N" on a token is gone when there is a label; the best one of the others is found, over all sequences."""
+    """ "!N" on a token is gone when there is a label; the best one of the others is found, over all sequences."""
     nlp = ready(variant)
     words = "the cat runs"
     doc = doc_of(nlp, words)
     doc[1].tag_ = "!N"
-    best = next(found for found in tagger_of(nlp).top_k([doc_of(nlp, words)], 216)[0] if found.labels[1] != "N")
+    best = next(
+        found
+        for found in tagger_of(nlp).top_k([doc_of(nlp, words)], 216)[0]
+        if found.labels[1] != "N"
+    )
     (most,) = tagger_of(nlp).top_k([doc], 1)[0]
     assert most == best
     assert [token.tag_ for token in tagger_of(nlp)(doc)] == best.labels
@@ -206,7 +226,11 @@ def test_every_word_can_be_an_entry(word):
     """Some words are names of spaCy's own symbols, whose ids are no hashes."""
     vocab = blank().vocab
     dictionary = TagDictionary({word: ["B"], "other": ["A"]}, ["A", "B"])
-    docs = [Doc(vocab, words=["x", word]), Doc(vocab), Doc(vocab, words=["other", word.swapcase() + "y"])]
+    docs = [
+        Doc(vocab, words=["x", word]),
+        Doc(vocab),
+        Doc(vocab, words=["other", word.swapcase() + "y"]),
+    ]
     assert dictionary.allowed(docs).astype(int).tolist() == [[1, 1], [0, 1], [1, 0], [1, 1]]
 
 

@@ -30,7 +30,10 @@ WORDS = [("ab", "T", [(0, 1, "NP")]), ("cd ef", "T T", [(0, 2, "VP")])]
 
 
 def entity_examples(nlp, corpus=CORPUS):
-    return [Example(doc_of(nlp, text), with_entities(doc_of(nlp, text), chunks)) for text, _, chunks in corpus]
+    return [
+        Example(doc_of(nlp, text), with_entities(doc_of(nlp, text), chunks))
+        for text, _, chunks in corpus
+    ]
 
 
 def with_entities(doc, entities, **settings):
@@ -43,11 +46,17 @@ def entities_on(doc):
 
 
 def finder(n_updates=15, examples=entity_examples, **config):
-    return trained(n_updates=n_updates, examples=examples, **{"annotate_ents": True, "scorer": NER_SCORER, **config})
+    return trained(
+        n_updates=n_updates,
+        examples=examples,
+        **{"annotate_ents": True, "scorer": NER_SCORER, **config},
+    )
 
 
 def random_finder(seed=0, corpus=CORPUS, **config):
-    return random_chunker(seed=seed, examples=lambda nlp: examples_of(nlp, corpus), annotate_ents=True, **config)
+    return random_chunker(
+        seed=seed, examples=lambda nlp: examples_of(nlp, corpus), annotate_ents=True, **config
+    )
 
 
 def test_entities_are_not_touched_without_the_setting():
@@ -88,20 +97,26 @@ def test_entities_are_read_as_they_are_aligned(representation):
     missing = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
     other = with_entities(doc_of(nlp, "ab cdef"), [(0, 1, "NP")])
     for reference, known in ((blocked, [1, 0, 1]), (missing, [1, 0, 0]), (other, [1, 1, 1])):
-        values = ChunkTags("", representation, with_entities=True).aligned(Example(words, reference))
+        values = ChunkTags("", representation, with_entities=True).aligned(
+            Example(words, reference)
+        )
         assert (values > 0).tolist() == [bool(each) for each in known]
 
 
 def test_docs_without_entity_annotation():
     """ent_iob 0 everywhere: nothing is known."""
     nlp = random_finder(corpus=WORDS)
-    assert chunker_of(nlp).update([Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))])[NAME] == 0.0
+    assert (
+        chunker_of(nlp).update([Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))])[NAME] == 0.0
+    )
     reference = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
     expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags("U-NP _ _")
     found = chunker_of(nlp).update([Example(doc_of(nlp, "ab cd ef"), reference)])[NAME]
     assert found == pytest.approx(expected.loss, rel=1e-4)
     with pytest.raises(ValueError, match=r"\[HS069\].*, ents; .* have: nothing"):
-        blank(annotate_ents=True).initialize(lambda: [Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))])
+        blank(annotate_ents=True).initialize(
+            lambda: [Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))]
+        )
 
 
 MISALIGNED = [
@@ -115,13 +130,22 @@ MISALIGNED = [
 @pytest.mark.parametrize("predicted, reference, entities, known", MISALIGNED)
 def test_gold_entities_on_other_tokens(predicted, reference, entities, known):
     nlp = random_finder(corpus=WORDS)
-    docs = [Doc(nlp.vocab, words=t.split("|"), spaces=[False] * len(t.split("|"))) for t in (predicted, reference)]
+    docs = [
+        Doc(nlp.vocab, words=t.split("|"), spaces=[False] * len(t.split("|")))
+        for t in (predicted, reference)
+    ]
     expected = Enumerated(nlp, docs[0].copy()).given_tags(known)
     found = chunker_of(nlp).update([Example(docs[0], with_entities(docs[1], entities))])[NAME]
     assert found == pytest.approx(expected.loss, rel=1e-4)
 
 
-PRESET = [[(0, 1, "NP")], [(1, 3, "VP")], [(0, 2, "NP"), (2, 3, "NP")], [(1, 2, "NP"), (3, 4, "VP")], [(0, 4, "NP")]]
+PRESET = [
+    [(0, 1, "NP")],
+    [(1, 3, "VP")],
+    [(0, 2, "NP"), (2, 3, "NP")],
+    [(1, 2, "NP"), (3, 4, "VP")],
+    [(0, 4, "NP")],
+]
 
 
 @pytest.mark.long
@@ -177,7 +201,9 @@ def test_constraints_are_not_for_training():
     nlp = random_finder()
     predicted = with_entities(doc_of(nlp, TEXTS[1]), [(0, 3, "VP")])
     plain, preset = (
-        chunker_of(nlp).update([Example(doc, with_entities(doc_of(nlp, TEXTS[1]), gold()[1]))])[NAME]
+        chunker_of(nlp).update([Example(doc, with_entities(doc_of(nlp, TEXTS[1]), gold()[1]))])[
+            NAME
+        ]
         for doc in (doc_of(nlp, TEXTS[1]), predicted)
     )
     assert plain == preset

@@ -64,11 +64,20 @@ def test_factory(name):
     nlp = spacy.blank("xx")
     component = nlp.add_pipe(name)
     assert type(component) is kind
-    assert isinstance(component, ty.TrainableComponent) and isinstance(component, ty.InitializableComponent)
-    assert isinstance(component, ty.ListenedToComponent) == isinstance(component, StructuredComponent)
+    assert isinstance(component, ty.TrainableComponent) and isinstance(
+        component, ty.InitializableComponent
+    )
+    assert isinstance(component, ty.ListenedToComponent) == isinstance(
+        component, StructuredComponent
+    )
     assert component.is_trainable and not component.is_resizable
     said = nlp.analyze_pipes()["summary"][name]
-    assert said == {"assigns": assigns, "requires": requires, "scores": scores, "retokenizes": False}
+    assert said == {
+        "assigns": assigns,
+        "requires": requires,
+        "scores": scores,
+        "retokenizes": False,
+    }
     model = nlp.get_pipe_config(name)["model"]
     emissions = model.get("emissions", model)
     assert emissions.get("first", emissions)["templates"]["name"] == templates
@@ -76,7 +85,9 @@ def test_factory(name):
     optimizer = nlp.initialize(lambda: [example] * 3)
     for _ in range(25):
         nlp.update([example], sgd=optimizer)
-    found = nlp.evaluate([Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))])
+    found = nlp.evaluate(
+        [Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))]
+    )
     assert found[scores[0]] == 1.0
 
 
@@ -133,7 +144,11 @@ NEEDED = {
     "arrays", "chunks", "components", "decoders", "errors", "features", "kept", "lazy_names", "layers", "learning",
     "messages", "patterns", "scorers", "words",
 }  # fmt: skip
-OTHERS = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith("_") and path.name != "py.typed"} - NEEDED
+OTHERS = {
+    path.stem
+    for path in PACKAGE.iterdir()
+    if not path.name.startswith("_") and path.name != "py.typed"
+} - NEEDED
 
 PROGRAM = """
 import sys
@@ -149,7 +164,11 @@ def test_nothing_is_loaded_in_vain():
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
     loaded = run.stdout.split()
-    assert not [name for name in loaded if name.split(".")[0] not in {"spacy_hoseq", *sys.stdlib_module_names}]
+    assert not [
+        name
+        for name in loaded
+        if name.split(".")[0] not in {"spacy_hoseq", *sys.stdlib_module_names}
+    ]
     assert not {name.split(".")[1] for name in loaded if name.count(".")} & OTHERS
     assert {"cli", "readers", "reporting", "inspection", "batch"} <= OTHERS
 
@@ -162,7 +181,11 @@ PAGE = "docs/reference/components.md"
 
 
 def test_the_docs_say_what_components_cannot_do():
-    header, *rows = [re.split(r"\s*\|\s*", line)[1:-1] for line in PAGES[PAGE].splitlines() if line.startswith("|")]
+    header, *rows = [
+        re.split(r"\s*\|\s*", line)[1:-1]
+        for line in PAGES[PAGE].splitlines()
+        if line.startswith("|")
+    ]
     found = {}
     for row in rows[1:]:
         for title, cell in zip(header[1:], row[1:], strict=True):

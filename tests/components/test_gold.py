@@ -78,7 +78,9 @@ def test_gold_of_an_extension_is_aligned_too():
 
 def test_masks_of_annotation():
     eg = example(["a", "b", "c", "d"], ["a", "b", "c", "d"], ["B", "", "!A", "C"])
-    assert permitted([eg, eg]).astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]] * 2
+    assert (
+        permitted([eg, eg]).astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]] * 2
+    )
 
 
 def test_unknown_labels_count_as_missing():
@@ -156,7 +158,11 @@ def test_labels_that_are_read_as_negative_annotation(tag):
 # Docs and gold annotation of other vocabularies than the pipeline's
 
 
-BIDIRECTIONAL = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "templates": ["lower[0]"], "order": 1}
+BIDIRECTIONAL = {
+    "@architectures": "spacy_hoseq.LocalClassifiers.v1",
+    "templates": ["lower[0]"],
+    "order": 1,
+}
 
 
 @pytest.mark.parametrize("kind", ["hoseq_tagger", "hoseq_bidirectional_tagger"])
@@ -184,8 +190,13 @@ def test_gold_annotation_of_several_vocabularies(helper):
         nlp = helper.blank()
         examples = helper.examples_of(nlp)
         vocabs = [spacy.blank("xx").vocab if several else nlp.vocab for _ in examples]
-        read = [next(DocBin(docs=[eg.reference]).get_docs(vocab)) for eg, vocab in zip(examples, vocabs, strict=True)]
-        examples = [Example(eg.predicted, reference) for eg, reference in zip(examples, read, strict=True)]
+        read = [
+            next(DocBin(docs=[eg.reference]).get_docs(vocab))
+            for eg, vocab in zip(examples, vocabs, strict=True)
+        ]
+        examples = [
+            Example(eg.predicted, reference) for eg, reference in zip(examples, read, strict=True)
+        ]
         nlp.initialize(lambda examples=examples: examples)
         losses = [nlp.update(examples, losses={}) for _ in range(3)]
         learnt.append((nlp.get_pipe(nlp.pipe_names[0]).labels, losses))

@@ -187,7 +187,9 @@ def test_fits():
     assert Script("lower", "", "", "s", "").applied("s") is None, "something stays"
 
 
-@pytest.mark.parametrize("label", ["", "lower", "lower a", "small *>*", "lower *s>", "lower **>*", "lower a>b>c"])
+@pytest.mark.parametrize(
+    "label", ["", "lower", "lower a", "small *>*", "lower *s>", "lower **>*", "lower a>b>c"]
+)
 def test_no_scripts(label):
     with pytest.raises(ValueError, match="HS027"):
         script_named(label)

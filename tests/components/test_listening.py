@@ -42,14 +42,27 @@ def weights_in_bytes(nlp, name=TAGGER):
     return nlp.get_pipe(name).model.to_bytes()
 
 
-NGRAMS = ["upstream[0]", "upstream[-1]+upstream[0]", "upstream[-1]+upstream[0]+upstream[1]", "upstream[1]+lower[0]"]
-TWO_TAGS = [("ab cd ef", "N V N", [(0, 2, "NP")]), ("cd ef", "V N", [(0, 1, "VP")]), ("ef", "D", [])]
+NGRAMS = [
+    "upstream[0]",
+    "upstream[-1]+upstream[0]",
+    "upstream[-1]+upstream[0]+upstream[1]",
+    "upstream[1]+lower[0]",
+]
+TWO_TAGS = [
+    ("ab cd ef", "N V N", [(0, 2, "NP")]),
+    ("cd ef", "V N", [(0, 1, "VP")]),
+    ("ef", "D", []),
+]
 
 
 def listening_at_random(seed=0, tagger=None, threshold=0.0, **settings):
-    model = listening_model(words=["bias", "lower[0]"], templates=NGRAMS, threshold=threshold, **settings)
+    model = listening_model(
+        words=["bias", "lower[0]"], templates=NGRAMS, threshold=threshold, **settings
+    )
     tagger = {"average": False, **(tagger or {})}
-    return random_chunker(model, seed, examples=lambda nlp: examples_of(nlp, TWO_TAGS), tagger=tagger)
+    return random_chunker(
+        model, seed, examples=lambda nlp: examples_of(nlp, TWO_TAGS), tagger=tagger
+    )
 
 
 def emissions(nlp, doc):
@@ -110,7 +123,10 @@ def test_features_from_gold_tags(least, copies):
     examples than are looked at together."""
     model = listening_model(words=["bias"], templates=["upstream[0]", "upstream[-1]+upstream[0]"])
     layer = model["emissions"]["second"]
-    nlp = blank(tagger_model({**model["emissions"], "second": {**layer, "min_count": least * copies}}), tagger={})
+    nlp = blank(
+        tagger_model({**model["emissions"], "second": {**layer, "min_count": least * copies}}),
+        tagger={},
+    )
     nlp.initialize(lambda: examples_of(nlp, CORPUS * copies))
     seen = Counter()
     for _, tags, _ in CORPUS:
@@ -151,7 +167,9 @@ def test_tag_dictionary_of_the_tagger():
 def test_tag_dictionary_is_heard_in_training():
     """The same probabilities as in use: those of labels that the dictionary permits."""
     nlp = blank(listening_model(threshold=0.0), tagger={"average": False}, average=False)
-    nlp.config["initialize"]["components"][TAGGER] = {"tag_dictionary": {"dogs": ["V"], "run": ["V", "N"]}}
+    nlp.config["initialize"]["components"][TAGGER] = {
+        "tag_dictionary": {"dogs": ["V"], "run": ["V", "N"]}
+    }
     nlp.initialize(lambda: examples_of(nlp))
     with_random_weights(nlp)
     tagger_of(nlp).update(examples_of(nlp)[1:2])  # "dogs run .": weights stay
@@ -159,7 +177,9 @@ def test_tag_dictionary_is_heard_in_training():
     trained_on, _ = layer.received.heard(0.0, 1.0)
     in_use = layer.predict([tagger_of(nlp)(doc_of(nlp, TEXTS[1]))])
     assert trained_on.probable.labels.tolist() == in_use.probable.labels.tolist()
-    assert trained_on.probable.probabilities == pytest.approx(in_use.probable.probabilities, abs=1e-6)
+    assert trained_on.probable.probabilities == pytest.approx(
+        in_use.probable.probabilities, abs=1e-6
+    )
     assert trained_on.probable.pairs == pytest.approx(in_use.probable.pairs, abs=1e-6)
 
 

@@ -6,8 +6,8 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
+from spacy_hoseq.caches import IdentityCache
 from spacy_hoseq.features.lexicon import lexicon_of
-from spacy_hoseq.kept import Kept
 from spacy_hoseq.layers.local_scores import BatchScores
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.patterns.same_word import SameWordPairs
@@ -34,7 +34,10 @@ def test_rules_forget_the_words_of_a_zone():
 def test_tags_that_are_part_of_a_label():
     """First written in a zone: of white space, and of a label that the training text does not have."""
     nlp = tiny.blank(with_tag=True)
-    labels = [*nlp.get_pipe(tiny.NAME).target.labels_in(tiny.examples_of(nlp)), "POS=NOUN|TAG=of_no_text"]
+    labels = [
+        *nlp.get_pipe(tiny.NAME).target.labels_in(tiny.examples_of(nlp)),
+        "POS=NOUN|TAG=of_no_text",
+    ]
     nlp.get_pipe(tiny.NAME).initialize(lambda: tiny.examples_of(nlp), nlp=nlp, labels=labels)
     with nlp.memory_zone():
         inside = tiny.said(nlp("magna urbs \n\n ardet"))
@@ -132,5 +135,5 @@ def test_mentions_while_they_are_first_looked_for():
     def other():
         found.append(find())
 
-    found += with_another_between(Kept.of, work, other)
+    found += with_another_between(IdentityCache.of, work, other)
     assert len(found) > 5 and all(tokens == [2] for tokens in found)

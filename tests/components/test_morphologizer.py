@@ -19,9 +19,15 @@ from .morphology_helpers import NAME
 TRAIN_DATA = [
     (
         "I like green eggs",
-        {"morphs": ["Feat=N", "Feat=V", "Feat=J", "Feat=N"], "pos": ["NOUN", "VERB", "ADJ", "NOUN"]},
+        {
+            "morphs": ["Feat=N", "Feat=V", "Feat=J", "Feat=N"],
+            "pos": ["NOUN", "VERB", "ADJ", "NOUN"],
+        },
     ),
-    ("Eat blue ham", {"morphs": ["Feat=V", "", ""], "pos": ["", "ADJ", ""]}),  # combinations of morph and POS
+    (
+        "Eat blue ham",
+        {"morphs": ["Feat=V", "", ""], "pos": ["", "ADJ", ""]},
+    ),  # combinations of morph and POS
 ]
 
 
@@ -55,9 +61,27 @@ def without_pos():
 @pytest.mark.parametrize(
     "overwrite, extend, words, morphs, expected",
     [  # "" is unset, "_" is set and empty
-        (False, False, ["blue", "ham", "like"], ["Feat=V", "Feat=N", "_"], ["Feat=V", "Feat=N", ""]),
-        (True, True, ["I", "like"], ["Feat=A|That=A|This=A", ""], ["Feat=N|That=A|This=A", "Feat=V"]),
-        (False, True, ["I", "like"], ["Feat=A|That=A|This=A", "That=B"], ["Feat=A|That=A|This=A", "Feat=V|That=B"]),
+        (
+            False,
+            False,
+            ["blue", "ham", "like"],
+            ["Feat=V", "Feat=N", "_"],
+            ["Feat=V", "Feat=N", ""],
+        ),
+        (
+            True,
+            True,
+            ["I", "like"],
+            ["Feat=A|That=A|This=A", ""],
+            ["Feat=N|That=A|This=A", "Feat=V"],
+        ),
+        (
+            False,
+            True,
+            ["I", "like"],
+            ["Feat=A|That=A|This=A", "That=B"],
+            ["Feat=A|That=A|This=A", "Feat=V|That=B"],
+        ),
         (True, False, ["I", "like"], ["Feat=A|That=A|This=A", ""], ["Feat=N", "Feat=V"]),
     ],
 )
@@ -104,13 +128,18 @@ def test_what_is_no_label(label):
 def test_labels_of_spacy_and_of_ours_are_the_same():
     theirs, ours = spacy.blank("xx"), tiny.trained(0)
     morphologizer = theirs.add_pipe(
-        "morphologizer", config={"model": {"tok2vec": {"encode": {"width": 8}, "embed": {"width": 8}}}}
+        "morphologizer",
+        config={"model": {"tok2vec": {"encode": {"width": 8}, "embed": {"width": 8}}}},
     )
     theirs.initialize(lambda: tiny.examples_of(theirs))
     data = ours.get_pipe(NAME).label_data
-    assert data == {kind: dict(sorted(labels.items())) for kind, labels in morphologizer.label_data.items()}
+    assert data == {
+        kind: dict(sorted(labels.items())) for kind, labels in morphologizer.label_data.items()
+    }
     again = tiny.blank()
-    again.get_pipe(NAME).initialize(lambda: tiny.examples_of(again), labels=morphologizer.label_data)
+    again.get_pipe(NAME).initialize(
+        lambda: tiny.examples_of(again), labels=morphologizer.label_data
+    )
     assert again.get_pipe(NAME).labels == morphologizer.labels
 
 
@@ -119,9 +148,14 @@ def test_what_is_set_constrains_its_neighbours():
     words = ["urbes", "videt", "."]
     free = nlp(Doc(nlp.vocab, words=words))
     doc = nlp(Doc(nlp.vocab, words=words, pos=["VERB", "", ""]))
-    assert free[0].pos_ == "NOUN" and doc[0].pos_ == "VERB" and str(doc[0].morph).startswith("Number=")
+    assert (
+        free[0].pos_ == "NOUN" and doc[0].pos_ == "VERB" and str(doc[0].morph).startswith("Number=")
+    )
     doc = nlp(Doc(nlp.vocab, words=words, morphs=["Case=Acc|Number=Sing", "", ""]))
-    assert (doc[0].pos_, str(doc[0].morph)) in [("NOUN", "Case=Acc|Number=Sing"), ("ADJ", "Case=Acc|Number=Sing")]
+    assert (doc[0].pos_, str(doc[0].morph)) in [
+        ("NOUN", "Case=Acc|Number=Sing"),
+        ("ADJ", "Case=Acc|Number=Sing"),
+    ]
     doc = nlp(Doc(nlp.vocab, words=words, morphs=["Case=Abl", "", ""]))  # which no label has
     assert (doc[0].pos_, str(doc[0].morph)) == ("NOUN", "Case=Abl")
     nlp.get_pipe(NAME).target.extend = True
@@ -132,7 +166,11 @@ def test_what_is_set_constrains_its_neighbours():
 def test_probabilities_of_features_are_those_of_enumeration():
     nlp = tiny.trained(4, objective="log_likelihood")
     pipe = nlp.get_pipe(NAME)
-    docs = [Doc(nlp.vocab, words=["urbes", "magnam", "new"]), Doc(nlp.vocab), Doc(nlp.vocab, words=["videt"])]
+    docs = [
+        Doc(nlp.vocab, words=["urbes", "magnam", "new"]),
+        Doc(nlp.vocab),
+        Doc(nlp.vocab, words=["videt"]),
+    ]
     found = pipe.feature_probabilities(docs, least=0.0)
     labels = pipe.labels
     for doc, of_tokens in zip(docs, found, strict=True):
@@ -144,22 +182,36 @@ def test_probabilities_of_features_are_those_of_enumeration():
         every = list(itertools.product(range(len(labels)), repeat=len(doc)))
         weights = np.exp(
             [
-                sum(scores[t, k] for t, k in enumerate(y)) + sum(trans[a, b] for a, b in itertools.pairwise(y))
+                sum(scores[t, k] for t, k in enumerate(y))
+                + sum(trans[a, b] for a, b in itertools.pairwise(y))
                 for y in every
             ]
         )
         for t, probabilities in enumerate(of_tokens):
             names = {feature for label in labels for feature in label.split("|")}
             for name in names:
-                expected = sum(w for y, w in zip(every, weights, strict=True) if name in labels[y[t]].split("|"))
+                expected = sum(
+                    w
+                    for y, w in zip(every, weights, strict=True)
+                    if name in labels[y[t]].split("|")
+                )
                 assert probabilities[name] == pytest.approx(expected / weights.sum(), abs=1e-6)
     assert list(found[0][0].values()) == sorted(found[0][0].values(), reverse=True)
-    (few,), (white,) = pipe.feature_probabilities(docs[:1], least=0.5), pipe.feature_probabilities([nlp("\n")])
+    (few,), (white,) = (
+        pipe.feature_probabilities(docs[:1], least=0.5),
+        pipe.feature_probabilities([nlp("\n")]),
+    )
     assert few[0] == {name: p for name, p in found[0][0].items() if p >= 0.5} and white == [{}]
 
 
 def test_costs_worked_out_by_hand():
-    labels = ["Case=Nom|Number=Sing|POS=NOUN", "Case=Gen|Number=Sing|POS=NOUN", "Number=Sing|POS=NOUN", "POS=VERB", "_"]
+    labels = [
+        "Case=Nom|Number=Sing|POS=NOUN",
+        "Case=Gen|Number=Sing|POS=NOUN",
+        "Number=Sing|POS=NOUN",
+        "POS=VERB",
+        "_",
+    ]
     expected = [
         [0, 1, 0.75, 1.5, 1.25],
         [1, 0, 0.75, 1.5, 1.25],
@@ -205,7 +257,7 @@ def test_docs_are_decoded_some_at_a_time(label_cells):
 
 
 def test_what_is_preset_goes_before_the_dictionary():
-    """"magna" is a full stop by the dictionary; where it is an adjective already, the dictionary says nothing."""
+    """ "magna" is a full stop by the dictionary; where it is an adjective already, the dictionary says nothing."""
     nlp = tiny.blank(overwrite=False)
     pipe = nlp.get_pipe(NAME)
     dictionary = {"magna": ["PUNCT"], "urbs": ["NOUN|Case=Nom|Number=Sing", "PUNCT"]}
@@ -215,7 +267,10 @@ def test_what_is_preset_goes_before_the_dictionary():
     words = ["magna", "magna", "urbs"]
     doc = Doc(nlp.vocab, words=words, pos=["ADJ", "", "NOUN"])
     potentials = pipe.read([doc]).potentials
-    permitted = [[label for label, here in zip(pipe.labels, row, strict=True) if here] for row in potentials.allowed]
+    permitted = [
+        [label for label, here in zip(pipe.labels, row, strict=True) if here]
+        for row in potentials.allowed
+    ]
     adjectives = [label for label in pipe.labels if "POS=ADJ" in label]
     assert permitted == [adjectives, ["POS=PUNCT"], ["Case=Nom|Number=Sing|POS=NOUN"]]
     assert [token.pos_ for token in pipe(doc)] == ["ADJ", "PUNCT", "NOUN"]
@@ -228,7 +283,13 @@ def test_preset_tag(tag):
     pipe = nlp.get_pipe(NAME)
     doc = Doc(nlp.vocab, words=["urbes", "videt", "."], tags=[tag, "", ""])
     potentials = pipe.read([doc]).potentials
-    permitted = {label for label, here in zip(pipe.labels, potentials.allowed[0], strict=True) if here}
-    assert permitted == ({label for label in pipe.labels if analysis_of(label).tag == tag} or {*pipe.labels})
+    permitted = {
+        label for label, here in zip(pipe.labels, potentials.allowed[0], strict=True) if here
+    }
+    assert permitted == (
+        {label for label in pipe.labels if analysis_of(label).tag == tag} or {*pipe.labels}
+    )
     pipe(doc)
-    assert doc[0].tag_ == tag and str(doc[0].morph) in {analysis_of(label).morph for label in permitted}
+    assert doc[0].tag_ == tag and str(doc[0].morph) in {
+        analysis_of(label).morph for label in permitted
+    }

@@ -26,7 +26,11 @@ def network(tok2vec=CNN):
 
 
 def summed(tok2vec=CNN):
-    return {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": sparse(), "second": network(tok2vec)}
+    return {
+        "@architectures": "spacy_hoseq.SumEmissions.v1",
+        "first": sparse(),
+        "second": network(tok2vec),
+    }
 
 
 EMISSIONS = {
@@ -56,7 +60,9 @@ def fitted(kind, n_updates=60, **settings):
 
 
 def tagged(nlp):
-    return [[token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))]
+    return [
+        [token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))
+    ]
 
 
 def state(nlp):
@@ -68,7 +74,12 @@ def state(nlp):
                 if node.has_param(name):
                     found[pipe_name, i, node.name, name] = node.get_param(name).copy()
             for shim in node.shims:
-                found.update({(pipe_name, i, shim.name, p.name): p.values.copy() for p in shim.parameters.values()})
+                found.update(
+                    {
+                        (pipe_name, i, shim.name, p.name): p.values.copy()
+                        for p in shim.parameters.values()
+                    }
+                )
     return found
 
 
@@ -78,7 +89,9 @@ def test_network_follows_the_optimizer_and_the_table_does_not():
     optimizer = nlp.create_optimizer()
     optimizer.learn_rate = 0.0
     train(nlp, 1, optimizer=optimizer)
-    changed = {name[2:] for name, values in state(nlp).items() if not np.array_equal(values, before[name])}
+    changed = {
+        name[2:] for name, values in state(nlp).items() if not np.array_equal(values, before[name])
+    }
     assert changed == {("sparse_linear", "table"), ("higher_order_tagger", "trans")}
 
 
@@ -96,6 +109,12 @@ def test_frozen_upstream():
     nlp = fitted("shared")
     before = nlp.get_pipe("tok2vec").model.to_bytes()
     for _ in range(3):
-        nlp.update(examples_of(nlp), sgd=nlp.create_optimizer(), losses={}, exclude=["tok2vec"], annotates=["tok2vec"])
+        nlp.update(
+            examples_of(nlp),
+            sgd=nlp.create_optimizer(),
+            losses={},
+            exclude=["tok2vec"],
+            annotates=["tok2vec"],
+        )
     assert nlp.get_pipe("tok2vec").model.to_bytes() == before
     assert tagged(nlp) == gold()

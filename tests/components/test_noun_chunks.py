@@ -42,7 +42,9 @@ def pickled(nlp):
     return pickle.loads(pickle.dumps(nlp(TEXT)))
 
 
-@pytest.mark.parametrize("doc_of", [lambda nlp: nlp(TEXT), through_doc_bin, in_processes, sourced, pickled])
+@pytest.mark.parametrize(
+    "doc_of", [lambda nlp: nlp(TEXT), through_doc_bin, in_processes, sourced, pickled]
+)
 def test_noun_chunks(nlp, doc_of):
     assert phrases(doc_of(nlp)) == PHRASES
 
@@ -52,11 +54,17 @@ def test_noun_chunks_of_a_span(nlp):
     assert phrases(doc[1:]) == PHRASES[1:]
     for part, expected in ((doc[1:], PHRASES[1:]), (doc[:6], PHRASES[:1])):
         assert [doc[start:end].text for start, end, _ in doc.noun_chunks_iterator(part)] == expected
-    assert phrases(doc[:3]) == PHRASES[:1] and phrases(doc[:2]) == phrases(doc[1:6]) == [], "whole ones only"
+    assert phrases(doc[:3]) == PHRASES[:1] and phrases(doc[:2]) == phrases(doc[1:6]) == [], (
+        "whole ones only"
+    )
 
 
 def test_a_parse_goes_first(nlp):
-    annotation = {"heads": [1, 2, 2], "deps": ["det", "nsubj", "ROOT"], "pos": ["DET", "NOUN", "VERB"]}
+    annotation = {
+        "heads": [1, 2, 2],
+        "deps": ["det", "nsubj", "ROOT"],
+        "pos": ["DET", "NOUN", "VERB"],
+    }
     doc = Doc(nlp.vocab, words=["The", "dog", "barks"], **annotation)
     doc.spans["chunks"] = [Span(doc, 2, 3, "NP")]
     assert phrases(doc) == ["The dog"]
@@ -89,7 +97,9 @@ def test_merge_noun_chunks(nlp):
         ("London", "NNP"),
         (".", "."),
     ]
-    assert phrases(doc) == PHRASES and len(doc.spans["chunks"].attrs["scores"]) == len(doc.spans["chunks"])
+    assert phrases(doc) == PHRASES and len(doc.spans["chunks"].attrs["scores"]) == len(
+        doc.spans["chunks"]
+    )
 
 
 def test_merge_leaves_docs_without_noun_chunks():

@@ -27,7 +27,10 @@ def found(nlp):
 
 def examples_of(nlp, starts=None):
     return [
-        Example.from_dict(doc_of(nlp, text, sent_starts=starts and starts[: len(text.split())]), {"tags": tags.split()})
+        Example.from_dict(
+            doc_of(nlp, text, sent_starts=starts and starts[: len(text.split())]),
+            {"tags": tags.split()},
+        )
         for text, tags in CORPUS
     ]
 
@@ -78,7 +81,9 @@ SKIP = {
 def test_weights_of_rules_count_where_they_fire_only():
     nlp = with_patterns(SKIP)
     tagger_of(nlp).add_label("P"), tagger_of(nlp).add_label("A"), tagger_of(nlp).add_label("B")
-    nlp.initialize(lambda: [Example.from_dict(doc_of(nlp, "from a to b"), {"tags": "P A P A".split()})])
+    nlp.initialize(
+        lambda: [Example.from_dict(doc_of(nlp, "from a to b"), {"tags": "P A P A".split()})]
+    )
     weights_of(tagger_of(nlp).model).parameters["patterns"].values[:] = 2.0
     texts = ["from a to b", "a from a to b from c to d", "to a from b", "from a to"]
     scores = [tagger_of(nlp).top_k([doc_of(nlp, text)], 1)[0][0].score for text in texts]
@@ -135,7 +140,10 @@ def test_second_component_reads_the_table_of_the_first():
     nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger")
     nlp.add_pipe("hoseq_tagger", "other", config={"attribute": "pos"})
-    texts = [Example.from_dict(Doc(nlp.vocab, words=w), {"tags": t, "pos": ["X"] * 2}) for w, t in sentences(6, 5)]
+    texts = [
+        Example.from_dict(Doc(nlp.vocab, words=w), {"tags": t, "pos": ["X"] * 2})
+        for w, t in sentences(6, 5)
+    ]
     for _ in range(2):
         nlp.initialize(lambda: texts)
         assert table(nlp) == {"the": [0], "run": [1, 3], "on": [2]}
@@ -163,21 +171,27 @@ def test_table_goes_with_the_weights(tmp_path):
     first.to_disk(tmp_path / "first")
     nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger")
-    nlp.config["initialize"]["components"]["hoseq_tagger"] = {"weights_from": str(tmp_path / "first")}
+    nlp.config["initialize"]["components"]["hoseq_tagger"] = {
+        "weights_from": str(tmp_path / "first")
+    }
     nlp.initialize(lambda: examples(nlp, sentences(1, 1)))
     assert table(nlp) == table(first)
     taken = spacy.blank("xx")
     taken.add_pipe("hoseq_tagger", source=first)
     for other in (nlp, taken):
         expected = [[token.tag_ for token in doc] for doc in first.pipe(["the run", "run on"])]
-        assert [[token.tag_ for token in doc] for doc in other.pipe(["the run", "run on"])] == expected
+        assert [
+            [token.tag_ for token in doc] for doc in other.pipe(["the run", "run on"])
+        ] == expected
     assert table(taken) == table(first)
 
 
 def test_two_that_were_trained_apart_have_tables_of_their_own(tmp_path):
     first, second = tagger(6, 5), tagger(4, 5)
     first.add_pipe("hoseq_tagger", "other", source=second)
-    assert first.get_pipe("other").model.layers[0].attrs["features"].extractor.own_tables is not None
+    assert (
+        first.get_pipe("other").model.layers[0].attrs["features"].extractor.own_tables is not None
+    )
     second.to_disk(tmp_path)
     both = spacy.blank("xx")
     both.add_pipe("hoseq_tagger", "mine")

@@ -47,7 +47,9 @@ def declared():
 def test_every_declared_name_is_found():
     groups = declared()
     assert set(groups) <= set(GROUPS)
-    wanted = {GROUPS[group]: sorted(names) for group, names in groups.items() if group != "spacy_cli"}
+    wanted = {
+        GROUPS[group]: sorted(names) for group, names in groups.items() if group != "spacy_cli"
+    }
     command = [sys.executable, "-W", "error", "-c", SCRIPT, json.dumps(wanted)]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.stderr == ""
@@ -67,7 +69,11 @@ def test_declared_names_are_the_installed_ones():
         for point in entry_points(group=group)
         if point.value.startswith("spacy_hoseq")
     }
-    assert installed == {(group, name): target for group, names in declared().items() for name, target in names.items()}
+    assert installed == {
+        (group, name): target
+        for group, names in declared().items()
+        for name, target in names.items()
+    }
 
 
 def test_names_follow_the_conventions():
@@ -83,17 +89,31 @@ def test_names_follow_the_conventions():
 
 def test_nothing_heavy_is_imported_at_first():
     code = "import sys, spacy_hoseq; print(spacy_hoseq.__version__, 'spacy' in sys.modules, 'numpy' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout.split()[1:] == ["False", "False"]
 
 
 @pytest.mark.parametrize(
     "name",
-    ["hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker", "hoseq_lemmatizer", "hoseq_morphologizer"],
+    [
+        "hoseq_tagger",
+        "hoseq_bidirectional_tagger",
+        "hoseq_chunker",
+        "hoseq_lemmatizer",
+        "hoseq_morphologizer",
+    ],
 )
 def test_every_setting_has_a_meaning(name):
     """In the docstring of the component or of the one whose settings it takes, once; `help` shows it."""
     component = type(spacy.blank("xx").add_pipe(name))
     settings = {*Language.get_factory_meta(name).default_config} - {"model"}
-    told = "\n".join(inspect.getdoc(each) or "" for each in component.__mro__ if each.__name__.startswith("Hoseq"))
-    assert {setting for setting in settings if not re.search(rf"^{setting} \(", told, re.M)} == set()
+    told = "\n".join(
+        inspect.getdoc(each) or ""
+        for each in component.__mro__
+        if each.__name__.startswith("Hoseq")
+    )
+    assert {
+        setting for setting in settings if not re.search(rf"^{setting} \(", told, re.M)
+    } == set()

@@ -64,16 +64,24 @@ def test_scores_are_those_of_sentences(trained):
     docs = [gold(trained, 5, seed) for seed in range(200, 205)]
     scores = trained.evaluate([Example(unannotated(doc), doc) for doc in docs])
     assert scores["sents_f"] == scores["sents_p"] == scores["sents_r"] == 1.0
-    joined = Doc(trained.vocab, words=["It", "rains", ".", "Go", "!"], sent_starts=[True, False, False, False, False])
+    joined = Doc(
+        trained.vocab,
+        words=["It", "rains", ".", "Go", "!"],
+        sent_starts=[True, False, False, False, False],
+    )
     scores = trained.evaluate([Example(unannotated(joined), joined)])
     assert (scores["sents_p"], scores["sents_r"]) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("text", ["", "\n", " It rains.", "\n\nIt rains. Go!\n", "It rains.\n\n\nGo!"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", " It rains.", "\n\nIt rains. Go!\n", "It rains.\n\n\nGo!"]
+)
 def test_white_space_begins_no_sentence(trained, text):
     doc = trained(text)
     assert doc.text == text
-    assert [token.i for token in doc if token.is_sent_start] == [sentence.start for sentence in doc.sents]
+    assert [token.i for token in doc if token.is_sent_start] == [
+        sentence.start for sentence in doc.sents
+    ]
     for sentence in doc.sents:
         assert sentence.text.strip() or not text.strip()
 

@@ -5,7 +5,7 @@ component is one entry of `KINDS` (kinds.py). Each is trained once.
 """
 
 import json
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import pytest
 import spacy
@@ -29,10 +29,23 @@ from .kinds import (
 
 TEXT = "The old ferry still runs twice a day. Nobody knows who pays for it."
 ALL_FIELDS = "word,norm,tag,pos,morph,lemma,dep,head"  # and "prob"
-FORMATS = {"jsonl": ALL_FIELDS, "parquet": ALL_FIELDS, "spacy": "tag", "conll": "word,tag", "conllu": "tag"}
-POOL = [TEXT, "What the report left out turned out to matter. Stir the rice slowly, and never twice."]
-CANNOT: Dict[Tuple[str, str], str] = {  # (row of the table in the docs, what is done) -> code
-    **{(column, task): "HS105" for column in (GREEDY, NOT_GREEDY) for task in ("calibrate", "find-errors")},
+FORMATS = {
+    "jsonl": ALL_FIELDS,
+    "parquet": ALL_FIELDS,
+    "spacy": "tag",
+    "conll": "word,tag",
+    "conllu": "tag",
+}
+POOL = [
+    TEXT,
+    "What the report left out turned out to matter. Stir the rice slowly, and never twice.",
+]
+CANNOT: dict[tuple[str, str], str] = {  # (row of the table in the docs, what is done) -> code
+    **{
+        (column, task): "HS105"
+        for column in (GREEDY, NOT_GREEDY)
+        for task in ("calibrate", "find-errors")
+    },
     **{(NOT_GREEDY, task): "HS140" for task in ("explain", "select", "serve")},
     (NOT_GREEDY, "marginals"): "HS027",
     **{(column, "apply --fields prob"): "HS183" for column in (NOT_GREEDY, "hoseq_chunker")},
@@ -41,7 +54,7 @@ long = pytest.mark.long
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.parametrize("kind", EACH)]
 
 
-def labels_alone(nlp, gold, kind) -> List[Any]:
+def labels_alone(nlp, gold, kind) -> list[Any]:
     """The same by the best labelling, whatever probability a span has."""
     cfg = nlp.get_pipe(kind.name).cfg
     cfg.update({"span_threshold": None} if "span_threshold" in cfg else {})
@@ -53,7 +66,9 @@ def hoseq(kind: Kind, ability: str, *arguments: Any) -> str:
     result = CliRunner().invoke(app, ["hoseq", *map(str, arguments)])
     code = CANNOT.get((kind.column, ability))
     printed = " ".join(result.output.split())
-    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(
+        result.exception
+    )
     if code is not None:
         assert result.exit_code == 1 and f"[{code}]" in printed, printed
         return ""
@@ -63,8 +78,12 @@ def hoseq(kind: Kind, ability: str, *arguments: Any) -> str:
 
 @long
 def test_debug_data(kind, corpus, model):
-    result = CliRunner().invoke(app, ["debug", "data", str(model / "config.cfg"), "--no-format", "--ignore-warnings"])
-    assert result.exit_code in (0, 1) and "Pipeline can be initialized" in result.output, result.output
+    result = CliRunner().invoke(
+        app, ["debug", "data", str(model / "config.cfg"), "--no-format", "--ignore-warnings"]
+    )
+    assert result.exit_code in (0, 1) and "Pipeline can be initialized" in result.output, (
+        result.output
+    )
     assert "Traceback" not in result.output
 
 
@@ -75,13 +94,17 @@ def test_tag(kind, model, tmp_path):
     hoseq(kind, "tag", "tag", model, TEXT, "-o", page)
     nlp = spacy.load(model)
     labels = [label for label in labels_of(nlp(TEXT), kind) if label]
-    names = {str(name) for label in labels for name in (label if isinstance(label, tuple) else [label])}
+    names = {
+        str(name) for label in labels for name in (label if isinstance(label, tuple) else [label])
+    }
     if kind.place == "sent_start":
         return
     for name in filter(None, names):
         if not name.isdigit():
             assert name in printed
-            assert "=" in name or name in page.read_text(encoding="utf8")  # (features open at the word)
+            assert "=" in name or name in page.read_text(
+                encoding="utf8"
+            )  # (features open at the word)
     has_probabilities = CANNOT.get((kind.column, "marginals")) is None
     assert (" 0." in printed or " 1.00" in printed) == has_probabilities, "no column of nothing"
 
@@ -90,35 +113,65 @@ def test_tag(kind, model, tmp_path):
 @pytest.mark.parametrize("form", FORMATS)
 def test_apply(kind, model, tmp_path, form):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf8")
-    fields = f"{FORMATS[form]},text,sentences,spans" if form in ("jsonl", "parquet") else FORMATS[form]
+    fields = (
+        f"{FORMATS[form]},text,sentences,spans" if form in ("jsonl", "parquet") else FORMATS[form]
+    )
     ability = f"apply --format {form}"
     printed = hoseq(
-        kind, ability, "apply", model, tmp_path / "text.txt", "-o", tmp_path / "out", "-f", form, "--fields", fields
+        kind,
+        ability,
+        "apply",
+        model,
+        tmp_path / "text.txt",
+        "-o",
+        tmp_path / "out",
+        "-f",
+        form,
+        "--fields",
+        fields,
     )
-    assert not printed or any((tmp_path / "out" / "parts").iterdir()), sorted((tmp_path / "out").rglob("*"))
+    assert not printed or any((tmp_path / "out" / "parts").iterdir()), sorted(
+        (tmp_path / "out").rglob("*")
+    )
 
 
 def test_prob_of_apply(kind, model, tmp_path):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf8")
-    arguments = ["apply", model, tmp_path / "text.txt", "-o", tmp_path / "out", "-f", "jsonl", "--fields", "tag,prob"]
+    arguments = [
+        "apply",
+        model,
+        tmp_path / "text.txt",
+        "-o",
+        tmp_path / "out",
+        "-f",
+        "jsonl",
+        "--fields",
+        "tag,prob",
+    ]
     if hoseq(kind, "apply --fields prob", *arguments):
         (path,) = (tmp_path / "out" / "parts").glob("*.jsonl")
         tokens = [token for row in srsly.read_jsonl(path) for token in row["tokens"]]
-        assert tokens and all(token["prob"] is not None and 0 < token["prob"] <= 1 for token in tokens)
+        assert tokens and all(
+            token["prob"] is not None and 0 < token["prob"] <= 1 for token in tokens
+        )
 
 
 def test_report(kind, corpus, model, tmp_path):
     hoseq(kind, "report", "report", model, corpus.folder / "dev.spacy", "-o", tmp_path)
     if not CANNOT.get((kind.column, "report")):
         layers = srsly.read_json(tmp_path / "report.json")["layers"]
-        assert layers and all(layer["component"] == kind.name and layer["labels"] for layer in layers)
+        assert layers and all(
+            layer["component"] == kind.name and layer["labels"] for layer in layers
+        )
         assert all(share["n"] for layer in layers for share in layer["scores"].values())
 
 
 @pytest.mark.parametrize("how", ["printed", "json", "page"])
 def test_explain(kind, model, tmp_path, how):
     page = tmp_path / "page.html"
-    options = {"printed": ["--token", 1], "json": ["--token", 1, "--json"], "page": ["-o", page]}[how]
+    options = {"printed": ["--token", 1], "json": ["--token", 1, "--json"], "page": ["-o", page]}[
+        how
+    ]
     printed = hoseq(kind, "explain", "explain", model, TEXT, *options)
     if printed and how == "json":
         result = CliRunner().invoke(app, ["hoseq", "explain", str(model), TEXT, *map(str, options)])
@@ -133,8 +186,12 @@ def test_explain(kind, model, tmp_path, how):
 
 def test_inspect(kind, corpus, model, tmp_path):
     """Every label has features, and a number of words in the corpus."""
-    hoseq(kind, "inspect", "inspect", model, corpus.folder / "dev.spacy", "-o", tmp_path / "page.html")
-    result = CliRunner().invoke(app, ["hoseq", "inspect", str(model), str(corpus.folder / "dev.spacy"), "--json"])
+    hoseq(
+        kind, "inspect", "inspect", model, corpus.folder / "dev.spacy", "-o", tmp_path / "page.html"
+    )
+    result = CliRunner().invoke(
+        app, ["hoseq", "inspect", str(model), str(corpus.folder / "dev.spacy"), "--json"]
+    )
     if not CANNOT.get((kind.column, "inspect")):
         (component,) = json.loads(result.output)
         assert component["name"] == kind.name and component["n_features"] and component["n_weights"]
@@ -148,7 +205,9 @@ def test_calibrate(kind, corpus, model, gold, tmp_path):
         calibrated = spacy.load(out)
         assert calibrated.get_pipe(kind.name).is_calibrated
         before, after = (labels_alone(one, gold, kind) for one in (spacy.load(model), calibrated))
-        assert sum(a == b for a, b in zip(before, after, strict=True)) >= len(gold) - 1, "but for rounding"
+        assert sum(a == b for a, b in zip(before, after, strict=True)) >= len(gold) - 1, (
+            "but for rounding"
+        )
 
 
 @long
@@ -162,9 +221,12 @@ def test_find_errors_and_correct(kind, corpus, model, tmp_path):
     assert tasks
     tasks[0]["accept"] = ["1"]
     srsly.write_jsonl(tmp_path / "answers.jsonl", tasks)
-    hoseq(kind, "correct", "correct", source, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
+    hoseq(
+        kind, "correct", "correct", source, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy"
+    )
     before, after = (
-        list(DocBin().from_disk(path).get_docs(spacy.blank(LANG).vocab)) for path in (source, tmp_path / "new.spacy")
+        list(DocBin().from_disk(path).get_docs(spacy.blank(LANG).vocab))
+        for path in (source, tmp_path / "new.spacy")
     )
     changed = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if differ(a, b, kind)]
     assert changed == [tasks[0]["finding"]["doc"]]
@@ -201,7 +263,14 @@ def test_compact(kind, corpus, model, tmp_path):
 @long
 def test_package(kind, model, tmp_path):
     (tmp_path / "packages").mkdir()
-    package(model, tmp_path / "packages", create_wheel=False, create_sdist=False, name="contract", silent=True)
+    package(
+        model,
+        tmp_path / "packages",
+        create_wheel=False,
+        create_sdist=False,
+        name="contract",
+        silent=True,
+    )
     (path,) = (tmp_path / "packages").rglob("config.cfg")
     assert labels_of(spacy.load(path.parent)(TEXT), kind)
 

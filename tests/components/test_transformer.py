@@ -9,11 +9,14 @@ from spacy.util import fix_random_seed, load_model_from_config
 from ..repository import ROOT, config_of
 from .helpers import examples_of, gold, reloaded, tagger_of, train
 
-pytest.importorskip("spacy_curated_transformers", reason="spacy-curated-transformers is not installed")
+pytest.importorskip(
+    "spacy_curated_transformers", reason="spacy-curated-transformers is not installed"
+)
 pytestmark = [
     pytest.mark.skipif(not (ROOT / "configs").exists(), reason="installed without its source tree"),
     pytest.mark.skipif(
-        version("spacy-curated-transformers") < "0.3.2" and np.lib.NumpyVersion(np.__version__) >= "2.4.0",
+        version("spacy-curated-transformers") < "0.3.2"
+        and np.lib.NumpyVersion(np.__version__) >= "2.4.0",
         reason="its updates on a CPU fail with NumPy 2.4: float() of an array",
     ),
     pytest.mark.filterwarnings("ignore"),  # of torch
@@ -36,7 +39,10 @@ def nlp(tmp_path):
     config["components"]["transformer"]["model"] = TINY
     config["components"]["hoseq_tagger"]["model"]["patterns"]["min_count"] = 2
     (tmp_path / "pieces").write_text("\n".join(PIECES))
-    loader = {"@model_loaders": "spacy-curated-transformers.CharEncoderLoader.v1", "path": str(tmp_path / "pieces")}
+    loader = {
+        "@model_loaders": "spacy-curated-transformers.CharEncoderLoader.v1",
+        "path": str(tmp_path / "pieces"),
+    }
     config["initialize"]["components"]["transformer"] = {"piecer_loader": loader}
     fix_random_seed(0)
     nlp = load_model_from_config(config.interpolate(), auto_fill=True)
@@ -47,12 +53,16 @@ def nlp(tmp_path):
 
 
 def tagged(nlp):
-    return [[token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))]
+    return [
+        [token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))
+    ]
 
 
 def test_transformer_and_features_learn_together(nlp, tmp_path):
     assert tagged(nlp) == tagged(reloaded(nlp)) == gold()
     network = tagger_of(nlp).model.layers[0].layers[1]
     docs = list(nlp.get_pipe("transformer").pipe([eg.predicted for eg in examples_of(nlp)]))
-    scores = np.concatenate([nlp.get_pipe("transformer").model.ops.to_numpy(part) for part in network.predict(docs)])
+    scores = np.concatenate(
+        [nlp.get_pipe("transformer").model.ops.to_numpy(part) for part in network.predict(docs)]
+    )
     assert np.abs(scores).max() > 0.1, "the transformer has learnt, too"

@@ -24,7 +24,9 @@ def initialized(nlp, examples):
 # Gold annotation under another name
 
 
-@pytest.mark.parametrize("setting, looked", [({}, "spans.np;"), ({"annotate_ents": True}, "spans.np, ents;")])
+@pytest.mark.parametrize(
+    "setting, looked", [({}, "spans.np;"), ({"annotate_ents": True}, "spans.np, ents;")]
+)
 def test_chunker_without_gold_spans(setting, looked):
     nlp = chunks.blank(spans_key="np", **setting)
     there = r"have: .*spans\.chunks\."
@@ -75,11 +77,15 @@ def with_pos(nlp):
 
 def test_attribute_whose_score_does_not_count():
     (warning,) = evaluated(tags.blank(attribute="pos"), with_pos)
-    assert warning.startswith('[HW004] None of the scores of the component "hoseq_tagger" (pos_acc)')
+    assert warning.startswith(
+        '[HW004] None of the scores of the component "hoseq_tagger" (pos_acc)'
+    )
     assert "(tag_acc = 1.0)" in warning, "said once"
 
 
-@pytest.mark.parametrize("weights", [{"tag_acc": 1.0, "pos_acc": 0.0}, {"tag_acc": 1.0, "pos_acc": None}])
+@pytest.mark.parametrize(
+    "weights", [{"tag_acc": 1.0, "pos_acc": 0.0}, {"tag_acc": 1.0, "pos_acc": None}]
+)
 def test_weight_of_zero(weights):
     assert len(evaluated(tags.blank(attribute="pos"), with_pos, weights)) == 1
 
@@ -93,7 +99,11 @@ def without_labels(examples):
                                                    (chunks.blank, chunks.examples_of, "spans_chunks_f")])  # fmt: skip
 def test_a_dev_part_without_gold_labels(make, examples, score):
     (warning,) = evaluated(make(), examples, dev=without_labels(examples))
-    assert warning.startswith("[HW004]") and score in warning and "a dev part that has these labels" in warning
+    assert (
+        warning.startswith("[HW004]")
+        and score in warning
+        and "a dev part that has these labels" in warning
+    )
 
 
 def test_scores_that_count():
@@ -101,13 +111,20 @@ def test_scores_that_count():
     assert evaluated(tags.blank(attribute="pos"), with_pos, {"pos_acc": 1.0}) == []
     assert evaluated(tags.blank(attribute="pos", scorer=None), with_pos) == []
     assert evaluated(chunks.blank(), chunks.examples_of) == []
-    assert evaluated(chunks.blank("joint"), chunks.examples_of, {"tag_acc": 0.1, "spans_chunks_r": 0.5}) == []
+    assert (
+        evaluated(
+            chunks.blank("joint"), chunks.examples_of, {"tag_acc": 0.1, "spans_chunks_r": 0.5}
+        )
+        == []
+    )
 
 
 def test_spans_whose_score_does_not_count():
     nlp = chunks.blank(spans_key="np")
     (warning,) = evaluated(nlp, lambda nlp: chunks.examples_of(nlp, key="np"))
-    assert "spans_np_f" in warning and "spans_chunks_f = 1.0" in warning and "per_type" not in warning
+    assert (
+        "spans_np_f" in warning and "spans_chunks_f = 1.0" in warning and "per_type" not in warning
+    )
 
 
 def test_nothing_is_said_of_a_model_that_is_not_trained_here():
@@ -144,9 +161,12 @@ def test_probabilities_that_are_calibrated_or_not_asked_for():
         warnings.simplefilter("always")
         initialized(tags.blank("log_likelihood", save_marginals=True), examples_of)
         initialized(
-            chunks.blank("joint", tagger={**CRF, "save_marginals": True}, save_marginals=True), chunks.examples_of
+            chunks.blank("joint", tagger={**CRF, "save_marginals": True}, save_marginals=True),
+            chunks.examples_of,
         )
-        initialized(chunks.blank(chunks.listening_model(threshold=0.0), tagger=MARGIN), chunks.examples_of)
+        initialized(
+            chunks.blank(chunks.listening_model(threshold=0.0), tagger=MARGIN), chunks.examples_of
+        )
     assert not [warning for warning in seen if "HW003" in str(warning.message)]
 
 
@@ -159,7 +179,9 @@ def test_weights_that_have_run_away(objective):
     nlp = tags.blank(objective=objective, update_rule=rule)
     optimizer = nlp.initialize(lambda: examples_of(nlp))
     tags.train(nlp, 1, optimizer=optimizer)
-    with pytest.raises(ValueError, match=r'\[HS042\] .*"hoseq_tagger" .*learning rate .* which is 2000000'):
+    with pytest.raises(
+        ValueError, match=r'\[HS042\] .*"hoseq_tagger" .*learning rate .* which is 2000000'
+    ):
         tags.train(nlp, 1, optimizer=optimizer)
 
 
@@ -182,7 +204,9 @@ def test_what_is_given_beside_weights(beside, tmp_path):
     nlp = tags.blank()
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        tagger_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, weights_from=str(tmp_path), **beside)
+        tagger_of(nlp).initialize(
+            lambda: examples_of(nlp), nlp=nlp, weights_from=str(tmp_path), **beside
+        )
     assert tagger_of(nlp).labels == tags.LABELS and tagger_of(nlp).cfg["tag_dictionary"] == {}
     assert ["[HW006]" in str(warning.message) for warning in seen] == [True] * bool(beside)
 
@@ -200,7 +224,9 @@ def test_what_a_chunker_requires():
 # Updates that no evaluation follows
 
 
-def saved_after(folder, n_before, n_behind, *, evaluates=True, blank=tags.blank, examples=examples_of):
+def saved_after(
+    folder, n_before, n_behind, *, evaluates=True, blank=tags.blank, examples=examples_of
+):
     """The warnings of saving a component after so many updates before and behind an evaluation."""
     nlp = initialized(blank(), examples)
     data = examples(nlp)
@@ -218,12 +244,18 @@ def saved_after(folder, n_before, n_behind, *, evaluates=True, blank=tags.blank,
 def test_training_that_ends_before_it_is_evaluated_again(tmp_path):
     """As with an `eval_frequency` of more updates than there are: `model-best` is the model after the first one."""
     (warning,) = saved_after(tmp_path, 1, 9)
-    assert warning.startswith('[HW008] The last 9 of the 10 updates of the component "hoseq_tagger"')
+    assert warning.startswith(
+        '[HW008] The last 9 of the 10 updates of the component "hoseq_tagger"'
+    )
     (warning,) = saved_after(tmp_path, 7, 3, blank=chunks.blank, examples=chunks.examples_of)
-    assert warning.startswith('[HW008] The last 3 of the 10 updates of the component "hoseq_chunker"')
+    assert warning.startswith(
+        '[HW008] The last 3 of the 10 updates of the component "hoseq_chunker"'
+    )
 
 
-@pytest.mark.parametrize("n_before, n_behind, evaluates", [(10, 0, True), (8, 2, True), (0, 10, False), (0, 0, True)])
+@pytest.mark.parametrize(
+    "n_before, n_behind, evaluates", [(10, 0, True), (8, 2, True), (0, 10, False), (0, 0, True)]
+)
 def test_training_that_is_evaluated_or_never_was(n_before, n_behind, evaluates, tmp_path):
     """A loop in Python need not evaluate at all."""
     assert saved_after(tmp_path, n_before, n_behind, evaluates=evaluates) == []

@@ -55,7 +55,9 @@ class Wrapped(NamedTuple):
             name: [("_SP" if name == "tags" else "") if i is None else values[i] for i in of_words]
             for name, values in annotation.items()
         }
-        return Doc(nlp.vocab, words=tokens, sent_starts=None if self.starts is None else starts, **spread)
+        return Doc(
+            nlp.vocab, words=tokens, sent_starts=None if self.starts is None else starts, **spread
+        )
 
 
 @st.composite
@@ -78,12 +80,17 @@ def places(doc):
 
 def pair(nlp, batch, annotate=lambda text: {}):
     """The wrapped docs of a batch, and the unwrapped ones."""
-    return [text.doc(nlp, **annotate(text)) for text in batch], [text.plain(nlp, **annotate(text)) for text in batch]
+    return [text.doc(nlp, **annotate(text)) for text in batch], [
+        text.plain(nlp, **annotate(text)) for text in batch
+    ]
 
 
 def assert_same_rows(doc, plain, rows, expected, absent: Any = 0):
     at = places(doc)
-    assert np.array_equal(np.asarray(rows)[at], expected) and np.asarray(rows).dtype == np.asarray(expected).dtype
+    assert (
+        np.array_equal(np.asarray(rows)[at], expected)
+        and np.asarray(rows).dtype == np.asarray(expected).dtype
+    )
     assert len(rows) == len(doc) and (np.delete(np.asarray(rows), at, axis=0) == absent).all()
 
 
@@ -95,7 +102,9 @@ def tagger(kind):
     models = {
         "patterns": tags.tagger_model(patterns=tags.ALL_PATTERNS),
         "same word": tags.tagger_model(patterns=SAME_WORD),
-        "annotation": tags.tagger_model(tags.sparse(["lower[0]", "tag[-1]", "_.hint[1]", "ent_iob[0]", "spacy[-1]"])),
+        "annotation": tags.tagger_model(
+            tags.sparse(["lower[0]", "tag[-1]", "_.hint[1]", "ent_iob[0]", "spacy[-1]"])
+        ),
         "network": tags.tagger_model(
             {
                 "@architectures": "spacy_hoseq.SumEmissions.v1",
@@ -117,12 +126,17 @@ def tagger(kind):
             for text, gold in tags.CORPUS
         ]
     names = [POS[tag] if kind == "same word" else tag for tag in tags.LABELS]
-    component.initialize(lambda: examples, nlp=nlp, labels=names, tag_dictionary={"unseen": names[3:5]})
+    component.initialize(
+        lambda: examples, nlp=nlp, labels=names, tag_dictionary={"unseen": names[3:5]}
+    )
     return chunks.with_random_weights(nlp)
 
 
 def read(doc, attribute):
-    return [getattr(t._, attribute[2:]) if attribute[0] == "_" else getattr(t, f"{attribute}_") for t in doc]
+    return [
+        getattr(t._, attribute[2:]) if attribute[0] == "_" else getattr(t, f"{attribute}_")
+        for t in doc
+    ]
 
 
 def annotated(doc):
@@ -143,7 +157,9 @@ def test_tagger(kind, batch):
     nlp = tagger(kind)
     component = nlp.get_pipe("hoseq_tagger")
     attribute = component.cfg["attribute"]
-    docs, plain = pair(nlp, batch, lambda text: {"tags": ["N" if word == "the" else "" for word in text.words]})
+    docs, plain = pair(
+        nlp, batch, lambda text: {"tags": ["N" if word == "the" else "" for word in text.words]}
+    )
     if kind == "annotation":
         docs, plain = [list(map(annotated, some)) for some in (docs, plain)]
     space = {"tag": "_SP", "pos": "SPACE"}.get(attribute, "")
@@ -153,7 +169,9 @@ def test_tagger(kind, batch):
     for i, doc in enumerate(docs):
         at = places(doc)
         assert [b.score for b in k_best[0][i]] == [b.score for b in k_best[1][i]]
-        rows, others = ([b.labels for b in best[i]] + some[i] for best, some in zip(k_best, drawn, strict=True))
+        rows, others = (
+            [b.labels for b in best[i]] + some[i] for best, some in zip(k_best, drawn, strict=True)
+        )
         for ours, theirs in zip(rows, others, strict=True):
             assert [ours[j] for j in at] == theirs
             assert {label for j, label in enumerate(ours) if doc[j].is_space} <= {space}
@@ -189,12 +207,18 @@ def wrapped_gold(nlp, seed, *, predicted=True, reference=True):
         words = text.split()
         gaps = [list(rng.choice(SPACES, size=rng.integers(0, 3))) for _ in [*words, ""]]
         case = Wrapped(words, None, [[str(space) for space in gap] for gap in gaps])
-        gold = case.doc(nlp, tags=gold_tags.split()) if reference else case.plain(nlp, tags=gold_tags.split())
+        gold = (
+            case.doc(nlp, tags=gold_tags.split())
+            if reference
+            else case.plain(nlp, tags=gold_tags.split())
+        )
         at, before = places(gold), 0
         gold.spans["chunks"] = []
         for first, end, name in gold_chunks:
             last = at[end] if end < len(at) else len(gold)
-            gold.spans["chunks"].append(Span(gold, max(before, at[first] - 1) if at[first] else 0, last, name))
+            gold.spans["chunks"].append(
+                Span(gold, max(before, at[first] - 1) if at[first] else 0, last, name)
+            )
             before = last
         examples.append(Example(case.doc(nlp) if predicted else case.plain(nlp), gold))
     return examples
@@ -223,7 +247,12 @@ MAKERS = {
 @pytest.mark.parametrize("kind", MAKERS)
 def test_training(kind):
     """The same labels and weights, also if the gold or the predicted docs alone are wrapped."""
-    expected = weights(MAKERS[kind], lambda nlp, seed: wrapped_gold(nlp, seed, predicted=False, reference=False))
+    expected = weights(
+        MAKERS[kind], lambda nlp, seed: wrapped_gold(nlp, seed, predicted=False, reference=False)
+    )
     assert expected[-1][0]
     for wrapped in ({}, {"predicted": False}, {"reference": False}):
-        assert weights(MAKERS[kind], lambda nlp, seed, how=wrapped: wrapped_gold(nlp, seed, **how)) == expected, wrapped
+        assert (
+            weights(MAKERS[kind], lambda nlp, seed, how=wrapped: wrapped_gold(nlp, seed, **how))
+            == expected
+        ), wrapped

@@ -3,7 +3,6 @@
 import os
 import sys
 import unittest.mock
-from typing import List
 
 import pytest
 import spacy
@@ -17,7 +16,7 @@ spacy.blank("en")  # spaCy registers its factories when the first pipeline is ma
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: List[pytest.Function]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Function]) -> None:
     tests = {item.nodeid.removeprefix("spacy/tests/"): item for item in items}
     gone = set(asked["deselected"]) - set(tests)
     if gone:

@@ -9,8 +9,9 @@ ASKED.json: {"factory": name of ours, "settings": changes to its defaults, "dese
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Callable, List
+from typing import Any
 
 import hooks
 import pytest
@@ -31,7 +32,6 @@ from spacy_hoseq.learning.adagrad import AdaGrad
 bidirectional_tagger.LEARN_RATE = 2.0  # spaCy's tests give it few updates
 
 
-
 @functools.wraps(make_hoseq_tagger)
 def make_tagger(nlp: Language, name: str, model: Model, **settings: Any) -> HoseqTagger:
     """The factory. From `spacy.Tagger.v2`, a linear layer over token vectors, it takes the token vectors."""
@@ -44,7 +44,9 @@ def make_tagger(nlp: Language, name: str, model: Model, **settings: Any) -> Hose
 
 
 @functools.wraps(make_hoseq_bidirectional_tagger)
-def make_bidirectional_tagger(nlp: Language, name: str, model: Model, **settings: Any) -> HoseqBidirectionalTagger:
+def make_bidirectional_tagger(
+    nlp: Language, name: str, model: Model, **settings: Any
+) -> HoseqBidirectionalTagger:
     """The factory. In place of `spacy.Tagger.v2` it takes its own model, which needs no token vectors."""
     if model.has_ref("tok2vec"):
         defaults = Language.get_factory_meta("tagger").default_config
@@ -53,7 +55,10 @@ def make_bidirectional_tagger(nlp: Language, name: str, model: Model, **settings
 
 
 FACTORIES = {
-    "hoseq_tagger": (make_tagger, functools.partial(HoseqTagger, objective="max_margin", update_rule=AdaGrad())),
+    "hoseq_tagger": (
+        make_tagger,
+        functools.partial(HoseqTagger, objective="max_margin", update_rule=AdaGrad()),
+    ),
     "hoseq_bidirectional_tagger": (make_bidirectional_tagger, HoseqBidirectionalTagger),
 }
 
@@ -78,8 +83,10 @@ def pytest_configure() -> None:
         count_taggers(component)
 
 
-def pytest_collection_modifyitems(items: List[pytest.Function]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for module in {item.module for item in items}:
         if hasattr(module, "Tagger"):
             module.Tagger = FACTORIES[hooks.asked["factory"]][1]
-            module.DEFAULT_TAGGER_MODEL = Language.get_factory_meta("tagger").default_config["model"]
+            module.DEFAULT_TAGGER_MODEL = Language.get_factory_meta("tagger").default_config[
+                "model"
+            ]

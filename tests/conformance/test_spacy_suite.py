@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -44,13 +45,15 @@ training.test_pretraining: test_pretraining_training test_pretraining_tagger_tok
 LEARNING = ("pipeline.test_tagger", "pipeline.test_tok2vec", "serialize.test_serialize_pipeline")
 
 
-def node_ids(listing: str, modules: Sequence[str] = ()) -> List[str]:
+def node_ids(listing: str, modules: Sequence[str] = ()) -> list[str]:
     """What pytest is asked for: "MODULE: TEST TEST" or "MODULE" for all of it; of these modules, or of all."""
     asked = []
     for line in re.sub(r"\n +", " ", listing).splitlines():
         module, _, tests = line.partition(":")
         if not modules or module in modules:
-            asked += [f"spacy.tests.{module}::{test}" for test in tests.split()] or [f"spacy.tests.{module}"]
+            asked += [f"spacy.tests.{module}::{test}" for test in tests.split()] or [
+                f"spacy.tests.{module}"
+            ]
     return asked
 
 
@@ -86,7 +89,9 @@ LIKELIHOOD = {
     "pipeline/test_tok2vec.py::test_tok2vec_frozen_overfitting": "expects a loss below 1e-4 after 100 updates: 3e-3",
 }
 BIDIRECTIONAL = {
-    "pipeline/test_tagger.py::test_label_smoothing": ALWAYS["pipeline/test_tagger.py::test_label_smoothing"],
+    "pipeline/test_tagger.py::test_label_smoothing": ALWAYS[
+        "pipeline/test_tagger.py::test_label_smoothing"
+    ],
     "pipeline/test_tagger.py::test_overfitting_IO": (
         "expects to unlearn a label from negative annotation, which local classifiers count as missing"
     ),
@@ -98,10 +103,10 @@ BIDIRECTIONAL = {
 class Run:
     """n_passed: of the tests that make a tagger, how many must pass at least."""
 
-    tests: List[str]
+    tests: list[str]
     n_passed: int
-    settings: Dict[str, Any] = field(default_factory=dict)
-    deselected: Dict[str, str] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    deselected: dict[str, str] = field(default_factory=dict)
     factory: str = "hoseq_tagger"
 
 
@@ -112,7 +117,9 @@ RUNS = {
         5,
         deselected={test: why for test, why in ALWAYS.items() if "test_tagger" in test} | AVERAGING,
     ),
-    "defaults": Run(node_ids(TESTS), 59, deselected={**ALWAYS, **QUICKSTART, **LISTENED_TO, **AVERAGING}),
+    "defaults": Run(
+        node_ids(TESTS), 59, deselected={**ALWAYS, **QUICKSTART, **LISTENED_TO, **AVERAGING}
+    ),
     "log-likelihood with marginals": Run(
         node_ids(TESTS, LEARNING),
         22,
@@ -127,13 +134,21 @@ RUNS = {
             "update_rule": {"@misc": "spacy_hoseq.additive.v1", "average": False},
             "model": {
                 "emissions": {"hash_rows": 1000},
-                "patterns": {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 3, "min_count": 1},
+                "patterns": {
+                    "@misc": "spacy_hoseq.frequent_transitions.v1",
+                    "max_order": 3,
+                    "min_count": 1,
+                },
             },
         },
         deselected=ALWAYS,
     ),
     "bidirectional": Run(
-        [test for test in node_ids(TESTS) if not any(name in test for name in ("test_tok2vec:", "pretraining", "cli"))],
+        [
+            test
+            for test in node_ids(TESTS)
+            if not any(name in test for name in ("test_tok2vec:", "pretraining", "cli"))
+        ],
         45,
         {"width": 0.0},
         deselected=BIDIRECTIONAL,
@@ -160,7 +175,7 @@ def test_spacys_tests_pass_with_our_tagger(name: str, tmp_path: Path):
     assert n_passed(tmp_path, "hoseq_as_tagger", run.tests, asked) >= run.n_passed
 
 
-def n_passed(folder: Path, plugin: str, tests: List[str], asked: Dict[str, Any]) -> int:
+def n_passed(folder: Path, plugin: str, tests: list[str], asked: dict[str, Any]) -> int:
     """How many of spaCy's tests passed that made a component of ours. The others passed, too."""
     srsly.write_json(folder / "asked.json", asked)
     (folder / "pytest.ini").write_text(PYTEST_INI, encoding="utf8")
@@ -170,13 +185,18 @@ def n_passed(folder: Path, plugin: str, tests: List[str], asked: Dict[str, Any])
     process = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--junitxml", "report.xml", "--pyargs", *tests],
         cwd=folder,
-        env={**os.environ, "HOSEQ_CONFORMANCE": str(folder / "asked.json"), "PYTHONPATH": str(Path(__file__).parent)},
+        env={
+            **os.environ,
+            "HOSEQ_CONFORMANCE": str(folder / "asked.json"),
+            "PYTHONPATH": str(Path(__file__).parent),
+        },
         capture_output=True,
         text=True,
     )
     assert process.returncode == 0, process.stdout[-5000:] + process.stderr[-5000:]
     return sum(
-        case.find("skipped") is None and int(made.get("value", "0")) > 0  # an expected failure counts as skipped there
+        case.find("skipped") is None
+        and int(made.get("value", "0")) > 0  # an expected failure counts as skipped there
         for case in ElementTree.parse(folder / "report.xml").iter("testcase")
         for made in case.iter("property")
     )

@@ -29,7 +29,9 @@ LEARNING = ("pipeline.test_spancat", "parser.test_ner")
 # Deselected tests, and why. Paths below spacy/tests.
 NO_SETTING = "a setting that ours has not (threshold, max_positive, suggester, use_upper, those of the oracle)"
 TRANSITIONS = "looks into the transition system, which ours has not"
-NOT_RESIZABLE = "adds labels after initialization; ours cannot, and neither can spaCy's span categorizer"
+NOT_RESIZABLE = (
+    "adds labels after initialization; ours cannot, and neither can spaCy's span categorizer"
+)
 ORDER = "expects the labels as they come in the examples; ours are sorted, as a tagger's"
 COLUMNS = "expects one column of weights for each label; ours has one for each tag"
 NEEDS_LABELS = "initializes without labels or examples, which is an error in all trainable components but this one"
@@ -72,7 +74,13 @@ RUNS = {  # settings, modules, and how many tests that make a chunker must pass 
         {
             "objective": "max_margin",
             "representation": "iob2",
-            "model": {"patterns": {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 3, "min_count": 1}},
+            "model": {
+                "patterns": {
+                    "@misc": "spacy_hoseq.frequent_transitions.v1",
+                    "max_order": 3,
+                    "min_count": 1,
+                }
+            },
         },
         LEARNING,
         8,
@@ -95,7 +103,9 @@ RUNS = {  # settings, modules, and how many tests that make a chunker must pass 
 def test_spacys_tests_pass_with_our_chunker(name: str, tmp_path: Path):
     settings, modules, least = RUNS[name]
     tests = node_ids(TESTS, modules)
-    files = {test.split("::")[0].removeprefix("spacy.tests.").replace(".", "/") + ".py" for test in tests}
+    files = {
+        test.split("::")[0].removeprefix("spacy.tests.").replace(".", "/") + ".py" for test in tests
+    }
     deselected = [test for test in DESELECTED if test.split("::")[0] in files]
     asked = {"settings": settings, "deselected": deselected}
     assert n_passed(tmp_path, "hoseq_as_chunker", tests, asked) >= least

@@ -1,7 +1,6 @@
 """Whole label sequences beside the best one, against enumeration: the k best, the most probable labels, the best one
 with each label, draws."""
 
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -34,14 +33,21 @@ class TestFirstOfKBest(DecoderContract):
         parts = [k_best_of(single, 2) for single in case.singles()]
         if not parts:
             return Paths(np.zeros(0, np.int32), np.zeros(0))
-        return Paths(np.concatenate([p.labels[0] for p in parts]), np.array([p.scores[0] for p in parts]))
+        return Paths(
+            np.concatenate([p.labels[0] for p in parts]), np.array([p.scores[0] for p in parts])
+        )
 
 
-@given(case=cases(signed=True, max_sequences=1, configurations=4), k=st.sampled_from([1, 2, 3, 7, 40, 5000]))
+@given(
+    case=cases(signed=True, max_sequences=1, configurations=4),
+    k=st.sampled_from([1, 2, 3, 7, 40, 5000]),
+)
 def test_k_best_are_the_enumerated_ones(case, k):
     table = oracle.joint_table(case)
     if table.best == -np.inf:
-        with pytest.raises(ValueError, match=r"\[HS023\] Sequence 0 has no permitted label sequence"):
+        with pytest.raises(
+            ValueError, match=r"\[HS023\] Sequence 0 has no permitted label sequence"
+        ):
             k_best_of(case, k)
         return
     got = k_best_of(case, k)
@@ -56,7 +62,10 @@ def test_k_best_are_the_enumerated_ones(case, k):
         assert got.labels.tolist() == labels.tolist()
 
 
-@given(case=cases(signed=True, rounded=True, max_sequences=1, forbidden=False, configurations=4), k=st.integers(1, 30))
+@given(
+    case=cases(signed=True, rounded=True, max_sequences=1, forbidden=False, configurations=4),
+    k=st.integers(1, 30),
+)
 def test_ties_give_the_right_scores_and_no_labelling_twice(case, k):
     got = k_best_of(case, k)
     assert got.scores.tolist() == oracle.joint_table(case).k_best(k)[1].tolist()
@@ -78,7 +87,9 @@ def test_k_must_be_positive(k):
 
 
 @pytest.mark.long
-@given(case=cases(max_labels=3, max_tokens=3, forbidden=False), k=st.sampled_from([1, 4, 25, 10**5]))
+@given(
+    case=cases(max_labels=3, max_tokens=3, forbidden=False), k=st.sampled_from([1, 4, 25, 10**5])
+)
 def test_combined_parts_are_the_k_best_of_the_whole(case, k):
     """Independent sequences together: every choice of one labelling each, by the sum of scores."""
     got = combine([k_best_of(single, k) for single in case.singles()], k)
@@ -88,7 +99,9 @@ def test_combined_parts_are_the_k_best_of_the_whole(case, k):
     expected = -np.sort(-totals)[:k]
     np.testing.assert_allclose(got.scores, expected, atol=1e-9)
     parts = zip(case.singles(), np.split(got.labels, case.starts[1:], axis=1), strict=True)
-    np.testing.assert_allclose(sum(oracle.score_of(single, labels) for single, labels in parts), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        sum(oracle.score_of(single, labels) for single, labels in parts), expected, atol=1e-9
+    )
     assert len(set(map(tuple, got.labels.tolist()))) == len(got.labels) == len(expected)
 
 
@@ -97,7 +110,9 @@ def test_labels_are_the_enumerated_ones(case):
     assume(oracle.is_feasible(case))
     got = max_marginal(case.potentials())
     assert got.labels.dtype == np.int32
-    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+    for single, labels, score in zip(
+        case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True
+    ):
         marginals = oracle.joint_table(single).marginals
         chosen = marginals[np.arange(len(labels)), labels]
         np.testing.assert_allclose(chosen, marginals.max(axis=1), atol=1e-8)
@@ -129,7 +144,9 @@ def test_k_best_and_samples_of_everything(case, k, seed):
     single, n_samples = case.take([0]), 400
     labels, scores = oracle.joint_table(single).k_best(k)
     got = k_best(single.potentials(), k)
-    assert got.labels.shape == labels.shape and len(set(map(tuple, got.labels.tolist()))) == len(labels)
+    assert got.labels.shape == labels.shape and len(set(map(tuple, got.labels.tolist()))) == len(
+        labels
+    )
     close(got.scores, scores, case)
     close(oracle.score_of(single, got.labels), got.scores, case)
     drawn = sample(case.potentials(), n_samples, np.random.default_rng(seed))
@@ -159,7 +176,9 @@ def test_no_labels_are_in_doubt_without_alternatives():
 
 def test_sequence_without_a_path_is_named():
     allowed = np.array([[True, True], [True, False], [False, True]])
-    case = Case(np.zeros((3, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2]), allowed=allowed)
+    case = Case(
+        np.zeros((3, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2]), allowed=allowed
+    )
     with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1 "):
         best_with(case.potentials())
 

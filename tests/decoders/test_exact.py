@@ -29,15 +29,23 @@ def test_best_labelling_is_the_enumerated_one(case):
     parts = np.split(paths.labels, case.starts[1:])
     for single, labels, score in zip(case.singles(), parts, paths.scores, strict=True):
         table = oracle.joint_table(single)
-        assert score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        assert (
+            score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        )
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
-@given(case=cases(signed=True, configurations=3, max_sequences=5, rounded=True), data=st.data(), positive=st.booleans())
+@given(
+    case=cases(signed=True, configurations=3, max_sequences=5, rounded=True),
+    data=st.data(),
+    positive=st.booleans(),
+)
 def test_batch_is_the_singles_in_any_order(case, data, positive):
     """Ties included: the algorithm of a sequence is chosen by its own features."""
     if positive:
-        case = replace(case, patterns=tuple((pattern, abs(weight)) for pattern, weight in case.patterns))
+        case = replace(
+            case, patterns=tuple((pattern, abs(weight)) for pattern, weight in case.patterns)
+        )
     assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     got = decode_exact(batch.potentials())
@@ -71,7 +79,14 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
     allowed = np.ones((8, 2), bool)
     allowed[2 * closed : 2 * closed + 2] = np.eye(2)
     fired = tuple((2 * i + 1, (1, 1), (-1.0) ** i) for i in range(4))
-    case = Case(np.zeros((8, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([2, 2, 2, 2]), (), fired, allowed)
+    case = Case(
+        np.zeros((8, 2)),
+        np.array([[0, -np.inf], [0, 0]]),
+        np.array([2, 2, 2, 2]),
+        (),
+        fired,
+        allowed,
+    )
     for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
             function(case.potentials())
@@ -79,7 +94,9 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
 
 def called(function, case, module, names):
     """Which of the names are used."""
-    with mock.patch.multiple(module, **{name: mock.Mock(wraps=getattr(module, name)) for name in names}):
+    with mock.patch.multiple(
+        module, **{name: mock.Mock(wraps=getattr(module, name)) for name in names}
+    ):
         function(case.potentials())
         return [name for name in names if getattr(module, name).called]
 
@@ -129,8 +146,13 @@ def test_message_names_the_sequence_of_the_whole_batch(spans, closed):
 @pytest.mark.parametrize("n_spans", [0, 1])
 def test_counts_of_weights_that_are_zero(n_spans):
     """Learning starts from 0: expected counts must be there all the same."""
-    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 0.0),), ((2, (1, 1), 0.0),))
-    case = replace(case, configurations=((0, (frozenset([0]), frozenset([0, 1]), frozenset([1])), 0.0),) * n_spans)
+    case = Case(
+        np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 0.0),), ((2, (1, 1), 0.0),)
+    )
+    case = replace(
+        case,
+        configurations=((0, (frozenset([0]), frozenset([0, 1]), frozenset([1])), 0.0),) * n_spans,
+    )
     got = posterior_of(case.potentials())
     trie = case.pattern_scores().trie
     assert got.expected.node_weights[trie.node_of].tolist() == pytest.approx([0.5, 0.5])
@@ -143,7 +165,10 @@ WRONG = [
     ("HS027", {"lengths": np.array([2])}),
     ("HS027", {"lengths": np.array([3, 3])}),
     ("HS027", {"lengths": np.array([6, -1])}),
-    ("HS020.*first at token 4, label 1", {"scores": np.array([[0, 0], [0, 0], [0, 0], [0, 0], [0, np.nan]])}),
+    (
+        "HS020.*first at token 4, label 1",
+        {"scores": np.array([[0, 0], [0, 0], [0, 0], [0, 0], [0, np.nan]])},
+    ),
     ("HS022.*at token 4", {"allowed": np.array([[1, 1], [1, 1], [1, 1], [1, 1], [0, 0]], bool)}),
     (r"HS024.*got \(6, 2\), expected \(5, 2\)", {"allowed": np.ones((6, 2), bool)}),
 ]

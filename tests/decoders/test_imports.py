@@ -19,7 +19,9 @@ sys.exit(",".join(sorted(loaded & {{"spacy", "thinc", "srsly", "pydantic"}})) or
 """
 
 
-@pytest.mark.parametrize("name, module", [("decoders", "forward_backward"), ("learning", "objectives")])
+@pytest.mark.parametrize(
+    "name, module", [("decoders", "forward_backward"), ("learning", "objectives")]
+)
 def test_importing_loads_neither_spacy_nor_thinc(name, module):
     program = PROGRAM.format(name=f"spacy_hoseq.{name}")
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

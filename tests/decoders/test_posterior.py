@@ -48,9 +48,15 @@ def kept(chain):
 
 PATHS = {
     "as it is": posterior,
-    "small parts": lambda potentials: posterior(potentials, tuning=Tuning(arc_cells=60, sum_cells=40)),
-    "messages of patterns": lambda potentials: pattern_posterior(potentials.check(), Tuning(matrix_cells=0)),
-    "products of matrices": lambda potentials: pattern_posterior(potentials.check(), Tuning(matrix_cells=10**9)),
+    "small parts": lambda potentials: posterior(
+        potentials, tuning=Tuning(arc_cells=60, sum_cells=40)
+    ),
+    "messages of patterns": lambda potentials: pattern_posterior(
+        potentials.check(), Tuning(matrix_cells=0)
+    ),
+    "products of matrices": lambda potentials: pattern_posterior(
+        potentials.check(), Tuning(matrix_cells=10**9)
+    ),
     "exclusive states": lambda potentials: logarithmic(potentials.check()),
     "scaled": lambda potentials: kept(chain_posterior(potentials.check())),
     "in blocks": lambda potentials: kept(BlockedChain(potentials.check(), Tuning(sum_cells=4))),
@@ -92,7 +98,11 @@ def rounding(case):
     largest = np.abs(case.scores).max(initial=0)
     if case.edge_scores is not None:
         largest += np.abs(case.edge_scores).max(initial=0)
-    for weights in ([w for *_, w in case.patterns], [w for *_, w in case.fired], [w for *_, w in case.configurations]):
+    for weights in (
+        [w for *_, w in case.patterns],
+        [w for *_, w in case.fired],
+        [w for *_, w in case.configurations],
+    ):
         largest += np.abs(weights).sum()
     return 1e-9 + 1e-13 * largest
 
@@ -156,7 +166,9 @@ def test_entropies(path, data):
     loose = 100 * rounding(case)
     np.testing.assert_allclose(found.entropies(), nodes, atol=loose)
     np.testing.assert_allclose(found.conditional_entropies(), np.concatenate(prefixes), atol=loose)
-    np.testing.assert_allclose(found.sequence_entropies(), [part.sum() for part in prefixes], atol=loose)
+    np.testing.assert_allclose(
+        found.sequence_entropies(), [part.sum() for part in prefixes], atol=loose
+    )
     assert (found.conditional_entropies() >= 0).all()
 
 
@@ -173,13 +185,21 @@ def test_way_back(path, data, seed):
     for costs in ([d_nodes], [d_nodes, arcs, d_arcs], [d_nodes, arcs, firsts]):
         got, expected = found.backprop(*costs), enumerated_gradient(case, *costs)
         for name in ("scores", "trans", "fired_weights", "configuration_weights"):
-            np.testing.assert_allclose(getattr(got, name), getattr(expected, name), atol=20 * rounding(case))
+            np.testing.assert_allclose(
+                getattr(got, name), getattr(expected, name), atol=20 * rounding(case)
+            )
         if case.patterns or case.fired:
-            np.testing.assert_allclose(got.node_weights, expected.node_weights, atol=20 * rounding(case))
+            np.testing.assert_allclose(
+                got.node_weights, expected.node_weights, atol=20 * rounding(case)
+            )
         assert (got.edge_scores is None) == (case.edge_scores is None)
         if case.edge_scores is not None:
-            np.testing.assert_allclose(got.edge_scores, expected.edge_scores, atol=20 * rounding(case))
-    same = found.backprop(np.full(case.scores.shape, 5.0))  # marginals sum to 1 whatever the parameters are
+            np.testing.assert_allclose(
+                got.edge_scores, expected.edge_scores, atol=20 * rounding(case)
+            )
+    same = found.backprop(
+        np.full(case.scores.shape, 5.0)
+    )  # marginals sum to 1 whatever the parameters are
     np.testing.assert_allclose(same.scores, 0, atol=100 * rounding(case))
 
 
@@ -193,7 +213,9 @@ def test_way_back_is_that_of_finite_differences(path, data, seed):
         scores=np.clip(case.scores, -3, 3),
         trans=np.where(case.trans == NEVER, NEVER, np.clip(case.trans, -3, 3)),
         patterns=tuple((labels, float(np.clip(weight, -3, 3))) for labels, weight in case.patterns),
-        fired=tuple((token, labels, float(np.clip(weight, -3, 3))) for token, labels, weight in case.fired),
+        fired=tuple(
+            (token, labels, float(np.clip(weight, -3, 3))) for token, labels, weight in case.fired
+        ),
         configurations=(),
     )
     of_nodes = np.random.default_rng(seed).normal(size=case.scores.shape)
@@ -219,8 +241,12 @@ def test_batch_is_the_singles_in_any_order(path, data):
     got = PATHS[path](case.take(order).potentials())
     parts = [PATHS[path](case.take([i]).potentials()) for i in order]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-10)
-    np.testing.assert_allclose(got.expected.trans, sum(part.expected.trans for part in parts), atol=1e-9)
+    np.testing.assert_allclose(
+        got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-10
+    )
+    np.testing.assert_allclose(
+        got.expected.trans, sum(part.expected.trans for part in parts), atol=1e-9
+    )
 
 
 @every_path
@@ -245,11 +271,16 @@ def test_constants_only_shift_log_z(path, add):
 def test_nothing_is_asked_for(path):
     nothing = np.zeros(0, int)
     none = LabelPairs(nothing, nothing, nothing)
-    for case in (Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing), Case(np.eye(2), np.eye(2), np.array([2]))):
+    for case in (
+        Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing),
+        Case(np.eye(2), np.eye(2), np.array([2])),
+    ):
         found, costs = PATHS[path](case.potentials()), np.ones(case.scores.shape)
         assert found.nodes.shape == case.scores.shape and found.log_z.shape == case.lengths.shape
         assert found.entropies().shape == found.conditional_entropies().shape == (len(case.scores),)
-        assert found.pairs(none).tolist() == found.segments(nothing, nothing, nothing).tolist() == []
+        assert (
+            found.pairs(none).tolist() == found.segments(nothing, nothing, nothing).tolist() == []
+        )
         assert found.segments(nothing, nothing, nothing, np.eye(2, dtype=bool)).tolist() == []
         assert_close(found.backprop(costs, none, np.zeros(0))[:2], found.backprop(costs)[:2], 0)
 
@@ -260,7 +291,9 @@ def test_what_is_refused(path):
     for first, size in ((3, 2), (2, 2), (4, 1), (9, 3), (-1, 1), (0, 0), (0, 5)):
         with pytest.raises(ValueError, match=r"\[HS027\]"):
             found.segments(np.array([first]), np.array([size]), np.zeros(size, int))
-    with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of d_nodes: got \(2, 3\), expected \(4, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"\[HS024\] Wrong shape of d_nodes: got \(2, 3\), expected \(4, 2\)"
+    ):
         found.backprop(np.zeros((2, 3)))
 
 
@@ -317,7 +350,11 @@ def low_share_and_low_transition():
 def share_that_comes_back(n_steps):
     """Each label follows itself only. The share of label 1 is e^-41 less at each token, until it all comes back."""
     down, up = np.tile([20.5, -20.5], (n_steps, 1)), np.tile([-20.5, 20.5], (n_steps, 1))
-    return Case(np.concatenate([down, up, [[0, 1]]]), np.array([[0.0, NEVER], [NEVER, 0]]), np.array([2 * n_steps + 1]))
+    return Case(
+        np.concatenate([down, up, [[0, 1]]]),
+        np.array([[0.0, NEVER], [NEVER, 0]]),
+        np.array([2 * n_steps + 1]),
+    )
 
 
 HARD = [
@@ -350,7 +387,9 @@ def test_scores_that_are_far_apart(kind, case):
     assert_close(found.backprop(*costs)[:2], enumerated_gradient(case, *costs)[:2], 1e-8)
 
 
-@pytest.mark.parametrize("path", ["as it is", "messages of patterns", "in blocks", "exclusive states"])
+@pytest.mark.parametrize(
+    "path", ["as it is", "messages of patterns", "in blocks", "exclusive states"]
+)
 @pytest.mark.parametrize("n_tokens, score", [(4, 400.0), (800, 1.0), (200, 40.0)])
 def test_label_that_cannot_be_reached_and_has_high_scores(path, n_tokens, score):
     """Label 1 can only follow itself and not begin: what comes after it may not overflow."""
@@ -363,7 +402,9 @@ def test_label_that_cannot_be_reached_and_has_high_scores(path, n_tokens, score)
     assert got.log_z == pytest.approx([0], abs=1e-12)
     np.testing.assert_allclose(got.nodes, np.tile([1.0, 0], (n_tokens, 1)))
     np.testing.assert_allclose(got.expected.trans, [[n_tokens - 1, 0], [0, 0]])
-    assert_close(got.backprop(np.ones((n_tokens, 2)))[:2], (np.zeros((n_tokens, 2)), np.zeros((2, 2))))
+    assert_close(
+        got.backprop(np.ones((n_tokens, 2)))[:2], (np.zeros((n_tokens, 2)), np.zeros((2, 2)))
+    )
 
 
 @given(case=cases(forbidden=False, max_tokens=40), data=st.data())
@@ -378,7 +419,9 @@ def test_up_to_the_range_of_scaled_sums(case, data):
     assert type(got) is ChainPosterior
     np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(got.nodes, expected.nodes, atol=1e-9)
-    np.testing.assert_allclose(got.expected.trans, expected.expected.trans, atol=1e-9 * len(case.scores))
+    np.testing.assert_allclose(
+        got.expected.trans, expected.expected.trans, atol=1e-9 * len(case.scores)
+    )
 
 
 @pytest.mark.parametrize("path", OF_CHAINS)
@@ -400,7 +443,9 @@ def test_long_sequences(path, seed, lengths, most, kind):
         allowed, ends = np.ones((n_tokens, n_labels), bool), np.cumsum(lengths)
         allowed[ends - lengths] = rules.first
         allowed[ends - 1] &= rules.last
-    scores = rng.choice([-most, 0, most], (n_tokens, n_labels)).astype("f4" if kind == "f4" else "f8")
+    scores = rng.choice([-most, 0, most], (n_tokens, n_labels)).astype(
+        "f4" if kind == "f4" else "f8"
+    )
     if kind == "masked":
         allowed = rng.random(scores.shape) < 0.6
         allowed[np.arange(n_tokens), rng.integers(0, n_labels, n_tokens)] = True
@@ -423,15 +468,25 @@ def exact_marginals(case):
         for labels in labellings.tolist():
             total = sum(int(single.scores[t, y]) for t, y in enumerate(labels))
             for t, pair in enumerate(zip(labels[:-1], labels[1:], strict=True), start=1):
-                total += int(single.trans[pair]) + (0 if case.edge_scores is None else int(single.edge_scores[t][pair]))
+                total += int(single.trans[pair]) + (
+                    0 if case.edge_scores is None else int(single.edge_scores[t][pair])
+                )
             for t in range(len(labels)):
-                ending = [(p, w) for p, w in single.patterns] + [(p, w) for at, p, w in single.fired if at == t]
-                total += sum(int(w) for p, w in ending if tuple(labels[max(0, t + 1 - len(p)) : t + 1]) == p)
+                ending = [(p, w) for p, w in single.patterns] + [
+                    (p, w) for at, p, w in single.fired if at == t
+                ]
+                total += sum(
+                    int(w) for p, w in ending if tuple(labels[max(0, t + 1 - len(p)) : t + 1]) == p
+                )
             for first, sets, weight in single.configurations:
-                total += int(weight) * all(y in s for y, s in zip(labels[first:], sets, strict=False))
+                total += int(weight) * all(
+                    y in s for y, s in zip(labels[first:], sets, strict=False)
+                )
             scores.append(total)
         p = np.exp([float(max(score - max(scores), -(10**6))) for score in scores])
-        rows += [[p[here == y].sum() / p.sum() for y in range(case.n_labels)] for here in labellings.T]
+        rows += [
+            [p[here == y].sum() / p.sum() for y in range(case.n_labels)] for here in labellings.T
+        ]
     return np.array(rows)
 
 
@@ -441,12 +496,18 @@ def large_case(kind, scale, seed, tied):
 
     def numbers(*shape):
         values = np.round(rng.normal(size=shape) * scale)
-        return np.round(rng.choice([-1.0, 0.0, 1.0], shape)) * scale + rng.integers(0, 2, shape) if tied else values
+        return (
+            np.round(rng.choice([-1.0, 0.0, 1.0], shape)) * scale + rng.integers(0, 2, shape)
+            if tied
+            else values
+        )
 
     case = Case(numbers(7, 3).astype("f4").astype("f8"), numbers(3, 3), np.array([4, 3]))
     w = [float(weight) for weight in numbers(4)]
     if kind == "patterns":
-        case = replace(case, patterns=(((0, 1), w[0]), ((1, 2, 0), w[1])), fired=((2, (1, 1), w[2]),))
+        case = replace(
+            case, patterns=(((0, 1), w[0]), ((1, 2, 0), w[1])), fired=((2, (1, 1), w[2]),)
+        )
     if kind == "configurations":
         case = replace(case, configurations=((1, (frozenset([0, 1]), frozenset([2])), w[3]),))
     if kind == "edge scores":
@@ -491,7 +552,9 @@ def test_shares_that_get_too_small(n_steps):
     """As `share_that_comes_back`, longer than can be enumerated: both labels are all the way or not at all."""
     found = posterior(share_that_comes_back(n_steps).potentials())
     assert type(found) is LogChain
-    np.testing.assert_allclose(found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (2 * n_steps + 1, 1)), rtol=1e-9)
+    np.testing.assert_allclose(
+        found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (2 * n_steps + 1, 1)), rtol=1e-9
+    )
 
 
 def test_nested_patterns_with_negative_weights():
@@ -513,7 +576,9 @@ def test_pairs_of_the_text_that_are_refused(n_bad, value):
     with pytest.raises(ValueError, match=rf"\[HS020\].*{n_bad} of 36"):
         posterior(case.potentials())
     for shape in ((4, 3), (3, 3, 3), (4, 9), (4, 3, 2)):
-        with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of edge_scores: got .*expected \(4, 3, 3\)"):
+        with pytest.raises(
+            ValueError, match=r"\[HS024\] Wrong shape of edge_scores: got .*expected \(4, 3, 3\)"
+        ):
             posterior(replace(case, edge_scores=np.zeros(shape)).potentials())
 
 
@@ -524,7 +589,9 @@ def test_very_long_sequences(change):
     n_tokens = 100_000 if change < 0 else 10_000
     trans = np.array([[0.0, change], [change, 0.0]])
     got = posterior(Case(np.zeros((n_tokens, 2)), trans, np.array([n_tokens])).potentials())
-    assert got.log_z == pytest.approx([np.log(2) + (n_tokens - 1) * np.logaddexp(0, change)], rel=1e-10)
+    assert got.log_z == pytest.approx(
+        [np.log(2) + (n_tokens - 1) * np.logaddexp(0, change)], rel=1e-10
+    )
     np.testing.assert_allclose(got.nodes, 0.5, atol=1e-6)
     p_same = 0.5 / (1 + np.exp(change))
     expected = (n_tokens - 1) * np.array([[p_same, 0.5 - p_same], [0.5 - p_same, p_same]])
@@ -570,10 +637,18 @@ def algorithm_2(scores, trans, d_nodes, d_arcs, *, printed):
 @pytest.mark.parametrize("n_tokens", [1, 2, 5])
 def test_algorithm_2_of_the_paper_needs_three_changes(n_tokens):
     rng = np.random.default_rng(n_tokens)
-    scores, trans, d_nodes = rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)), rng.normal(size=(n_tokens, 3))
+    scores, trans, d_nodes = (
+        rng.normal(size=(n_tokens, 3)),
+        rng.normal(size=(3, 3)),
+        rng.normal(size=(n_tokens, 3)),
+    )
     d_arcs = rng.normal(size=(n_tokens, 3, 3))
     found = posterior(Potentials(scores, Weights(trans), np.array([n_tokens])))
     gradient = found.backprop(d_nodes, every_arc(n_tokens, 3), d_arcs.reshape(-1))
-    changed, printed = (algorithm_2(scores, trans, d_nodes, d_arcs, printed=p) for p in (False, True))
-    assert gradient.scores == pytest.approx(changed[0]) and gradient.trans == pytest.approx(changed[1])
+    changed, printed = (
+        algorithm_2(scores, trans, d_nodes, d_arcs, printed=p) for p in (False, True)
+    )
+    assert gradient.scores == pytest.approx(changed[0]) and gradient.trans == pytest.approx(
+        changed[1]
+    )
     assert np.abs(gradient.scores - printed[0]).max() > 0.5

@@ -2,10 +2,10 @@
 
 import importlib.util
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Dict, Iterator, List, Tuple
 
 ROOT = Path(__file__).parents[2]
 TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
@@ -28,35 +28,35 @@ def made_tables() -> ModuleType:
 
 
 @cache
-def filled_pages() -> Dict[str, str]:
+def filled_pages() -> dict[str, str]:
     """All pages with the tables that are made from the code, as on the site."""
     return {page: made_tables().filled(text) for page, text in PAGES.items()}
 
 
-def blocks(page: str, language: str) -> List[str]:
+def blocks(page: str, language: str) -> list[str]:
     """The code blocks of a page in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page], flags=re.DOTALL | re.MULTILINE)
 
 
-def all_blocks(language: str) -> List[Tuple[str, str]]:
+def all_blocks(language: str) -> list[tuple[str, str]]:
     """(page, block) of all pages."""
     return [(page, block) for page in PAGES for block in blocks(page, language)]
 
 
-def matches(pattern: str) -> List[Tuple[str, str]]:
+def matches(pattern: str) -> list[tuple[str, str]]:
     """What the pages have of a pattern, each with its page."""
     return sorted(
         {(page, match) for page, text in PAGES.items() for match in re.findall(pattern, text)}
     )
 
 
-def headings(text: str) -> List[Tuple[int, str, int]]:
+def headings(text: str) -> list[tuple[int, str, int]]:
     """(level, title, place) of each heading outside of code."""
     masked = FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     return [(len(mark), title, place) for mark, title, place in _marks(masked)]
 
 
-def _marks(text: str) -> Iterator[Tuple[str, str, int]]:
+def _marks(text: str) -> Iterator[tuple[str, str, int]]:
     for match in re.finditer(r"^(#+) (.+)$", text, flags=re.MULTILINE):
         yield match[1], match[2], match.start()
 
@@ -74,12 +74,12 @@ def section(page: str, title: str) -> str:
     return PAGES[page][places[at][2] : end]
 
 
-def rows_of(table: str) -> List[List[str]]:
+def rows_of(table: str) -> list[list[str]]:
     """Cells of each row below the header."""
     return [re.split(r"\s*\|\s*", line)[1:-1] for line in table.splitlines()[2:]]
 
 
-def tables(header: str) -> List[Tuple[str, List[List[str]]]]:
+def tables(header: str) -> list[tuple[str, list[list[str]]]]:
     """(page, rows) of every table whose header begins so."""
     found = []
     for page, text in PAGES.items():
@@ -90,7 +90,7 @@ def tables(header: str) -> List[Tuple[str, List[List[str]]]]:
     return found
 
 
-def table(header: str) -> List[List[str]]:
+def table(header: str) -> list[list[str]]:
     """Rows of the one table whose header begins so."""
     ((_, rows),) = tables(header)
     return rows

@@ -48,9 +48,13 @@ def test_nothing_imports_from_above():
 def test_rooms():
     """Each folder and each module beside them, with a sentence."""
     rows = made_tables().rooms()
-    folders = {f"{path.parent.relative_to(PACKAGE).as_posix()}/" for path in PACKAGE.rglob("*/__init__.py")}
+    folders = {
+        f"{path.parent.relative_to(PACKAGE).as_posix()}/" for path in PACKAGE.rglob("*/__init__.py")
+    }
     modules = {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
-    assert {row[0].strip("`") for row in rows} == folders | modules and all(len(row[1]) > 10 for row in rows)
+    assert {row[0].strip("`") for row in rows} == folders | modules and all(
+        len(row[1]) > 10 for row in rows
+    )
     assert "<!-- rooms -->" in PAGES[PAGE]
 
 
@@ -78,7 +82,9 @@ def ways():
     ]
 
 
-@pytest.mark.parametrize("title, steps", ways(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    "title, steps", ways(), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_functions_exist(title, steps):
     assert len(steps) >= 10
     for file, function in steps:
@@ -125,4 +131,6 @@ def recorded(run):
 def test_functions_run_in_this_order(way, calls):
     remaining = iter(calls[way])
     for file, function in ways()[way][1]:
-        assert (file, function.rpartition(".")[2]) in remaining, f"{file} {function} does not run here"
+        assert (file, function.rpartition(".")[2]) in remaining, (
+            f"{file} {function} does not run here"
+        )

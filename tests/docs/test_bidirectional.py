@@ -17,7 +17,9 @@ TASKS = "docs/reference/bidirectional.md"
 def test_strategies_table():
     """Each is taken by the factory, and no other."""
     strategies = [row[0].strip("`") for row in table("| Strategy | Finds")]
-    annotation = inspect.signature(make_hoseq_bidirectional_tagger).parameters["strategy"].annotation
+    annotation = (
+        inspect.signature(make_hoseq_bidirectional_tagger).parameters["strategy"].annotation
+    )
     assert sorted(strategies) == sorted(annotation.__args__)
 
 
@@ -26,11 +28,16 @@ def test_representations_table():
     for names, tags in (row[:2] for row in table("| `representation` | Tags")):
         for name in re.findall(r"`(\w+)`", names):
             documented[name] = re.findall(r"`([A-Z ]+)`", tags)[:3]
-    annotation = inspect.signature(make_hoseq_bidirectional_tagger).parameters["representation"].annotation
+    annotation = (
+        inspect.signature(make_hoseq_bidirectional_tagger).parameters["representation"].annotation
+    )
     assert set(documented) == set(annotation.__args__[0].__args__)
     for name, expected in documented.items():
         chunks = [read_chunks(["B-NP", "I-NP", "I-NP"][:n]) for n in (1, 2, 3)]
-        made = [" ".join(tag[0] for tag in write_chunks(chunk, n, name)) for n, chunk in enumerate(chunks, 1)]
+        made = [
+            " ".join(tag[0] for tag in write_chunks(chunk, n, name))
+            for n, chunk in enumerate(chunks, 1)
+        ]
         assert made == expected
 
 
@@ -38,7 +45,12 @@ def test_configs():
     """What the text shows are parts of one."""
     chunks = Config().from_disk(ROOT / "configs" / "bidirectional_chunks.cfg", interpolate=False)
     for block in blocks(TASKS, "ini"):
-        parents = sorted({name.rsplit(".", 1)[0] for name in re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)})
+        parents = sorted(
+            {
+                name.rsplit(".", 1)[0]
+                for name in re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)
+            }
+        )
         above = "".join(f"[{name}]\n" for name in parents if f"[{name}]" not in block)
         shown = Config().from_str(above + block, interpolate=False)
         if "corpora" in shown:

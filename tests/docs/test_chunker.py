@@ -15,7 +15,7 @@ from thinc.api import Config
 from spacy_hoseq.components.chunker import make_hoseq_chunker
 from spacy_hoseq.components.tagger import make_hoseq_tagger
 from spacy_hoseq.layers.listener import MarginalListener
-from spacy_hoseq.recipes import RECIPES
+from spacy_hoseq.pipelines.recipes import RECIPES
 
 from ..repository import VARIANTS, config_of
 from .pages import PAGES, ROOT, blocks, made_tables, table
@@ -32,19 +32,30 @@ def test_values_of_a_setting(name):
         parameter = inspect.signature(make).parameters.get(name)
         if parameter is not None:
             (kind,) = [row[1] for row in made_tables().settings(factory) if row[0] == f"`{name}`"]
-            assert {json.loads(value) for value in kind.split(", ")} == set(parameter.annotation.__args__)
+            assert {json.loads(value) for value in kind.split(", ")} == set(
+                parameter.annotation.__args__
+            )
 
 
 def listeners_in(settings):
     found = [settings] if settings.get("@architectures", "").endswith("MarginalListener.v1") else []
-    return found + [each for value in settings.values() if isinstance(value, dict) for each in listeners_in(value)]
+    return found + [
+        each
+        for value in settings.values()
+        if isinstance(value, dict)
+        for each in listeners_in(value)
+    ]
 
 
-@pytest.mark.parametrize("row", table("| System | `grad_factor`"), ids=lambda row: row[2].strip("`"))
+@pytest.mark.parametrize(
+    "row", table("| System | `grad_factor`"), ids=lambda row: row[2].strip("`")
+)
 def test_systems_table(row):
     """Its settings are those of the listeners in the recipe with them, and in the config."""
     _, grad_factor, file = [cell.strip("`") for cell in row]
-    recipe = {"1best": "pipeline_1best.cfg", "marginal": "pipeline", "joint": "pipeline-joint"}[Path(file).stem]
+    recipe = {"1best": "pipeline_1best.cfg", "marginal": "pipeline", "joint": "pipeline-joint"}[
+        Path(file).stem
+    ]
     for name in (recipe, file):
         config = config_of(name)
         factors = {listener["grad_factor"] for listener in listeners_in(config["components"][NAME])}
@@ -68,7 +79,9 @@ def test_excerpts_are_parts_of_configs():
     assert len(excerpts) >= 4
     for block in excerpts:
         names = re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)
-        parents = {".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 1)}
+        parents = {
+            ".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 1)
+        }
         above = "".join(f"[{name}]\n" for name in sorted(parents) if name not in names)
         shown = Config().from_str(above + block, interpolate=False)
         assert any(is_part(shown, whole) for whole in wholes), block
@@ -76,7 +89,9 @@ def test_excerpts_are_parts_of_configs():
 
 def test_excerpt_of_the_model_is_one():
     (block,) = [block for block in blocks(PIPELINES, "ini") if "SumEmissions" in block]
-    shown = Config().from_str("[components]\n[components.hoseq_chunker]\n" + block)["components"][NAME]
+    shown = Config().from_str("[components]\n[components.hoseq_chunker]\n" + block)["components"][
+        NAME
+    ]
     nlp = spacy.blank("en")
     nlp.add_pipe("hoseq_tagger")
     chunker = nlp.add_pipe(NAME, config=shown)
@@ -90,7 +105,9 @@ def gold_doc(nlp, n_sentences, *, spaces=None):
     starts = [i % 4 == 0 for i in range(len(words))]
     doc = Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=starts)
     doc.spans["chunks"] = [
-        Span(doc, first + 4 * i, end + 4 * i, "NP") for i in range(n_sentences) for first, end in ((0, 1), (3, 4))
+        Span(doc, first + 4 * i, end + 4 * i, "NP")
+        for i in range(n_sentences)
+        for first, end in ((0, 1), (3, 4))
     ]
     return doc
 
@@ -121,7 +138,12 @@ def test_evaluating(trained, monkeypatch, capsys):
     settings = {"spans_key": "chunks", "silent": True}
     with_unknown_spaces = evaluate("training/model-best", "dev.spacy", **settings)
     assert with_unknown_spaces["spans_chunks_f"] == pytest.approx(0.5)
-    assert evaluate("training/model-best", "dev.spacy", gold_preproc=True, **settings)["spans_chunks_f"] is None
+    assert (
+        evaluate("training/model-best", "dev.spacy", gold_preproc=True, **settings)[
+            "spans_chunks_f"
+        ]
+        is None
+    )
     for n in (1, 3):
         DocBin(docs=[gold_doc(nlp, n, spaces=[True] * 4 * n)]).to_disk("dev.spacy")
         exec(inspect.cleandoc("\n" + code), {})

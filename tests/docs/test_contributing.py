@@ -16,7 +16,10 @@ PAGE = PAGES.get("CONTRIBUTING.md", "")
 FILE = re.compile(r"`([\w./-]+\.(?:py|md|toml))`")
 FOLDER = re.compile(r"`((?:spacy_hoseq|tests|docs)/[\w/]*)`")
 PLACES = {  # section -> the registered names that it is about, and where they are defined
-    "A source of label patterns": (r"\w+_patterns\.v\d|same_\w+_pairs\.v\d|chunk_words\.v\d", "spacy_hoseq.patterns"),
+    "A source of label patterns": (
+        r"\w+_patterns\.v\d|same_\w+_pairs\.v\d|chunk_words\.v\d",
+        "spacy_hoseq.patterns",
+    ),
     "A layer of scores": (r"(SparseLinear|MarginalLinear|SumEmissions)\.v\d", "spacy_hoseq.layers"),
 }
 
@@ -58,7 +61,9 @@ def place_of(name):
 @pytest.mark.parametrize("title", PLACES)
 def test_registered_names_live_where_the_page_says(title):
     pattern, package = PLACES[title]
-    modules = {module for (_, name), module in entry_points().items() if re.fullmatch(pattern, name)}
+    modules = {
+        module for (_, name), module in entry_points().items() if re.fullmatch(pattern, name)
+    }
     assert modules and all(module.startswith(f"{package}.") for module in modules)
     assert package.replace(".", "/") in sections()[title]
 

@@ -11,7 +11,10 @@ import pytest
 from ..repository import ROOT
 
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
-SPEC = {"argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], "language": "python"}
+SPEC = {
+    "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+    "language": "python",
+}
 
 
 @pytest.fixture
@@ -22,14 +25,18 @@ def executed(tmp_path, monkeypatch):
     pytest.importorskip("ipykernel")
     folder = tmp_path / "kernels" / "python3"
     folder.mkdir(parents=True)
-    (folder / "kernel.json").write_text(json.dumps({**SPEC, "display_name": "Python 3"}), encoding="utf8")
+    (folder / "kernel.json").write_text(
+        json.dumps({**SPEC, "display_name": "Python 3"}), encoding="utf8"
+    )
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     book = nbformat.read(NOTEBOOK, as_version=4)
     with warnings.catch_warnings():  # of packages of Jupyter
         warnings.simplefilter("ignore")
-        nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+        nbclient.NotebookClient(
+            book, timeout=300, resources={"metadata": {"path": tmp_path}}
+        ).execute()
     return [cell for cell in book.cells if cell.cell_type == "code"]
 
 
@@ -44,10 +51,16 @@ def test_each_value_shows_itself(executed):
     text, why, report = pages
     assert "<title>They saw her duck near the bank.</title>" in text and "PRP$" in text
     assert "<button" in why and "<title>Why?</title>" in why and len(text) < len(why) < 40_000
-    assert "en on two sentences" in report and "VB, taken for NN: 1" in report and "flies like" in report
+    assert (
+        "en on two sentences" in report
+        and "VB, taken for NN: 1" in report
+        and "flies like" in report
+    )
 
 
 def test_the_notebook_is_kept_without_output():
     book = json.loads(NOTEBOOK.read_text(encoding="utf8"))
     cells = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
-    assert len(cells) == 3 and all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
+    assert len(cells) == 3 and all(
+        cell["outputs"] == [] and cell["execution_count"] is None for cell in cells
+    )

@@ -20,7 +20,7 @@ from spacy_hoseq.errors import Errors, Warnings
 from spacy_hoseq.features.attributes import ATTRIBUTES
 from spacy_hoseq.features.templates import parse_templates, template_sets
 from spacy_hoseq.patterns.counted import FrequentTransitions
-from spacy_hoseq.recipes import RECIPES
+from spacy_hoseq.pipelines.recipes import RECIPES
 
 from .pages import (
     PAGES,
@@ -37,7 +37,16 @@ from .pages import (
     tables,
 )
 
-REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters", "callbacks")
+REGISTRIES = (
+    "architectures",
+    "misc",
+    "scorers",
+    "readers",
+    "batchers",
+    "tokenizers",
+    "augmenters",
+    "callbacks",
+)
 FILES = r"\b(?:assets|benchmarks|configs|docs|experiments|spacy_hoseq|tests)/[\w./*-]+\w"
 
 
@@ -187,7 +196,9 @@ def test_defaults_are_shown_as_in_a_config():
         name.strip("`"): default for name, _, default, _ in made_tables().settings("hoseq_tagger")
     }
     assert defaults["objective"] == '`"max_margin"`' and defaults["overwrite"] == "`false`"
-    rule = '`spacy_hoseq.adagrad.v1`: `learn_rate = 0.1`, `l1 = 0.0`, `l2 = 0.0`, `average = "late"`'
+    rule = (
+        '`spacy_hoseq.adagrad.v1`: `learn_rate = 0.1`, `l1 = 0.0`, `l2 = 0.0`, `average = "late"`'
+    )
     assert defaults["update_rule"] == rule
 
 
@@ -326,8 +337,14 @@ def test_links():
 def test_links_of_experiments():
     readmes = [path.relative_to(ROOT) for path in ROOT.glob("experiments/**/README.md")]
     pattern = r"\]\((?!http)([^)\s]+)\)"
-    links = [(page, link) for page in readmes for link in re.findall(pattern, (ROOT / page).read_text("utf8"))]
-    assert len(links) > 30 and not [(str(page), link) for page, link in links if not leads_somewhere(page, link)]
+    links = [
+        (page, link)
+        for page in readmes
+        for link in re.findall(pattern, (ROOT / page).read_text("utf8"))
+    ]
+    assert len(links) > 30 and not [
+        (str(page), link) for page, link in links if not leads_somewhere(page, link)
+    ]
 
 
 def leads_somewhere(page, link):
@@ -369,7 +386,9 @@ def test_pages_that_the_code_names_exist():
     assert len(named) > 5 and {page for page in named if not (ROOT / page).is_file()} == set()
 
 
-@pytest.mark.parametrize("page, command", matches(r"spacy project run ([\w-]+(?: experiments/\w+)?)"))
+@pytest.mark.parametrize(
+    "page, command", matches(r"spacy project run ([\w-]+(?: experiments/\w+)?)")
+)
 def test_workflow(page, command):
     workflow, _, folder = command.partition(" ")
     project = srsly.read_yaml(ROOT / folder / "project.yml")
@@ -382,8 +401,15 @@ SECTIONS = (ROOT / "docs" / "papers.md").read_text(encoding="utf8").split("\n## 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("(")[0])
 def test_figures_of_all_papers_are_those_of_their_pages(section):
     """The column "Here" quotes tables that commands have made."""
-    page = (ROOT / "docs" / re.search(r"\]\((papers/[\w-]+\.md)\)", section)[1]).read_text(encoding="utf8")
+    page = (ROOT / "docs" / re.search(r"\]\((papers/[\w-]+\.md)\)", section)[1]).read_text(
+        encoding="utf8"
+    )
     here = [line.split("|")[3] for line in section.splitlines() if line.startswith("| ")]
-    quoted = [number for cell in here if "](" not in cell for number in re.findall(r"\d[\d,]*(?:\.\d+)?\b", cell)]
+    quoted = [
+        number
+        for cell in here
+        if "](" not in cell
+        for number in re.findall(r"\d[\d,]*(?:\.\d+)?\b", cell)
+    ]
     made = re.findall(r"\d[\d,]*(?:\.\d+)?\b", page)
     assert quoted and {*quoted} <= {*made}

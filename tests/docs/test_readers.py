@@ -36,8 +36,13 @@ def test_examples(heading, tmp_path):
     (tmp_path / "a").write_text(text + "\n", encoding="utf-8")
     assert recognised(tmp_path / "a", Settings()) == name
     sentences = list(read_corpus(tmp_path / "a", name, Settings()))
-    names = [[label.name for label in sentence.chunks or sentence.entities or ()] for sentence in sentences]
-    assert [(" ".join(s.words), found) for s, found in zip(sentences, names, strict=True)] == expected
+    names = [
+        [label.name for label in sentence.chunks or sentence.entities or ()]
+        for sentence in sentences
+    ]
+    assert [
+        (" ".join(s.words), found) for s, found in zip(sentences, names, strict=True)
+    ] == expected
 
 
 def test_every_format_is_described():
@@ -58,4 +63,6 @@ def test_divisions():
     assert {row[0] for row in rows} == set(SPLITS)
     for name, *parts in rows:
         if name in ("wsj-tagging", "wsj-chunking", "ctb5"):
-            assert [re.sub("^(sections|files) ", "", part) for part in parts] == list(SPLITS[name].parts.values())
+            assert [re.sub("^(sections|files) ", "", part) for part in parts] == list(
+                SPLITS[name].parts.values()
+            )

@@ -34,7 +34,9 @@ def test_the_docker_file():
 def test_service():
     pytest.importorskip("fastapi", reason="fastapi is not installed")
     testclient = pytest.importorskip("fastapi.testclient", reason="httpx is not installed")
-    code = "\n".join(re.findall(r"^(?: {4}(?!uvicorn|curl).*|)$", section(PAGE, "For programs"), re.M))
+    code = "\n".join(
+        re.findall(r"^(?: {4}(?!uvicorn|curl).*|)$", section(PAGE, "For programs"), re.M)
+    )
     namespace = {"__name__": "service"}
     exec(compile(textwrap.dedent(code), "service.py", "exec"), namespace)
     answer = testclient.TestClient(namespace["app"]).post("/tags", json=["It just works.", ""])

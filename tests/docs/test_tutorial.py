@@ -57,7 +57,15 @@ def test_tutorial(page, tmp_path, monkeypatch):
             continue
         if language != "python":
             continue
-        shown, said = printed(page, code, namespace), re.findall(r"^# (.*)$", code, flags=re.MULTILINE)
-        assert [re.sub(NUMBER, "", line) for line in shown] == [re.sub(NUMBER, "", line) for line in said]
-        numbers = [[float(n) for line in lines for n in re.findall(NUMBER, line)] for lines in (shown, said)]
+        shown, said = (
+            printed(page, code, namespace),
+            re.findall(r"^# (.*)$", code, flags=re.MULTILINE),
+        )
+        assert [re.sub(NUMBER, "", line) for line in shown] == [
+            re.sub(NUMBER, "", line) for line in said
+        ]
+        numbers = [
+            [float(n) for line in lines for n in re.findall(NUMBER, line)]
+            for lines in (shown, said)
+        ]
         assert numbers[0] == pytest.approx(numbers[1], abs=0.03)

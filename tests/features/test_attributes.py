@@ -104,7 +104,24 @@ def test_what_does_not_depend_on_the_word_alone(name):
 def docs_of(lang):
     vocab = spacy.blank(lang).vocab
     texts = {
-        "en": [["Ten", "dogs", "(", "U.S.", ")", "cost", "$", "3,50", "in", "the", "TIME", "\n", "Mark", "  "]],
+        "en": [
+            [
+                "Ten",
+                "dogs",
+                "(",
+                "U.S.",
+                ")",
+                "cost",
+                "$",
+                "3,50",
+                "in",
+                "the",
+                "TIME",
+                "\n",
+                "Mark",
+                "  ",
+            ]
+        ],
         "zh": [["他", "高高兴兴", "地", "\n", "花", "了", "３０％", "。", "  ", "ＡＢＣ", "试试"]],
     }[lang]
     return [Doc(vocab, words=words) for words in [*texts, ["x"], []]]
@@ -132,7 +149,11 @@ def fires(template, docs):
 
 def test_edges_of_sentences(vocab):
     """No word has this attribute, only the places before and after a sentence."""
-    docs = [Doc(vocab, words=list("abcde"), sent_starts=[1, 0, 0, 1, 0]), Doc(vocab), Doc(vocab, words=["a"])]
+    docs = [
+        Doc(vocab, words=list("abcde"), sent_starts=[1, 0, 0, 1, 0]),
+        Doc(vocab),
+        Doc(vocab, words=["a"]),
+    ]
     x, _ = True, False
     assert fires("edge[-1]", docs) == [x, _, _, x, _, x]
     assert fires("edge[1]", docs) == [_, _, x, _, x, x]
@@ -145,7 +166,13 @@ def test_edges_of_sentences(vocab):
 
 
 def test_annotation_of_the_doc(vocab):
-    doc = Doc(vocab, words=["a", "b", "c"], tags=["X1", "", "X2"], pos=["DET", "", "NOUN"], lemmas=["a", "b", "d"])
+    doc = Doc(
+        vocab,
+        words=["a", "b", "c"],
+        tags=["X1", "", "X2"],
+        pos=["DET", "", "NOUN"],
+        lemmas=["a", "b", "d"],
+    )
     assert token_values(doc, "tag").tolist() == [hash_string("X1"), 0, hash_string("X2")]
     assert token_values(doc, "pos").tolist() == [doc[0].pos, 0, doc[2].pos]
     assert token_values(doc, "LEMMA").tolist() == [token.lemma for token in doc]
@@ -159,7 +186,16 @@ def test_values_of_an_extension(vocab, extension):
     values = ["person", "", None, True, False, 7, -1, np.int64(5)]
     for token, value in zip(doc, values, strict=True):
         token._.test_value = value
-    assert token_values(doc, "_.test_value").tolist() == [hash_string("person"), 0, 0, 1, 0, 7, 2**64 - 1, 5]
+    assert token_values(doc, "_.test_value").tolist() == [
+        hash_string("person"),
+        0,
+        0,
+        1,
+        0,
+        7,
+        2**64 - 1,
+        5,
+    ]
     assert token_values(Doc(vocab), "_.test_value").tolist() == []
 
 

@@ -145,7 +145,9 @@ def test_blocks_are_the_whole(monkeypatch, docs, size):
     ]
     assert np.array_equal(np.concatenate(blocks, axis=1), extractor.keys(docs[:-1]))
     monkeypatch.setattr(extract, "KEY_TOKENS", size)
-    assert np.array_equal(np.concatenate([*extractor.key_blocks(columns)], axis=1), extractor.keys(docs[:-1]))
+    assert np.array_equal(
+        np.concatenate([*extractor.key_blocks(columns)], axis=1), extractor.keys(docs[:-1])
+    )
     assert extractor.keys_between(columns, 4, 4).shape == (17, 0)
 
 

@@ -39,7 +39,9 @@ SETS = {
     "equal low bits": (np.arange(200, dtype=U64) << U64(32)) | U64(5),
     "slot zero": np.arange(1, 100, dtype=U64) << U64(40),
     "wrap around": (np.arange(150, dtype=U64) << U64(20)) | U64(2**20 - 1),
-    "two heaps": np.concatenate([(np.arange(60, dtype=U64) << U64(30)) | U64(low) for low in (1, 3)]),
+    "two heaps": np.concatenate(
+        [(np.arange(60, dtype=U64) << U64(30)) | U64(low) for low in (1, 3)]
+    ),
 }
 
 
@@ -72,7 +74,10 @@ def test_keys_that_are_added_get_the_next_rows(name, sizes):
 
 
 @settings(max_examples=max(100, settings.default.max_examples))
-@given(st.sets(st.integers(1, 40) | st.integers(2**63, 2**63 + 40), max_size=30), st.lists(st.integers(0, 60)))
+@given(
+    st.sets(st.integers(1, 40) | st.integers(2**63, 2**63 + 40), max_size=30),
+    st.lists(st.integers(0, 60)),
+)
 def test_exact_lookup_of_crowded_keys(known, asked):
     keys = np.array(sorted(known, key=lambda key: key % 7), U64)
     rows = ExactIndex(keys).lookup(np.array(asked, U64))
@@ -80,13 +85,17 @@ def test_exact_lookup_of_crowded_keys(known, asked):
     assert rows.tolist() == [table.get(key, len(keys)) for key in asked]
 
 
-@pytest.mark.parametrize("index", [ExactIndex(SETS["many"]), HashedIndex(1000)], ids=["exact", "hashed"])
+@pytest.mark.parametrize(
+    "index", [ExactIndex(SETS["many"]), HashedIndex(1000)], ids=["exact", "hashed"]
+)
 def test_shape_is_kept(index):
     asked = SETS["many"][:60].reshape(3, 20).copy()
     asked[1, 4] = 0
     rows = index.lookup(asked)
     assert rows.shape == (3, 20) and rows.dtype == np.int32
-    assert rows.reshape(-1).tolist() == [int(index.lookup(asked.reshape(-1)[i : i + 1])[0]) for i in range(60)]
+    assert rows.reshape(-1).tolist() == [
+        int(index.lookup(asked.reshape(-1)[i : i + 1])[0]) for i in range(60)
+    ]
     assert rows[1, 4] == index.n_rows
     assert index.lookup(np.zeros((4, 0), U64)).shape == (4, 0)
 
@@ -108,10 +117,17 @@ def test_impossible_number_of_rows(n_rows):
 def test_counter_is_that_of_collections(min_count):
     data = RNG.integers(0, 60, size=900).astype(U64) ** U64(11)
     counter = KeyCounter()
-    for batch in (data[:1].reshape(1, 1), data[1:400].reshape(3, 133), np.zeros((2, 0), U64), data[400:]):
+    for batch in (
+        data[:1].reshape(1, 1),
+        data[1:400].reshape(3, 133),
+        np.zeros((2, 0), U64),
+        data[400:],
+    ):
         counter.add(batch)
     expected = Counter(int(key) for key in data if key)
-    assert counter.frequent(min_count).tolist() == sorted(key for key, n in expected.items() if n >= min_count)
+    assert counter.frequent(min_count).tolist() == sorted(
+        key for key, n in expected.items() if n >= min_count
+    )
 
 
 @pytest.mark.parametrize("n_keys, bits", [(0, 0), (1, 17), (10, 20), (1000, 27), (5000, 29)])
@@ -181,10 +197,12 @@ def test_values_of_keys(monkeypatch, most):
     monkeypatch.setattr(index, "MOST_VALUES", most)
     values, made = KeyedValues(np.int32), []
     for keys in batches(least=1, n=60):
+
         def make(some, keys=keys):
             made.extend(keys[some].tolist())
             assert len({*keys[some].tolist()}) == len(some)
             return (keys[some] * 3 - 7).astype(np.int32)
+
         found = values.of(keys.astype(np.uint64), make)
         assert found.dtype == np.int32 and found.tolist() == (keys * 3 - 7).tolist()
     assert (len(made) > len({*made})) == (most < 1000)

@@ -1,6 +1,5 @@
 """Tags that words had in the training data: the table, and the attribute that reads it."""
 
-
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
@@ -13,7 +12,14 @@ from spacy_hoseq.features.known_tags import MAX_TAGS, TABLE, known_tags
 from .values import value_of
 
 SENTENCES = [("the run was long", "D N V A"), ("dogs run", "N V"), ("The run", "D N"), ("", "")]
-NUMBERS = {"the": [1], "The": [1], "run": [2, 3], "was": [3], "long": [0], "dogs": [2]}  # A, D, N, V
+NUMBERS = {
+    "the": [1],
+    "The": [1],
+    "run": [2, 3],
+    "was": [3],
+    "long": [0],
+    "dogs": [2],
+}  # A, D, N, V
 
 
 def docs_of(vocab, sentences=SENTENCES):
@@ -98,14 +104,19 @@ def pipeline(tmp_path_factory):
     path = file_of(tmp_path_factory.mktemp("known") / "train.spacy", docs_of(Vocab()))
     config = spacy.blank("xx").config
     config["nlp"]["pipeline"] = ["hoseq_tagger"]
-    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["known_tag0..3[0]", "known_tag1[-1]"]}
+    emissions = {
+        "@architectures": "spacy_hoseq.SparseLinear.v1",
+        "templates": ["known_tag0..3[0]", "known_tag1[-1]"],
+    }
     model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions}
     config["components"] = {"hoseq_tagger": {"factory": "hoseq_tagger", "model": model}}
     config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.known_tags.v1", "path": str(path)}
     nlp = load_model_from_config(config, auto_fill=True)
 
     def examples():
-        return [spacy.training.Example(nlp.make_doc(doc.text), doc) for doc in docs_of(nlp.vocab)[:3]]
+        return [
+            spacy.training.Example(nlp.make_doc(doc.text), doc) for doc in docs_of(nlp.vocab)[:3]
+        ]
 
     optimizer = nlp.initialize(examples)
     for _ in range(20):
@@ -121,7 +132,12 @@ def tags(docs):
 
 
 def test_pipeline_reads_the_table_when_it_is_trained(pipeline):
-    assert pipeline.vocab.lookups.has_table(TABLE) and values(pipeline.vocab, "run", 4) == [0, 0, 1, 1]
+    assert pipeline.vocab.lookups.has_table(TABLE) and values(pipeline.vocab, "run", 4) == [
+        0,
+        0,
+        1,
+        1,
+    ]
     assert tags(pipeline.pipe(TEXTS))[:3] == ["D N V A", "D N", "N V"]
 
 
@@ -140,7 +156,9 @@ def test_table_is_saved_with_the_vocabulary(pipeline, tmp_path, corpus):
 
 def test_words_and_tags_that_are_rare_are_left_out(tmp_path):
     """a: 3 X, 1 Y; b: 2 X; c: 1 Y."""
-    path = file_of(tmp_path / "some.spacy", docs_of(Vocab(), [("a a a a", "X X X Y"), ("b b c", "X X Y")]))
+    path = file_of(
+        tmp_path / "some.spacy", docs_of(Vocab(), [("a a a a", "X X X Y"), ("b b c", "X X Y")])
+    )
 
     def table(**settings):
         found = known_tags(path, **settings).get_table(TABLE)
@@ -162,11 +180,21 @@ def test_a_folder_is_read_as_its_files(tmp_path):
 def test_all_tags_of_a_word_are_one_value(corpus):
     vocab = spacy.blank("xx").vocab
     vocab.lookups = known_tags(corpus)
-    classes = {word: value_of("known_tags", vocab[word]) for word in (*NUMBERS, "RUN", "Was", "cat", "")}
-    assert classes["the"] == classes["The"] and classes["run"] == classes["RUN"] and classes["was"] == classes["Was"]
-    assert classes["cat"] == classes[""] == 0 and len(set(classes.values())) == 6, "D, NV, V, A, N, nothing"
+    classes = {
+        word: value_of("known_tags", vocab[word]) for word in (*NUMBERS, "RUN", "Was", "cat", "")
+    }
+    assert (
+        classes["the"] == classes["The"]
+        and classes["run"] == classes["RUN"]
+        and classes["was"] == classes["Was"]
+    )
+    assert classes["cat"] == classes[""] == 0 and len(set(classes.values())) == 6, (
+        "D, NV, V, A, N, nothing"
+    )
 
 
 def test_missing_table_is_refused():
-    with pytest.raises(ValueError, match=r"\[HS007\] .* known_tags.* hoseq_known_tags has 0 columns"):
+    with pytest.raises(
+        ValueError, match=r"\[HS007\] .* known_tags.* hoseq_known_tags has 0 columns"
+    ):
         value_of("known_tags", Vocab()["run"])

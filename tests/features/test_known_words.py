@@ -59,18 +59,26 @@ def test_longest_known_words(seed):
     def random_text(n):
         return "".join(rng.choice(list("ab c"), size=n)).strip()
 
-    counts = {random_text(int(n)).replace(" ", "a"): int(rng.integers(1, 3)) for n in rng.integers(2, LONGEST + 2, 30)}
+    counts = {
+        random_text(int(n)).replace(" ", "a"): int(rng.integers(1, 3))
+        for n in rng.integers(2, LONGEST + 2, 30)
+    }
     vocab = spacy.blank("zh").vocab
     vocab.lookups.add_table(TABLE, table_of(counts))
     texts = [random_text(int(n)) for n in rng.integers(0, 25, size=5)]
     owns = [{}, dict.fromkeys(list(counts)[:15], 1), {}, {next(iter(counts)): 5}, {}]
     docs = [doc_of(vocab, text, own) for text, own in zip(texts, owns, strict=True)]
     values = values_of_docs(docs, ATTRIBUTES, vocab.lookups)
-    expected = [row for text, own in zip(texts, owns, strict=True) for row in plain(text, counts, own)]
+    expected = [
+        row for text, own in zip(texts, owns, strict=True) for row in plain(text, counts, own)
+    ]
     assert np.stack([values[name] for name in ATTRIBUTES], axis=1).tolist() == expected
     assert len(set(map(tuple, expected))) > 3
     for name in ATTRIBUTES:
-        assert np.concatenate([token_values(doc, name) for doc in docs]).tolist() == values[name].tolist()
+        assert (
+            np.concatenate([token_values(doc, name) for doc in docs]).tolist()
+            == values[name].tolist()
+        )
 
 
 def test_another_table_is_another_answer():
@@ -81,4 +89,6 @@ def test_another_table_is_another_answer():
         vocab.lookups.remove_table(TABLE) if vocab.lookups.has_table(TABLE) else None
         vocab.lookups.add_table(TABLE, table_of(counts))
         keys.append(extractor.keys([doc_of(vocab, "abc")])[0].tolist())
-    assert keys[1] == keys[3] and keys[1] != keys[0] and keys[2] != keys[1] and len(set(keys[1])) == 2
+    assert (
+        keys[1] == keys[3] and keys[1] != keys[0] and keys[2] != keys[1] and len(set(keys[1])) == 2
+    )

@@ -32,10 +32,21 @@ BATCHES = {
     "empty": [Doc(VOCAB), Doc(VOCAB)],
     "no boundaries": [doc_of("a b c", known=False), doc_of("d", known=False)],
     "sentences": [doc_of("a b", "c", "d e f"), doc_of("g")],
-    "both": [Doc(VOCAB), doc_of("a", "b c"), doc_of("d e", known=False), Doc(VOCAB), doc_of("f g", "h"), Doc(VOCAB)],
+    "both": [
+        Doc(VOCAB),
+        doc_of("a", "b c"),
+        doc_of("d e", known=False),
+        Doc(VOCAB),
+        doc_of("f g", "h"),
+        Doc(VOCAB),
+    ],
     "unknown ones": [Doc(VOCAB, words=["a", "b", "c", "d"], sent_starts=[None, False, True, None])],
     "none at the beginning": [Doc(VOCAB, words=["a", "b", "c"], sent_starts=[False, False, True])],
-    "one word, not at the beginning": [doc_of("a b"), Doc(VOCAB, words=["c"], sent_starts=[False]), doc_of("d")],
+    "one word, not at the beginning": [
+        doc_of("a b"),
+        Doc(VOCAB, words=["c"], sent_starts=[False]),
+        doc_of("d"),
+    ],
 }
 
 
@@ -49,11 +60,15 @@ def test_words_and_sequences(name):
                 expected.append(0)
             expected[-1] += 1
     words, lengths = words_and_lengths(docs)
-    assert words.tolist() == [token.orth for doc in docs for token in doc] and words.dtype == np.uint64
+    assert (
+        words.tolist() == [token.orth for doc in docs for token in doc] and words.dtype == np.uint64
+    )
     assert lengths.tolist() == sequence_lengths(docs).tolist() == expected
     assert lengths.dtype == sequence_lengths(docs).dtype == np.int32
     for doc in docs:
-        assert sentence_starts(doc).tolist() == [token.i == 0 or bool(token.is_sent_start) for token in doc]
+        assert sentence_starts(doc).tolist() == [
+            token.i == 0 or bool(token.is_sent_start) for token in doc
+        ]
 
 
 @pytest.mark.parametrize("name", BATCHES)
@@ -107,7 +122,11 @@ NLP = spacy.blank("xx")
 
 def kinds(text):
     (words,) = words_of([NLP.make_doc(text)])
-    return dict(zip([token.text for token in words], token_values(words, "line_break").tolist(), strict=True))
+    return dict(
+        zip(
+            [token.text for token in words], token_values(words, "line_break").tolist(), strict=True
+        )
+    )
 
 
 def test_kinds():

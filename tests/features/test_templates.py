@@ -160,7 +160,10 @@ def test_sets_with_classes_of_words_and_several_together():
         "word_class1[-1]", "word_class1[0]", "word_class1[1]", "word_class2[-1]", "word_class2[0]", "word_class2[1]",
         "word_class2[-1]+word_class2[0]", "word_class2[0]+word_class2[1]",
     ]  # fmt: skip
-    assert templates_named("lemmas+guide_tags") == [*templates_named("lemmas"), *templates_named("guide_tags")]
+    assert templates_named("lemmas+guide_tags") == [
+        *templates_named("lemmas"),
+        *templates_named("guide_tags"),
+    ]
     templates_named("lemmas").clear()
     assert templates_named("lemmas"), "each call gives a list of its own"
 
@@ -237,7 +240,11 @@ def test_all_kinds_together():
 
 OWN = ["label[0]", "label[-2..2]", "orth[0]+label[0]", "label[-1]+label[0]+orth[1]"]
 WITHOUT = ["lower[0]", "bias", "lower[0]+suffix2[-1]"]
-TWICE = ["upstream[0]+upstream[0]", "upstream[-1]+lower[0]+upstream[-1]", "upstream[-1..0]+upstream[0]"]
+TWICE = [
+    "upstream[0]+upstream[0]",
+    "upstream[-1]+lower[0]+upstream[-1]",
+    "upstream[-1..0]+upstream[0]",
+]
 
 
 @pytest.mark.parametrize("text", [*OWN, *WITHOUT, *TWICE])

@@ -1,6 +1,5 @@
 """Classes of words from a table: clusters, lexicons."""
 
-
 import pytest
 import spacy
 from spacy.tokens import Doc
@@ -65,8 +64,14 @@ def test_same_bytes_whatever_the_order(path, tmp_path):
 
 def tagger(path):
     nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger", config={"model": {"emissions": {"templates": ["bias", "word_class1..2[0]"]}}})
-    nlp.config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", "path": str(path)}
+    nlp.add_pipe(
+        "hoseq_tagger",
+        config={"model": {"emissions": {"templates": ["bias", "word_class1..2[0]"]}}},
+    )
+    nlp.config["initialize"]["lookups"] = {
+        "@misc": "spacy_hoseq.word_classes.v1",
+        "path": str(path),
+    }
     doc = Doc(nlp.vocab, words=["run", "dog", "us"], tags=["VB", "NN", "PRP"])
     example = Example(Doc(nlp.vocab, words=["run", "dog", "us"]), doc)
     nlp.initialize(lambda: [example])

@@ -20,7 +20,10 @@ DATE = (2020, 1, 1, 0, 0, 0)
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    golden = {name: {TRAINED: systems.labelled(systems.embedded(name), None, 1)} for name in systems.EMBEDDED}
+    golden = {
+        name: {TRAINED: systems.labelled(systems.embedded(name), None, 1)}
+        for name in systems.EMBEDDED
+    }
     for name, system in systems.SYSTEMS.items():
         nlp, losses = systems.trained(name, "en", systems.training())
         golden[name] = {LOSSES: losses, TRAINED: systems.labelled(nlp, system, 1)}

@@ -22,7 +22,13 @@ BATCH = 3  # sentences of an update
 N_TRAIN = 30  # sentences: 20 updates see each of them twice
 N_LABELLED = 15  # sentences
 BATCH_SIZES = (1, 7, 1000)
-PARTS_OF_SPEECH = {"D": "DET", "N": "NOUN", "V": "VERB", "I": "ADP", "J": "ADJ"}  # by the first letter of a tag
+PARTS_OF_SPEECH = {
+    "D": "DET",
+    "N": "NOUN",
+    "V": "VERB",
+    "I": "ADP",
+    "J": "ADJ",
+}  # by the first letter of a tag
 
 
 class System(NamedTuple):
@@ -46,7 +52,9 @@ SYSTEMS = {
     "tagger": System("tagger", {f"{TAGGER}.save_marginals": True}),
     "higher-order": System("higher-order", {f"{TAGGER}.save_marginals": True}),
     "crf": System("crf", {}),
-    "bidirectional": System("bidirectional", {"components.hoseq_bidirectional_tagger.save_decisions": True}),
+    "bidirectional": System(
+        "bidirectional", {"components.hoseq_bidirectional_tagger.save_decisions": True}
+    ),
     "chunker": System("chunker", {f"{CHUNKER}.save_marginals": True}, ("tag",)),
     "joint": System(
         "pipeline",
@@ -60,7 +68,10 @@ SYSTEMS = {
         "entities",
         {
             f"{CHUNKER}.save_marginals": True,
-            f"{CHUNKER}.model.emissions.templates": {"@misc": "spacy_hoseq.templates.v1", "name": "entities"},
+            f"{CHUNKER}.model.emissions.templates": {
+                "@misc": "spacy_hoseq.templates.v1",
+                "name": "entities",
+            },
         },
     ),
     "morphologizer": System(
@@ -98,7 +109,9 @@ def _read(path: Path, limit: int) -> Iterator[Sentence]:
     for block in path.read_text(encoding="utf8").strip().split("\n\n")[:limit]:
         rows = [line.split() for line in block.splitlines() if not line.startswith("#")]
         if path.suffix == ".conll":
-            yield Sentence([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+            yield Sentence(
+                [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+            )
         else:
             yield Sentence([row[1] for row in rows], [row[4] for row in rows], ["O"] * len(rows))
 
@@ -136,10 +149,14 @@ def training() -> list[Sentence]:
 
 def short_training() -> list[Sentence]:
     """For the models whose files are kept: as small as they can be."""
-    return sorted(sentences("en", "train", 200), key=lambda sentence: abs(len(sentence.words) - 9))[:3]
+    return sorted(sentences("en", "train", 200), key=lambda sentence: abs(len(sentence.words) - 9))[
+        :3
+    ]
 
 
-def trained(name: str, lang: str, corpus: list[Sentence]) -> tuple[Language, list[dict[str, float]]]:
+def trained(
+    name: str, lang: str, corpus: list[Sentence]
+) -> tuple[Language, list[dict[str, float]]]:
     """20 updates. RETURNS the pipeline, and the loss of each component in each update."""
     system = SYSTEMS[name]
     nlp = blank(name, lang)
@@ -155,7 +172,9 @@ def trained(name: str, lang: str, corpus: list[Sentence]) -> tuple[Language, lis
 
 
 def _examples(nlp: Language, system: System, corpus: list[Sentence]) -> list[Example]:
-    return [Example(given_doc(nlp, system, sentence), gold_doc(nlp, sentence)) for sentence in corpus]
+    return [
+        Example(given_doc(nlp, system, sentence), gold_doc(nlp, sentence)) for sentence in corpus
+    ]
 
 
 def labelled(nlp: Language, system: System | None, batch_size: int) -> list[dict[str, Any]]:
@@ -191,7 +210,10 @@ def _of_probabilities(found: dict[str, Any]) -> dict[str, Any]:
     """Of (n, L): a weighted sum for each token, in which no label weighs nothing. Of decisions (n,): as they are."""
     probabilities = np.asarray(found["probabilities"], np.float64)
     if probabilities.ndim == 1:
-        return {"order": [int(place) for place in found["order"]], "probabilities": _digits(probabilities)}
+        return {
+            "order": [int(place) for place in found["order"]],
+            "probabilities": _digits(probabilities),
+        }
     weights = np.cos(np.arange(1, probabilities.shape[1] + 1))
     return {"labels": len(found["labels"]), "probabilities": _digits(probabilities @ weights)}
 

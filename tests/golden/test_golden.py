@@ -28,7 +28,9 @@ def golden(name):
 def compare(nlp, system, then, tolerance=TOLERANCE):
     """In batches of any size."""
     for batch_size in systems.BATCH_SIZES:
-        assert not differences(systems.labelled(nlp, system, batch_size), then, tolerance), batch_size
+        assert not differences(systems.labelled(nlp, system, batch_size), then, tolerance), (
+            batch_size
+        )
 
 
 @pytest.mark.parametrize("name", systems.EMBEDDED)
@@ -62,7 +64,9 @@ def test_decoders_say_the_same(kind):
 def test_saved_files_load_and_say_the_same(name, tmp_path):
     with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
         archive.extractall(tmp_path)
-    compare(spacy.load(tmp_path, exclude=["tokenizer"]), systems.SYSTEMS[name], golden(name)["saved"])
+    compare(
+        spacy.load(tmp_path, exclude=["tokenizer"]), systems.SYSTEMS[name], golden(name)["saved"]
+    )
 
 
 @pytest.mark.parametrize("name", systems.SYSTEMS)
@@ -71,7 +75,9 @@ def test_what_was_said_is_worth_comparing(name):
     then = golden(name)
     for said in (then["trained"], then["saved"]):
         assert len(said) == systems.N_LABELLED
-        numbers = [key for key in said[0] if key.endswith("probabilities") or key.startswith("scores")]
+        numbers = [
+            key for key in said[0] if key.endswith("probabilities") or key.startswith("scores")
+        ]
         kinds = ("tag_", "pos_", "ent_iob_", "spans chunks")
         labels = {label for doc in said for kind in kinds for label in _all(doc, kind)}
         assert numbers and len(labels) > 2

@@ -20,7 +20,12 @@ from ..components import chunker_helpers
 from ..components.helpers import FREQUENT, tagger_model
 
 WORDS, TAGS = ["run", "dog", "the", "sleep"], ["V", "N", "D"]
-CNN = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 8, "depth": 1}
+CNN = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 8,
+    "depth": 1,
+}
 CNN |= {"embed_size": 50, "window_size": 1, "maxout_pieces": 2, "subword_features": False}
 NETWORK = tagger_model({"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": CNN})
 
@@ -31,7 +36,10 @@ def examples(nlp, n, seed):
     found = []
     for _ in range(n):
         words = rng.choice(WORDS, 6).tolist()
-        tags = [TAGS[WORDS.index(word) % 3] if rng.random() < 0.7 else str(rng.choice(TAGS)) for word in words]
+        tags = [
+            TAGS[WORDS.index(word) % 3] if rng.random() < 0.7 else str(rng.choice(TAGS))
+            for word in words
+        ]
         found.append(Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=tags)))
     return found
 
@@ -85,7 +93,10 @@ def test_best_temperature_of_a_grid(trained):
     saved, before, best = pipe.to_bytes(), loss_of(trained, dev), read(trained, dev)[0]
     found = calibrate(trained, dev)["hoseq_tagger"]
     loss = loss_of(trained, dev)
-    assert loss < before == pytest.approx(found.before.log_loss) and loss <= found.after.log_loss + 1e-3
+    assert (
+        loss < before == pytest.approx(found.before.log_loss)
+        and loss <= found.after.log_loss + 1e-3
+    )
     assert found.n_changed == int((read(trained, dev)[0] != best).sum()) <= 1
     assert found.after.ece < found.before.ece and found.after.n == found.before.n == 360
     for factor in (0.5, 0.8, 1.25, 2.0):
@@ -106,7 +117,9 @@ def test_figures_are_of_text_that_was_not_used(trained):
         losses.append(loss_of(trained, dev[1 - i :: 2]))
         trained.get_pipe("hoseq_tagger").from_bytes(saved)
     bare = [Example(eg.predicted.copy(), eg.predicted.copy()) for eg in dev]
-    found = calibrate(trained, [eg for pair in zip(dev, bare, strict=True) for eg in pair])["hoseq_tagger"]
+    found = calibrate(trained, [eg for pair in zip(dev, bare, strict=True) for eg in pair])[
+        "hoseq_tagger"
+    ]
     assert found.after.log_loss == pytest.approx(np.mean(losses), rel=1e-3) and found.after.n == 180
 
 
@@ -118,8 +131,14 @@ def test_of_chunkers_and_of_those_that_others_listen_to():
     before = chunker_helpers.through(nlp)[0]
     found = calibrate(nlp, chunker_helpers.examples_of(nlp))
     assert list(found) == ["hoseq_chunker"] and found["hoseq_chunker"].temperature != 1
-    assert chunker_helpers.through(nlp)[0] == before and nlp.get_pipe("hoseq_tagger").to_bytes() == tagger
-    assert calibratable(chunker_helpers.blank("tags", tagger={})) == ["hoseq_tagger", "hoseq_chunker"]
+    assert (
+        chunker_helpers.through(nlp)[0] == before
+        and nlp.get_pipe("hoseq_tagger").to_bytes() == tagger
+    )
+    assert calibratable(chunker_helpers.blank("tags", tagger={})) == [
+        "hoseq_tagger",
+        "hoseq_chunker",
+    ]
 
 
 def test_messages(trained):
@@ -140,7 +159,9 @@ def test_messages(trained):
 
     layer.attrs["scorer"] = Shifted
     try:
-        with pytest.raises(ValueError, match=r'\[HS144\] The scores of the component "hoseq_tagger"'):
+        with pytest.raises(
+            ValueError, match=r'\[HS144\] The scores of the component "hoseq_tagger"'
+        ):
             calibrate(trained, examples(trained, 20, 3))
     finally:
         layer.attrs["scorer"] = scorer
@@ -163,7 +184,9 @@ def test_functions_before_a_component_annotate():
     train = examples(nlp, 10, 0)
     nlp.initialize(lambda: train)
     (example,) = annotated_before(nlp, "hoseq_tagger", train[:1])
-    assert [token.lemma_ for token in example.predicted] == [token.text.upper() for token in example.predicted]
+    assert [token.lemma_ for token in example.predicted] == [
+        token.text.upper() for token in example.predicted
+    ]
     (before,) = annotated_before(nlp, "test_lemmas_in_capitals", train[:1])
     assert not before.predicted.has_annotation("LEMMA")
     assert calibrate(nlp, train).keys() == {"hoseq_tagger"}
@@ -172,7 +195,11 @@ def test_functions_before_a_component_annotate():
 def with_dev(nlp, references, folder, frozen=()):
     DocBin(docs=references).to_disk(folder / "dev.spacy")
     config = nlp.config
-    reader = {"@readers": "spacy.Corpus.v1", "path": str(folder / "dev.spacy"), "gold_preproc": False}
+    reader = {
+        "@readers": "spacy.Corpus.v1",
+        "path": str(folder / "dev.spacy"),
+        "gold_preproc": False,
+    }
     config["corpora"] = {"dev": {**reader, "max_length": 0, "limit": 0, "augmenter": None}}
     config["training"] = {**config["training"], "frozen_components": list(frozen)}
     nlp.config = config
@@ -197,13 +224,20 @@ def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, a
     settings = {"update_rule": {**ADAGRAD, "average": average}}
     nlp, train = tagger(**settings)
     with_dev(nlp, [eg.reference for eg in examples(nlp, 60, 1)], tmp_path)
-    pipe, error, labels, weights = nlp.get_pipe("hoseq_tagger"), error_of(nlp), read(nlp, train)[0], raw(nlp)
+    pipe, error, labels, weights = (
+        nlp.get_pipe("hoseq_tagger"),
+        error_of(nlp),
+        read(nlp, train)[0],
+        raw(nlp),
+    )
     callback = calibrate_in_training()
     assert not pipe.is_calibrated and callback(nlp) is nlp and pipe.is_calibrated
     assert error_of(nlp) < error - 0.01 and read(nlp, train)[0].tolist() == labels.tolist()
     nlp.to_disk(tmp_path / "saved")
     saved = spacy.load(tmp_path / "saved")
-    assert saved.get_pipe("hoseq_tagger").is_calibrated and error_of(saved) == pytest.approx(error_of(nlp), abs=1e-9)
+    assert saved.get_pipe("hoseq_tagger").is_calibrated and error_of(saved) == pytest.approx(
+        error_of(nlp), abs=1e-9
+    )
     assert all(map(np.array_equal, weights, raw(nlp)))
     nlp.update(train)
     assert not pipe.is_calibrated, "what was found holds for the weights before"
@@ -213,7 +247,9 @@ def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, a
     callback(nlp)
     calibrate_in_training()(once)
     assert error_of(nlp) == pytest.approx(error_of(once), abs=0.02)
-    assert pipe.cfg["temperature"] == pytest.approx(once.get_pipe("hoseq_tagger").cfg["temperature"], rel=0.25)
+    assert pipe.cfg["temperature"] == pytest.approx(
+        once.get_pipe("hoseq_tagger").cfg["temperature"], rel=0.25
+    )
 
 
 @pytest.mark.parametrize("settings, has_gold, frozen", [
@@ -226,7 +262,9 @@ def test_what_stays_as_it_is(tmp_path, settings, has_gold, frozen):
     nlp, _ = tagger(**settings)
     pipe, dev = nlp.get_pipe("hoseq_tagger"), examples(nlp, 5, 1)
     before = pipe.to_bytes(exclude=["vocab"])
-    calibrate_in_training()(with_dev(nlp, [eg.reference if has_gold else eg.predicted for eg in dev], tmp_path, frozen))
+    calibrate_in_training()(
+        with_dev(nlp, [eg.reference if has_gold else eg.predicted for eg in dev], tmp_path, frozen)
+    )
     assert pipe.to_bytes(exclude=["vocab"]) == before and not pipe.is_calibrated
 
 
@@ -234,7 +272,12 @@ def test_what_stays_as_it_is(tmp_path, settings, has_gold, frozen):
 def test_threshold_of_entities_is_written_to_the_config(tmp_path, fitted, caplog):
     """Names are names in 40 of 100 texts: one at 0.5 or above would find none of them."""
     nlp = spacy.blank("xx")
-    settings = {"spans_key": "names", "annotate_ents": True, "span_threshold": 0.6, "objective": "log_likelihood"}
+    settings = {
+        "spans_key": "names",
+        "annotate_ents": True,
+        "span_threshold": 0.6,
+        "objective": "log_likelihood",
+    }
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["bias", "orth[0]"]}
     nlp.add_pipe("hoseq_chunker", config={**settings, "model": tagger_model(emissions)})
     references = [nlp.make_doc(f"so is Page {i}") for i in range(100)]
@@ -260,7 +303,14 @@ def test_command(tmp_path):
     nlp.to_disk(tmp_path / "model")
     dev = examples(nlp, 30, 1)
     DocBin(docs=[eg.reference for eg in dev]).to_disk(tmp_path / "dev.spacy")
-    paths = [tmp_path / "model", tmp_path / "dev.spacy", "-o", tmp_path / "new", "--picture", tmp_path / "pictures"]
+    paths = [
+        tmp_path / "model",
+        tmp_path / "dev.spacy",
+        "-o",
+        tmp_path / "new",
+        "--picture",
+        tmp_path / "pictures",
+    ]
     for code, said in (0, "labels that changed, of 180 0 "), (1, "[HS113]"):
         result = CliRunner().invoke(app, ["hoseq", "calibrate", *map(str, paths)])
         output = " ".join(result.output.split())
@@ -276,7 +326,11 @@ def test_command(tmp_path):
 @pytest.mark.parametrize("n", [0, 500])
 def test_reliability_is_that_of_a_plain_loop(n, n_bins):
     rng = np.random.default_rng(n)
-    p = np.concatenate([rng.beta(5, 1, n), [0.0, 1.0, 1.0 + 1e-12, 0.0666, 0.0667, 1e-300]]) if n else np.zeros(0)
+    p = (
+        np.concatenate([rng.beta(5, 1, n), [0.0, 1.0, 1.0 + 1e-12, 0.0666, 0.0667, 1e-300]])
+        if n
+        else np.zeros(0)
+    )
     right = rng.random(len(p)) < p**2
     found = reliability(p, right, n_bins)
     bins = [[] for _ in range(n_bins)]
@@ -285,7 +339,10 @@ def test_reliability_is_that_of_a_plain_loop(n, n_bins):
     means = [np.mean(each, axis=0) if each else np.zeros(2) for each in bins]
     assert found.counts.tolist() == list(map(len, bins))
     assert np.stack([found.expected, found.observed], axis=1) == pytest.approx(np.array(means))
-    off = [len(each) * abs(expected - observed) for each, (expected, observed) in zip(bins, means, strict=True)]
+    off = [
+        len(each) * abs(expected - observed)
+        for each, (expected, observed) in zip(bins, means, strict=True)
+    ]
     assert found.error == pytest.approx(sum(off) / max(1, len(p)))
 
 
@@ -296,7 +353,13 @@ def test_measures_worked_out_by_hand():
     assert found.log_loss == pytest.approx(-np.log([0.9, 0.4, 0.8]).mean())
     assert found.ece == pytest.approx((0.1 + 0.6 + 0.2) / 3)
     assert found.area == pytest.approx((0 + 0 + 1 / 3) / 3)
-    expected = [(0.32, 0), (0.34, 0), (0.66, 0), (0.68, pytest.approx(1 / 3)), (1.0, pytest.approx(1 / 3))]
+    expected = [
+        (0.32, 0),
+        (0.34, 0),
+        (0.66, 0),
+        (0.68, pytest.approx(1 / 3)),
+        (1.0, pytest.approx(1 / 3)),
+    ]
     assert [found.curve[i] for i in (15, 16, 32, 33, 49)] == expected
     two = reliability([0.1, 0.2, 0.3, 0.9], [False, True, False, True], 2, equal_mass=True)
     assert two.counts.tolist() == [2, 2] and two.expected == pytest.approx([0.15, 0.6])

@@ -23,7 +23,9 @@ TEXTS = ["the old cat", "dogs run home .", "runs"]
 CHUNKED = "the old dog runs"
 
 
-@pytest.fixture(scope="module", params=["perceptron", "max_margin", "log_likelihood", "likelihood of patterns"])
+@pytest.fixture(
+    scope="module", params=["perceptron", "max_margin", "log_likelihood", "likelihood of patterns"]
+)
 def nlp(request):
     nlp = helpers.blank(request.param)
     optimizer = nlp.initialize(lambda: helpers.examples_of(nlp))
@@ -36,7 +38,9 @@ def test_tagger_against_all_labellings(nlp):
     pipe = tagger_of(nlp)
     docs = [doc_of(nlp, text) for text in TEXTS]
     set_already = [nlp(doc_of(nlp, text, tags=" ".join("A" * len(text.split())))) for text in TEXTS]
-    for doc, found, again in zip(docs, certainties(pipe, docs), certainties(pipe, set_already), strict=True):
+    for doc, found, again in zip(
+        docs, certainties(pipe, docs), certainties(pipe, set_already), strict=True
+    ):
         table, p = table_of(pipe, doc), probabilities(table_of(pipe, doc))
         assert found.labels == [pipe.labels[y] for y in table.best_labels] == again.labels
         for t, label in enumerate(table.best_labels):
@@ -46,7 +50,9 @@ def test_tagger_against_all_labellings(nlp):
             assert found.margins[t] == pytest.approx(table.best - table.scores[here != label].max())
         ((first, end, log_probability, h, margin),) = found.sentences
         assert (first, end) == (0, len(doc)) and again.sentences == found.sentences
-        assert log_probability == pytest.approx(np.log(p.max())) and h == pytest.approx(entropy(p), abs=1e-7)
+        assert log_probability == pytest.approx(np.log(p.max())) and h == pytest.approx(
+            entropy(p), abs=1e-7
+        )
         assert margin == pytest.approx(-np.diff(table.k_best(2)[1])[0])
 
 
@@ -73,16 +79,28 @@ def test_margins_of_labels_that_do_not_depend_on_each_other():
     doc = doc_of(nlp, "the cat runs home")
     (found,) = certainties(tagger_of(nlp), [doc])
     table = table_of(tagger_of(nlp), doc)
-    others = [table.scores[table.labellings[:, t] != label].max() for t, label in enumerate(table.best_labels)]
-    assert found.margins == pytest.approx(table.best - np.array(others)) and found.margins[1] == np.inf
+    others = [
+        table.scores[table.labellings[:, t] != label].max()
+        for t, label in enumerate(table.best_labels)
+    ]
+    assert (
+        found.margins == pytest.approx(table.best - np.array(others)) and found.margins[1] == np.inf
+    )
 
 
-@pytest.mark.parametrize("templates", [["lower[0]", "lower[-1]"], ["tag[0]", "tag[-1]", "lower[0]"]])
+@pytest.mark.parametrize(
+    "templates", [["lower[0]", "lower[-1]"], ["tag[0]", "tag[-1]", "lower[0]"]]
+)
 def test_component_that_finds_sentences(templates):
     """It is asked about a text without sentences: where its own begin, it would be sure. What others wrote is there."""
     nlp = spacy.blank("xx")
     model = helpers.tagger_model(helpers.sparse(templates))
-    config = {"attribute": "sent_start", "objective": "log_likelihood", "model": model, "save_marginals": True}
+    config = {
+        "attribute": "sent_start",
+        "objective": "log_likelihood",
+        "model": model,
+        "save_marginals": True,
+    }
     pipe = nlp.add_pipe("hoseq_tagger", config=config)
     words, tags = "a b . c d . e".split(), "D N P D N P D".split()
     starts = [True, False, False, True, False, False, True]
@@ -115,8 +133,13 @@ def test_decisions_of_a_bidirectional_tagger(easiest_first):
     assert found.labels == expected["labels"]
     assert found.probabilities == pytest.approx(expected["probabilities"])
     (sentence,) = found.sentences
-    assert sentence.log_probability == pytest.approx(np.log(expected["probabilities"].astype(float)).sum())
-    assert sentence.entropy == pytest.approx(found.entropies.sum()) and sentence.margin == found.margins.min()
+    assert sentence.log_probability == pytest.approx(
+        np.log(expected["probabilities"].astype(float)).sum()
+    )
+    assert (
+        sentence.entropy == pytest.approx(found.entropies.sum())
+        and sentence.margin == found.margins.min()
+    )
     assert ((found.entropies > 0) & (found.margins > 0)).all()
 
 
@@ -139,9 +162,17 @@ def test_on_docs_and_tokens(nlp):
     (doc,) = how_sure(nlp, [nlp(doc_of(nlp, TEXTS[0]))])
     (expected,) = certainties(tagger_of(nlp), [doc])
     of_doc = doc._.hoseq_certainty["hoseq_tagger"]
-    assert of_doc.sentences == expected.sentences and of_doc.entropies.tolist() == expected.entropies.tolist()
+    assert (
+        of_doc.sentences == expected.sentences
+        and of_doc.entropies.tolist() == expected.entropies.tolist()
+    )
     token = doc[1]._.hoseq_certainty["hoseq_tagger"]
-    assert token == (doc[1].tag_, expected.probabilities[1], expected.entropies[1], expected.margins[1])
+    assert token == (
+        doc[1].tag_,
+        expected.probabilities[1],
+        expected.entropies[1],
+        expected.margins[1],
+    )
     loaded = Doc(nlp.vocab).from_bytes(doc.to_bytes())
     assert loaded[1]._.hoseq_certainty["hoseq_tagger"] == token
 
@@ -156,7 +187,12 @@ def test_every_span_against_all_chunkings(model, settings):
     nlp = random_chunker(model, seed=4, **settings)
     doc = doc_of(nlp, CHUNKED)
     every = Enumerated(nlp, doc)
-    spans = [Span(doc, i, j, label) for i in range(4) for j in range(i + 1, 5) for label in ("NP", "VP", "XX")]
+    spans = [
+        Span(doc, i, j, label)
+        for i in range(4)
+        for j in range(i + 1, 5)
+        for label in ("NP", "VP", "XX")
+    ]
     for span, found in zip(spans, span_certainties(chunker_of(nlp), spans), strict=True):
         i, j, label = span.start, span.end, span.label_
         expected = np.zeros(5)
@@ -172,7 +208,10 @@ def test_every_span_against_all_chunkings(model, settings):
         assert found[:5] == pytest.approx(expected, abs=1e-7), (i, j, label)
         columns = [tuple(row) for row in every.labels[:, i:j]]
         strings = sorted(set(columns))
-        p = [every.p[[k for k, other in enumerate(columns) if other == string]].sum() for string in strings]
+        p = [
+            every.p[[k for k, other in enumerate(columns) if other == string]].sum()
+            for string in strings
+        ]
         assert found.entropy == pytest.approx(entropy(p), abs=1e-6)
 
 
@@ -180,7 +219,11 @@ def test_spans_of_several_docs_with_white_space():
     nlp = random_chunker("words", seed=2)
     spaced = Doc(nlp.vocab, words=["the", "\n", "dog", "runs"])
     plain = Doc(nlp.vocab, words=["the", "dog", "runs"])
-    spans = [Span(doc_of(nlp, CHUNKED), 0, 2, "NP"), Span(spaced, 0, 3, "NP"), Span(plain, 0, 2, "NP")]
+    spans = [
+        Span(doc_of(nlp, CHUNKED), 0, 2, "NP"),
+        Span(spaced, 0, 3, "NP"),
+        Span(plain, 0, 2, "NP"),
+    ]
     found = span_certainties(chunker_of(nlp), spans)
     assert found[1] == pytest.approx(found[2]) and found[0] != pytest.approx(found[1])
     with pytest.raises(ValueError, match=r"\[HS141\] Token 1 is no word of this text of 4 tokens"):
@@ -192,14 +235,19 @@ def test_spans_across_sentences():
     nlp = random_chunker("words", seed=2, annotate_ents=True)
     doc = Doc(nlp.vocab, words=CHUNKED.split(), sent_starts=[True, False, True, False])
     across, within = Span(doc, 1, 3, "NP"), Span(doc, 3, 4, "NP")
-    with pytest.raises(ValueError, match=r"\[HS106\] The span 'old dog' \(tokens 1 to 3 of 'the old dog runs"):
+    with pytest.raises(
+        ValueError, match=r"\[HS106\] The span 'old dog' \(tokens 1 to 3 of 'the old dog runs"
+    ):
         span_certainties(chunker_of(nlp), [across])
     with pytest.raises(ValueError, match=r"\[HS106\]"):
         explain_span(chunker_of(nlp), across)
     doc.spans["chunks"] = [across, within]
     list(how_sure(nlp, [doc]))
     assert across._.hoseq_certainty == {} and list(within._.hoseq_certainty) == ["hoseq_chunker"]
-    assert [(account.first, account.end) for account in explanations(chunker_of(nlp), doc, reasons=False)] == [(3, 4)]
+    assert [
+        (account.first, account.end)
+        for account in explanations(chunker_of(nlp), doc, reasons=False)
+    ] == [(3, 4)]
 
 
 def test_entropy_of_a_long_span_with_patterns():
@@ -210,4 +258,6 @@ def test_entropy_of_a_long_span_with_patterns():
         span_certainties(chunker_of(nlp), [doc[1:7]])
     assert np.isnan(span_certainties(chunker_of(nlp), [doc[1:7]], entropy=False)[0].entropy)
     (found,) = certainties(chunker_of(nlp), [doc])
-    assert span_certainties(chunker_of(nlp), [doc[:]])[0].entropy == pytest.approx(found.sentences[0].entropy)
+    assert span_certainties(chunker_of(nlp), [doc[:]])[0].entropy == pytest.approx(
+        found.sentences[0].entropy
+    )

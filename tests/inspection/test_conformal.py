@@ -34,7 +34,9 @@ class Kept:
     name = "tagger"
 
     def __init__(self, scores, n=None):
-        self.cfg = {"conformal": {"labels": {"n": len(scores) if n is None else n, "scores": list(scores)}}}
+        self.cfg = {
+            "conformal": {"labels": {"n": len(scores) if n is None else n, "scores": list(scores)}}
+        }
 
 
 def test_threshold():
@@ -56,11 +58,21 @@ def test_coverage_of_twenty_divisions(nlp, alpha):
         order = np.random.default_rng(seed).permutation(len(every))
         fit_prediction_sets(pipe, [every[i] for i in order[:150]])
         rest = [every[i] for i in order[150:]]
-        for eg, sets in zip(rest, prediction_sets(pipe, [eg.predicted for eg in rest], alpha), strict=True):
-            covered += [token.tag_ in labels for token, labels in zip(eg.reference, sets, strict=True)]
+        for eg, sets in zip(
+            rest, prediction_sets(pipe, [eg.predicted for eg in rest], alpha), strict=True
+        ):
+            covered += [
+                token.tag_ in labels for token, labels in zip(eg.reference, sets, strict=True)
+            ]
             sizes += [len(labels) for labels in sets]
-        whole.append(float((oddness(pipe, rest)["labellings"] <= threshold(pipe, alpha, "labellings")).mean()))
-    assert 1 - alpha - 0.015 < np.mean(covered) < 1 - alpha + 0.12  # four words only: many scores are equal
+        whole.append(
+            float(
+                (oddness(pipe, rest)["labellings"] <= threshold(pipe, alpha, "labellings")).mean()
+            )
+        )
+    assert (
+        1 - alpha - 0.015 < np.mean(covered) < 1 - alpha + 0.12
+    )  # four words only: many scores are equal
     assert np.mean(whole) == pytest.approx(1 - alpha, abs=0.025)
     assert 1 <= np.mean(sizes) < 3
 
@@ -73,7 +85,10 @@ def test_sets_are_those_of_the_definition(nlp):
     (sets,) = prediction_sets(pipe, [doc], 0.1)
     for row, labels in zip(Reading(pipe, [doc]).posterior.nodes, sets, strict=True):
         best = pipe.labels[int(row.argmax())]
-        assert set(labels) == {pipe.labels[y] for y in np.flatnonzero(1 - row <= limit)} | {best} and labels[0] == best
+        assert (
+            set(labels) == {pipe.labels[y] for y in np.flatnonzero(1 - row <= limit)} | {best}
+            and labels[0] == best
+        )
     ((found,),) = prediction_sets(pipe, [doc], 0.1, "labellings")
     inside = table.labellings[table.scores >= table.best - threshold(pipe, 0.1, "labellings")]
     assert set(map(tuple, found)) == {tuple(pipe.labels[y] for y in row) for row in inside}
@@ -83,12 +98,21 @@ def test_chunks():
     nlp = chunker_helpers.random_chunker("words", seed=3, scale=0.4)
     pipe, doc = chunker_helpers.chunker_of(nlp), doc_of(nlp, "she gave him a cat .")
     fit_prediction_sets(pipe, chunker_helpers.examples_of(nlp))
-    spans = [chunker_helpers.Span(doc, i, j, y) for i in range(6) for j in range(i + 1, 7) for y in ("NP", "VP")]
+    spans = [
+        chunker_helpers.Span(doc, i, j, y)
+        for i in range(6)
+        for j in range(i + 1, 7)
+        for y in ("NP", "VP")
+    ]
     sure = span_certainties(pipe, spans, entropy=False)
     for alpha in (0.2, 0.6):
         (found,) = prediction_sets(pipe, [doc], alpha, "chunks")
         least = 1 - threshold(pipe, alpha, "chunks")
-        expected = {(s.start, s.end, s.label_) for s, p in zip(spans, sure, strict=True) if p.exact >= least - 1e-12}
+        expected = {
+            (s.start, s.end, s.label_)
+            for s, p in zip(spans, sure, strict=True)
+            if p.exact >= least - 1e-12
+        }
         assert {chunk for chunk, _ in found} == expected
         assert [p for _, p in found] == sorted((p for _, p in found), reverse=True)
     gold = oddness(pipe, chunker_helpers.examples_of(nlp))["chunks"]
@@ -101,12 +125,16 @@ def test_sets_of_a_calibrated_component(nlp, tmp_path):
     before = pipe.to_bytes()
     calibrate(nlp, test_calibration.examples(nlp, 60, 6))
     for kind in ("words", "chunks"):  # of a tagger
-        with pytest.raises(ValueError, match=rf"\[HS027\] .*kind.* {kind}. Expected labels, labellings"):
+        with pytest.raises(
+            ValueError, match=rf"\[HS027\] .*kind.* {kind}. Expected labels, labellings"
+        ):
             prediction_sets(pipe, [doc], 0.1, kind)
     nlp.to_disk(tmp_path / "model")
     again = spacy.load(tmp_path / "model").get_pipe("hoseq_tagger")
     for kind in ("labels", "labellings"):
-        assert list(prediction_sets(again, [doc], 0.1, kind)) == list(prediction_sets(pipe, [doc], 0.1, kind))
+        assert list(prediction_sets(again, [doc], 0.1, kind)) == list(
+            prediction_sets(pipe, [doc], 0.1, kind)
+        )
     pipe.from_bytes(before)
     again.update(test_calibration.examples(nlp, 4, 7))
     with pytest.raises(ValueError, match=r"\[HS158\]"):

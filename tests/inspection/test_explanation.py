@@ -53,7 +53,7 @@ def doc(both):
 
 @pytest.fixture
 def only_r(nlp):
-    """"cat" can be nothing but R."""
+    """ "cat" can be nothing but R."""
     pipe = tagger_of(nlp)
     pipe.cfg["tag_dictionary"] = {"cat": ["R"]}
     pipe._labels_changed()
@@ -82,9 +82,14 @@ def test_sum_of_reasons_is_the_difference(nlp, t):
         assert sum(term.value for term in found.terms) == pytest.approx(expected, abs=1e-4)
         p = table.marginals[t]
         assert (found.p, found.p_against) == pytest.approx((p[label], p[other]))
-        rows = [[pipe.labels.index(name) for name in names] for names in (found.labels, found.others)]
+        rows = [
+            [pipe.labels.index(name) for name in names] for names in (found.labels, found.others)
+        ]
         scores = [table.scores[(table.labellings == row).all(axis=1)][0] for row in rows]
-        assert scores == pytest.approx([table.best, table.best - expected], abs=1e-5) and rows[1][t] == other
+        assert (
+            scores == pytest.approx([table.best, table.best - expected], abs=1e-5)
+            and rows[1][t] == other
+        )
         for term in found.terms:
             names, otherwise, _ = term.name.partition(" (otherwise)")
             if term.kind == "transition":
@@ -96,8 +101,12 @@ def test_names_of_features(nlp):
     """Each template with what stands at its place; the weights are those of the table."""
     reading = Reading(tagger_of(nlp), [doc_of(nlp, TEXT)])
     found = [f for word in range(4) for f in reading.features(word)]
-    assert {"lower[0] = cat", "lower[-1] = the", "suffix2[0] = at", "bias"} >= {f.name for f in found if f.word == 1}
-    assert {f.name for f in found if f.word == 0 and f.name.startswith("lower[-1]")} <= {"lower[-1] = <s>"}
+    assert {"lower[0] = cat", "lower[-1] = the", "suffix2[0] = at", "bias"} >= {
+        f.name for f in found if f.word == 1
+    }
+    assert {f.name for f in found if f.word == 0 and f.name.startswith("lower[-1]")} <= {
+        "lower[-1] = <s>"
+    }
     assert {f.looks_at for f in found if f.name == "lower[-1] = the"} == {(0,)}
     totals = np.array([sum(f.weights for f in found if f.word == t) for t in range(4)])
     assert totals == pytest.approx(reading.potentials.scores, abs=1e-5)
@@ -106,7 +115,9 @@ def test_names_of_features(nlp):
 def test_terms_that_do_not_add_up(nlp):
     pipe, doc = tagger_of(nlp), doc_of(nlp, TEXT)
     layer = pipe.model.layers[0]
-    table = layer.attrs["features"].used(layer.shims[0].extra, layer.shims[0].used_rows("table")).table
+    table = (
+        layer.attrs["features"].used(layer.shims[0].extra, layer.shims[0].used_rows("table")).table
+    )
     kept = table.copy()
     found = explanations(pipe, doc, [1])
     table.flags.writeable = True
@@ -130,7 +141,11 @@ def test_nothing_to_compare_with(nlp, only_r, against, said):
         explain(only_r, doc, 1, against)
     assert said in str(raised.value)
     (found,) = explanations(only_r, doc, [1])
-    assert not found.against and found.alternatives == [("R", pytest.approx(1.0))] and json.dumps(as_data(found, doc))
+    assert (
+        not found.against
+        and found.alternatives == [("R", pytest.approx(1.0))]
+        and json.dumps(as_data(found, doc))
+    )
     assert "no other label is permitted" in explanation_text(found, doc)
     with pytest.raises(ValueError, match=r"\[HS141\] Token 4 is no word"):
         explain(only_r, doc, 4)
@@ -187,7 +202,9 @@ def test_chunk_against_another_label(chunks):
     table = table_of(pipe, doc)
     outside = (table.labellings[:, :2] == pipe.tags.index("O")).all(axis=1)
     assert none.others[:2] == ["O", "O"]
-    assert none.p_against == pytest.approx(np.exp(table.scores[outside] - table.log_z).sum(), abs=1e-6)
+    assert none.p_against == pytest.approx(
+        np.exp(table.scores[outside] - table.log_z).sum(), abs=1e-6
+    )
     with pytest.raises(ValueError, match=r"\[HS140\] .*hoseq_tagger"):
         explain_span(spacy.blank("xx").add_pipe("hoseq_tagger"), one)
     for wrong, known in (("XX", "NP, VP"), ("NP", "another label")):
@@ -207,18 +224,26 @@ def test_decisions_of_a_bidirectional_tagger(of_chunks):
     pipe.cfg["save_decisions"] = kept
     names = set()
     for t, found in enumerate(explanations(pipe, doc)):
-        assert found == explain(pipe, doc, t) and f"(turn {found.turn})" in explanation_text(found, doc)
+        assert found == explain(pipe, doc, t) and f"(turn {found.turn})" in explanation_text(
+            found, doc
+        )
         assert found.turn == expected["order"][t] and found.label == expected["labels"][t]
         assert found.p == pytest.approx(expected["probabilities"][t], abs=1e-6)
         log_odds = np.log(found.p / found.p_against)
         assert found.difference == pytest.approx(log_odds, abs=1e-5)
         assert sum(term.value for term in found.terms) == pytest.approx(log_odds, abs=1e-4)
         names |= {term.name for term in found.terms}
-        differs = [i for i, pair in enumerate(zip(found.labels, found.others, strict=True)) if len(set(pair)) > 1]
+        differs = [
+            i
+            for i, pair in enumerate(zip(found.labels, found.others, strict=True))
+            if len(set(pair)) > 1
+        ]
         assert differs == [t] and (found.labels[t], found.others[t]) == (found.label, found.against)
     assert any(name.startswith("label[") for name in names) and "lower[0] = dog" in names
     (doc,) = how_sure(nlp, [pipe(doc)])
-    assert all(token._.hoseq_certainty[pipe.name].label == expected["labels"][token.i] for token in doc)
+    assert all(
+        token._.hoseq_certainty[pipe.name].label == expected["labels"][token.i] for token in doc
+    )
     assert all(span._.hoseq_certainty == {} for group in doc.spans.values() for span in group)
 
 
@@ -227,9 +252,14 @@ def test_all_words_and_chunks_of_a_text(both, doc):
     words, chunks = list(explanations(tagger, doc)), list(explanations(chunker, doc))
     spans = list(doc.spans["chunks"])
     assert [(one.first, one.label) for one in words] == [(token.i, token.tag_) for token in doc]
-    assert [(a.first, a.end, a.label) for a in chunks] == [(s.start, s.end, s.label_) for s in spans] and spans
+    assert [(a.first, a.end, a.label) for a in chunks] == [
+        (s.start, s.end, s.label_) for s in spans
+    ] and spans
     assert words == [explain(tagger, doc, t.i) for t in doc]
-    assert chunks == [explain_span(chunker, span) for span in spans] and explain(chunker, doc, 1).label == "I-NP"
+    assert (
+        chunks == [explain_span(chunker, span) for span in spans]
+        and explain(chunker, doc, 1).label == "I-NP"
+    )
     for account, sure in zip(chunks, span_certainties(chunker, spans), strict=True):
         p = dict(account.alternatives)
         assert account.p == pytest.approx(sure.exact) == p[account.label]
@@ -239,11 +269,19 @@ def test_all_words_and_chunks_of_a_text(both, doc):
         assert one.label in names and list(p) == sorted(p, reverse=True) and sum(p) <= 1 + 1e-6
     improbable = explain_span(chunker, Span(doc, 1, 6, "VP"))
     assert dict(improbable.alternatives)["VP"] == improbable.p < 0.001 and improbable.difference < 0
-    assert list(explanations(tagger, doc, [2])) == [words[2]] and list(explanations(chunker, doc, [1])) == chunks[:1]
+    assert (
+        list(explanations(tagger, doc, [2])) == [words[2]]
+        and list(explanations(chunker, doc, [1])) == chunks[:1]
+    )
     (bare,) = explanations(tagger, doc, [2], reasons=False)
     assert bare[:8] == words[2][:8] and not bare.against and not bare.terms
-    other = doc.copy()  # with a span of another component, of a label that the chunker does not know
-    other.spans["chunks"] = [*other.spans["chunks"], Span(other, len(other) - 1, len(other), "PERIOD")]
+    other = (
+        doc.copy()
+    )  # with a span of another component, of a label that the chunker does not know
+    other.spans["chunks"] = [
+        *other.spans["chunks"],
+        Span(other, len(other) - 1, len(other), "PERIOD"),
+    ]
     assert list(explanations(chunker, other)) == chunks
 
 
@@ -269,13 +307,19 @@ def test_tokens_that_were_merged_since(both):
     for name in both.pipe_names:
         merging.add_pipe(name, source=both)
     merging.add_pipe("test_merge_two")
-    doc, seen = annotated(merging, merging.make_doc("the old cat runs"), ["hoseq_tagger", "hoseq_chunker"])
+    doc, seen = annotated(
+        merging, merging.make_doc("the old cat runs"), ["hoseq_tagger", "hoseq_chunker"]
+    )
     assert [token.text for token in doc] == ["the old", "cat", "runs"]
     plain = both("the old cat runs")
     for name, given in seen.items():
         assert [token.text for token in given] == ["the", "old", "cat", "runs"]
-        assert list(explanations(both.get_pipe(name), given)) == list(explanations(both.get_pipe(name), plain))
-    found = [one for _, one in decisions(merging, doc, {"hoseq_tagger": seen["hoseq_tagger"]}, [0, 2])]
+        assert list(explanations(both.get_pipe(name), given)) == list(
+            explanations(both.get_pipe(name), plain)
+        )
+    found = [
+        one for _, one in decisions(merging, doc, {"hoseq_tagger": seen["hoseq_tagger"]}, [0, 2])
+    ]
     assert [one.text for one in found] == ["the", "old", "runs"]
     for token in (-1, 3):
         with pytest.raises(ValueError, match=r"\[HS141\]"):
@@ -301,7 +345,9 @@ def test_said_in_words(both, doc):
 
 
 def test_words_stay_words_on_the_page(both):
-    doc = both(Doc(both.vocab, words=["</script><script>alert(1)</script>", "<b>", "&amp;", "\n", "cat"]))
+    doc = both(
+        Doc(both.vocab, words=["</script><script>alert(1)</script>", "<b>", "&amp;", "\n", "cat"])
+    )
     page = render(doc, both, title="<Text>").html
     assert page.count("<script") == 2 and "<b>" not in page
     assert "&lt;b&gt;" in page and "&amp;amp;" in page and "<title>&lt;Text&gt;</title>" in page
@@ -337,7 +383,9 @@ def test_command_of_several_tokens(model):
     """Without a token, the least sure one of each component."""
     result = CliRunner().invoke(app, ["hoseq", "explain", str(model), LONGER])
     assert result.exit_code == 0 and result.output.count("ahead by") == 2
-    result = CliRunner().invoke(app, ["hoseq", "explain", str(model), LONGER, "--json", "-t", "1", "-t", "2"])
+    result = CliRunner().invoke(
+        app, ["hoseq", "explain", str(model), LONGER, "--json", "-t", "1", "-t", "2"]
+    )
     found = [json.loads(line) for line in result.output.splitlines()]
     expected = [("hoseq_tagger", 1), ("hoseq_tagger", 2), ("hoseq_chunker", 0)]
     assert [(a["component"], a["first"]) for a in found] == expected

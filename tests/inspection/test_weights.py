@@ -66,7 +66,9 @@ def test_labels_transitions_patterns_and_sizes(nlp, docs):
     for pattern in found["patterns"]:
         n = len(pattern["labels"])
         runs = [doc[i : i + n] for doc in docs for i in range(len(doc) - n + 1)]
-        labelled = [[t.text for t in run] for run in runs if [t.tag_ for t in run] == pattern["labels"]]
+        labelled = [
+            [t.text for t in run] for run in runs if [t.tag_ for t in run] == pattern["labels"]
+        ]
         assert pattern["example"].split() == next(iter(labelled), [])
     shims = [shim for node in pipe.model.walk() for shim in node.shims]
     assert sum(found["sizes"].values()) == sum(len(shim.to_bytes()) for shim in shims)

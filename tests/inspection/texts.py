@@ -18,8 +18,12 @@ def table_of(pipe, doc):
         nodes = range(trie.n_labels, len(trie))
         patterns = [(trie.string(node), float(weights.node_weights[node])) for node in nodes]
     if fired is not None:
-        entries = zip(fired.tokens.tolist(), fired.nodes.tolist(), fired.weights.tolist(), strict=True)
-        at_positions = [(token, weights.trie.string(node), weight) for token, node, weight in entries]
+        entries = zip(
+            fired.tokens.tolist(), fired.nodes.tolist(), fired.weights.tolist(), strict=True
+        )
+        at_positions = [
+            (token, weights.trie.string(node), weight) for token, node, weight in entries
+        ]
     case = Case(
         potentials.scores,
         potentials.trans,

@@ -49,7 +49,9 @@ class LayerContract:
 
         def loss():
             found = model.begin_update(docs)[0]
-            return sum(float((s.astype(float) * d).sum()) for s, d in zip(found, direction, strict=True))
+            return sum(
+                float((s.astype(float) * d).sum()) for s, d in zip(found, direction, strict=True)
+            )
 
         expected = {
             (shim.name, name): self._differences(loss, parameter.values)
@@ -58,9 +60,14 @@ class LayerContract:
         }
         backprop(direction)
         found = applied_gradients(model)
-        assert found.keys() == expected.keys() and max(np.abs(g).max() for g in expected.values()) > 0.1
+        assert (
+            found.keys() == expected.keys()
+            and max(np.abs(g).max() for g in expected.values()) > 0.1
+        )
         for key, gradient in expected.items():
-            weights = slice(None, -1) if key[1] == "table" else slice(None)  # the last row is no feature
+            weights = (
+                slice(None, -1) if key[1] == "table" else slice(None)
+            )  # the last row is no feature
             assert found[key][weights] == pytest.approx(gradient[weights], abs=5e-3), key
 
     def _differences(self, loss, values):

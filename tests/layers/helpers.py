@@ -61,7 +61,11 @@ def randomize(model, seed=0):
     for node in model.walk():
         for shim in node.shims:
             for name, old in list(shim.parameters.items()):
-                values = rng.uniform(0.1, 1, old.values.shape) if old.nonnegative else rng.normal(size=old.values.shape)
+                values = (
+                    rng.uniform(0.1, 1, old.values.shape)
+                    if old.nonnegative
+                    else rng.normal(size=old.values.shape)
+                )
                 if name == "table":
                     values[-1] = 0  # the row of "no feature"
                 values = values.astype(np.float16).astype(old.values.dtype)
@@ -72,7 +76,9 @@ def randomize(model, seed=0):
 def applied_gradients(model):
     """What `finish_update` makes of the gradients, by layer and weight array, in units of the gradient."""
     shims = [shim for node in model.walk() for shim in node.shims]
-    before = {(shim.name, name): p.values.copy() for shim in shims for name, p in shim.parameters.items()}
+    before = {
+        (shim.name, name): p.values.copy() for shim in shims for name, p in shim.parameters.items()
+    }
     for shim in shims:
         shim.configure(Additive(RATE, average=False), seed=0)
     model.finish_update(lambda *args: (args[1], args[2]))

@@ -68,7 +68,9 @@ def word_value(words, at, name):
 
 def feature(template, words, i, labels):
     """(template, values), or None if it does not fire. labels: by offset, those that are known."""
-    values = [labels.get(o) if name == "label" else word_value(words, i + o, name) for name, o in template]
+    values = [
+        labels.get(o) if name == "label" else word_value(words, i + o, name) for name, o in template
+    ]
     return None if None in values else (tuple(template), tuple(values))
 
 
@@ -100,7 +102,9 @@ class Text:
                 self.gold[start:stop].tolist(),
             )
             self.places += [(words, labels, i) for i in range(stop - start)]
-        self.contexts = np.array([[self._neighbour(*p, o) for o in OFFSETS[order]] for p in self.places], np.intp)
+        self.contexts = np.array(
+            [[self._neighbour(*p, o) for o in OFFSETS[order]] for p in self.places], np.intp
+        )
 
     def _neighbour(self, words, gold, i, offset):
         at = i + offset
@@ -108,7 +112,11 @@ class Text:
 
     def labels_around(self, n):
         """Known gold labels by offset."""
-        return {o: y for o, y in zip(OFFSETS[self.order], self.contexts[n].tolist(), strict=True) if y >= 0}
+        return {
+            o: y
+            for o, y in zip(OFFSETS[self.order], self.contexts[n].tolist(), strict=True)
+            if y >= 0
+        }
 
 
 class Problem:
@@ -117,14 +125,18 @@ class Problem:
     row_of: (template, values) -> number, as the rows of the training text show it. groups: of each number.
     """
 
-    def __init__(self, order=2, seed=0, templates=TEMPLATES, n_docs=8, n_words=5, unknown=0.15, **settings):
+    def __init__(
+        self, order=2, seed=0, templates=TEMPLATES, n_docs=8, n_words=5, unknown=0.15, **settings
+    ):
         rng = np.random.default_rng(seed)
         docs = random_docs(rng, n_docs, n_words)
         gold = rng.integers(0, L, sum(map(len, docs)))
         gold[rng.random(len(gold)) < unknown] = -1
         self.order, self.text = order, Text(docs, gold, order)
         self.templates = plain_templates(templates, order)
-        self.make_model = lambda **other: LocalClassifiers(templates, order, **{**settings, **other})
+        self.make_model = lambda **other: LocalClassifiers(
+            templates, order, **{**settings, **other}
+        )
         self.model = self.make_model()
         self.n_tokens = int((gold >= 0).sum())
         define_features(self.model, LABELS, [[(docs, self.text.contexts)]], self.n_tokens)
@@ -136,7 +148,10 @@ class Problem:
 
     def batch_of(self, text):
         rows = self.features.training_rows(text.docs, text.contexts, self.shim.known)
-        known = [sum(1 << s for s, y in enumerate(context) if y >= 0) for context in text.contexts.tolist()]
+        known = [
+            sum(1 << s for s, y in enumerate(context) if y >= 0)
+            for context in text.contexts.tolist()
+        ]
         return TrainingBatch(rows, text.gold, np.array(known, np.intp))
 
     def rows_by_feature(self):
@@ -161,9 +176,14 @@ class Problem:
         seen = [0, *(k - self.features.n_plain + 1 for k in self.features.seen_by[visible])]
         return np.flatnonzero(np.isin(self.groups, seen))
 
-    def classifier(self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None, sure=SURE):
+    def classifier(
+        self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None, sure=SURE
+    ):
         settings = {"learn_rate": learn_rate, "width": width, "n_tokens": n_tokens or self.n_tokens}
-        weights, start = InequalityWeights(len(self.groups) + 1, L, **settings), self.packed(W or {})
+        weights, start = (
+            InequalityWeights(len(self.groups) + 1, L, **settings),
+            self.packed(W or {}),
+        )
         weights.resume(start.rows, start.values)
         rng = np.random.default_rng([seed, visible])
         return LocalClassifier(visible, self.features.seen_by[visible], weights, rng, sure)
@@ -177,7 +197,10 @@ class Problem:
     def unpacked(self, used):
         """Weights by feature."""
         names = {row: name for name, row in self.row_of.items()}
-        return {names[r]: v.astype(np.float64) for r, v in zip(used.rows.tolist(), used.values, strict=True)}
+        return {
+            names[r]: v.astype(np.float64)
+            for r, v in zip(used.rows.tolist(), used.values, strict=True)
+        }
 
     def of(self, visible):
         return [name for name, row in self.row_of.items() if row in set(self.own(visible).tolist())]
@@ -200,7 +223,11 @@ class Problem:
         """Tokens whose gold label is known, and those that the classifier sees."""
         text = text or self.text
         needed = self.sees(visible)
-        return [n for n in range(len(text.gold)) if text.gold[n] >= 0 and needed <= set(text.labels_around(n))]
+        return [
+            n
+            for n in range(len(text.gold))
+            if text.gold[n] >= 0 and needed <= set(text.labels_around(n))
+        ]
 
     def loss(self, W, visible, text=None):
         return self.loss_and_gradient(W, visible, text)[0]

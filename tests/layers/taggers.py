@@ -21,7 +21,9 @@ SOURCES = {
     "frequent": lambda: FrequentTransitions(3, 1),
     "tied": lambda: RulePatterns([TIED]),
     "untied": lambda: RulePatterns([UNTIED]),
-    "all": lambda: PatternSources(RulePatterns([TIED, UNTIED]), FrequentTransitions(2, 1), RulePatterns([TIED])),
+    "all": lambda: PatternSources(
+        RulePatterns([TIED, UNTIED]), FrequentTransitions(2, 1), RulePatterns([TIED])
+    ),
 }
 
 

@@ -36,8 +36,18 @@ TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
 NOT_X = {"LOWER": {"NOT_IN": ["x"]}}
 # label descriptions, tied, Matcher tokens, and the same as groups of a regular expression over one-letter words
 RULES = [
-    (["A", "*", ["A", "C"]], True, [{"LOWER": "x"}, {**NOT_X, "OP": "*"}, {"LOWER": "z"}], ["x", "[^x]*", "z"]),
-    (["?l", "B", "?l"], False, [{"LOWER": "y"}, {"OP": "?", "LOWER": "z"}, {"LOWER": "x"}], ["y", "z?", "x"]),
+    (
+        ["A", "*", ["A", "C"]],
+        True,
+        [{"LOWER": "x"}, {**NOT_X, "OP": "*"}, {"LOWER": "z"}],
+        ["x", "[^x]*", "z"],
+    ),
+    (
+        ["?l", "B", "?l"],
+        False,
+        [{"LOWER": "y"}, {"OP": "?", "LOWER": "z"}, {"LOWER": "x"}],
+        ["y", "z?", "x"],
+    ),
     ([["A", "B"], ["B", "C"]], True, [{"LOWER": "y"}, {}], ["y", "."]),
     (["?k", "*", "?k"], True, [{}, {"LOWER": "z"}, {}], [".", "z", "."]),
 ]
@@ -53,7 +63,9 @@ def rules_of():
 SOURCES = {
     "rules": rules_of,
     "pairs": lambda: SameWordPairs(SETS, {"LOWER": {"IN": ["x", "y"]}}, DISTANCE),
-    "all": lambda: PatternSources(FrequentTransitions(2, 1), SOURCES["rules"](), SOURCES["pairs"]()),
+    "all": lambda: PatternSources(
+        FrequentTransitions(2, 1), SOURCES["rules"](), SOURCES["pairs"]()
+    ),
 }
 
 
@@ -67,7 +79,12 @@ def tagger(source, seed=0, **settings):
 
 
 def docs_of():
-    return [doc_of("x y z x"), doc_of("y z"), Doc(VOCAB), doc_of("x z x y x z", sent_starts=[1, 0, 0, 0, 1, 0])]
+    return [
+        doc_of("x y z x"),
+        doc_of("y z"),
+        Doc(VOCAB),
+        doc_of("x z x y x z", sent_starts=[1, 0, 0, 0, 1, 0]),
+    ]
 
 
 def rule_features(first_weight):
@@ -77,8 +94,13 @@ def rule_features(first_weight):
         variables = [d for d in dict.fromkeys(map(str, descriptions)) if d[0] == "?"]
         for n, values in enumerate(itertools.product(LABELS, repeat=len(variables))):
             value_of = dict(zip(variables, values, strict=True))
-            slots = [LABELS if d == "*" else [value_of.get(d, d)] if isinstance(d, str) else d for d in descriptions]
-            features.append((weight + (0 if tied else n), groups, any("OP" in token for token in tokens), slots))
+            slots = [
+                LABELS if d == "*" else [value_of.get(d, d)] if isinstance(d, str) else d
+                for d in descriptions
+            ]
+            features.append(
+                (weight + (0 if tied else n), groups, any("OP" in token for token in tokens), slots)
+            )
         weight += 1 if tied else L ** len(variables)
     return features
 
@@ -89,19 +111,35 @@ def earned(source, weights, text, labels):
     if source == "all":
         patterns = FrequentTransitions(2, 1).define(LABELS, GOLD).patterns
         windows = ["".join(labels[i : i + 3]) for i in range(len(labels) - 2)]
-        total += sum(weights[i] * windows.count("".join(LABELS[y] for y in p)) for i, p in enumerate(patterns))
+        total += sum(
+            weights[i] * windows.count("".join(LABELS[y] for y in p))
+            for i, p in enumerate(patterns)
+        )
         first = len(patterns)
     if source in ("all", "rules"):
         features = rule_features(first)
         for weight, groups, only_longest, sets in features:
-            for start, end, slots in (longest_matches if only_longest else all_matches)(groups, text):
-                inside = [label in sets[slot] for label, slot in zip(labels[start:end], slots, strict=True)]
+            for start, end, slots in (longest_matches if only_longest else all_matches)(
+                groups, text
+            ):
+                inside = [
+                    label in sets[slot]
+                    for label, slot in zip(labels[start:end], slots, strict=True)
+                ]
                 total += weights[weight] * all(inside)
         first = features[-1][0] + 1
     if source in ("all", "pairs"):
         for a, b in itertools.combinations(range(len(text)), 2):
-            if text[a] == text[b] and text[a] in "xy" and b - a <= DISTANCE and text[a] not in text[a + 1 : b]:
-                total += sum(weights[first + i] * (labels[a] in s and labels[b] in s) for i, s in enumerate(SETS))
+            if (
+                text[a] == text[b]
+                and text[a] in "xy"
+                and b - a <= DISTANCE
+                and text[a] not in text[a + 1 : b]
+            ):
+                total += sum(
+                    weights[first + i] * (labels[a] in s and labels[b] in s)
+                    for i, s in enumerate(SETS)
+                )
     return total
 
 
@@ -116,7 +154,9 @@ def plain_table(model, source, text):
     trans, weights = raw(model, "trans"), raw(model, "patterns")
     table = {}
     for y in itertools.product(range(L), repeat=len(text)):
-        table[y] = chain_score(emissions, trans, y) + earned(source, weights, text, [LABELS[label] for label in y])
+        table[y] = chain_score(emissions, trans, y) + earned(
+            source, weights, text, [LABELS[label] for label in y]
+        )
     return table
 
 
@@ -149,7 +189,9 @@ def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
         log_z = best + np.log(np.exp(scores - best).sum())
         assert found.log_z[0] == pytest.approx(log_z, abs=1e-5)
         p = np.exp(scores - log_z)
-        marginals = np.array([[p[every[:, t] == y].sum() for y in range(L)] for t in range(len(text))])
+        marginals = np.array(
+            [[p[every[:, t] == y].sum() for y in range(L)] for t in range(len(text))]
+        )
         assert found.nodes == pytest.approx(marginals, abs=1e-5)
         n_spans += 0 if potentials.configurations is None else len(potentials.configurations.first)
     assert n_spans > 5
@@ -194,7 +236,9 @@ def test_weights_of_frequent_transitions_of_any_sign():
         total = chain_score(emissions, trans, y)
         ends = [y[i : i + len(p)] == p for p in patterns for i in range(5)]
         scores.append(total + float(np.array(ends).reshape(len(patterns), 5).sum(axis=1) @ weights))
-    assert decode_exact(model.predict([doc_of("x y z x y")])).scores[0] == pytest.approx(max(scores), abs=1e-5)
+    assert decode_exact(model.predict([doc_of("x y z x y")])).scores[0] == pytest.approx(
+        max(scores), abs=1e-5
+    )
     assert weights.min() < -0.5
 
 
@@ -210,9 +254,14 @@ def test_nothing_fires():
 
 def test_rules_with_more_tokens_than_those_of_training():
     """They cannot say what no weight was learnt for."""
-    longer = [(["A", "*", "*", ["A", "C"]], True, [*RULES[0][2][:2], {"LOWER": "y"}, {"LOWER": "z"}]), *RULES[1:]]
+    longer = [
+        (["A", "*", "*", ["A", "C"]], True, [*RULES[0][2][:2], {"LOWER": "y"}, {"LOWER": "z"}]),
+        *RULES[1:],
+    ]
     names = ("labels", "tied", "tokens")
-    source = RulePatterns([{"name": "r", **dict(zip(names, rule, strict=False))} for rule in longer])
+    source = RulePatterns(
+        [{"name": "r", **dict(zip(names, rule, strict=False))} for rule in longer]
+    )
     fresh, trained = HigherOrderTagger(SparseLinear(TEMPLATES), source), tagger("rules")
     fresh.from_bytes(trained.to_bytes())
     with pytest.raises(ValueError, match=r"\[HS051\].* patterns of other rules"):

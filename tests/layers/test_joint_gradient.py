@@ -20,7 +20,10 @@ from ..components.helpers import FREQUENT, sparse
 
 # words, tags and chunks of sentences, by doc
 CORPUS = [
-    [("the old dog runs", "D A N V", [(0, 3, "NP"), (3, 4, "VP")]), ("dogs run", "N V", [(0, 1, "NP"), (1, 2, "VP")])],
+    [
+        ("the old dog runs", "D A N V", [(0, 3, "NP"), (3, 4, "VP")]),
+        ("dogs run", "N V", [(0, 1, "NP"), (1, 2, "VP")]),
+    ],
     [],
     [("she", "N", [(0, 1, "NP")])],
     [
@@ -63,7 +66,9 @@ def doc_of(nlp, sentences, *, annotated):
     doc, shift = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts), 0
     doc.spans["chunks"] = []
     for text, _, chunks in sentences:
-        doc.spans["chunks"].extend([Span(doc, shift + a, shift + b, label) for a, b, label in chunks])
+        doc.spans["chunks"].extend(
+            [Span(doc, shift + a, shift + b, label) for a, b, label in chunks]
+        )
         shift += len(text.split())
     return doc
 
@@ -87,11 +92,25 @@ class Pipeline:
         model = {**head, "emissions": sparse(list(words)), "patterns": below}
         nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood", "model": model})
         listener = {"@architectures": "spacy_hoseq.MarginalListener.v1", "threshold": threshold}
-        marginal = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": templates, "upstream": listener}
-        both = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": sparse(["lower[0]"]), "second": marginal}
+        marginal = {
+            "@architectures": "spacy_hoseq.MarginalLinear.v1",
+            "templates": templates,
+            "upstream": listener,
+        }
+        both = {
+            "@architectures": "spacy_hoseq.SumEmissions.v1",
+            "first": sparse(["lower[0]"]),
+            "second": marginal,
+        }
         config = {"objective": objective, "representation": representation}
-        nlp.add_pipe("hoseq_chunker", config={**config, "model": {**head, "emissions": both, "patterns": above}})
-        self.examples = [Example(doc_of(nlp, doc, annotated=False), doc_of(nlp, doc, annotated=True)) for doc in CORPUS]
+        nlp.add_pipe(
+            "hoseq_chunker",
+            config={**config, "model": {**head, "emissions": both, "patterns": above}},
+        )
+        self.examples = [
+            Example(doc_of(nlp, doc, annotated=False), doc_of(nlp, doc, annotated=True))
+            for doc in CORPUS
+        ]
         nlp.initialize(lambda: self.examples)
         self.tagger, self.chunker = nlp.get_pipe("hoseq_tagger"), nlp.get_pipe("hoseq_chunker")
         (self.listener,) = self.tagger.listeners

@@ -33,7 +33,9 @@ def update_of(docs=None, seed=0):
 
 def gradient_of(labels, seed=5):
     rng, probable = np.random.default_rng(seed), labels.probable
-    return ProbabilityGradient(rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs)))
+    return ProbabilityGradient(
+        rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs))
+    )
 
 
 @pytest.mark.parametrize("threshold", [-0.01, 1.0, float("nan")])
@@ -44,7 +46,9 @@ def test_impossible_threshold(threshold):
 
 @pytest.mark.parametrize("grad_factor", [-1, -1e-9, float("inf"), float("nan")])
 def test_impossible_factor(grad_factor):
-    with pytest.raises(ValueError, match=r"\[HS027\] Wrong grad_factor: .* Expected 0 or a positive number"):
+    with pytest.raises(
+        ValueError, match=r"\[HS027\] Wrong grad_factor: .* Expected 0 or a positive number"
+    ):
         make_marginal_listener(grad_factor=grad_factor)
 
 
@@ -60,7 +64,10 @@ def test_labels_handed_over(threshold):
     backprop(gradient_of(labels))
     expected_back(gradient_of(labels))
     assert len(received) == 2
-    assert all(np.array_equal(*pair) for pair in zip(*received, strict=True)) and received[0].scores.any()
+    assert (
+        all(np.array_equal(*pair) for pair in zip(*received, strict=True))
+        and received[0].scores.any()
+    )
     with pytest.raises(ValueError, match=r"\[HS100\]"):
         listener(list(upstream.docs), True)
 
@@ -139,7 +146,9 @@ def test_copy_listens_too():
     upstream, _ = update_of()
     copied = make_marginal_listener("x").copy()
     write_upstream(upstream.docs, copied.asked, upstream.heard(*copied.asked[1:], 0.0)[0])
-    assert len(copied.predict(list(upstream.docs)).probable.tokens) == 12  # three labels of each word
+    assert (
+        len(copied.predict(list(upstream.docs)).probable.tokens) == 12
+    )  # three labels of each word
 
 
 def test_pickling_leaves_out_the_batch():
@@ -155,7 +164,9 @@ def test_name_of_the_config_goes_before_one_saved_for_another():
     listener = make_marginal_listener("x")
     listener.attrs["renamed"] = ["x", "y"]
     data = listener.to_bytes()
-    assert listener.upstream_name == make_marginal_listener("x").from_bytes(data).upstream_name == "y"
+    assert (
+        listener.upstream_name == make_marginal_listener("x").from_bytes(data).upstream_name == "y"
+    )
     assert make_marginal_listener("z").from_bytes(data).upstream_name == "z"
 
 

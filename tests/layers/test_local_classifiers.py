@@ -65,13 +65,18 @@ def test_training_goes_on_after_loading():
     shim, features = shim_of(fresh), fresh.attrs["features"]
     shim.configure(**SETTINGS)
     text = problem.text
-    batch = problem.batch._replace(rows=features.training_rows(text.docs, text.contexts, shim.known))
+    batch = problem.batch._replace(
+        rows=features.training_rows(text.docs, text.contexts, shim.known)
+    )
     expected = problem.shim.gradient(problem.batch, 0.0)
     losses = []
     for _ in range(10):
         losses.append(shim.gradient(batch, 0.0))
         fresh.finish_update(None)
-    assert losses[0] == pytest.approx(expected, rel=2e-3) and losses[0] < 0.9 * np.log(L) * problem.n_tokens
+    assert (
+        losses[0] == pytest.approx(expected, rel=2e-3)
+        and losses[0] < 0.9 * np.log(L) * problem.n_tokens
+    )
     assert losses[-1] < losses[0] and scores(fresh) != scores(problem.model)
 
 
@@ -92,7 +97,9 @@ def test_defining_features_starts_anew():
     problem = Problem(1)
     expected = scores(problem.train(), 1)
     problem.shim.gradient(problem.batch, 0.0)
-    define_features(problem.model, LABELS, [[(problem.text.docs, problem.text.contexts)]], problem.n_tokens)
+    define_features(
+        problem.model, LABELS, [[(problem.text.docs, problem.text.contexts)]], problem.n_tokens
+    )
     assert not any(scores(problem.model, 1))
     assert scores(problem.train(), 1) == expected
 
@@ -118,7 +125,9 @@ def in_training():
     return problem
 
 
-@pytest.mark.parametrize("make", [lambda m: m.copy(), lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "pickle"])
+@pytest.mark.parametrize(
+    "make", [lambda m: m.copy(), lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "pickle"]
+)
 def test_copies_of_a_model_in_training(make):
     problem = in_training()
     copied, expected = make(problem.model), scores(problem.model)
@@ -159,7 +168,10 @@ DAMAGED = {
     "another order": (lambda m: changed(made_for={**m["made_for"], "order": 1})(m), "HS051.*order"),
     "no features": (without("extra"), "HS050"),
     "list for weights": (changed(tables=[1]), "HS050"),
-    "weights of NaN": (classifier(lambda rows, values, n: (rows, values * np.nan, n)), "HS050.*NaN"),
+    "weights of NaN": (
+        classifier(lambda rows, values, n: (rows, values * np.nan, n)),
+        "HS050.*NaN",
+    ),
 }
 
 
@@ -197,7 +209,9 @@ def test_wrong_ways_to_learn(name, value):
 
 def test_no_way_to_learn():
     problem = Problem(1)
-    with pytest.raises(ValueError, match=r"\[HS055\] The layer \"local_classifiers\" has no update rule"):
+    with pytest.raises(
+        ValueError, match=r"\[HS055\] The layer \"local_classifiers\" has no update rule"
+    ):
         problem.shim.gradient(problem.batch, 0.0)
 
 

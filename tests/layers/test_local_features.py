@@ -27,7 +27,9 @@ both_orders = pytest.mark.parametrize("order", [1, 2])
 def counted(texts, order=2, templates=TEMPLATES, min_count=1):
     """Features of one version of a text in one batch. RETURNS LocalFeatures, keys."""
     features = LocalFeatures(templates, order)
-    return features, features.count([[(text.docs, text.contexts) for text in texts]], VALUES, min_count)
+    return features, features.count(
+        [[(text.docs, text.contexts) for text in texts]], VALUES, min_count
+    )
 
 
 def rows_of(features, keys, text):
@@ -51,7 +53,9 @@ def test_one_row_for_each_feature(order, seed):
 
 def counts_of(text, templates):
     places = enumerate(text.places)
-    return Counter(feature(t, w, i, text.labels_around(n)) for n, (w, _, i) in places for t in templates)
+    return Counter(
+        feature(t, w, i, text.labels_around(n)) for n, (w, _, i) in places for t in templates
+    )
 
 
 @pytest.mark.parametrize("min_count", [1, 2, 3])
@@ -67,7 +71,9 @@ def test_min_count_in_one_of_the_versions(min_count):
         [(t.docs, t.contexts) for t in texts[3:]],
     ]
     keys = features.count(versions, VALUES, min_count)
-    halves = [sum((counts_of(t, templates) for t in part), Counter()) for part in (texts[:3], texts[3:])]
+    halves = [
+        sum((counts_of(t, templates) for t in part), Counter()) for part in (texts[:3], texts[3:])
+    ]
     wanted = {name for half in halves for name, n in half.items() if name and n >= min_count}
     assert sum(map(len, keys)) == len(wanted) > 10
     for text in texts:
@@ -75,7 +81,10 @@ def test_min_count_in_one_of_the_versions(min_count):
         plain = [t for t in templates if all(name != "label" for name, _ in t)]
         ordered = [*plain, *(t for t in templates if t not in plain)]
         for template, found in zip(ordered, rows, strict=True):
-            names = [feature(template, w, i, text.labels_around(n)) for n, (w, _, i) in enumerate(text.places)]
+            names = [
+                feature(template, w, i, text.labels_around(n))
+                for n, (w, _, i) in enumerate(text.places)
+            ]
             assert [name in wanted for name in names] == (found < len(wanted)).tolist()
 
 
@@ -98,7 +107,9 @@ def test_a_key_of_two_groups_is_found_for_one():
 
 
 def test_parts_of_features_that_fire():
-    features, keys = counted([ready(2).text], templates=["orth[0]", "label[-1]+orth[0]", "label[-2]", "label[1]"])
+    features, keys = counted(
+        [ready(2).text], templates=["orth[0]", "label[-1]+orth[0]", "label[-2]", "label[1]"]
+    )
     doc, context = doc_of("cat Dog a"), np.array([0, 1, 2, 0])
     known = {"keys": keys, "values": VALUES}
     fired = dict(features.fired([doc], 1, context, 0b0110, known))

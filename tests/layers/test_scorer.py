@@ -69,7 +69,9 @@ def make_network():
     """thinc's interface alone."""
 
     def vectors(model, docs, is_train):
-        rows = [np.array([[len(t), t.is_alpha] for t in doc], np.float32).reshape(-1, 2) for doc in docs]
+        rows = [
+            np.array([[len(t), t.is_alpha] for t in doc], np.float32).reshape(-1, 2) for doc in docs
+        ]
         return rows, lambda d_rows: []
 
     return chain(Model("word_lengths", vectors), with_array(chain(Relu(8, 2), Linear(nI=8))))
@@ -78,7 +80,11 @@ def make_network():
 def pipeline(architecture):
     nlp = spacy.blank("xx")
     emissions = {"@architectures": architecture}
-    model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions, "patterns": None}
+    model = {
+        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
+        "emissions": emissions,
+        "patterns": None,
+    }
     nlp.add_pipe("hoseq_tagger", config={"model": model, "objective": "log_likelihood"})
     return nlp
 
@@ -102,7 +108,10 @@ def nlp():
 
 
 def test_of_a_third_party_learns_and_predicts(nlp):
-    assert any(np.abs(node.get_param("W")).max() > 0.1 for node in nlp.get_pipe("hoseq_tagger").model.layers)
+    assert any(
+        np.abs(node.get_param("W")).max() > 0.1
+        for node in nlp.get_pipe("hoseq_tagger").model.layers
+    )
     assert [[t.tag_ for t in nlp(text)] for text in TEXTS] == TAGS
 
 
@@ -159,7 +168,11 @@ def test_scores_in_one_array_and_by_doc():
     layer.set_param("W", np.arange(21, dtype=np.float32).reshape(7, 3))
     flat = scorer_of(layer).scores(docs, is_train=True)
     parts, backprop = layer.begin_update(docs)
-    assert np.array_equal(np.concatenate(parts), flat.scores) and [len(part) for part in parts] == [2, 0, 3]
+    assert np.array_equal(np.concatenate(parts), flat.scores) and [len(part) for part in parts] == [
+        2,
+        0,
+        3,
+    ]
     backprop([np.ones_like(part) for part in parts])
     by_doc = layer.get_grad("W").copy()
     flat.backprop(np.ones_like(flat.scores))
@@ -183,4 +196,8 @@ def test_names_end_with_the_sentence():
     (before,), (after,) = (parse_templates([f"lower[{offset}]"])[0].parts for offset in (-1, 1))
     assert [names.value(before, word) for word in range(4)] == ["<s>", "a", "<s>", "<s>"]
     assert [names.value(after, word) for word in range(4)] == ["cat", "</s>", "</s>", "</s>"]
-    assert names.feature([before], 2, np.zeros(3)).looks_at == () != names.feature([before], 1, np.zeros(3)).looks_at
+    assert (
+        names.feature([before], 2, np.zeros(3)).looks_at
+        == ()
+        != names.feature([before], 1, np.zeros(3)).looks_at
+    )

@@ -39,7 +39,10 @@ def test_storage_of_several_arrays_and_extras():
     shim = shim_of(table=half(3, 2), positive=np.array([0.5, 0.0, 2.0]))
     shim.extra = {"keys": np.arange(5, dtype=np.uint64), "number": 3}
     back = loaded(shim.to_bytes())
-    assert {name: p.nonnegative for name, p in back.parameters.items()} == {"table": False, "positive": True}
+    assert {name: p.nonnegative for name, p in back.parameters.items()} == {
+        "table": False,
+        "positive": True,
+    }
     assert back.extra["keys"].tolist() == [0, 1, 2, 3, 4] and back.extra["keys"].dtype == np.uint64
     assert back.extra["number"] == 3
 
@@ -49,7 +52,9 @@ def test_what_is_saved_is_what_predicts():
     finished = shim.values("table", is_train=False)
     assert finished.tolist() == [[float(np.float16(x)) for x in (0.1, 1e-9, 1 / 3, 123.456)]]
     assert np.array_equal(loaded(shim.to_bytes()).values("table", is_train=False), finished)
-    assert shim.values("table", is_train=True).tolist() == [[0.1, 1e-9, 1 / 3, 123.456]], "training goes on exactly"
+    assert shim.values("table", is_train=True).tolist() == [[0.1, 1e-9, 1 / 3, 123.456]], (
+        "training goes on exactly"
+    )
 
 
 @pytest.mark.parametrize("averaged", [True, False, "late"])
@@ -60,7 +65,9 @@ def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
         shim.add_gradient("table", (np.array([1]), np.array([[-1.0, 2.0]])))
         shim.finish_update(None)
     assert shim.values("table", is_train=True).tolist() == [[0, 0], [4, -8]]
-    mean = {True: 2.5, False: 4, "late": (6 * 1 + 24 * 2 + 60 * 3 + 120 * 4) / 210}[averaged]  # of 1, 2, 3, 4
+    mean = {True: 2.5, False: 4, "late": (6 * 1 + 24 * 2 + 60 * 3 + 120 * 4) / 210}[
+        averaged
+    ]  # of 1, 2, 3, 4
     expected = [[0, 0], np.float16([mean, -2 * mean]).tolist()]
     assert shim.values("table", is_train=False).tolist() == expected
     assert loaded(shim.to_bytes()).values("table", is_train=True).tolist() == expected
@@ -126,7 +133,9 @@ def test_truncated_at_any_place():
 
 
 def test_weights_of_another_layer():
-    with pytest.raises(ValueError, match=r"\[HS051\].*\"sparse_linear\".*made for layer test.*has sparse_linear"):
+    with pytest.raises(
+        ValueError, match=r"\[HS051\].*\"sparse_linear\".*made for layer test.*has sparse_linear"
+    ):
         WeightsShim("sparse_linear").from_bytes(shim_of(table=half(2, 2)).to_bytes())
 
 

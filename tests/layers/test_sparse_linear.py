@@ -51,14 +51,18 @@ def plain_scores(model, templates, docs):
     """Sum of the weights of the features at each token, by a dict of features."""
     table, extra = raw(model, "table").astype(np.float64), weights_of(model).extra
     if "hash_rows" in extra:
-        row_of = {key: key % extra["hash_rows"] for row in keys_of(templates, docs) for key in row if key}
+        row_of = {
+            key: key % extra["hash_rows"] for row in keys_of(templates, docs) for key in row if key
+        }
     else:
         row_of = {int(key): row for row, key in enumerate(extra["keys"])}
     rows = [[row_of[key] for key in keys if key in row_of] for keys in keys_of(templates, docs)]
     return np.array([table[r].sum(axis=0) for r in rows])
 
 
-@pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"min_count": 9}, {"hash_rows": 50}, {"hash_rows": 1}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"min_count": 2}, {"min_count": 9}, {"hash_rows": 50}, {"hash_rows": 1}]
+)
 def test_scores_are_sums_of_weights(settings):
     model = layer(**settings)
     docs = [*docs_of(), doc_of("unknown words the cat")]
@@ -77,7 +81,9 @@ def test_features_without_weight_are_left_out(settings, zero):
     weights_of(model).set(Parameter("table", table, resumed=True))
     scores = np.concatenate(model.predict(docs_of()))
     assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
-    used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).used_rows("table"))
+    used = model.attrs["features"].used(
+        weights_of(model).extra, weights_of(model).used_rows("table")
+    )
     assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
     assert used.rows.n_rows == np.count_nonzero(table[:-1].any(axis=1))
 
@@ -99,7 +105,9 @@ def test_features_are_counted_over_all_batches():
     for batches in ([docs], [docs[:2], docs[2:3], docs[3:]]):
         model = SparseLinear(TEMPLATES, min_count=2)
         index_features(model, iter(batches))
-        assert weights_of(model).extra["keys"].tolist() == sorted(key for key, n in counts.items() if n >= 2)
+        assert weights_of(model).extra["keys"].tolist() == sorted(
+            key for key, n in counts.items() if n >= 2
+        )
 
 
 @pytest.mark.parametrize("cells", [0, 100])
@@ -108,7 +116,9 @@ def test_scores_do_not_depend_on_the_block(monkeypatch, cells):
     whole = model.predict(docs)
     monkeypatch.setattr(sparse_linear, "KEY_TOKENS", 5)
     monkeypatch.setattr(sums, "SUM_CELLS", cells)
-    assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
+    assert all(
+        np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True)
+    )
 
 
 class TestSparseLinear(LayerContract):
@@ -145,7 +155,9 @@ def test_gradients_of_several_batches_add_up():
     expected = applied_gradients(once)["sparse_linear", "table"]
     assert expected.any()
     assert applied_gradients(twice)["sparse_linear", "table"] == pytest.approx(expected, abs=1e-4)
-    assert not applied_gradients(twice)["sparse_linear", "table"].any(), "a gradient is applied once"
+    assert not applied_gradients(twice)["sparse_linear", "table"].any(), (
+        "a gradient is applied once"
+    )
 
 
 def test_dropout_leaves_out_features_and_scales_the_rest():
@@ -158,7 +170,9 @@ def test_dropout_leaves_out_features_and_scales_the_rest():
     dropped = (scores == 0).all(axis=1)
     assert 0.22 < dropped.mean() < 0.28
     assert scores[~dropped] == pytest.approx(np.tile(weight / 0.75, (int((~dropped).sum()), 1)))
-    assert model.predict(docs)[0] == pytest.approx(np.tile(weight, (4000, 1))), "never in prediction"
+    assert model.predict(docs)[0] == pytest.approx(np.tile(weight, (4000, 1))), (
+        "never in prediction"
+    )
     again = model.begin_update(docs)[0][0]
     assert not np.array_equal(again, scores), "drawn anew each time"
     weights_of(model).configure(Additive(), seed=3)
@@ -170,13 +184,18 @@ def test_dropout_leaves_out_features_and_scales_the_rest():
 def test_dropout_of_gradient_and_scores_is_the_same():
     model, docs = layer(), docs_of()
     set_dropout_rate(model, 0.5)
-    G = [np.random.default_rng(5).normal(size=part.shape).astype(np.float32) for part in zeros(docs, L)]
+    G = [
+        np.random.default_rng(5).normal(size=part.shape).astype(np.float32)
+        for part in zeros(docs, L)
+    ]
     scores, backprop = model.begin_update(docs)
     backprop(G)
     product = sum(float((g * s).sum()) for g, s in zip(G, scores, strict=True))
     table = raw(model, "table").copy()
     gradient = applied_gradients(model)["sparse_linear", "table"]
-    assert float((table * gradient).sum()) == pytest.approx(product, abs=1e-2), "<dTable, table> = <dScores, scores>"
+    assert float((table * gradient).sum()) == pytest.approx(product, abs=1e-2), (
+        "<dTable, table> = <dScores, scores>"
+    )
 
 
 def test_remembered_rows_are_not_changed_by_dropout():
@@ -185,7 +204,9 @@ def test_remembered_rows_are_not_changed_by_dropout():
     for _ in range(3):
         model.begin_update(docs)
     set_dropout_rate(model, 0.0)
-    assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(np.concatenate(model.predict(docs)), abs=1e-6)
+    assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(
+        np.concatenate(model.predict(docs)), abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("n_bytes", [0, 100, 10**9])

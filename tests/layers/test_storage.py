@@ -1,6 +1,5 @@
 """How arrays, tables and keys are packed, and what is found of damage."""
 
-
 import numpy as np
 import pytest
 import srsly
@@ -79,7 +78,13 @@ def test_few_values_are_numbered(n_distinct):
     assert unpacked(found).dense().tolist() == table.tolist()
 
 
-@given(arrays(np.float32, st.tuples(st.integers(0, 9), st.integers(1, 9)), elements=st.sampled_from([0, 1, -2, 0.1])))
+@given(
+    arrays(
+        np.float32,
+        st.tuples(st.integers(0, 9), st.integers(1, 9)),
+        elements=st.sampled_from([0, 1, -2, 0.1]),
+    )
+)
 def test_any_table_is_restored(table):
     assert np.array_equal(unpacked(packed_table(table)).dense(), np.float16(table))
 
@@ -97,7 +102,10 @@ MADE_FOR = {"templates": ["bias", "orth[0]"], "n_rules": 3}
 
 
 def written(**changes):
-    tables = {"table": UsedRows.of(np.eye(3, dtype=np.float32)), "trans": UsedRows.of(np.ones((2, 2)))}
+    tables = {
+        "table": UsedRows.of(np.eye(3, dtype=np.float32)),
+        "trans": UsedRows.of(np.ones((2, 2))),
+    }
     signs = {"nonnegative": {"table": True, "trans": False}}
     data = WeightsShim("one", MADE_FOR).written(signs, tables, {"keys": KEYS["any order"]})
     return srsly.msgpack_dumps({**srsly.msgpack_loads(data), **changes}) if changes else data
@@ -110,8 +118,14 @@ def read(data, made_for=MADE_FOR):
 def test_what_a_layer_saves_is_restored():
     shim = read(written())
     assert shim.parameters["table"].values.tolist() == np.eye(3).tolist()
-    assert {name: p.values.dtype for name, p in shim.parameters.items()} == {"table": np.float32, "trans": np.float64}
-    assert {name: p.nonnegative for name, p in shim.parameters.items()} == {"table": True, "trans": False}
+    assert {name: p.values.dtype for name, p in shim.parameters.items()} == {
+        "table": np.float32,
+        "trans": np.float64,
+    }
+    assert {name: p.nonnegative for name, p in shim.parameters.items()} == {
+        "table": True,
+        "trans": False,
+    }
     assert shim.extra["keys"].tolist() == KEYS["any order"].tolist()
     assert shim.to_bytes() == written()
 
@@ -119,7 +133,11 @@ def test_what_a_layer_saves_is_restored():
 @pytest.mark.parametrize(
     "made_for, got, expected",
     [
-        ({**MADE_FOR, "templates": ["bias", "lower[0]"]}, r"templates \['orth\[0\]'\]", r"\['lower\[0\]'\]"),
+        (
+            {**MADE_FOR, "templates": ["bias", "lower[0]"]},
+            r"templates \['orth\[0\]'\]",
+            r"\['lower\[0\]'\]",
+        ),
         (
             {**MADE_FOR, "templates": ["orth[0]", "bias"]},
             r"templates \['bias', 'orth\[0\]'\]",
@@ -131,7 +149,9 @@ def test_what_a_layer_saves_is_restored():
     ],
 )
 def test_weights_that_were_made_for_another_config(made_for, got, expected):
-    with pytest.raises(ValueError, match=rf"\[HS051\].*\"one\" were made for {got}, but .* has {expected}\."):
+    with pytest.raises(
+        ValueError, match=rf"\[HS051\].*\"one\" were made for {got}, but .* has {expected}\."
+    ):
         read(written(), made_for)
 
 
@@ -147,9 +167,13 @@ NO_LAYER = {
     "columns that are not there": written(tables={"table": {**EYE, "shape": [3, 2]}}),
     "no columns": written(tables={"table": {**EYE, "shape": [3]}}),
     "fewer values": written(tables={"table": {**EYE, "values": pack_array(np.zeros(2, np.uint8))}}),
-    "an unknown value": written(tables={"table": {**EYE, "values": pack_array(np.full(3, 9, np.uint8))}}),
+    "an unknown value": written(
+        tables={"table": {**EYE, "values": pack_array(np.full(3, 9, np.uint8))}}
+    ),
     "objects": written(tables={"table": {**EYE, "order": {**EYE["order"], "dtype": "|O"}}}),
-    "cut bytes": written(tables={"table": {**EYE, "cells": {**EYE["cells"], "bytes": EYE["cells"]["bytes"][:-1]}}}),
+    "cut bytes": written(
+        tables={"table": {**EYE, "cells": {**EYE["cells"], "bytes": EYE["cells"]["bytes"][:-1]}}}
+    ),
 }
 
 

@@ -55,14 +55,19 @@ def test_best_labels_are_the_enumerated_best(source, seed):
     model = tagger(source, seed)
     for doc in (docs_of()[0], docs_of()[1], doc_of("x y x z"), doc_of("new words")):
         paths = decode_exact(model.predict([doc]))
-        table = {y: plain_score(model, SOURCES[source](), doc, y) for y in itertools.product(range(L), repeat=len(doc))}
+        table = {
+            y: plain_score(model, SOURCES[source](), doc, y)
+            for y in itertools.product(range(L), repeat=len(doc))
+        }
         assert paths.scores[0] == pytest.approx(max(table.values()), abs=1e-5)
         assert table[tuple(paths.labels.tolist())] == pytest.approx(max(table.values()), abs=1e-5)
 
 
 def emitter(n_columns, received):
     def forward(model, docs, is_train):
-        return [np.ones((len(doc), n_columns), "f") for doc in docs], lambda d_scores: received.append(d_scores) or docs
+        return [
+            np.ones((len(doc), n_columns), "f") for doc in docs
+        ], lambda d_scores: received.append(d_scores) or docs
 
     return Model("own", forward)
 
@@ -98,7 +103,9 @@ def test_loaded_patterns_replace_the_own_ones():
     nodes = [m.begin_update(docs)[0].weights.trie.node_of.tolist() for m in (other, model)]
     assert nodes[0] != nodes[1]
     other.from_bytes(model.to_bytes())
-    assert np.array_equal(decode_exact(other.predict(docs)).scores, decode_exact(model.predict(docs)).scores)
+    assert np.array_equal(
+        decode_exact(other.predict(docs)).scores, decode_exact(model.predict(docs)).scores
+    )
 
 
 def test_training_data_without_any_pattern():
@@ -109,8 +116,12 @@ def test_training_data_without_any_pattern():
     randomize(model.initialize(X=docs, Y=zeros(docs, L)))
     assert not model.predict(docs).weights.has_patterns
     assert weights_of(model).parameters["patterns"].values.shape == (0,)
-    fresh = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100)).from_bytes(model.to_bytes())
-    assert np.array_equal(decode_exact(fresh.predict(docs)).scores, decode_exact(model.predict(docs)).scores)
+    fresh = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100)).from_bytes(
+        model.to_bytes()
+    )
+    assert np.array_equal(
+        decode_exact(fresh.predict(docs)).scores, decode_exact(model.predict(docs)).scores
+    )
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -158,14 +169,24 @@ def test_what_is_kept_of_finished_weights_is_theirs(source):
         assert now.weights is not first.weights and now.weights is model.predict(docs).weights
         fresh = decode_exact(model.copy().predict(docs))
         got = decode_exact(now)
-        assert got.labels.tolist() == fresh.labels.tolist() and got.scores.tolist() == fresh.scores.tolist()
+        assert (
+            got.labels.tolist() == fresh.labels.tolist()
+            and got.scores.tolist() == fresh.scores.tolist()
+        )
     assert got.scores.tolist() != before.scores.tolist()
     again = decode_exact(first)
-    assert again.labels.tolist() == before.labels.tolist() and again.scores.tolist() == before.scores.tolist()
+    assert (
+        again.labels.tolist() == before.labels.tolist()
+        and again.scores.tolist() == before.scores.tolist()
+    )
     model.from_bytes(tagger(source, seed=5).to_bytes())
     loaded = model.predict(docs)
     assert loaded.weights is not now.weights
-    assert loaded.trans.tolist() == tagger(source, seed=5).predict(docs).trans.tolist() != now.trans.tolist()
+    assert (
+        loaded.trans.tolist()
+        == tagger(source, seed=5).predict(docs).trans.tolist()
+        != now.trans.tolist()
+    )
 
 
 def test_finished_weights_cannot_be_changed_in_place():

@@ -27,8 +27,16 @@ def model(upstream="", patterns=None, **settings):
     if upstream:
         heard = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": TEMPLATES}
         heard["upstream"] = listener(upstream=upstream, **settings)
-        emissions = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": emissions, "second": heard}
-    return {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions, "patterns": patterns}
+        emissions = {
+            "@architectures": "spacy_hoseq.SumEmissions.v1",
+            "first": emissions,
+            "second": heard,
+        }
+    return {
+        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
+        "emissions": emissions,
+        "patterns": patterns,
+    }
 
 
 def doc_of(nlp, sentence):
@@ -45,7 +53,11 @@ def pipeline(patterns=None, threshold=0.0):
     settings = {"threshold": threshold}
     nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood", "model": model()})
     nlp.add_pipe("hoseq_chunker", config={"model": model("hoseq_tagger", patterns, **settings)})
-    of_names = {"model": model("hoseq_chunker", **settings), "spans_key": "names", "representation": "iob2"}
+    of_names = {
+        "model": model("hoseq_chunker", **settings),
+        "spans_key": "names",
+        "representation": "iob2",
+    }
     nlp.add_pipe("hoseq_chunker", name="names", config=of_names)
     examples = [Example(nlp.make_doc(sentence[0]), doc_of(nlp, sentence)) for sentence in CORPUS]
     nlp.initialize(lambda: examples)
@@ -88,7 +100,10 @@ def test_the_gradient_is_that_of_all_losses(patterns):
     names = [(shim, name) for shim in shims(nlp, LAYERS) for name in shim.parameters]
     rng = np.random.default_rng(1)
     for (shim, name), gradient in zip(names, gradients, strict=True):
-        values, cells = shim.parameters[name].values, rng.permutation(np.argwhere(np.ones(gradient.shape)))[:12]
+        values, cells = (
+            shim.parameters[name].values,
+            rng.permutation(np.argwhere(np.ones(gradient.shape)))[:12],
+        )
         differences = []
         for i in map(tuple, cells.tolist()):
             before = values[i]
@@ -97,7 +112,10 @@ def test_the_gradient_is_that_of_all_losses(patterns):
             values[i] = before - 1e-5
             differences.append((above - updated(nlp, examples)[0]) / 2e-5)
             values[i] = before
-        assert oracle.relative_error(gradient[tuple(cells.T)], np.array(differences)) < 1e-6, (shim.name, name)
+        assert oracle.relative_error(gradient[tuple(cells.T)], np.array(differences)) < 1e-6, (
+            shim.name,
+            name,
+        )
 
 
 def test_a_gradient_factor_of_zero_stops_at_the_chunker():
@@ -124,11 +142,15 @@ def test_three_layers_learn_are_saved_and_read_raw_text(tmp_path):
     nlp.to_disk(tmp_path)
     again = spacy.load(tmp_path)
     texts = [text for text, *_ in CORPUS]
-    for doc, twin, (_, tags, chunks, names) in zip(nlp.pipe(texts), again.pipe(texts), CORPUS, strict=True):
+    for doc, twin, (_, tags, chunks, names) in zip(
+        nlp.pipe(texts), again.pipe(texts), CORPUS, strict=True
+    ):
         assert [t.tag_ for t in doc] == tags.split()
         for key, gold in (("chunks", chunks), ("names", names)):
             assert [(s.start, s.end, s.label_) for s in doc.spans[key]] == gold
-            assert doc.spans[key].attrs["scores"].tolist() == twin.spans[key].attrs["scores"].tolist()
+            assert (
+                doc.spans[key].attrs["scores"].tolist() == twin.spans[key].attrs["scores"].tolist()
+            )
 
 
 def test_a_chunker_is_not_copied_into_its_listener():

@@ -31,7 +31,11 @@ def tagger(seed=0, pairs=PAIRS):
 
 
 def parameters(model):
-    return {(i, name): p for i, shim in enumerate(weights_in(model)) for name, p in shim.parameters.items()}
+    return {
+        (i, name): p
+        for i, shim in enumerate(weights_in(model))
+        for name, p in shim.parameters.items()
+    }
 
 
 def plain_scores(layer, docs):
@@ -66,7 +70,10 @@ def test_potentials_are_those_of_a_plain_loop(seed):
 
 def test_pairs_at_first_tokens_have_no_gradient():
     """Only words that begin all sentences they are in."""
-    docs = [Doc(docs_of()[0].vocab, words=words) for words in (["first", "x"], ["first"], ["first", "y", "x"])]
+    docs = [
+        Doc(docs_of()[0].vocab, words=words)
+        for words in (["first", "x"], ["first"], ["first", "y", "x"])
+    ]
     model = HigherOrderTagger(SparseLinear(["bias"]), transitions=SparseLinear(["lower[0]"]))
     for layer in model.layers:
         index_features(layer, [docs])
@@ -74,20 +81,30 @@ def test_pairs_at_first_tokens_have_no_gradient():
     randomize(model)
     weights_in(model)[2].name = "pairs"
     potentials, backprop = model.begin_update(docs)
-    backprop(objective_named("log_likelihood")(potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 2]]).gradient)
+    backprop(
+        objective_named("log_likelihood")(
+            potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 2]]
+        ).gradient
+    )
     words = applied_gradients(model)["pairs", "table"]
-    assert (np.abs(words) > 1e-3).any(axis=1).sum() == 2 and len(words) == 4, "first, x, y, and the row of no feature"
+    assert (np.abs(words) > 1e-3).any(axis=1).sum() == 2 and len(words) == 4, (
+        "first, x, y, and the row of no feature"
+    )
 
 
 def test_not_together_with_patterns():
     with pytest.raises(ValueError, match=r"\[HS099\].*label patterns"):
-        HigherOrderTagger(SparseLinear(EMISSIONS), FrequentTransitions(3, 1), transitions=SparseLinear(PAIRS))
+        HigherOrderTagger(
+            SparseLinear(EMISSIONS), FrequentTransitions(3, 1), transitions=SparseLinear(PAIRS)
+        )
 
 
 @pytest.mark.parametrize("width", [L, L * L - 1, L * L + 1])
 def test_wrong_width(width):
     model = tagger()
-    model._layers[1] = Model("pairs", lambda _, docs, is_train: (zeros(docs, width), lambda d: docs))
+    model._layers[1] = Model(
+        "pairs", lambda _, docs, is_train: (zeros(docs, width), lambda d: docs)
+    )
     with pytest.raises(ValueError, match=rf"\[HS024\].*, {width}\).*{L * L}"):
         model.predict(docs_of())
 
@@ -100,7 +117,10 @@ PAIRED = [
 
 
 def examples_of(nlp, corpus=PAIRED):
-    return [Example.from_dict(Doc(nlp.vocab, words=text.split()), {"tags": tags.split()}) for text, tags in corpus]
+    return [
+        Example.from_dict(Doc(nlp.vocab, words=text.split()), {"tags": tags.split()})
+        for text, tags in corpus
+    ]
 
 
 def trained(objective, transitions):
@@ -120,5 +140,7 @@ def trained(objective, transitions):
 def test_dropout_of_transitions():
     """That of training holds for them, too."""
     nlp = trained("log_likelihood", sparse(["lower[0]"]))
-    losses = [nlp.update(examples_of(nlp), drop=drop, losses={})["hoseq_tagger"] for drop in (0.0, 0.9)]
+    losses = [
+        nlp.update(examples_of(nlp), drop=drop, losses={})["hoseq_tagger"] for drop in (0.0, 0.9)
+    ]
     assert losses[1] > losses[0] + 0.1

@@ -1,4 +1,4 @@
-"""Kept scores of word types: the same numbers, bit for bit, whatever was tagged before, and never of other weights."""
+"""Cached scores of word types: the same numbers, bit for bit, whatever was tagged before, and never of other weights."""
 
 import pickle
 
@@ -14,7 +14,15 @@ from spacy_hoseq.learning.adagrad import Additive
 
 from .helpers import doc_of, index_features, randomize, zeros
 
-TEMPLATES = ["bias", "lower[-2..2]", "suffix2[0]", "edge[-1]", "edge[1]", "shape[1]", "lower[0]+lower[1]"]
+TEMPLATES = [
+    "bias",
+    "lower[-2..2]",
+    "suffix2[0]",
+    "edge[-1]",
+    "edge[1]",
+    "shape[1]",
+    "lower[0]+lower[1]",
+]
 L = 5
 
 
@@ -51,7 +59,9 @@ def test_scores_do_not_depend_on_what_was_seen_before():
     n_kept = kept(model)
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
     places = model.attrs["features"].places
-    assert 0 < n_kept == kept(model) <= len(places) * (len({t.orth for doc in docs for t in doc}) + 2)
+    assert (
+        0 < n_kept == kept(model) <= len(places) * (len({t.orth for doc in docs for t in doc}) + 2)
+    )
 
 
 def test_other_weights_have_other_scores():

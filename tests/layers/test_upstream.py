@@ -58,7 +58,9 @@ def labels_of(docs, seed=0, threshold=0.0):
         if earlier == later - 1 and not starts[later] and rng.random() < 0.7
     ]
     earlier, later = np.array(pairs, np.intp).reshape(-1, 2).T
-    p, q = (rng.uniform(0.1, 1, n).astype(np.float32).astype(float) for n in (len(tokens), len(pairs)))
+    p, q = (
+        rng.uniform(0.1, 1, n).astype(np.float32).astype(float) for n in (len(tokens), len(pairs))
+    )
     return upstream_labels(ProbableLabels(tokens, labels, p, earlier, later, q), LABELS, threshold)
 
 
@@ -66,9 +68,14 @@ def as_tables(labels, least=0.0):
     """{(token, key): p} and {(token, earlier key, key): q} that are not below `least`; both in order."""
     tokens, values, p, earlier, later, q = labels.probable
     keys = values.tolist()
-    entries = {(t, key): value for t, key, value in zip(tokens.tolist(), keys, p.tolist(), strict=True)}
+    entries = {
+        (t, key): value for t, key, value in zip(tokens.tolist(), keys, p.tolist(), strict=True)
+    }
     assert (tokens[earlier] == tokens[later] - 1).all() and len(entries) == len(tokens)
-    pairs = {(int(tokens[j]), keys[i], keys[j]): value for i, j, value in zip(earlier, later, q.tolist(), strict=True)}
+    pairs = {
+        (int(tokens[j]), keys[i], keys[j]): value
+        for i, j, value in zip(earlier, later, q.tolist(), strict=True)
+    }
     return tuple([(k, v) for k, v in table.items() if v >= least] for table in (entries, pairs))
 
 
@@ -93,7 +100,9 @@ def test_other_batches_of_the_same_docs():
         **{t: t + 3 for t in range(5)},
         **{t: t - 6 for t in (6, 7, 8)},
     }  # token of the batch -> of the new one
-    expected = [{(new[t], *keys): p for (t, *keys), p in table if t in new} for table in (entries, pairs)]
+    expected = [
+        {(new[t], *keys): p for (t, *keys), p in table if t in new} for table in (entries, pairs)
+    ]
     assert [dict(part) for part in found] == expected
     assert as_tables(read_upstream([docs[2]], ASKED))[1] == []
 
@@ -138,7 +147,9 @@ def test_doc_without_labels(name):
     docs = docs_of()
     write_upstream(docs[:4], ASKED, labels_of(docs[:4]))
     listener = make_marginal_listener(name, threshold=0.0)
-    with pytest.raises(ValueError, match=rf"\[HS100\] The Doc '[abcde ]+' has no labels .*\"{name}\""):
+    with pytest.raises(
+        ValueError, match=rf"\[HS100\] The Doc '[abcde ]+' has no labels .*\"{name}\""
+    ):
         listener.predict(docs)
 
 

@@ -26,7 +26,9 @@ class Dense:
         self.G += g**2
         rate = self.learn_rate / np.sqrt(self.G)
         moved = self.w - rate * g
-        self.w = np.sign(moved) * np.maximum(0, np.abs(moved) - n_tokens / self.n_tokens * self.width * rate)
+        self.w = np.sign(moved) * np.maximum(
+            0, np.abs(moved) - n_tokens / self.n_tokens * self.width * rate
+        )
 
 
 def finished(weights):
@@ -37,7 +39,9 @@ def random_batch(rng):
     """(rows, gradient, tokens): some distinct rows, often none; row 0 seldom, some gradients zero."""
     rows = np.flatnonzero(rng.random(R) < rng.choice([0.0, 0.3, 0.9]))
     rows = rng.permutation(rows[(rows > 0) | (rng.random(len(rows)) < 0.2)])
-    gradient = rng.normal(0, rng.choice([0.1, 3]), (len(rows), L)) * (rng.random((len(rows), L)) < 0.8)
+    gradient = rng.normal(0, rng.choice([0.1, 3]), (len(rows), L)) * (
+        rng.random((len(rows), L)) < 0.8
+    )
     return rows, gradient.astype(np.float32), int(rng.integers(0, 9))
 
 
@@ -108,7 +112,9 @@ def test_values_owe_a_tenth_of_an_epoch_at_most():
     assert finished(weights)[0, 0] == pytest.approx(2, abs=1e-5)
 
 
-@pytest.mark.parametrize("weights, by, expected", [(3, 1, 2), (-3, 1, -2), (0.5, 1, 0), (-0.5, 1, 0), (2, 0, 2)])
+@pytest.mark.parametrize(
+    "weights, by, expected", [(3, 1, 2), (-3, 1, -2), (0.5, 1, 0), (-0.5, 1, 0), (2, 0, 2)]
+)
 def test_shrink(weights, by, expected):
     given = np.array([weights], np.float32)
     assert shrink(given, np.array([by], np.float32)).tolist() == [expected]
@@ -120,7 +126,11 @@ def converged(X, y, width, n_epochs=6000):
     weights = InequalityWeights(X.shape[1], L, learn_rate=0.3, width=width, n_tokens=len(X))
     rows = np.arange(X.shape[1])
     for _ in range(n_epochs):
-        weights.step(rows, (X.T @ (probabilities(X, weights.values) - np.eye(L)[y])).astype(np.float32), len(X))
+        weights.step(
+            rows,
+            (X.T @ (probabilities(X, weights.values) - np.eye(L)[y])).astype(np.float32),
+            len(X),
+        )
     return finished(weights)
 
 
@@ -131,7 +141,10 @@ def minimised(X, y, width, passes=400):
 
     def at():
         p = probabilities(X, weights.values)
-        return -np.log(p[np.arange(len(y)), y]).sum(), (rows, (X.T @ (p - np.eye(L)[y])).astype(np.float32))
+        return -np.log(p[np.arange(len(y)), y]).sum(), (
+            rows,
+            (X.T @ (p - np.eye(L)[y])).astype(np.float32),
+        )
 
     loss = weights.minimise(at, X.sum(axis=0), passes)
     assert loss == at()[0], "of the best weights"
@@ -213,4 +226,6 @@ def test_resumed_weights_are_not_taken_back_by_the_first_penalty():
     weights = InequalityWeights(2, 2, learn_rate=0.1, width=0.5, n_tokens=100)
     weights.resume(np.array([0]), np.array([[2.0, -1.0]], np.float32))
     weights.step(np.array([1]), np.ones((1, 2), np.float32), 100)
-    assert finished(weights)[0] == pytest.approx(np.array([2 - 0.1 * 0.5, -1 + 0.1 * 0.5]), abs=1e-6)
+    assert finished(weights)[0] == pytest.approx(
+        np.array([2 - 0.1 * 0.5, -1 + 0.1 * 0.5]), abs=1e-6
+    )

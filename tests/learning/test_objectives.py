@@ -35,7 +35,8 @@ SMALL = dict(max_labels=3, max_tokens=4, max_sequences=2)
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @pytest.mark.parametrize("kind", KINDS)
 @given(
-    case=cases(masks=False, forbidden=False, configurations=3) | cases_with_edge_scores(masks=False, forbidden=False),
+    case=cases(masks=False, forbidden=False, configurations=3)
+    | cases_with_edge_scores(masks=False, forbidden=False),
     seed=st.integers(0, 10**6),
 )
 def test_value_is_the_enumerated_one(objective, margin, kind, case, seed):
@@ -45,7 +46,11 @@ def test_value_is_the_enumerated_one(objective, margin, kind, case, seed):
     assert got == pytest.approx(expected, abs=1e-5) and got >= 0  # float32 scores + margin
 
 
-@given(case=cases(masks=False, forbidden=False), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+@given(
+    case=cases(masks=False, forbidden=False),
+    kind=st.sampled_from(KINDS),
+    seed=st.integers(0, 10**6),
+)
 def test_costs_of_wrong_labels_are_those_of_the_right_one(case, kind, seed):
     """Where one label is right; elsewhere they are 1, as without costs."""
     gold = gold_mask(case, kind, seed)
@@ -57,17 +62,23 @@ def test_costs_of_wrong_labels_are_those_of_the_right_one(case, kind, seed):
         added = np.zeros(len(free.scores))
         for t, right in enumerate(part):
             one = np.flatnonzero(right)
-            added += [costs[one[0], y[t]] if len(one) == 1 else 1.0 - right[y[t]] for y in free.labellings]
+            added += [
+                costs[one[0], y[t]] if len(one) == 1 else 1.0 - right[y[t]] for y in free.labellings
+            ]
         expected += (free.scores + added).max(initial=-np.inf) - permitted.best
     got = max_margin(case.potentials(), gold, costs=costs)
     assert got.value == pytest.approx(expected, abs=1e-4)
     ones = 1 - np.eye(case.n_labels, dtype=np.float32)
-    assert max_margin(case.potentials(), gold, costs=ones).value == max_margin(case.potentials(), gold).value
+    assert (
+        max_margin(case.potentials(), gold, costs=ones).value
+        == max_margin(case.potentials(), gold).value
+    )
 
 
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @given(
-    case=cases(masks=False, forbidden=False, configurations=3) | cases_with_edge_scores(masks=False, forbidden=False),
+    case=cases(masks=False, forbidden=False, configurations=3)
+    | cases_with_edge_scores(masks=False, forbidden=False),
     kind=st.sampled_from(KINDS),
     seed=st.integers(0, 10**6),
 )
@@ -79,7 +90,9 @@ def test_gradient_counts_features_of_one_less_the_other(objective, margin, case,
     minus = np.concatenate([permitted.best_labels for _, permitted in pairs])
     got = objective(case.potentials(), gold).gradient
     assert got.scores.dtype in (np.float32, case.scores.dtype) and got.trans.dtype == np.float64
-    assert got.scores.tolist() == (np.eye(case.n_labels)[plus] - np.eye(case.n_labels)[minus]).tolist()
+    assert (
+        got.scores.tolist() == (np.eye(case.n_labels)[plus] - np.eye(case.n_labels)[minus]).tolist()
+    )
     pairs_everywhere = [(a, b) for a in range(case.n_labels) for b in range(case.n_labels)]
     expected = [count(case, plus, pair) - count(case, minus, pair) for pair in pairs_everywhere]
     assert got.trans.reshape(-1).tolist() == expected
@@ -88,7 +101,8 @@ def test_gradient_counts_features_of_one_less_the_other(objective, margin, case,
         return
     assert got.edge_scores is None
     assert got.configuration_weights.tolist() == [
-        matched(plus, first, sets) - matched(minus, first, sets) for first, sets, _ in case.configurations
+        matched(plus, first, sets) - matched(minus, first, sets)
+        for first, sets, _ in case.configurations
     ]
     if not case.patterns and not case.fired:
         assert got.node_weights.tolist() == [] and got.fired_weights.tolist() == []
@@ -141,7 +155,8 @@ def decode_label_0(potentials):
 @pytest.mark.parametrize("decode", [decode_best_of_each, decode_label_0])
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @given(
-    case=cases(masks=False, forbidden=False, signed=True) | cases_with_edge_scores(masks=False, forbidden=False),
+    case=cases(masks=False, forbidden=False, signed=True)
+    | cases_with_edge_scores(masks=False, forbidden=False),
     kind=st.sampled_from(KINDS),
     seed=st.integers(0, 10**6),
 )
@@ -166,11 +181,17 @@ def test_guess_below_gold_teaches_nothing(decode, objective, margin, case, kind,
             d_scores[at] = eye[plus] - eye[minus]
             np.add.at(d_trans, (plus[:-1], plus[1:]), 1)
             np.add.at(d_trans, (minus[:-1], minus[1:]), -1)
-        differ = [count(single, plus, p, token) - count(single, minus, p, token) for token, p, _ in single.fired]
+        differ = [
+            count(single, plus, p, token) - count(single, minus, p, token)
+            for token, p, _ in single.fired
+        ]
         d_fired += differ if taught else []
     assume(abs(value) > 1e-4 or value == 0)
     assert got.value == pytest.approx(value, abs=1e-4)
-    assert got.gradient.scores.tolist() == d_scores.tolist() and got.gradient.trans.tolist() == d_trans.tolist()
+    assert (
+        got.gradient.scores.tolist() == d_scores.tolist()
+        and got.gradient.trans.tolist() == d_trans.tolist()
+    )
     assert case.edge_scores is not None or got.gradient.fired_weights.sum() == sum(d_fired)
 
 
@@ -199,7 +220,9 @@ def test_sequences_without_annotation_contribute_nothing(objective, case, kind):
     of_last = got.gradient.scores[case.starts[-1] :]
     np.testing.assert_allclose(of_last, 0, rtol=0, atol=1e-14 if objective is log_likelihood else 0)
     others = list(range(len(case.lengths) - 1))
-    alone = objective(case.take(others).potentials(), annotated[: case.starts[-1]]) if others else None
+    alone = (
+        objective(case.take(others).potentials(), annotated[: case.starts[-1]]) if others else None
+    )
     assert got.value == pytest.approx(alone.value if others else 0.0, abs=1e-5)
     expected = alone.gradient.trans if others else np.zeros_like(case.trans)
     np.testing.assert_allclose(got.gradient.trans, expected, atol=1e-9)
@@ -261,7 +284,11 @@ def test_three_perceptron_steps_worked_out_by_hand():
     3. "w0 w1": w0 and w1 are 0 again; A B has 1 through A->B and is the guess: right, no update.
     """
     sentences = [([0, 1], [0, 1]), ([1, 0], [0, 0]), ([0, 1], [0, 1])]
-    emit, trans, guesses = Parameter("emit", np.zeros((2, 2))), Parameter("trans", np.zeros((2, 2))), []
+    emit, trans, guesses = (
+        Parameter("emit", np.zeros((2, 2))),
+        Parameter("trans", np.zeros((2, 2))),
+        [],
+    )
     for words, gold in sentences:
         potentials = Case(emit.values[words], trans.values, np.array([2])).potentials()
         guesses.append(decode_exact(potentials).labels.tolist())
@@ -316,25 +343,36 @@ def possible(case, kind, seed):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
-@given(case=cases(configurations=1, **SMALL) | cases_with_edge_scores(**SMALL), seed=st.integers(0, 10**6))
+@given(
+    case=cases(configurations=1, **SMALL) | cases_with_edge_scores(**SMALL),
+    seed=st.integers(0, 10**6),
+)
 def test_only_allowed_labellings_compete(objective, margin, kind, case, seed):
     """Value and gradient, with forbidden transitions too."""
     gold = possible(case, kind, seed)
     pairs = list(tables(case, gold, margin))
     got = objective(case.potentials(), gold)
-    assert got.value == pytest.approx(sum(free.best - permitted.best for free, permitted in pairs), abs=1e-4)
+    assert got.value == pytest.approx(
+        sum(free.best - permitted.best for free, permitted in pairs), abs=1e-4
+    )
     assert got.value >= 0
     assume(all(free.is_unique and permitted.is_unique for free, permitted in pairs))
     plus = np.concatenate([free.best_labels for free, _ in pairs])
     minus = np.concatenate([permitted.best_labels for _, permitted in pairs])
-    assert got.gradient.scores.tolist() == (np.eye(case.n_labels)[plus] - np.eye(case.n_labels)[minus]).tolist()
+    assert (
+        got.gradient.scores.tolist()
+        == (np.eye(case.n_labels)[plus] - np.eye(case.n_labels)[minus]).tolist()
+    )
     every = [(a, b) for a in range(case.n_labels) for b in range(case.n_labels)]
-    assert got.gradient.trans.reshape(-1).tolist() == [count(case, plus, p) - count(case, minus, p) for p in every]
+    assert got.gradient.trans.reshape(-1).tolist() == [
+        count(case, plus, p) - count(case, minus, p) for p in every
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(
-    case=cases(configurations=2, strong=False, signed=True, **SMALL) | cases_with_edge_scores(**SMALL),
+    case=cases(configurations=2, strong=False, signed=True, **SMALL)
+    | cases_with_edge_scores(**SMALL),
     seed=st.integers(0, 10**6),
 )
 def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
@@ -360,9 +398,13 @@ def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
     assert not got.gradient.node_weights[: trie.n_labels].any()
     for (token, string, _), mine in zip(case.fired, got.gradient.fired_weights, strict=True):
         i = sequence_of(case, token)
-        free, permitted = (table.expected_count(string, [token - case.starts[i]]) for table in pairs[i])
+        free, permitted = (
+            table.expected_count(string, [token - case.starts[i]]) for table in pairs[i]
+        )
         assert mine == pytest.approx(free - permitted, abs=1e-8)
-    for (first, sets, _), mine in zip(case.configurations, got.gradient.configuration_weights, strict=True):
+    for (first, sets, _), mine in zip(
+        case.configurations, got.gradient.configuration_weights, strict=True
+    ):
         i = sequence_of(case, first)
         free, permitted = (table.expected_match(first - case.starts[i], sets) for table in pairs[i])
         assert mine == pytest.approx(free - permitted, abs=1e-8)
@@ -372,20 +414,33 @@ def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
 @pytest.mark.parametrize("name", objectives.OBJECTIVES)
 @pytest.mark.parametrize("kind", ["complete", "mixed"])
 @given(
-    case=cases_with_edge_scores(max_tokens=3, max_labels=3, max_sequences=2, masks=False, forbidden=False),
+    case=cases_with_edge_scores(
+        max_tokens=3, max_labels=3, max_sequences=2, masks=False, forbidden=False
+    ),
     seed=st.integers(0, 10**6),
 )
 def test_gradient_is_that_of_finite_differences(kind, name, case, seed):
     case, gold = case.doubles(), gold_mask(case, kind, seed)
     if name != "log_likelihood":  # smooth only where no two labellings are equally good
-        assume(all(table.is_unique for pair in tables(case, gold, float(name == "max_margin")) for table in pair))
+        assume(
+            all(
+                table.is_unique
+                for pair in tables(case, gold, float(name == "max_margin"))
+                for table in pair
+            )
+        )
 
     def value(**changed):
         return objective_named(name)(replace(case, **changed).potentials(), gold).value
 
-    got, step = objective_named(name)(case.potentials(), gold).gradient, 1e-5 if name == "log_likelihood" else 1e-8
+    got, step = (
+        objective_named(name)(case.potentials(), gold).gradient,
+        1e-5 if name == "log_likelihood" else 1e-8,
+    )
     for field in ("scores", "trans", "edge_scores"):
-        numeric = central_differences(lambda moved, of=field: value(**{of: moved}), getattr(case, field), step)
+        numeric = central_differences(
+            lambda moved, of=field: value(**{of: moved}), getattr(case, field), step
+        )
         np.testing.assert_allclose(getattr(got, field), numeric, atol=1e-5)
 
 
@@ -397,7 +452,9 @@ def test_allowed_labels_worked_out_by_hand():
     some = potentials._replace(allowed=allowed)
     assert perceptron(potentials, gold).value == pytest.approx(1.25)
     assert perceptron(some, gold).value == 0
-    assert max_margin(potentials, gold).value == pytest.approx(9.5 + 0.75 - 7.25)  # 0, 1, 1, 1: 7.75 + 0.5 + 2
+    assert max_margin(potentials, gold).value == pytest.approx(
+        9.5 + 0.75 - 7.25
+    )  # 0, 1, 1, 1: 7.75 + 0.5 + 2
     assert max_margin(some, gold).value == pytest.approx(0.75)  # 0, 2, 1, 1: 6.5 + 0.5 + 1
 
 
@@ -432,6 +489,9 @@ def test_masks_of_one_label_a_token():
     assert only_labels(one).tolist() == [2, 0, 0] and only_labels(one).dtype == np.int32
     partly, nothing = one.copy(), one.copy()
     partly[1, 1] = True
-    nothing[1, 0], nothing[2, 1] = False, True  # as many labels as tokens, but two at one and none at another
+    nothing[1, 0], nothing[2, 1] = (
+        False,
+        True,
+    )  # as many labels as tokens, but two at one and none at another
     assert only_labels(partly) is None and only_labels(nothing) is None
     assert only_labels(np.zeros((0, 3), bool)).tolist() == []

@@ -34,7 +34,11 @@ def late_mean(copies):
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 @pytest.mark.parametrize("nonnegative", [False, True])
-@given(seed=st.integers(0, 10**6), n_updates=st.integers(1, 40), shape=st.sampled_from([(), (1,), (3,)]))
+@given(
+    seed=st.integers(0, 10**6),
+    n_updates=st.integers(1, 40),
+    shape=st.sampled_from([(), (1,), (3,)]),
+)
 def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, late, seed, n_updates, shape):
     rng = np.random.default_rng(seed)
     start = rng.normal(0, 1, (6, *shape))
@@ -104,7 +108,10 @@ def test_update_without_gradient_counts():
 @pytest.mark.parametrize("late", [False, True])
 def test_average_over_many_updates_in_single_precision(late):
     rng, total = np.random.default_rng(1), np.zeros(4)
-    parameter, rule = Parameter("w", np.zeros(4, np.float32)), Additive(average="late" if late else True)
+    parameter, rule = (
+        Parameter("w", np.zeros(4, np.float32)),
+        Additive(average="late" if late else True),
+    )
     weights = [i * (i + 1) * (i + 2) if late else 1 for i in range(1, 5001)]
     for weight in weights:
         parameter.update(rule, [(np.arange(4), rng.choice([-1.0, 0.0, 1.0], 4))])
@@ -119,7 +126,10 @@ def test_average_before_any_update_is_the_start():
 def test_gradients_for_one_row_add_up_before_the_step():
     """AdaGrad sees 3 + 1 = 4, not 3 and then 1: a first step of exactly the learning rate."""
     parameter = Parameter("w", np.zeros((3, 1)))
-    parameter.update(AdaGrad(0.5), [(np.array([2, 0]), np.array([[3.0], [-2.0]])), (np.array([2]), np.array([[1.0]]))])
+    parameter.update(
+        AdaGrad(0.5),
+        [(np.array([2, 0]), np.array([[3.0], [-2.0]])), (np.array([2]), np.array([[1.0]]))],
+    )
     assert parameter.values == pytest.approx(np.array([[0.5], [0.0], [-0.5]]), abs=1e-6)
 
 
@@ -134,7 +144,9 @@ class RowByRow(AdaGrad):
 @pytest.mark.parametrize("average", [True, "late"])
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("shape", [(9, 6), (9,), (9, 2, 3)])
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.26, 1.0])  # of cells that are not 0: from one in four row by row
+@pytest.mark.parametrize(
+    "share", [0.0, 0.1, 0.25, 0.26, 1.0]
+)  # of cells that are not 0: from one in four row by row
 def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonnegative, average):
     """To the last bit; also with weights in another order in memory."""
     rng = np.random.default_rng(7)
@@ -146,7 +158,10 @@ def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonne
         gradient[rng.random(gradient.shape) >= share] = 0
         cells.update(AdaGrad(0.3, average=average), [(chosen, gradient)])
         rows.update(RowByRow(0.3, average), [(chosen, gradient)])
-    assert cells.values.tolist() == rows.values.tolist() and cells.average().tolist() == rows.average().tolist()
+    assert (
+        cells.values.tolist() == rows.values.tolist()
+        and cells.average().tolist() == rows.average().tolist()
+    )
     assert (cells.values.tolist() != start.tolist()) == (share > 0)
 
 
@@ -172,12 +187,16 @@ def test_finished_is_the_same_after_gradients_of_cells_and_of_rows(start, nonneg
         dense[chosen] = gradient
         touched = np.unique(chosen // 8)
         whole = (touched, dense.reshape(30, 8)[touched])
-        cells.update(AdaGrad(0.3, average=average), [whole if i == 35 else CellGradient(chosen, gradient)])
+        cells.update(
+            AdaGrad(0.3, average=average), [whole if i == 35 else CellGradient(chosen, gradient)]
+        )
         rows.update(RowByRow(0.3, average), [whole])
         if i % 10 == 0 or i > 33:
             found, wanted = cells.finished_rows(), rows.finished_rows()
             assert found.rows.tolist() == wanted.rows.tolist()
-            assert found.values.tolist() == wanted.values.tolist() and found.values.any(axis=1).all()
+            assert (
+                found.values.tolist() == wanted.values.tolist() and found.values.any(axis=1).all()
+            )
             assert not found.table[-1].any()
     assert cells.values.tolist() == rows.values.tolist()
 
@@ -189,7 +208,10 @@ def test_cells_do_for_rules_that_need_rows():
     change = CellGradient(np.array([1, 4]), np.array([1.0, 0.0], np.float32))
     for _ in range(3):
         cells.update(AdaGrad(0.3, l1=0.1), [change])
-        rows.update(AdaGrad(0.3, l1=0.1), [(np.array([0, 2]), np.array([[0.0, 1.0], [0.0, 0.0]], np.float32))])
+        rows.update(
+            AdaGrad(0.3, l1=0.1),
+            [(np.array([0, 2]), np.array([[0.0, 1.0], [0.0, 0.0]], np.float32))],
+        )
     assert cells.values.tolist() == rows.values.tolist() and (cells.values[2] < 0.5).all()
     assert cells.values[1].tolist() == [0.5, 0.5]
     assert cells.finished_rows().values.tolist() == rows.finished_rows().values.tolist()
@@ -197,7 +219,10 @@ def test_cells_do_for_rules_that_need_rows():
 
 def test_gradients_of_cells_and_rows_add_up():
     parameter = Parameter("w", np.zeros((3, 8)))
-    parts = [CellGradient(np.array([9, 2]), np.array([1.0, 2.0])), (np.array([2, 1]), np.full((2, 8), 4.0))]
+    parts = [
+        CellGradient(np.array([9, 2]), np.array([1.0, 2.0])),
+        (np.array([2, 1]), np.full((2, 8), 4.0)),
+    ]
     parameter.update(Additive(), [*parts, CellGradient(np.array([9]), np.array([8.0]))])
     wanted = np.zeros((3, 8))
     wanted[1:] = -4
@@ -205,7 +230,9 @@ def test_gradients_of_cells_and_rows_add_up():
     assert parameter.values.tolist() == wanted.tolist()
 
 
-@pytest.mark.parametrize("rule, is_sparse", [(AdaGrad(), True), (AdaGrad(l1=0.1), False), (AdaGrad(l2=0.1), False)])
+@pytest.mark.parametrize(
+    "rule, is_sparse", [(AdaGrad(), True), (AdaGrad(l1=0.1), False), (AdaGrad(l2=0.1), False)]
+)
 def test_sparse_rules_leave_weights_without_gradient_alone(rule, is_sparse):
     weights, memory = np.array([0.5, -2.0]), np.array([1.0, 4.0])
     new, new_memory = rule.step(weights, np.zeros(2), memory)
@@ -248,7 +275,9 @@ def test_gradient_that_is_not_finite_is_refused_and_changes_nothing(bad):
 def test_values_keep_their_type(dtype):
     parameter = Parameter("w", np.zeros((2, 1), dtype))
     parameter.update(AdaGrad(0.1), [(np.array([0]), np.array([[1.0]]))])
-    assert parameter.values.dtype == parameter.average().dtype == parameter.finished().dtype == dtype
+    assert (
+        parameter.values.dtype == parameter.average().dtype == parameter.finished().dtype == dtype
+    )
     assert parameter.values[0, 0] == pytest.approx(-0.1, rel=1e-5)
 
 
@@ -288,7 +317,10 @@ def test_finished_follows_updates():
     before = parameter.finished().tolist()
     parameter.update(Additive(), [(np.arange(5), np.full((5, 3), 8.0))])
     after = parameter.finished()
-    assert after.tolist() != before and after.tolist() == parameter.average().astype(np.float16).tolist()
+    assert (
+        after.tolist() != before
+        and after.tolist() == parameter.average().astype(np.float16).tolist()
+    )
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e5])  # 1e5: beyond half precision
@@ -303,7 +335,9 @@ def test_finished_is_idempotent(scale):
     np.testing.assert_allclose(once, parameter.values, rtol=2**-11)
 
 
-@pytest.mark.parametrize("largest, dtype", [(0.0, "f2"), (65000.0, "f2"), (65504.0, "f4"), (1e6, "f4"), (-1e6, "f4")])
+@pytest.mark.parametrize(
+    "largest, dtype", [(0.0, "f2"), (65000.0, "f2"), (65504.0, "f4"), (1e6, "f4"), (-1e6, "f4")]
+)
 def test_storage_type_is_the_smallest_that_fits(largest, dtype):
     stored = to_storage(np.array([largest, 0.25], np.float32))
     assert stored.dtype == dtype and np.isfinite(stored).all()
@@ -327,7 +361,9 @@ def test_finished_rows_are_those_that_are_not_zero(averaged, resumed):
     parameter = Parameter("w", start, resumed=resumed)
     assert parameter.finished_rows().rows.tolist() == [2, 5]
     for rows, gradient in (([4, 5], [[0.3] * 3, [0.5] * 3]), ([5, 7], [[1.0] * 3, [0.0] * 3])):
-        parameter.update(Additive(average=averaged), [(np.array(rows), np.array(gradient, np.float32))])
+        parameter.update(
+            Additive(average=averaged), [(np.array(rows), np.array(gradient, np.float32))]
+        )
     found = parameter.finished_rows()
     assert parameter.finished_rows() is found
     assert found.rows.tolist() == np.flatnonzero(parameter.finished().any(axis=1)).tolist()

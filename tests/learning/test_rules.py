@@ -30,7 +30,9 @@ def test_additive_steps_against_the_gradient():
 @pytest.mark.parametrize("rule", [AdaGrad, Additive])
 @pytest.mark.parametrize("average", ["foo", "Late", 3, None])
 def test_average_that_does_not_exist(rule, average):
-    with pytest.raises(ValueError, match=r"\[HS027\] Wrong average: .*Expected True, False, 'late'"):
+    with pytest.raises(
+        ValueError, match=r"\[HS027\] Wrong average: .*Expected True, False, 'late'"
+    ):
         rule(average=average)
 
 
@@ -64,7 +66,9 @@ def test_adagrad_is_its_formula(seed, l1, l2):
 
 
 def test_memory_of_adagrad_starts_small_and_that_of_additive_is_empty():
-    assert AdaGrad().start((2, 3), np.dtype("f4")).tolist() == [[0, 0, 0], [0, 0, 0]], "less EPSILON"
+    assert AdaGrad().start((2, 3), np.dtype("f4")).tolist() == [[0, 0, 0], [0, 0, 0]], (
+        "less EPSILON"
+    )
     resumed = AdaGrad().start((1, 2), np.dtype("f4"), resumed=True)
     assert (resumed + np.float32(AdaGrad.EPSILON)).tolist() == [[1, 1]]
     assert Additive().start((2, 3), np.dtype("f4")).size == 0
@@ -84,7 +88,9 @@ def test_minimum_with_l2_is_shrunk():
 def test_minimum_with_l1_has_exact_zeros():
     """|w| l1 moves the minimum from a to sign(a) max(0, |a| - l1)."""
     got = minimise(AdaGrad(0.5, l1=0.4))
-    np.testing.assert_allclose(got, np.sign(TARGETS) * np.maximum(0, np.abs(TARGETS) - 0.4), atol=1e-4)
+    np.testing.assert_allclose(
+        got, np.sign(TARGETS) * np.maximum(0, np.abs(TARGETS) - 0.4), atol=1e-4
+    )
     assert got[1].tolist() == [0, 0] and got[2, 0] == 0  # exactly
 
 
@@ -123,12 +129,16 @@ def test_full_batch_objective_does_not_rise(l1, l2):
 @pytest.mark.parametrize("rule", [AdaGrad, Additive])
 @pytest.mark.parametrize("value", [0, -0.5, np.nan, np.inf])
 def test_learn_rate_that_is_refused(rule, value):
-    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong learn_rate: {value}\. Expected a number above 0"):
+    with pytest.raises(
+        ValueError, match=rf"\[HS027\] Wrong learn_rate: {value}\. Expected a number above 0"
+    ):
         rule(learn_rate=value)
 
 
 @pytest.mark.parametrize("name", ["l1", "l2"])
 @pytest.mark.parametrize("value", [-0.5, np.nan, np.inf])
 def test_penalty_that_is_refused(name, value):
-    with pytest.raises(ValueError, match=rf"\[HS027\] Wrong {name}: {value}\. Expected 0 or a positive number"):
+    with pytest.raises(
+        ValueError, match=rf"\[HS027\] Wrong {name}: {value}\. Expected 0 or a positive number"
+    ):
         AdaGrad(**{name: value})

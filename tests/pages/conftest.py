@@ -12,7 +12,11 @@ import pytest
 def chromium():
     """RETURNS a driver. Skips where there is no browser."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    browser = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:
         pytest.skip("no Chromium with its driver: apt-get install chromium chromium-driver")

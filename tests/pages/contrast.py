@@ -1,6 +1,6 @@
 """Text that is too pale on what is behind it (WCAG 2.1, AA: a ratio of 4.5), measured in the browser."""
 
-from typing import Any, List
+from typing import Any
 
 SCRIPT = """
 const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -28,5 +28,5 @@ return pale;
 """
 
 
-def pale(driver: Any) -> List[str]:
+def pale(driver: Any) -> list[str]:
     return driver.execute_script(SCRIPT)

@@ -1,6 +1,6 @@
 """Whether a reader can see every word of a page: pieces of text that lie on each other, measured in the browser."""
 
-from typing import Any, List
+from typing import Any
 
 SCRIPT = """
 const pieces = [];
@@ -23,7 +23,7 @@ return { n: pieces.length, bad: bad, wide: document.documentElement.scrollWidth 
 PIXELS = 2  # letters of neighbouring lines may touch
 
 
-def overlaps(driver: Any) -> List[str]:
+def overlaps(driver: Any) -> list[str]:
     """Pairs of texts of which one hides a part of the other; that the page is wider than the window. There is text."""
     found = driver.execute_script(SCRIPT, PIXELS)
     assert found["n"] > 0

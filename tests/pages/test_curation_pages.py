@@ -4,7 +4,7 @@ import pytest
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.curation.findings import Alternative, Finding, judged, ranked
+from spacy_hoseq.inspection.findings import Alternative, Finding, judged, ranked
 from spacy_hoseq.reporting.findings import findings_page
 from spacy_hoseq.reporting.report import as_page, report
 
@@ -20,13 +20,20 @@ def findings(n):
     docs = [Doc(nlp.vocab, words=[*WORDS, f"word{i}"] * 2) for i in range(n)]
     made = []
     for i in range(n):
-        gold, others = Alternative([(2, 3, "A")], 0.01), [Alternative([(2, 3, "<b>")], 0.9), Alternative([], 0.05)]
-        made.append(Finding(i, "tagger", "tag", 2, 3, (0, len(docs[i])), gold, others, 4.5, 0.02, 0.01, 1e9))
+        gold, others = (
+            Alternative([(2, 3, "A")], 0.01),
+            [Alternative([(2, 3, "<b>")], 0.9), Alternative([], 0.05)],
+        )
+        made.append(
+            Finding(i, "tagger", "tag", 2, 3, (0, len(docs[i])), gold, others, 4.5, 0.02, 0.01, 1e9)
+        )
     return findings_page(docs, made)
 
 
 def rows(driver):
-    return [row for row in driver.find_elements("css selector", "#findings > li") if row.is_displayed()]
+    return [
+        row for row in driver.find_elements("css selector", "#findings > li") if row.is_displayed()
+    ]
 
 
 def test_a_finding_opens_by_mouse_and_keys(browse):
@@ -46,12 +53,16 @@ def test_a_finding_has_the_reasons_of_the_model(browse):
 
     nlp = chunker_helpers.trained("marginals", 8)
     examples = chunker_helpers.examples_of(nlp)
-    judgements = list(judged(nlp, [Example(eg.predicted, mistaken(eg.reference)) for eg in examples]))
+    judgements = list(
+        judged(nlp, [Example(eg.predicted, mistaken(eg.reference)) for eg in examples])
+    )
     made = ranked(judgements, n=20, k=2, with_reasons=True)
     assert {one.component for one in made if one.why} == {"hoseq_tagger", "hoseq_chunker"}
     for one in made:
         if one.why is not None:
-            assert sum(term.value for term in one.why.terms) == pytest.approx(one.why.difference, abs=1e-3)
+            assert sum(term.value for term in one.why.terms) == pytest.approx(
+                one.why.difference, abs=1e-3
+            )
     driver = browse(findings_page([eg.reference for eg in examples], made))
     for row in rows(driver)[:3]:
         row.find_element("css selector", "button").click()
@@ -65,7 +76,9 @@ def mistaken(doc):
     """With another tag at its first word, and chunks of the other type."""
     copy = doc.copy()
     copy[0].tag_ = "V" if copy[0].tag_ != "V" else "N"
-    spans = [Span(copy, s.start, s.end, "VP" if s.label_ == "NP" else "NP") for s in doc.spans["chunks"]]
+    spans = [
+        Span(copy, s.start, s.end, "VP" if s.label_ == "NP" else "NP") for s in doc.spans["chunks"]
+    ]
     copy.spans["chunks"] = spans
     return copy
 
@@ -84,10 +97,14 @@ def test_findings_are_filtered(browse):
 @pytest.mark.parametrize("page", ["findings", "report"])
 def test_nothing_is_wider_than_the_screen_or_comes_from_the_network(browse, page, width):
     nlp = helpers.ready("log_likelihood")
-    html = findings(3) if page == "findings" else as_page(report(nlp, examples(), model="m", data="d"))
+    html = (
+        findings(3) if page == "findings" else as_page(report(nlp, examples(), model="m", data="d"))
+    )
     driver = browse(html, width)
     driver.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
-    shown = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    shown = driver.execute_script(
+        "return [document.documentElement.scrollWidth, window.innerWidth]"
+    )
     assert shown[0] <= shown[1]
     assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
 

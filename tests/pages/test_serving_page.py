@@ -53,7 +53,9 @@ def test_type_see_tags_open_reasons(opened):
     words = typed(opened, "They saw her <script>alert(1)</script> duck.")
     texts = [word.find_element("css selector", ":scope > span").text for word in words]
     assert texts[:3] == ["They", "saw", "her"] and "script" in "".join(texts)
-    assert opened.title.startswith("They saw her <script>") and opened.title.endswith("(en_hoseq_sm)")
+    assert opened.title.startswith("They saw her <script>") and opened.title.endswith(
+        "(en_hoseq_sm)"
+    )
     words[2].click()
     (panel,) = panels(opened)
     assert "lemma" in panel.text and "her: PRP" in panel.text
@@ -80,7 +82,9 @@ def test_a_text_that_is_too_long_says_so_and_stays(chromium, server):
     assert typed(chromium, "word " * 60) == []
     said = chromium.execute_script("return document.querySelector('[role=alert]').textContent")
     assert "300 characters" in said and "--" not in said and value(chromium) == "word " * 60
-    severe = [entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"]
+    severe = [
+        entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"
+    ]
     assert len(severe) == 1 and "413" in severe[0]
 
 

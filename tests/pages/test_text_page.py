@@ -42,7 +42,9 @@ def annotated():
     for token in doc:
         token.set_morph("Case=Nom|Gender=Fem|Number=Sing|Person=3|VerbForm=Fin")
     chunks = [Span(doc, i, i + 1, f"CHUNK{i}") for i in range(len(WORDS))]
-    doc.spans["chunks"] = SpanGroup(doc, name="chunks", spans=chunks, attrs={"scores": [0.994] * len(chunks)})
+    doc.spans["chunks"] = SpanGroup(
+        doc, name="chunks", spans=chunks, attrs={"scores": [0.994] * len(chunks)}
+    )
     doc.set_ents([Span(doc, 0, 2, "PERSON"), Span(doc, 4, 5, "A_LONG_NAME_OF_A_LABEL")])
     crossing = [Span(doc, 0, 3, "ONE"), Span(doc, 2, 6, "TWO"), Span(doc, 2, 3, "THREE")]
     doc.spans["crossing"] = SpanGroup(doc, name="crossing", spans=crossing)
@@ -75,9 +77,22 @@ def test_no_text_hides_another_one(browse, width, dark):
     words_of(driver)[4].click()
     assert overlaps(driver) == [] and pale(driver) == []
     shown = driver.find_element("css selector", "main").text
-    for text in ("Ana", "CHUNK0", "PERSON", "ONE", "TWO", "THREE", "<b>", "do not tell", "Gender: Fem", "0.994"):
+    for text in (
+        "Ana",
+        "CHUNK0",
+        "PERSON",
+        "ONE",
+        "TWO",
+        "THREE",
+        "<b>",
+        "do not tell",
+        "Gender: Fem",
+        "0.994",
+    ):
         assert text in shown, text
-    assert "chunks CHUNK0, crossing ONE, ents PERSON" in words_of(driver)[0].get_attribute("aria-label")
+    assert "chunks CHUNK0, crossing ONE, ents PERSON" in words_of(driver)[0].get_attribute(
+        "aria-label"
+    )
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
@@ -105,12 +120,17 @@ def test_sentences_run_as_they_are_written(browse, width):
     """Each word of Hebrew left of the one before, in the same line, with its label; a full stop beside its word."""
     nlp = spacy.blank("xx")
     hebrew, english = ["שלום", "עולם", "Rome", "."], ["a", LONG, "cat", "."]
-    docs = [Doc(nlp.vocab, words=words, spaces=[True, True, False, False]) for words in (hebrew, english)]
+    docs = [
+        Doc(nlp.vocab, words=words, spaces=[True, True, False, False])
+        for words in (hebrew, english)
+    ]
     for doc in docs:
         for token in doc:
             token.tag_ = "NNP"
     driver = browse(text_page(docs), width)
-    for sentence, words in zip(driver.find_elements("css selector", ".sentence"), (hebrew, english), strict=True):
+    for sentence, words in zip(
+        driver.find_elements("css selector", ".sentence"), (hebrew, english), strict=True
+    ):
         found = sentence.find_elements("css selector", ".word")
         assert [word.find_element("css selector", ":scope > span").text for word in found] == words
         boxes = [word.rect for word in found]
@@ -121,7 +141,9 @@ def test_sentences_run_as_they_are_written(browse, width):
         assert boxes[-1]["y"] == boxes[-2]["y"], "the full stop"
         for word, box in zip(found, boxes, strict=True):
             text = word.find_element("css selector", ":scope > span").rect
-            assert box["x"] <= text["x"] and text["x"] + text["width"] <= box["x"] + box["width"] + 1
+            assert (
+                box["x"] <= text["x"] and text["x"] + text["width"] <= box["x"] + box["width"] + 1
+            )
 
 
 def test_words_of_the_other_direction_inside_a_sentence(browse):

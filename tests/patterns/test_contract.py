@@ -92,7 +92,9 @@ def test_matches_of_a_batch_are_those_of_its_docs(source, vocab):
     docs = docs_of(vocab)
     expected = []
     for before, doc in zip(np.cumsum([0, *map(len, docs)]).tolist(), docs, strict=False):
-        expected += [(rule, before + first, slots) for rule, first, slots in matches_of(source, [doc])]
+        expected += [
+            (rule, before + first, slots) for rule, first, slots in matches_of(source, [doc])
+        ]
     assert matches_of(source, docs) == sorted(expected)
     assert isinstance(source, PatternSource) and bool(expected) == (source.n_rules > 0)
 

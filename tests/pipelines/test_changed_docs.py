@@ -25,7 +25,10 @@ def changes_docs(doc):
 
 
 def said(doc):
-    spans = {key: [(span.start, span.end, span.label_) for span in group] for key, group in doc.spans.items()}
+    spans = {
+        key: [(span.start, span.end, span.label_) for span in group]
+        for key, group in doc.spans.items()
+    }
     return doc.to_array(WRITTEN).tolist(), spans
 
 

@@ -17,7 +17,9 @@ from spacy_hoseq.treebanks import words_of
 from ..packaged import load_from, shared
 
 NAMES = sorted(path.parent.name for path in loading.FOLDER.glob("*/meta.json"))
-ONE_SOON = [name if name.startswith("af") else pytest.param(name, marks=pytest.mark.long) for name in NAMES]
+ONE_SOON = [
+    name if name.startswith("af") else pytest.param(name, marks=pytest.mark.long) for name in NAMES
+]
 TEXTS = [
     "",
     "\n",
@@ -66,7 +68,10 @@ def test_every_part_is_for_the_lowest_spacy(name):
 def test_english():
     nlp = spacy_hoseq.load("en")
     doc = nlp("We tag it at once. Nothing has to be downloaded!")
-    assert [sentence.text for sentence in doc.sents] == ["We tag it at once.", "Nothing has to be downloaded!"]
+    assert [sentence.text for sentence in doc.sents] == [
+        "We tag it at once.",
+        "Nothing has to be downloaded!",
+    ]
     assert [token.tag_ for token in doc][:6] == ["PRP", "VBP", "PRP", "IN", "RB", "."]
     assert [token.pos_ for token in doc][:4] == ["PRON", "VERB", "PRON", "ADP"]
     chunks = doc.spans["chunks"]
@@ -80,7 +85,10 @@ def test_english():
         ("Nice work\U0001f44d\U0001f3fd!", ["work", "\U0001f44d\U0001f3fd", "!"]),
         ("so \u2764\ufe0f\u2764\ufe0f good", ["\u2764\ufe0f", "\u2764\ufe0f", "good"]),
         ("a \U0001f469\U0001f3fd\u200d\U0001f4bb.", ["\U0001f469\U0001f3fd\u200d\U0001f4bb", "."]),
-        ("go \U0001f1ec\U0001f1e7\U0001f1eb\U0001f1f7", ["\U0001f1ec\U0001f1e7", "\U0001f1eb\U0001f1f7"]),
+        (
+            "go \U0001f1ec\U0001f1e7\U0001f1eb\U0001f1f7",
+            ["\U0001f1ec\U0001f1e7", "\U0001f1eb\U0001f1f7"],
+        ),
     ],
 )
 def test_emoji_of_several_characters_are_words(text, words):
@@ -98,14 +106,26 @@ def test_emoji_of_several_characters_are_words(text, words):
 )
 def test_sentences_end_after_abbreviations_and_with_lines(sentences):
     doc = shared("en")("".join(sentences))
-    assert [sentence.text.strip() for sentence in doc.sents] == [sentence.strip() for sentence in sentences]
+    assert [sentence.text.strip() for sentence in doc.sents] == [
+        sentence.strip() for sentence in sentences
+    ]
 
 
 @pytest.mark.parametrize(
     "lang, text, words, lemma",
     [
-        ("af", "Die kinders speel buite. Hulle lag.", ["Die", "kinders", "speel", "buite", "."], "kind"),
-        ("cy", "Mae'r plant yn yr ysgol. Roedd hi yno.", ["Mae", "'r", "plant", "yn", "yr", "ysgol", "."], "plentyn"),
+        (
+            "af",
+            "Die kinders speel buite. Hulle lag.",
+            ["Die", "kinders", "speel", "buite", "."],
+            "kind",
+        ),
+        (
+            "cy",
+            "Mae'r plant yn yr ysgol. Roedd hi yno.",
+            ["Mae", "'r", "plant", "yn", "yr", "ysgol", "."],
+            "plentyn",
+        ),
     ],
 )
 def test_pipelines_of_treebanks(lang, text, words, lemma):
@@ -138,7 +158,10 @@ def test_english_features_lemmas_and_names():
     doc = shared("en")("The mice were seen by Mary Miller in London.")
     assert [token.lemma_ for token in doc][:5] == ["the", "mouse", "be", "see", "by"]
     assert doc[1].morph.to_dict() == {"Number": "Plur"} and doc[3].morph.get("VerbForm") == ["Part"]
-    assert [(span.text, span.label_) for span in doc.ents] == [("Mary Miller", "PER"), ("London", "LOC")]
+    assert [(span.text, span.label_) for span in doc.ents] == [
+        ("Mary Miller", "PER"),
+        ("London", "LOC"),
+    ]
     assert all(0.3 < score <= 1 for score in doc.spans["entities"].attrs["scores"])
 
 

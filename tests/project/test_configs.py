@@ -1,5 +1,5 @@
 """Every config of the project, and those of experiments/conll2000: complete, and what it describes can be made; those
-of chunks also learn, and recipes with them (what else is said of recipes is in tests/recipes)."""
+of chunks also learn, and recipes with them (what else is said of recipes is in tests/pipelines/recipes)."""
 
 import re
 
@@ -15,7 +15,10 @@ from spacy_hoseq.layers.shim import weights_in
 from ..chunk_corpus import doc_of, paths, sentences, trained
 from ..repository import ROOT, config_of
 
-CONFIGS = [*(ROOT / "configs").rglob("*.cfg"), *(ROOT / "experiments" / "conll2000" / "configs").rglob("*.cfg")]
+CONFIGS = [
+    *(ROOT / "configs").rglob("*.cfg"),
+    *(ROOT / "experiments" / "conll2000" / "configs").rglob("*.cfg"),
+]
 TAGGER, BIDIRECTIONAL, CHUNKER = "hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker"
 COMPONENT = {
     "bidirectional_chunks.cfg": BIDIRECTIONAL,
@@ -50,7 +53,9 @@ SOURCED = ["multilayer/1best.cfg", "multilayer/marginal.cfg"]
 
 def test_all_configs_are_tested():
     names = [path.as_posix().rpartition("/configs/")[2] for path in CONFIGS]
-    assert sorted(names) == sorted(name for name in [*COMPONENT, *CHUNK_COMPONENTS, *ELSEWHERE] if ".cfg" in name)
+    assert sorted(names) == sorted(
+        name for name in [*COMPONENT, *CHUNK_COMPONENTS, *ELSEWHERE] if ".cfg" in name
+    )
 
 
 @pytest.mark.long
@@ -100,7 +105,11 @@ def model_of(models, file):
 @pytest.mark.long
 @pytest.mark.parametrize("file", CHUNK_COMPONENTS)
 def test_chunk_config_is_complete_and_can_be_made(file, models):
-    changes = {"paths.tagger": str(models[0] / "multilayer" / "tagger" / "model-last")} if file in SOURCED else {}
+    changes = (
+        {"paths.tagger": str(models[0] / "multilayer" / "tagger" / "model-last")}
+        if file in SOURCED
+        else {}
+    )
     config = config_of(file, changes).interpolate()
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert nlp.pipe_names == CHUNK_COMPONENTS[file] == config["nlp"]["pipeline"]
@@ -125,7 +134,9 @@ def test_what_the_chunker_listens_to(file):
     listeners = [model["emissions"]["second"]["upstream"]]
     if file.startswith("multilayer"):
         listeners.append(model["transitions"]["upstream"])
-        assert model["transitions"]["templates"] == ["upstream[-1]+upstream[0]"], "arc feature of the paper's Table 1"
+        assert model["transitions"]["templates"] == ["upstream[-1]+upstream[0]"], (
+            "arc feature of the paper's Table 1"
+        )
         assert model["emissions"]["second"]["templates"] == ["upstream[0]"], "node feature"
         assert config["initialize"]["lookups"] == {
             "@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}", "min_count": 1, "min_share": 0.0,
@@ -133,9 +144,14 @@ def test_what_the_chunker_listens_to(file):
     for listener in listeners:
         assert listener["grad_factor"] == LISTENS[file]
         listener["grad_factor"] = None
-    first = next(other for other in LISTENS if re.split("[-/]", other)[0] == re.split("[-/]", file)[0])
+    first = next(
+        other for other in LISTENS if re.split("[-/]", other)[0] == re.split("[-/]", file)[0]
+    )
     same = config_of(first)["components"][CHUNKER]["model"]
-    for listener in (same["emissions"]["second"], *([same["transitions"]] if len(listeners) > 1 else [])):
+    for listener in (
+        same["emissions"]["second"],
+        *([same["transitions"]] if len(listeners) > 1 else []),
+    ):
         listener["upstream"]["grad_factor"] = None
     assert same == model
 
@@ -150,19 +166,27 @@ def test_chunks_are_learnt_and_loaded_again(file, models):
         gold = doc_of(nlp.vocab, text)
         given = Doc(nlp.vocab, [token.text for token in gold])
         if file == "chunker":
-            given = Doc(nlp.vocab, [token.text for token in gold], tags=[token.tag_ for token in gold])
+            given = Doc(
+                nlp.vocab, [token.text for token in gold], tags=[token.tag_ for token in gold]
+            )
         doc = nlp(given)
         group = doc.spans["entities" if entities else "chunks"]
         expected = gold.ents if entities else gold.spans["chunks"]
-        assert [(s.start, s.end, s.label_) for s in group] == [(s.start, s.end, s.label_) for s in expected]
-        assert len(group.attrs["scores"]) == len(group) and all(0.5 < p <= 1 for p in group.attrs["scores"])
+        assert [(s.start, s.end, s.label_) for s in group] == [
+            (s.start, s.end, s.label_) for s in expected
+        ]
+        assert len(group.attrs["scores"]) == len(group) and all(
+            0.5 < p <= 1 for p in group.attrs["scores"]
+        )
         assert not entities or [ent.text for ent in doc.ents] == [ent.text for ent in gold.ents]
         assert TAGGER not in nlp.pipe_names or [t.tag_ for t in doc] == [t.tag_ for t in gold]
 
 
 def tagger_weights(models, file):
     shims = weights_in(model_of(models, file).get_pipe(TAGGER).model)
-    return np.concatenate([p.values.reshape(-1) for shim in shims for p in shim.parameters.values()])
+    return np.concatenate(
+        [p.values.reshape(-1) for shim in shims for p in shim.parameters.values()]
+    )
 
 
 @pytest.mark.long
@@ -192,4 +216,6 @@ def test_joint_training_begins_with_the_weights_it_is_given(file, models, corpus
     expected = weights_of(spacy.load(start))
     assert len(expected) >= 5 and all(map(np.array_equal, weights_of(init_nlp(config)), expected))
     fresh = init_nlp(config_of(file, corpus))
-    assert len(weights_of(fresh)) == len(expected) and not any(values.any() for values in weights_of(fresh))
+    assert len(weights_of(fresh)) == len(expected) and not any(
+        values.any() for values in weights_of(fresh)
+    )

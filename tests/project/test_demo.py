@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Dict
 
 import pytest
 import srsly
@@ -24,13 +23,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def scores(project: Path, folder: str) -> Dict[str, float]:
+def scores(project: Path, folder: str) -> dict[str, float]:
     """Of all layers that were measured."""
     layers = srsly.read_json(project / "metrics" / folder / "report.json")["layers"]
     return {name: share["value"] for layer in layers for name, share in layer["scores"].items()}
 
 
-def scores_of(project: Path, system: str) -> Dict[str, float]:
+def scores_of(project: Path, system: str) -> dict[str, float]:
     return scores(project, f"demo/{FILES.get(system, system.replace('-', '_'))}")
 
 
@@ -43,11 +42,17 @@ def test_accuracy(project, system):
 @pytest.mark.long
 def test_report_has_a_table_of_what_was_measured(project):
     page = (project / "reports" / "demo.md").read_text(encoding="utf8")
-    rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
+    rows = [
+        re.split(r"\s*\|\s*", line.strip("| "))
+        for line in page.splitlines()
+        if line.startswith("|")
+    ]
     header, _, *systems = rows[:5]
     assert header[:3] == ["System", "Tags", "Unknown words"]
     measured = [(system, scores_of(project, system)) for system in SYSTEMS]
-    expected = [[f"{100 * m['accuracy']:.2f}", f"{100 * m['unknown words']:.2f}"] for _, m in measured]
+    expected = [
+        [f"{100 * m['accuracy']:.2f}", f"{100 * m['unknown words']:.2f}"] for _, m in measured
+    ]
     assert [row[1:3] for row in systems] == expected
     assert [row[0][1:].split("]")[0] for row in systems] == list(SYSTEMS)
 
@@ -57,9 +62,15 @@ def test_chunks_of_the_joint_pipeline(project):
     found = scores(project, "demo_chunks")
     assert all(floor < found[name] < 1 for name, floor in CHUNK_FLOOR.items())
     page = (project / "reports" / "demo_chunks.md").read_text(encoding="utf8")
-    header, _, row = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
+    header, _, row = [
+        re.split(r"\s*\|\s*", line.strip("| "))
+        for line in page.splitlines()
+        if line.startswith("|")
+    ]
     assert header[1:5] == ["Tags", "Precision", "Recall", "F"]
-    assert row[1:5] == [f"{100 * found[name]:.2f}" for name in ("accuracy", "precision", "recall", "f")]
+    assert row[1:5] == [
+        f"{100 * found[name]:.2f}" for name in ("accuracy", "precision", "recall", "f")
+    ]
     assert "Differences" not in page
 
 

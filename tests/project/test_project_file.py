@@ -17,10 +17,21 @@ from weasel.schemas import ProjectConfigSchema, validate
 
 from ..repository import ROOT, script
 
-EXPERIMENTS = [path.parent.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("experiments/*/project.yml"))]
-PROJECTS = {folder: srsly.read_yaml(ROOT / folder / "project.yml") for folder in (".", *EXPERIMENTS)}
-COMMANDS = {(folder, step["name"]): step for folder, project in PROJECTS.items() for step in project["commands"]}
-WORKFLOWS = [(folder, name) for folder, project in PROJECTS.items() for name in project["workflows"]]
+EXPERIMENTS = [
+    path.parent.relative_to(ROOT).as_posix()
+    for path in sorted(ROOT.glob("experiments/*/project.yml"))
+]
+PROJECTS = {
+    folder: srsly.read_yaml(ROOT / folder / "project.yml") for folder in (".", *EXPERIMENTS)
+}
+COMMANDS = {
+    (folder, step["name"]): step
+    for folder, project in PROJECTS.items()
+    for step in project["commands"]
+}
+WORKFLOWS = [
+    (folder, name) for folder, project in PROJECTS.items() for name in project["workflows"]
+]
 MADE = ("corpus", "training", "metrics", "reports")
 MORE_ARGUMENTS = ("common/train", "organisations/rerank")  # overrides of the config
 NO_TYPER = ("common/check_assets",)
@@ -36,7 +47,10 @@ def scripts_called(folder, command):
     for line in command["script"]:
         words = shlex.split(filled(PROJECTS[folder], line))
         if words[0] == "python" and words[1].endswith(".py"):
-            yield path_of(folder, words[1]).removeprefix("experiments/").removesuffix(".py"), words[2:]
+            yield (
+                path_of(folder, words[1]).removeprefix("experiments/").removesuffix(".py"),
+                words[2:],
+            )
 
 
 def filled(project, line):
@@ -44,7 +58,11 @@ def filled(project, line):
     return re.sub(r"\$\{env\.(\w+)\}", lambda match: project["env"][match[1]] and "", line)
 
 
-CALLS = [(folder, *called) for (folder, _), command in COMMANDS.items() for called in scripts_called(folder, command)]
+CALLS = [
+    (folder, *called)
+    for (folder, _), command in COMMANDS.items()
+    for called in scripts_called(folder, command)
+]
 
 
 @cache
@@ -68,12 +86,16 @@ def test_commands_of_workflows_exist_and_all_are_used(folder):
     project = PROJECTS[folder]
     names = [command["name"] for command in project["commands"]]
     assert len(set(names)) == len(names)
-    assert {name for workflow in project["workflows"].values() for name in workflow} == {*names} - {"download"}
+    assert {name for workflow in project["workflows"].values() for name in workflow} == {*names} - {
+        "download"
+    }
     for name, workflow in project["workflows"].items():
         assert workflow and len(set(workflow)) == len(workflow), name
 
 
-@pytest.mark.parametrize("folder", [folder for folder, project in PROJECTS.items() if "assets" in project])
+@pytest.mark.parametrize(
+    "folder", [folder for folder, project in PROJECTS.items() if "assets" in project]
+)
 def test_assets_that_are_not_downloaded(folder, tmp_path, monkeypatch, capsys):
     """`spacy project assets --extra` needs no network, and says what downloads the corpora, and how to name the folder
     of a licensed treebank."""
@@ -83,7 +105,9 @@ def test_assets_that_are_not_downloaded(folder, tmp_path, monkeypatch, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert ("python -m spacy project run" in said) == ("downloads" in PROJECTS[folder])
     for variable in ("ptb_dir", "ctb_dir"):
-        assert (f"--vars.{variable} FOLDER" in said) == (variable in PROJECTS[folder].get("vars", {}))
+        assert (f"--vars.{variable} FOLDER" in said) == (
+            variable in PROJECTS[folder].get("vars", {})
+        )
 
 
 def named_in(folder, command):
@@ -96,8 +120,12 @@ def named_in(folder, command):
 @pytest.mark.parametrize("folder, name", COMMANDS)
 def test_files_of_the_project_exist(folder, name):
     command = COMMANDS[folder, name]
-    deps = [path_of(folder, path) for path in command.get("deps", []) if path.split("/")[0] not in MADE]
-    assert [path for path in [*named_in(folder, command), *deps] if not (ROOT / path).exists()] == []
+    deps = [
+        path_of(folder, path) for path in command.get("deps", []) if path.split("/")[0] not in MADE
+    ]
+    assert [
+        path for path in [*named_in(folder, command), *deps] if not (ROOT / path).exists()
+    ] == []
     assert command["help"].strip() and command["outputs"]
 
 
@@ -145,7 +173,13 @@ def with_variables():
     """What pages and READMEs run with variables."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*/README.md")]
     texts = [page.read_text(encoding="utf8") for page in pages]
-    return sorted({found for text in texts for found in re.findall(r"project run ([^`|\n]+ --vars\.[^`|\n]+)", text)})
+    return sorted(
+        {
+            found
+            for text in texts
+            for found in re.findall(r"project run ([^`|\n]+ --vars\.[^`|\n]+)", text)
+        }
+    )
 
 
 @pytest.mark.parametrize("command", with_variables())

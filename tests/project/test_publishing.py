@@ -34,7 +34,10 @@ def description():
 
 def test_addresses():
     urls = dict(line.split(", ", 1) for line in METADATA.get_all("Project-URL"))
-    assert set(urls) == {"Source", "Documentation", "Changelog", "Issues"} and urls["Source"] == REPOSITORY
+    assert (
+        set(urls) == {"Source", "Documentation", "Changelog", "Issues"}
+        and urls["Source"] == REPOSITORY
+    )
     for name in ("Documentation", "Changelog"):
         assert (ROOT / urls[name].removeprefix(PAGES)).is_file()
 
@@ -42,21 +45,28 @@ def test_addresses():
 def test_every_link_of_the_description_leads_somewhere(description):
     """README.md with addresses in place of paths: the same pages and images of the repository."""
     links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", description)
-    there = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf8"))
+    there = re.findall(
+        r"(!?)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf8")
+    )
     assert len(links) == len(there) > 20 and any(mark for mark, _ in links)
     for (mark, link), (_, path) in zip(links, there, strict=True):
         assert link.startswith("https://")
         if link != path:
-            assert link == (IMAGES if mark else PAGES) + path and (ROOT / path.partition("#")[0]).exists()
+            assert (
+                link == (IMAGES if mark else PAGES) + path
+                and (ROOT / path.partition("#")[0]).exists()
+            )
 
 
 def test_licences_and_versions():
     assert METADATA["License-Expression"] == "MIT AND Apache-2.0 AND CC-BY-4.0 AND CC-BY-SA-4.0"
     files = METADATA.get_all("License-File")
-    there = sorted(path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.glob("*/*/LICENSE"))
+    there = sorted(path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("LICENSE"))
     assert sorted(set(files) - {"LICENSE"}) == there and "LICENSE" in files and len(there) > 3
     assert METADATA["Version"] == spacy_hoseq.__version__
-    pythons = [line.rpartition(" ")[2] for line in METADATA.get_all("Classifier") if "Python :: 3." in line]
+    pythons = [
+        line.rpartition(" ")[2] for line in METADATA.get_all("Classifier") if "Python :: 3." in line
+    ]
     assert METADATA["Requires-Python"] == f">={pythons[0]}" and "3.13" in pythons
 
 

@@ -26,7 +26,9 @@ def test_the_recipes_differ_in_the_rules_only():
 
 def sentences(part):
     """Words, tags of each sentence in assets/zh."""
-    blocks = (ROOT / "assets" / "zh" / f"{part}.conllu").read_text(encoding="utf8").strip().split("\n\n")
+    blocks = (
+        (ROOT / "assets" / "zh" / f"{part}.conllu").read_text(encoding="utf8").strip().split("\n\n")
+    )
     rows = [[line.split("\t") for line in block.split("\n") if line[0] != "#"] for block in blocks]
     return [([row[1] for row in sentence], [row[4] for row in sentence]) for sentence in rows]
 
@@ -52,7 +54,9 @@ def docs_of(corpus, part, vocab):
 
 def rules_with_weights(nlp):
     """Names of the rules that stand for patterns."""
-    features = PatternFeatures.from_arrays(weights_of(nlp.get_pipe("hoseq_tagger").model).extra["patterns"])
+    features = PatternFeatures.from_arrays(
+        weights_of(nlp.get_pipe("hoseq_tagger").model).extra["patterns"]
+    )
     rules = chinese_pos_rules("ctb")
     return {rules[number]["name"] for number in set(features.rule_of.tolist())}
 

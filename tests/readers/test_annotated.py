@@ -28,7 +28,10 @@ def annotated(starts=(0, 6)):
 @pytest.fixture
 def path(tmp_path):
     docs = [annotated(), doc_of(["a", "b"], tags=["D", ""]), doc_of(["c"] * 4, tags=["N"] * 4)]
-    return DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "corpus.spacy") or tmp_path / "corpus.spacy"
+    return (
+        DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "corpus.spacy")
+        or tmp_path / "corpus.spacy"
+    )
 
 
 def read(path, attributes=("tag",), **settings):
@@ -45,8 +48,12 @@ def test_tags_are_copied(path):
     assert tags_of(eg.reference for eg in examples) == [TAGS, ["D", ""], ["N"] * 4]
     assert all(eg.predicted is not eg.reference for eg in examples)
     first = examples[0].predicted
-    assert not first.has_annotation("LEMMA") and not first.has_annotation("POS") and not first.ents, "no other"
-    assert tags_of(eg.predicted for eg in read(str(path))) == tags_of(eg.predicted for eg in examples)
+    assert (
+        not first.has_annotation("LEMMA") and not first.has_annotation("POS") and not first.ents
+    ), "no other"
+    assert tags_of(eg.predicted for eg in read(str(path))) == tags_of(
+        eg.predicted for eg in examples
+    )
     assert tags_of(eg.predicted for eg in read(path, [])) == [[""] * 9, ["", ""], [""] * 4]
 
 
@@ -97,13 +104,19 @@ def test_span_groups_stay_on_the_reference(tmp_path, starts):
     doc.spans["none"] = []
     DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
     if starts:
-        with pytest.warns(UserWarning, match=r"\[HW002\] 1 spans.*'cat \. it runs' of doc.spans\[\"chunks\"\]"):
+        with pytest.warns(
+            UserWarning, match=r"\[HW002\] 1 spans.*'cat \. it runs' of doc.spans\[\"chunks\"\]"
+        ):
             examples = read(tmp_path / "corpus.spacy")
     else:
         examples = read(tmp_path / "corpus.spacy")
     (example,) = examples
     found = [(span.text, span.label_) for span in example.reference.spans["chunks"]]
-    assert found == [("the old cat", "NP"), ("it", "NP"), *([] if starts else [("cat . it runs", "X")])]
+    assert found == [
+        ("the old cat", "NP"),
+        ("it", "NP"),
+        *([] if starts else [("cat . it runs", "X")]),
+    ]
     assert list(example.reference.spans["none"]) == [] and not example.predicted.spans
 
 
@@ -127,7 +140,15 @@ def test_tokens_beside_an_entity_that_crosses_stay_missing(tmp_path):
     DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
     with pytest.warns(UserWarning, match="HW002"):
         (example,) = read(tmp_path / "corpus.spacy")
-    assert [token.ent_iob_ for token in example.reference] == ["", "", *"OO", "", "", "", *"O" * (len(doc) - 7)]
+    assert [token.ent_iob_ for token in example.reference] == [
+        "",
+        "",
+        *"OO",
+        "",
+        "",
+        "",
+        *"O" * (len(doc) - 7),
+    ]
 
 
 def test_a_file_that_is_missing(tmp_path):
@@ -136,9 +157,13 @@ def test_a_file_that_is_missing(tmp_path):
         list(corpus(NLP))
 
 
-@pytest.mark.parametrize("data", [b"", b"some text", zlib.compress(b"\x80"), zlib.compress(b"text")])
+@pytest.mark.parametrize(
+    "data", [b"", b"some text", zlib.compress(b"\x80"), zlib.compress(b"text")]
+)
 def test_files_that_are_none_of_spacy(data, tmp_path):
     """The message names the file, which may be one of a folder."""
     (tmp_path / "damaged.spacy").write_bytes(data)
-    with pytest.raises(ValueError, match=r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"):
+    with pytest.raises(
+        ValueError, match=r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"
+    ):
         list(read_docs(spacy_files(tmp_path), spacy.blank("xx").vocab))

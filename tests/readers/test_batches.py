@@ -27,7 +27,9 @@ def in_order(batches, examples):
     """Whether batches are the examples end to end, as often as it takes."""
     flat = [example for batch in batches for example in batch]
     times = len(flat) // len(examples)
-    return len(flat) % len(examples) == 0 and all(a is b for a, b in zip(flat, examples * times, strict=True))
+    return len(flat) % len(examples) == 0 and all(
+        a is b for a, b in zip(flat, examples * times, strict=True)
+    )
 
 
 @given(LENGTHS, st.integers(1, 40), st.integers(1, 200), st.booleans())
@@ -56,11 +58,19 @@ def test_shares(lengths, n):
     else:
         share, longest = sum(lengths) / n, max(lengths)
         sizes = [sum(map(len, part)) for part in parts]
-        forced = [size for size, part in zip(sizes, parts, strict=True) if len(part) > 1 and size > share + longest]
-        assert not forced or min(map(len, parts)) == 1, "too many words only where others must have one at least"
+        forced = [
+            size
+            for size, part in zip(sizes, parts, strict=True)
+            if len(part) > 1 and size > share + longest
+        ]
+        assert not forced or min(map(len, parts)) == 1, (
+            "too many words only where others must have one at least"
+        )
 
 
-@given(st.lists(st.integers(1, 9), min_size=80, max_size=160), st.integers(1, 4), st.integers(15, 30))
+@given(
+    st.lists(st.integers(1, 9), min_size=80, max_size=160), st.integers(1, 4), st.integers(15, 30)
+)
 def test_words_of_a_batch(lengths, n_batches, max_words):
     """About max_words at most, in a corpus with more."""
     batches = list(batch_by_share(n_batches, max_words)(examples_of(lengths)))

@@ -28,7 +28,9 @@ def n_read(monkeypatch):
     """Files read so far."""
     found = []
     plain = corpora.read_docs
-    monkeypatch.setattr(corpora, "read_docs", lambda files, *rest: counted(found, plain(files, *rest)))
+    monkeypatch.setattr(
+        corpora, "read_docs", lambda files, *rest: counted(found, plain(files, *rest))
+    )
     return found
 
 
@@ -39,7 +41,9 @@ def counted(found, docs):
 
 def write(path, *taggings):
     vocab = spacy.blank("xx").vocab
-    DocBin(docs=[Doc(vocab, words=WORDS[: len(tags)], tags=tags) for tags in taggings]).to_disk(path)
+    DocBin(docs=[Doc(vocab, words=WORDS[: len(tags)], tags=tags) for tags in taggings]).to_disk(
+        path
+    )
     return path
 
 
@@ -74,13 +78,18 @@ def test_a_file_that_was_written_again_is_read_again(path, nlp, taggings):
 def test_every_pipeline_has_docs_of_its_own_vocabulary(path, nlp):
     other = spacy.blank("xx")
     for pipeline in (nlp, other, nlp):
-        assert all(eg.reference.vocab is pipeline.vocab for eg in corpus(path, attributes=[])(pipeline))
+        assert all(
+            eg.reference.vocab is pipeline.vocab for eg in corpus(path, attributes=[])(pipeline)
+        )
 
 
 def cached_tags(nlp, path, max_tokens, limit=0):
     """Tags of the docs of a file, as the reader takes them from memory or from the file."""
     docs = islice(corpora.read_docs([path], nlp.vocab), limit or None)
-    return [[token.tag_ for token in doc] for doc in corpus_cache.cached(nlp, limit, [path], docs, max_tokens)]
+    return [
+        [token.tag_ for token in doc]
+        for doc in corpus_cache.cached(nlp, limit, [path], docs, max_tokens)
+    ]
 
 
 def test_large_corpora_are_read_again(path, nlp, n_read):

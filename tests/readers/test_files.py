@@ -21,14 +21,25 @@ def test_folders_in_natural_order(tmp_path):
                  ".hidden/a.mrg", "02/.b.mrg", "02/readme.txt", "mrg"]:  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
-    expected = ["02/wsj_0209.mrg.gz", "02/wsj_0210.mrg", "9/x.mrg", "10/wsj_1001.MRG", "chtb_9.fid", "chtb_10.fid"]
+    expected = [
+        "02/wsj_0209.mrg.gz",
+        "02/wsj_0210.mrg",
+        "9/x.mrg",
+        "10/wsj_1001.MRG",
+        "chtb_9.fid",
+        "chtb_10.fid",
+    ]
     assert names(tmp_path, [".mrg", ".fid"]) == expected
     assert names(tmp_path, [".fid"]) == expected[-2:]
-    assert find_files(str(tmp_path / "mrg"), [".fid"]) == [tmp_path / "mrg"], "a file may have any name"
+    assert find_files(str(tmp_path / "mrg"), [".fid"]) == [tmp_path / "mrg"], (
+        "a file may have any name"
+    )
 
 
 def test_nothing_to_read(tmp_path):
-    with pytest.raises(ValueError, match=r"\[HS074\].*the folder has no such file.*\.mrg, \.fid \(and \.gz\)"):
+    with pytest.raises(
+        ValueError, match=r"\[HS074\].*the folder has no such file.*\.mrg, \.fid \(and \.gz\)"
+    ):
         find_files(tmp_path, [".mrg", ".fid"])
     with pytest.raises(ValueError, match=r"\[HS074\].*neither a file nor a folder"):
         find_files(tmp_path / "no", [".mrg"])
@@ -40,14 +51,22 @@ def test_nothing_to_read(tmp_path):
 def test_encoding_is_told_by_the_lines(tmp_path, encoding):
     path = tmp_path / "a.txt"
     path.write_text("ascii\n" + TEXT, encoding=encoding)
-    assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "ascii"), Line(2, "第一 行"), Line(3, "两 行")]
+    assert list(read_lines(path, ["utf-8", "gb18030"])) == [
+        Line(1, "ascii"),
+        Line(2, "第一 行"),
+        Line(3, "两 行"),
+    ]
 
 
 def test_one_bad_byte_does_not_change_the_encoding(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("第一\n第".encode() + b"\xff\n" + "第三\n".encode())
     problem = Problem(path, 2, "the byte 0xFF", "text in utf-8 or gb18030")
-    assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), problem, Line(3, "第三")]
+    assert list(read_lines(path, ["utf-8", "gb18030"])) == [
+        Line(1, "第一"),
+        problem,
+        Line(3, "第三"),
+    ]
 
 
 def test_all_ends_of_lines_in_one_file(tmp_path):
@@ -74,13 +93,18 @@ def test_damaged_gzip(tmp_path):
 
 def test_a_file_that_cannot_be_opened(tmp_path):
     (problem,) = read_lines(tmp_path / "gone.txt", ["utf-8", "gb18030"])
-    assert "gone.txt" in problem.actual and (problem.line, problem.expected) == (1, "a file that can be read")
+    assert "gone.txt" in problem.actual and (problem.line, problem.expected) == (
+        1,
+        "a file that can be read",
+    )
 
 
 def test_encodings():
     assert encodings_for("", "zh") == ["utf-8", "gb18030"]
     assert encodings_for("", "en") == ["utf-8"]
-    assert encodings_for("gbk", "en") == ["gbk"] and encodings_for("UTF-8-SIG", "zh") == ["UTF-8-SIG"]
+    assert encodings_for("gbk", "en") == ["gbk"] and encodings_for("UTF-8-SIG", "zh") == [
+        "UTF-8-SIG"
+    ]
     for wrong in ("klingon", "utf-16", "rot13", "hex"):
         with pytest.raises(ValueError, match=rf"\[HS027\].*{wrong}"):
             encodings_for(wrong, "zh")
@@ -90,7 +114,9 @@ def test_encodings():
 
 
 def numbers(split, part):
-    return {i for first, last in ranges_of(SPLITS[split].parts[part]) for i in range(first, last + 1)}
+    return {
+        i for first, last in ranges_of(SPLITS[split].parts[part]) for i in range(first, last + 1)
+    }
 
 
 def wsj(section, number=1):
@@ -118,16 +144,27 @@ def test_files_of_the_chinese_treebank():
     assert numbers("sighan2008", "train") == numbers("ctb6", "train")
     assert numbers("sighan2008", "test") == numbers("ctb6", "dev")
     assert numbers("sighan2008", "dev") == numbers("ctb6", "test")
-    assert {900, 1019, 3079} <= numbers("ctb6", "train") and {1018, 1072, 3145} <= numbers("ctb6", "test")
-    assert in_part([ctb(i) for i in (270, 271, 300, 301, 326)], "ctb5", "test") == [ctb(271), ctb(300)]
+    assert {900, 1019, 3079} <= numbers("ctb6", "train") and {1018, 1072, 3145} <= numbers(
+        "ctb6", "test"
+    )
+    assert in_part([ctb(i) for i in (270, 271, 300, 301, 326)], "ctb5", "test") == [
+        ctb(271),
+        ctb(300),
+    ]
 
 
-@pytest.mark.parametrize("split, part", [("ctb7", "train"), ("ctb5", "training"), ("ctb5", ""), ("", "dev")])
+@pytest.mark.parametrize(
+    "split, part", [("ctb7", "train"), ("ctb5", "training"), ("ctb5", ""), ("", "dev")]
+)
 def test_unknown_names(split, part):
-    with pytest.raises(ValueError, match=rf"\[HS161\].*\"{split}/{part}\".*wsj-tagging.*train, dev, test"):
+    with pytest.raises(
+        ValueError, match=rf"\[HS161\].*\"{split}/{part}\".*wsj-tagging.*train, dev, test"
+    ):
         in_part([ctb(1)], split, part)
 
 
 def test_a_part_without_files():
-    with pytest.raises(ValueError, match=r"\[HS079\].*2 files.*\"dev\".*\"ctb5\".*file numbers 301-325; 1 of"):
+    with pytest.raises(
+        ValueError, match=r"\[HS079\].*2 files.*\"dev\".*\"ctb5\".*file numbers 301-325; 1 of"
+    ):
         in_part([ctb(1), wsj(0)], "ctb5", "dev")

@@ -26,7 +26,9 @@ def test_what_cannot_be_read_is_told_and_left_out(tmp_path):
     plain.write_bytes(b"good\nb\xffd\n")
     *problems, last = texts_in(lines, "text")
     assert last == Text(6, "y", {})
-    assert [(problem.path, problem.line) for problem in problems] == [(lines, n) for n in range(1, 6)]
+    assert [(problem.path, problem.line) for problem in problems] == [
+        (lines, n) for n in range(1, 6)
+    ]
     assert problems[0] == Problem(lines, 1, '{"body":"x"}', 'an object with a string "text"')
     good, bad = texts_in(plain, "text")
     assert good == Text(1, "good", {}) and (bad.path, bad.line) == (plain, 2)
@@ -36,9 +38,14 @@ def test_what_cannot_be_read_is_told_and_left_out(tmp_path):
 def test_half_of_a_pair_of_surrogates_is_a_problem_of_its_line(tmp_path):
     """JSON can say it, as the text or beside it; neither a tokenizer nor a file can have it."""
     lines = tmp_path / "a.jsonl"
-    lines.write_text('{"text": "\\ud83d"}\n{"text": "a", "by": "\\ude00"}\n{"text": "\\ud83d\\ude00"}\n')
+    lines.write_text(
+        '{"text": "\\ud83d"}\n{"text": "a", "by": "\\ude00"}\n{"text": "\\ud83d\\ude00"}\n'
+    )
     *problems, last = texts_in(lines, "text")
-    assert [problem.line for problem in problems] == [1, 2] and "surrogates not allowed" in problems[0].actual
+    assert [problem.line for problem in problems] == [
+        1,
+        2,
+    ] and "surrogates not allowed" in problems[0].actual
     assert last == Text(3, "\U0001f600", {})
 
 
@@ -47,7 +54,11 @@ def test_half_of_a_pair_of_surrogates_is_a_problem_of_its_line(tmp_path):
 
 VOCAB = Vocab()
 TWO = [
-    Sentence(["It", "rains", "."], ["PRP", "VBZ", "."], [LabelledSpan(0, 1, "NP"), LabelledSpan(1, 2, "VP")]),
+    Sentence(
+        ["It", "rains", "."],
+        ["PRP", "VBZ", "."],
+        [LabelledSpan(0, 1, "NP"), LabelledSpan(1, 2, "VP")],
+    ),
     Sentence(["Oh", "dear"], ["UH", "UH"], [LabelledSpan(0, 2, "INTJ")]),
 ]
 NAMES = [
@@ -71,17 +82,33 @@ def test_tags_boundaries_and_chunks():
 def test_entities():
     doc = sentences_to_doc(VOCAB, NAMES, "zh")
     assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == [(1, 2, "X"), (2, 3, "Y")]
-    assert [token.ent_iob_ for token in doc] == ["O", "B", "B"] and not doc.spans and not doc.has_annotation("TAG")
+    assert (
+        [token.ent_iob_ for token in doc] == ["O", "B", "B"]
+        and not doc.spans
+        and not doc.has_annotation("TAG")
+    )
     doc = sentences_to_doc(VOCAB, NAMES, "zh", "chunks", "names")
-    assert [(span.start, span.end, span.label_) for span in doc.spans["names"]] == [(1, 2, "X"), (2, 3, "Y")]
+    assert [(span.start, span.end, span.label_) for span in doc.spans["names"]] == [
+        (1, 2, "X"),
+        (2, 3, "Y"),
+    ]
     assert not doc.has_annotation("ENT_IOB") and list(doc.spans) == ["names"]
 
 
 def test_groups():
     sentences = [Sentence([str(i)]) for i in range(5)]
     groups = {size: grouped(sentences, size) for size in (0, 1, 2, 5, 9)}
-    texts = {size: ["".join(s.words[0] for s in group) for group in found] for size, found in groups.items()}
-    assert texts == {0: ["01234"], 1: list("01234"), 2: ["01", "23", "4"], 5: ["01234"], 9: ["01234"]}
+    texts = {
+        size: ["".join(s.words[0] for s in group) for group in found]
+        for size, found in groups.items()
+    }
+    assert texts == {
+        0: ["01234"],
+        1: list("01234"),
+        2: ["01", "23", "4"],
+        5: ["01234"],
+        9: ["01234"],
+    }
     assert list(grouped([Sentence([]), sentences[0], Sentence([])], 1)) == [[sentences[0]]]
     assert list(grouped([], 0)) == []
     mixed = [sentences[0], sentences[1]._replace(is_text=True), sentences[2], sentences[3]]

@@ -69,7 +69,9 @@ class Reader(HTMLParser):
 def test_figures_are_those_of_spacys_scorer():
     nlp = helpers.ready("log_likelihood")
     (layer,) = evaluated(nlp, examples(), {"the", "she"})
-    assert layer["scores"]["accuracy"]["value"] == pytest.approx(nlp.evaluate(examples())["tag_acc"])
+    assert layer["scores"]["accuracy"]["value"] == pytest.approx(
+        nlp.evaluate(examples())["tag_acc"]
+    )
     n = {name: share["n"] for name, share in layer["scores"].items()}
     assert (
         n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3
@@ -116,7 +118,9 @@ def test_a_bidirectional_tagger_has_all_but_probabilities():
         nlp.evaluate(helpers.examples_of(nlp, WORDS))["tag_acc"]
     )
     assert (
-        layer["attribute"] == "tag" and layer["labels"] and layer["scores"]["unknown words"]["n"] == 24
+        layer["attribute"] == "tag"
+        and layer["labels"]
+        and layer["scores"]["unknown words"]["n"] == 24
     )
     assert layer["calibration"] is None and not layer["uncertain"] and not layer["errors"]
     assert "calibration" not in as_markdown(found) and "| accuracy |" in as_markdown(found)

@@ -84,8 +84,7 @@ def test_what_is_not_annotated_does_not_count():
         "A": 1,
     }
     assert [
-        (one["gold"], one["guess"], one["n"])
-        for one in confusions_of([part], pairs, "no label")
+        (one["gold"], one["guess"], one["n"]) for one in confusions_of([part], pairs, "no label")
     ] == [("N", "A", 1)]
 
 
@@ -122,8 +121,14 @@ def test_spans_of_the_same_tokens():
 
 
 def test_a_feature_is_right_with_its_value():
-    pairs = [Pair(0, 0, 1, "Case=Nom|Number=Sing", "Case=Gen|Number=Sing"), Pair(0, 1, 2, "Case=Nom", "Mood=Ind")]
-    rows = {row["label"]: (row["precision"], row["recall"], row["gold"], row["found"]) for row in feature_scores(pairs)}
+    pairs = [
+        Pair(0, 0, 1, "Case=Nom|Number=Sing", "Case=Gen|Number=Sing"),
+        Pair(0, 1, 2, "Case=Nom", "Mood=Ind"),
+    ]
+    rows = {
+        row["label"]: (row["precision"], row["recall"], row["gold"], row["found"])
+        for row in feature_scores(pairs)
+    }
     assert rows == {"Case": (0, 0, 2, 1), "Number": (1, 1, 1, 1), "Mood": (0, 0, 0, 1)}
 
 
@@ -152,7 +157,8 @@ def test_a_matrix_counts_each_pair(n_labels):
 
 def test_a_matrix_of_spans_has_what_is_missing():
     found = confusion_matrix(
-        [Pair(0, 0, 1, "PER", "PER"), Pair(0, 2, 4, "ORG", ""), Pair(0, 5, 6, "", "ORG")], outside("ents")
+        [Pair(0, 0, 1, "PER", "PER"), Pair(0, 2, 4, "ORG", ""), Pair(0, 5, 6, "", "ORG")],
+        outside("ents"),
     )
     assert found["labels"] == ["ORG", "no entity", "others"]
     assert found["counts"] == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]

@@ -43,9 +43,13 @@ class Running:
 
         self.listener = listening("127.0.0.1", 0)
         self.address = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        config = uvicorn.Config(application(nlp, **settings), log_level="critical", lifespan="off", ws="none")
+        config = uvicorn.Config(
+            application(nlp, **settings), log_level="critical", lifespan="off", ws="none"
+        )
         self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
+        self.thread = threading.Thread(
+            target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True
+        )
         self.thread.start()
 
     def stop(self):
@@ -56,7 +60,11 @@ class Running:
 
     def ask(self, path="/", body=None, **headers):
         """RETURNS status, text, headers."""
-        request = Request(self.address + path, body, {key.replace("_", "-"): value for key, value in headers.items()})
+        request = Request(
+            self.address + path,
+            body,
+            {key.replace("_", "-"): value for key, value in headers.items()},
+        )
         try:
             with urlopen(request, timeout=30) as answer:
                 return answer.status, answer.read().decode("utf8"), answer.headers
@@ -64,7 +72,9 @@ class Running:
             return error.code, error.read().decode("utf8"), error.headers
 
     def explain(self, **asked):
-        status, text, _ = self.ask("/explain", json.dumps(asked).encode(), Content_Type="application/json")
+        status, text, _ = self.ask(
+            "/explain", json.dumps(asked).encode(), Content_Type="application/json"
+        )
         return status, json.loads(text)
 
 
@@ -116,14 +126,23 @@ def test_what_is_refused(server):
     assert f">\n{'&lt;b&gt;' * MOST}</textarea>" in page, "what was typed is still there"
     status, page, _ = server.ask("/", b"text=" + b"a" * 1_000_000)
     assert status == 413 and "[HS149]" in page
-    for more in ({"text": 1}, {"tokens": ["b"]}, {"tokens": [True]}, {"other": 1}, {"tokens": 1}, {"component": 1}):
+    for more in (
+        {"text": 1},
+        {"tokens": ["b"]},
+        {"tokens": [True]},
+        {"other": 1},
+        {"tokens": 1},
+        {"component": 1},
+    ):
         status, answer = server.explain(**{"text": "a", **more})
         assert status == 400 and "[HS172]" in answer["error"], more
     for body in (b"{}", b"[]", b"{", b"\xff", b"null"):
         status, text, _ = server.ask("/explain", body, Content_Type="application/json")
         assert status == 400 and "[HS172]" in text, body
     assert server.explain(text="a", component="nothing")[1]["error"].startswith("[HS152]")
-    assert server.explain(text="a", component="hoseq_tagger", tokens=[7])[1]["error"].startswith("[HS141]")
+    assert server.explain(text="a", component="hoseq_tagger", tokens=[7])[1]["error"].startswith(
+        "[HS141]"
+    )
     assert server.ask("/explain", b"{}", Content_Type="text/plain")[0] == 415
     assert server.ask("/explain")[0] == 405 and server.ask("/nothing")[0] == 404
 
@@ -168,7 +187,11 @@ def test_origin_is_compared_whole(server):
 
 
 def test_json_that_is_nested_deeply(server):
-    for body in (b"[" * 4000, b'{"text":' * 500, b'{"tokens": ' + b"[" * 900 + b"]" * 900 + b', "text": "a"}'):
+    for body in (
+        b"[" * 4000,
+        b'{"text":' * 500,
+        b'{"tokens": ' + b"[" * 900 + b"]" * 900 + b', "text": "a"}',
+    ):
         status, text, _ = server.ask("/explain", body, Content_Type="application/json")
         assert status == 400 and "[HS172]" in text
     for half in ({"text": "\ud800"}, {"text": "a", "component": "\udc00"}):
@@ -177,7 +200,9 @@ def test_json_that_is_nested_deeply(server):
 
 
 def test_tokens_that_are_named_again(server):
-    status, answer = server.explain(text="the old cat", component="hoseq_tagger", tokens=[1, 1, 0, 1])
+    status, answer = server.explain(
+        text="the old cat", component="hoseq_tagger", tokens=[1, 1, 0, 1]
+    )
     assert status == 200 and [one["first"] for one in answer["decisions"]] == [1, 0]
 
 
@@ -266,7 +291,9 @@ def test_clients_that_are_gone_have_no_place_in_the_queue(nlp, slow, monkeypatch
         client.close()
     time.sleep(0.3)
     answers = []
-    waiting = threading.Thread(target=lambda: answers.append(running.ask("/", urlencode({"text": "the cat"}).encode())))
+    waiting = threading.Thread(
+        target=lambda: answers.append(running.ask("/", urlencode({"text": "the cat"}).encode()))
+    )
     waiting.start()
     time.sleep(0.3)
     assert not answers
@@ -282,7 +309,9 @@ def test_body_that_does_not_arrive(nlp):
     running = Running(nlp, max_seconds=0.3)
     host, port = running.listener.getsockname()
     with socket.create_connection((host, port), timeout=20) as client:
-        client.sendall(f"POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 10\r\n\r\ntext".encode())
+        client.sendall(
+            f"POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 10\r\n\r\ntext".encode()
+        )
         answer = client.recv(100_000)
         while b"</html>" not in answer:
             answer += client.recv(100_000)
@@ -290,7 +319,9 @@ def test_body_that_does_not_arrive(nlp):
     assert b" 408 " in answer.splitlines()[0] and b"[HS181]" in answer
 
 
-@pytest.mark.parametrize("begin", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n"])
+@pytest.mark.parametrize(
+    "begin", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n"]
+)
 def test_head_that_does_not_arrive(nlp, monkeypatch, begin):
     """One line more every moment, also after another request: the connection is closed, and none is taken for good."""
     monkeypatch.setattr(serving, "IDLE", 0.2)

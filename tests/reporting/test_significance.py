@@ -29,7 +29,9 @@ def by_fractions(gained, lost):
     return float(min(Fraction(1), Fraction(2 * sum(math.comb(n, i) for i in range(k + 1)), 2**n)))
 
 
-@pytest.mark.parametrize("gained, lost", [(g, n - g) for n in (1, 2, 5, 8, 11) for g in range(n + 1)])
+@pytest.mark.parametrize(
+    "gained, lost", [(g, n - g) for n in (1, 2, 5, 8, 11) for g in range(n + 1)]
+)
 def test_mcnemar_is_enumeration(gained, lost):
     found = mcnemar(*outcomes(gained, lost))
     assert (found.gained, found.lost) == (gained, lost)
@@ -45,7 +47,9 @@ def test_of_several_runs_a_token_counts_once(runs, seed):
     differences = [int(more) - int(less) for less, more in zip(a, b, strict=True)]
     flipped = [np.dot(signs, differences) for signs in itertools.product((-1, 1), repeat=9)]
     found = mcnemar(a, b)
-    assert found.gained - found.lost == sum(differences) and found.gained + found.lost == sum(map(abs, differences))
+    assert found.gained - found.lost == sum(differences) and found.gained + found.lost == sum(
+        map(abs, differences)
+    )
     assert found.p == pytest.approx(np.mean(np.abs(flipped) >= abs(sum(differences))), rel=1e-12)
 
 
@@ -53,7 +57,10 @@ def test_a_hundred_thousand_tokens():
     """Nearly normal: P(|Z| >= (600 - 1) / sqrt(100,000)), with the correction for continuity."""
     gained, lost = 50_300, 49_700
     expected = math.erfc((gained - lost - 1) / math.sqrt(2 * (gained + lost)))
-    assert mcnemar(*outcomes(gained, lost)).p == pytest.approx(expected, rel=1e-3) and 0.05 < expected < 0.06
+    assert (
+        mcnemar(*outcomes(gained, lost)).p == pytest.approx(expected, rel=1e-3)
+        and 0.05 < expected < 0.06
+    )
     assert 0 <= mcnemar(*outcomes(60_000, 40_000)).p < 1e-300
 
 

@@ -32,16 +32,33 @@ def plain(word):
 
 def test_labels_and_their_probabilities():
     doc = doc_of(tags=["N", "N", "_SP", "V", "N"], pos=["PROPN", "PROPN", "SPACE", "VERB", "PROPN"])
-    write_marginals(doc, "tagger", ["N", "V"], np.array([[0.9, 0.1], [0.8, 0.2], [0, 0], [0.3, 0.7], [0.6, 0.4]]))
+    write_marginals(
+        doc,
+        "tagger",
+        ["N", "V"],
+        np.array([[0.9, 0.1], [0.8, 0.2], [0, 0], [0.3, 0.7], [0.6, 0.4]]),
+    )
     first, second = sentences_of(doc)
-    assert first.labels == ["tag", "pos"] and [word.text for word in first.words] == ["Ana", "Silva"]
-    assert [plain(word) for word in first.words] == [[("N", 0.9), ("PROPN", None)], [("N", 0.8), ("PROPN", None)]]
+    assert first.labels == ["tag", "pos"] and [word.text for word in first.words] == [
+        "Ana",
+        "Silva",
+    ]
+    assert [plain(word) for word in first.words] == [
+        [("N", 0.9), ("PROPN", None)],
+        [("N", 0.8), ("PROPN", None)],
+    ]
     assert [plain(word)[0] for word in second.words] == [("V", 0.7), ("N", 0.6)]
 
 
 def test_decisions_have_one_probability_a_word():
     doc = doc_of(tags=["N", "N", "_SP", "V", "N"])
-    write_decisions(doc, "tagger", ["N", "N", "", "V", "N"], np.arange(5, dtype=np.int32), np.full(5, 0.5, np.float32))
+    write_decisions(
+        doc,
+        "tagger",
+        ["N", "N", "", "V", "N"],
+        np.arange(5, dtype=np.int32),
+        np.full(5, 0.5, np.float32),
+    )
     assert [plain(word) for sentence in sentences_of(doc) for word in sentence.words] == [
         [("N", 0.5)], [("N", 0.5)], [("V", 0.5)], [("N", 0.5)],
     ]  # fmt: skip
@@ -50,14 +67,25 @@ def test_decisions_have_one_probability_a_word():
 def test_labels_of_features_and_of_extensions():
     Token.set_extension("mood", default="")
     try:
-        doc = doc_of(pos=["PROPN", "PROPN", "SPACE", "VERB", "PROPN"], morphs=["Case=Nom", "", "", "Tense=Past", ""])
+        doc = doc_of(
+            pos=["PROPN", "PROPN", "SPACE", "VERB", "PROPN"],
+            morphs=["Case=Nom", "", "", "Tense=Past", ""],
+        )
         for token in doc:
             token._.mood = "calm"
         labels = ["Case=Nom|POS=PROPN", "POS=PROPN", "POS=VERB|Tense=Past"]
         write_marginals(
-            doc, "morphologizer", labels, np.array([[0.9, 0.1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]])
+            doc,
+            "morphologizer",
+            labels,
+            np.array([[0.9, 0.1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]]),
         )
-        write_marginals(doc, "moods", ["calm", "wild"], np.array([[0.5, 0.5]] * 2 + [[0, 0]] + [[0.75, 0.25]] * 2))
+        write_marginals(
+            doc,
+            "moods",
+            ["calm", "wild"],
+            np.array([[0.5, 0.5]] * 2 + [[0, 0]] + [[0.75, 0.25]] * 2),
+        )
         first, second = sentences_of(doc)
     finally:
         Token.remove_extension("mood")
@@ -81,11 +109,19 @@ def test_entities_have_the_probabilities_of_their_group():
     doc = doc_of()
     doc.set_ents([Span(doc, 0, 2, "PERSON"), Span(doc, 4, 5, "GPE")])
     spans = [Span(doc, 0, 2, "PERSON"), Span(doc, 4, 5, "GPE")]
-    doc.spans["entities"] = SpanGroup(doc, name="entities", spans=spans, attrs={"scores": np.array([0.75, 0.5])})
+    doc.spans["entities"] = SpanGroup(
+        doc, name="entities", spans=spans, attrs={"scores": np.array([0.75, 0.5])}
+    )
     first, second = sentences_of(doc)
     assert first.spans == second.spans == ["ents"]
-    assert [cell[:2] for word in first.words for cell in word.spans] == [("PERSON", 0.75), ("PERSON", 0.75)]
-    assert [(cell.begins, cell.ends) for word in first.words for cell in word.spans] == [(True, False), (False, True)]
+    assert [cell[:2] for word in first.words for cell in word.spans] == [
+        ("PERSON", 0.75),
+        ("PERSON", 0.75),
+    ]
+    assert [(cell.begins, cell.ends) for word in first.words for cell in word.spans] == [
+        (True, False),
+        (False, True),
+    ]
     assert second.words[0].spans[0].label == "" and second.words[1].spans[0][:2] == ("GPE", 0.5)
 
 
@@ -95,9 +131,17 @@ def test_spans_that_overlap_stand_in_rows_of_their_own():
     doc.spans["sc"] = SpanGroup(doc, name="sc", spans=spans)
     (sentence,) = sentences_of(doc)
     assert sentence.spans == ["sc", "sc"]
-    assert [[cell.label for cell in word.spans] for word in sentence.words] == [["X", ""], ["X", "Y"], ["Z", "Y"]]
+    assert [[cell.label for cell in word.spans] for word in sentence.words] == [
+        ["X", ""],
+        ["X", "Y"],
+        ["Z", "Y"],
+    ]
     table = text_table(sentence)
-    assert [line.split() for line in table.splitlines() if line][1:] == [["a", "X"], ["b", "|", "Y"], ["c", "Z", "|"]]
+    assert [line.split() for line in table.splitlines() if line][1:] == [
+        ["a", "X"],
+        ["b", "|", "Y"],
+        ["c", "Z", "|"],
+    ]
 
 
 def test_a_page_says_that_probabilities_are_not_calibrated():
@@ -122,7 +166,9 @@ def test_spans_are_found_by_their_characters(how):
     doc = Doc(NLP.vocab, words=["New", "York", "saw", " ", "the", "olddog"], tags=["N"] * 6)
     bounds = [(0, 2, "NP"), (2, 3, "VP"), (4, 6, "NP")]
     spans = [Span(doc, *each) for each in bounds]
-    doc.spans["chunks"] = SpanGroup(doc, name="chunks", spans=spans, attrs={"scores": [0.9, 0.8, 0.7]})
+    doc.spans["chunks"] = SpanGroup(
+        doc, name="chunks", spans=spans, attrs={"scores": [0.9, 0.8, 0.7]}
+    )
     texts = [span.text for span in spans]
     with doc.retokenize() as retokenizer:
         if how != "split":
@@ -131,20 +177,31 @@ def test_spans_are_found_by_their_characters(how):
             retokenizer.split(doc[5], ["old", "dog"], heads=[(doc[5], 0), (doc[5], 0)])
     found = stretches(doc.spans["chunks"])
     assert [(doc[first:end].text, label, p) for first, end, label, p in found] == [
-        (text, label, p) for text, (*_, label), p in zip(texts, bounds, [0.9, 0.8, 0.7], strict=True)
+        (text, label, p)
+        for text, (*_, label), p in zip(texts, bounds, [0.9, 0.8, 0.7], strict=True)
     ]
     assert target_at("spans.chunks").items(doc) == [one[:3] for one in found]
     (sentence,) = sentences_of(doc)
-    assert [word.spans[0].label for word in sentence.words if word.spans[0].begins] == ["NP", "VP", "NP"]
+    assert [word.spans[0].label for word in sentence.words if word.spans[0].begins] == [
+        "NP",
+        "VP",
+        "NP",
+    ]
 
 
 @pytest.mark.parametrize(
     "text, signs",
     [
         ("I \U0001f469\u200d\U0001f4bb at", ["I", "\U0001f469\u200d\U0001f4bb", "at"]),
-        ("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1ee", ["\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1ee"]),
+        (
+            "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1ee",
+            ["\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1ee"],
+        ),
         ("\U0001f44d\U0001f3fd! \u2764\ufe0f", ["\U0001f44d\U0001f3fd", "!", "\u2764\ufe0f"]),
-        ("\U0001f3f4\U000e0067\U000e0062\U000e007f ok", ["\U0001f3f4\U000e0067\U000e0062\U000e007f", "ok"]),
+        (
+            "\U0001f3f4\U000e0067\U000e0062\U000e007f ok",
+            ["\U0001f3f4\U000e0067\U000e0062\U000e007f", "ok"],
+        ),
         ("a\u202eb\U000e0041", ["a\u2423b\u2423"]),
     ],
 )
@@ -164,6 +221,11 @@ def test_a_sign_of_several_tokens_has_what_begins_and_ends_there():
 
 
 def test_lines_end_between_words():
-    doc = Doc(NLP.vocab, words=["昨天", "，", "我们", "ok", ".", "no"], spaces=[False] * 4 + [True, False])
-    groups = [re.findall(r"<span>(.*?)</span>", group) for group in text_page([doc]).split('class="group"')[1:]]
+    doc = Doc(
+        NLP.vocab, words=["昨天", "，", "我们", "ok", ".", "no"], spaces=[False] * 4 + [True, False]
+    )
+    groups = [
+        re.findall(r"<span>(.*?)</span>", group)
+        for group in text_page([doc]).split('class="group"')[1:]
+    ]
     assert groups == [["昨天", "，"], ["我们"], ["ok", "."], ["no"]]

@@ -20,16 +20,38 @@ def test_labels_of_units():
     words = ["我", "喜欢", "iPhone", "X", "的", "3.14", "千字文"]
     text, units = labelled(words)
     assert text == "我喜欢iPhone X的3.14千字文"
-    assert [unit for unit, _ in units] == ["我", "喜", "欢", "iPhone", "X", "的", "3", ".", "14", "千", "字", "文"]
+    assert [unit for unit, _ in units] == [
+        "我",
+        "喜",
+        "欢",
+        "iPhone",
+        "X",
+        "的",
+        "3",
+        ".",
+        "14",
+        "千",
+        "字",
+        "文",
+    ]
     assert [label for _, label in units] == [f"{place}-W" for place in "SBESSSBIEBIE"]
-    assert labelled(["我们", " \n", "喝", "茶"], [True] * 4)[0] == "我们喝茶", "white space of words is not used"
+    assert labelled(["我们", " \n", "喝", "茶"], [True] * 4)[0] == "我们喝茶", (
+        "white space of words is not used"
+    )
     tagged = labelled(["我们", "喝"], tags=["PN", "VV"], kinds="tag")[1]
     assert tagged == [("我", "B-PN"), ("们", "E-PN"), ("喝", "S-VV")]
 
 
 def test_a_unit_with_the_end_of_a_word_is_of_the_word_in_which_it_begins():
     units = labelled(["第1", "0a", "e", "\u0301茶"])[1]
-    expected = [("第", "B-W"), ("1", "E-W"), ("0", "B-W"), ("a", "E-W"), ("e\u0301", "S-W"), ("茶", "S-W")]
+    expected = [
+        ("第", "B-W"),
+        ("1", "E-W"),
+        ("0", "B-W"),
+        ("a", "E-W"),
+        ("e\u0301", "S-W"),
+        ("茶", "S-W"),
+    ]
     assert units == expected
 
 

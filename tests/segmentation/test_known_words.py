@@ -15,9 +15,14 @@ def test_table(tmp_path):
     path = saved_words(tmp_path)
     table = known_words(path).get_table(TABLE)
     words = [
-        word for sentence in SENTENCES for word, _ in sentence if len(word) > 1 and word not in ("iPhone", "12", "2008")
+        word
+        for sentence in SENTENCES
+        for word, _ in sentence
+        if len(word) > 1 and word not in ("iPhone", "12", "2008")
     ]
-    assert len(table) == len(set(words)) and sorted(table.values()) == sorted(map(words.count, set(words)))
+    assert len(table) == len(set(words)) and sorted(table.values()) == sorted(
+        map(words.count, set(words))
+    )
     with pytest.raises(ValueError, match="E913"):
         known_words(None)
 
@@ -31,4 +36,10 @@ def test_own_words(own_words, tmp_path):
     begins = [token_values(eg.predicted, "known_begins").tolist() for eg in examples]
     assert begins[0] == [1 if own_words else 2, 1, 1, 1, 1], "我们 is in this text alone"
     assert begins[1][3] == 2, "学校 is in another one, too"
-    assert [token_values(eg.reference, "known_begins").tolist() for eg in examples][0] == [2, 1, 1, 1, 1]
+    assert [token_values(eg.reference, "known_begins").tolist() for eg in examples][0] == [
+        2,
+        1,
+        1,
+        1,
+        1,
+    ]

@@ -78,7 +78,11 @@ def test_white_space_is_that_of_spacy(nlp, text):
 
 def test_sentences(nlp):
     doc = nlp(" \n我们喝茶。\n他们在学校学习。 我买了3.14茶")
-    assert [sentence.text.strip() for sentence in doc.sents] == ["我们喝茶。", "他们在学校学习。", "我买了3.14茶"]
+    assert [sentence.text.strip() for sentence in doc.sents] == [
+        "我们喝茶。",
+        "他们在学校学习。",
+        "我买了3.14茶",
+    ]
 
 
 def test_batches_do_not_matter(nlp):
@@ -119,15 +123,21 @@ def saved_by(how, nlp, folder):
 @pytest.mark.parametrize("how", ["bytes", "disk", "pickle"])
 def test_saved_and_read(how, nlp, tmp_path):
     other = saved_by(how, nlp, tmp_path)
-    assert [cut(other(text)) for text in [*TEXTS, *ODD]] == [cut(nlp.tokenizer(text)) for text in [*TEXTS, *ODD]]
+    assert [cut(other(text)) for text in [*TEXTS, *ODD]] == [
+        cut(nlp.tokenizer(text)) for text in [*TEXTS, *ODD]
+    ]
     assert other.to_bytes() == nlp.tokenizer.to_bytes()
 
 
 def test_needs_no_strings_of_words(nlp, tmp_path):
     save_compact(nlp, tmp_path / "small")
-    strings = srsly.read_json(tmp_path / "small" / "tokenizer" / "segmenter" / "vocab" / "strings.json")
+    strings = srsly.read_json(
+        tmp_path / "small" / "tokenizer" / "segmenter" / "vocab" / "strings.json"
+    )
     assert strings == sorted(nlp.tokenizer.segmenter.get_pipe("hoseq_tagger").labels)
-    assert [cut(doc) for doc in spacy.load(tmp_path / "small").pipe(TEXTS)] == [cut(doc) for doc in nlp.pipe(TEXTS)]
+    assert [cut(doc) for doc in spacy.load(tmp_path / "small").pipe(TEXTS)] == [
+        cut(doc) for doc in nlp.pipe(TEXTS)
+    ]
 
 
 def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
@@ -137,7 +147,10 @@ def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
     nlp = spacy.blank("zh", config=settings)
     nlp.initialize()
     nlp.to_disk(tmp_path / "nlp")
-    loaded, copied = spacy.load(tmp_path / "nlp"), spacy.blank("zh", config=settings).from_bytes(nlp.to_bytes())
+    loaded, copied = (
+        spacy.load(tmp_path / "nlp"),
+        spacy.blank("zh", config=settings).from_bytes(nlp.to_bytes()),
+    )
     for other in (nlp, loaded, copied):
         assert [token.text for token in other("我们喝茶。")] == ["我们", "喝", "茶", "。"]
 
@@ -168,7 +181,9 @@ def test_damaged_bytes(nlp):
             CharacterTokenizer(nlp.vocab).from_bytes(data)
 
 
-@pytest.mark.parametrize("file", ["config.cfg", "hoseq_tagger/model", "hoseq_tagger/cfg", "meta.json"])
+@pytest.mark.parametrize(
+    "file", ["config.cfg", "hoseq_tagger/model", "hoseq_tagger/cfg", "meta.json"]
+)
 def test_damaged_folder(nlp, tmp_path, file):
     nlp.tokenizer.to_disk(tmp_path)
     path = tmp_path / "segmenter" / file

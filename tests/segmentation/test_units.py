@@ -50,7 +50,10 @@ def test_units(text, expected):
     "text, expected",
     [
         ("请看https://www.example.com/a?b=1。", ["https://www.example.com/a?b=1"]),
-        ("写信给info@example.org，或者看example.com.cn/x/", ["info@example.org", "example.com.cn/x/"]),
+        (
+            "写信给info@example.org，或者看example.com.cn/x/",
+            ["info@example.org", "example.com.cn/x/"],
+        ),
         ("在www.example.com.他", ["www.example.com"]),
         ("http://example.com:80/路径", ["http://example.com:80/"]),
         ("3.14和U.S.A，Node.js，@小明", []),
@@ -69,13 +72,19 @@ def test_addresses_are_whole(text, expected):
 @given(st.text(alphabet="a.@:/w我， \n", max_size=15))
 def test_what_is_whole_changes_nothing_else(text):
     plain, whole = units_of(text), units_of(text, whole=re.compile("aw|@+"))
-    inside = {i for match in re.finditer("aw|@+", text) for i in range(match.start() + 1, match.end())}
+    inside = {
+        i for match in re.finditer("aw|@+", text) for i in range(match.start() + 1, match.end())
+    }
     edges = {i for match in re.finditer("aw|@+", text) for i in match.span()} - {len(text)}
     expected = {*plain.starts.tolist(), *(i for i in edges if not text[i].isspace())} - inside
     assert set(whole.starts.tolist()) == expected
 
 
-@given(st.lists(st.text(alphabet="我a1.。”w@ \n\0\u2029\u0301\u200d👍🏽\ud800", max_size=8), max_size=6))
+@given(
+    st.lists(
+        st.text(alphabet="我a1.。”w@ \n\0\u2029\u0301\u200d👍🏽\ud800", max_size=8), max_size=6
+    )
+)
 def test_texts_in_one_go(texts):
     patterns = re.compile("(?<=a)(?=w)"), re.compile("aw|@+")
     for text, of_text in zip(texts, units_of_each(texts, *patterns), strict=True):
@@ -87,7 +96,9 @@ def test_texts_in_one_go(texts):
 def test_nothing_is_lost_but_white_space(text):
     of_text = units_of(text)
     at = 0
-    for start, end, after_space in zip(of_text.starts, of_text.ends, of_text.after_space, strict=True):
+    for start, end, after_space in zip(
+        of_text.starts, of_text.ends, of_text.after_space, strict=True
+    ):
         assert start < end and not text[at:start].strip()
         assert after_space == (start > at or at == 0)
         assert not re.search(r"\s", text[start:end])

@@ -1,6 +1,7 @@
 """Emissions of letter images by a small convolutional network."""
 
-from typing import Any, Callable, List, Optional, Tuple, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -19,8 +20,8 @@ NO_IMAGE = (
 
 @registry.architectures("spacy_hoseq.PixelConvolutions.v1")
 def PixelConvolutions(
-    maps: int = 16, deeper_maps: int = 32, width: int = 256, nO: Optional[int] = None
-) -> Model[List[Doc], List[Floats2d]]:
+    maps: int = 16, deeper_maps: int = 32, width: int = 256, nO: int | None = None
+) -> Model[list[Doc], list[Floats2d]]:
     """Label scores of tokens that are images (pixels.py), trained by `[training.optimizer]`.
 
     Two convolutions over 3 x 3 pixels with the largest of 2 x 2 kept after each, then one hidden layer and a linear
@@ -43,14 +44,21 @@ def PixelConvolutions(
             >> Maxout(width, features, nP=2, dropout=0.0, normalize=True)
             >> output
         )
-    model: Model[List[Doc], List[Floats2d]] = Model(
-        "pixel_convolutions", _forward, init=_init, layers=[network], dims={"nO": nO}, refs={"output_layer": output}
+    model: Model[list[Doc], list[Floats2d]] = Model(
+        "pixel_convolutions",
+        _forward,
+        init=_init,
+        layers=[network],
+        dims={"nO": nO},
+        refs={"output_layer": output},
     )
     return model
 
 
 def _init(
-    model: Model[List[Doc], List[Floats2d]], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
+    model: Model[list[Doc], list[Floats2d]],
+    X: list[Doc] | None = None,
+    Y: list[Floats2d] | None = None,
 ) -> None:
     if Y is not None:
         model.set_dim("nO", Y[0].shape[1])
@@ -59,24 +67,26 @@ def _init(
 
 
 def _forward(
-    model: Model[List[Doc], List[Floats2d]], docs: List[Doc], is_train: bool
-) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
+    model: Model[list[Doc], list[Floats2d]], docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
     words = [token.text for doc in docs for token in doc]
     for word in words:
         if not is_image(word):
             raise ValueError(NO_IMAGE.format(word=word))
-    pixels = model.ops.asarray2f(cast(Floats2d, words_to_images(words).reshape(len(words), ROWS * COLUMNS)))
+    pixels = model.ops.asarray2f(
+        cast(Floats2d, words_to_images(words).reshape(len(words), ROWS * COLUMNS))
+    )
     ends = np.cumsum([len(doc) for doc in docs])[:-1].tolist()
     if not words:
         nothing = model.ops.alloc2f(0, model.get_dim("nO"))
         return [nothing for _ in docs], lambda d_scores: docs
     scores, backprop_network = model.layers[0](pixels, is_train)
 
-    def backprop(d_scores: List[Floats2d]) -> List[Doc]:
+    def backprop(d_scores: list[Floats2d]) -> list[Doc]:
         backprop_network(model.ops.xp.concatenate(d_scores))
         return docs
 
-    return cast(List[Floats2d], model.ops.xp.split(scores, ends)), backprop
+    return cast(list[Floats2d], model.ops.xp.split(scores, ends)), backprop
 
 
 def patches(height: int, width: int, channels: int) -> Model[Floats2d, Floats2d]:
@@ -86,12 +96,14 @@ def patches(height: int, width: int, channels: int) -> Model[Floats2d, Floats2d]
 
 def _patches(
     model: Model[Floats2d, Floats2d], X: Floats2d, is_train: bool
-) -> Tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
     height, width, channels = model.attrs["shape"]
     xp: Any = model.ops.xp
     n, reach = len(X), SIZE // 2
     padded: Any = xp.zeros((n, height + 2 * reach, width + 2 * reach, channels), dtype="f")
-    padded[:, reach : reach + height, reach : reach + width] = X.reshape((n, height, width, channels))
+    padded[:, reach : reach + height, reach : reach + width] = X.reshape(
+        (n, height, width, channels)
+    )
     places = [(r, c) for r in range(SIZE) for c in range(SIZE)]
     Y = xp.stack([padded[:, r : r + height, c : c + width] for r, c in places], axis=-1)
 
@@ -100,7 +112,9 @@ def _patches(
         d_padded: Any = xp.zeros(padded.shape, dtype="f")
         for i, (r, c) in enumerate(places):
             d_padded[:, r : r + height, c : c + width] += parts[..., i]
-        return cast(Floats2d, d_padded[:, reach : reach + height, reach : reach + width].reshape(X.shape))
+        return cast(
+            Floats2d, d_padded[:, reach : reach + height, reach : reach + width].reshape(X.shape)
+        )
 
     return cast(Floats2d, Y.reshape((n * height * width, channels * SIZE * SIZE))), backprop
 
@@ -112,11 +126,13 @@ def largest_of_four(height: int, width: int, channels: int) -> Model[Floats2d, F
 
 def _largest(
     model: Model[Floats2d, Floats2d], X: Floats2d, is_train: bool
-) -> Tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
     height, width, channels = model.attrs["shape"]
     xp: Any = model.ops.xp
     n = len(X) // (4 * height * width)
-    fours: Any = X.reshape((n, height, 2, width, 2, channels)).transpose((0, 1, 3, 5, 2, 4)).reshape((-1, 4))
+    fours: Any = (
+        X.reshape((n, height, 2, width, 2, channels)).transpose((0, 1, 3, 5, 2, 4)).reshape((-1, 4))
+    )
     which = fours.argmax(axis=1)
     rows = xp.arange(len(fours))
 

@@ -8,8 +8,8 @@ One letter a line, fields separated by tabs:
 """
 
 import gzip
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Callable, Iterator, List, Optional, Tuple, Union
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
@@ -21,12 +21,12 @@ from spacy.util import registry
 from .pixels import COLUMNS, ROWS, image_to_word
 
 FIELDS = 6  # before the pixels
-Letter = Tuple[str, str]  # image as a word (pixels.py), and what it shows
+Letter = tuple[str, str]  # image as a word (pixels.py), and what it shows
 
 
 @registry.readers("spacy_hoseq.letter_corpus.v1")
 def letter_corpus(
-    path: Optional[Union[str, Path]], folds: Optional[List[int]] = None
+    path: str | Path | None, folds: list[int] | None = None
 ) -> Callable[[Language], Iterator[Example]]:
     """Words as Docs, their letters as tokens whose text is the image, and what they show as `token.tag`.
 
@@ -42,22 +42,26 @@ def letter_corpus(
             if folds is not None and fold not in folds:
                 continue
             n_words += 1
-            doc = Doc(nlp.vocab, words=[image for image, _ in letters], spaces=[False] * len(letters))
+            doc = Doc(
+                nlp.vocab, words=[image for image, _ in letters], spaces=[False] * len(letters)
+            )
             gold = doc.copy()
             for token, (_, name) in zip(gold, letters, strict=True):
                 token.tag_ = name
             yield Example(doc, gold)
         if not n_words:
             wanted = "any fold" if folds is None else f"the folds {folds}"
-            raise ValueError(f"There are no words in {wanted} of {path}. Give folds that it has, or another file.")
+            raise ValueError(
+                f"There are no words in {wanted} of {path}. Give folds that it has, or another file."
+            )
 
     return read
 
 
-def read_letters(path: Union[str, Path]) -> Iterator[Tuple[List[Letter], int]]:
+def read_letters(path: str | Path) -> Iterator[tuple[list[Letter], int]]:
     """All words, letter by letter, each with its fold. RAISES ValueError: a line that cannot be read."""
-    word: List[Letter] = []
-    before: List[str] = []  # fields of the letter before, in the same word
+    word: list[Letter] = []
+    before: list[str] = []  # fields of the letter before, in the same word
     number = 0
     opened = gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb")
     with opened as file:
@@ -78,7 +82,7 @@ def read_letters(path: Union[str, Path]) -> Iterator[Tuple[List[Letter], int]]:
         raise ValueError(f"Cannot read line {number} of {path}: the file ends within a word.")
 
 
-def _problem(fields: List[str], before: List[str]) -> str:
+def _problem(fields: list[str], before: list[str]) -> str:
     """What is wrong with a line, "" if nothing. before: fields of the letter before it in its word, [] if none."""
     n_pixels = len(fields) - FIELDS
     if n_pixels != ROWS * COLUMNS:

@@ -5,7 +5,7 @@ that keeps words, lexical features can read it, and printed in rows of four it c
 """
 
 from functools import lru_cache
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,21 @@ ROWS, COLUMNS = 16, 8  # pixels
 CELL_ROWS, CELL_COLUMNS = 4, 2  # pixels of one character
 CHARACTERS = (ROWS // CELL_ROWS) * (COLUMNS // CELL_COLUMNS)
 BLANK = 0x2800  # the Braille pattern without dots; the others follow, one bit for each dot
-_BIT_OF = np.array([[0, 3], [1, 4], [2, 5], [6, 7]])  # of the dot at (row, column): dots 1-3 and 4-6 come first
+_BIT_OF = np.array(
+    [[0, 3], [1, 4], [2, 5], [6, 7]]
+)  # of the dot at (row, column): dots 1-3 and 4-6 come first
 
 
 def image_to_word(pixels: NDArray[Any]) -> str:
     """pixels (16, 8), non-zero = black."""
-    cells = np.asarray(pixels, bool).reshape(ROWS // CELL_ROWS, CELL_ROWS, COLUMNS // CELL_COLUMNS, CELL_COLUMNS)
+    cells = np.asarray(pixels, bool).reshape(
+        ROWS // CELL_ROWS, CELL_ROWS, COLUMNS // CELL_COLUMNS, CELL_COLUMNS
+    )
     dots = (cells << _BIT_OF[None, :, None, :]).sum(axis=(1, 3))  # (4, 4) characters
     return "".join(chr(BLANK + int(dot)) for dot in dots.reshape(-1))
 
 
-def words_to_images(words: List[str]) -> NDArray[np.float32]:
+def words_to_images(words: list[str]) -> NDArray[np.float32]:
     """RETURNS (n, 16, 8) float32, 1 = black. All words must be images (`is_image`)."""
     codes = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32) - BLANK
     cells = codes.reshape(len(words), ROWS // CELL_ROWS, 1, COLUMNS // CELL_COLUMNS, 1)
@@ -47,11 +51,15 @@ def pixel(number: int, word: str) -> int:
 
 @lru_cache(maxsize=2**16)  # each attribute is asked for all words before the next one
 def _pixels(word: str) -> bytes:
-    return words_to_images([word]).astype(np.uint8).tobytes() if is_image(word) else bytes(ROWS * COLUMNS)
+    return (
+        words_to_images([word]).astype(np.uint8).tobytes()
+        if is_image(word)
+        else bytes(ROWS * COLUMNS)
+    )
 
 
 @registry.misc("spacy_hoseq.pixel_templates.v1")
-def pixel_templates() -> List[str]:
+def pixel_templates() -> list[str]:
     """Templates of handwritten letters: black pixels, and pairs of black pixels beside or above each other
     (Qian & Liu, "Optical Character Recognition")."""
     pairs = []

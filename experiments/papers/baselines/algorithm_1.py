@@ -12,7 +12,7 @@ shorter must come first for step 4 to find it; and the second line of step 26 me
 + z_t, as case (i) of the text says.
 """
 
-from typing import List, NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class Partial(NamedTuple):
 
     score: float
     label: int
-    before: "Optional[Partial]"
+    before: "Partial | None"
 
 
 @registry.misc("spacy_hoseq.algorithm_1_decoder.v1")
@@ -48,7 +48,9 @@ def algorithm_1(potentials: Potentials) -> Paths:
     """
     refuse_others(potentials, "algorithm_1_decoder")
     fired = potentials.fired
-    if potentials.weights.some_are_negative or (fired is not None and fired.weights.min(initial=0.0) < 0):
+    if potentials.weights.some_are_negative or (
+        fired is not None and fired.weights.min(initial=0.0) < 0
+    ):
         raise ValueError("Algorithm 1 needs pattern weights that are not negative.")
     parts = [np.zeros(0, np.int32)]
     for i, part in enumerate(potentials.check().one_by_one()):
@@ -121,7 +123,7 @@ class _Patterns:
             grid[i, self.first[i] : self.last[i] + 1] = labels
         weights = instances.weights[order]
         self.phi = weights.copy()
-        self.pre: List[List[int]] = []
+        self.pre: list[list[int]] = []
         for j in range(n):  # steps 1-7, all i < j at once
             s = self.first[:j]
             t = self.last[:j]
@@ -136,18 +138,18 @@ class _Patterns:
         """z^i_t."""
         return int(self._labels[i][t - self.first[i]])
 
-    def starting(self, t: int) -> List[int]:
-        numbers: List[int] = np.flatnonzero(self.first == t).tolist()
+    def starting(self, t: int) -> list[int]:
+        numbers: list[int] = np.flatnonzero(self.first == t).tolist()
         return numbers
 
-    def ending(self, t: int) -> List[int]:
-        numbers: List[int] = np.flatnonzero(self.last == t).tolist()
+    def ending(self, t: int) -> list[int]:
+        numbers: list[int] = np.flatnonzero(self.last == t).tolist()
         return numbers
 
 
 def _labels(partial: Partial) -> NDArray[np.int32]:
     labels = []
-    at: Optional[Partial] = partial
+    at: Partial | None = partial
     while at is not None:
         labels.append(at.label)
         at = at.before

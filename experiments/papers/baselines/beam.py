@@ -4,8 +4,6 @@ States are the longest matches of `longest_match.py`, and of all partial labelli
 best is kept, so with `width` >= the number of nodes the result is exact. Weights of any sign.
 """
 
-from typing import List, Tuple
-
 import numpy as np
 from numpy.typing import NDArray
 from spacy.util import registry
@@ -33,9 +31,7 @@ class BeamSearch:
 
     def __init__(self, width: int = 8) -> None:
         if width < 1:
-            message = Errors.HS027.format(
-                name="width", value=width, expected="1 or more"
-            )
+            message = Errors.HS027.format(name="width", value=width, expected="1 or more")
             raise ValueError(message)
         self.width = width
 
@@ -59,17 +55,17 @@ class BeamSearch:
         return Paths(labels, best)
 
 
-def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray[np.int32], Floats]:
+def _search(potentials: Potentials, layout: Layout, width: int) -> tuple[NDArray[np.int32], Floats]:
     weights = potentials.weights
     trie = weights.trie
     fired = potentials.fired
     emissions = packed_scores(potentials.scores, potentials.allowed, layout).T  # (N, L)
     extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
-    history: List[Tuple[Ints, Ints]] = []  # node and place before of each kept state, (n, width)
+    history: list[tuple[Ints, Ints]] = []  # node and place before of each kept state, (n, width)
     v = np.zeros((len(layout.lengths), 1))
     node = np.zeros((len(layout.lengths), 1), np.intp)
     # best score and place of the sequences that end at t, by rank
-    finals: List[Tuple[Floats, Ints]] = []
+    finals: list[tuple[Floats, Ints]] = []
     for t, n in enumerate(layout.size_at_t.tolist()):
         here = emissions[layout.step(t)]  # (n, L)
         if t == 0:
@@ -89,7 +85,7 @@ def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray
     return _trace(history, finals, trie, layout)
 
 
-def _keep(candidates: Floats, target: Ints, width: int) -> Tuple[Ints, Floats]:
+def _keep(candidates: Floats, target: Ints, width: int) -> tuple[Ints, Floats]:
     """The best candidates with different targets, best first. Ties: the first. RETURNS columns,
     scores (n, w); -inf where there are fewer."""
     n, m = candidates.shape
@@ -107,7 +103,7 @@ def _keep(candidates: Floats, target: Ints, width: int) -> Tuple[Ints, Floats]:
     return keep, np.where(np.take_along_axis(repeated, placed, axis=1), -np.inf, scores)
 
 
-def _fired_sums(target: Ints, fired: Tuple[Ints, Ints, Floats], n_nodes: int) -> Floats:
+def _fired_sums(target: Ints, fired: tuple[Ints, Ints, Floats], n_nodes: int) -> Floats:
     """Weight of the patterns that fire at this token, for each candidate. RETURNS (n, m)."""
     nodes, columns, weights = fired
     keys = columns * n_nodes + nodes
@@ -118,11 +114,11 @@ def _fired_sums(target: Ints, fired: Tuple[Ints, Ints, Floats], n_nodes: int) ->
 
 
 def _trace(
-    history: List[Tuple[Ints, Ints]],
-    finals: List[Tuple[Floats, Ints]],
+    history: list[tuple[Ints, Ints]],
+    finals: list[tuple[Floats, Ints]],
     trie: PatternTrie,
     layout: Layout,
-) -> Tuple[NDArray[np.int32], Floats]:
+) -> tuple[NDArray[np.int32], Floats]:
     labels = np.zeros(len(layout.tokens), np.int32)
     by_rank = np.zeros(len(layout.lengths))
     place = np.zeros(0, np.intp)

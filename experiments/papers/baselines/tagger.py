@@ -7,7 +7,8 @@ factory = "decoded_tagger"
 @misc = "spacy_hoseq.dual_decomposition_decoder.v1"
 """
 
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from spacy.vocab import Vocab
 
@@ -36,7 +37,7 @@ class DecodedTagger(HoseqTagger):
         overwrite: bool = False,
         neg_prefix: str = "!",
         save_marginals: bool = False,
-        scorer: Optional[Callable] = None,
+        scorer: Callable | None = None,
     ) -> None:
         super().__init__(
             vocab,
@@ -59,11 +60,17 @@ class DecodedTagger(HoseqTagger):
 
 decoder = {"@misc": "spacy_hoseq.beam_decoder.v1"}
 make_decoded_tagger = register_factory(
-    DecodedTagger, "decoded_tagger", {**DEFAULTS, "decoder": decoder}, {"tag_acc": 1.0}, assigns=["token.tag"]
+    DecodedTagger,
+    "decoded_tagger",
+    {**DEFAULTS, "decoder": decoder},
+    {"tag_acc": 1.0},
+    assigns=["token.tag"],
 )
 
 
 def decoded(settings: dict[str, Any], name: str) -> None:
     """Let a tagger of a config use a decoder. name: as registered, without prefix and version; "exact" = as it is."""
     if name != "exact":
-        settings.update(factory="decoded_tagger", decoder={"@misc": f"spacy_hoseq.{name}_decoder.v1"})
+        settings.update(
+            factory="decoded_tagger", decoder={"@misc": f"spacy_hoseq.{name}_decoder.v1"}
+        )

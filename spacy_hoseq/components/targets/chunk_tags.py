@@ -1,7 +1,8 @@
 """Chunks on Docs: spans of a group, or entities, as one tag a token, and back."""
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Set
+from typing import NamedTuple
 
 import numpy as np
 from spacy.attrs import ENT_IOB
@@ -31,12 +32,12 @@ class FoundChunks(NamedTuple):
     each is there; None: nothing is known of that."""
 
     items: Items
-    probabilities: Optional[Floats32]
+    probabilities: Floats32 | None
 
 
 def found_chunks(
-    words: Sequence[Doc], chunks: Chunks, p: Optional[Floats] = None
-) -> List[FoundChunks]:
+    words: Sequence[Doc], chunks: Chunks, p: Floats | None = None
+) -> list[FoundChunks]:
     """Chunks cut by Doc, on its tokens. words: the Docs without white space. chunks: of all words,
     end to end, with probabilities p."""
     parts = [doc.places if isinstance(doc, Words) else np.arange(len(doc)) for doc in words]
@@ -46,9 +47,7 @@ def found_chunks(
     bounds = places[chunks.first].tolist(), (places[chunks.end - 1] + 1).tolist()
     items = list(zip(*bounds, chunks.types, strict=True))
     p32 = None if p is None else p.astype(np.float32)
-    return [
-        FoundChunks(items[a:b], None if p32 is None else p32[a:b]) for a, b in pairwise(cuts)
-    ]
+    return [FoundChunks(items[a:b], None if p32 is None else p32[a:b]) for a, b in pairwise(cuts)]
 
 
 class ChunkTags(Target):
@@ -89,7 +88,9 @@ class ChunkTags(Target):
         """Gold tags of the predicted tokens; 0 also at tokens of chunks that do not begin and end
         with a token. RAISES ValueError [HS083]."""
         values = self.read(example.reference)
-        words, gold_words = (doc.to_array(["ORTH"]) for doc in (example.predicted, example.reference))
+        words, gold_words = (
+            doc.to_array(["ORTH"]) for doc in (example.predicted, example.reference)
+        )
         if np.array_equal(words, gold_words):
             return values
         spans = self._spans(example.reference)
@@ -101,7 +102,7 @@ class ChunkTags(Target):
             aligned[np.asarray(example.alignment.y2x[i], np.intp)] = 0
         return aligned
 
-    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
+    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
         """Beside entities that are set already: these, and what can follow them; no chunk over
         blocked tokens, nor over an entity of an unknown type or across sentences."""
         is_annotated = any(map(np.any, values_of(docs, self.columns)))
@@ -161,7 +162,7 @@ class ChunkTags(Target):
                 fitting = [span for span in spans if not _tokens_of([span]) & occupied]
                 doc.set_ents([*kept, *fitting], blocked=blocked)
 
-    def _spans(self, doc: Doc) -> List[Span]:
+    def _spans(self, doc: Doc) -> list[Span]:
         """The chunks on a Doc: those of the group; without it, its entities if they count."""
         if self.spans_key in doc.spans:
             return spans_of(doc.spans[self.spans_key])
@@ -224,13 +225,13 @@ class ChunkTypes(ChunkTags):
         """RAISES ValueError [HS027]: an empty one."""
         TagTable(tag_names([label], self.representation))
 
-    def labels_in(self, examples: Sequence[Example]) -> List[str]:
+    def labels_in(self, examples: Sequence[Example]) -> list[str]:
         """All types of gold chunks, sorted."""
         spans = (span for example in examples for span in self._spans(example.reference))
         return sorted({span.label_ for span in spans} - {""})
 
 
-def blocked_spans(doc: Doc) -> List[Span]:
+def blocked_spans(doc: Doc) -> list[Span]:
     """Tokens over which spaCy permits no entity (`doc.set_ents(blocked=...)`)."""
     if not doc.has_annotation("ENT_IOB"):  # of most Docs it is all that has to be looked at
         return []
@@ -238,5 +239,5 @@ def blocked_spans(doc: Doc) -> List[Span]:
     return [doc[i : i + 1] for i in np.flatnonzero((kinds == BEGINS) & (types == 0)).tolist()]
 
 
-def _tokens_of(spans: Sequence[Span]) -> Set[int]:
+def _tokens_of(spans: Sequence[Span]) -> set[int]:
     return {i for span in spans for i in range(span.start, span.end)}

@@ -21,9 +21,10 @@ shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -33,16 +34,18 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ...arrays import Ints, Keys, Labels, Mask
+from ...caches import IdentityCache
 from ...errors import Errors
 from ...features.index import KeyedValues
 from ...features.keys import row_keys
 from ...features.sequences import values_of, words_and_lengths
-from ...kept import Kept
 from .target import LabelTable
 from .token_labels import TokenLabels, texts_of
 
 SHARED = "*"
-SIGNS = str.maketrans({"%": "%25", "*": "%2A", ">": "%3E"})  # what has a meaning in labels, as addresses have it
+SIGNS = str.maketrans(
+    {"%": "%25", "*": "%2A", ">": "%3E"}
+)  # what has a meaning in labels, as addresses have it
 KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
 LABEL = re.compile(r"(lower|keep|title|upper) ([^*>]*)(\*?)([^*>]*)>([^*>]*)\3([^*>]*)")
 LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
@@ -51,7 +54,7 @@ MOST_WORDS = 20_000  # whose candidates are remembered
 # new words
 MOST_LABELS = 1500
 
-CASES: Dict[str, Callable[[str], str]] = {
+CASES: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
     "keep": str,
     "title": lambda form: form[:1].upper() + form[1:].lower(),
@@ -69,7 +72,7 @@ class LemmaLabels(TokenLabels):
     expects_all = False
 
     def __init__(self) -> None:
-        self._lemmas: Kept[KeyedValues] = Kept()  # by form and script
+        self._lemmas: IdentityCache[KeyedValues] = IdentityCache()  # by form and script
 
     def forget_words(self) -> None:
         self._lemmas.forget()
@@ -78,7 +81,7 @@ class LemmaLabels(TokenLabels):
         """RAISES ValueError [HS027]: it is no script."""
         script_named(label)
 
-    def labels_in(self, examples: Sequence[Example]) -> List[str]:
+    def labels_in(self, examples: Sequence[Example]) -> list[str]:
         """The most frequent scripts; of equally frequent ones those of whole forms first, as no
         other fits."""
         counts = Counter(script for _, script in self.scripts_in(examples))
@@ -87,7 +90,7 @@ class LemmaLabels(TokenLabels):
         )
         return sorted(frequent[:MOST_LABELS])
 
-    def scripts_in(self, examples: Sequence[Example]) -> Iterator[Tuple[str, str]]:
+    def scripts_in(self, examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
         """Words of the gold annotation with the scripts that make their lemmas."""
         for example in examples:
             for form, lemma in texts_of(example.reference, [ORTH, LEMMA]):
@@ -144,7 +147,7 @@ class Script(NamedTuple):
         first_cut, first, last_cut, last = (part.translate(SIGNS) for part in self[1:5])
         return f"{self.case} {first_cut}{rest}{last_cut}>{first}{rest}{last}"
 
-    def applied(self, form: str) -> Optional[str]:
+    def applied(self, form: str) -> str | None:
         """The lemma of a form; None: the script does not fit."""
         base = CASES[self.case](form)
         if self.is_whole:
@@ -198,18 +201,23 @@ class Candidates:
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
-        self.scripts: List[Script] = [script_named(label) for label in labels]
+        self.scripts: list[Script] = [script_named(label) for label in labels]
         # ids by case: of whole forms, and by beginning and ending that are taken away
-        cases: Dict[str, Tuple[Dict[str, List[int]], Dict[str, Dict[str, List[int]]]]] = {}
+        cases: dict[str, tuple[dict[str, list[int]], dict[str, dict[str, list[int]]]]] = {}
         for label_id, script in enumerate(self.scripts):
             whole, beginnings = cases.setdefault(script.case, ({}, {}))
             of_word = whole if script.is_whole else beginnings.setdefault(script.prefix_cut, {})
-            of_word.setdefault(script.prefix_cut if script.is_whole else script.suffix_cut, []).append(label_id)
+            of_word.setdefault(
+                script.prefix_cut if script.is_whole else script.suffix_cut, []
+            ).append(label_id)
             # where a shorter beginning is missing, a search ends
             for end in range(0 if script.is_whole else len(script.prefix_cut)):
                 beginnings.setdefault(script.prefix_cut[:end], {})
         self._cases = {
-            case: (whole, {beginning: _with_shorter(of_word) for beginning, of_word in parts.items()})
+            case: (
+                whole,
+                {beginning: _with_shorter(of_word) for beginning, of_word in parts.items()},
+            )
             for case, (whole, parts) in cases.items()
         }
         self._found = lru_cache(MOST_WORDS)(self._find)
@@ -231,8 +239,8 @@ class Candidates:
 
     def _find(self, form: str) -> Ints:
         """Ids of all labels that fit a form: whole, or with something left between both ends."""
-        found: List[Ints] = []
-        whole: List[int] = []
+        found: list[Ints] = []
+        whole: list[int] = []
         for case, (forms, beginnings) in self._cases.items():
             base = CASES[case](form)
             whole += forms.get(base, ())
@@ -249,13 +257,14 @@ class Candidates:
         return np.concatenate([np.array(whole, np.intp), *found])
 
 
-def _with_shorter(endings: Dict[str, List[int]]) -> Dict[str, Ints]:
+def _with_shorter(endings: dict[str, list[int]]) -> dict[str, Ints]:
     """Ids of each ending with those of all shorter ones, which fit the same words. All shorter ones
     are there: where one is missing, a search ends."""
     every = {ending[i:] for ending in endings for i in range(len(ending) + 1)}
     return {
         ending: np.array(
-            [label for i in range(len(ending) + 1) for label in endings.get(ending[i:], ())], np.intp
+            [label for i in range(len(ending) + 1) for label in endings.get(ending[i:], ())],
+            np.intp,
         )
         for ending in every
     }

@@ -18,8 +18,9 @@ does in `max_margin`; a verb that is taken for a noun has other features through
     d(y, z)    = (features of y that z has not + features of z that y has not) / 2
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -29,8 +30,8 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
 
 from ...arrays import Floats32, Keys, Labels, Mask
+from ...caches import IdentityCache
 from ...errors import Errors
-from ...kept import Kept
 from .target import Columns, LabelTable
 from .token_labels import SPACE, TokenLabels, texts_of
 
@@ -66,7 +67,7 @@ class MorphologyLabels(TokenLabels):
         self.space = label_of(SPACE["pos"], "", SPACE["tag"] if with_tag else "")
         self.columns = COLUMNS[: 3 if with_tag else 2]
         self.extend = extend
-        self._written: Kept[Keys] = Kept()  # columns of each label
+        self._written: IdentityCache[Keys] = IdentityCache()  # columns of each label
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: it does not consist of features, or spaCy has no such part of
@@ -80,7 +81,7 @@ class MorphologyLabels(TokenLabels):
         rows = texts_of(doc, self.columns)
         return np.array([add(label_of(*row)) if any(row) else 0 for row in rows], np.uint64)
 
-    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
+    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
         """Labels that fit what is set on the tokens: the same part of speech (and tag); the same
         features, or if they will be extended none of another value. Where none fits, nothing is
         constrained."""
@@ -121,7 +122,7 @@ class MorphologyLabels(TokenLabels):
             token.tag_ = analysis.tag
 
 
-def _row(analysis: Analysis, vocab: Any) -> List[int]:
+def _row(analysis: Analysis, vocab: Any) -> list[int]:
     """POS, MORPH, TAG of a label."""
     pos, morph, tag = analysis
     # (as all else here, beyond the end of a memory zone)
@@ -137,7 +138,7 @@ def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
 
 
 @lru_cache(maxsize=2048)
-def _fitting(labels: Tuple[str, ...], texts: Tuple[str, ...], extend: bool) -> Mask:
+def _fitting(labels: tuple[str, ...], texts: tuple[str, ...], extend: bool) -> Mask:
     """Labels that can be at a token with POS, MORPH (and TAG); all if there are none. A tag that no
     label has constrains nothing."""
     every = [features_of(label) for label in labels]
@@ -146,7 +147,7 @@ def _fitting(labels: Tuple[str, ...], texts: Tuple[str, ...], extend: bool) -> M
     if not any(features.get(TAG) == before.get(TAG) for features in every):
         before = {name: value for name, value in before.items() if name != TAG}
 
-    def fits(features: Dict[str, str]) -> bool:
+    def fits(features: dict[str, str]) -> bool:
         if texts[1] and not extend and features.keys() - {POS, TAG} != given:
             return False
         missing = {name: before[name] for name in given}
@@ -168,7 +169,7 @@ def label_of(pos: str, morph: str, tag: str = "") -> str:
 
 
 @lru_cache(maxsize=20_000)
-def features_of(label: str) -> Dict[str, str]:
+def features_of(label: str) -> dict[str, str]:
     """All features of a label, part of speech and tag among them. RAISES ValueError [HS027]: it is
     no such label."""
     try:
@@ -193,13 +194,13 @@ def normalized(label: str) -> str:
     return label_of(*analysis_of(label))
 
 
-def named_features(label: str) -> List[str]:
+def named_features(label: str) -> list[str]:
     """All features of a label as "Case=Gen", the part of speech as "POS=NOUN"."""
     return [f"{name}={value}" for name, value in features_of(label).items()]
 
 
 @lru_cache(maxsize=4)
-def costs_of(labels: Tuple[str, ...]) -> Floats32:
+def costs_of(labels: tuple[str, ...]) -> Floats32:
     """RETURNS (L, L) float32, [right, wrong]."""
     of_labels = [{*named_features(label)} for label in labels]
     sizes = np.array([*map(len, of_labels)], np.float32)

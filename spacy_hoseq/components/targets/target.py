@@ -2,8 +2,9 @@
 and written."""
 
 import warnings
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Iterable, List, Optional, Protocol, Sequence, Tuple
+from typing import Any, Protocol
 
 import numpy as np
 from spacy.strings import StringStore
@@ -16,8 +17,8 @@ from ...errors import Warnings
 from ...features.sequences import WordDocs, words_of
 from ..reading import Reading
 
-Columns = List[Any]
-Items = List[Tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
+Columns = list[Any]
+Items = list[tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
 SPANS = "spans."  # how the place of a span group begins
 ENTS = "ents"
 ATTRIBUTES = ("tag", "pos", "morph", "lemma")
@@ -75,8 +76,8 @@ class Target(Protocol):
     expects_all (bool): the component has all labels of new text.
     """
 
-    places: Tuple[str, ...]
-    representation: Optional[str] = None
+    places: tuple[str, ...]
+    representation: str | None = None
     neg_prefix: str = ""
     space: str = ""
     columns: Columns = []
@@ -100,7 +101,7 @@ class Target(Protocol):
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: no label that can stand there."""
 
-    def names_in(self, examples: Sequence[Example]) -> List[str]:
+    def names_in(self, examples: Sequence[Example]) -> list[str]:
         """All strings in the gold annotation, sorted: labels, and those with `neg_prefix`."""
         names = {
             eg.reference.vocab.strings[value]
@@ -109,7 +110,7 @@ class Target(Protocol):
         }
         return sorted(names)
 
-    def labels_in(self, examples: Sequence[Example]) -> List[str]:
+    def labels_in(self, examples: Sequence[Example]) -> list[str]:
         """All labels in the gold annotation, sorted."""
         names = {name.removeprefix(self.neg_prefix) for name in self.names_in(examples)}
         return sorted(names - {""})
@@ -145,7 +146,7 @@ class Target(Protocol):
         """Drop what is remembered of words (at the end of a memory zone)."""
         return None
 
-    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
+    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
         """Labels permitted beside what is set on the docs already (N, L); None = all."""
         return None
 
@@ -155,7 +156,7 @@ class Target(Protocol):
         """Set the labels that were read. What is set already stays, unless `overwrite`."""
 
 
-def places_in(examples: Sequence[Example]) -> List[str]:
+def places_in(examples: Sequence[Example]) -> list[str]:
     """Places of the gold annotation that have labels, sentences left out."""
     docs = [eg.reference for eg in examples]
     attributes = [
@@ -171,9 +172,7 @@ def _name_of(value: int, examples: Sequence[Example]) -> str:
     return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
 
 
-def word_examples(
-    given: Iterable[Example], method: str = "gold"
-) -> Tuple[List[Example], WordDocs]:
+def word_examples(given: Iterable[Example], method: str = "gold") -> tuple[list[Example], WordDocs]:
     """The examples without white-space tokens, each itself if it has none. RETURNS them, and their
     predicted docs. RAISES TypeError [E978]: they are none. method (str): who wants them."""
     examples = list(given)

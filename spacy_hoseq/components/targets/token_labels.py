@@ -1,6 +1,7 @@
 """Labels in an attribute of each token: of spaCy, or an extension."""
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from spacy.attrs import ORTH, POS, SENT_START, TAG
@@ -41,7 +42,7 @@ class TokenLabels(Target):
 
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
         self.attribute = attribute
-        self.places: Tuple[str, ...] = (attribute,)
+        self.places: tuple[str, ...] = (attribute,)
         self.neg_prefix = neg_prefix
         self.space = SPACE.get(attribute, "")
         if attribute in ATTRIBUTES:
@@ -50,7 +51,7 @@ class TokenLabels(Target):
             self.extension = attribute[2:] if attribute.startswith("_.") else ""
             self._register()
 
-    def __setstate__(self, state: Dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """Extensions belong to the process, not to the component: one that was unpickled registers
         its own."""
         self.__dict__.update(state)
@@ -119,7 +120,7 @@ class TokenLabels(Target):
                 values[i] = gold[places[0]]
         return values
 
-    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Optional[Mask]:
+    def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
         """A label that is set already is the only one permitted (it constrains its neighbours), or
         "!NN" rules one out. A string that is no label of the component constrains nothing."""
         if not self.are_set(docs):
@@ -204,7 +205,7 @@ def _named(starts: Keys, doc: Doc) -> Keys:
     return np.select([starts == STARTED, starts == GOING_ON], named, np.uint64(0))
 
 
-def texts_of(doc: Doc, columns: Columns) -> "List[List[str]]":
+def texts_of(doc: Doc, columns: Columns) -> "list[list[str]]":
     """The strings of each token in some columns of `doc.to_array`, "" where nothing is set."""
     strings = doc.vocab.strings
     rows: Any = doc.to_array(columns).reshape(-1, len(columns)).tolist()

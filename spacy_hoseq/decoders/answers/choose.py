@@ -2,8 +2,6 @@
 
 docs/algorithms.md has the table."""
 
-from typing import List
-
 import numpy as np
 
 from ...arrays import Floats, Ints, Labels
@@ -94,7 +92,7 @@ def _best_of_each(potentials: Potentials) -> Labels:
     return np.asarray(possible.argmax(axis=1), np.int32)
 
 
-def _groups(potentials: Potentials) -> List[Ints]:
+def _groups(potentials: Potentials) -> list[Ints]:
     """Sequences in which nothing negative fires, something does, configurations do; those that
     there are."""
     fired = potentials.fired
@@ -120,5 +118,7 @@ def _without_zeros(potentials: Potentials) -> Potentials:
     if configurations is None:
         return potentials
     nonzero = np.flatnonzero(configurations.weights)
-    configurations = configurations.chosen(nonzero, np.zeros_like(nonzero)) if len(nonzero) else None
+    configurations = (
+        configurations.chosen(nonzero, np.zeros_like(nonzero)) if len(nonzero) else None
+    )
     return potentials._replace(configurations=configurations)

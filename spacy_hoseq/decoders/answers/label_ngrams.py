@@ -13,8 +13,9 @@ of the upper layer may multiply marginals).
 Places before and after a sequence hold a label of their own, with probability 1.
 """
 
+from collections.abc import Sequence
 from copy import copy
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +32,9 @@ class NGrams(NamedTuple):
     one before; None if the two places are apart."""
 
     places: Ints
-    cells: List[Ints]
+    cells: list[Ints]
     values: Floats
-    links: List[Optional[Ints]]
+    links: list[Ints | None]
 
 
 class ProbabilityGradient(NamedTuple):
@@ -57,13 +58,13 @@ class LabelLattice:
         probable: ProbableLabels,
         lengths: AnyInts,
         margin: int,
-        outside: Tuple[Any, Any] = (BEFORE, AFTER),
+        outside: tuple[Any, Any] = (BEFORE, AFTER),
     ) -> None:
         n_tokens = int(lengths.sum())
         moved = np.repeat(margin * (2 * np.arange(len(lengths)) + 1), lengths)
         self._margin = margin
         self._origin = 0
-        self._cache: Dict[Tuple[float, ...], NGrams] = {}
+        self._cache: dict[tuple[float, ...], NGrams] = {}
         self.places = np.arange(n_tokens) + moved
         self.n_places = n_tokens + 2 * margin * len(lengths)
         self._token_at = self._tokens(0, n_tokens)
@@ -137,7 +138,7 @@ class LabelLattice:
         """With one more place; follows (bool): it is the one after the last, so there are links to
         it."""
         places, cells, values, links = ngrams
-        link: Optional[Ints] = None
+        link: Ints | None = None
         if follows:
             last = cells[-1]
             count = self._link_count.take(last)
@@ -159,7 +160,7 @@ class LabelLattice:
         links.append(None if link is None else link.take(probable))
         return NGrams(places.take(which), cells, values.take(probable), links)
 
-    def backprop(self, ngrams: "Sequence[Tuple[NGrams, Floats]]") -> ProbabilityGradient:
+    def backprop(self, ngrams: "Sequence[tuple[NGrams, Floats]]") -> ProbabilityGradient:
         """The gradient of a loss, given its gradient with respect to the values of some n-grams
         (M,)."""
         cells = np.zeros(len(self._p))

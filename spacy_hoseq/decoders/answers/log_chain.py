@@ -8,7 +8,6 @@ them apart. Checked against enumeration in tests/decoders/test_posterior.py.
 """
 
 from functools import cached_property
-from typing import Optional
 
 import numpy as np
 
@@ -86,7 +85,7 @@ class LogChain(MarkovChain, PatternPosterior):
 class LogTransitions:
     """trans (L, L), and what a product needs of it. edges (N, L, L): packed, of each token."""
 
-    def __init__(self, trans: Floats, edges: Optional[AnyFloats]) -> None:
+    def __init__(self, trans: Floats, edges: AnyFloats | None) -> None:
         permitted = trans > -np.inf
         self._trans = trans
         self._edges = edges

@@ -10,7 +10,7 @@ Checked against enumeration and finite differences in tests/decoders/test_poster
 """
 
 from functools import cached_property
-from typing import Any, List, NamedTuple, Optional, Tuple, Type
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -105,7 +105,7 @@ class PatternPosterior(Posterior):
         return p
 
     def _segments(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Mask | None
     ) -> Floats:
         """p(segment) less the sum of p(segment and one more label with which it goes on)."""
         strings = LabelStrings(first.astype(np.intp), sizes.astype(np.intp), labels)
@@ -125,8 +125,8 @@ class PatternPosterior(Posterior):
     def backprop(
         self,
         d_nodes: AnyFloats,
-        arcs: Optional[LabelPairs] = None,
-        d_arcs: Optional[AnyFloats] = None,
+        arcs: LabelPairs | None = None,
+        d_arcs: AnyFloats | None = None,
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._potentials.scores.shape)
         potentials = self._potentials
@@ -150,7 +150,7 @@ class PatternPosterior(Posterior):
             None if edges is None else (edges.imag / STEP).astype(d_nodes.dtype),
         )
 
-    def _strings(self, arcs: LabelPairs) -> Tuple[Ints, LabelStrings]:
+    def _strings(self, arcs: LabelPairs) -> tuple[Ints, LabelStrings]:
         """The arcs that have an earlier token, and their two labels as strings."""
         lengths = self._potentials.lengths
         follows = np.flatnonzero(~np.isin(arcs.tokens, np.cumsum(lengths) - lengths))
@@ -159,8 +159,8 @@ class PatternPosterior(Posterior):
         return follows, LabelStrings(arcs.tokens[follows] - 1, sizes, labels)
 
     def _continued(
-        self, strings: LabelStrings, continues: Optional[Mask]
-    ) -> Tuple[LabelStrings, Ints]:
+        self, strings: LabelStrings, continues: Mask | None
+    ) -> tuple[LabelStrings, Ints]:
         """The strings, with each label with which they go on, and the number of each."""
         nothing = np.zeros(0, np.intp)
         if continues is None or not len(strings.first):
@@ -186,7 +186,7 @@ class PatternPosterior(Posterior):
         return p
 
 
-def with_patterns(potentials: Potentials, strings: LabelStrings) -> Tuple[Potentials, Ints]:
+def with_patterns(potentials: Potentials, strings: LabelStrings) -> tuple[Potentials, Ints]:
     """With the strings, each of at least two labels, as patterns of weight 0 that fire, after those
     that fire already.
     RETURNS them, and the node of each node of the trie before (U,)."""
@@ -240,14 +240,14 @@ def exclusive(potentials: Potentials, tuning: Tuning) -> Sums:
     return total
 
 
-def _by_messages(potentials: Potentials, tuning: Tuning) -> Optional[Sums]:
+def _by_messages(potentials: Potentials, tuning: Tuning) -> Sums | None:
     """Sums by inclusive messages. RETURNS None if they lose digits."""
     if potentials.edge_scores is not None or not keeps_digits(potentials):
         return None
     trie = potentials.weights.trie
     fired = potentials.fired
     inner = trie.prepared(InnerNodes)
-    messages: Type[InclusiveMessages] = NodeMessages
+    messages: type[InclusiveMessages] = NodeMessages
     n_nodes = len(trie)
     # products of matrices take many calls, which several sequences share
     is_small = len(potentials.lengths) > 1 and inner.n_cells <= tuning.matrix_cells * len(trie)
@@ -266,7 +266,7 @@ def _by_messages(potentials: Potentials, tuning: Tuning) -> Optional[Sums]:
 def _zeros(potentials: Potentials) -> Sums:
     """To add to."""
     dtype = np.result_type(potentials.scores, np.float64)
-    zeros: List[Any] = []
+    zeros: list[Any] = []
     for part in potentials.numbers:
         zeros.append(None if part is None else np.zeros(part.shape, dtype))
     return Sums(np.zeros(len(potentials.lengths)), PotentialsGradient(*zeros))

@@ -24,7 +24,8 @@ sees the left edge only, right_to_left the right one, dependency_network both.
 """
 
 import itertools
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,9 +44,7 @@ from .local import (
     log_probabilities,
 )
 
-STRATEGIES = (
-    "easiest_first, easiest_last, left_to_right, right_to_left, dependency_network, full_bidirectional"
-)
+STRATEGIES = "easiest_first, easiest_last, left_to_right, right_to_left, dependency_network, full_bidirectional"
 MAX_CELLS = 500_000  # at one token, times modes
 
 
@@ -69,7 +68,7 @@ class Plan(NamedTuple):
     left: int
     right: int
     n_modes: int
-    steps: List[Move]
+    steps: list[Move]
     chosen: bool
 
 
@@ -80,7 +79,7 @@ def decode_decompositions(
     strategy: str,
     *,
     prune: float = 0.0,
-    allowed: Optional[Mask] = None,
+    allowed: Mask | None = None,
     max_cells: int = MAX_CELLS,
     tuning: Tuning = TUNING,
 ) -> Paths:
@@ -142,7 +141,7 @@ def make_plan(strategy: str, order: int) -> Plan:
     return Plan(order, order, 2 if order == 1 else 8, _directions(order), True)
 
 
-def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
+def classifiers_of(strategy: str, order: int, prune: float) -> tuple[int, ...]:
     """Masks of the classifiers that a strategy may ask. RAISES ValueError [HS161]: no such
     strategy."""
     check_order(order)
@@ -152,7 +151,7 @@ def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
     return tuple(sorted(masks | ({0} if prune > 0 else set())))
 
 
-def _directions(order: int) -> List[Move]:
+def _directions(order: int) -> list[Move]:
     """R is 0, L is 1. Modes of order 1: d, of the pair (i, i+1). Of order 2: (e0, d, e), of (i-1,
     i+1), (i, i+1), (i, i+2)."""
     if order == 1:
@@ -181,7 +180,7 @@ class Candidates:
         lengths: AnyInts,
         order: int,
         prune: float,
-        allowed: Optional[Mask],
+        allowed: Mask | None,
         tuning: Tuning,
     ) -> None:
         """prune (float): 0 keeps every allowed label, and then asks no classifier."""
@@ -218,7 +217,7 @@ class Candidates:
         self._keep &= self._rank < most[:, None]
         self._count()
 
-    def table(self, visible: int, tokens: Ints, plan: Plan) -> Dict[int, Floats]:
+    def table(self, visible: int, tokens: Ints, plan: Plan) -> dict[int, Floats]:
         """log p of one classifier, by token: in all contexts that its visible neighbours' candidates
         make, of all candidates; one axis for each token of the window. A token is missing if it
         sees more: directions are chosen, and a neighbour beyond an edge is not visible."""
@@ -245,7 +244,7 @@ class Candidates:
                 result[n] = own.reshape(shape[window])
         return result
 
-    def _seen(self, token: int, slots: List[int]) -> Ints:
+    def _seen(self, token: int, slots: list[int]) -> Ints:
         """Labels of the neighbours in these slots, all combinations, the first one slowest."""
         labels = np.zeros((1, 0), np.intp)
         for slot in slots:
@@ -270,8 +269,8 @@ class Candidates:
 
 
 def _search(
-    tokens: Ints, candidates: Candidates, tables: Dict[int, Dict[int, Floats]], plan: Plan
-) -> Tuple[List[int], float]:
+    tokens: Ints, candidates: Candidates, tables: dict[int, dict[int, Floats]], plan: Plan
+) -> tuple[list[int], float]:
     """The dynamic program over one sequence. RETURNS the number of each token's candidate, and the
     maximum.
 

@@ -19,7 +19,6 @@ a time.
 """
 
 import heapq
-from typing import List, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ def decode_easiest_first(
     lengths: AnyInts,
     order: int,
     *,
-    allowed: Optional[Mask] = None,
+    allowed: Mask | None = None,
     hardest: bool = False,
     tuning: Tuning = TUNING,
 ) -> EasiestPath:
@@ -113,7 +112,7 @@ class _Text:
         local: LocalScores,
         lengths: AnyInts,
         order: int,
-        allowed: Optional[Mask],
+        allowed: Mask | None,
         tuning: Tuning,
     ) -> None:
         self._local = local
@@ -154,7 +153,7 @@ class _Text:
         """Put the labels of decided tokens into the slots of their open neighbours. places (n,): of
         the tokens. is_open: by place. RETURNS these neighbours (distinct: two decisions of a round
         lie in different regions)."""
-        told: List[Ints] = []
+        told: list[Ints] = []
         for slot, offset in enumerate(self._offsets):  # a neighbour sees the chosen one at `offset`
             here = chosen[is_open[places - offset]]
             neighbour = here - offset
@@ -163,7 +162,7 @@ class _Text:
             told.append(neighbour)
         return np.concatenate(told)
 
-    def _ask(self, tokens: Ints, visible: Ints, contexts: Ints) -> Tuple[Ints, Floats]:
+    def _ask(self, tokens: Ints, visible: Ints, contexts: Ints) -> tuple[Ints, Floats]:
         scores = self._local(tokens, visible, np.arange(len(tokens)), contexts)
         return best_labels(scores, tokens, self._allowed)
 
@@ -178,8 +177,8 @@ def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.in
     ranks = _ranks(path.log_probabilities if hardest else -path.log_probabilities)
     keys = (ranks * n_tokens + np.arange(n_tokens)).tolist()  # of equal ones the first token
     order = [0] * n_tokens
-    freed: List[List[int]] = [[] for _ in keys]
-    heads: List[int] = []
+    freed: list[list[int]] = [[] for _ in keys]
+    heads: list[int] = []
     for token, before in enumerate(path.earlier.tolist()):
         (heads if before < 0 else freed[before]).append(keys[token])
     for head in heads:

@@ -9,7 +9,7 @@ Beyond the ends of a sequence the label is known: it is `before` (id L) or `afte
 Bidirectional strategies see these from the start.
 """
 
-from typing import Dict, NamedTuple, Optional, Protocol, Tuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..problem import check_allowed, check_lengths, largest
 
-OFFSETS: Dict[int, Tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
+OFFSETS: dict[int, tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
 
 
 class LocalScores(Protocol):
@@ -56,14 +56,14 @@ def check_order(order: int) -> None:
         raise ValueError(Errors.HS027.format(name="order", value=order, expected="1 or 2"))
 
 
-def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]) -> None:
+def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Mask | None) -> None:
     """RAISES ValueError [HS022], [HS024], [HS027], [HS027]: what no strategy can work with."""
     check_order(order)
     check_lengths(lengths, local.n_tokens)
     check_allowed(allowed, (local.n_tokens, local.n_labels))
 
 
-def log_probabilities(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Floats:
+def log_probabilities(scores: AnyFloats, tokens: Ints, allowed: Mask | None) -> Floats:
     """log p(y | ...) among the allowed labels: score - log sum exp.
 
     scores (M, L). tokens (M,): whose scores they are. allowed (N, L), by token. RETURNS (M, L)
@@ -79,7 +79,7 @@ def log_probabilities(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) 
     return wide
 
 
-def best_labels(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Tuple[Ints, Floats]:
+def best_labels(scores: AnyFloats, tokens: Ints, allowed: Mask | None) -> tuple[Ints, Floats]:
     """The best label of each row, the lowest of equal ones, and its log probability among the
     allowed ones.
 
@@ -107,7 +107,7 @@ def _check_finite(scores: AnyFloats, tokens: Ints) -> None:
         raise ValueError(message)
 
 
-def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> Tuple[Ints, Ints]:
+def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> tuple[Ints, Ints]:
     """Labels beyond the ends, before any token has a label. RETURNS visible (N,): slots beyond the ends of
     the sequence;
     contexts (N, 2k): L or L + 1 there, -1 in the other slots."""

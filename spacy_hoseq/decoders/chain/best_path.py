@@ -7,7 +7,6 @@ Checked against enumeration in tests/decoders/chain/test_best_path.py.
 """
 
 from itertools import pairwise
-from typing import List, Optional, Tuple, Union
 
 import numpy as np
 
@@ -36,8 +35,8 @@ def viterbi(
     trans: AnyFloats,
     lengths: AnyInts,
     *,
-    allowed: Optional[Mask] = None,
-    edge_scores: Optional[AnyFloats] = None,
+    allowed: Mask | None = None,
+    edge_scores: AnyFloats | None = None,
 ) -> Paths:
     """Best label sequence of a first-order chain, for a batch of sequences.
 
@@ -99,10 +98,10 @@ class Arrivals:
     def __init__(self, weights: Weights) -> None:
         trans = self._trans = weights.precise_trans
         # earlier (A,), later (B,), trans (A, B): labels all of which the same ones may precede
-        self._blocks: List[Tuple[Ints, Ints, Floats]] = []
+        self._blocks: list[tuple[Ints, Ints, Floats]] = []
         # later (M,): the other labels. earlier (K, M): those before, the last ones with -inf in
         # trans (K, M, 1)
-        self._few: Optional[Tuple[Ints, Ints, Floats]] = None
+        self._few: tuple[Ints, Ints, Floats] | None = None
         permitted = trans > -np.inf
         if permitted.mean() < 0.5:
             self._group(trans, permitted)
@@ -169,7 +168,7 @@ class EdgeArrivals:
         return np.asarray(here[np.arange(len(following)), :, following].T)
 
 
-AnyArrivals = Union[Arrivals, EdgeArrivals]
+AnyArrivals = Arrivals | EdgeArrivals
 
 
 def best_path(emissions: Floats, trans: Floats) -> Paths:

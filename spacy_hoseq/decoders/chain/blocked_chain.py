@@ -7,8 +7,9 @@ question walks from the last block to the first, and makes both ways of a block 
 Checked with small blocks in tests/decoders/test_posterior.py.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Iterator, List, NamedTuple, Optional, Tuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from .forward_backward import ChainWeights, Prefixes
 MANY_BLOCKS = 4  # from which on a batch is walked in blocks: each question then takes two ways
 
 
-def sums_of_chain(potentials: Potentials, tuning: Tuning) -> Optional[ChainPosterior]:
+def sums_of_chain(potentials: Potentials, tuning: Tuning) -> ChainPosterior | None:
     """p(y | x) of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a
     sequence has no path."""
     is_large = potentials.scores.size > MANY_BLOCKS * tuning.sum_cells
@@ -60,8 +61,8 @@ class BlockedChain(ChainPosterior):
         self._potentials = potentials
         self.lengths = potentials.lengths
         self.log_z = np.zeros(len(potentials.lengths))
-        self._blocks: List[Tuple[int, int, Optional[Floats]]] = []
-        entry: Optional[Floats] = None
+        self._blocks: list[tuple[int, int, Floats | None]] = []
+        entry: Floats | None = None
         self.keeps_digits = True
         layout = make_layout(potentials.lengths, len(potentials.scores))
         for first, last in layout.blocks(potentials.scores.shape[1], tuning.sum_cells):
@@ -109,13 +110,13 @@ class BlockedChain(ChainPosterior):
     def backprop(
         self,
         d_nodes: AnyFloats,
-        arcs: Optional[LabelPairs] = None,
-        d_arcs: Optional[AnyFloats] = None,
+        arcs: LabelPairs | None = None,
+        d_arcs: AnyFloats | None = None,
     ) -> PotentialsGradient:
         whole = cast(ChainPosterior, chain_posterior(self._potentials))
         return whole.backprop(d_nodes, arcs, d_arcs)
 
-    def _block(self, first: int, last: int, entry: Optional[Floats]) -> Block:
+    def _block(self, first: int, last: int, entry: Floats | None) -> Block:
         """Steps from `first` to before `last`, and the one before them. entry: alpha of that one."""
         scores, weights, lengths = self._potentials[:3]
         allowed = self._potentials.allowed
@@ -133,14 +134,14 @@ class BlockedChain(ChainPosterior):
         potentials = Potentials(emissions, weights, sizes, allowed=allowed)
         return Block(potentials, sequences, tokens, lengths[sequences] > last)
 
-    def _chains(self) -> Iterator[Tuple[Block, ChainPosterior]]:
+    def _chains(self) -> Iterator[tuple[Block, ChainPosterior]]:
         """The blocks and their posteriors, from the last to the first. The token that two blocks
         share is complete in the earlier one, which comes later."""
-        after: Optional[Floats] = None
+        after: Floats | None = None
         for first, last, entry in reversed(self._blocks):
             block = self._block(first, last, entry)
             # there is one, as there was on the way forward
-            forward = cast("Tuple[Prefixes, ChainWeights, Layout]", forward_of(block.potentials))
+            forward = cast("tuple[Prefixes, ChainWeights, Layout]", forward_of(block.potentials))
             layout = forward[2]
             suffixes = np.ones((len(block.sequences), block.potentials.weights.n_labels))
             if after is not None:

@@ -14,8 +14,9 @@ alpha_t B_t. Tests compare with enumeration, and the gradient with finite differ
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Iterator, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,14 +44,14 @@ from .forward_backward import (
 NONE = np.zeros(0)
 
 
-def chain_posterior(potentials: Potentials) -> "Optional[ChainPosterior]":
+def chain_posterior(potentials: Potentials) -> "ChainPosterior | None":
     """p(y | x) of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a
     sequence has no path."""
     forward = forward_of(potentials)
     return None if forward is None else posterior_of(*forward)
 
 
-def forward_of(potentials: Potentials) -> Optional[Tuple[Prefixes, ChainWeights, Layout]]:
+def forward_of(potentials: Potentials) -> tuple[Prefixes, ChainWeights, Layout] | None:
     """The forward messages of `chain_posterior`, the weights of the chain, and its layout."""
     scores, weights, lengths = potentials[:3]
     layout = make_layout(lengths, len(scores))
@@ -68,7 +69,7 @@ def forward_of(potentials: Potentials) -> Optional[Tuple[Prefixes, ChainWeights,
 
 
 def posterior_of(
-    prefixes: Prefixes, of: ChainWeights, layout: Layout, last: Optional[Floats] = None
+    prefixes: Prefixes, of: ChainWeights, layout: Layout, last: Floats | None = None
 ) -> "ChainPosterior":
     """last (S, L), by rank: beta of last tokens; None = 1."""
     suffixes = scaled_suffixes(prefixes, of, layout, last)
@@ -95,7 +96,7 @@ class MarkovChain(Posterior):
         return np.asarray(self.nodes.take(tokens * self.nodes.shape[1] + labels))
 
     def _segments(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Mask | None
     ) -> Floats:
         """p(y_s) * prod over s < i <= t of p(y_i | y_{i-1}) * p(it does not go on | y_t)."""
         if not len(sizes):
@@ -195,8 +196,8 @@ class ChainPosterior(MarkovChain):
     def backprop(
         self,
         d_nodes: AnyFloats,
-        arcs: Optional[LabelPairs] = None,
-        d_arcs: Optional[AnyFloats] = None,
+        arcs: LabelPairs | None = None,
+        d_arcs: AnyFloats | None = None,
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._alpha.shape)
         layout = self.layout
@@ -241,7 +242,7 @@ class ChainPosterior(MarkovChain):
             return np.asarray(weights.take(earlier * weights.shape[1] + later))
         return np.asarray(weights[self._place.take(tokens), earlier, later])
 
-    def _counts(self, *terms: Tuple[Floats, Floats]) -> Tuple[Floats, Optional[Floats]]:
+    def _counts(self, *terms: tuple[Floats, Floats]) -> tuple[Floats, Floats | None]:
         """The sum of left_{t-1}(a) w_t(a, y) right_t(y) over all terms (N, L), packed. RETURNS it
         summed over tokens (L, L), and (N, L, L), packed, where text scores pairs of labels."""
         if self._of.weights.ndim == 2:
@@ -260,7 +261,7 @@ class ChainPosterior(MarkovChain):
 
     def _arc_costs(
         self, arcs: LabelPairs, d_arcs: AnyFloats, into: Floats, out_of: Floats
-    ) -> Tuple[LabelPairs, Floats]:
+    ) -> tuple[LabelPairs, Floats]:
         """Put the costs of arcs into those of the way forward and of the way back. RETURNS the arcs
         that follow a token, and d_nu times nu."""
         follows = np.flatnonzero(~self._is_first[arcs.tokens])
@@ -281,7 +282,7 @@ def _log(p: Floats) -> Floats:
     return np.asarray(np.log(np.where(p > 0, p, 1.0)))
 
 
-def _add_at(total: Floats, at: Tuple[Ints, ...], values: Floats) -> None:
+def _add_at(total: Floats, at: tuple[Ints, ...], values: Floats) -> None:
     """Add values at places of an array, some of them more than once."""
     places = np.ravel_multi_index(at, total.shape)
     total += np.bincount(places, values, minlength=total.size).reshape(total.shape)

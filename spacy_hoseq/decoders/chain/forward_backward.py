@@ -19,8 +19,9 @@ Checked against enumeration in tests/decoders/test_posterior.py.
 """
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Callable, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,7 +88,7 @@ class Suffixes(NamedTuple):
     message: Floats
 
 
-def scaled_prefixes(emissions: AnyFloats, of: ChainWeights, layout: Layout) -> Optional[Prefixes]:
+def scaled_prefixes(emissions: AnyFloats, of: ChainWeights, layout: Layout) -> Prefixes | None:
     """emissions (N, L): packed, -inf where a label is not allowed. RETURNS None if digits would be
     lost, or if a sequence has no path."""
     top = highest(emissions)
@@ -121,7 +122,7 @@ def scaled_prefixes(emissions: AnyFloats, of: ChainWeights, layout: Layout) -> O
 
 
 def scaled_suffixes(
-    prefixes: Prefixes, of: ChainWeights, layout: Layout, last: Optional[Floats] = None
+    prefixes: Prefixes, of: ChainWeights, layout: Layout, last: Floats | None = None
 ) -> Suffixes:
     """last (S, L), by rank: beta of last tokens, times anything; None = 1."""
     e, alpha, ends, total, _ = prefixes
@@ -140,7 +141,7 @@ def scaled_suffixes(
     return Suffixes(beta, message)
 
 
-def by_step(packed: Floats, layout: Layout) -> List[Floats]:
+def by_step(packed: Floats, layout: Layout) -> list[Floats]:
     """The rows of each step: views (n, L), of one sequence (L,). packed (N, L)."""
     if len(layout.order) == 1:
         return list(packed)
@@ -148,7 +149,7 @@ def by_step(packed: Floats, layout: Layout) -> List[Floats]:
     return [packed[start:end] for start, end in pairwise(offset)]
 
 
-def before_step(packed: Floats, layout: Layout) -> List[Floats]:
+def before_step(packed: Floats, layout: Layout) -> list[Floats]:
     """The rows of the tokens before those of each step, none before the first one, as `by_step`."""
     if len(layout.order) == 1:
         return [packed[:0], *packed[:-1]]
@@ -159,7 +160,7 @@ def before_step(packed: Floats, layout: Layout) -> List[Floats]:
 Product = Callable[[Floats, Floats, Floats], Floats]
 
 
-def _products(weights: Floats, layout: Layout) -> Tuple[Product, List[Floats]]:
+def _products(weights: Floats, layout: Layout) -> tuple[Product, list[Floats]]:
     """Factors of the rows of a step, and of each step. weights (L, L) or (N, L, L)."""
     n_columns = len(layout.order)
     shared = weights.ndim == 2
@@ -168,7 +169,7 @@ def _products(weights: Floats, layout: Layout) -> Tuple[Product, List[Floats]]:
     return np.dot if is_small else multiply, of_steps
 
 
-def multiply(rows: Floats, weights: Floats, product: Optional[Floats] = None) -> Floats:
+def multiply(rows: Floats, weights: Floats, product: Floats | None = None) -> Floats:
     """sum_a rows[n, a] weights[a, b], or weights[n, a, b]. RETURNS (n, L). In blocks of rows, so
     that one thread does it, unless there are many labels."""
     if product is None:
@@ -205,7 +206,7 @@ def highest(values: AnyFloats) -> AnyFloats:
     return np.asarray(values.take(np.arange(n) * n_columns + values.argmax(axis=1)))
 
 
-def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[Mask]:
+def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Mask | None:
     """Labels with which a prefix can end, where transitions are forbidden: others, however high
     their scores, count for nothing. allowed (N, L), packed. RETURNS (N, L), or None if nothing is
     forbidden: then all that are allowed."""

@@ -25,7 +25,8 @@ small where features are sparse.
 Checked against enumeration in tests/decoders/patterns/test_configurations.py.
 """
 
-from typing import Iterator, List, NamedTuple, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def decode_any_sign(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths
     return decode_lattices(potentials, lattices_of(potentials.check(), tuning), tuning)
 
 
-def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Tuple[Lattice, Selection]]:
+def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[tuple[Lattice, Selection]]:
     """Lattices of all sequences, and which they are: those without configurations in parts, the
     others one by one."""
     n_nodes = len(potentials.weights.trie)
@@ -100,8 +101,8 @@ class ConfigurationLattice(LongestMatch):
         super().__init__(potentials, layout)
         self._configurations = configurations
         self._starts = np.cumsum(configurations.sizes) - configurations.sizes
-        self._completed: List[Tuple[Ints, Mask]] = []
-        self._nodes: List[Ints] = []
+        self._completed: list[tuple[Ints, Mask]] = []
+        self._nodes: list[Ints] = []
         self._steps = self._build(potentials)
 
     def step(self, t: int) -> Step:
@@ -110,14 +111,14 @@ class ConfigurationLattice(LongestMatch):
     def nodes(self, t: int) -> Ints:
         return self._nodes[t]
 
-    def completed(self, t: int) -> Tuple[Ints, Mask]:
+    def completed(self, t: int) -> tuple[Ints, Mask]:
         return self._completed[t]
 
     def labels(self, t: int) -> Ints:
         return self._steps[t].label
 
-    def _build(self, potentials: Potentials) -> List[Step]:
-        steps: List[Step] = []
+    def _build(self, potentials: Potentials) -> list[Step]:
+        steps: list[Step] = []
         states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
         for t in range(len(potentials.scores)):
             source, label, node, live, scores = self._arcs_into(t, states, potentials)
@@ -146,7 +147,7 @@ class ConfigurationLattice(LongestMatch):
 
     def _arcs_into(
         self, t: int, states: "_States", potentials: Potentials
-    ) -> Tuple[Ints, Ints, Ints, Mask, Floats]:
+    ) -> tuple[Ints, Ints, Ints, Mask, Floats]:
         """Each label that is allowed at a token, after each state of the token before. RETURNS the
         state before, the label, its longest match (E,), configurations matched before it (E, m),
         and scores of label pairs (E,)."""
@@ -167,7 +168,7 @@ class ConfigurationLattice(LongestMatch):
         node = trie.after[before, label].astype(np.intp)
         return source, label, node, states.live[source], scores
 
-    def _extend(self, t: int, label: Ints, live: Mask, open_: Ints) -> Tuple[Mask, Ints]:
+    def _extend(self, t: int, label: Ints, live: Mask, open_: Ints) -> tuple[Mask, Ints]:
         """Configurations after one more label: those that were matched so far and go on, and those
         that begin."""
         begin = np.flatnonzero(self._configurations.first == t)
@@ -189,7 +190,7 @@ class _States(NamedTuple):
     open: Ints
 
 
-def _merge(node: Ints, live: Mask, open_: Ints) -> Tuple[_States, Ints, Ints]:
+def _merge(node: Ints, live: Mask, open_: Ints) -> tuple[_States, Ints, Ints]:
     """Equal states become one. RETURNS states, first arc into each (S + 1,), and the arcs sorted by
     state."""
     key = node.astype(np.int64)

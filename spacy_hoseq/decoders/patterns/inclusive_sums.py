@@ -30,7 +30,7 @@ tests/decoders/patterns/test_inclusive_sums.py.
 """
 
 from abc import ABC, abstractmethod
-from typing import List, NamedTuple, Optional, Type
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def with_costs(potentials: Potentials, scores: AnyFloats, of_last_fired: AnyFloa
     return potentials._replace(scores=complex_scores, fired=fired)
 
 
-def inclusive_sums(potentials: Potentials, messages: "Type[InclusiveMessages]") -> Optional[Sums]:
+def inclusive_sums(potentials: Potentials, messages: "type[InclusiveMessages]") -> Sums | None:
     """E[f] of all features of some sequences, without configurations. RETURNS None if digits are
     lost on the way: some transitions are forbidden, and a share vanishes that may count later, or
     negative weights cancel; and if a sequence has no path.
@@ -112,7 +112,7 @@ def keeps_digits(potentials: Potentials) -> bool:
     return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < MAX_LOSS
 
 
-def _largest_sum(weights: Weights, fired: Optional[Fired], sign: int) -> float:
+def _largest_sum(weights: Weights, fired: Fired | None, sign: int) -> float:
     """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >=
     0.
 
@@ -150,9 +150,9 @@ class InclusiveMessages(ABC):
         top = float(np.max(trans, initial=-np.inf))
         self.top = top if np.isfinite(top) else 0.0
 
-    def sums(self) -> Optional[Sums]:
+    def sums(self) -> Sums | None:
         """RETURNS None if digits are lost, or if a sequence has no path."""
-        forward: List[Message] = []
+        forward: list[Message] = []
         for t in range(len(self.layout.size_at_t)):
             step = self._step(t, forward[-1].z if forward else None) if self.has_paths else None
             if step is None:
@@ -168,11 +168,11 @@ class InclusiveMessages(ABC):
         return Sums(log_z, self._backward(forward))
 
     @abstractmethod
-    def _step(self, t: int, before: Optional[Floats]) -> "Optional[Message]":
+    def _step(self, t: int, before: Floats | None) -> "Message | None":
         """before: Z at the last step. RETURNS None if digits are lost."""
 
     @abstractmethod
-    def _backward(self, forward: "List[Message]") -> PotentialsGradient: ...
+    def _backward(self, forward: "list[Message]") -> PotentialsGradient: ...
 
     def _loses(self, t: int, singles: Floats, scale: Floats) -> bool:
         """Digits of Z of single labels (L, n), which sums to scale (n,), are lost."""
@@ -242,7 +242,7 @@ class NodeMessages(InclusiveMessages):
         psi[nodes, columns] += weights
         return np.asarray(np.exp(psi))
 
-    def _step(self, t: int, before: Optional[Floats]) -> Optional[Message]:
+    def _step(self, t: int, before: Floats | None) -> Message | None:
         potentials = self.potentials[:, self.layout.step(t)]  # (L, n)
         n_labels, n = potentials.shape
         w = np.zeros((len(self.trie), n), potentials.dtype)
@@ -263,7 +263,7 @@ class NodeMessages(InclusiveMessages):
         scale = singles.sum(axis=0)
         return None if self._loses(t, singles, scale) else Message(z / scale, w, scale)
 
-    def _backward(self, forward: List[Message]) -> PotentialsGradient:
+    def _backward(self, forward: list[Message]) -> PotentialsGradient:
         # long: one recursion from the last token to the first, the derivative of `_step`
         trie = self.trie
         n_labels = trie.n_labels

@@ -10,8 +10,9 @@ has a label, arcs lead from the states of one token to those of the next, and
 Because states are exclusive the weights may have any sign.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class Lattice:
 
     trie: PatternTrie
     layout: Layout
-    n_final: Optional[int] = None
+    n_final: int | None = None
 
     def step(self, t: int) -> Step:
         raise NotImplementedError
@@ -80,7 +81,7 @@ class Lattice:
         """The longest match of each state. RETURNS (S,)."""
         return np.arange(len(self.trie))
 
-    def completed(self, t: int) -> Tuple[Ints, Mask]:
+    def completed(self, t: int) -> tuple[Ints, Mask]:
         """The configurations that end at a token (m,), and which arcs (at the first token: states)
         complete them (E, m)."""
         return np.zeros(0, np.intp), np.zeros((0, 0), bool)
@@ -89,7 +90,7 @@ class Lattice:
         """Label of each state. RETURNS (S,)."""
         return self.step(t).label
 
-    def forward(self, t: int, before: Optional[Floats]) -> Floats:
+    def forward(self, t: int, before: Floats | None) -> Floats:
         """V_t: the best score of a path to each state. before: V_{t-1}. RETURNS (S, n)."""
         step = self.step(t)
         if before is None:
@@ -116,7 +117,7 @@ class Lattice:
 
 
 def decode_lattices(
-    potentials: Potentials, lattices: Iterable[Tuple[Lattice, Selection]], tuning: Tuning
+    potentials: Potentials, lattices: Iterable[tuple[Lattice, Selection]], tuning: Tuning
 ) -> Paths:
     """The best label sequences of a batch, of which each lattice has a part. RAISES NoPath."""
     labels = np.zeros(len(potentials.scores), np.int32)
@@ -132,7 +133,7 @@ def decode_lattices(
     return Paths(labels, scores)
 
 
-def best_paths(lattice: Lattice, blocks: Sequence[Tuple[int, int]]) -> Tuple[Labels, Floats]:
+def best_paths(lattice: Lattice, blocks: Sequence[tuple[int, int]]) -> tuple[Labels, Floats]:
     """The path of highest score of each column. Ties: the lowest state. RETURNS labels (N,),
     packed as in `Layout`, and scores (n,), -inf where there is no path.
 
@@ -142,7 +143,7 @@ def best_paths(lattice: Lattice, blocks: Sequence[Tuple[int, int]]) -> Tuple[Lab
     layout = lattice.layout
     labels = np.zeros(len(layout.tokens), np.int32)
     scores = np.zeros(len(layout.lengths))
-    entries: List[Optional[Floats]] = [None]  # V before each block
+    entries: list[Floats | None] = [None]  # V before each block
     for block in blocks[:-1]:
         entries.append(_forward(lattice, block, entries[-1])[-1])
     states = np.zeros(0, np.intp)  # at t + 1
@@ -163,7 +164,7 @@ def best_paths(lattice: Lattice, blocks: Sequence[Tuple[int, int]]) -> Tuple[Lab
     return labels, scores
 
 
-def _forward(lattice: Lattice, block: Tuple[int, int], entry: Optional[Floats]) -> List[Floats]:
+def _forward(lattice: Lattice, block: tuple[int, int], entry: Floats | None) -> list[Floats]:
     """V_t of each step of a block. entry: V of the step before."""
     history = []
     v = entry
@@ -183,7 +184,7 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     # scores of the k best paths to each state, sorted
     best = np.full((len(first.label), k), -np.inf)
     best[:, 0] = first.gain[:, 0]
-    back: List[Tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
+    back: list[tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
     for t in range(1, len(lattice.layout.tokens)):
         step = lattice.step(t)
         best, source, rank = _top_k(best, step)
@@ -205,7 +206,7 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     return KBest(np.stack(labels[::-1], axis=1).astype(np.int32), scores)
 
 
-def _top_k(best: Floats, step: Step) -> Tuple[Floats, Ints, Ints]:
+def _top_k(best: Floats, step: Step) -> tuple[Floats, Ints, Ints]:
     """The k best paths to each state, without its gain. best (S', k): to the states before. RETURNS
     scores, states before and their ranks, (S, k) each; -inf where there are fewer."""
     n = len(step.label)
@@ -248,7 +249,7 @@ def max_marginals(lattice: Lattice) -> Floats:
     return best
 
 
-def with_ended(values: Floats, shape: Tuple[int, ...]) -> Floats:
+def with_ended(values: Floats, shape: tuple[int, ...]) -> Floats:
     """values (S, n') with 0 in the columns of sequences that end here. RETURNS (S, n)."""
     result = np.zeros(shape, values.dtype)
     result[:, : values.shape[1]] = values.reshape(shape[0], -1)

@@ -31,7 +31,8 @@ Checked against enumeration, covariances and finite differences in
 tests/decoders/test_posterior.py.
 """
 
-from typing import Callable, List, NamedTuple, Tuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -106,9 +107,9 @@ class Prefixes(NamedTuple):
     been taken off each column, up to its end. magnitude: (size_at_t[t],) for each t, what has been
     added up."""
 
-    alpha: List[Floats]
+    alpha: list[Floats]
     log_scale: Floats
-    magnitude: List[Floats]
+    magnitude: list[Floats]
 
 
 def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
@@ -225,7 +226,7 @@ def _softmax(logs: Floats) -> Floats:
     return np.asarray(shares / np.where(sums.real > 0, sums, 1.0))
 
 
-def _relative(values: Floats) -> Tuple[Floats, Floats]:
+def _relative(values: Floats) -> tuple[Floats, Floats]:
     """Differences to the largest of each column, and that; a column of -inf stays as it is. values
     (S, n)."""
     top = _top(values)

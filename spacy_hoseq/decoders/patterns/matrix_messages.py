@@ -18,7 +18,7 @@ token.
 Time O(cells of K) a token, `InnerNodes.n_cells`. Checked by the tests of `inclusive_sums.py`.
 """
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     sources: slice
     targets: slice
     cells: slice
-    shape: Tuple[int, int]
+    shape: tuple[int, int]
 
 
 class InnerNodes:
@@ -68,7 +68,7 @@ class InnerNodes:
         """before (D,): the last label but one of each longer node, by row."""
         n_labels = len(self.singles)
         stops = np.cumsum(np.bincount(before, minlength=n_labels)).tolist()
-        self.blocks: List[Block] = []
+        self.blocks: list[Block] = []
         self._begin = np.zeros(len(self.nodes), np.intp)  # of the row of each target, in the flat K
         self.n_cells = n_labels * len(self.nodes)
         for b in np.unique(before).tolist():
@@ -117,7 +117,7 @@ class Matrices:
         self.singles = self.flat[: n_labels * len(inner.nodes)].reshape(n_labels, -1)  # a view
         self.singles[:, inner.singles] += moves.T * self.grown[:n_labels, None]
 
-    def expected(self, gradient: Floats, trie: PatternTrie) -> Tuple[Floats, Floats]:
+    def expected(self, gradient: Floats, trie: PatternTrie) -> tuple[Floats, Floats]:
         """gradient: of log Z by the flat K. RETURNS expected transitions (L, L), and how often each
         node is the longest match (U,), of nodes of two or more labels."""
         inner = self.inner
@@ -151,7 +151,7 @@ class MatrixMessages(InclusiveMessages):
             (block, flat[block.cells].reshape(block.shape)) for block in self._inner.blocks
         ]
 
-    def _step(self, t: int, before: Optional[Floats]) -> Optional[Message]:
+    def _step(self, t: int, before: Floats | None) -> Message | None:
         inner = self._inner
         e = self.potentials[:, self.layout.step(t)]  # (L, n)
         z = np.zeros((len(inner.nodes), e.shape[1]), e.dtype)
@@ -171,7 +171,7 @@ class MatrixMessages(InclusiveMessages):
             z[inner.targets] = arriving * (e / scale).take(self._labels_of_targets, axis=0)
         return Message(z, z, scale)
 
-    def _backward(self, forward: List[Message]) -> PotentialsGradient:
+    def _backward(self, forward: list[Message]) -> PotentialsGradient:
         inner = self._inner
         dtype = self.potentials.dtype
         marginals = np.zeros((self.trie.n_labels, len(self.layout.tokens)), dtype)

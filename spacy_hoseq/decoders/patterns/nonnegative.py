@@ -19,8 +19,6 @@ With a negative weight own_t(u) could exceed the true score; such weights are re
 Checked against enumeration in tests/decoders/patterns/test_nonnegative.py.
 """
 
-from typing import List, Optional, Tuple
-
 import numpy as np
 
 from ...arrays import Floats, Ints
@@ -81,7 +79,7 @@ class _Messages(Lattice):
     def labels(self, t: int) -> Ints:
         return self._rows.label
 
-    def forward(self, t: int, before: Optional[Floats]) -> Floats:
+    def forward(self, t: int, before: Floats | None) -> Floats:
         rows = self._rows
         n_labels = self._n_labels
         emissions = self._emissions[:, self.layout.step(t)]  # (L, n)
@@ -163,7 +161,7 @@ class _Rows:
         self.end = end[node]
         self.ending = np.flatnonzero((end > first)[: trie.n_labels])
         self.starts = first[self.ending] - trie.n_labels
-        self.rounds: List[Tuple[Ints, Ints]] = []
+        self.rounds: list[tuple[Ints, Ints]] = []
         for nodes, fail, targets, starts in reversed(trie.links[1:]):
             sizes = np.diff(starts, append=len(fail))
             for k in range(sizes.max()):

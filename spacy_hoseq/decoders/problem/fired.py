@@ -1,7 +1,8 @@
 """Features that fire at given positions: label patterns, and general configurations (Qian et al. 2009,
 section 2) with label sets, gaps and wildcards over a span of tokens."""
 
-from typing import Callable, Dict, NamedTuple, Optional, Tuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,9 @@ class Fired(NamedTuple):
     def where(self, selected: Mask) -> "Fired":
         """The selected entries. selected (M,)."""
         return (
-            self if selected.all() else Fired(self.tokens[selected], self.nodes[selected], self.weights[selected])
+            self
+            if selected.all()
+            else Fired(self.tokens[selected], self.nodes[selected], self.weights[selected])
         )
 
     def chosen(self, which: Ints, moved_by: Ints) -> "Fired":
@@ -67,8 +70,8 @@ def matching(
 
 
 def expand_fired(
-    fired: Optional[Fired], trie: PatternTrie, layout: Layout
-) -> Dict[int, Tuple[Ints, Ints, Floats]]:
+    fired: Fired | None, trie: PatternTrie, layout: Layout
+) -> dict[int, tuple[Ints, Ints, Floats]]:
     """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns,
     weights), unique."""
     if fired is None or not len(fired.tokens):
@@ -90,7 +93,7 @@ def expand_fired(
     }
 
 
-def added_up(keys: Ints, weights: Floats) -> Tuple[Ints, Floats]:
+def added_up(keys: Ints, weights: Floats) -> tuple[Ints, Floats]:
     """Distinct keys, and the sums of their weights, real or complex."""
     distinct, which = np.unique(keys, return_inverse=True)
     return distinct, binned(which, weights, len(distinct))

@@ -6,7 +6,8 @@ order at every step; sequences that have ended are missing at the end of the sli
 orders sequences in the same way.
 """
 
-from typing import Iterator, NamedTuple, Optional, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,12 +94,12 @@ class Layout(NamedTuple):
         start = int(self.offset[t - 1])
         return slice(start, start + int(self.size_at_t[t]))
 
-    def steps_of(self, packed: Ints) -> Tuple[Ints, Ints]:
+    def steps_of(self, packed: Ints) -> tuple[Ints, Ints]:
         """Step and column of packed places. RETURNS (n,), (n,)."""
         steps = np.searchsorted(self.offset, packed, side="right") - 1
         return steps, packed - self.offset[steps]
 
-    def blocks(self, cells_per_token: int, max_cells: int) -> Iterator[Tuple[int, int]]:
+    def blocks(self, cells_per_token: int, max_cells: int) -> Iterator[tuple[int, int]]:
         """Ranges of steps [first, last) of at most about `max_cells` cells, in order."""
         first = 0
         n_steps = len(self.size_at_t)
@@ -139,9 +140,7 @@ def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
     listed = sizes.tolist()
     if min(listed, default=1) < 1 or sum(listed) != n_tokens:
         expected = f"positive numbers that add up to {n_tokens}"
-        raise ValueError(
-            Errors.HS027.format(name="lengths", value=listed[:10], expected=expected)
-        )
+        raise ValueError(Errors.HS027.format(name="lengths", value=listed[:10], expected=expected))
     return sizes
 
 
@@ -180,7 +179,7 @@ def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[In
 
 
 def check_emissions(
-    scores: AnyFloats, shape_of_trans: Tuple[int, ...], allowed: Optional[Mask]
+    scores: AnyFloats, shape_of_trans: tuple[int, ...], allowed: Mask | None
 ) -> None:
     """RAISES ValueError [HS020], [HS022], [HS024]."""
     n_tokens, n_labels = scores.shape
@@ -196,7 +195,7 @@ def check_emissions(
     check_allowed(allowed, scores.shape)
 
 
-def check_allowed(allowed: Optional[Mask], shape: Tuple[int, ...]) -> None:
+def check_allowed(allowed: Mask | None, shape: tuple[int, ...]) -> None:
     """shape: (N, L). RAISES ValueError [HS022], [HS024]."""
     if allowed is None:
         return
@@ -211,7 +210,9 @@ def check_transitions(trans: AnyFloats) -> None:
     """RAISES ValueError [HS020]."""
     usable = trans < np.inf
     if not usable.all():
-        raise ValueError(Errors.HS020.format(name="transitions", n=(~usable).sum(), size=trans.size))
+        raise ValueError(
+            Errors.HS020.format(name="transitions", n=(~usable).sum(), size=trans.size)
+        )
 
 
 def largest(scores: AnyFloats) -> float:
@@ -221,7 +222,7 @@ def largest(scores: AnyFloats) -> float:
     return top if top > -bottom or top != top else -bottom
 
 
-def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
+def masked(scores: AnyFloats, allowed: Mask | None) -> Floats:
     """In double precision, -inf where a label is not allowed. RETURNS (N, L), a copy."""
     emissions: Floats = scores.astype(np.float64)
     if allowed is not None:
@@ -229,7 +230,7 @@ def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
     return emissions
 
 
-def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) -> Floats:
+def packed_scores(scores: AnyFloats, allowed: Mask | None, layout: Layout) -> Floats:
     """Emission scores in packed order, label-major. RETURNS (L, N) float64, or complex as the scores
     are; -inf where a label is not allowed."""
     rows = layout.tokens
@@ -239,7 +240,7 @@ def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) ->
     return packed
 
 
-def check_edge_scores(edge_scores: AnyFloats, shape: Tuple[int, ...]) -> None:
+def check_edge_scores(edge_scores: AnyFloats, shape: tuple[int, ...]) -> None:
     """shape: of the emissions. RAISES ValueError [HS024]: another one; [HS020]: NaN or infinite
     scores."""
     expected = (*shape, shape[1])
@@ -249,7 +250,9 @@ def check_edge_scores(edge_scores: AnyFloats, shape: Tuple[int, ...]) -> None:
         )
     finite = np.isfinite(edge_scores)
     if not finite.all():
-        raise ValueError(Errors.HS020.format(name="edge_scores", n=(~finite).sum(), size=edge_scores.size))
+        raise ValueError(
+            Errors.HS020.format(name="edge_scores", n=(~finite).sum(), size=edge_scores.size)
+        )
 
 
 def packed_edge_scores(edge_scores: AnyFloats, layout: Layout) -> Floats:

@@ -11,7 +11,7 @@ that is made of marginals costs as little.
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,9 +67,7 @@ def check_threshold(threshold: float) -> None:
     """RAISES ValueError [HS027]: not from 0 to below 1."""
     if not 0 <= threshold < 1:
         raise ValueError(
-            Errors.HS027.format(
-                name="threshold", value=threshold, expected="0 to below 1"
-            )
+            Errors.HS027.format(name="threshold", value=threshold, expected="0 to below 1")
         )
 
 
@@ -124,7 +122,7 @@ class Posterior(ABC):
         """p(y_{t-1} = a, y_t = b | x), 0 at the first token of a sequence. RETURNS (A,)."""
 
     def segments(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask] = None
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Mask | None = None
     ) -> Floats:
         """The probability that some tokens have these labels, and that what they stand for ends
         there.
@@ -148,7 +146,9 @@ class Posterior(ABC):
         pairs = self.pairs(LabelPairs(tokens[later], labels[earlier], labels[later]))
         is_probable = reach(pairs, least)
         p = self.nodes[tokens, labels]
-        return ProbableLabels(tokens, labels, p, earlier[is_probable], later[is_probable], pairs[is_probable])
+        return ProbableLabels(
+            tokens, labels, p, earlier[is_probable], later[is_probable], pairs[is_probable]
+        )
 
     def entropies(self) -> Floats:
         """H(y_t | x) of each token in nats. RETURNS (N,)."""
@@ -168,8 +168,8 @@ class Posterior(ABC):
     def backprop(
         self,
         d_nodes: AnyFloats,
-        arcs: Optional[LabelPairs] = None,
-        d_arcs: Optional[AnyFloats] = None,
+        arcs: LabelPairs | None = None,
+        d_arcs: AnyFloats | None = None,
     ) -> PotentialsGradient:
         """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to some
         `pairs` (A,).
@@ -186,7 +186,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def _segments(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Mask | None
     ) -> Floats:
         """As `segments`, of segments that lie within sequences."""
 

@@ -2,9 +2,10 @@
 a loss with respect to them.
 """
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -42,15 +43,15 @@ class Weights(Prepares):
     def __init__(
         self,
         trans: AnyFloats,
-        trie: Optional[PatternTrie] = None,
-        node_weights: Optional[Floats] = None,
+        trie: PatternTrie | None = None,
+        node_weights: Floats | None = None,
     ) -> None:
         self.trans = trans
         self._trie = trie
         self._node_weights = node_weights
         self._prepared = {}
-        self._permitting: Optional[Tuple[Mask, Weights]] = None
-        self._earlier: Dict[Callable[[Weights], object], object] = {}
+        self._permitting: tuple[Mask, Weights] | None = None
+        self._earlier: dict[Callable[[Weights], object], object] = {}
 
     @property
     def n_labels(self) -> int:
@@ -106,9 +107,9 @@ class Weights(Prepares):
         self._earlier = dict(earlier._prepared)
         return self
 
-    def before(self, make: Callable[["Weights"], Prepared]) -> Optional[Prepared]:
+    def before(self, make: Callable[["Weights"], Prepared]) -> Prepared | None:
         """The result of `make` for the weights that these follow, if there is one."""
-        return cast(Optional[Prepared], self._earlier.pop(make, None))
+        return cast(Prepared | None, self._earlier.pop(make, None))
 
     def permitting(self, pairs: Mask) -> "Weights":
         """The same with transitions between some pairs of labels only. pairs (L, L) bool: the last
@@ -146,10 +147,10 @@ class Potentials(NamedTuple):
     scores: AnyFloats
     weights: Weights
     lengths: AnyInts
-    fired: Optional[Fired] = None
-    configurations: Optional[Configurations] = None
-    edge_scores: Optional[AnyFloats] = None
-    allowed: Optional[Mask] = None
+    fired: Fired | None = None
+    configurations: Configurations | None = None
+    edge_scores: AnyFloats | None = None
+    allowed: Mask | None = None
 
     @property
     def trans(self) -> AnyFloats:
@@ -189,7 +190,7 @@ class Potentials(NamedTuple):
             self.edge_scores,
         )
 
-    def permitting(self, labels: Optional[Mask]) -> "Potentials":
+    def permitting(self, labels: Mask | None) -> "Potentials":
         """With these labels at each token, of those that are permitted. labels (N, L); None = all
         of them."""
         if labels is None:
@@ -277,7 +278,7 @@ class Potentials(NamedTuple):
             yield self.select(np.array([i]))
 
 
-def _entries_of(tokens: Ints, ends: Ints, sequences: Ints) -> Tuple[Ints, Ints]:
+def _entries_of(tokens: Ints, ends: Ints, sequences: Ints) -> tuple[Ints, Ints]:
     """The entries (M',) at the tokens of some sequences, and in which of these each is. tokens
     (M,): of all entries. ends (S,): of all sequences."""
     sequence = np.searchsorted(ends, tokens, side="right")
@@ -343,7 +344,7 @@ class PotentialsGradient(NamedTuple):
     node_weights: Floats
     fired_weights: Floats
     configuration_weights: Floats = np.zeros(0)
-    edge_scores: Optional[AnyFloats] = None
+    edge_scores: AnyFloats | None = None
 
     def with_scores_in(self, dtype: DTypeLike) -> "PotentialsGradient":
         """With scores in the type of those of the potentials; sums are made in float64."""

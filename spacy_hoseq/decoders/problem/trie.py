@@ -7,9 +7,10 @@ that end at a token are found on the failure chain of the longest node that matc
 2009; Qian & Liu, "Problem Definition").
 """
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from ...errors import Errors
 from .layout import Groups
 
 TABLE_CELLS = 8_000_000  # (node, label) pairs up to which children are looked up in a table
-Pattern = Tuple[int, ...]  # label ids, oldest first
+Pattern = tuple[int, ...]  # label ids, oldest first
 Numbers = TypeVar("Numbers", Floats, Ints)
 Prepared = TypeVar("Prepared")
 
@@ -47,7 +48,7 @@ class Links(NamedTuple):
     they fail to. fail (n,). targets (g,): distinct nodes that they fail to. starts (g,): of each
     group among the nodes."""
 
-    nodes: Union[slice, Ints]
+    nodes: slice | Ints
     fail: Ints
     targets: Ints
     starts: Ints
@@ -71,7 +72,7 @@ class Preorder(NamedTuple):
 class Prepares:
     """Something that does not change, and what others have made of it."""
 
-    _prepared: Dict[Callable[[Any], object], object]
+    _prepared: dict[Callable[[Any], object], object]
 
     def prepared(self, make: "Callable[[Any], Prepared]") -> Prepared:
         """The result of `make` for this object, made once. make: a class or function of a module,
@@ -123,7 +124,7 @@ class PatternTrie(Prepares):
 
     def string(self, node: int) -> Pattern:
         """The labels of a node, oldest first."""
-        labels: List[int] = []
+        labels: list[int] = []
         while node >= 0:
             labels.append(int(self.label[node]))
             node = int(self.parent[node])
@@ -162,7 +163,7 @@ class PatternTrie(Prepares):
         return result
 
     @cached_property
-    def links(self) -> List[Links]:
+    def links(self) -> list[Links]:
         """Failure links of all nodes of two or more labels, by the number of their proper suffixes
         that are nodes, fewest first: what a node fails to comes before it. There are never more of
         these groups than labels in the longest pattern, less one."""
@@ -180,7 +181,7 @@ class PatternTrie(Prepares):
     def preorder(self) -> Preorder:
         """The failure links as a forest, walked from the single labels down."""
         n_labels = self.n_labels
-        chains: List[Tuple[int, ...]] = []  # of each node: its suffixes, shortest first, and itself
+        chains: list[tuple[int, ...]] = []  # of each node: its suffixes, shortest first, and itself
         for node, suffix in enumerate(self.fail.tolist()):
             chains.append((*chains[suffix], node) if suffix >= 0 else (node,))
         order = [*range(n_labels), *sorted(range(n_labels, len(self)), key=chains.__getitem__)]
@@ -192,7 +193,7 @@ class PatternTrie(Prepares):
         return Preorder(row, np.array(order, np.intp), first, first + size)
 
     @cached_property
-    def covers(self) -> List[Cover]:
+    def covers(self) -> list[Cover]:
         """For each j: the nodes of more than j labels, by the pair of labels at the j-th place from
         the end."""
         labels = []  # at each place from the end, -1 beyond the first label
@@ -263,10 +264,10 @@ def check_pattern(pattern: Pattern, n_labels: int) -> None:
         )
 
 
-def _numbered(patterns: Sequence[Pattern], n_labels: int) -> Tuple[Dict[Pattern, int], List[int]]:
+def _numbered(patterns: Sequence[Pattern], n_labels: int) -> tuple[dict[Pattern, int], list[int]]:
     """RETURNS the number of each node's string, and the longest suffix of each."""
     strings = {tuple(p[:depth]) for p in patterns for depth in range(2, len(p) + 1)}
-    ids: Dict[Pattern, int] = {(y,): y for y in range(n_labels)}
+    ids: dict[Pattern, int] = {(y,): y for y in range(n_labels)}
     fail = [-1] * n_labels
     for depth, level in groupby(sorted(strings, key=len), key=len):
         with_suffixes = sorted(

@@ -12,7 +12,7 @@ equal score stay, so ties are decided as before.
 Checked label by label against all labellings in tests/decoders/pruning/test_pruned.py.
 """
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Candidates(NamedTuple):
         np.cumsum(sizes, out=first[1:])
         return Candidates(first, self.labels.take(at), self.scores.take(at))
 
-    def dense(self, n_labels: int) -> Tuple[Floats, Mask]:
+    def dense(self, n_labels: int) -> tuple[Floats, Mask]:
         """Scores (N, L), 0 for other labels, and the candidates as a mask (N, L)."""
         shape = len(self.first) - 1, n_labels
         scores = np.zeros(shape)
@@ -83,8 +83,8 @@ def candidate_labels(
     scores: AnyFloats,
     limits: "Limits",
     *,
-    allowed: Optional[Mask] = None,
-    fired_loss: Optional[FiredLoss] = None,
+    allowed: Mask | None = None,
+    fired_loss: FiredLoss | None = None,
     block_cells: int = BLOCK_CELLS,
 ) -> Candidates:
     """Labels that cannot be excluded in favour of the token's best-scoring allowed label.
@@ -122,9 +122,7 @@ def first_best(values: AnyFloats, first: Ints) -> Ints:
     return np.asarray(is_best.take(group.take(is_best).searchsorted(np.arange(len(starts)))))
 
 
-def fired_loss_of(
-    fired: Optional[Fired], weights: Weights, lengths: AnyInts
-) -> Optional[FiredLoss]:
+def fired_loss_of(fired: Fired | None, weights: Weights, lengths: AnyInts) -> FiredLoss | None:
     """The weight that a change of label loses in patterns that fire at positions, in the sequence in
     which they end; None if nothing fires."""
     if fired is None or not len(fired.tokens):
@@ -194,7 +192,7 @@ class Limits:
         self._rows: AnyFloats = np.empty(self.trans.shape, dtype)
         self._has_row = np.zeros(len(self.trans), bool)
         self._start: Limits = self  # whose rows are used
-        self._drift: Optional[Drift] = None
+        self._drift: Drift | None = None
         earlier = weights.before(Limits)
         if earlier is not None and self._follows and earlier._start._follows:
             self._follow(earlier._start)
@@ -243,7 +241,7 @@ def _most(values: Floats) -> float:
     return float(np.abs(values[values > -np.inf]).max(initial=0.0))
 
 
-def _upper(weights: Weights) -> Tuple[Floats, Floats]:
+def _upper(weights: Weights) -> tuple[Floats, Floats]:
     """E[a, k] and G[k, b]."""
     trans = weights.precise_trans
     if not weights.has_patterns:

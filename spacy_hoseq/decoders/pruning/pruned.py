@@ -11,7 +11,8 @@ decoded as a sequence of its own: over pairs of candidates if they are few, else
 Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
 """
 
-from typing import Iterator, NamedTuple, Optional, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def _decode_dense(
     candidates: Candidates,
     weights: Weights,
     lengths: Ints,
-    fired: Optional[Fired],
+    fired: Fired | None,
     with_patterns: bool,
     tuning: Tuning,
 ) -> Paths:
@@ -121,8 +122,8 @@ def _decode_dense(
 
 
 def _deciding(
-    fired: Optional[Fired], weights: Weights, candidates: Candidates, lengths: AnyInts
-) -> Optional[Fired]:
+    fired: Fired | None, weights: Weights, candidates: Candidates, lengths: AnyInts
+) -> Fired | None:
     """The fired patterns all of whose labels are candidates, and which have an open token."""
     if fired is None:
         return None
@@ -142,7 +143,7 @@ def _deciding(
     return fired.where(n_open[fired.tokens + 1] > n_open[first])
 
 
-def _covered(fired: Optional[Fired], weights: Weights, n_tokens: int) -> Mask:
+def _covered(fired: Fired | None, weights: Weights, n_tokens: int) -> Mask:
     """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as
     open. (N,)"""
     if fired is None:
@@ -174,8 +175,8 @@ def open_windows(is_open: Mask, lengths: AnyInts, context: int) -> Windows:
 
 
 def _alike(
-    windows: Windows, counts: Ints, weights: Weights, fired: Optional[Fired], tuning: Tuning
-) -> Iterator[Tuple[Windows, bool, bool]]:
+    windows: Windows, counts: Ints, weights: Weights, fired: Fired | None, tuning: Tuning
+) -> Iterator[tuple[Windows, bool, bool]]:
     """Windows that are decoded together, whether their candidates are few, and whether patterns
     matter there: properties of a window, not of the batch. counts (N,): candidates."""
     if not len(windows.lengths):
@@ -214,7 +215,7 @@ def _pairs(counts: Ints, windows: Windows) -> Ints:
     return np.asarray(np.add.reduceat(pairs, starts), np.intp)
 
 
-def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:
+def _fired_in(fired: Fired | None, windows: Windows) -> Fired | None:
     """The fired patterns that lie in the windows, by window token."""
     if fired is None:
         return None

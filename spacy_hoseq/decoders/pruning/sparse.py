@@ -13,7 +13,7 @@ Then one pass in time order computes V(c), a second one backwards reads off the 
 by label against the decoders of all labels in tests/decoders/pruning/test_limits.py.
 """
 
-from typing import List, NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def decode_sparse(
     weights: Weights,
     lengths: AnyInts,
     *,
-    fired: Optional[Fired] = None,
+    fired: Fired | None = None,
     with_patterns: bool = True,
 ) -> Paths:
     """Best label sequence among the candidates, for a batch of sequences.
@@ -61,7 +61,7 @@ def decode_sparse(
     before = tokens_before(layout)
     edges = edges_between(packed, before, weights.precise_trans)
     v = packed.scores.copy()
-    longer: Optional[LongerCells] = None
+    longer: LongerCells | None = None
     if with_patterns and weights.has_patterns:
         longer = LongerCells(packed, before, weights, fired, layout)
         v = longer.gain.copy()
@@ -142,7 +142,7 @@ class LongerCells:
         packed: Candidates,
         before: Ints,
         weights: Weights,
-        fired: Optional[Fired],
+        fired: Fired | None,
         layout: Layout,
     ) -> None:
         trie = weights.trie
@@ -187,7 +187,7 @@ class LongerCells:
             via = via[via]
         return np.where(np.arange(len(via)) < self._n_singles, of_singles, self._parent)[via]
 
-    def _make(self, packed: Candidates, before: Ints, trie: PatternTrie) -> List[Ints]:
+    def _make(self, packed: Candidates, before: Ints, trie: PatternTrie) -> list[Ints]:
         """RETURNS the packed tokens of each level."""
         after = np.full(len(before), -1, np.intp)
         after[before[before >= 0]] = np.flatnonzero(before >= 0)

@@ -11,7 +11,6 @@ they are part of a number ("１，２３４．５").
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Dict
 
 FULL_WIDTH = ord("０") - ord("0")
 WIDE = "".join(
@@ -21,7 +20,7 @@ IN_NUMBERS = re.compile("(?<=[０-９])[，．：／](?=[０-９])")
 
 
 @lru_cache(maxsize=1)
-def simplified_characters() -> Dict[int, int]:
+def simplified_characters() -> dict[int, int]:
     """For `str.translate`."""
     path = Path(__file__).with_name("characters.txt")
     traditional, simplified = path.read_text(encoding="utf8").splitlines()

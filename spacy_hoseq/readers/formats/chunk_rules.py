@@ -18,7 +18,7 @@ Nothing here knows spaCy. Each rule has its tree in tests/readers/formats/test_c
 """
 
 import re
-from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import NamedTuple
 
 from ..sentences import LabelledSpan
 
@@ -26,7 +26,7 @@ TRACE = "-NONE-"
 POSSESSIVE = "POS"
 
 # What tags can be heads, by their beginnings: "NN" is NN, NNS, NNP and NNPS. Others have no chunks.
-HEADS: Dict[str, Tuple[str, ...]] = {
+HEADS: dict[str, tuple[str, ...]] = {
     name: tuple(tags.split())
     for name, tags in {
         "NP": "NN CD PRP JJ DT EX IN RB VB FW SYM UH WP WDT",
@@ -62,8 +62,8 @@ class Tree(NamedTuple):
     "" at the outermost bracket. line (int): where it begins."""
 
     label: str
-    children: "Tuple[Tree, ...]" = ()
-    word: Optional[str] = None
+    children: "tuple[Tree, ...]" = ()
+    word: str | None = None
     line: int = 0
 
 
@@ -77,16 +77,16 @@ class _Word(NamedTuple):
     is_head: bool
 
 
-def chunks_of_tree(tree: Tree) -> List[LabelledSpan]:
+def chunks_of_tree(tree: Tree) -> list[LabelledSpan]:
     """The chunks, in order. Words are counted without traces."""
-    words: List[_Word] = []
+    words: list[_Word] = []
     if not tree.label and len(tree.children) == 1:
         tree = tree.children[0]
     _place(tree, words, [0])
     return _join(words)
 
 
-def _place(node: Tree, words: List[_Word], count: List[int]) -> None:
+def _place(node: Tree, words: list[_Word], count: list[int]) -> None:
     """Give every word of a constituent its place, and those of the constituents in it. count:
     constituents so far."""
     count[0] += 1
@@ -100,14 +100,14 @@ def _place(node: Tree, words: List[_Word], count: List[int]) -> None:
             words.append(_Word(daughter.label, name, number, i == head))
 
 
-def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
+def _daughters(node: Tree, name: str) -> tuple[list[Tree], int | None]:
     """The daughters of a constituent after others have been dissolved into it, and which one is the
     head word."""
     # long: the rules of the program, one after the other
     pending = _children(node)[::-1]
-    daughters: List[Tree] = []
-    heads: List[int] = []  # words that can be the head
-    adverbs: Set[int] = set()  # adverbs and adverbial phrases
+    daughters: list[Tree] = []
+    heads: list[int] = []  # words that can be the head
+    adverbs: set[int] = set()  # adverbs and adverbial phrases
     phrases = 0  # phrases that can be the head
     while pending:
         daughter = pending.pop()
@@ -143,7 +143,7 @@ def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
     return [*before, *daughters[head:]], len(before)
 
 
-def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optional[List[Tree]]:
+def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> list[Tree] | None:
     """Trees in the place of a daughter; None: it stays.
 
     NAC, QP, NX and X dissolve everywhere; adjectives (ADJP, UCP) in a noun phrase and adverbs
@@ -174,14 +174,14 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optiona
     )
 
 
-def _join(words: List[_Word]) -> List[LabelledSpan]:
+def _join(words: list[_Word]) -> list[LabelledSpan]:
     """Chunks from words with their places, right to left.
 
     A head begins a chunk, and goes on with words of its constituent until another head comes. A
     possessive ending that is not in a chunk belongs to the noun phrase that follows, or is one of
     its own.
     """
-    names: List[Optional[str]] = [None] * len(words)
+    names: list[str | None] = [None] * len(words)
     joined = [False] * len(words)  # with the word after
     head = ("", -1)
     before = -1
@@ -197,7 +197,7 @@ def _join(words: List[_Word]) -> List[LabelledSpan]:
             number = before
         joined[i] = number == before
         before = number
-    chunks: List[LabelledSpan] = []
+    chunks: list[LabelledSpan] = []
     for i, chunk in enumerate(names):
         if chunk and i > 0 and joined[i - 1] and names[i - 1] == chunk:
             chunks[-1] = chunks[-1]._replace(end=i + 1)
@@ -217,7 +217,7 @@ def functions(label: str) -> str:
     return re.sub(r"=\d+$", "", re.sub(r"-\d+$", "", label))
 
 
-def _children(node: Tree) -> List[Tree]:
+def _children(node: Tree) -> list[Tree]:
     """Children without empty complementizers, which are not even traces."""
     return [child for child in node.children if child.label != TRACE or child.word != "0"]
 

@@ -10,10 +10,11 @@ words (the first other column), tags (the next one).
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import NamedTuple
 
 from ...chunks import check_representation, read_chunks, write_chunks
 from ...errors import Errors
@@ -44,14 +45,14 @@ class Row(NamedTuple):
     """The fields of a line."""
 
     line: int
-    fields: List[str]
+    fields: list[str]
 
     def cell(self, number: int) -> str:
         """number: from 1; -1 = the last."""
         return self.fields[number - (number > 0)]
 
 
-Block = Sequence[Union[Row, Problem]]
+Block = Sequence[Row | Problem]
 
 
 def read_columns(path: Path, settings: Settings) -> Items:
@@ -105,7 +106,7 @@ def rows_of(path: Path, settings: Settings) -> Iterator[Block]:
         ]
 
 
-def _fields(text: str, separator: str) -> List[str]:
+def _fields(text: str, separator: str) -> list[str]:
     """The fields without spaces around them; one of spaces alone stays. Empty fields at the end of
     a row of three or more are none."""
     if not separator and "\t" not in text:
@@ -125,7 +126,7 @@ def found_columns(path: Path, settings: Settings) -> Columns:
     return columns_of(rows, settings.columns)
 
 
-def columns_of(blocks: Sequence[List[List[str]]], given: Columns) -> Columns:
+def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> Columns:
     """The columns of sentences, as rows of fields."""
     widths = Counter(len(row) for block in blocks for row in block).most_common(1)
     width = widths[0][0] if widths else 1
@@ -172,7 +173,7 @@ def counts_up(columns: Iterable[Sequence[str]]) -> bool:
 
 def sentence_of(
     rows: Sequence[Row], columns: Columns, representation: str = AUTO, untagged: bool = False
-) -> List[Sentence]:
+) -> list[Sentence]:
     """The sentence of some rows. untagged: words may have no tag. RAISES Unreadable: too few
     columns, another number than the first row has, an empty one, an entity tag of no known form."""
     numbers = [number for number in columns if number]
@@ -196,10 +197,10 @@ def sentence_of(
 
 
 def labelled(
-    words: List[str],
-    tags: Optional[List[str]] = None,
-    chunk_tags: Optional[Sequence[str]] = None,
-    entity_tags: Optional[Sequence[str]] = None,
+    words: list[str],
+    tags: list[str] | None = None,
+    chunk_tags: Sequence[str] | None = None,
+    entity_tags: Sequence[str] | None = None,
     representation: str = AUTO,
 ) -> Sentence:
     """The sentence of words with tags. representation: of entity tags."""
@@ -223,7 +224,7 @@ def representation_of(tags: Iterable[str]) -> str:
     return "iob2"
 
 
-def spans_of(tags: Sequence[str], representation: str = AUTO) -> Tuple[List[LabelledSpan], int]:
+def spans_of(tags: Sequence[str], representation: str = AUTO) -> tuple[list[LabelledSpan], int]:
     """The spans of tags, in order, and how many tags a well-formed sequence would have otherwise.
 
     Every sequence stands for spans, by the rule of the CoNLL-2000 scorer: one begins at B and S, and

@@ -21,9 +21,10 @@ Source: https://universaldependencies.org/format.html
 """
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import NamedTuple
 
 from spacy.parts_of_speech import IDS as POS
 
@@ -47,9 +48,9 @@ class _Row(NamedTuple):
     pos: str = ""
     features: str = ""
     lemma: str = ""
-    head: Optional[int] = None
+    head: int | None = None
     relation: str = ""
-    misc: Dict[str, str] = NO_SPACE
+    misc: dict[str, str] = NO_SPACE
 
 
 class _Token(NamedTuple):
@@ -72,12 +73,12 @@ def read_conllu(path: Path, settings: Settings) -> Items:
     yield from read_each(path, blocks, partial(_sentence, cut=settings.cut))
 
 
-def _sentence(lines: Sequence[Line], cut: bool) -> List[Sentence]:
+def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
     """The one of a block. RAISES Unreadable."""
     rows, ranges, n_empty = _rows(lines)
     if cut:
         ranges = [token for token in ranges if not _is_spelled(rows, token)]
-    tokens: List[_Token] = []
+    tokens: list[_Token] = []
     for token in [*ranges, _Token(len(rows), len(rows), _Row(""))]:
         begin = tokens[-1].end if tokens else 0
         tokens += [_Token(i, i + 1, rows[i]) for i in range(begin, token.first)]
@@ -111,10 +112,10 @@ def _sentence(lines: Sequence[Line], cut: bool) -> List[Sentence]:
     return [sentence]
 
 
-def _rows(lines: Sequence[Line]) -> Tuple[List[_Row], List[_Token], int]:
+def _rows(lines: Sequence[Line]) -> tuple[list[_Row], list[_Token], int]:
     """Syntactic words, multi-word tokens, and how many words are empty. RAISES Unreadable."""
-    rows: List[_Row] = []
-    ranges: List[_Token] = []
+    rows: list[_Row] = []
+    ranges: list[_Token] = []
     n_empty = 0
     for number, text in lines:
         fields = [field.strip(" ") or field for field in text.split("\t")]
@@ -140,7 +141,7 @@ def _rows(lines: Sequence[Line]) -> Tuple[List[_Row], List[_Token], int]:
     return rows, ranges, n_empty
 
 
-def _expected(fields: List[str], n_rows: int, end: int) -> str:
+def _expected(fields: list[str], n_rows: int, end: int) -> str:
     """Expected value of the first column that is wrong; "" = all are good. n_rows:
     words before. end: of the multi-word tokens before."""
     if len(fields) != N_COLUMNS:
@@ -148,7 +149,7 @@ def _expected(fields: List[str], n_rows: int, end: int) -> str:
     if _EMPTY.fullmatch(fields[0]):
         return ""
     names = [feature.partition("=")[0] for feature in fields[5].split("|")]
-    is_good: Dict[str, object] = {
+    is_good: dict[str, object] = {
         f"the id {n_rows + 1}": fields[0] == str(n_rows + 1),
         "a universal part of speech in column 4": _content(fields[3]) in POS,
         "features in column 6, such as Case=Nom|Number=Sing": _FEATURES.fullmatch(fields[5]),
@@ -163,7 +164,7 @@ def _expected(fields: List[str], n_rows: int, end: int) -> str:
     return next((expected for expected, good in is_good.items() if not good), "")
 
 
-def _row(fields: List[str], misc: Dict[str, str]) -> _Row:
+def _row(fields: list[str], misc: dict[str, str]) -> _Row:
     lemma, pos, tag, features = map(_content, fields[2:6])
     if fields[1] == fields[2] == "_":
         lemma = "_"  # of the underscore itself
@@ -175,7 +176,7 @@ def _content(field: str) -> str:
     return "" if field == "_" else field
 
 
-def _is_spelled(rows: List[_Row], token: _Token) -> bool:
+def _is_spelled(rows: list[_Row], token: _Token) -> bool:
     """By its words. If so, they get the spaces that the text has."""
     parts = rows[token.first : token.end]
     if "".join(row.form for row in parts) != token.row.form:
@@ -202,11 +203,11 @@ def _merged(rows: Sequence[_Row], token: _Token) -> _Token:
     return token._replace(row=row)
 
 
-def _with_white_space(rows: Sequence[_Row], cut: bool) -> Tuple[List[_Row], List[int]]:
+def _with_white_space(rows: Sequence[_Row], cut: bool) -> tuple[list[_Row], list[int]]:
     """Words with one for white space that is more than one space behind a word, unless cut; and the
     place of each row among them."""
-    words: List[_Row] = []
-    places: List[int] = []
+    words: list[_Row] = []
+    places: list[int] = []
     for row in rows:
         before, after = (
             "" if cut else re.sub(r"\\(.)", _unescaped, row.misc.get(key, ""))
@@ -225,7 +226,7 @@ def _unescaped(match: "re.Match[str]") -> str:
     return _ESCAPED.get(match[1], match[1])
 
 
-def _spans(rows: Sequence[_Row], places: List[int], key: str) -> Optional[List[LabelledSpan]]:
+def _spans(rows: Sequence[_Row], places: list[int], key: str) -> list[LabelledSpan] | None:
     """The entities or chunks in column 10; None if no word has any."""
     tags = [row.misc.get(key, "O") for row in rows]
     if not any(key in row.misc for row in rows) or not all(map(is_entity_tag, tags)):
@@ -236,7 +237,7 @@ def _spans(rows: Sequence[_Row], places: List[int], key: str) -> Optional[List[L
     ]
 
 
-def _is_tree(heads: List[int]) -> bool:
+def _is_tree(heads: list[int]) -> bool:
     """True if all words come to one root: of others, spaCy makes several sentences."""
     for _ in range(len(heads).bit_length()):
         heads = [heads[head] for head in heads]
@@ -246,7 +247,7 @@ def _is_tree(heads: List[int]) -> bool:
 def united(features: Sequence[str]) -> str:
     """Features of several words as those of one: "Case=Dat" and "Case=Acc|Number=Sing" give
     "Case=Acc,Dat|Number=Sing"."""
-    values_of: Dict[str, Set[str]] = {}
+    values_of: dict[str, set[str]] = {}
     for name, _, values in (
         feature.partition("=") for one in features for feature in one.split("|") if feature
     ):

@@ -13,7 +13,7 @@ a Problem, and the entities of its words are not known; nothing is moved.
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, List, Optional, Set, Tuple
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -28,7 +28,7 @@ END = ("end", "end_offset")
 LABEL = ("label", "labels")
 REJECTED = ("reject", "ignore")  # answers of Prodigy
 
-Offsets = Tuple[int, int, str]
+Offsets = tuple[int, int, str]
 
 
 def read_offsets(path: Path, settings: Settings) -> Items:
@@ -43,7 +43,7 @@ def read_offsets(path: Path, settings: Settings) -> Items:
     return read_values(path, settings.encodings, read, EXPECTED)
 
 
-def text_and_spans(value: Any) -> Tuple[str, List[Offsets]]:
+def text_and_spans(value: Any) -> tuple[str, list[Offsets]]:
     """A text and its spans. RAISES LookupError, TypeError, ValueError, AttributeError: of no known
     form."""
     if isinstance(value, list):
@@ -80,12 +80,12 @@ def _offsets(span: Any) -> Offsets:
 
 
 def sentence_of(
-    text: str, spans: List[Offsets], settings: Settings, path: Path, line: int
+    text: str, spans: list[Offsets], settings: Settings, path: Path, line: int
 ) -> Items:
     """The words of a text with its spans, and Problems of those that cannot be."""
     doc = _blank(settings.lang).tokenizer(text)
-    good: List[LabelledSpan] = []
-    unknown: Set[int] = set()
+    good: list[LabelledSpan] = []
+    unknown: set[int] = set()
     for start, end, label in sorted(spans, key=lambda each: (each[0], -each[1])):
         span = doc.char_span(start, end, label) if 0 <= start < end <= len(text) else None
         actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
@@ -121,7 +121,7 @@ def read_brat(path: Path, settings: Settings) -> Items:
         expected = f"the text in {beside.name}, in {' or '.join(settings.encodings)}"
         yield Problem(path, 1, "no such file, or another encoding", expected)
         return
-    spans: List[Offsets] = []
+    spans: list[Offsets] = []
     for line in read_lines(path, settings.encodings):
         if isinstance(line, Problem):
             yield line
@@ -135,7 +135,7 @@ def read_brat(path: Path, settings: Settings) -> Items:
     yield from sentence_of(text, spans, settings, path, 1)
 
 
-def _text(path: Path, settings: Settings) -> Optional[str]:
+def _text(path: Path, settings: Settings) -> str | None:
     """A whole file with its line ends as they are: offsets count them."""
     for encoding in settings.encodings:
         try:

@@ -9,9 +9,9 @@ nested: the outermost of those named counts.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Dict, Iterator, List, Sequence
 
 from ..files import Line, read_lines
 from ..sentences import Items, LabelledSpan, Sentence, Settings, Unreadable, read_each
@@ -34,16 +34,16 @@ def read_peoples_daily(path: Path, settings: Settings) -> Items:
     yield from read_each(path, lines, partial(_sentences, settings=settings))
 
 
-def _sentences(lines: Sequence[Line], settings: Settings) -> List[Sentence]:
+def _sentences(lines: Sequence[Line], settings: Settings) -> list[Sentence]:
     """Sentences of a paragraph. RAISES Unreadable."""
     ((number, text),) = lines
     pieces = [piece for piece in re.split(r"[ \t]+", text) if piece]
     if pieces and NUMBER.fullmatch(pieces[0]):
         pieces.pop(0)
-    words: List[str] = []
-    tags: List[str] = []
-    groups: List[LabelledSpan] = []  # as they close: an inner one before the outer one
-    open_at: List[int] = []
+    words: list[str] = []
+    tags: list[str] = []
+    groups: list[LabelledSpan] = []  # as they close: an inner one before the outer one
+    open_at: list[int] = []
     for i, piece in enumerate(pieces):
         match = _PIECE.fullmatch(piece)
         if match is None:
@@ -65,9 +65,9 @@ def _sentences(lines: Sequence[Line], settings: Settings) -> List[Sentence]:
     return list(_cut(paragraph))
 
 
-def _outermost(groups: List[LabelledSpan], entities: Dict[str, str]) -> List[LabelledSpan]:
+def _outermost(groups: list[LabelledSpan], entities: dict[str, str]) -> list[LabelledSpan]:
     """Groups that have a name, without those within another one, in order."""
-    result: List[LabelledSpan] = []
+    result: list[LabelledSpan] = []
     for first, end, tag in sorted(groups, key=lambda group: (group.first, -group.end)):
         if tag in entities and (not result or result[-1].end <= first):
             result.append(LabelledSpan(first, end, entities[tag]))

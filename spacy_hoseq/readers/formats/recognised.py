@@ -1,9 +1,10 @@
 """The formats by name, and the format of a file by its first lines."""
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, NamedTuple, Sequence, Union
+from typing import NamedTuple
 
 import srsly
 from spacy.training.converters import json_to_docs
@@ -74,7 +75,7 @@ def read_characters(path: Path, settings: Settings) -> Items:
 
 TREES = (".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees")
 CTB_GENRES = (".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs")
-FORMATS: Dict[str, Format] = {
+FORMATS: dict[str, Format] = {
     "trees": Format(read_trees, (*TREES, *CTB_GENRES), "trees in brackets"),
     "tagged": Format(read_tagged_text, (".txt", ".tagged", ".pos", ".iob"), "words with tags"),
     "peoples-daily": Format(read_peoples_daily, (".txt",), "the People's Daily corpus"),
@@ -130,7 +131,7 @@ def recognised(path: Path, settings: Settings) -> str:
     return name
 
 
-def _json_format(path: Path, rows: Iterator[Union[Entry, Problem]]) -> str:
+def _json_format(path: Path, rows: Iterator[Entry | Problem]) -> str:
     values = list(islice(rows, HEAD))
     good = [entry.value for entry in values if not isinstance(entry, Problem)]
     if not good:
@@ -177,7 +178,7 @@ def read_corpus(path: Path, name: str, settings: Settings) -> Items:
     yield from items
 
 
-def _check_words(path: Path, sentences: List[List[str]]) -> None:
+def _check_words(path: Path, sentences: list[list[str]]) -> None:
     words = [word for sentence in sentences for word in sentence]
     if words and counts_up(sentences):
         do = "Say which column has the words (--word-column 2)"

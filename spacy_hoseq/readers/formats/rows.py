@@ -7,7 +7,7 @@ offsets.
 
 from bisect import bisect_right
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from ..files import read_values
 from ..sentences import Items, LabelledSpan, Sentence, Settings
@@ -31,18 +31,18 @@ def read_rows(path: Path, settings: Settings) -> Items:
     return read_values(path, settings.encodings, lambda entry: _sentences(entry.value), EXPECTED)
 
 
-def _sentences(row: Dict[str, Any]) -> List[Sentence]:
+def _sentences(row: dict[str, Any]) -> list[Sentence]:
     """Sentences of a row. RAISES KeyError, IndexError, TypeError, ValueError: offsets do not
     fit."""
     starts = [bound["start"] for bound in row.get("sentences") or ()]
-    by_sentence: Dict[int, List[Dict[str, Any]]] = {}
+    by_sentence: dict[int, list[dict[str, Any]]] = {}
     for piece in _pieces(row["text"], row["tokens"]):
         number = max(bisect_right(starts, piece["at"]), 1)
         by_sentence.setdefault(number, []).append(piece)
     return [_sentence(row, pieces) for pieces in by_sentence.values()]
 
 
-def _sentence(row: Dict[str, Any], pieces: List[Dict[str, Any]]) -> Sentence:
+def _sentence(row: dict[str, Any], pieces: list[dict[str, Any]]) -> Sentence:
     groups = {span.get("group", ENTITIES[0]) for span in row.get("spans") or ()}
     begins = {piece["start"]: i for i, piece in enumerate(pieces) if "start" in piece}
     ends = {piece["end"]: i + 1 for i, piece in enumerate(pieces) if "end" in piece}
@@ -72,11 +72,11 @@ def _sentence(row: Dict[str, Any], pieces: List[Dict[str, Any]]) -> Sentence:
     )
 
 
-def _pieces(text: str, tokens: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+def _pieces(text: str, tokens: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tokens with their text and whether a space follows, and other white space. at: where the
     token begins that it is, or stands behind."""
     first = tokens[0]["start"] if tokens else len(text)
-    pieces: List[Dict[str, Any]] = []
+    pieces: list[dict[str, Any]] = []
     if text[:first].strip():
         raise ValueError(text)
     if first:
@@ -96,8 +96,8 @@ def _pieces(text: str, tokens: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
 
 
 def _spans(
-    row: Dict[str, Any], group: str, begins: Dict[int, int], ends: Dict[int, int]
-) -> Optional[List[LabelledSpan]]:
+    row: dict[str, Any], group: str, begins: dict[int, int], ends: dict[int, int]
+) -> list[LabelledSpan] | None:
     """Spans of a group in one sentence; None if there is no such group."""
     if not group:
         return None

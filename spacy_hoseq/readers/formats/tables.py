@@ -6,9 +6,10 @@ than before, an empty one counting as the same; without such a column, behind an
 
 import csv
 import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Dict, Iterator, List
+from typing import Any
 
 from ..files import Line, read_lines
 from ..sentences import Columns, Items, Problem, Settings, read_each
@@ -27,11 +28,11 @@ NAMES = {
 DELIMITERS = ",;\t"
 
 
-def header_of(line: str) -> Dict[str, int]:
+def header_of(line: str) -> dict[str, int]:
     """Columns of a header, from 0, by what they hold; {} if it is none: it names words and something
     else."""
     delimiter = max(DELIMITERS, key=line.count)
-    found: Dict[str, int] = {}
+    found: dict[str, int] = {}
     for number, name in enumerate(next(csv.reader([line], delimiter=delimiter), [])):
         kind = next((kind for kind, form in NAMES.items() if form.fullmatch(name.strip())), "")
         if kind and kind not in found:
@@ -64,9 +65,9 @@ def read_table(path: Path, settings: Settings) -> Items:
     yield from (item for item in items if isinstance(item, Problem))
 
 
-def _groups(reader: Any, names: List[int]) -> Iterator[List[Row]]:
+def _groups(reader: Any, names: list[int]) -> Iterator[list[Row]]:
     """The rows of each sentence. reader: of `csv`. names: the columns that say which it is."""
-    group: List[Row] = []
+    group: list[Row] = []
     sentence = ""
     for row in reader:
         cells = [row[place].strip() for place in names] if row else []

@@ -10,10 +10,10 @@ tagged files of the Chinese Treebank.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Iterator, List, Sequence, Tuple, Union
 
 from ...errors import Errors
 from ..files import Line, read_lines
@@ -72,16 +72,16 @@ def is_bracketed(texts: Sequence[str]) -> bool:
     return any(text.startswith("[ ") or RULE.fullmatch(text) for text in texts)
 
 
-def _lines(path: Path, settings: Settings) -> Iterator[List[Union[Line, Problem]]]:
+def _lines(path: Path, settings: Settings) -> Iterator[list[Line | Problem]]:
     """Each line alone, without blank ones and markup."""
     for line in read_lines(path, settings.encodings):
         if isinstance(line, Problem) or (line.text.strip() and not _MARKUP.fullmatch(line.text)):
             yield [line]
 
 
-def _blocks(path: Path, settings: Settings) -> Iterator[List[Union[Line, Problem]]]:
+def _blocks(path: Path, settings: Settings) -> Iterator[list[Line | Problem]]:
     """The lines between rows of equals signs."""
-    block: List[Union[Line, Problem]] = []
+    block: list[Line | Problem] = []
     for (line,) in _lines(path, settings):
         if isinstance(line, Line) and RULE.fullmatch(line.text):
             if block:
@@ -95,7 +95,7 @@ def _blocks(path: Path, settings: Settings) -> Iterator[List[Union[Line, Problem
 
 def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterator[Sentence]:
     """Sentences of lines that belong together. RAISES Unreadable."""
-    rows: List[List[str]] = []
+    rows: list[list[str]] = []
     for line in lines:
         for piece in re.split(r"[ \t]+", line.text.strip(" \t")):
             if bracketed and piece in ("[", "]"):
@@ -116,7 +116,7 @@ def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterat
         yield labelled(words, tags, entity_tags=rest[0] if rest else None)
 
 
-def _cut(rows: List[List[str]]) -> Iterator[List[List[str]]]:
+def _cut(rows: list[list[str]]) -> Iterator[list[list[str]]]:
     """The sentences of a block: each ends after the tag "." and the closing signs behind it."""
     first = 0
     ended = False
@@ -130,7 +130,7 @@ def _cut(rows: List[List[str]]) -> Iterator[List[List[str]]]:
         yield rows[first:]
 
 
-def split_tag(piece: str, separator: str) -> Tuple[str, str]:
+def split_tag(piece: str, separator: str) -> tuple[str, str]:
     """Word and tag; "" for what is missing."""
     escaped = "\\" + separator
     at = len(piece)

@@ -6,8 +6,9 @@ Parquet.
 Tags may be numbers: their names stand in Parquet files of `datasets`, or in the settings.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any
 
 import srsly
 
@@ -22,7 +23,7 @@ TAGS = ("pos_tags", "pos", "upos", "xpos")
 CHUNKS = ("chunk_tags", "chunks")
 EXPECTED = 'an object with "tokens" and as many "ner_tags" (B-, I-, O), "pos_tags" or "chunk_tags"'
 
-Names = Dict[str, Sequence[str]]
+Names = dict[str, Sequence[str]]
 
 
 def read_tokens(path: Path, settings: Settings) -> Items:
@@ -30,7 +31,7 @@ def read_tokens(path: Path, settings: Settings) -> Items:
     names."""
     names = _names(path) if path.suffix == ".parquet" else {}
 
-    def column(value: Dict[str, Any], keys: Sequence[str]) -> Optional[List[Any]]:
+    def column(value: dict[str, Any], keys: Sequence[str]) -> list[Any] | None:
         """The tags under one of these keys, by their names."""
         key = next((key for key in keys if isinstance(value.get(key), list)), "")
         if not any(isinstance(each, int) for each in value.get(key, ())):
@@ -43,7 +44,7 @@ def read_tokens(path: Path, settings: Settings) -> Items:
         # without names: numbers of tags that nobody asked for
         return [labels[each] if each >= 0 else None for each in value[key]] if labels else None
 
-    def read(entry: Entry) -> List[Sentence]:
+    def read(entry: Entry) -> list[Sentence]:
         words, tags, chunks, entities = (
             column(entry.value, keys) for keys in (WORDS, TAGS, CHUNKS, ENTITIES)
         )

@@ -12,8 +12,9 @@ become "(" and ")", as in CoNLL-2000. Words: see `ESCAPES`. Traces are dropped.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import NamedTuple
 
 from ..files import Line, read_lines
 from ..sentences import Items, Problem, Sentence, Settings, Unreadable
@@ -40,12 +41,12 @@ class _Piece(NamedTuple):
     line: int
     first: bool = False
     is_mark: bool = False
-    problem: Optional[Problem] = None
+    problem: Problem | None = None
 
 
 class _Open(NamedTuple):
-    atoms: List[str]
-    children: List[Tree]
+    atoms: list[str]
+    children: list[Tree]
     line: int
 
 
@@ -63,8 +64,8 @@ def read_trees(path: Path, settings: Settings) -> Items:
 
 
 def _sentence(tree: Tree, settings: Settings) -> Sentence:
-    words: List[str] = []
-    tags: List[str] = []
+    words: list[str] = []
+    tags: list[str] = []
     n_traces = 0
     for leaf in leaves(tree):
         if leaf.label == TRACE:
@@ -81,9 +82,7 @@ def _sentence(tree: Tree, settings: Settings) -> Sentence:
     return Sentence(words, tags, chunks_of_tree(tree) if settings.chunks else None, None, n_traces)
 
 
-def parse_trees(
-    lines: Iterable[Union[Line, Problem]], path: Path
-) -> Iterator[Union[Tree, Problem]]:
+def parse_trees(lines: Iterable[Line | Problem], path: Path) -> Iterator[Tree | Problem]:
     """All trees in order, a Problem in place of each that is damaged."""
     pieces = list(_pieces(lines))
     at = 0
@@ -99,7 +98,7 @@ def parse_trees(
             at = _next_tree(pieces, at)
 
 
-def _pieces(lines: Iterable[Union[Line, Problem]]) -> Iterator[_Piece]:
+def _pieces(lines: Iterable[Line | Problem]) -> Iterator[_Piece]:
     for line in lines:
         if isinstance(line, Problem):
             yield _Piece("", line.line, problem=line)
@@ -118,9 +117,9 @@ def _start_of(text: str) -> int:
     return markup.end() if markup else 0
 
 
-def _tree_at(pieces: Sequence[_Piece], start: int) -> Tuple[Tree, int]:
+def _tree_at(pieces: Sequence[_Piece], start: int) -> tuple[Tree, int]:
     """The tree that begins at a piece, and the piece behind it. RAISES Unreadable."""
-    stack: List[_Open] = []
+    stack: list[_Open] = []
     for at in range(start, len(pieces)):
         text, line, _, is_mark, problem = pieces[at]
         if problem or is_mark:
@@ -146,7 +145,7 @@ def _tree_at(pieces: Sequence[_Piece], start: int) -> Tuple[Tree, int]:
     raise _not_closed(stack, stack[0].line, "the end of the file")
 
 
-def _tree(atoms: List[str], children: List[Tree], line: int, outermost: bool) -> Tree:
+def _tree(atoms: list[str], children: list[Tree], line: int, outermost: bool) -> Tree:
     """The tree of a bracket. RAISES Unreadable."""
     label = atoms[0] if atoms else ""
     if not children and len(atoms) == 2:
@@ -162,7 +161,7 @@ def _tree(atoms: List[str], children: List[Tree], line: int, outermost: bool) ->
     raise Unreadable(line, actual, LEAF)
 
 
-def _not_closed(stack: List[_Open], number: int, actual: str) -> Unreadable:
+def _not_closed(stack: list[_Open], number: int, actual: str) -> Unreadable:
     n_open = f"{len(stack)} bracket{'s' if len(stack) > 1 else ''}"
     expected = f"the end of the tree that begins at line {stack[0].line}: {n_open} open"
     return Unreadable(number, actual, expected)

@@ -13,10 +13,10 @@ one's own. Parts of tokens (1-1.1) are Problems.
 """
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
 
 from ..files import Line, blocks_of, read_lines
 from ..sentences import Items, LabelledSpan, Sentence, Settings, Unreadable, read_each
@@ -32,7 +32,7 @@ _KNOWN = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
 def read_webanno(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of rows, or a Problem for its first row that cannot be read."""
     lines = list(read_lines(path, settings.encodings))
-    layers: Dict[str, int] = {}  # name -> column, from 0
+    layers: dict[str, int] = {}  # name -> column, from 0
     width = 3
     for line in lines:
         match = _LAYER.fullmatch(line.text) if isinstance(line, Line) else None
@@ -47,7 +47,7 @@ def read_webanno(path: Path, settings: Settings) -> Items:
     yield from read_each(path, blocks, partial(_sentence, layers=layers, width=width))
 
 
-def _sentence(lines: Sequence[Line], layers: Dict[str, int], width: int) -> List[Sentence]:
+def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list[Sentence]:
     """The one of a block. RAISES Unreadable."""
     rows = [Row(number, text.rstrip("\t").split("\t")) for number, text in lines]
     for row, line in zip(rows, lines, strict=True):
@@ -55,7 +55,7 @@ def _sentence(lines: Sequence[Line], layers: Dict[str, int], width: int) -> List
             expected = f"{width} columns, an id such as 1-1 and offsets such as 0-3"
             raise Unreadable(row.line, f'"{line.text}"', expected)
     own = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
-    entities: Optional[List[LabelledSpan]] = None
+    entities: list[LabelledSpan] | None = None
     if own:
         name = "NamedEntity" if "NamedEntity" in layers else own[0]
         entities = _entities([row.fields[layers[name]] for row in rows])
@@ -75,17 +75,17 @@ def _sentence(lines: Sequence[Line], layers: Dict[str, int], width: int) -> List
     ]
 
 
-def _values(rows: List[Row], column: Optional[int]) -> Optional[List[str]]:
+def _values(rows: list[Row], column: int | None) -> list[str] | None:
     if column is None:
         return None
     values = [_VALUE.fullmatch(row.fields[column]) for row in rows]
     return [_unescaped(match[1]) if match and match[1] != "_" else "" for match in values]
 
 
-def _entities(cells: List[str]) -> List[LabelledSpan]:
+def _entities(cells: list[str]) -> list[LabelledSpan]:
     """`PER[1]` in several rows is one entity, `PER` is one of its own; several are separated by
     "|"."""
-    spans: Dict[Tuple[str, str], LabelledSpan] = {}
+    spans: dict[tuple[str, str], LabelledSpan] = {}
     for i, cell in enumerate(cells):
         for value in re.split(r"(?<!\\)\|", cell):
             match = _VALUE.fullmatch(value)

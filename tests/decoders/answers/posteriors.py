@@ -41,7 +41,9 @@ def assert_enumerated(posterior, case, tolerance=1e-9):
     marginals, got = np.concatenate([table.marginals for table in tables]), posterior.expected
     np.testing.assert_allclose(posterior.nodes, marginals, atol=tolerance)
     np.testing.assert_allclose(got.scores, marginals, atol=tolerance)
-    np.testing.assert_allclose(got.trans, sum(table.transitions for table in tables), atol=tolerance)
+    np.testing.assert_allclose(
+        got.trans, sum(table.transitions for table in tables), atol=tolerance
+    )
     if case.patterns or case.fired:
         trie = case.pattern_scores().trie
         strings = [trie.string(node) for node in range(case.n_labels, len(trie))]
@@ -83,14 +85,20 @@ def has_path(case):
 
 def ends_with(labellings, t, string):
     start = t - len(string) + 1
-    found = labellings[:, max(0, start) : t + 1] == string if start >= 0 else np.zeros((len(labellings), 1), bool)
+    found = (
+        labellings[:, max(0, start) : t + 1] == string
+        if start >= 0
+        else np.zeros((len(labellings), 1), bool)
+    )
     return found.all(axis=1)
 
 
 def random_arcs(case, rng, n=6):
     """Pairs of labels anywhere: at first tokens too, some twice."""
     n_tokens = len(case.scores)
-    chosen = LabelPairs(*(rng.integers(0, size, n) for size in (n_tokens, case.n_labels, case.n_labels)))
+    chosen = LabelPairs(
+        *(rng.integers(0, size, n) for size in (n_tokens, case.n_labels, case.n_labels))
+    )
     return LabelPairs(*(np.append(part, part[:2]) for part in chosen))
 
 
@@ -133,7 +141,11 @@ def enumerated_gradient(case, d_nodes, arcs=None, d_arcs=None):
     pairs. RETURNS (PotentialsGradient)."""
     n_labels, trie = case.n_labels, case.pattern_scores().trie
     scores, trans = np.zeros(case.scores.shape), np.zeros(case.trans.shape)
-    nodes, fired, spans = np.zeros(len(trie)), np.zeros(len(case.fired)), np.zeros(len(case.configurations))
+    nodes, fired, spans = (
+        np.zeros(len(trie)),
+        np.zeros(len(case.fired)),
+        np.zeros(len(case.configurations)),
+    )
     edges = np.zeros((*case.scores.shape, n_labels))
     for start, labellings, p in distributions(case):
         length = labellings.shape[1]
@@ -161,4 +173,6 @@ def enumerated_gradient(case, d_nodes, arcs=None, d_arcs=None):
 def assert_close(found, expected, tolerance=1e-9):
     """Part by part, relative to the largest value where that is above 1."""
     for got, wanted in zip(found, expected, strict=True):
-        np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance * max(1, np.abs(wanted).max(initial=0)))
+        np.testing.assert_allclose(
+            got, wanted, rtol=0, atol=tolerance * max(1, np.abs(wanted).max(initial=0))
+        )

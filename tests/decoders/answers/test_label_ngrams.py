@@ -16,7 +16,18 @@ from ...strategies import cases
 from .posteriors import distributions, forward_backward, has_path
 
 MARGIN = 3
-PLACES = [(0,), (-1,), (2,), (-1, 0), (0, 1), (-1, 1), (-1, 0, 1), (1, 2, 3), (-2, -1, 1), (-3, 0, 3)]
+PLACES = [
+    (0,),
+    (-1,),
+    (2,),
+    (-1, 0),
+    (0, 1),
+    (-1, 1),
+    (-1, 0, 1),
+    (1, 2, 3),
+    (-2, -1, 1),
+    (-3, 0, 3),
+]
 PLACES.append((-2, -1, 0, 1, 2))
 
 
@@ -105,7 +116,9 @@ def test_places_asked_for_in_any_order(case, seed):
 
 
 def test_no_margin():
-    lattice = LabelLattice(certain_labels(np.array([1, 0, 2]), np.array([2, 1])), np.array([2, 1]), 0)
+    lattice = LabelLattice(
+        certain_labels(np.array([1, 0, 2]), np.array([2, 1])), np.array([2, 1]), 0
+    )
     assert as_table(lattice, (0,), 0.0) == {(0, 1): 1, (1, 0): 1, (2, 2): 1}
 
 
@@ -120,7 +133,11 @@ def test_certain_labels_by_hand():
     assert table(-1, 0) == {(0, BEFORE, 1): 1, (1, 1, 0): 1, (2, BEFORE, 2): 1}
     assert table(0, 1) == {(0, 1, 0): 1, (1, 0, AFTER): 1, (2, 2, AFTER): 1}
     assert table(-2, 2) == {(t, BEFORE, AFTER): 1 for t in range(4)}
-    assert table(-2, -1) == {(0, BEFORE, BEFORE): 1, (1, BEFORE, 1): 1, **{(t, BEFORE, BEFORE): 1 for t in (2, 3)}}
+    assert table(-2, -1) == {
+        (0, BEFORE, BEFORE): 1,
+        (1, BEFORE, 1): 1,
+        **{(t, BEFORE, BEFORE): 1 for t in (2, 3)},
+    }
     assert table(1, 2) == {(0, 0, AFTER): 1, **{(t, AFTER, AFTER): 1 for t in (1, 2, 3)}}
 
 
@@ -145,7 +162,9 @@ def by_the_formula(probable, lengths, offsets, threshold):
     entries = list(zip(probable.tokens.tolist(), probable.labels.tolist(), strict=True))
     p = dict(zip(entries, probable.probabilities.tolist(), strict=True))
     ends = zip(probable.earlier, probable.later, strict=True)
-    pair = {(entries[i], entries[j]): q for (i, j), q in zip(ends, probable.pairs.tolist(), strict=True)}
+    pair = {
+        (entries[i], entries[j]): q for (i, j), q in zip(ends, probable.pairs.tolist(), strict=True)
+    }
     found = {}
     for end, n in zip(np.cumsum(lengths).tolist(), lengths.tolist(), strict=True):
         first = end - n
@@ -188,7 +207,9 @@ def test_of_any_numbers(seed, threshold):
 
 def test_prefix_below_the_threshold():
     """q = 0.3 at the first place, and 0.3 * 0.9 / 0.3 = 0.9 with the second: not found at 0.5."""
-    probable = ProbableLabels(*np.array([[0, 1], [0, 0]]), np.array([0.3, 1.0]), *np.array([[0], [1]]), np.array([0.9]))
+    probable = ProbableLabels(
+        *np.array([[0, 1], [0, 0]]), np.array([0.3, 1.0]), *np.array([[0], [1]]), np.array([0.9])
+    )
     lattice = LabelLattice(probable, np.array([2]), 1)
     assert as_table(lattice, (0, 1), 0.5) == {(1, 0, AFTER): 1.0}
     assert as_table(lattice, (0, 1), 0.3) == {(0, 0, 0): pytest.approx(0.9), (1, 0, AFTER): 1.0}
@@ -218,7 +239,9 @@ def test_gradient_of_any_numbers(seed, threshold):
 
     found = loss()[1]()
     for name, got in (("probabilities", found.probabilities), ("pairs", found.pairs)):
-        expected = oracle.central_differences(lambda moved, n=name: loss(**{n: moved})[0], getattr(probable, name))
+        expected = oracle.central_differences(
+            lambda moved, n=name: loss(**{n: moved})[0], getattr(probable, name)
+        )
         assert np.abs(expected).max() > 0.5
         assert oracle.relative_error(got, expected) < 1e-6
 

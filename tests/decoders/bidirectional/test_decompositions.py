@@ -39,7 +39,9 @@ def decode(case, strategy, prune=0.0, **limits):
 def assert_enumerated(case, strategy, prune):
     paths = decode(case, strategy, prune)
     assert paths.labels.dtype == np.int32 and paths.scores.dtype == np.float64
-    for single, labels, score in zip(case.singles(), case.parts(paths.labels), paths.scores, strict=True):
+    for single, labels, score in zip(
+        case.singles(), case.parts(paths.labels), paths.scores, strict=True
+    ):
         best = max(enumerated(single, strategy, prune), key=lambda one: one.score)
         assert labels == best.labels
         assert score == pytest.approx(best.score, rel=1e-11, abs=1e-12)
@@ -84,11 +86,17 @@ def test_ties(strategy, order):
     for _ in range(100):
         case = random_case(rng, [int(rng.integers(1, 6)), 5], 2, order, EXACT)
         paths = decode(case, strategy)
-        for single, labels, score in zip(case.singles(), case.parts(paths.labels), paths.scores, strict=True):
+        for single, labels, score in zip(
+            case.singles(), case.parts(paths.labels), paths.scores, strict=True
+        ):
             found = enumerated(single, strategy)
             best = max(one.score for one in found)
             left = None if strategy == "right_to_left" else order
-            first = min(tie_key(one.labels, one.sees, order, left) + [one.labels] for one in found if one.score == best)
+            first = min(
+                tie_key(one.labels, one.sees, order, left) + [one.labels]
+                for one in found
+                if one.score == best
+            )
             assert (labels, score) == (first[-1], best)
 
 
@@ -101,7 +109,9 @@ def test_batch_is_the_singles_in_any_order(strategy, prune, case, data):
     paths = decode(case.take(sequences), strategy, prune)
     parts = [decode(case.take([s]), strategy, prune) for s in sequences]
     assert paths.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
-    np.testing.assert_allclose(paths.scores, [part.scores[0] for part in parts], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        paths.scores, [part.scores[0] for part in parts], rtol=1e-12, atol=1e-14
+    )
 
 
 @pytest.mark.long
@@ -137,9 +147,15 @@ def test_constant_added_to_a_token(strategy, case, add, data):
 @any_order
 @pytest.mark.parametrize("prune", [0.0, 0.5])
 def test_empty_batch_and_one_label(strategy, order, prune):
-    paths = decode(LocalCase(RandomLocal([[0.0, 1.0]], [], order), np.zeros(0, np.int64)), strategy, prune)
+    paths = decode(
+        LocalCase(RandomLocal([[0.0, 1.0]], [], order), np.zeros(0, np.int64)), strategy, prune
+    )
     assert paths.labels.tolist() == paths.scores.tolist() == []
-    paths = decode(LocalCase(RandomLocal([[-7.0], [3.0]], range(6), order), np.array([1, 3, 2])), strategy, prune)
+    paths = decode(
+        LocalCase(RandomLocal([[-7.0], [3.0]], range(6), order), np.array([1, 3, 2])),
+        strategy,
+        prune,
+    )
     assert paths.labels.tolist() == [0] * 6 and paths.scores.tolist() == [0, 0, 0]
 
 
@@ -170,7 +186,9 @@ def one_way(local, backwards):
 @pytest.mark.parametrize("hardest", [False, True])
 @given(case=local_cases(max_tokens=30))
 def test_easiest_first_is_one_of_the_decompositions(hardest, case):
-    path = decode_easiest_first(case.local, case.lengths, case.order, allowed=case.allowed, hardest=hardest)
+    path = decode_easiest_first(
+        case.local, case.lengths, case.order, allowed=case.allowed, hardest=hardest
+    )
     best = decode(case, "full_bidirectional").scores
     assert (best >= [sum(part) - 1e-9 for part in case.parts(path.log_probabilities)]).all()
 
@@ -227,13 +245,22 @@ WRONG = [
     (dict(order=3), r"\[HS027\] Wrong order: 3\."),
     (dict(lengths=np.array([3])), r"\[HS027\] Wrong lengths: \[3\].*add up to 4"),
     (dict(lengths=np.array([0, 4])), r"\[HS027\] Wrong lengths: \[0, 4\].*add up to 4"),
-    (dict(allowed=np.ones((4, 2), bool)), r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\."),
-    (dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]), r"\[HS022\] No label is allowed at token 2\."),
+    (
+        dict(allowed=np.ones((4, 2), bool)),
+        r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\.",
+    ),
+    (
+        dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]),
+        r"\[HS022\] No label is allowed at token 2\.",
+    ),
     *(
         (dict(prune=p), rf"\[HS027\] Wrong prune: {p}\. Expected 0 to 1\.")
         for p in (-0.1, 1.1, np.nan)
     ),
-    (dict(strategy="up"), r'\[HS161\] .*"up" here\. Known: easiest_first, .*, full_bidirectional\.'),
+    (
+        dict(strategy="up"),
+        r'\[HS161\] .*"up" here\. Known: easiest_first, .*, full_bidirectional\.',
+    ),
 ]
 
 
@@ -258,7 +285,9 @@ def test_scores_must_be_finite(value, prune, size):
 
     class Broken(Local):
         def row(self, token, seen):
-            return [0.0, value] if seen == ((0, 0) if prune == 0 else (UNSEEN, UNSEEN)) else [0.0, 1.0]
+            return (
+                [0.0, value] if seen == ((0, 0) if prune == 0 else (UNSEEN, UNSEEN)) else [0.0, 1.0]
+            )
 
     case = LocalCase(Broken(3, 2, 1), np.array([3]))
     with pytest.raises(ValueError, match=rf"\[HS020\] 1 of {size} .* label 1"):
@@ -313,6 +342,10 @@ def test_uncertain_passages_are_pruned_harder(strategy, order, flat):
     for limit in (4 ** (order + 1) * modes - 1, 8 * modes, modes):
         found = decode(case, strategy, prune=1e-9, max_cells=limit)
         assert (found.scores <= free.scores + 1e-12).all()
-        singles = [decode(single, strategy, prune=1e-9, max_cells=limit) for single in case.singles()]
-        assert found.labels.tolist() == [label for single in singles for label in single.labels.tolist()]
+        singles = [
+            decode(single, strategy, prune=1e-9, max_cells=limit) for single in case.singles()
+        ]
+        assert found.labels.tolist() == [
+            label for single in singles for label in single.labels.tolist()
+        ]
     assert decode(case, strategy, prune=1.0).labels.tolist() == found.labels.tolist() or flat

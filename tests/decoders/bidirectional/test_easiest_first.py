@@ -55,12 +55,16 @@ def assert_plain(case, hardest):
     path = decode(case, hardest)
     assert_same(decode(case, hardest, AS_SHORT), path)
     order = decision_order(path, hardest=hardest)
-    assert path.labels.dtype == order.dtype == np.int32 and path.log_probabilities.dtype == np.float64
+    assert (
+        path.labels.dtype == order.dtype == np.int32 and path.log_probabilities.dtype == np.float64
+    )
     plain = [plain_easiest_first(single, hardest) for single in case.singles()]
     assert case.parts(path.labels) == [one.labels for one in plain]
     assert case.parts(order) == [one.order for one in plain]
     first = np.repeat(case.starts, case.lengths)
-    assert case.parts(np.where(path.earlier < 0, -1, path.earlier - first)) == [one.earlier for one in plain]
+    assert case.parts(np.where(path.earlier < 0, -1, path.earlier - first)) == [
+        one.earlier for one in plain
+    ]
     expected = [value for one in plain for value in one.log_probabilities]
     np.testing.assert_allclose(path.log_probabilities, expected, rtol=1e-11, atol=0)
 
@@ -72,7 +76,12 @@ def test_a_few_random_cases_are_the_plain_algorithm(order, hardest, kind):
     rng = np.random.default_rng(order)
     for n_tokens in (1, 2, 5, 9, 14):
         lengths = [n_tokens, int(rng.integers(1, 5))]
-        assert_plain(random_case(rng, lengths, int(rng.integers(2, 6)), order, kind, bool(rng.random() < 0.4)), hardest)
+        assert_plain(
+            random_case(
+                rng, lengths, int(rng.integers(2, 6)), order, kind, bool(rng.random() < 0.4)
+            ),
+            hardest,
+        )
 
 
 @pytest.mark.long
@@ -95,7 +104,17 @@ def test_random_cases_are_the_plain_algorithm(order, hardest, kind):
 def test_all_equal_goes_from_left_to_right_with_label_zero(order, hardest, n_labels):
     case = LocalCase(RandomLocal([[0.5] * n_labels], range(9), order), np.array([1, 6, 2]))
     path = decode(case, hardest)
-    assert path.labels.tolist() == [0] * 9 and order_of(case, hardest) == [1, 1, 2, 3, 4, 5, 6, 1, 2]
+    assert path.labels.tolist() == [0] * 9 and order_of(case, hardest) == [
+        1,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        1,
+        2,
+    ]
     assert path.earlier.tolist() == [-1, -1, 1, 2, 3, 4, 5, -1, 7]
     np.testing.assert_allclose(path.log_probabilities, -np.log(n_labels), atol=1e-15)
 
@@ -128,7 +147,9 @@ def test_equal_sums_in_another_order_are_ties(order, hardest, n_labels):
         assert decision_order(path, hardest=hardest).tolist() == list(range(1, 31))
         assert path.earlier.tolist() == list(range(-1, 29))
         orders.add(tuple(np.argsort(-path.log_probabilities, kind="stable").tolist()))
-    assert len(orders) > 1 or n_labels == 3, "the numbers themselves differ, and would say otherwise"
+    assert len(orders) > 1 or n_labels == 3, (
+        "the numbers themselves differ, and would say otherwise"
+    )
 
 
 @any_order
@@ -157,7 +178,9 @@ def test_probabilities_near_one_are_kept_apart():
 
     case = LocalCase(Sure(3, 2, 1), np.array([3]))
     assert order_of(case) == [3, 1, 2] and order_of(case, hardest=True) == [1, 3, 2]
-    np.testing.assert_allclose(decode(case).log_probabilities, -np.exp([-50.0, -60.0, -55.0]), rtol=1e-12)
+    np.testing.assert_allclose(
+        decode(case).log_probabilities, -np.exp([-50.0, -60.0, -55.0]), rtol=1e-12
+    )
 
 
 @either
@@ -168,17 +191,24 @@ def test_batch_is_the_singles_in_any_order(hardest, case, data):
     path, single = decode(batch, hardest), [decode(part, hardest) for part in parts]
     assert path.labels.tolist() == np.concatenate([one.labels for one in single]).tolist()
     np.testing.assert_allclose(
-        path.log_probabilities, np.concatenate([one.log_probabilities for one in single]), rtol=1e-12, atol=0
+        path.log_probabilities,
+        np.concatenate([one.log_probabilities for one in single]),
+        rtol=1e-12,
+        atol=0,
     )
     assert order_of(batch, hardest) == sum([order_of(part, hardest) for part in parts], [])
 
 
 @either
-@given(case=local_cases(max_tokens=12), add=st.sampled_from([-900.0, -3.0, 2.5, 700.0]), data=st.data())
+@given(
+    case=local_cases(max_tokens=12), add=st.sampled_from([-900.0, -3.0, 2.5, 700.0]), data=st.data()
+)
 def test_constant_added_to_a_token(hardest, case, add, data):
     changed = case.raised(data.draw(st.integers(0, case.local.n_tokens - 1)), add)
     before, after = decode(case, hardest), decode(changed, hardest)
-    assert after.labels.tolist() == before.labels.tolist() and order_of(changed, hardest) == order_of(case, hardest)
+    assert after.labels.tolist() == before.labels.tolist() and order_of(
+        changed, hardest
+    ) == order_of(case, hardest)
     np.testing.assert_allclose(after.log_probabilities, before.log_probabilities, rtol=1e-9, atol=0)
 
 
@@ -196,7 +226,10 @@ def test_arguments_are_not_changed(order):
     case = random_case(np.random.default_rng(2), [4, 5], 3, order, masks=True)
     case.allowed.flags.writeable = case.lengths.flags.writeable = False  # writing would raise
     path, again = decode(case), decode(case)
-    assert path.labels.tolist() == again.labels.tolist() and case.allowed[np.arange(9), path.labels].all()
+    assert (
+        path.labels.tolist() == again.labels.tolist()
+        and case.allowed[np.arange(9), path.labels].all()
+    )
     path.log_probabilities.flags.writeable = path.earlier.flags.writeable = False
     assert sorted(decision_order(path).tolist()) == [1, 1, 2, 2, 3, 3, 4, 4, 5]
 
@@ -229,9 +262,18 @@ WRONG = [
     (dict(lengths=np.array([3])), r"\[HS027\] Wrong lengths: \[3\].*add up to 4"),
     (dict(lengths=np.array([0, 4])), r"\[HS027\] Wrong lengths: \[0, 4\].*add up to 4"),
     (dict(lengths=np.array([5, -1])), r"\[HS027\] Wrong lengths: \[5, -1\]"),
-    (dict(allowed=np.ones((4, 2), bool)), r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\."),
-    (dict(allowed=np.ones((3, 3), bool)), r"\[HS024\] Wrong shape of allowed: got \(3, 3\), expected \(4, 3\)\."),
-    (dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]), r"\[HS022\] No label is allowed at token 2\."),
+    (
+        dict(allowed=np.ones((4, 2), bool)),
+        r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\.",
+    ),
+    (
+        dict(allowed=np.ones((3, 3), bool)),
+        r"\[HS024\] Wrong shape of allowed: got \(3, 3\), expected \(4, 3\)\.",
+    ),
+    (
+        dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]),
+        r"\[HS022\] No label is allowed at token 2\.",
+    ),
 ]
 
 

@@ -53,7 +53,10 @@ def test_contexts(order, lengths, data):
     assert edges.shape == got.shape == (n_tokens, 2 * order)
     assert list(map(tuple, edges.tolist())) == expected_edges
     assert list(map(tuple, got.tolist())) == expected
-    masks = [[sum(2**j for j, y in enumerate(row) if y != UNSEEN) for row in rows] for rows in (edges, got)]
+    masks = [
+        [sum(2**j for j, y in enumerate(row) if y != UNSEEN) for row in rows]
+        for rows in (edges, got)
+    ]
     assert [visible.tolist(), known_slots(got).tolist()] == masks
 
 
@@ -65,11 +68,19 @@ def test_log_probabilities_are_among_the_allowed_labels(dtype):
     tokens = np.array([1, 0, 2])
     got = log_probabilities(scores, tokens, allowed[tokens])
     e = math.e
-    expected = [[-math.log(1 + e), 1 - math.log(1 + e), -np.inf], [-np.inf, -800, 0], [-np.inf, -np.inf, 0]]
+    expected = [
+        [-math.log(1 + e), 1 - math.log(1 + e), -np.inf],
+        [-np.inf, -800, 0],
+        [-np.inf, -np.inf, 0],
+    ]
     assert got.dtype == np.float64 and scores.tolist() == before.tolist()
     np.testing.assert_allclose(got, expected, rtol=1e-12)
-    np.testing.assert_allclose(log_probabilities(scores, tokens, None)[2], [-math.log(3)] * 3, rtol=1e-12)
-    np.testing.assert_allclose(np.exp(log_probabilities(scores, tokens, None)).sum(axis=1), [1, 1, 1], rtol=1e-12)
+    np.testing.assert_allclose(
+        log_probabilities(scores, tokens, None)[2], [-math.log(3)] * 3, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.exp(log_probabilities(scores, tokens, None)).sum(axis=1), [1, 1, 1], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,7 +96,9 @@ def test_best_labels_are_those_of_the_definition(dtype, n_labels):
     for mask in (None, allowed):
         labels, values = best_labels(scores, tokens, mask)
         assert values.dtype == np.float64 and np.array_equal(scores, before)
-        for row, token, label, value in zip(scores.tolist(), tokens, labels.tolist(), values.tolist(), strict=True):
+        for row, token, label, value in zip(
+            scores.tolist(), tokens, labels.tolist(), values.tolist(), strict=True
+        ):
             possible = [y for y in range(n_labels) if mask is None or mask[token, y]]
             assert label == max(possible, key=lambda y: row[y])
             rest = math.fsum(math.exp(row[y] - row[label]) for y in possible if y != label)

@@ -34,7 +34,9 @@ class TestConfigurations(DecoderContract):
     def fit(self, case):
         rng = np.random.default_rng(int(case.lengths.sum()) + case.n_labels)
         spans = random_configurations(rng, case.n_labels, case.lengths, 4)
-        return super().fit(replace(case, configurations=tuple((f, sets, float(round(w))) for f, sets, w in spans)))
+        return super().fit(
+            replace(case, configurations=tuple((f, sets, float(round(w))) for f, sets, w in spans))
+        )
 
     def decode(self, case, tuning=TUNING):
         return decode_any_sign(case.potentials(), tuning=tuning)
@@ -45,7 +47,9 @@ def test_states_are_the_classes_that_labellings_fall_into(case):
     """(longest match, configurations that go on and are matched so far), over all permitted labellings."""
     single = case.singles()[0]
     assume(single.configurations)  # else states are all nodes of the trie
-    strings = [pattern for pattern, _ in single.patterns] + [pattern for _, pattern, _ in single.fired]
+    strings = [pattern for pattern, _ in single.patterns] + [
+        pattern for _, pattern, _ in single.fired
+    ]
     known = {pattern[:n] for pattern in strings for n in range(1, len(pattern) + 1)}
     known |= {(y,) for y in range(case.n_labels)}
     every = [labels for labels in product(range(case.n_labels), repeat=len(case.scores))
@@ -80,17 +84,26 @@ def test_many_spans_that_overlap(n_spans):
     n_tokens = n_spans + 2
     one, anything = frozenset([1]), frozenset([0, 1])
     spans = tuple((0, (one, *[anything] * i, one), (-1.0) ** i) for i in range(n_spans))
-    case = Case(np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), configurations=spans)
+    case = Case(
+        np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), configurations=spans
+    )
     paths = decode_exact(case.potentials())
     assert paths.scores.tolist() == [(n_spans + 1) // 2]
     if n_spans:
         assert n_states(case)[1:-2] == [4] * (n_spans - 1)
-        assert [paths.labels[i + 1] for i in range(n_spans)] == [(i + 1) % 2 for i in range(n_spans)]
+        assert [paths.labels[i + 1] for i in range(n_spans)] == [
+            (i + 1) % 2 for i in range(n_spans)
+        ]
         got = posterior_of(case.potentials())
-        alone = [1.0 + np.exp(weight) for _, _, weight in spans]  # given 1 at the beginning, the others are free
+        alone = [
+            1.0 + np.exp(weight) for _, _, weight in spans
+        ]  # given 1 at the beginning, the others are free
         total = np.prod(alone) + 2.0**n_spans
         assert got.log_z == pytest.approx([np.log(2 * total)])
-        shares = [np.exp(w) / a * np.prod(alone) / total for (_, _, w), a in zip(spans, alone, strict=True)]
+        shares = [
+            np.exp(w) / a * np.prod(alone) / total
+            for (_, _, w), a in zip(spans, alone, strict=True)
+        ]
         np.testing.assert_allclose(got.expected.configuration_weights, shares)
 
 
@@ -121,9 +134,17 @@ def test_limit_on_the_states():
 def test_spans_that_cannot_be(first, size):
     """Two sequences, of 3 and 2 tokens."""
     spans = Configurations(
-        np.array([0, first]), np.array([1, size]), np.zeros(1 + size, np.intp), np.ones((1, 2), bool), np.ones(2)
+        np.array([0, first]),
+        np.array([1, size]),
+        np.zeros(1 + size, np.intp),
+        np.ones((1, 2), bool),
+        np.ones(2),
     )
-    potentials = Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])).potentials()._replace(configurations=spans)
+    potentials = (
+        Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2]))
+        .potentials()
+        ._replace(configurations=spans)
+    )
     message = rf"\[HS037\] The configuration number 1, tokens {first} to {first + size - 1} does not lie within one"
     for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
@@ -132,7 +153,10 @@ def test_spans_that_cannot_be(first, size):
 
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_refused(weight):
-    case = replace(skip_chain(1.0), configurations=(*skip_chain(1.0).configurations, (1, (frozenset([0]),), weight)))
+    case = replace(
+        skip_chain(1.0),
+        configurations=(*skip_chain(1.0).configurations, (1, (frozenset([0]),), weight)),
+    )
     message = r"\[HS020\] .*weight of configuration number 1, tokens 1 to 1"
     for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
@@ -146,7 +170,9 @@ def test_weights_that_are_refused(weight):
 ])  # fmt: skip
 def test_sets_of_the_wrong_shape(change):
     wrong = skip_chain(1.0).label_sets()._replace(**change)
-    with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of sets: got .*, expected \('any', 3\)"):
+    with pytest.raises(
+        ValueError, match=r"\[HS024\] Wrong shape of sets: got .*, expected \('any', 3\)"
+    ):
         check_configurations(wrong, np.array([4]), 3)
 
 
@@ -156,13 +182,22 @@ def test_matched_and_chosen_are_their_definitions(case, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     labels = rng.integers(0, case.n_labels, len(case.scores))
     spans = case.label_sets()
-    expected = [all(labels[first + i] in s for i, s in enumerate(sets)) for first, sets, _ in case.configurations]
+    expected = [
+        all(labels[first + i] in s for i, s in enumerate(sets))
+        for first, sets, _ in case.configurations
+    ]
     assert spans.matched(labels).tolist() == expected
     assert spans.last.tolist() == [first + len(sets) - 1 for first, sets, _ in case.configurations]
     which = np.flatnonzero(rng.random(len(expected)) < 0.5)
     chosen = spans.chosen(which, np.full(len(which), 7))
-    assert chosen.matched(np.concatenate([np.zeros(7, int), labels])).tolist() == [expected[i] for i in which]
+    assert chosen.matched(np.concatenate([np.zeros(7, int), labels])).tolist() == [
+        expected[i] for i in which
+    ]
     assert chosen.weights.tolist() == [case.configurations[i][2] for i in which]
     got = path_score(case.potentials(), labels)
-    parts = zip(replace(case, allowed=None).singles(), np.split(labels, case.starts[1:]), strict=True)
-    np.testing.assert_allclose(got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9)
+    parts = zip(
+        replace(case, allowed=None).singles(), np.split(labels, case.starts[1:]), strict=True
+    )
+    np.testing.assert_allclose(
+        got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9
+    )

@@ -48,7 +48,10 @@ def posterior(case):
 
 @given(case=cases(forbidden=False, max_tokens=5), spread=st.sampled_from([10.0, 30.0, 60.0]))
 def test_posterior_is_the_enumerated_one_with_large_weights(case, spread):
-    assume(spread * (sum(weight for *_, weight in case.patterns + case.fired) + np.ptp(case.trans)) < 299)
+    assume(
+        spread * (sum(weight for *_, weight in case.patterns + case.fired) + np.ptp(case.trans))
+        < 299
+    )
     case = replace(
         case.doubles(),
         trans=spread * case.trans,
@@ -61,7 +64,9 @@ def test_posterior_is_the_enumerated_one_with_large_weights(case, spread):
 def negative_case(weight):
     """Only label 0 is allowed, so that log Z is the score of 0,0,0: twice the weight."""
     allowed = np.array([[True, False]] * 3)
-    return Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 0), weight),), allowed=allowed)
+    return Case(
+        np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 0), weight),), allowed=allowed
+    )
 
 
 @pytest.mark.parametrize("weight", [-3.0, -14.9])
@@ -80,7 +85,9 @@ def test_transitions_and_weights_near_the_end_of_their_range():
 @pytest.mark.parametrize("n_tokens", [3, 11, 12, 20])
 def test_long_pattern_that_cannot_match_yet(n_tokens):
     """Twelve times label 0 is worth 70: in the first eleven tokens nothing, however often e^70 could be multiplied."""
-    case = Case(np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), (((0,) * 12, 70.0),))
+    case = Case(
+        np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), (((0,) * 12, 70.0),)
+    )
     got = posterior(case)
     if n_tokens < 12:
         assert got.log_z == pytest.approx([n_tokens * np.log(2)])
@@ -103,13 +110,17 @@ def test_low_share_that_is_the_only_way_on(score):
 def test_share_that_vanishes_is_refused(score):
     """By this walk; the entry for all exact inference finds another."""
     case = with_pattern(only_way_on(score))
-    assert keeps_digits(case.potentials()) and inclusive_sums(case.potentials(), NodeMessages) is None
+    assert (
+        keeps_digits(case.potentials()) and inclusive_sums(case.potentials(), NodeMessages) is None
+    )
     assert_enumerated(posterior_of(case.potentials()), case)
 
 
 def test_no_permitted_labelling():
     """No result here, since a sum of 0 may also have vanished; the entry for all sums tells."""
-    case = Case(np.zeros((3, 2)), np.array([[0, NEVER], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),))
+    case = Case(
+        np.zeros((3, 2)), np.array([[0, NEVER], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),)
+    )
     case = replace(case, allowed=np.array([[True, True], [True, False], [False, True]]))
     assert inclusive_sums(case.potentials(), NodeMessages) is None
     with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1"):

@@ -1,6 +1,5 @@
 """Exclusive states: decoding and sums with weights of any sign and size, against enumeration."""
 
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -34,9 +33,13 @@ def test_best_labelling_is_the_enumerated_one_for_all_weights(factor, data):
     case = data.draw(cases(signed=True)).scaled(factor)
     assume(oracle.is_feasible(case))
     got = decode(case)
-    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+    for single, labels, score in zip(
+        case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True
+    ):
         table = oracle.joint_table(single)
-        assert score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        assert (
+            score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        )
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
@@ -45,19 +48,29 @@ def test_no_patterns_is_viterbi_ties_included(case):
     """The states are the labels."""
     case = case.without_patterns()
     got, expected = decode(case), decode_viterbi(case)
-    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
+    assert (
+        got.labels.tolist() == expected.labels.tolist()
+        and got.scores.tolist() == expected.scores.tolist()
+    )
 
 
 @pytest.mark.parametrize("weight", [-1000.0, 1000.0])
 def test_pattern_of_large_weight_in_every_labelling(weight):
     """Only label 0 is allowed in the middle three of five tokens: 0,0 is there twice, whatever it costs."""
     allowed = np.array([[True, True], [True, False], [True, False], [True, False], [True, True]])
-    case = Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([5]), (((0, 0, 0), weight),), allowed=allowed)
+    case = Case(
+        np.zeros((5, 2)), np.zeros((2, 2)), np.array([5]), (((0, 0, 0), weight),), allowed=allowed
+    )
     got = logarithmic(case.potentials())
-    ends = {-1000.0: -1000.0, 1000.0: 3000.0}  # one labelling has the least or the most of it: 1 or 3 times
+    ends = {
+        -1000.0: -1000.0,
+        1000.0: 3000.0,
+    }  # one labelling has the least or the most of it: 1 or 3 times
     assert got.log_z == pytest.approx([ends[weight]])
     np.testing.assert_allclose(got.nodes[[0, 4], 0], float(weight > 0))
-    assert got.expected.node_weights[case.pattern_scores().trie.node_of[0]] == pytest.approx(3.0 if weight > 0 else 1.0)
+    assert got.expected.node_weights[case.pattern_scores().trie.node_of[0]] == pytest.approx(
+        3.0 if weight > 0 else 1.0
+    )
 
 
 def test_single_labels_that_only_begin_a_sequence():

@@ -29,16 +29,28 @@ def as_case(potentials):
     trie, fired, spans = potentials.weights.trie, potentials.fired, potentials.configurations
     entries = [] if fired is None else zip(fired.tokens, fired.nodes, fired.weights, strict=True)
     starts = [] if spans is None else (np.cumsum(spans.sizes) - spans.sizes).tolist()
-    slots = [] if spans is None else [spans.slots[a : a + n] for a, n in zip(starts, spans.sizes, strict=True)]
+    slots = (
+        []
+        if spans is None
+        else [spans.slots[a : a + n] for a, n in zip(starts, spans.sizes, strict=True)]
+    )
     return Case(
         potentials.scores,
         potentials.trans,
         potentials.lengths,
-        fired=tuple((int(token), trie.string(node), float(weight)) for token, node, weight in entries),
+        fired=tuple(
+            (int(token), trie.string(node), float(weight)) for token, node, weight in entries
+        ),
         allowed=potentials.allowed,
         configurations=tuple(
-            (int(first), tuple(frozenset(np.flatnonzero(spans.sets[slot]).tolist()) for slot in rows), float(weight))
-            for first, rows, weight in (zip(spans.first, slots, spans.weights, strict=True) if slots else ())
+            (
+                int(first),
+                tuple(frozenset(np.flatnonzero(spans.sets[slot]).tolist()) for slot in rows),
+                float(weight),
+            )
+            for first, rows, weight in (
+                zip(spans.first, slots, spans.weights, strict=True) if slots else ()
+            )
         ),
         edge_scores=potentials.edge_scores,
     )
@@ -55,7 +67,10 @@ def assert_same_case(got, expected):
     )
 
 
-@given(case=st.one_of(cases(max_sequences=6, configurations=4), cases_with_edge_scores()), data=st.data())
+@given(
+    case=st.one_of(cases(max_sequences=6, configurations=4), cases_with_edge_scores()),
+    data=st.data(),
+)
 def test_selection_is_the_batch_cut_up(case, data):
     """Some sequences in any order, also twice, with what fires in them; and which of the batch's these are. What fires
     in a sequence has no order."""
@@ -68,7 +83,9 @@ def test_selection_is_the_batch_cut_up(case, data):
     assert part.tokens.tolist() == [t for i in some for t in tokens[i]]
     fired = [n for i in some for n, (t, *_) in enumerate(case.fired) if t in tokens[i]]
     assert sorted(part.fired.tolist()) == sorted(fired)
-    spans = [n for i in some for n, (first, *_) in enumerate(case.configurations) if first in tokens[i]]
+    spans = [
+        n for i in some for n, (first, *_) in enumerate(case.configurations) if first in tokens[i]
+    ]
     assert sorted(part.configurations.tolist()) == sorted(spans)
 
 
@@ -76,7 +93,9 @@ def test_selection_is_the_batch_cut_up(case, data):
 def test_parts_and_single_sequences_are_all_of_the_batch(case, columns, tokens):
     potentials = case.potentials()
     parts = list(potentials.parts(columns, tokens))
-    assert sorted(i for part in parts for i in part.sequences.tolist()) == list(range(len(case.lengths)))
+    assert sorted(i for part in parts for i in part.sequences.tolist()) == list(
+        range(len(case.lengths))
+    )
     assert all(len(part.sequences) <= columns for part in parts)
     for i, part in enumerate(potentials.one_by_one()):
         assert part.sequences.tolist() == [i]
@@ -86,7 +105,10 @@ def test_parts_and_single_sequences_are_all_of_the_batch(case, columns, tokens):
 def test_labels_permitted_on_top_of_others():
     potentials = Case(np.zeros((1, 3)), np.zeros((3, 3)), np.array([1])).potentials()
     one, two = np.array([[True, True, False]]), np.array([[False, True, True]])
-    assert potentials.permitting(None).allowed is None and potentials.permitting(one).allowed.tolist() == one.tolist()
+    assert (
+        potentials.permitting(None).allowed is None
+        and potentials.permitting(one).allowed.tolist() == one.tolist()
+    )
     assert potentials.permitting(one).permitting(two).allowed.tolist() == [[False, True, False]]
     assert potentials.permitting(one).permitting(None).allowed.tolist() == one.tolist()
 
@@ -167,12 +189,17 @@ def test_threads_get_the_same():
     assert len(set(map(id, tables))) == 1
 
 
-@pytest.mark.parametrize("copied", [lambda weights: pickle.loads(pickle.dumps(weights)), copy.deepcopy])
+@pytest.mark.parametrize(
+    "copied", [lambda weights: pickle.loads(pickle.dumps(weights)), copy.deepcopy]
+)
 def test_a_copy_holds_the_weights_alone(copied):
     weights = two_labels()
     table = weights.prepared(Table)
     other = copied(weights)
-    assert other.trans.tolist() == weights.trans.tolist() and other.psi.tolist() == weights.psi.tolist()
+    assert (
+        other.trans.tolist() == weights.trans.tolist()
+        and other.psi.tolist() == weights.psi.tolist()
+    )
     assert other.has_patterns and other.prepared(Table) is not table
     assert not copied(Weights(np.eye(2))).has_patterns
 
@@ -203,7 +230,9 @@ def test_score_is_its_definition(case, data):
         got = path_score_of(case, labels)
         parts = zip(case.singles(), np.split(labels, case.starts[1:]), strict=True)
         assert got.dtype == np.float64
-        np.testing.assert_allclose(got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9)
+        np.testing.assert_allclose(
+            got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9
+        )
 
 
 def test_forbidden_transition_scores_minus_infinity():
@@ -237,7 +266,11 @@ def test_every_token_is_at_its_step_in_the_row_of_its_sequence(lengths):
         assert layout.size_at_t[t] == len(alive)
 
 
-@given(lengths=st.lists(st.integers(1, 12), max_size=12), cells=st.integers(0, 9), room=st.integers(0, 99))
+@given(
+    lengths=st.lists(st.integers(1, 12), max_size=12),
+    cells=st.integers(0, 9),
+    room=st.integers(0, 99),
+)
 def test_blocks_cover_all_steps_and_hold_no_more_than_they_may(lengths, cells, room):
     layout = make_layout(np.array(lengths, np.int64), sum(lengths))
     blocks = list(layout.blocks(cells, room))
@@ -248,7 +281,11 @@ def test_blocks_cover_all_steps_and_hold_no_more_than_they_may(lengths, cells, r
         assert last == first + 1 or tokens * max(1, cells) <= room
 
 
-@given(lengths=st.lists(st.integers(1, 12), max_size=12), columns=st.integers(1, 5), tokens=st.integers(1, 40))
+@given(
+    lengths=st.lists(st.integers(1, 12), max_size=12),
+    columns=st.integers(1, 5),
+    tokens=st.integers(1, 40),
+)
 def test_parts_are_a_partition_of_the_batch(lengths, columns, tokens):
     sizes = np.array(lengths, np.int64)
     parts = list(parts_of(sizes, columns, tokens))
@@ -262,7 +299,11 @@ def test_parts_are_a_partition_of_the_batch(lengths, columns, tokens):
         shortest_before = sizes[part].min()
 
 
-@given(lengths=st.lists(st.integers(1, 12), max_size=12), columns=st.integers(1, 5), room=st.integers(1, 40))
+@given(
+    lengths=st.lists(st.integers(1, 12), max_size=12),
+    columns=st.integers(1, 5),
+    room=st.integers(1, 40),
+)
 def test_parts_are_as_few_as_may_be_in_their_order(lengths, columns, room):
     """A part stops only where one more sequence would be too much."""
     sizes = np.array(lengths, np.int64)

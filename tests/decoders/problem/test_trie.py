@@ -18,7 +18,9 @@ def pattern_sets(draw):
     """(patterns, n_labels)"""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_labels = draw(st.integers(1, 4))
-    return random_patterns(rng, n_labels, draw(st.integers(0, 12)), draw(st.integers(2, 6))), n_labels
+    return random_patterns(
+        rng, n_labels, draw(st.integers(0, 12)), draw(st.integers(2, 6))
+    ), n_labels
 
 
 def strings_of(patterns, n_labels):
@@ -51,7 +53,9 @@ def test_links_are_their_definitions(drawn):
         assert trie.label[u] == string[-1] and trie.depth[u] == len(string)
 
 
-@pytest.mark.parametrize("table_cells", [0, 10**6])  # children are searched for, or looked up in a table
+@pytest.mark.parametrize(
+    "table_cells", [0, 10**6]
+)  # children are searched for, or looked up in a table
 @given(drawn=pattern_sets())
 def test_child_is_the_node_with_one_label_more(table_cells, drawn):
     with mock.patch.object(module, "TABLE_CELLS", table_cells):
@@ -67,7 +71,10 @@ def test_suffix_sums_are_sums_over_suffixes(drawn, seed):
     trie = PatternTrie(*drawn)
     weights = np.random.default_rng(seed).integers(-9, 9, len(trie)).astype(float)
     weight = {trie.string(u): weights[u] for u in range(len(trie))}
-    expected = [sum(weight.get(trie.string(u)[i:], 0.0) for i in range(trie.depth[u])) for u in range(len(trie))]
+    expected = [
+        sum(weight.get(trie.string(u)[i:], 0.0) for i in range(trie.depth[u]))
+        for u in range(len(trie))
+    ]
     given_weights = weights.copy()
     assert trie.suffix_sums(weights).tolist() == expected
     assert weights.tolist() == given_weights.tolist()
@@ -92,7 +99,9 @@ def test_occurrences_are_those_of_naive_search(drawn, lengths, seed):
 
 @pytest.mark.parametrize("pattern", [(), (1,)])
 def test_pattern_too_short(pattern):
-    with pytest.raises(ValueError, match=r"\[HS027\] Wrong label pattern: \(1?,?\)\. Expected two labels"):
+    with pytest.raises(
+        ValueError, match=r"\[HS027\] Wrong label pattern: \(1?,?\)\. Expected two labels"
+    ):
         PatternTrie([(0, 1), pattern], 2)
 
 

@@ -16,7 +16,9 @@ from .test_pruned import assert_same, decode, decode_chain
 LENGTHS = [1, 12, 25, 2]
 
 
-def fine_case(seed, n_labels, *, lengths=LENGTHS, forbidden=0.0, masked=False, n_patterns=0, rounded=False):
+def fine_case(
+    seed, n_labels, *, lengths=LENGTHS, forbidden=0.0, masked=False, n_patterns=0, rounded=False
+):
     """As of a trained tagger with fine-grained labels: a word has a few labels that are close, all others are far
     below; one pair of labels in twenty has a transition of its own."""
     rng = np.random.default_rng(seed)
@@ -24,13 +26,20 @@ def fine_case(seed, n_labels, *, lengths=LENGTHS, forbidden=0.0, masked=False, n
     scores = rng.normal(0, 1, (n_tokens, n_labels))
     for ahead in (7, 6, 5):
         unsure = rng.random(n_tokens) < ahead / 7
-        scores[every[unsure], rng.integers(0, n_labels, unsure.sum())] += rng.uniform(ahead, 8, unsure.sum())
+        scores[every[unsure], rng.integers(0, n_labels, unsure.sum())] += rng.uniform(
+            ahead, 8, unsure.sum()
+        )
     trans = rng.normal(0, 1, (n_labels, n_labels)) * (rng.random((n_labels, n_labels)) < 0.05)
     patterns = random_patterns(rng, n_labels, n_patterns, 4)
-    best = [tuple(row) for row in np.lib.stride_tricks.sliding_window_view(scores.argmax(axis=1), 3)[::4].tolist()]
+    best = [
+        tuple(row)
+        for row in np.lib.stride_tricks.sliding_window_view(scores.argmax(axis=1), 3)[::4].tolist()
+    ]
     patterns = [*patterns, *best] if n_patterns else []
     weights = rng.gamma(1.0, 1.0, len(patterns))
-    fired = tuple((2 + 4 * i, pattern, 1.5) for i, pattern in enumerate(best[:4])) if n_patterns else ()
+    fired = (
+        tuple((2 + 4 * i, pattern, 1.5) for i, pattern in enumerate(best[:4])) if n_patterns else ()
+    )
     if rounded:
         scores, trans, weights = np.round(scores), np.round(trans), np.round(weights)
     if forbidden:
@@ -45,7 +54,9 @@ def fine_case(seed, n_labels, *, lengths=LENGTHS, forbidden=0.0, masked=False, n
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_labels", [1, 2, 10, 45, 200])
-@pytest.mark.parametrize("change", [{}, {"forbidden": 0.3}, {"masked": True, "forbidden": 0.1}, {"rounded": True}])
+@pytest.mark.parametrize(
+    "change", [{}, {"forbidden": 0.3}, {"masked": True, "forbidden": 0.1}, {"rounded": True}]
+)
 def test_chains_are_viterbi(seed, n_labels, change):
     case = fine_case(seed, n_labels, **change)
     try:
@@ -67,7 +78,9 @@ def test_patterns_everywhere_and_at_positions(seed, n_labels, change):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n_labels, change", [(450, {}), (450, {"masked": True, "forbidden": 0.05}), (1000, {})])
+@pytest.mark.parametrize(
+    "n_labels, change", [(450, {}), (450, {"masked": True, "forbidden": 0.05}), (1000, {})]
+)
 def test_hundreds_of_labels(n_labels, change):
     case = fine_case(0, n_labels, **change)
     assert_same(decode_chain(case), decode_viterbi(case))
@@ -80,7 +93,11 @@ def test_hundreds_of_labels(n_labels, change):
 def test_scores_that_exclude_little_or_nothing(scale, n_patterns):
     """As in the first updates."""
     case = fine_case(3, 120, n_patterns=n_patterns)
-    case = replace(case, scores=(case.scores * scale).astype(np.float32), trans=case.trans + 0.001 * np.eye(120))
+    case = replace(
+        case,
+        scores=(case.scores * scale).astype(np.float32),
+        trans=case.trans + 0.001 * np.eye(120),
+    )
     if n_patterns:
         assert_same(decode(case), decode_with_patterns(case))
     else:

@@ -50,7 +50,10 @@ def plain_tables(trans, patterns):
     def most(first, second, later):
         """Of patterns that hold `first` and `second`, and `later` labels more. All end at one token."""
         found = [s for s in strings if s[longest - later - 2 : longest - later] == (first, second)]
-        weights = [[w for p, w in patterns if len(p) >= later + 2 and s[longest - len(p) :] == p] for s in found]
+        weights = [
+            [w for p, w in patterns if len(p) >= later + 2 and s[longest - len(p) :] == p]
+            for s in found
+        ]
         return max(sum(w) for w in weights)
 
     for a, b in np.ndindex(*trans.shape):
@@ -162,7 +165,11 @@ def test_forbidden_transitions_and_patterns_follow_nothing():
     trans = np.zeros((3, 3))
     trans[0, 1] = -np.inf
     earlier, free = Weights(trans), Weights(np.zeros((3, 3)))
-    for first, second in ((earlier, Weights(trans)), (free, Weights(trans)), (earlier, Weights(np.zeros((3, 3))))):
+    for first, second in (
+        (earlier, Weights(trans)),
+        (free, Weights(trans)),
+        (earlier, Weights(np.zeros((3, 3)))),
+    ):
         known = first.prepared(Limits)
         assert second.follow(first).prepared(Limits)._start is not known
 
@@ -179,7 +186,9 @@ def loss_of(case):
 def test_labels_of_best_labellings_stay(block, case):
     """Of all labellings with the best score."""
     limits, loss = Limits(case.weights()), loss_of(case)
-    found = candidate_labels(case.scores, limits, allowed=case.allowed, fired_loss=loss, block_cells=block)
+    found = candidate_labels(
+        case.scores, limits, allowed=case.allowed, fired_loss=loss, block_cells=block
+    )
     assert found.scores.tolist() == case.scores[found.tokens, found.labels].tolist()
     mask = found.dense(case.n_labels)[1]
     assert mask.any(axis=1).all() and (case.allowed is None or (case.allowed >= mask).all())
@@ -223,7 +232,9 @@ def every_candidate(case):
 
 
 def decode(case):
-    return decode_sparse(every_candidate(case), case.weights(), case.lengths, fired=case.potentials().fired)
+    return decode_sparse(
+        every_candidate(case), case.weights(), case.lengths, fired=case.potentials().fired
+    )
 
 
 class TestSparse(DecoderContract):
@@ -256,7 +267,11 @@ def test_few_candidates_as_the_decoder_of_all_labels(case, seed):
     np.testing.assert_allclose(got.scores, expected.scores, rtol=1e-12, atol=1e-9)
 
 
-@given(case=cases(max_labels=9, max_tokens=40, max_sequences=5), seed=st.integers(0, 10**6), share=st.floats(0, 0.8))
+@given(
+    case=cases(max_labels=9, max_tokens=40, max_sequences=5),
+    seed=st.integers(0, 10**6),
+    share=st.floats(0, 0.8),
+)
 def test_few_candidates_as_viterbi(case, seed, share):
     rng = np.random.default_rng(seed)
     few = rng.random(case.scores.shape) < share
@@ -267,7 +282,10 @@ def test_few_candidates_as_viterbi(case, seed, share):
     except ValueError:
         assume(False)  # no permitted labelling
     got = decode(case)
-    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
+    assert (
+        got.labels.tolist() == expected.labels.tolist()
+        and got.scores.tolist() == expected.scores.tolist()
+    )
 
 
 def test_edge_scores_are_compared_before_the_score_is_added():

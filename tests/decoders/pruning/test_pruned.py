@@ -98,7 +98,10 @@ def test_bound_counts_patterns_that_need_the_label():
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=12), max_size=4), st.integers(1, 4))
 def test_windows_are_their_definition(sequences, reach):
     """Tokens at most `reach` away from an open one of their sequence; neighbours share a window."""
-    is_open, lengths = np.array(sum(sequences, []), bool), np.array([len(s) for s in sequences], np.int64)
+    is_open, lengths = (
+        np.array(sum(sequences, []), bool),
+        np.array([len(s) for s in sequences], np.int64),
+    )
     expected, start = [], 0
     for sequence in sequences:
         inside = [any(sequence[max(0, t - reach) : t + reach + 1]) for t in range(len(sequence))]
@@ -127,7 +130,10 @@ def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
 
 def test_a_pattern_longer_than_its_sequence_changes_nothing_before_it():
     """Two best labellings of the first sequence: which one is chosen must not depend on the next sequence."""
-    scores, trans = np.array([[0.0, -1.0], [3.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), np.array([[-1.0, 0.0], [0.0, -2.0]])
+    scores, trans = (
+        np.array([[0.0, -1.0], [3.0, 0.0], [1.0, 0.0], [0.0, 0.0]]),
+        np.array([[-1.0, 0.0], [0.0, -2.0]]),
+    )
     fired = ((3, (1, 0, 0, 1), 4.0), (3, (1, 0, 0), 1.0), (3, (1, 1, 1, 1), 3.0))
     case = Case(scores=scores, trans=trans, lengths=np.array([3, 1]), fired=fired)
     both, alone = (decode_exact(some.potentials()) for some in (case, case.take([0])))
@@ -160,8 +166,13 @@ def test_few_and_many_candidates_in_one_batch(seed, n_patterns):
 @pytest.mark.parametrize("seed", range(6))
 def test_ties_among_few_and_many_candidates_do_not_depend_on_the_batch(seed):
     case = mixed_case(seed, 30, rounded=True)
-    case = replace(case, trans=np.round(case.trans), patterns=tuple((p, 1.0) for p, _ in case.patterns))
+    case = replace(
+        case, trans=np.round(case.trans), patterns=tuple((p, 1.0) for p, _ in case.patterns)
+    )
     case = replace(case, fired=tuple((token, p, 1.0) for token, p, _ in case.fired))
     result = decode(case)
-    assert result.labels.tolist() == np.concatenate([decode(single).labels for single in case.singles()]).tolist()
+    assert (
+        result.labels.tolist()
+        == np.concatenate([decode(single).labels for single in case.singles()]).tolist()
+    )
     assert result.scores.tolist() == decode_with_patterns(case).scores.tolist()

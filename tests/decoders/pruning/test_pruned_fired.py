@@ -29,7 +29,11 @@ def fired_case(seed, lengths, n_labels, *, n_patterns, masked=False, open_share=
     while len(fired) < n_patterns:
         size = int(rng.integers(2, 5))
         at_start = rng.random() < 0.25
-        token = int(rng.choice(starts)) + int(rng.integers(0, 2)) if at_start else int(rng.integers(0, n_tokens))
+        token = (
+            int(rng.choice(starts)) + int(rng.integers(0, 2))
+            if at_start
+            else int(rng.integers(0, n_tokens))
+        )
         if not size - 1 <= token < n_tokens:
             continue
         labels = best[token - size + 1 : token + 1].copy()
@@ -38,7 +42,14 @@ def fired_case(seed, lengths, n_labels, *, n_patterns, masked=False, open_share=
         entry = (token, tuple(labels.tolist()), float(rng.choice([0.0, *rng.gamma(2.0, 1.5, 5)])))
         fired += [entry] * int(rng.choice([1, 1, 1, 2]))
     allowed = random_mask(rng, n_tokens, n_labels) if masked else None
-    return Case(scores, rng.normal(0, 0.7, (n_labels, n_labels)), np.array(lengths), (), tuple(fired), allowed)
+    return Case(
+        scores,
+        rng.normal(0, 0.7, (n_labels, n_labels)),
+        np.array(lengths),
+        (),
+        tuple(fired),
+        allowed,
+    )
 
 
 small = st.lists(st.integers(1, 6), min_size=1, max_size=4)
@@ -47,9 +58,13 @@ together = st.sampled_from([1, 70, 10**6])  # windows one by one, a few, all
 
 
 @given(st.integers(0, 10**6), sizes, st.integers(2, 9), st.integers(0, 40), st.booleans(), together)
-def test_labels_and_scores_are_those_without_pruning(seed, lengths, n_labels, n_patterns, masked, pair_cells):
+def test_labels_and_scores_are_those_without_pruning(
+    seed, lengths, n_labels, n_patterns, masked, pair_cells
+):
     n_patterns *= sum(lengths) > 1
-    case = fired_case(seed, lengths, n_labels, n_patterns=n_patterns, masked=masked, open_share=0.25)
+    case = fired_case(
+        seed, lengths, n_labels, n_patterns=n_patterns, masked=masked, open_share=0.25
+    )
     paths = decode(case, Tuning(pair_cells=pair_cells))
     assert_same(paths, decode_with_patterns(case))
 
@@ -98,16 +113,23 @@ def test_a_pattern_over_the_border_of_sequences_earns_nothing(weight):
         for labels in ((0, 0), (1, 1), (0, 1)):
             case = Case(scores, np.zeros((2, 2)), np.array([2, 2]), (), ((2, labels, weight),))
             paths = decode(case)
-            assert paths.labels.tolist() == [0, 0, 0, 0] and paths.scores.tolist() == [2 * gap, 2 * gap]
+            assert paths.labels.tolist() == [0, 0, 0, 0] and paths.scores.tolist() == [
+                2 * gap,
+                2 * gap,
+            ]
 
 
 def test_weights_of_several_entries_for_one_node_add_up():
     """Each alone is too little to change the label."""
     scores = np.array([[30.0, 0.0], [1.0, 0.0], [30.0, 0.0]])
     for n, expected in ((1, [0, 0, 0]), (2, [0, 1, 0])):
-        case = Case(scores, np.zeros((2, 2)), np.array([3]), (), ((1, (0, 1), 0.75), (1, (0, 0), 0.0)) * n)
+        case = Case(
+            scores, np.zeros((2, 2)), np.array([3]), (), ((1, (0, 1), 0.75), (1, (0, 0), 0.0)) * n
+        )
         paths = decode(case)
-        assert paths.labels.tolist() == expected and paths.scores.tolist() == [max(61.0, 60 + 0.75 * n)]
+        assert paths.labels.tolist() == expected and paths.scores.tolist() == [
+            max(61.0, 60 + 0.75 * n)
+        ]
 
 
 def spans(case):

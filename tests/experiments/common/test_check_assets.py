@@ -1,14 +1,14 @@
 """experiments/common/check_assets.py finds nothing in assets/, and what is wrong in damaged copies."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, List
 
 import pytest
 
 from ...repository import ROOT, run
 
-Lines = List[str]
+Lines = list[str]
 SCRIPT = ROOT / "experiments" / "common" / "check_assets.py"
 
 
@@ -52,7 +52,9 @@ def test_assets_are_in_order():
 def test_damage_is_found(file: str, damage: Callable[[Lines], None], message: str, tmp_path: Path):
     shutil.copytree(ROOT / "assets", tmp_path / "assets")
     path = tmp_path / "assets" / file
-    lines = [line for line in path.read_text(encoding="utf8").split("\n") if not line.startswith("# ")]
+    lines = [
+        line for line in path.read_text(encoding="utf8").split("\n") if not line.startswith("# ")
+    ]
     damage(lines)
     path.write_text("\n".join(lines), encoding="utf8")
     process = run(SCRIPT, tmp_path / "assets")

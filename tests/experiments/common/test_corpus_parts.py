@@ -23,12 +23,17 @@ def lay_out(tmp_path, *arguments, suffix="tsv"):
     """The texts of the three parts, and what was said."""
     code, output = call(PARTS, tmp_path / "out", suffix, "semeval", "zh_ctb_sdp", *arguments)
     assert code == 0, output
-    texts = [(tmp_path / "out" / f"{part}.{suffix}").read_bytes().decode("utf8") for part in ("train", "dev", "test")]
+    texts = [
+        (tmp_path / "out" / f"{part}.{suffix}").read_bytes().decode("utf8")
+        for part in ("train", "dev", "test")
+    ]
     return texts, output
 
 
 def test_three_parts(tmp_path):
-    folder = write(tmp_path / "in", train_tsv="茶\tNN\n\n喝\tVV\n", dev_tsv="碗\tNN\n\n\n\n", test_tsv="桥\tNN")
+    folder = write(
+        tmp_path / "in", train_tsv="茶\tNN\n\n喝\tVV\n", dev_tsv="碗\tNN\n\n\n\n", test_tsv="桥\tNN"
+    )
     texts, output = lay_out(tmp_path, "--folder", folder)
     assert texts == ["茶\tNN\n\n喝\tVV\n\n", "碗\tNN\n\n", "桥\tNN\n\n"]
     assert output.count("✔") == 3 and "⚠" not in output
@@ -43,13 +48,18 @@ def test_folder_goes_before_environment_before_assets(tmp_path):
     for name, folder in names.items():
         arguments += [f"--{name}", folder]
         assert lay_out(tmp_path, *arguments)[0] == [f"{name[0]}\n\n"] * 3
-    assert lay_out(tmp_path, *arguments, "--folder", "")[0] == ["e\n\n"] * 3, "an empty variable of the project"
+    assert lay_out(tmp_path, *arguments, "--folder", "")[0] == ["e\n\n"] * 3, (
+        "an empty variable of the project"
+    )
 
 
 @pytest.mark.parametrize("missing", ["train", "dev"])
 @pytest.mark.parametrize("assets", [True, False])
 def test_a_part_is_missing(missing, assets, tmp_path):
-    folder = write(tmp_path / "in", **{f"{part}_tsv": part for part in ("train", "dev", "test") if part != missing})
+    folder = write(
+        tmp_path / "in",
+        **{f"{part}_tsv": part for part in ("train", "dev", "test") if part != missing},
+    )
     arguments = ["--assets", folder] if assets else ["--folder", folder]
     code, output = call(PARTS, tmp_path / "out", "tsv", "semeval", "zh_ctb_sdp", *arguments)
     assert code == 1 and f"No *{missing}.tsv or *{missing}.tsv.gz in {folder}" in output

@@ -1,6 +1,5 @@
 """CRFsuite with the same templates as a tagger, on made-up corpora."""
 
-
 import pytest
 import srsly
 from spacy.util import registry
@@ -17,7 +16,9 @@ def templates():
 
 def test_crfsuite_is_measured(tmp_path):
     pytest.importorskip("pycrfsuite")
-    train = tagged_file(tmp_path / "train.spacy", *["茶/NN 很/AD 香/VA 。/PU", "桥/NN 很/AD 长/VA 。/PU"] * 5)
+    train = tagged_file(
+        tmp_path / "train.spacy", *["茶/NN 很/AD 香/VA 。/PU", "桥/NN 很/AD 长/VA 。/PU"] * 5
+    )
     texts = ["茶/NN 很/AD 长/VA 。/PU | 桥/VV 很/AD 香/VA 。/PU", "海/NN 很/VV 长/VA"]
     test = tagged_file(tmp_path / "test.spacy", *texts)
     output, config = tmp_path / "new" / "crfsuite", tmp_path / "config.cfg"
@@ -26,7 +27,13 @@ def test_crfsuite_is_measured(tmp_path):
     assert code == 0 and "CRFsuite: 81.82% of 11 tokens" in printed
     found = srsly.read_json(output / "report.json")
     (layer,) = found["layers"]
-    assert layer["right"] == "1111" + "0111" + "101" and layer["counts"] == [[4, 4, 4], [3, 4, 4], [2, 3, 3]]
+    assert layer["right"] == "1111" + "0111" + "101" and layer["counts"] == [
+        [4, 4, 4],
+        [3, 4, 4],
+        [2, 3, 3],
+    ]
     assert layer["scores"]["accuracy"] == {"value": pytest.approx(9 / 11), "n": 11}
     assert layer["scores"]["unknown words"] == {"value": 1.0, "n": 1}
-    assert found["tokens_per_second"] > 0 and found["training_seconds"] > 0 and found["bytes"] > 1000
+    assert (
+        found["tokens_per_second"] > 0 and found["training_seconds"] > 0 and found["bytes"] > 1000
+    )

@@ -1,8 +1,8 @@
 """Accuracy on a real corpus, if there is one: the folder HOSEQ_CORPORA has conll2000/train.txt."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Iterable, List
 
 import pytest
 import spacy
@@ -13,12 +13,25 @@ from spacy.vocab import Vocab
 from ...repository import ROOT, run
 
 CORPUS = Path(os.environ.get("HOSEQ_CORPORA") or "/nowhere") / "conll2000" / "train.txt"
-QUICK = ["--training.max_epochs", "3", "--training.eval_frequency", "100", "--training.logger.progress_bar", "null"]
-FLOORS = {"tagger": 0.92, "higher-order": 0.92, "bidirectional": 0.905}  # measured 0.928, 0.927, 0.914
+QUICK = [
+    "--training.max_epochs",
+    "3",
+    "--training.eval_frequency",
+    "100",
+    "--training.logger.progress_bar",
+    "null",
+]
+FLOORS = {
+    "tagger": 0.92,
+    "higher-order": 0.92,
+    "bidirectional": 0.905,
+}  # measured 0.928, 0.927, 0.914
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not CORPUS.exists(), reason="HOSEQ_CORPORA names no folder with conll2000/train.txt")
+@pytest.mark.skipif(
+    not CORPUS.exists(), reason="HOSEQ_CORPORA names no folder with conll2000/train.txt"
+)
 @pytest.mark.parametrize("config", FLOORS)
 def test_accuracy_after_training_on_every_thirtieth_sentence(config: str, tmp_path: Path):
     sentences = CORPUS.read_text(encoding="utf8").strip().split("\n\n")
@@ -34,9 +47,12 @@ def test_accuracy_after_training_on_every_thirtieth_sentence(config: str, tmp_pa
     assert nlp.evaluate(examples)["tag_acc"] > FLOORS[config]
 
 
-def read(sentences: Iterable[str], vocab: Vocab) -> List[Doc]:
+def read(sentences: Iterable[str], vocab: Vocab) -> list[Doc]:
     rows = [[line.split(" ") for line in sentence.split("\n")] for sentence in sentences]
-    return [Doc(vocab, words=[row[0] for row in sentence], tags=[row[1] for row in sentence]) for sentence in rows]
+    return [
+        Doc(vocab, words=[row[0] for row in sentence], tags=[row[1] for row in sentence])
+        for sentence in rows
+    ]
 
 
 def save(sentences: Iterable[str], path: Path) -> None:

@@ -1,7 +1,7 @@
 """experiments/conll2000/lay_out.py on miniature files."""
 
 from pathlib import Path
-from typing import Any, List
+from typing import Any
 
 import pytest
 
@@ -12,16 +12,19 @@ TRAIN = "".join(f"Boat{i} NNP B-NP\nleaks VBZ B-VP\n. . O\n\n" for i in range(25
 TEST = "Nobody NN B-NP\nbails VBZ B-VP\n\n"
 
 
-def lay_out(folder: Path, *arguments: Any, **environment: str) -> List[List[str]]:
+def lay_out(folder: Path, *arguments: Any, **environment: str) -> list[list[str]]:
     """The first words of the sentences in the train, dev and test part."""
     process = run(SCRIPT, folder / "output", *arguments, folder=folder, **environment)
     assert process.returncode == 0, process.stdout
-    parts = [(folder / "output" / f"{part}.conll").read_text(encoding="utf8") for part in ("train", "dev", "test")]
+    parts = [
+        (folder / "output" / f"{part}.conll").read_text(encoding="utf8")
+        for part in ("train", "dev", "test")
+    ]
     assert all(part.endswith("\n\n") and not part.endswith("\n\n\n") for part in parts)
     return [[sentence.split(" ")[0] for sentence in part.strip().split("\n\n")] for part in parts]
 
 
-def boats(*numbers: int) -> List[str]:
+def boats(*numbers: int) -> list[str]:
     return [f"Boat{i}" for i in numbers]
 
 
@@ -46,5 +49,8 @@ def test_missing_files(make, tmp_path):
         folder.mkdir()
     process = run(SCRIPT, tmp_path / "output", "--folder", folder)
     assert process.returncode == 1
-    assert "No train.txt or train.txt.gz in" in process.stdout and "project run download" in process.stdout
+    assert (
+        "No train.txt or train.txt.gz in" in process.stdout
+        and "project run download" in process.stdout
+    )
     assert not (tmp_path / "output").exists()

@@ -17,7 +17,12 @@ def model(task, order, right, representation=None):
         tags, chunks = (n, 0) if task == "tags" else (10, n)
         scores = {"tag_acc": n / 10} if task == "tags" else {"spans_chunks_f": n / 4}
         strategies[strategy] = {**scores, "sentences": [[chunks, 4, 4, tags, 10]] * 10}
-    return {"task": task, "representation": representation, "order": order, "strategies": strategies}
+    return {
+        "task": task,
+        "representation": representation,
+        "order": order,
+        "strategies": strategies,
+    }
 
 
 @pytest.mark.long
@@ -29,10 +34,16 @@ def test_report(tmp_path):
     }
     for name, values in models.items():
         srsly.write_json(tmp_path / f"{name}.json", values)
-    process = run(SCRIPT, tmp_path / "new" / "x.md", *(tmp_path / f"{name}.json" for name in models))
+    process = run(
+        SCRIPT, tmp_path / "new" / "x.md", *(tmp_path / f"{name}.json" for name in models)
+    )
     assert process.returncode == 0, process.stdout
     page = (tmp_path / "new" / "x.md").read_text(encoding="utf8")
-    rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
+    rows = [
+        re.split(r"\s*\|\s*", line.strip("| "))
+        for line in page.splitlines()
+        if line.startswith("|")
+    ]
     assert rows[2:] == [
         ["chunks iob2", "left_to_right", "1", "25.00", "+25.00", "0.0000", "1", "93.11"],
         ["chunks iob2", "easiest_first", "1", "50.00", "-", "-", "1", "93.11"],

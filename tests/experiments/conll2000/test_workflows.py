@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,9 +35,12 @@ PUBLISHED = {  # of Tsuruoka and Tsujii (2005), tables 2 and 5
     ("start_end", "full_bidirectional", "1"): ["93.39", "392"],
     ("start_end", "easiest_last", "1"): ["-", "-"],
 }
-STEPS = "--training.max_epochs 0 --training.max_steps {0} --training.eval_frequency {1} --nlp.lang xx"
+STEPS = (
+    "--training.max_epochs 0 --training.max_steps {0} --training.eval_frequency {1} --nlp.lang xx"
+)
 QUICK = {
-    "bidirectional": STEPS.format(60, 15) + " --components.hoseq_bidirectional_tagger.model.min_count 1",
+    "bidirectional": STEPS.format(60, 15)
+    + " --components.hoseq_bidirectional_tagger.model.min_count 1",
     "chunking": STEPS.format(8, 8),
 }
 
@@ -46,7 +49,9 @@ QUICK = {
 def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, made = tmp_path_factory.mktemp("corpora"), sentences()
     (folder / "train.txt").write_text("\n\n".join(made[:80]) + "\n\n", encoding="utf8")
-    test = "\n\n".join(made[80:]).replace("it PRP B-NP", "it PRP O").replace("May NNP", "May NN")  # what is not learnt
+    test = (
+        "\n\n".join(made[80:]).replace("it PRP B-NP", "it PRP O").replace("May NNP", "May NN")
+    )  # what is not learnt
     (folder / "test.txt").write_text(test + "\n\n", encoding="utf8")
     return folder
 
@@ -54,7 +59,9 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Path:
     """A copy in which both workflows have run, and a second time with nothing to do."""
-    folder = copy_of_project(tmp_path_factory.mktemp("project") / "copy") / "experiments" / "conll2000"
+    folder = (
+        copy_of_project(tmp_path_factory.mktemp("project") / "copy") / "experiments" / "conll2000"
+    )
     for name, settings in QUICK.items():
         quicker(folder, settings, f"{name}-train")
         for is_done in (False, True):
@@ -66,10 +73,13 @@ def project(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Path:
     return folder
 
 
-def tables(page: str) -> List[List[List[str]]]:
+def tables(page: str) -> list[list[list[str]]]:
     """Rows of each table, without its header."""
     blocks = re.findall(r"(?:^\|.*\n?)+", page, re.MULTILINE)
-    return [[re.split(r"\s*\|\s*", line.strip("| ")) for line in block.split("\n")[2:] if line] for block in blocks]
+    return [
+        [re.split(r"\s*\|\s*", line.strip("| ")) for line in block.split("\n")[2:] if line]
+        for block in blocks
+    ]
 
 
 @pytest.mark.parametrize("system", BIDIRECTIONAL)
@@ -83,7 +93,9 @@ def test_strategies_are_measured(system: str, project: Path, corpora: Path):
     for scores in found["strategies"].values():
         right, guessed, gold, tags, tokens = np.sum(scores["sentences"], axis=0).tolist()
         score = tags / tokens if representation == "tags" else 2 * right / (guessed + gold)
-        assert score == pytest.approx(scores["tag_acc" if representation == "tags" else "spans_chunks_f"])
+        assert score == pytest.approx(
+            scores["tag_acc" if representation == "tags" else "spans_chunks_f"]
+        )
         assert 0.8 < score < 1 and tokens == len(words)
 
 
@@ -91,21 +103,30 @@ def test_report_on_strategies(project: Path):
     page = (project / "reports" / "bidirectional.md").read_text(encoding="utf8")
     tags, chunks, training = tables(page)
     assert (len(tags), len(chunks), len(training)) == (12, 24, 6)
-    assert [row[:2] for row in tags] == [[strategy, order] for order in "12" for strategy in STRATEGIES]
+    assert [row[:2] for row in tags] == [
+        [strategy, order] for order in "12" for strategy in STRATEGIES
+    ]
     for strategy, order, accuracy, *_ in tags:
         found = srsly.read_json(project / "metrics" / "bidirectional" / f"tags_{order}.json")
         assert accuracy == f"{found['strategies'][strategy]['tag_acc']:.2%}"
     rows = {tuple(row[:2]): row[4:] for row in tags} | {tuple(row[:3]): row[7:] for row in chunks}
     assert {key: rows[key] for key in PUBLISHED} == PUBLISHED
     texts = (ROOT / "assets" / "en" / "samples.txt").read_text(encoding="utf8").split("\n")
-    shown = [[item.rsplit("/", 2)[0] for item in line[2:].split()] for line in page.split("\n") if line[:2] == "- "]
+    shown = [
+        [item.rsplit("/", 2)[0] for item in line[2:].split()]
+        for line in page.split("\n")
+        if line[:2] == "- "
+    ]
     assert shown == [text.split() for text in texts if text]
 
 
 def test_report_on_layers(project: Path):
     page = (project / "reports" / "chunking.md").read_text(encoding="utf8")
     systems, differences = tables(page)[:2]
-    reports = [srsly.read_json(project / "metrics" / "chunking" / name / "report.json") for name in CHUNKING]
+    reports = [
+        srsly.read_json(project / "metrics" / "chunking" / name / "report.json")
+        for name in CHUNKING
+    ]
     for row, found, name in zip(systems, reports, CHUNKING, strict=False):
         *tags, chunks = found["layers"]
         right, guessed, gold = np.sum(chunks["counts"], axis=0).tolist()
@@ -119,17 +140,23 @@ def test_report_on_layers(project: Path):
     expected = [[f"{a} → {b}", kind] for a, b in pairs for kind in ("tag", "spans.chunks")]
     assert [row[:2] for row in differences] == expected
     gain = reports[4]["layers"][-1]["comparison"]["difference"]
-    assert [f"{100 * gain['gain']:+.2f}", f"{gain['p']:.4f}"] == differences[5][2:4], "as by `hoseq report --against`"
+    assert [f"{100 * gain['gain']:+.2f}", f"{gain['p']:.4f}"] == differences[5][2:4], (
+        "as by `hoseq report --against`"
+    )
 
 
 def test_chunk_column_becomes_spans(tmp_path: Path):
     rows = ["She PRP B-NP", "gave VBD B-VP", "him PRP B-NP", "a DT B-NP", "boat NN I-NP", ". . O"]
     (tmp_path / "one.conll").write_text("\n".join(rows) + "\n\nWell UH O\n\n", encoding="utf8")
-    process: Any = run("-m", "spacy", "convert", tmp_path / "one.conll", tmp_path, "--converter", "conll")
+    process: Any = run(
+        "-m", "spacy", "convert", tmp_path / "one.conll", tmp_path, "--converter", "conll"
+    )
     assert process.returncode == 0, process.stdout
     script("common/chunk_spans").main(tmp_path / "one.spacy", tmp_path / "out.spacy", key="phrases")
     doc, other = DocBin().from_disk(tmp_path / "out.spacy").get_docs(Vocab())
     chunks = [(span.text, span.label_) for span in doc.spans["phrases"]]
     assert chunks == [("She", "NP"), ("gave", "VP"), ("him", "NP"), ("a boat", "NP")]
-    assert list(other.spans) == ["phrases"] and len(other.spans["phrases"]) == 0, "annotated: there are no chunks"
+    assert list(other.spans) == ["phrases"] and len(other.spans["phrases"]) == 0, (
+        "annotated: there are no chunks"
+    )
     assert not doc.ents and [token.tag_ for token in doc] == ["PRP", "VBD", "PRP", "DT", "NN", "."]

@@ -37,7 +37,10 @@ def test_handwriting_is_learnt(name, tmp_path):
     """As `spacy train` does it, with the corpora of the config."""
     path = toy_file(tmp_path / "letter.data.gz")
     changes = {"paths.letters": str(path), "training.max_steps": 12, "training.eval_frequency": 4}
-    changes |= {"training.logger.progress_bar": None, "components.hoseq_tagger.model.patterns.min_count": 2}
+    changes |= {
+        "training.logger.progress_bar": None,
+        "components.hoseq_tagger.model.patterns.min_count": 2,
+    }
     config = load_config(CONFIGS / name, overrides=changes, interpolate=False)
     nlp = init_nlp(config)
     assert nlp.get_pipe("hoseq_tagger").labels == tuple("abcde")
@@ -62,4 +65,6 @@ def test_settings_and_defaults_of_the_readme():
         assert [name for name, _, _ in rows] == list(parameters)
         for name, _, default in rows:
             expected = {"required": inspect.Parameter.empty, "null": None}
-            assert parameters[name].default == (expected[default] if default in expected else int(default))
+            assert parameters[name].default == (
+                expected[default] if default in expected else int(default)
+            )

@@ -3,7 +3,6 @@
 Inputs of the single layers are whole numbers, so that single precision holds all sums and differences exactly.
 """
 
-
 import numpy as np
 import pytest
 from handwriting.convolutions import PixelConvolutions
@@ -18,7 +17,9 @@ L = 3
 
 
 def doc_of(text, seed=0, noise=0.1, vocab=VOCAB):
-    words = [image_to_word(image_of(letter, 100 * seed + i, noise)) for i, letter in enumerate(text)]
+    words = [
+        image_to_word(image_of(letter, 100 * seed + i, noise)) for i, letter in enumerate(text)
+    ]
     return Doc(vocab, words=words)
 
 
@@ -41,7 +42,12 @@ def nodes_of(model):
 
 
 def parameters_of(model):
-    return [(node, name) for node in nodes_of(model) for name in node.param_names if node.has_param(name)]
+    return [
+        (node, name)
+        for node in nodes_of(model)
+        for name in node.param_names
+        if node.has_param(name)
+    ]
 
 
 def plain_largest(image):
@@ -49,7 +55,10 @@ def plain_largest(image):
     height, width, channels = len(image), len(image[0]), len(image[0][0])
     return [
         [
-            [max(image[2 * r + i][2 * c + j][m] for i in (0, 1) for j in (0, 1)) for m in range(channels)]
+            [
+                max(image[2 * r + i][2 * c + j][m] for i in (0, 1) for j in (0, 1))
+                for m in range(channels)
+            ]
             for c in range(width // 2)
         ]
         for r in range(height // 2)
@@ -89,7 +98,9 @@ def plain_scores(model, image):
     for layer, channels in ((first, 1), (second, 2)):
         W = layer.get_param("W").reshape(-1, channels, 3, 3)
         image = np.array(plain_largest(plain_convolution(image, W, layer.get_param("b")).tolist()))
-    pieces = hidden.get_param("W").astype(float) @ image.reshape(-1) + hidden.get_param("b")  # (width, 2)
+    pieces = hidden.get_param("W").astype(float) @ image.reshape(-1) + hidden.get_param(
+        "b"
+    )  # (width, 2)
     largest = pieces.max(axis=1)
     normal = (largest - largest.mean()) / np.sqrt(largest.var() + 1e-8)
     normal = normal * norm.get_param("G") + norm.get_param("b")
@@ -102,9 +113,16 @@ def test_scores_are_those_of_the_definition():
     assert layers == ["relu", "relu", "maxout", "layernorm", "linear"]
     scores = model.predict(DOCS)
     assert [part.shape for part in scores] == [(3, L), (0, L), (1, L), (4, L)]
-    images = [image_of(c, 100 * s + i, 0.1) for s, text in enumerate(["bad", "e", "cade"]) for i, c in enumerate(text)]
+    images = [
+        image_of(c, 100 * s + i, 0.1)
+        for s, text in enumerate(["bad", "e", "cade"])
+        for i, c in enumerate(text)
+    ]
     expected = np.array([plain_scores(model, image) for image in images])
-    assert np.concatenate(scores) == pytest.approx(expected, abs=1e-3) and np.ptp(expected, axis=0).min() > 0.1
+    assert (
+        np.concatenate(scores) == pytest.approx(expected, abs=1e-3)
+        and np.ptp(expected, axis=0).min() > 0.1
+    )
 
 
 def loss_of(model, weights):
@@ -133,6 +151,9 @@ def test_gradients_of_the_whole_model(seed):
                 sides.append(loss_of(model, np.concatenate(dY)))
             node.set_param(name, value)
             slope = (sides[0] - sides[1]) / 4e-3
-            assert slope == pytest.approx((gradient * direction).sum(), abs=0.02 * size + 5e-3), (node.name, name)
+            assert slope == pytest.approx((gradient * direction).sum(), abs=0.02 * size + 5e-3), (
+                node.name,
+                name,
+            )
         n_arrays += 1
     assert n_arrays == 10

@@ -1,7 +1,7 @@
 """experiments/ocr/folds.py on invented letters."""
 
 import re
-from typing import Any, Dict
+from typing import Any
 
 import pytest
 import srsly
@@ -9,7 +9,7 @@ import srsly
 from ...repository import ROOT, script
 from .toy import WORDS, file_fields, toy_file, write
 
-DEFAULTS: Dict[str, Any] = dict(
+DEFAULTS: dict[str, Any] = dict(
     decoder="exact", iterations=2, dropout=None, min_count=2, objective="", divide_words=False
 )
 SETTINGS = {
@@ -39,13 +39,18 @@ SYSTEMS = [
 @pytest.mark.long
 @pytest.mark.parametrize("config, objective", SYSTEMS)
 def test_folds_and_orders(config, objective, data, tmp_path, capsys):
-    found = folds_of(data, tmp_path / "new" / "x.json", config, folds="0,2", orders="1,3", objective=objective)
+    found = folds_of(
+        data, tmp_path / "new" / "x.json", config, folds="0,2", orders="1,3", objective=objective
+    )
     assert set(found) == {"data_folds", "runs", "means"} and found["data_folds"] == [0, 1, 2]
     assert [(r["order"], r["fold"]) for r in found["runs"]] == [(1, 0), (1, 2), (3, 0), (3, 2)]
     for one in found["runs"]:
         assert set(one) == MEASURED | SETTINGS
         assert (one["objective"], one["decoder"], one["iterations"]) == (objective, "exact", 2)
-        assert 0 < one["accuracy"] <= 1 and min(one["train_seconds_per_iteration"], one["test_seconds"]) > 0
+        assert (
+            0 < one["accuracy"] <= 1
+            and min(one["train_seconds_per_iteration"], one["test_seconds"]) > 0
+        )
         assert (one["patterns"] > 0) == (one["order"] > 1)
     assert [(mean["order"], mean["folds"]) for mean in found["means"]] == [(1, 2), (3, 2)]
     for i, mean in enumerate(found["means"]):
@@ -65,7 +70,9 @@ def test_accuracy_is_of_the_other_folds(tmp_path):
     """What fold 0 shows is enough for fold 1, but fold 1 shows one letter only."""
     words = [(text, 0) for text in [*WORDS, "a"]] + [("a", 1), ("a", 1)]
     data = write(tmp_path / "letter.data", file_fields(words))
-    found = folds_of(data, tmp_path / "x.json", folds="0,1", orders="1", objective="perceptron", iterations=20)
+    found = folds_of(
+        data, tmp_path / "x.json", folds="0,1", orders="1", objective="perceptron", iterations=20
+    )
     known, unknown = (one["accuracy"] for one in found["runs"])
     letters = "".join(WORDS) + "a"
     assert known == 1 and unknown == pytest.approx(letters.count("a") / len(letters))
@@ -74,7 +81,10 @@ def test_accuracy_is_of_the_other_folds(tmp_path):
 @pytest.mark.long
 def test_words_of_the_test_part_are_not_in_training(tmp_path):
     """Fold 0 learns without the word a, fold 2 without the word c, so that nothing is known of these letters."""
-    data = write(tmp_path / "letter.data", file_fields([(text, fold) for fold in (0, 1, 2) for text in "abcabc"]))
+    data = write(
+        tmp_path / "letter.data",
+        file_fields([(text, fold) for fold in (0, 1, 2) for text in "abcabc"]),
+    )
     settings = dict(folds="0,2", orders="1", objective="perceptron", iterations=20)
     together = folds_of(data, tmp_path / "x.json", **settings)["runs"]
     assert all("unseen_accuracy" not in one and one["accuracy"] == 1 for one in together)

@@ -1,6 +1,5 @@
 """The letter.data format: what is read from files of invented images, and what each damaged line is told."""
 
-
 import numpy as np
 import pytest
 from handwriting.letters import read_letters
@@ -66,7 +65,10 @@ BAD_LINES = {
     "first pixel": (changed(_6="0.5"), 'pixels must be 0 or 1, got "0.5"'),
     "no pixel": (changed(_70=""), 'pixels must be 0 or 1, got ""'),
     "superscript fold": (changed(_5="\u00b2"), 'the fold must be a number, got "\u00b2"'),
-    "next letter unclear": (changed(_2="junk"), 'the next letter\'s id must be a number, got "junk"'),
+    "next letter unclear": (
+        changed(_2="junk"),
+        'the next letter\'s id must be a number, got "junk"',
+    ),
     "another fold": (changed(_3="2", _5="7"), "the fold changes from 0 to 7 within a word"),
     "another word": (changed(_3="9"), "the word changes from 2 to 9 within a word"),
     "two digits": (changed(_70="01"), 'pixels must be 0 or 1, got "01"'),

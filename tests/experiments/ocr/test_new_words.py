@@ -39,6 +39,15 @@ def test_shrunk_patterns_weigh_that_share(seed, share):
 
 
 def test_frequent_words_lose_their_first_letter(tmp_path):
-    rows = ["1\tThere\t_", "2\twhere\t_", "3\tThat\t_", "4\tit's\t_", "5\tof\t_", "1-2\tword\t_", "# text", ""]
+    rows = [
+        "1\tThere\t_",
+        "2\twhere\t_",
+        "3\tThat\t_",
+        "4\tit's\t_",
+        "5\tof\t_",
+        "1-2\tword\t_",
+        "# text",
+        "",
+    ]
     (tmp_path / "x.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
     assert new_words.frequent_words(tmp_path / "x.gz") == ["here", "hat"]

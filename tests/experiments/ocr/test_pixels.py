@@ -12,7 +12,16 @@ from spacy_hoseq.features.templates import Part, parse_templates
 
 from ...features.test_extract import hash_string, plain_mix
 
-DOTS = {(0, 0): 1, (1, 0): 2, (2, 0): 3, (3, 0): 7, (0, 1): 4, (1, 1): 5, (2, 1): 6, (3, 1): 8}  # (row, column)
+DOTS = {
+    (0, 0): 1,
+    (1, 0): 2,
+    (2, 0): 3,
+    (3, 0): 7,
+    (0, 1): 4,
+    (1, 1): 5,
+    (2, 1): 6,
+    (3, 1): 8,
+}  # (row, column)
 BLANK = unicodedata.lookup("BRAILLE PATTERN BLANK")
 VOCAB = spacy.blank("xx").vocab
 
@@ -22,7 +31,9 @@ def plain_word(pixels):
     word = ""
     for top in range(0, 16, 4):
         for left in range(0, 8, 2):
-            dots = sorted(dot for (row, column), dot in DOTS.items() if pixels[top + row][left + column])
+            dots = sorted(
+                dot for (row, column), dot in DOTS.items() if pixels[top + row][left + column]
+            )
             name = "DOTS-" + "".join(map(str, dots)) if dots else "BLANK"
             word += unicodedata.lookup(f"BRAILLE PATTERN {name}")
     return word
@@ -54,7 +65,10 @@ def test_pixel_attributes():
     images = random_images(6, seed=1)
     found = keys_of(["pixel0..127[0]"], [image_to_word(image) for image in images])
     black = images.reshape(6, 128).T
-    keys = [[plain_mix(hash_string(f"pixel{i}[0]"), 1) if is_black else 0 for is_black in black[i]] for i in range(128)]
+    keys = [
+        [plain_mix(hash_string(f"pixel{i}[0]"), 1) if is_black else 0 for is_black in black[i]]
+        for i in range(128)
+    ]
     assert found.tolist() == keys
     assert 0 < black.sum() < black.size
 

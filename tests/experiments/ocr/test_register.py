@@ -18,7 +18,14 @@ NEEDED = {"ocr.cfg": "pixel_templates", "ocr_neural.cfg": "PixelConvolutions"}
 def test_train_and_annotate_in_other_processes(name, tmp_path):
     letters = toy_file(tmp_path / "letter.data.gz")
     steps = ["--training.max_steps", "12", "--training.eval_frequency", "6"]
-    arguments = [FOLDER / "configs" / name, "--output", tmp_path, "--paths.letters", letters, *steps]
+    arguments = [
+        FOLDER / "configs" / name,
+        "--output",
+        tmp_path,
+        "--paths.letters",
+        letters,
+        *steps,
+    ]
     process = run("-m", "spacy", "train", *arguments, *CODE, folder=tmp_path)
     assert process.returncode == 0, process.stdout
     words = [[image for image, _ in word] for word, _ in read_letters(letters)]
@@ -27,7 +34,9 @@ def test_train_and_annotate_in_other_processes(name, tmp_path):
     arguments = [tmp_path / "model-last", tmp_path / "words.spacy", "-o", tmp_path / "tagged"]
     arguments += ["--n-process", "2", "--format", "spacy"]
     process = run("-m", "spacy", "hoseq", "apply", *arguments, folder=tmp_path)
-    assert process.returncode == 1 and f"spacy_hoseq.{NEEDED[name]}.v1" in process.stdout, "not without the code"
+    assert process.returncode == 1 and f"spacy_hoseq.{NEEDED[name]}.v1" in process.stdout, (
+        "not without the code"
+    )
     process = run("-m", "spacy", "hoseq", "apply", *arguments, *CODE, folder=tmp_path)
     assert process.returncode == 0, process.stdout
     files = sorted((tmp_path / "tagged" / "parts").iterdir())

@@ -16,7 +16,10 @@ def measured(accuracies, fold_numbers=(0, 1), iterations=50):
     for order, accuracy in accuracies.items():
         numbers = {"accuracy": accuracy, "patterns": 10 * order}
         numbers |= {"train_seconds_per_iteration": 0.25 * order, "test_seconds": 1.5 * order}
-        runs += [{"fold": fold, "order": order, "iterations": iterations, **numbers} for fold in fold_numbers]
+        runs += [
+            {"fold": fold, "order": order, "iterations": iterations, **numbers}
+            for fold in fold_numbers
+        ]
         means.append({"order": order, "folds": len(fold_numbers), **numbers})
     return {"data_folds": [0, 1, 2, 3, 4], "runs": runs, "means": means}
 
@@ -35,8 +38,20 @@ def test_report(tmp_path):
     process = run(SCRIPT, tmp_path / "new" / "ocr.md", *items, "--note", "A note.", folder=tmp_path)
     assert process.returncode == 0, process.stdout
     page = (tmp_path / "new" / "ocr.md").read_text(encoding="utf8")
-    rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
-    header = ["System", "Order", "Accuracy", "Training, s/iteration", "Test, s", "Iterations", "Folds"]
+    rows = [
+        re.split(r"\s*\|\s*", line.strip("| "))
+        for line in page.splitlines()
+        if line.startswith("|")
+    ]
+    header = [
+        "System",
+        "Order",
+        "Accuracy",
+        "Training, s/iteration",
+        "Test, s",
+        "Iterations",
+        "Folds",
+    ]
     assert rows[0] == rows[7] == header
     assert rows[2:7] == [
         ["per<ceptron", "7", "87.50% ± 0.00", "1.750", "10.500", "50", "2"],
@@ -55,4 +70,7 @@ def test_report(tmp_path):
     first = [(tmp_path / "new" / name).read_bytes() for name in pictures]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["ocr.md", *pictures]
     again = run(SCRIPT, tmp_path / "new" / "ocr.md", *items, folder=tmp_path)
-    assert again.returncode == 0 and [(tmp_path / "new" / name).read_bytes() for name in pictures] == first
+    assert (
+        again.returncode == 0
+        and [(tmp_path / "new" / name).read_bytes() for name in pictures] == first
+    )

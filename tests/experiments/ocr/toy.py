@@ -17,7 +17,10 @@ def image_of(letter, seed=0, noise=0.0):
 def fields_of(letter, *, number=1, next_id=-1, word=1, position=1, fold=0, image=None):
     """The fields of a line."""
     pixels = image_of(letter) if image is None else image
-    return [*map(str, (number, letter, next_id, word, position, fold)), *(str(int(p)) for p in pixels.reshape(-1))]
+    return [
+        *map(str, (number, letter, next_id, word, position, fold)),
+        *(str(int(p)) for p in pixels.reshape(-1)),
+    ]
 
 
 def word_fields(text, *, first=1, word=1, fold=0, noise=0.0):

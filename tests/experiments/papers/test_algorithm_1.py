@@ -22,7 +22,11 @@ def assert_exact(case):
     got = decode(case)
     for i, single in enumerate(case.singles()):
         table, labels = oracle.joint_table(single), np.split(got.labels, case.starts[1:])[i]
-        assert got.scores[i] == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        assert (
+            got.scores[i]
+            == pytest.approx(table.best)
+            == pytest.approx(oracle.score_of_one(single, labels))
+        )
         assert search(single.potentials()).score == pytest.approx(table.best)
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
@@ -42,7 +46,9 @@ class TestAlgorithm1OfAChain(DecoderContract):
 def test_patterns_of_two_labels_are_exact(case):
     """They can share no more than one label."""
     pairs = tuple((pattern[:2], weight) for pattern, weight in case.patterns)
-    case = replace(case, patterns=pairs, fired=tuple((token, p[:2], weight) for token, p, weight in case.fired))
+    case = replace(
+        case, patterns=pairs, fired=tuple((token, p[:2], weight) for token, p, weight in case.fired)
+    )
     assume(oracle.is_feasible(case))
     assert_exact(case)
 
@@ -51,7 +57,9 @@ def test_patterns_of_two_labels_are_exact(case):
 def test_scores_are_true_and_never_above_the_best(case):
     assume(oracle.is_feasible(case))
     got = decode(case)
-    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+    for single, labels, score in zip(
+        case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True
+    ):
         assert score == pytest.approx(oracle.score_of_one(single, labels))
         assert -np.inf < score <= oracle.joint_table(single).best + 1e-9
 

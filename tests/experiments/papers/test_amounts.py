@@ -13,7 +13,10 @@ amounts = script("papers/amounts")
 @pytest.mark.long
 def test_systems_learn_from_the_same_sentences(tmp_path, monkeypatch):
     vocab = spacy.blank("zh").vocab
-    docs = [Doc(vocab, ["我", "看", "书"][: 2 + i % 2], tags=["PN", "VV", "NN"][: 2 + i % 2]) for i in range(8)]
+    docs = [
+        Doc(vocab, ["我", "看", "书"][: 2 + i % 2], tags=["PN", "VV", "NN"][: 2 + i % 2])
+        for i in range(8)
+    ]
     for part in ("train", "test"):
         DocBin(docs=docs).to_disk(tmp_path / f"{part}.spacy")
     output = tmp_path / "x.jsonl"
@@ -25,6 +28,8 @@ def test_systems_learn_from_the_same_sentences(tmp_path, monkeypatch):
     keys = [(row["learner"], row["sentences"], row["system"]) for row in rows]
     assert len(set(keys)) == len(rows) == 8
     assert [row["words"] for row in rows[::2]] == [row["words"] for row in rows[1::2]]
-    assert rows[2]["words"] == 20 and all(sum(words for _, words in row["tested"]) == 20 for row in rows)
+    assert rows[2]["words"] == 20 and all(
+        sum(words for _, words in row["tested"]) == 20 for row in rows
+    )
     monkeypatch.setattr(amounts, "measured", None)
     amounts.main(output, [f"ctb={tmp_path}"], sentences="4,0")

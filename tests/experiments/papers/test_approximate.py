@@ -18,7 +18,9 @@ def chain(n_tokens, seed, **more):
 
 def overlapping(seed=0):
     """Patterns of two to four labels, at all places where they fit."""
-    return chain(4, seed, patterns=(((0, 1, 2), 1.5), ((1, 2, 0), 1.0), ((2, 0), 0.7), ((0, 1, 2, 0), 0.5)))
+    return chain(
+        4, seed, patterns=(((0, 1, 2), 1.5), ((1, 2, 0), 1.0), ((2, 0), 0.7), ((0, 1, 2, 0), 0.5))
+    )
 
 
 def marginals(case):
@@ -36,13 +38,17 @@ def test_gibbs_sampling_comes_near_the_marginals(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_belief_propagation_is_exact_for_chains(seed):
     case = chain(5, seed, patterns=(((0, 1), 0.7), ((2, 2), -0.4)))  # pairs are part of the chain
-    assert approximate.belief_propagation(case.potentials(), 5) == pytest.approx(marginals(case), abs=1e-9)
+    assert approximate.belief_propagation(case.potentials(), 5) == pytest.approx(
+        marginals(case), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("weight", [2.0, -3.0])
 def test_belief_propagation_is_exact_for_patterns_without_loops(weight):
     case = chain(5, 1, trans=np.zeros((3, 3)), fired=((2, (0, 1, 2), weight), (4, (1, 1, 0), 1.0)))
-    assert approximate.belief_propagation(case.potentials(), 12) == pytest.approx(marginals(case), abs=1e-9)
+    assert approximate.belief_propagation(case.potentials(), 12) == pytest.approx(
+        marginals(case), abs=1e-9
+    )
 
 
 def test_forbidden_labels_have_no_probability():

@@ -31,9 +31,13 @@ class TestWideBeam(DecoderContract):
 def test_as_wide_as_there_are_nodes_is_exact(case):
     assume(oracle.is_feasible(case))
     got = decode(case, len(case.pattern_scores().trie))
-    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+    for single, labels, score in zip(
+        case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True
+    ):
         table = oracle.joint_table(single)
-        assert score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        assert (
+            score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        )
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
@@ -67,7 +71,9 @@ def test_narrow_beam_is_its_plain_twin(width, data):
     case = data.draw(cases(signed=True))
     assume(oracle.is_feasible(case))
     got = decode(case, width)
-    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+    for single, labels, score in zip(
+        case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True
+    ):
         best = oracle.joint_table(single).best
         assert score == pytest.approx(oracle.score_of_one(single, labels)) and score <= best + 1e-9
         expected = plain_beam(single, width)
@@ -79,7 +85,9 @@ def test_narrow_beam_is_its_plain_twin(width, data):
 
 def test_greedy_mistake():
     """Label 0 is ahead at the first token, but only 1,1 earns 3."""
-    case = Case(np.array([[1.0, 0.0], [0.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 3.0),))
+    case = Case(
+        np.array([[1.0, 0.0], [0.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 3.0),)
+    )
     greedy = decode(case, 1)
     assert greedy.labels.tolist() == [0, 0] and greedy.scores.tolist() == [1.0]
     assert decode(case, 2).labels.tolist() == [1, 1] and decode(case, 2).scores.tolist() == [3.0]
@@ -95,6 +103,13 @@ def test_beam_that_runs_into_forbidden_transitions():
 
 
 def test_configurations_are_refused():
-    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"The decoder beam_decoder cannot use general configurations"):
+    case = Case(
+        np.zeros((2, 2)),
+        np.zeros((2, 2)),
+        np.array([2]),
+        configurations=((0, (frozenset([1]),), 1.0),),
+    )
+    with pytest.raises(
+        ValueError, match=r"The decoder beam_decoder cannot use general configurations"
+    ):
         decode(case, 3)

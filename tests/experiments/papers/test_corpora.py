@@ -12,7 +12,9 @@ from ...repository import ROOT, script
 
 corpora = script("papers/corpora")
 SIZES = srsly.read_yaml(ROOT / "experiments" / "papers" / "steps.yml")
-NEWS = "".join(f"1\t新{i}\t_\tNN\t_\t0\n1\t新{i}\t_\tNN\t_\t2\n2\t闻\t_\tVV\t_\t0\n\n" for i in range(11))
+NEWS = "".join(
+    f"1\t新{i}\t_\tNN\t_\t0\n1\t新{i}\t_\tNN\t_\t2\n2\t闻\t_\tVV\t_\t0\n\n" for i in range(11)
+)
 
 
 def test_words_with_several_heads_stand_once():
@@ -32,7 +34,9 @@ def web(tmp_path, monkeypatch):
 
 
 def source(sha256):
-    return corpora.Source("conll2000/train.txt", ["assets/conll2000.zip"], corpora.conll2000, sha256)
+    return corpora.Source(
+        "conll2000/train.txt", ["assets/conll2000.zip"], corpora.conll2000, sha256
+    )
 
 
 def test_what_is_downloaded_is_checked(web, tmp_path, capsys):
@@ -64,7 +68,9 @@ def test_a_folder_goes_first(web, tmp_path):
 def test_every_step_has_a_script_and_every_size(monkeypatch):
     sized = script("papers/sized")
     for step in SIZES.values():
-        assert (ROOT / "experiments" / "papers" / step["run"].split()[0]).is_file() and {*sized.SIZES} < {*step}
+        assert (ROOT / "experiments" / "papers" / step["run"].split()[0]).is_file() and {
+            *sized.SIZES
+        } < {*step}
     ran = []
     monkeypatch.setattr(sized, "ran", lambda name, step, size: ran.append(name) or name != "curve")
     with pytest.raises(SystemExit):

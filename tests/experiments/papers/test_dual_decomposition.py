@@ -48,23 +48,35 @@ def test_bounds_and_certificates(max_iterations, data):
             assert score == pytest.approx(table.best) == pytest.approx(bound)
             assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
     paths = DualDecomposition(max_iterations)(case.potentials())
-    assert paths.labels.tolist() == got.labels.tolist() and paths.scores.tolist() == got.scores.tolist()
+    assert (
+        paths.labels.tolist() == got.labels.tolist()
+        and paths.scores.tolist() == got.scores.tolist()
+    )
 
 
 def random_problem(seed):
     """Ten sequences, five patterns of weights that compete with emissions."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(2, 6, 10)
-    patterns = tuple((tuple(rng.integers(0, 3, rng.integers(2, 5)).tolist()), float(rng.normal())) for _ in range(5))
+    patterns = tuple(
+        (tuple(rng.integers(0, 3, rng.integers(2, 5)).tolist()), float(rng.normal()))
+        for _ in range(5)
+    )
     n_tokens = int(lengths.sum())
     return Case(rng.normal(0, 1, (n_tokens, 3)), rng.normal(0, 1, (3, 3)), lengths, patterns)
 
 
 def test_one_iteration_worked_out_by_hand():
     """The chain alone takes 0,0 with 2, the pattern 1,1 would add 5 to 0: the bound is 2 + 5, nothing is certain."""
-    case = Case(np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 5.0),))
+    case = Case(
+        np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 5.0),)
+    )
     got = solve(case, 1)
-    assert got.labels.tolist() == [0, 0] and got.scores.tolist() == [2.0] and got.bounds.tolist() == [7.0]
+    assert (
+        got.labels.tolist() == [0, 0]
+        and got.scores.tolist() == [2.0]
+        and got.bounds.tolist() == [7.0]
+    )
     assert got.certified.tolist() == [False] and got.iterations.tolist() == [1]
 
 
@@ -79,7 +91,9 @@ def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
     sizes = np.array([len(values), *strings])
     starts = np.cumsum(sizes) - sizes
     n_pairs = int(sizes.sum())
-    multipliers = np.concatenate([np.array(values, float), rng.integers(-2, 3, (n_pairs - len(values), 3))])
+    multipliers = np.concatenate(
+        [np.array(values, float), rng.integers(-2, 3, (n_pairs - len(values), 3))]
+    )
     z = rng.integers(0, 3, n_pairs)
     weights = rng.integers(-6, 7, len(sizes)).astype(float)
     none = np.zeros(len(sizes), np.intp)
@@ -89,7 +103,10 @@ def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
         at = slice(start, start + size)
 
         def value(v, at=at, m=m):
-            return weights[m] * (list(v) == z[at].tolist()) - multipliers[at][np.arange(len(v)), v].sum()
+            return (
+                weights[m] * (list(v) == z[at].tolist())
+                - multipliers[at][np.arange(len(v)), v].sum()
+            )
 
         assert best[m] == max(value(v) for v in oracle.all_labellings(size, 3)) == value(labels[at])
 

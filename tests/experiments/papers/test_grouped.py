@@ -57,7 +57,9 @@ def test_sums_are_those_of_all_labellings(seed, n_tokens, n_labels):
 
 def case(seed, n_tokens, **more):
     rng = np.random.default_rng(seed)
-    return Case(rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)), np.array([n_tokens]), **more)
+    return Case(
+        rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)), np.array([n_tokens]), **more
+    )
 
 
 PATTERNS = (((0, 1), 0.7), ((0, 1, 2), 1.5), ((1, 2, 1, 2), -0.5), ((2, 2, 2), 0.0))
@@ -86,9 +88,21 @@ def test_models_are_measured():
     """By sums over all tokens."""
     sequences = [case(seed, n, patterns=PATTERNS).potentials() for seed, n in ((0, 3), (1, 5))]
     row = groups.measured(sequences)
-    assert (row["tokens"], row["labels"], row["nodes"], row["fired"]) == (8, 3, 10, (2 + 1) + (4 + 3 + 2))
+    assert (row["tokens"], row["labels"], row["nodes"], row["fired"]) == (
+        8,
+        3,
+        10,
+        (2 + 1) + (4 + 3 + 2),
+    )
     assert row["ours"] == 8 * (3 * 3 + 2 * 7) and float(row["difference"]) < 1e-12
-    assert row["all"]["transitions"] <= row["all"]["ungrouped"] and len(row["ratios"]) == groups.ROUNDS
+    assert (
+        row["all"]["transitions"] <= row["all"]["ungrouped"] and len(row["ratios"]) == groups.ROUNDS
+    )
     header, (line,) = pages.groups_table([{"system": "x", **row, "ratios": [2.0, 5.0, 3.0]}])
-    assert len(header) == len(line) and line[:2] == ["x", "3"] and line[8] == "23.0" and line[-1] == "3.0"
+    assert (
+        len(header) == len(line)
+        and line[:2] == ["x", "3"]
+        and line[8] == "23.0"
+        and line[-1] == "3.0"
+    )
     assert line[2] == f"{row['all']['states'] / 8:.1f}"

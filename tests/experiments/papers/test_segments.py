@@ -22,7 +22,12 @@ def test_every_system_is_a_row(tmp_path, monkeypatch):
     for part in ("train", "dev", "test"):
         DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / f"{part}.spacy")
     lines = [
-        srsly.json_dumps({"words": [t.text for t in doc], "entities": [[0, 1, "place", "Ulm"], [1, 2, "person", ""]]})
+        srsly.json_dumps(
+            {
+                "words": [t.text for t in doc],
+                "entities": [[0, 1, "place", "Ulm"], [1, 2, "person", ""]],
+            }
+        )
         for doc in docs
     ]
     (tmp_path / "entities.gz").write_bytes(gzip.compress("\n".join(lines).encode()))

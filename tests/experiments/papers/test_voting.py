@@ -21,7 +21,9 @@ class Table:
         self.scores = rng.normal(scale=2, size=(4, n_tokens, n_labels + 2, n_labels + 2, n_labels))
 
     def __call__(self, tokens, visible, owners, contexts):
-        before, after = (np.where(visible[owners] >> slot & 1, contexts[:, slot], 0) for slot in (0, 1))
+        before, after = (
+            np.where(visible[owners] >> slot & 1, contexts[:, slot], 0) for slot in (0, 1)
+        )
         return self.scores[visible[owners], tokens[owners], before, after]
 
 
@@ -45,7 +47,9 @@ def enumerated(table, slot):
 @pytest.mark.parametrize("seed", range(3))
 def test_marginals_of_a_direction(slot, seed):
     table = Table(4, 3, seed)
-    assert voting.direction_marginals(table, np.array([4]), slot) == pytest.approx(enumerated(table, slot), abs=1e-12)
+    assert voting.direction_marginals(table, np.array([4]), slot) == pytest.approx(
+        enumerated(table, slot), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -69,5 +73,10 @@ def test_the_sum_goes_over_all_decompositions(order, n):
     candidates = summing.Candidates(case.local, case.lengths, order, 0.0, None, summing.TUNING)
     tokens = np.arange(n)
     tables = {move.visible: candidates.table(move.visible, tokens, plan) for move in plan.steps}
-    assert np.exp(summing.marginals(tokens, candidates, tables, plan)) == pytest.approx(total, rel=1e-9)
-    assert summing.summed(case.local, case.lengths, order, 0.0).tolist() == total.argmax(axis=1).tolist()
+    assert np.exp(summing.marginals(tokens, candidates, tables, plan)) == pytest.approx(
+        total, rel=1e-9
+    )
+    assert (
+        summing.summed(case.local, case.lengths, order, 0.0).tolist()
+        == total.argmax(axis=1).tolist()
+    )

@@ -20,18 +20,24 @@ def module():
 def guess(module, found, types):
     """found: names of the model. types: probabilities of LOC, PER and none, of each run."""
     rows = [
-        script("released/convert").Row(*pair.rsplit("/", 1)[:1], True, i == 0, pair.rsplit("/", 1)[1], "", "", "")
+        script("released/convert").Row(
+            *pair.rsplit("/", 1)[:1], True, i == 0, pair.rsplit("/", 1)[1], "", "", ""
+        )
         for i, pair in enumerate(TEXT.split())
     ]
     sentence = script("released/convert").Sent(rows, HEADS, 0)
     doc = Doc(spacy.blank("en").vocab, sentence.words)
     doc.ents = [Span(doc, first, end, name) for first, end, name in found]
-    return module.Guess(sentence, doc, list(module.runs_of(sentence)), [np.array(each) for each in types])
+    return module.Guess(
+        sentence, doc, list(module.runs_of(sentence)), [np.array(each) for each in types]
+    )
 
 
 def names(module, made):
     doc = module.annotated(made, [module.summed([made])], TYPES)
-    return [(span.start, span.end, span.label_) for span in doc.ents], [t.i for t in doc if t.ent_iob_ == ""]
+    return [(span.start, span.end, span.label_) for span in doc.ents], [
+        t.i for t in doc if t.ent_iob_ == ""
+    ]
 
 
 def test_runs_of_proper_nouns_without_titles_and_dates(module):
@@ -56,7 +62,11 @@ def test_the_same_string_elsewhere_counts(module):
     made = guess(module, [], [[0.45, 0.55, 0.0], [0.9, 0.0, 0.1], [0.9, 0.0, 0.1]])
     others = {string: np.array([0.0, 1.0, 0.0]) for string in ("anna berg", "bay", "oslo")}
     doc = module.annotated(made, [module.summed([made]), others], TYPES)
-    assert [(span.start, span.end, span.label_) for span in doc.ents] == [(1, 3, "PER"), (5, 6, "LOC"), (7, 8, "LOC")]
+    assert [(span.start, span.end, span.label_) for span in doc.ents] == [
+        (1, 3, "PER"),
+        (5, 6, "LOC"),
+        (7, 8, "LOC"),
+    ]
 
 
 def test_types_by_hand(module, tmp_path):

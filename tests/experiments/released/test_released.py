@@ -12,7 +12,12 @@ from ...segmentation.helpers import pipeline, saved_words
 def docs(vocab):
     starts = [True, False, False, True, False]
     return [
-        Doc(vocab, ["我们", "喝", "。", "iPhone", "X"], [False, False, False, True, False], sent_starts=starts),
+        Doc(
+            vocab,
+            ["我们", "喝", "。", "iPhone", "X"],
+            [False, False, False, True, False],
+            sent_starts=starts,
+        ),
         Doc(vocab, ["茶", "。"], [False, False], sent_starts=[True, False]),
     ]
 
@@ -26,7 +31,9 @@ def cut(words):
         for size in words:
             made.append(text[at : at + size])
             at += size
-        return Doc(nlp.vocab, made, [False] * len(made), sent_starts=[True] + [False] * (len(made) - 1))
+        return Doc(
+            nlp.vocab, made, [False] * len(made), sent_starts=[True] + [False] * (len(made) - 1)
+        )
 
     nlp.tokenizer = tokenizer
     return nlp
@@ -51,10 +58,14 @@ def test_finished_pipeline_is_the_same_again_without_its_words(tmp_path):
     srsly.write_json(tmp_path / "meta.json", {"name": "tea", "license": "CC BY-SA 4.0"})
     made = []
     for name in ("one", "two"):
-        status, _ = call(script("released/finish"), tmp_path / "model", tmp_path / "meta.json", tmp_path / name)
+        status, _ = call(
+            script("released/finish"), tmp_path / "model", tmp_path / "meta.json", tmp_path / name
+        )
         assert status == 0
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
-        made.append({path.relative_to(tmp_path / name).as_posix(): path.read_bytes() for path in files})
+        made.append(
+            {path.relative_to(tmp_path / name).as_posix(): path.read_bytes() for path in files}
+        )
     assert made[0] == made[1]
     loaded = spacy.load(tmp_path / "one")
     assert loaded.meta["name"] == "tea" and "学" not in loaded.tokenizer.segmenter.vocab.strings
@@ -67,7 +78,12 @@ def test_new_words_are_those_that_training_has_not_seen(tmp_path):
     dev = tagged_file(tmp_path / "dev.spacy", "the/D dog/N | flies/V", "the/D zebra/N | sees/N")
     nlp = spacy.blank("en")
     ruler = nlp.add_pipe("attribute_ruler")
-    for words, tag in ((["the"], "D"), (["dog", "cat", "zebra"], "N"), (["sees", "runs"], "V"), (["flies"], "X")):
+    for words, tag in (
+        (["the"], "D"),
+        (["dog", "cat", "zebra"], "N"),
+        (["sees", "runs"], "V"),
+        (["flies"], "X"),
+    ):
         ruler.add([[{"ORTH": word}] for word in words], {"TAG": tag})
     nlp.to_disk(tmp_path / "model")
     measure = script("released/measure_text")

@@ -1,13 +1,20 @@
 """What people write on the web, put into sentences of treebanks."""
 
-
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
 from ...repository import script
 
-SENTENCE = [("She", "PRP"), ("bought", "VBD"), ("a", "DT"), ("lamp", "NN"), (",", ","), ("today", "NN"), (".", ".")]
+SENTENCE = [
+    ("She", "PRP"),
+    ("bought", "VBD"),
+    ("a", "DT"),
+    ("lamp", "NN"),
+    (",", ","),
+    ("today", "NN"),
+    (".", "."),
+]
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +25,14 @@ def module():
 def test_the_same_file_gives_the_same_bytes(module, tmp_path):
     vocab = spacy.blank("en").vocab
     words, tags = map(list, zip(*SENTENCE, strict=True))
-    docs = [Doc(vocab, words * 2, tags=tags * 2, sent_starts=[i % len(words) == 0 for i in range(2 * len(words))])] * 20
+    docs = [
+        Doc(
+            vocab,
+            words * 2,
+            tags=tags * 2,
+            sent_starts=[i % len(words) == 0 for i in range(2 * len(words))],
+        )
+    ] * 20
     DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
     for name in ("one", "other"):
         module.main(tmp_path / f"{name}.spacy", tmp_path / "train.spacy")

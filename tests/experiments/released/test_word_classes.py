@@ -22,7 +22,14 @@ can,aux,can
 data,noun,datum
 quick,adj,quick/quicker
 """
-PATHS = {"dog": 0b1011_0110_0101, "cat": 0b11_0110_0101, "walk": 0b1, "rare": 0b111, " ": 0b11, "none": 0}
+PATHS = {
+    "dog": 0b1011_0110_0101,
+    "cat": 0b11_0110_0101,
+    "walk": 0b1,
+    "rare": 0b111,
+    " ": 0b11,
+    "none": 0,
+}
 LOG_P = {"dog": -3.0, "cat": -5.0, "walk": -4.0, "rare": -20.0}
 
 

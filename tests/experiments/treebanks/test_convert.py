@@ -45,14 +45,20 @@ def first_words(folder):
 
 
 def test_a_named_division(treebank, tmp_path):
-    folder = write(tmp_path / "wsj", [f"{section:02}/wsj_{section:02}01.mrg" for section in range(25)])
+    folder = write(
+        tmp_path / "wsj", [f"{section:02}/wsj_{section:02}01.mrg" for section in range(25)]
+    )
     code, output = call(treebank, tmp_path / "out", "--folder", folder, "--split", "wsj-tagging")
     assert code == 0 and "not all parts" not in output
     words = first_words(tmp_path / "out")
     sections = {part: [int(word[4:6]) for word in own] for part, own in words.items()}
     assert sections == {"train": [*range(19)], "dev": [19, 20, 21], "test": [22, 23, 24]}
     assert words["dev"][0] == "wsj_1901"
-    assert re.findall(r"(\w+): (\d+) files", output) == [("train", "19"), ("dev", "3"), ("test", "3")]
+    assert re.findall(r"(\w+): (\d+) files", output) == [
+        ("train", "19"),
+        ("dev", "3"),
+        ("test", "3"),
+    ]
     (doc, *_) = DocBin().from_disk(tmp_path / "out" / "test.spacy").get_docs(Vocab())
     assert [(t.text, t.tag_) for t in doc] == [("wsj_2201", "PRP"), ("naps", "VBZ"), (".", ".")]
 
@@ -64,7 +70,9 @@ def test_no_folder(folder, name, treebank, tmp_path):
     given = tmp_path / folder if folder else ""
     code, output = call(treebank, tmp_path / "out", "--folder", given, "--name", name)
     assert code == 1 and not (tmp_path / "out").exists()
-    assert f"No folder with {name}" in output and (f'"{given}"' in output if folder else "is named" in output)
+    assert f"No folder with {name}" in output and (
+        f'"{given}"' in output if folder else "is named" in output
+    )
     assert "licensed" in output and "--vars.ptb_dir FOLDER" in output and "--vars.ctb_dir" in output
 
 

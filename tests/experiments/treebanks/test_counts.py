@@ -14,11 +14,20 @@ DEV = ["茶/NN 桥/NN 香/JJ | 香/VV 桥/VV 。/PU"]
 
 def test_statistics_by_hand(tmp_path):
     """In training 茶 has two tags, 香 and 。 one each; 桥 is not there."""
-    train, dev = tagged_file(tmp_path / "train.spacy", *TRAIN), tagged_file(tmp_path / "dev.spacy", *DEV)
+    train, dev = (
+        tagged_file(tmp_path / "train.spacy", *TRAIN),
+        tagged_file(tmp_path / "dev.spacy", *DEV),
+    )
     output = tmp_path / "new" / "statistics.md"
-    code, printed = call(script("treebanks/corpus_statistics"), output, train, f"dev={dev}", f"again={train}")
+    code, printed = call(
+        script("treebanks/corpus_statistics"), output, train, f"dev={dev}", f"again={train}"
+    )
     assert code == 0
-    rows = [line.split() for line in output.read_text(encoding="utf8").splitlines() if line.startswith("| ")]
+    rows = [
+        line.split()
+        for line in output.read_text(encoding="utf8").splitlines()
+        if line.startswith("| ")
+    ]
     in_train = ["6", "3", "3", "1.3333", "0", "0.00%", "3", "50.00%"]
     assert [[cell for cell in row if cell != "|"] for row in rows[2:]] == [
         ["train", *in_train],
@@ -32,7 +41,12 @@ def test_statistics_by_hand(tmp_path):
 ANY_TWO = {"name": "any two", "tokens": [{}, {}], "labels": ["?x", "?x"]}
 RULES = [
     {"name": "tea", "tokens": [{"ORTH": "茶"}, {}], "labels": ["NN", "*"]},
-    {"name": "same", "tokens": [{}, {"LENGTH": 1}, {}], "labels": ["?y", ["VV", "CC"], "?y"], "note": "「"},
+    {
+        "name": "same",
+        "tokens": [{}, {"LENGTH": 1}, {}],
+        "labels": ["?y", ["VV", "CC"], "?y"],
+        "note": "「",
+    },
     ANY_TWO,
     {"name": "never", "tokens": [{"ORTH": "海"}, {}], "labels": ["NN", "NN"]},
 ]
@@ -51,7 +65,9 @@ def test_rules_are_counted_within_sentences(tmp_path):
     assert rules.read_text(encoding="utf8") == text, "nothing is written without --write"
     assert call(script("treebanks/count_rules"), rules, corpus, "--write")[0] == 0
     written = rules.read_text(encoding="utf8")
-    assert json.loads(written) == [{**rule, "count": list(n)} for rule, n in zip(RULES, expected, strict=True)]
+    assert json.loads(written) == [
+        {**rule, "count": list(n)} for rule, n in zip(RULES, expected, strict=True)
+    ]
     assert '  "note": "「",\n  "count": [1, 2]\n }' in written and written.endswith(" }\n]\n")
     call(script("treebanks/count_rules"), rules, corpus, "--write")
     assert rules.read_text(encoding="utf8") == written

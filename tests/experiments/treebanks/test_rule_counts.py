@@ -3,7 +3,6 @@
 import gzip
 import os
 from pathlib import Path
-from typing import Dict, Tuple
 
 import pytest
 from spacy.tokens import Doc, DocBin
@@ -14,7 +13,7 @@ from spacy_hoseq.patterns.chinese import chinese_pos_rules
 from ...repository import script
 
 FOLDER = Path(os.environ.get("HOSEQ_CORPORA") or "/nowhere")
-CORPORA: Dict[str, Tuple[str, int, int]] = {  # file, columns of words and tags
+CORPORA: dict[str, tuple[str, int, int]] = {  # file, columns of words and tags
     "ud": ("zh_ud_gsd/train.conllu", 1, 4),
     "ctb": ("zh_ctb_sdp/train.tsv", 0, 1),
 }
@@ -27,7 +26,11 @@ def text_of(file: str) -> str:
     if not path.exists():
         pytest.skip(f"HOSEQ_CORPORA names no folder with {file}")
     data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf8").replace("\r\n", "\n")
+    return (
+        (gzip.decompress(data) if path.suffix == ".gz" else data)
+        .decode("utf8")
+        .replace("\r\n", "\n")
+    )
 
 
 @pytest.mark.long

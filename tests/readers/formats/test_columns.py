@@ -15,7 +15,9 @@ from spacy_hoseq.readers.sentences import Columns, Problem, Sentence, Settings
 
 
 def columns(word=1, tag=2, entity=0, separator="", representation="auto"):
-    return Settings(columns=Columns(word, tag, 0, entity), separator=separator, representation=representation)
+    return Settings(
+        columns=Columns(word, tag, 0, entity), separator=separator, representation=representation
+    )
 
 
 CHARACTERS = columns(1, 0, -1)
@@ -68,16 +70,23 @@ def test_comments(tmp_path, rows, end):
     text = "".join(f"{line}\n" for line in COMMENTS[rows]) + rows
     expected = [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])] * 2
     for settings in (columns(2, 0, 3), Settings(columns=Columns(tag=0))):
-        assert read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), settings) == expected
+        assert (
+            read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), settings)
+            == expected
+        )
 
 
-@pytest.mark.parametrize("mark", ["-DOCSTART- -X- -X- O\n\n", "-DOCSTART-\t-X-\tO\n\n", "-DOCSTART- O\n"])
+@pytest.mark.parametrize(
+    "mark", ["-DOCSTART- -X- -X- O\n\n", "-DOCSTART-\t-X-\tO\n\n", "-DOCSTART- O\n"]
+)
 def test_marks_of_documents_are_no_words(tmp_path, mark):
     """Of CoNLL-2003, and of what `hoseq apply` writes; within a sentence it is a word."""
     text = "Ann\tNNP\tB-PER\nsang\tVBD\tO\n"
     sentence = Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")])
     assert read(tmp_path, f"{mark}{text}\n{mark}{text}", columns(1, 2, 3)) == [sentence] * 2
-    inside = Sentence([*sentence.words, "-DOCSTART-"], [*sentence.tags, "X"], None, sentence.entities)
+    inside = Sentence(
+        [*sentence.words, "-DOCSTART-"], [*sentence.tags, "X"], None, sentence.entities
+    )
     assert read(tmp_path, f"{text}-DOCSTART-\tX\tO\n", columns(1, 2, 3)) == [inside]
 
 
@@ -86,7 +95,10 @@ def test_spaces_around_fields_are_not_read(tmp_path):
     for between in ("\t", " \t ", "|", " | "):
         text = f"Ann{between}N{between}B-X \nLee {between}N {between}I-X\n \nnaps{between}V{between}O \n"
         separator = between.strip(" \t")
-        expected = [Sentence(["Ann", "Lee"], ["N", "N"], None, [(0, 2, "X")]), Sentence(["naps"], ["V"], None, [])]
+        expected = [
+            Sentence(["Ann", "Lee"], ["N", "N"], None, [(0, 2, "X")]),
+            Sentence(["naps"], ["V"], None, []),
+        ]
         assert read(tmp_path, text, columns(1, 2, 3, separator)) == expected
 
 
@@ -97,7 +109,9 @@ def test_every_representation(tmp_path, name, auto):
     known = "start_end" if name == "bmes" else name
     settings = CHARACTERS._replace(representation="auto" if auto else known)
     mended = 2 if auto and name == "iob1" else 0  # the letters of iob1 are those of iob2
-    assert read(tmp_path, text, settings) == [Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)]
+    assert read(tmp_path, text, settings) == [
+        Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -183,11 +197,15 @@ def test_columns_that_are_given_stay(tmp_path):
     assert columns_of([rows], Columns(entity=3)) == (1, 2, 0, 3)
     assert columns_of([rows], Columns(tag=0, chunk=0)) == (1, 0, 0, 4)
     (sentence,) = read(tmp_path, "EU NNP B-NP B-ORG\nsays VBZ B-VP O\n", Settings())
-    assert sentence == Sentence(["EU", "says"], ["NNP", "VBZ"], [(0, 1, "NP"), (1, 2, "VP")], [(0, 1, "ORG")])
+    assert sentence == Sentence(
+        ["EU", "says"], ["NNP", "VBZ"], [(0, 1, "NP"), (1, 2, "VP")], [(0, 1, "ORG")]
+    )
 
 
 def test_rows_of_unequal_width(tmp_path):
     """Fields at the end that are empty are none."""
-    first, problem = read(tmp_path, "1\tAnn\tO\n2\tsang\tO\t\t\n\n1\tAnn\tO\n2\tNew\tYork\tO\n", columns(2, 0, 3))
+    first, problem = read(
+        tmp_path, "1\tAnn\tO\n2\tsang\tO\t\t\n\n1\tAnn\tO\n2\tNew\tYork\tO\n", columns(2, 0, 3)
+    )
     assert first.words == ["Ann", "sang"]
     assert problem == Problem(tmp_path / "a.tsv", 5, '"2\tNew\tYork\tO"', "3 columns, got 4")

@@ -16,12 +16,14 @@ from .test_rows import ROW
 
 VOCAB = Vocab()
 FILES = {
-    "trees": "( (S (NP (NNP Ann)) (VP (VBD ran)) (. .)))\n( (S (NP (NNP Bo)) (VP (VBD ran)) (. .)))\n" * 3,
+    "trees": "( (S (NP (NNP Ann)) (VP (VBD ran)) (. .)))\n( (S (NP (NNP Bo)) (VP (VBD ran)) (. .)))\n"
+    * 3,
     "tagged": "Ann/NNP ran/VBD ./.\nBo/NNP sat/VBD ./.\n" * 3,
     "peoples-daily": "19980101-01-001-001/m [中国/ns 队/n]nt 来/v 。/w\n" * 3,
     "columns": "Ann NNP B-PER\nran VBD O\n\nBo NNP B-PER\nsat VBD O\n\n" * 3,
     "characters": "小 B-X\n村 E-X\n\n" * 3,
-    "conllu": "# a\n1\tAnn\tAnn\tPROPN\tNNP\tA=B\t2\tx\t_\tNER=B-PER\n2\tran\trun\tVERB\tVBD\t_\t0\troot\t_\t_\n\n" * 3,
+    "conllu": "# a\n1\tAnn\tAnn\tPROPN\tNNP\tA=B\t2\tx\t_\tNER=B-PER\n2\tran\trun\tVERB\tVBD\t_\t0\troot\t_\t_\n\n"
+    * 3,
     "offsets": '{"text": "Ann ran.", "spans": [{"start": 0, "end": 3, "label": "PER"}]}\n' * 3,
     "rows": json.dumps(ROW) + "\n" + json.dumps(ROW),
     "tokens": '{"tokens": ["Ann", "ran"], "ner_tags": ["B-PER", "O"]}\n' * 3,

@@ -38,7 +38,9 @@ def test_tokens(tmp_path, in_a_list):
 
 
 def test_numbered_tags(tmp_path):
-    path = file_of(tmp_path, '{"tokens": ["Ann", "sang"], "ner_tags": [1, 0], "pos_tags": [5, 6]}\n')
+    path = file_of(
+        tmp_path, '{"tokens": ["Ann", "sang"], "ner_tags": [1, 0], "pos_tags": [5, 6]}\n'
+    )
     assert list(read_tokens(path, Settings(labels=["O", "B-PER"]))) == [PERSON]
     with pytest.raises(ValueError, match=r"\[HS085\].*--labels"):
         list(read_tokens(path, Settings()))
@@ -51,7 +53,9 @@ def test_parquet(tmp_path, named):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     feature = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
-    info = {"info": {"features": {"ner_tags": feature, "id": {"dtype": "string", "_type": "Value"}}}}
+    info = {
+        "info": {"features": {"ner_tags": feature, "id": {"dtype": "string", "_type": "Value"}}}
+    }
     table = pyarrow.table(
         {"id": ["1"], "tokens": [PERSON.words], "ner_tags": [[1, 0] if named else ["B-PER", "O"]]}
     )
@@ -73,7 +77,9 @@ def test_rows_that_cannot_be_read(tmp_path, row):
     assert (first, last) == (PERSON, PERSON) and isinstance(problem, Problem) and problem.line == 2
 
 
-KAGGLE = 'Sentence #,Word,POS,Tag\nSentence: 1,Ann,NNP,B-PER\n,"1,000",CD,O\nSentence: 2,"""",``,O\n'
+KAGGLE = (
+    'Sentence #,Word,POS,Tag\nSentence: 1,Ann,NNP,B-PER\n,"1,000",CD,O\nSentence: 2,"""",``,O\n'
+)
 
 
 def test_tables(tmp_path):
@@ -89,7 +95,9 @@ def test_tables(tmp_path):
     assert list(read_table(file_of(tmp_path, text), given)) == [PERSON]
     (problem,) = read_table(tmp_path / "a", Settings())
     assert "header" in problem.expected
-    (sentence,) = read_table(file_of(tmp_path, "word,pos,ner\nAnn,,B-PER\nsang,VBD,O\n"), Settings())
+    (sentence,) = read_table(
+        file_of(tmp_path, "word,pos,ner\nAnn,,B-PER\nsang,VBD,O\n"), Settings()
+    )
     assert sentence == Sentence(PERSON.words, ["", "VBD"], None, PERSON.entities), "without a tag"
 
 
@@ -140,7 +148,11 @@ def test_json_of_spacy(tmp_path):
               ents=["B-PER", "O", "O", "O"], sent_starts=[True, False, True, False])  # fmt: skip
     path = file_of(tmp_path, json.dumps([docs_to_json([doc])]))
     first, second = read_spacy_json(path, Settings())
-    assert (first.words, first.tags, first.entities) == (["Ann", "sang"], ["NNP", "VBD"], [(0, 1, "PER")])
+    assert (first.words, first.tags, first.entities) == (
+        ["Ann", "sang"],
+        ["NNP", "VBD"],
+        [(0, 1, "PER")],
+    )
     assert second.words == ["It", "rained"]
     (problem,) = read_spacy_json(file_of(tmp_path, '[{"paragraphs": 5}]'), Settings())
     assert isinstance(problem, Problem)

@@ -56,9 +56,17 @@ def test_spans_that_are_on_no_borders_of_words(tmp_path, span):
     """They are told, not moved; what the words are is not known."""
     value = {"text": TEXT, "label": [[*span, "X"], list(PLACE)]}
     problem, sentence = read(tmp_path, json.dumps(value))
-    assert isinstance(problem, Problem) and problem.line == 1 and "borders of words" in problem.expected
+    assert (
+        isinstance(problem, Problem)
+        and problem.line == 1
+        and "borders of words" in problem.expected
+    )
     assert shown(sentence) == [("New York", "LOC")]
-    words = [i for i, (a, b) in enumerate([(0, 3), (4, 7), (8, 13), (14, 16)]) if a < span[1] and span[0] < b]
+    words = [
+        i
+        for i, (a, b) in enumerate([(0, 3), (4, 7), (8, 13), (14, 16)])
+        if a < span[1] and span[0] < b
+    ]
     assert [first for first, _, _ in sentence.unknown if first < 4] == words
     assert not {4, 5} & {first for first, _, _ in sentence.unknown}
 
@@ -102,7 +110,9 @@ def test_brat(tmp_path):
     (tmp_path / "a.ann").write_text(ann)
     problem, sentence = read_brat(tmp_path / "a.ann", Settings())
     assert problem.line == 4 and shown(sentence) == [("Ann Lee", "PER"), ("New York", "LOC")]
-    assert "".join(w + " " * s for w, s in zip(sentence.words, sentence.spaces, strict=True)) == text
+    assert (
+        "".join(w + " " * s for w, s in zip(sentence.words, sentence.spaces, strict=True)) == text
+    )
     (tmp_path / "a.txt").unlink()
     (problem,) = read_brat(tmp_path / "a.ann", Settings())
     assert "a.txt" in problem.expected

@@ -44,9 +44,7 @@ def test_the_first_lines_decide(tmp_path, text):
     assert recognised(file_of(tmp_path, text), Settings()) == FILES[text]
 
 
-@pytest.mark.parametrize(
-    "name, expected", [("a.ann", "brat"), ("a.bmes", "characters")]
-)
+@pytest.mark.parametrize("name, expected", [("a.ann", "brat"), ("a.bmes", "characters")])
 def test_endings_that_decide(tmp_path, name, expected):
     assert recognised(file_of(tmp_path, "a O\n", name), Settings()) == expected
 

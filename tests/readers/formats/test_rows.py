@@ -8,7 +8,14 @@ from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
 from spacy_hoseq.readers.sentences import Problem, Settings
 
 TEXT = "Ann  ran. It rained."
-TOKENS = [(0, 3, "NNP"), (5, 8, "VBD"), (8, 9, "."), (10, 12, "PRP"), (13, 19, "VBD"), (19, 20, ".")]
+TOKENS = [
+    (0, 3, "NNP"),
+    (5, 8, "VBD"),
+    (8, 9, "."),
+    (10, 12, "PRP"),
+    (13, 19, "VBD"),
+    (19, 20, "."),
+]
 ROW = {
     "id": "a",
     "text": TEXT,
@@ -35,17 +42,24 @@ def test_rows(tmp_path):
     assert first.words == ["Ann", " ", "ran", "."] and first.spaces == [True, False, False, True]
     assert first.tags == ["NNP", "", "VBD", "."] and first.pos is None
     assert (first.chunks, first.entities) == ([(0, 1, "NP")], [(0, 1, "PER")])
-    assert (second.words, second.chunks, second.entities) == (["It", "rained", "."], [(1, 2, "VP")], [])
+    assert (second.words, second.chunks, second.entities) == (
+        ["It", "rained", "."],
+        [(1, 2, "VP")],
+        [],
+    )
 
 
 OVERLAP = [{"start": 0, "end": 3, "label": name, "group": "ents"} for name in ("PER", "ORG")]
 
 
 @pytest.mark.parametrize(
-    "changed", [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}, {"spans": OVERLAP}]
+    "changed",
+    [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}, {"spans": OVERLAP}],
 )
 def test_rows_that_cannot_be_read(tmp_path, changed):
-    first, second, problem = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [ROW, {**ROW, **changed}])))
+    first, second, problem = read(
+        tmp_path / "a.jsonl", "\n".join(map(json.dumps, [ROW, {**ROW, **changed}]))
+    )
     assert isinstance(problem, Problem) and problem.line == 2
 
 

@@ -29,7 +29,11 @@ def test_markup_of_the_chinese_treebank(tmp_path):
     text = "<DOC>\n<DOCID> CHTB_1 </DOCID>\n<S ID=1>\n雨_NN 来_VV\n</S>\n<_PU 雨_NN >_PU\n<雨>_NN\n"
     for separator in ("_", "/"):
         sentences = read(tmp_path, text.replace("_", separator), separator=separator)
-        assert [sentence.words for sentence in sentences] == [["雨", "来"], ["<", "雨", ">"], ["<雨>"]]
+        assert [sentence.words for sentence in sentences] == [
+            ["雨", "来"],
+            ["<", "雨", ">"],
+            ["<雨>"],
+        ]
 
 
 @pytest.mark.parametrize("piece", ["word", "word/", "/NN", "a\\/b", "/"])
@@ -55,17 +59,25 @@ rains/VBZ ./.
 
 def test_files_of_the_penn_treebank(tmp_path):
     sentences = read(tmp_path, PENN_POS)
-    assert [" ".join(each.words) for each in sentences] == ["Ann Lee sings . ''", "It rains .", "A title"]
+    assert [" ".join(each.words) for each in sentences] == [
+        "Ann Lee sings . ''",
+        "It rains .",
+        "A title",
+    ]
     assert sentences[0].tags == ["NNP", "NNP", "VBZ", ".", "''"]
 
 
-@pytest.mark.parametrize("text, separator", [("a/A b/B", "/"), ("a_A b_B", "_"), ("a|A b|B", "|"), ("a b", "")])
+@pytest.mark.parametrize(
+    "text, separator", [("a/A b/B", "/"), ("a_A b_B", "_"), ("a|A b|B", "|"), ("a b", "")]
+)
 def test_the_separator_is_found(text, separator):
     assert found_separator([text]) == separator
 
 
 def test_names_behind_words(tmp_path):
-    assert read(tmp_path, "Ann|B-PER sang|O\n") == [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])]
+    assert read(tmp_path, "Ann|B-PER sang|O\n") == [
+        Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])
+    ]
     both, problem = read(tmp_path, "Ann|NNP|I-PER sang|VBD|O\na|b|c\n")
     assert both == Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")], n_mended=1)
     assert problem.line == 2 and problem.expected == "entity tags behind the tags"
@@ -79,7 +91,9 @@ NUMBER = "19990131-01-002-003/m  "
 
 def read_daily(folder, text, encoding="utf-8", **settings):
     (folder / "a.txt").write_bytes(text.encode(encoding))
-    return list(read_peoples_daily(folder / "a.txt", Settings(encodings=["utf-8", "gb18030"], **settings)))
+    return list(
+        read_peoples_daily(folder / "a.txt", Settings(encodings=["utf-8", "gb18030"], **settings))
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
@@ -96,7 +110,9 @@ def test_groups_and_words(tmp_path, encoding, number):
 
 def test_other_entities(tmp_path):
     names = {"nt": "组织", "nr": "PER", "nz": "X"}
-    (sentence,) = read_daily(tmp_path, "[小/nr 书社/nt]nt 王/nr 四/nr [a/n [b/nt]nt c/n]nz [d/n]q", groups=names)
+    (sentence,) = read_daily(
+        tmp_path, "[小/nr 书社/nt]nt 王/nr 四/nr [a/n [b/nt]nt c/n]nz [d/n]q", groups=names
+    )
     assert sentence.entities == [(0, 2, "组织"), (2, 3, "PER"), (3, 4, "PER"), (4, 7, "X")]
     (sentence,) = read_daily(tmp_path, "[小/nr 书社/nt]nt", groups={})
     assert sentence.entities == []
@@ -108,13 +124,25 @@ def test_brackets_and_slashes_as_words(tmp_path):
 
 
 def test_paragraphs_are_cut_into_sentences(tmp_path):
-    line = NUMBER + "“/w 下雨/v 。/w ”/w 他/r 说/v ？/w ！/w [好/a 。/w 书社/n]nt 来/v 。/w ）/w\n" + NUMBER + "完/v\n"
+    line = (
+        NUMBER
+        + "“/w 下雨/v 。/w ”/w 他/r 说/v ？/w ！/w [好/a 。/w 书社/n]nt 来/v 。/w ）/w\n"
+        + NUMBER
+        + "完/v\n"
+    )
     sentences = read_daily(tmp_path, line)
-    expected = [["“", "下雨", "。", "”"], ["他", "说", "？", "！"], ["好", "。", "书社", "来", "。", "）"], ["完"]]
+    expected = [
+        ["“", "下雨", "。", "”"],
+        ["他", "说", "？", "！"],
+        ["好", "。", "书社", "来", "。", "）"],
+        ["完"],
+    ]
     assert [sentence.words for sentence in sentences] == expected
     assert [len(sentence.tags) for sentence in sentences] == [4, 4, 6, 1]
     assert [sentence.entities for sentence in sentences] == [[], [], [(0, 3, "ORG")], []]
-    assert [len(sentence.words) for sentence in read_daily(tmp_path, line, split_sentences=False)] == [14, 1]
+    assert [
+        len(sentence.words) for sentence in read_daily(tmp_path, line, split_sentences=False)
+    ] == [14, 1]
 
 
 @pytest.mark.parametrize(

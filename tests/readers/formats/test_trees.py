@@ -43,13 +43,20 @@ def test_penn(tmp_path):
         "cats ca n't have been seen .".split(), "NNS MD RB VB VBN VBN .".split(),
         [(0, 1, "NP"), (1, 6, "VP")], None, n_traces=2,
     )  # fmt: skip
-    assert second == Sentence(["(", "1/2", "a*b", "}"], ["(", "CD", "NN", ")"], [(1, 3, "NP")], None)
+    assert second == Sentence(
+        ["(", "1/2", "a*b", "}"], ["(", "CD", "NN", ")"], [(1, 3, "NP")], None
+    )
     assert third == Sentence([], [], [], None, n_traces=1)
 
 
 def test_escapes_as_they_stand(tmp_path):
     _, second, _ = read_trees(file_of(tmp_path, PENN), Settings(unescape=False))
-    assert second.words == ["-LRB-", "1\\/2", "a\\*b", "-RCB-"] and second.tags == ["(", "CD", "NN", ")"]
+    assert second.words == ["-LRB-", "1\\/2", "a\\*b", "-RCB-"] and second.tags == [
+        "(",
+        "CD",
+        "NN",
+        ")",
+    ]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
@@ -93,7 +100,11 @@ def test_a_tree():
     assert clause.label == "S" and clause.line == 1
     assert [child.label for child in clause.children] == ["NP-SBJ", "VP", "."]
     assert clause.children[0] == Tree("NP-SBJ", (Tree("NN", (), "rain", 2),), None, 2)
-    assert [(leaf.label, leaf.word) for leaf in leaves(tree)] == [("NN", "rain"), ("VBZ", "falls"), (".", ".")]
+    assert [(leaf.label, leaf.word) for leaf in leaves(tree)] == [
+        ("NN", "rain"),
+        ("VBZ", "falls"),
+        (".", "."),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +123,11 @@ def test_lines_and_markup_are_no_matter(text):
 
 
 def test_words_that_look_like_markup():
-    assert [leaf.word for leaf in leaves(parse("(S (A <b>)\n(B *x*y)\n(C <))")[0])] == ["<b>", "*x*y", "<"]
+    assert [leaf.word for leaf in leaves(parse("(S (A <b>)\n(B *x*y)\n(C <))")[0])] == [
+        "<b>",
+        "*x*y",
+        "<",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +173,11 @@ def test_deep_trees_can_be_read():
         ("( (S (A a)\n  (B\n( (S (C c)))\n( (S (D d)))", 3, "a bracket without a label"),
         ("<S ID=1>\n(S (A a)\n</S>\n<S ID=2>\n(S (C c))\n</S>\n(S (D d))", 3, "</S>"),
         ("(S (A a b)\n(B b))\n(S (C c))\n(S (D d))", 1, '"(A a b)"'),
-        ("# a remark\n(S (B b)))\n(S (C c))\n(S (D d))", 2, "a closing bracket without an opening one"),
+        (
+            "# a remark\n(S (B b)))\n(S (C c))\n(S (D d))",
+            2,
+            "a closing bracket without an opening one",
+        ),
     ],
 )
 def test_a_damaged_tree_costs_itself(text, line, found):

@@ -1,0 +1,68 @@
+"""The classes of words that a trained pipeline knows, for another one.
+
+[initialize.lookups]
+@misc = "spacy_hoseq.word_classes_of.v1"
+pipeline = "en"
+"""
+
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy.lookups import Lookups
+
+from ..errors import Errors
+from ..features.attributes import MORE, SOURCES
+from ..features.word_classes import TABLE
+from . import folder_of
+from .loading import refusal
+
+FOLDER = (
+    Path(__file__).parent / "word_lists"
+)  # lists of words that come with the package, as pipelines are saved
+
+
+def word_classes_of(pipeline: str | Path, more: list[str] | None = None) -> Lookups:
+    """Registered as `spacy_hoseq.word_classes_of.v1`: the table of `spacy_hoseq.word_classes.v1` in
+    a pipeline.
+
+    pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and
+        the tags of words in a lexicon; or "zh", Chinese words and names with their tags in a
+        dictionary. (Their cards name the sources.) A component that learns with the table names
+        the sources in the meta of its pipeline. more: folders with further tables, "en_names",
+        lists of names, or "en_organizations", words of organizations, places and products; their
+        columns come after those of the pipeline, without further ones of its own.
+    RAISES ValueError [HS130]: no such pipeline; [HS159]: it has no classes of words; [HS133]: its
+        files are damaged.
+    """
+    tables, makers = zip(*map(_classes_in, [pipeline, *(more or [])]), strict=True)
+    first, *further = tables
+    lookups = Lookups()
+    lookups.add_table(TABLE, {**first, MORE: further} if further else first)
+    lookups.add_table(SOURCES, {TABLE: [maker for each in makers for maker in each]})
+    return lookups
+
+
+def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
+    """The table of a pipeline, or of a list of the package, without further ones; and its makers."""
+    listed = FOLDER / pipeline
+    folder = listed if (listed / "meta.json").exists() else folder_of(pipeline)
+    try:
+        every = Lookups().from_disk(folder / "vocab")
+        makers = _makers_in(every, folder)
+        classes = every.get_table(TABLE, None)
+    except Exception as error:
+        raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
+    if classes is None:
+        expected = 'one that was trained with them, such as "en"'
+        message = Errors.HS159.format(what="class of words", source=pipeline, expected=expected)
+        raise ValueError(message)
+    return {name: classes[name] for name in ("columns", "rows") if name in classes}, makers
+
+
+def _makers_in(every: Lookups, folder: Path) -> list[Any]:
+    """The makers of a pipeline's table: those that it was told, else those in its own meta."""
+    if every.has_table(SOURCES):
+        return [*every.get_table(SOURCES)[TABLE]]
+    sources = srsly.read_json(folder / "meta.json").get("sources", [])
+    return [source for source in sources if source.get("table") == TABLE] or sources

@@ -1,0 +1,145 @@
+"""What to annotate next: measures against enumeration, the choice against trying all, the words that are asked for,
+and the command."""
+
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.inspection.selection import Doubts, doubts_of, select
+
+from ..components import helpers
+
+TEXT = "old runs see home"
+POOL = ["she runs home .", "zebra under quince <b>", "a cat runs ."]
+
+
+def of(words, amounts):
+    amounts = np.array(amounts, float)
+    return Doubts(amounts.sum(), np.array(words, np.uint64), amounts, amounts)
+
+
+def test_doubts_are_the_enumerated_ones():
+    nlp = helpers.ready("log_likelihood")
+    scored = helpers.tagger_of(nlp).top_k([helpers.doc_of(nlp, TEXT)], 10**5)[0]
+    assert len(scored) == len(helpers.LABELS) ** 4
+    p = np.exp(np.array([score for _, score in scored]))
+    p /= p.sum()
+    value = -(p * np.log(p)).sum()
+    (doubts,) = doubts_of(nlp, [helpers.doc_of(nlp, TEXT)])
+    assert doubts.of_text == pytest.approx(
+        value, abs=1e-6
+    ) and doubts.of_words.sum() == pytest.approx(value)
+    best = scored[0].labels
+    unsure = [
+        1 - sum(q for q, y in zip(p, scored, strict=True) if y.labels[t] == best[t])
+        for t in range(4)
+    ]
+    assert doubts.doubtful == pytest.approx(unsure, abs=1e-6)
+    entropies = []  # of single labels: shares are in proportion to them
+    for t in range(4):
+        sums = defaultdict(float)
+        for q, (labels, _) in zip(p, scored, strict=True):
+            sums[labels[t]] += q
+        entropies.append(-sum(q * np.log(q) for q in sums.values()))
+    assert doubts.of_words == pytest.approx(
+        doubts.of_text * np.array(entropies) / sum(entropies), abs=1e-6
+    )
+
+
+def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
+    nlp = helpers.ready("log_likelihood")
+    one, other = helpers.doc_of(nlp, TEXT), helpers.doc_of(nlp, "she sleeps")
+    words = f"{TEXT} she sleeps \n".split(" ")
+    both = Doc(nlp.vocab, words=words, sent_starts=[1, 0, 0, 0, 1, 0, 0])
+    first, second, together = doubts_of(nlp, [one, other, both])
+    assert together.of_text == pytest.approx(first.of_text + second.of_text)
+    assert together.doubtful == pytest.approx(
+        [*first.doubtful, *second.doubtful, 0]
+    )  # white space is no word
+    assert (
+        together.of_words.sum() == pytest.approx(together.of_text)
+        and first.of_text != second.of_text
+    )
+    assert not one.has_annotation("TAG")
+
+
+def coverage(doubts, chosen):
+    total = {}
+    for i in chosen:
+        for word, amount in zip(doubts[i].words.tolist(), doubts[i].of_words.tolist(), strict=True):
+            total[word] = total.get(word, 0) + amount
+    return sum(np.sqrt(amount) for amount in total.values())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_text_has_the_largest_gain(seed):
+    rng = np.random.default_rng(seed)
+    doubts = [
+        of(rng.integers(0, 6, size), rng.random(size)) for size in rng.integers(1, 6, 9).tolist()
+    ]
+    chosen = select(doubts, 5)
+    for i in range(1, 6):
+        rest = [j for j in range(9) if j not in chosen[: i - 1]]
+        best = max(coverage(doubts, [*chosen[: i - 1], j]) for j in rest)
+        assert coverage(doubts, chosen[:i]) == pytest.approx(best)
+    optimum = max(coverage(doubts, some) for some in itertools.combinations(range(9), 5))
+    assert coverage(doubts, chosen) >= (1 - 1 / np.e) * optimum
+
+
+@pytest.fixture
+def run(tmp_path):
+    helpers.ready("log_likelihood").to_disk(tmp_path / "model")
+
+    def run_command(pool, *arguments):
+        given = [tmp_path / "model", tmp_path / pool, *arguments]
+        result = CliRunner().invoke(app, ["hoseq", "select", *map(str, given)])
+        return result.exit_code, " ".join(result.output.split())
+
+    return run_command
+
+
+def test_command_with_texts(run, tmp_path):
+    """Lines of JSON, of plain text, or of files of a folder; what cannot be read is told."""
+    srsly.write_jsonl(
+        tmp_path / "pool.jsonl", [{"text": text, "id": i} for i, text in enumerate(POOL)]
+    )
+    out = ["-o", tmp_path / "out.jsonl", "--force"]
+    code, output = run("pool.jsonl", "-n", 2, *out, "-d", "0.3")
+    assert code == 0 and "2 of 3 texts" in output, output
+    first, second = srsly.read_jsonl(tmp_path / "out.jsonl")
+    assert (
+        first["text"] == POOL[1]
+        and first["meta"]["id"] == 1
+        and first["meta"]["doubt"] > second["meta"]["doubt"]
+    )
+    assert [t["text"] for t in first["tokens"]][:2] == ["zebra", "under"]
+    assert first["doubtful"] and all(0.3 < word["doubt"] < 1 for word in first["doubtful"])
+    (tmp_path / "pool.txt").write_text("\n\n".join(POOL), encoding="utf8")
+    code, output = run("pool.txt", "-n", 2, *out)
+    assert code == 0 and "2 of 3 texts" in output, output
+    (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n', encoding="utf8")
+    code, output = run("pool.jsonl", *out)
+    assert (
+        code == 1
+        and "pool.jsonl" in output
+        and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
+    )
+    code, output = run("pool.txt", "-o", tmp_path / "out.txt")
+    assert code == 1 and "[HS027]" in output, output
+
+
+def test_command_with_docs(run, tmp_path):
+    nlp = spacy.blank("xx")
+    DocBin(docs=[helpers.doc_of(nlp, text) for text in POOL]).to_disk(tmp_path / "pool.spacy")
+    code, output = run("pool.spacy", "-n", 1, "-o", tmp_path / "out.spacy")
+    assert code == 0, output
+    (doc,) = DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab)
+    assert len(doc.spans["doubtful"]) == len(doc.spans["doubtful"].attrs["scores"]) > 0
