@@ -39,7 +39,7 @@ class Loaded:
     def probable(self, outputs: Collection[str]) -> list[str]:
         """Names of the components whose probabilities are among these outputs."""
         ours = [pipe for _, pipe in self.nlp.pipeline if isinstance(pipe, SequenceComponent)]
-        of_spans = [pipe for pipe in ours if pipe.target.of_spans and "spans" in outputs]
+        of_spans = [pipe for pipe in ours if pipe.target.labels_spans and "spans" in outputs]
         return [pipe.name for pipe in (self.tagger, *of_spans) if pipe is not None]
 
     def docs(self, rows: Sequence[Given]) -> list[Doc | None]:
@@ -73,7 +73,7 @@ def _tagger_of(nlp: Language) -> SequenceComponent | None:
     """The last component whose probabilities are those of the tags; if none writes tags, of the
     parts of speech; if none writes these, of any other labels of tokens."""
     ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
-    able = [pipe for pipe in ours if pipe.knows != "labels" and not pipe.target.of_spans]
+    able = [pipe for pipe in ours if pipe.knows != "labels" and not pipe.target.labels_spans]
 
     def rank(pipe: SequenceComponent) -> list[bool]:
         target = pipe.target
@@ -89,7 +89,7 @@ def _keep_probabilities(tagger: Any) -> None:
 
     def set_annotations(docs: Sequence[Doc], reading: Any) -> None:
         annotate(docs, reading)
-        confidences = reading.of_tokens(reading.confidences().astype(np.float32), np.nan)
+        confidences = reading.by_token(reading.confidences().astype(np.float32), np.nan)
         for doc, p in zip(docs, confidences, strict=True):
             doc.user_data[PROBABILITIES] = (doc.to_array([IDX, LENGTH]).tolist(), p.tolist())
 

@@ -46,7 +46,7 @@ def pipeline_of(name: str | Path, code: Path | None = None, *, probable: bool = 
     nlp = load(name)
     for _, pipe in nlp.pipeline if probable else ():
         if isinstance(pipe, SequenceComponent):
-            if not pipe.target.of_spans and not pipe.target.finds_sentences:
+            if not pipe.target.labels_spans and not pipe.target.finds_sentences:
                 pipe.keep_probabilities()
     return nlp
 

@@ -42,7 +42,7 @@ from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
-from .reading import Reading, TagDictionary, together
+from .reading import Reading, TagDictionary, intersection
 from .targets.target import LabelTable, Target, places_in, word_examples
 from .training import cite_tables, known_tags_in, listeners_in, upstream_of
 
@@ -293,7 +293,7 @@ class SequenceComponent(TrainablePipe):
         before = preset and not self.cfg["overwrite"]
         fixed = self.target.preset(docs, self._label_table) if before else None
         dictionary = self._dictionary
-        return together(fixed, None if dictionary is None else dictionary.allowed(docs))
+        return intersection(fixed, None if dictionary is None else dictionary.allowed(docs))
 
     @property
     def knows(self) -> str:

@@ -170,8 +170,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
         if not self.cfg["save_decisions"] or not isinstance(reading, Decisions):
             return
         names = self._label_table.names
-        orders = reading.of_tokens(reading.order)
-        probabilities = reading.of_tokens(reading.confidences().astype(np.float32))
+        orders = reading.by_token(reading.order)
+        probabilities = reading.by_token(reading.confidences().astype(np.float32))
         for doc, ids, order, of_tokens in zip(
             docs, reading.label_ids, orders, probabilities, strict=True
         ):

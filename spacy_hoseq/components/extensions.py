@@ -19,7 +19,7 @@ DECISIONS = "hoseq_decisions"
 SETTINGS = {MARGINALS: "save_marginals", DECISIONS: "save_decisions"}
 
 
-def kept_on(doc: Doc, extension: str) -> dict[str, Any] | None:
+def values_on(doc: Doc, extension: str) -> dict[str, Any] | None:
     """Values of all components that keep some, by name; None: none does."""
     return doc.user_data.get(_key(extension))
 
@@ -38,7 +38,7 @@ def write_decisions(
 
 
 def _keep(doc: Doc, extension: str, name: str, values: dict[str, object]) -> None:
-    doc.user_data[_key(extension)] = {**(kept_on(doc, extension) or {}), name: values}
+    doc.user_data[_key(extension)] = {**(values_on(doc, extension) or {}), name: values}
 
 
 def _key(extension: str) -> Any:
@@ -48,7 +48,7 @@ def _key(extension: str) -> Any:
 
 def _get(doc: Doc, extension: str) -> dict[str, Any] | None:
     """WARNS [HW007]: no component keeps them."""
-    values = kept_on(doc, extension)
+    values = values_on(doc, extension)
     if values is None:
         message = Warnings.HW007.format(name=extension, setting=SETTINGS[extension])
         warnings.warn(message, stacklevel=3)

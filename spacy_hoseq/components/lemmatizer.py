@@ -29,7 +29,7 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
-from .reading import Reading, together
+from .reading import Reading, intersection
 from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
 from .targets.lemmas import Candidates, LemmaLabels, label_of
@@ -138,7 +138,7 @@ class HoseqLemmatizer(HoseqTagger):
 
     def permitted(self, docs: WordDocs, *, preset: bool) -> Mask | None:
         """Scripts that fit the words (N, L), of those that are permitted otherwise."""
-        return together(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
+        return intersection(self.candidates.allowed(docs), super().permitted(docs, preset=preset))
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
@@ -185,7 +185,7 @@ class HoseqLemmatizer(HoseqTagger):
             wrong = [i for i, (word, y) in pairs if scripts[y].applied(word) is None]
             if wrong:
                 fitting = self.candidates.fitting([words[i] for i in wrong])
-                allowed: Any = together(fitting, None if others is None else others[wrong])
+                allowed: Any = intersection(fitting, None if others is None else others[wrong])
                 best[wrong] = np.where(allowed, scores[wrong], -np.inf).argmax(axis=1)
             return best.astype(np.int32)
 

@@ -47,7 +47,7 @@ class TagDictionary:
         return self._masks[self._rows[self._index.lookup(orths)]]
 
 
-def together(first: Mask | None, second: Mask | None) -> Mask | None:
+def intersection(first: Mask | None, second: Mask | None) -> Mask | None:
     """Labels that both permit (N, L), or the first where that is none; None = all."""
     if first is None or second is None:
         return second if first is None else first
@@ -101,7 +101,7 @@ class Reading:
     @cached_property
     def label_ids(self) -> list[Labels]:
         """Label ids of the tokens of each Doc (len(doc),), -1 at white space."""
-        return self.of_tokens(self.best, -1)
+        return self.by_token(self.best, -1)
 
     def confidences(self) -> Floats:
         """Probability of the label of each word (N,): p(y_t = its label | x), exact under the
@@ -109,6 +109,6 @@ class Reading:
         nodes: Floats = self.posterior.nodes
         return nodes[np.arange(len(self.best)), self.best]
 
-    def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> list[NDArray[Any]]:
-        """Values of words cut by Doc, on its tokens: `absent` at white space. of_words (N, ...)."""
-        return on_tokens(of_words, self.docs, absent)
+    def by_token(self, values: NDArray[np.generic], absent: float = 0) -> list[NDArray[Any]]:
+        """Values of the words (N, ...) as one array per Doc, by token: `absent` at white space."""
+        return on_tokens(values, self.docs, absent)

@@ -191,7 +191,7 @@ class StructuredComponent(SequenceComponent):
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
         if self.cfg["save_marginals"]:
-            of_docs = reading.of_tokens(reading.posterior.nodes.astype(np.float32))
+            of_docs = reading.by_token(reading.posterior.nodes.astype(np.float32))
             for doc, marginals in zip(docs, of_docs, strict=True):
                 write_marginals(doc, self.name, self.tags, marginals)
         self._hand_labels(reading)

@@ -125,7 +125,7 @@ class HoseqTagger(StructuredComponent):
         result = []
         for doc in docs:
             reading = self.read([doc])
-            (nodes,) = reading.of_tokens(reading.posterior.nodes)
+            (nodes,) = reading.by_token(reading.posterior.nodes)
             shares: list[dict[str, float]] = [defaultdict(float) for _ in doc]
             for i, label_id in np.argwhere(nodes).tolist():
                 for name in names_of(doc[i], label_id):

@@ -116,7 +116,7 @@ def how_sure(
             for doc, one in zip(batch, certainties_of(reading), strict=True):
                 of_doc = [*one[:-1], [list(row) for row in one.sentences]]
                 doc.user_data.setdefault(DATA, {})[name] = {"doc": of_doc, "spans": []}
-            if reading.target.of_spans and reading.turns is None:
+            if reading.target.labels_spans and reading.turns is None:
                 places = [(i, *item) for i in range(len(batch)) for item in reading.items(i)]
                 sure = _of_places(reading, places, entropy=False)
                 for (text, *item), one_span in zip(places, sure, strict=True):
@@ -219,7 +219,7 @@ def certainties_of(reading: Reading) -> Iterator[Certainty]:
         one = SentenceCertainty(*reading.tokens(first, end), *map(float, row))
         sentences[reading.text_of[first]].append(one)
     of_words = (reading.confidences(), reading.posterior.entropies(), reading.margins)
-    parts = map(reading.of_tokens, of_words)
+    parts = map(reading.by_token, of_words)
     for ids, *row in zip(reading.label_ids, *parts, sentences, strict=True):
         yield Certainty._make([[names[y] for y in ids.tolist()], *row])
 
@@ -228,7 +228,7 @@ def _of_places(reading: Reading, places: list[Place], *, entropy: bool) -> list[
     words = [reading.span(text, start, end) for text, start, end, _ in places]
     first, sizes = np.array(words, np.intp).reshape(-1, 2).T
     rows = np.full((len(places), 6), np.nan)
-    if reading.target.of_spans:
+    if reading.target.labels_spans:
         rows[:, :5] = chunk_probabilities(reading, first, sizes, [place[3] for place in places])
     else:
         labels = reading.best[ranges(first, sizes)]

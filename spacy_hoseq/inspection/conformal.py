@@ -75,7 +75,7 @@ def prediction_sets(
     example of the kind.
     """
     sets_of = {"labels": _labels, "labellings": _labellings}
-    if pipe.target.of_spans:
+    if pipe.target.labels_spans:
         sets_of["chunks"] = _chunks
     if kind not in sets_of:
         expected = ", ".join(sets_of)
@@ -119,7 +119,7 @@ def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> dict[str,
     of_gold = path_score(some.potentials, gold[some.tokens])
     return {
         "labels": 1 - reading.posterior.nodes[known, gold[known]],
-        "chunks": _odd_chunks(reading, gold) if reading.target.of_spans else np.zeros(0),
+        "chunks": _odd_chunks(reading, gold) if reading.target.labels_spans else np.zeros(0),
         "labellings": np.maximum(best - of_gold, 0.0),
     }
 
@@ -135,7 +135,7 @@ def _odd_chunks(reading: Reading, gold: AnyInts) -> Floats:
 
 
 def _labels(reading: Reading, limit: float) -> Iterator[list[list[str]]]:
-    for p in reading.of_tokens(reading.posterior.nodes):
+    for p in reading.by_token(reading.posterior.nodes):
         order = np.argsort(-p, axis=1, kind="stable")
         sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
         pairs = zip(order, sizes.tolist(), strict=True)

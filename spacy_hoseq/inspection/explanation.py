@@ -100,7 +100,7 @@ def explain_span(pipe: Any, span: Span, against: str | None = None) -> Explanati
 
     RAISES ValueError [HS140]: no chunker; [HS141, HS106]: as `span_certainties`; [HS161].
     """
-    if not sums_of(pipe).target.of_spans:
+    if not sums_of(pipe).target.labels_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
     chunk = (span.start, span.end, span.label_)
     return _required(Reading(pipe, [span.doc]), chunk, against, of_spans=True)
@@ -120,7 +120,7 @@ def explanations(
     `explain`."""
     words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
     reading = reading_of(pipe, [doc])
-    of_spans = bool(reading.target.of_spans) and reading.turns is None
+    of_spans = bool(reading.target.labels_spans) and reading.turns is None
     items: list[Item] = [(token, token + 1, "") for token in words]
     if of_spans:
         items = [

@@ -287,7 +287,7 @@ def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> list[Stretch]
     """Spans that labels of words from `first` on stand for, -1 = not known: a label for each token,
     or chunks."""
     reading = judgement.reading
-    if not reading.target.of_spans:
+    if not reading.target.labels_spans:
         known = [(i, int(y)) for i, y in enumerate(labels, first) if y >= 0]
         return [(*reading.tokens(i, i + 1), reading.labels[y]) for i, y in known]
     tags = np.where(labels < 0, reading.labels.index(OUTSIDE), labels)
@@ -300,7 +300,7 @@ def _continues(reading: Reading, labels: AnyInts) -> Mask:
     """True where a word goes on with the chunk of the word before it (N,). labels (N,): ids, -1 =
     not known."""
     result = np.zeros(len(labels), bool)
-    if reading.target.of_spans:
+    if reading.target.labels_spans:
         goes_on = reading.pipe.continues[labels[:-1], labels[1:]]
         result[1:] = goes_on & (labels[:-1] >= 0) & (labels[1:] >= 0)
         result[reading.ends - reading.lengths] = False
@@ -354,7 +354,7 @@ def _reasons(judgement: Judgement, unit: int, region: slice) -> Explanation | No
     gold = judgement.gold[word : word + int(judgement.sizes[unit])]
     text = reading.texts[int(reading.text_of[word])]
     with suppress(ValueError):  # nothing else can stand there
-        if not reading.target.of_spans:
+        if not reading.target.labels_spans:
             against = None if gold[0] == reading.best[word] else reading.labels[gold[0]]
             return explain(reading.pipe, text, int(reading.token_of[word]), against)
         found = spans_in(judgement, region.start, reading.best[region])

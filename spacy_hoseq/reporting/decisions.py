@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from spacy.tokens import Doc, Span
 
-from ..components.extensions import DECISIONS, kept_on
+from ..components.extensions import DECISIONS, values_on
 from .pages import rendered
 from .sentence import shown
 
@@ -42,7 +42,7 @@ def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") 
 def sentences_of(doc: Doc, name: str) -> list[tuple[Span, list[str], list[int], list[float]]]:
     """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this
     component."""
-    kept = (kept_on(doc, DECISIONS) or {})[name]
+    kept = (values_on(doc, DECISIONS) or {})[name]
     sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     columns = (kept["labels"], kept["order"].tolist(), kept["probabilities"].tolist())
     return [(span, *(column[span.start : span.end] for column in columns)) for span in sentences]

@@ -95,7 +95,7 @@ def _layer(
     pairs = pairs_of(gold, docs, place)
     if not any(pair.gold for pair in pairs):
         return {}
-    is_span = component.target.of_spans
+    is_span = component.target.labels_spans
     of_sentence = counts(gold, pairs)
     scores = scores_of(of_sentence, is_span)
     if known is not None and not is_span:
@@ -124,7 +124,7 @@ def _of_probabilities(
 ) -> Data:
     if judgement is None:
         return {"calibration": None, "uncertain": [], "errors": []}
-    is_span = judgement.reading.target.of_spans
+    is_span = judgement.reading.target.labels_spans
     values = _of_spans(judgement, docs, pairs) if is_span else _of_tokens(judgement)
     bins = values.reliability
     calibration = {

@@ -11,7 +11,7 @@ import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from ..arrays import Floats
-from ..components.extensions import DECISIONS, MARGINALS, kept_on
+from ..components.extensions import DECISIONS, MARGINALS, values_on
 from ..components.targets.lemmas import script_named
 from ..components.targets.places import COLUMNS, target_at
 from ..words import spans_of
@@ -118,7 +118,7 @@ def _layer(doc: Doc, name: str, texts: list[str]) -> list[Label]:
         labels = [of_tokens.get(i, "") for i in range(len(doc))]
     labels = [label * (not token.is_space) for label, token in zip(labels, doc, strict=True)]
     extensions = (MARGINALS, DECISIONS)
-    for kept in [one for name in extensions for one in (kept_on(doc, name) or {}).values()]:
+    for kept in [one for name in extensions for one in (values_on(doc, name) or {}).values()]:
         table = kept["probabilities"]
         if {*labels} - {""} <= {*kept["labels"]} and len(table) == len(doc):
             rows = zip(texts, labels, doc, table, strict=True)

@@ -163,7 +163,7 @@ def test_probabilities_of_every_component_arrive(tmp_path, name):
     nlp = spacy.load(path)
     for text, row in zip(texts, result, strict=True):
         reading = nlp.get_pipe(name).read([nlp.make_doc(text)])
-        (expected,) = reading.of_tokens(reading.confidences(), np.nan)
+        (expected,) = reading.by_token(reading.confidences(), np.nan)
         found = [np.nan if token["prob"] is None else token["prob"] for token in row["tokens"]]
         assert np.allclose(found, expected, atol=1e-6, equal_nan=True)
     probabilities = [token["prob"] for token in result[0]["tokens"]]

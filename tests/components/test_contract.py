@@ -226,7 +226,7 @@ def words_in(doc):
 def test_reading_is_what_is_written(kind, nlp):
     """On words; white space has no label. Tools find it by the name of its place."""
     pipe = nlp.get_pipe(kind.name)
-    assert pipe.target.place == kind.place and pipe.target.of_spans == kind.place.startswith(
+    assert pipe.target.place == kind.place and pipe.target.labels_spans == kind.place.startswith(
         "spans."
     )
     docs, again = ([nlp.make_doc(text) for text in (WHITE, "", "dogs run")] for _ in range(2))
@@ -266,7 +266,7 @@ def test_confidences(kind, model):
     nodes, n = reading.posterior.nodes, len(words_in(doc))
     assert nodes.sum(axis=1) == pytest.approx(np.ones(n), abs=1e-6)
     assert found == pytest.approx(nodes[np.arange(n), reading.best], abs=1e-6)
-    (rows,) = reading.of_tokens(nodes)
+    (rows,) = reading.by_token(nodes)
     assert (
         rows.shape == (len(doc), len(pipe.tags))
         and not np.delete(rows, words_in(doc), axis=0).any()

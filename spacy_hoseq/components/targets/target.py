@@ -89,7 +89,7 @@ class Target(Protocol):
         return self.places[0]
 
     @property
-    def of_spans(self) -> bool:
+    def labels_spans(self) -> bool:
         """True if labels are those of spans, not of tokens."""
         return self.representation is not None
 
