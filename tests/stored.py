@@ -2,7 +2,7 @@
 
 import srsly
 
-from spacy_hoseq.layers.shim import packed, unpacked
+from spacy_hoseq.layers.storage import packed, unpacked
 
 
 def message_of(data):

@@ -19,7 +19,7 @@ import typer
 from spacy.tokens import Doc, DocBin
 from spacy.util import minibatch
 
-from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.readers.annotated import annotated_with
 
 PASSES = 3

@@ -45,7 +45,7 @@ from spacy.tokens import Doc, DocBin
 
 from spacy_hoseq.chunks import Chunks, write_chunks
 from spacy_hoseq.decoders.problem import PatternTrie
-from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 Ints = NDArray[np.intp]

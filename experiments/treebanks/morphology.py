@@ -24,7 +24,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.converters import conllu_to_docs
 
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 
 BELOW = "ud_hu_szeged ud_fi_tdt en_ewt zh_ud_gsd"
 NAME = "hoseq_morphologizer"

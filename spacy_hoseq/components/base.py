@@ -228,7 +228,7 @@ class SequenceComponent(TrainablePipe):
         strings and tables with its vocabulary. RAISES ValueError [HS102]: a component to which it
         listens is not there."""
         for listener in listeners_in(self):
-            if not listener.hears_nobody:
+            if not listener.is_unlinked:
                 upstream_of(self, listener, nlp)
         self.lend_tables(nlp.vocab)
 

@@ -23,9 +23,9 @@ from ..features.index import KeyedValues
 from ..features.keys import row_keys
 from ..features.sequences import WordDocs, values_of, words_of
 from ..layers.scorer import scorer_of
-from ..layers.shim import weights_of
 from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import TaggerModel
+from ..layers.weights import weights_of
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory

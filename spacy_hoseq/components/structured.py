@@ -24,12 +24,11 @@ from ..layers.listener import (
     MarginalListener,
     Upstream,
     own_layers,
-    upstream_labels,
-    write_upstream,
 )
 from ..layers.scorer import scorer_of
-from ..layers.shim import weights_in
 from ..layers.structured import TaggerModel
+from ..layers.upstream import upstream_labels, write_upstream
+from ..layers.weights import weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .base import OF_CALIBRATION, SequenceComponent
@@ -147,7 +146,7 @@ class StructuredComponent(SequenceComponent):
         loss, gradient = self._loss(examples, potentials)
         backprop(gradient)
         if self.listeners:
-            self._hand_over(docs, potentials, backprop)
+            self._send_update(docs, potentials, backprop)
         return loss
 
     def _define(self, examples: list[Example], nlp: Language | None) -> None:
@@ -194,7 +193,7 @@ class StructuredComponent(SequenceComponent):
             of_docs = reading.by_token(reading.posterior.nodes.astype(np.float32))
             for doc, marginals in zip(docs, of_docs, strict=True):
                 write_marginals(doc, self.name, self.tags, marginals)
-        self._hand_labels(reading)
+        self._send_labels(reading)
 
     # What listens to this component
 
@@ -233,24 +232,24 @@ class StructuredComponent(SequenceComponent):
                 listener.link(self, component.name)
                 self.add_listener(listener, component.name)
 
-    def hand_again(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
+    def resend(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
         """Hand over the labels of docs that have been annotated: for a listener that spaCy may have
         forgotten. What is set on them constrains nothing, since it is what was found."""
         self.add_listener(listener, listener.reader)
-        self._hand_labels(self.read(docs, preset=False, labels_alone=self._writes_labels_alone))
+        self._send_labels(self.read(docs, preset=False, labels_alone=self._writes_labels_alone))
 
     @property
     def _writes_labels_alone(self) -> bool:
         return not self.cfg["save_marginals"] and not self.listeners
 
-    def _hand_labels(self, reading: Reading) -> None:
+    def _send_labels(self, reading: Reading) -> None:
         """Leave beside docs what listeners ask of their labels: each output once."""
-        for name, threshold in {listener.asked for listener in self.listeners}:
-            entries = reading.posterior.probable(threshold)
-            labels = upstream_labels(entries, reading.labels, threshold)
-            write_upstream(reading.docs, (name, threshold), labels)
+        for key in {listener.key for listener in self.listeners}:
+            entries = reading.posterior.probable(key.threshold)
+            labels = upstream_labels(entries, reading.labels, key.threshold)
+            write_upstream(reading.docs, key, labels)
 
-    def _hand_over(
+    def _send_update(
         self,
         docs: WordDocs,
         potentials: Potentials,

@@ -19,7 +19,8 @@ from ..errors import Errors, Warnings
 from ..features.attributes import SOURCES
 from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
 from ..features.sequences import sequence_lengths, words_of
-from ..layers.listener import MarginalListener, UpstreamLabels, upstream_labels
+from ..layers.listener import MarginalListener
+from ..layers.upstream import UpstreamLabels, upstream_labels
 from ..words import original_of
 
 BATCH = 1000  # docs whose features are counted together
@@ -28,7 +29,7 @@ BATCH = 1000  # docs whose features are counted together
 class ComponentTexts:
     """The examples of a component, as its layers ask for them (`Scorer.define`). gold: label ids of
     each sequence, -1 where not known. docs: their words, batch by batch. annotated: the same twice,
-    with the gold annotation, and as the components before this one annotate it. heard: docs with
+    with the gold annotation, and as the components before this one annotate it. upstream: docs with
     labels of an earlier component."""
 
     def __init__(
@@ -54,7 +55,7 @@ class ComponentTexts:
         versions = ([eg.reference for eg in self._examples], copies)
         return [minibatch(docs, BATCH) for docs in versions]
 
-    def heard(self, source: Model[list[Doc], Any]) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
+    def upstream(self, source: Model[list[Doc], Any]) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
         """The gold labels of an earlier component, as if they were certain, or if there are none,
         those that it finds. RAISES ValueError [HS102]: it is missing, comes later, or cannot be
         listened to."""
@@ -62,7 +63,7 @@ class ComponentTexts:
             return ((batch, source.predict(batch)) for batch in self.docs())
         if source.takes_any:
             link_anew(self._component, source, self._nlp)
-        if source.hears_nobody:
+        if source.is_unlinked:
             return iter(())
         tagger = upstream_of(self._component, source, self._nlp)
         if source.threshold and not tagger.is_calibrated:
@@ -93,13 +94,13 @@ def upstream_of(component: Any, listener: MarginalListener, nlp: Language | None
     is missing, comes later, or cannot be listened to."""
     name = listener.upstream_name
     earlier = before(component, nlp)
-    heard = {other: pipe for other, pipe in earlier.items() if hasattr(pipe, "hand_again")}
+    linkable = {other: pipe for other, pipe in earlier.items() if hasattr(pipe, "resend")}
     if not component.labels:  # its weights, once read, may know the tagger by a new name
-        name = next((other for other in (name, *heard) if other in heard), name)
-    if name not in heard:
+        name = next((other for other in (name, *linkable) if other in linkable), name)
+    if name not in linkable:
         there = ", ".join(earlier) or "none"
         raise ValueError(Errors.HS102.format(name=component.name, upstream=name, there=there))
-    return heard[name]
+    return linkable[name]
 
 
 def link_anew(component: Any, listener: MarginalListener, nlp: Language | None) -> None:
@@ -111,7 +112,7 @@ def link_anew(component: Any, listener: MarginalListener, nlp: Language | None) 
         for pipe in earlier.values():
             if hasattr(pipe, "find_listeners"):
                 pipe.find_listeners(component)
-        if listener.hears_nobody:
+        if listener.is_unlinked:
             listener.unlink("")
 
 

@@ -26,7 +26,7 @@ from ..components.structured import StructuredComponent, listeners_in
 from ..decoders import Potentials, posterior
 from ..errors import Errors
 from ..layers.listener import own_layers
-from ..layers.shim import WeightsShim
+from ..layers.weights import WeightsShim
 from .conformal import fit_prediction_sets
 from .reading import Reading, knows_sums, own_components, stages, sums_of
 

@@ -21,7 +21,7 @@ from ..decoders import PatternTrie
 from ..features.sequences import sequence_lengths
 from ..layers.listener import own_layers
 from ..layers.scorer import scorer_of
-from ..layers.shim import LayerShim, weights_of
+from ..layers.weights import LayerShim, weights_of
 from ..patterns.sources import PatternFeatures
 from .certainty import BATCH
 from .reading import Reading, knows_sums

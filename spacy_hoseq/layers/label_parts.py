@@ -34,7 +34,7 @@ from .scorer import (
     scorer_of,
     scoring_layer,
 )
-from .shim import WeightsShim
+from .weights import WeightsShim
 
 POS = "POS"
 TAG = "TAG"

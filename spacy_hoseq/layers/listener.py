@@ -1,11 +1,11 @@
-"""`spacy_hoseq.MarginalListener.v1`: the place in a component's model where the labels of an earlier
-tagger come in, with their probabilities.
+"""`spacy_hoseq.MarginalListener.v1`: the layer that reads the labels of an earlier tagger, with their
+probabilities.
 
-Linked by spaCy as its Tok2Vec listeners are. In an update the tagger hands over its labels
-(`Upstream`) with the way back into its weights. At prediction, and where the tagger is frozen and
-annotates, they wait beside the Doc as long as it lives in this process: a Doc that is saved, or
-sent to another process, is as light as without. If the tagger annotated it in another process, or
-tokens were merged or split since, it is asked once more.
+spaCy links it to the tagger as it links its Tok2Vec listeners. In an update the tagger sends its
+labels (`Upstream`), and gradients go back through them into its weights. At prediction, and where
+the tagger is frozen and annotates, the labels are beside the Doc (`upstream.py`). If they are not,
+because the tagger annotated the Doc in another process, or tokens were merged or split since, the
+tagger is asked to send them again.
 """
 
 import weakref
@@ -13,51 +13,27 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import (
-    Any,
-    NamedTuple,
-)
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..arrays import Ints
 from ..decoders.answers import (
     Posterior,
     ProbabilityGradient,
-    ProbableLabels,
     check_threshold,
     posterior,
 )
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
-from ..features.keys import label_names, label_values
+from ..features.keys import label_names
 from ..words import original_of
 from .scorer import Backprop, no_backprop
+from .upstream import UpstreamKey, UpstreamLabels, labels_beside, read_upstream, upstream_labels
 
-Asked = tuple[str, float]  # name of the tagger, the least probability
 ANY = "*"  # the first `hoseq_tagger` of the pipeline, if one comes before
-
-
-class UpstreamLabels(NamedTuple):
-    """Labels of some docs. probable: where they are and how probable, with what stands for each in
-    feature keys (`label_values`) in the place of ids. threshold (float): the least probability."""
-
-    probable: ProbableLabels
-    threshold: float
-
-
 LabelsModel = Model[list[Doc], UpstreamLabels]
-
-
-NOTHING = ProbableLabels(
-    *(np.zeros(0, kind) for kind in (np.intp, np.uint64, float, np.intp, np.intp, float))
-)
-# beside each Doc, how many words it had, and its labels by who asked; entries and tokens from 0
-HANDED: "WeakKeyDictionary[Doc, dict[Asked, tuple[int, ProbableLabels]]]" = WeakKeyDictionary()
 
 
 def make_marginal_listener(
@@ -130,7 +106,7 @@ class MarginalListener(Model):
         return self._configured == ANY
 
     @property
-    def hears_nobody(self) -> bool:
+    def is_unlinked(self) -> bool:
         """True if it may listen to any tagger, and there is none."""
         return self.upstream_name in (ANY, "")
 
@@ -140,8 +116,9 @@ class MarginalListener(Model):
         return None if self._sender is None else self._sender()
 
     @property
-    def asked(self) -> Asked:
-        return self.upstream_name, self.threshold
+    def key(self) -> UpstreamKey:
+        """What it requests of the labels beside a Doc."""
+        return UpstreamKey(self.upstream_name, self.threshold)
 
     def link(self, tagger: Any, reader: str) -> None:
         """Listen to this component, whatever it will be called. Its name is saved with the model if
@@ -162,30 +139,35 @@ class MarginalListener(Model):
         update the component of this listener may have been left out."""
         received = self.received
         self.received = None
-        of_docs = [] if received is None else [*map(original_of, received.docs)]
-        return received if [*map(original_of, docs)] == of_docs else None
+        if received is None:
+            return None
+        is_same_batch = [*map(original_of, docs)] == [*map(original_of, received.docs)]
+        return received if is_same_batch else None
 
 
 def forward(
     model: MarginalListener, docs: list[Doc], is_train: bool
 ) -> tuple[UpstreamLabels, Backprop]:
-    """Labels of the batch that was received, or else those that the tagger has left beside docs. Of
-    those that were saved, sent to another process or retokenized since, it is asked once more; and
-    if it was linked anew, without this listener: while its component was disabled, or in another
-    pipeline. RAISES ValueError [HS100]."""
+    """Labels of the batch that was received, or else those beside docs.
+
+    Docs that were saved, sent to another process or retokenized have none: then the tagger sends
+    them again. So it does if it was linked anew without this listener, while the listener's
+    component was disabled, or in another pipeline. RAISES ValueError [HS100]: it has not annotated
+    them.
+    """
     received = model.take(docs) if is_train else None
     if received is not None:
-        return received.heard(model.threshold, model.grad_factor)
-    missing = [doc for doc in docs if len(doc) and handed_over(doc, model.asked) is None]
-    if missing and not model.hears_nobody:
+        return received.listen(model.threshold, model.grad_factor)
+    missing = [doc for doc in docs if len(doc) and labels_beside(doc, model.key) is None]
+    if missing and not model.is_unlinked:
         annotated = [original_of(doc) for doc in missing]
         sender = model.sender
         is_lost = sender is not None and model not in sender.listeners
         if sender is None or not (is_lost or all(map(sender.target.is_set, annotated))):
             text = repr(missing[0].text[:40])
             raise ValueError(Errors.HS100.format(name=model.upstream_name, text=text))
-        sender.hand_again(annotated, model)
-    return read_upstream(docs, model.asked), no_backprop
+        sender.resend(annotated, model)
+    return read_upstream(docs, model.key), no_backprop
 
 
 @dataclass
@@ -205,7 +187,7 @@ class Upstream:
     def _posterior(self) -> Posterior:
         return posterior(self.potentials)
 
-    def heard(self, threshold: float, grad_factor: float) -> tuple[UpstreamLabels, Backprop]:
+    def listen(self, threshold: float, grad_factor: float) -> tuple[UpstreamLabels, Backprop]:
         """Labels, and the way back through the marginals into the tagger: it takes the gradient
         with respect to the probabilities."""
         probable = self._posterior.probable(threshold)
@@ -220,73 +202,16 @@ class Upstream:
         return labels, backprop if grad_factor else no_backprop
 
 
-def upstream_labels(
-    probable: ProbableLabels, labels: Sequence[str], threshold: float
-) -> UpstreamLabels:
-    """Labels of a posterior. labels: names, by id."""
-    values: Any = label_values(labels).take(probable.labels)
-    return UpstreamLabels(probable._replace(labels=values), threshold)
-
-
-def write_upstream(words: Sequence[Doc], asked: Asked, labels: UpstreamLabels) -> None:
-    """Leave labels beside their docs: copies, so that one Doc does not keep a batch. words: the
-    docs without white space."""
-    sizes = [len(doc) for doc in words]
-    starts = np.cumsum([0, *sizes])
-    entries = labels.probable.tokens.searchsorted(starts)
-    pairs = labels.probable.later.searchsorted(entries)
-    columns = _moved(labels.probable, -starts[:-1], -entries[:-1], np.diff(entries), np.diff(pairs))
-    bounds = [*[entries.tolist()] * 3, *[pairs.tolist()] * 3]
-    parts = [
-        [column[a:b].copy() for a, b in pairwise(ends)]
-        for column, ends in zip(columns, bounds, strict=True)
-    ]
-    for doc, *of_doc in zip(words, *parts, strict=True):
-        HANDED.setdefault(original_of(doc), {})[asked] = len(doc), ProbableLabels(*of_doc)
-
-
-def read_upstream(docs: Sequence[Doc], asked: Asked) -> UpstreamLabels:
-    """The labels that were left beside docs."""
-    parts = [handed_over(doc, asked) or NOTHING for doc in docs]
-    together = ProbableLabels(*map(np.concatenate, zip(NOTHING, *parts, strict=True)))
-    n_entries = np.array([len(part.tokens) for part in parts], np.intp)
-    n_pairs = np.array([len(part.pairs) for part in parts], np.intp)
-    starts = np.cumsum([0, *map(len, docs)])[:-1]
-    first = np.cumsum(n_entries) - n_entries
-    return UpstreamLabels(_moved(together, starts, first, n_entries, n_pairs), asked[1])
-
-
-def _moved(
-    labels: ProbableLabels, tokens: Ints, entries: Ints, n_entries: Ints, n_pairs: Ints
-) -> ProbableLabels:
-    """With other numbers of tokens and entries: of each Doc (D,) by how much they are larger, and
-    how many entries and pairs it has."""
-    by = entries.repeat(n_pairs)
-    return labels._replace(
-        tokens=labels.tokens + tokens.repeat(n_entries),
-        earlier=labels.earlier + by,
-        later=labels.later + by,
-    )
-
-
-def handed_over(doc: Doc, asked: Asked) -> ProbableLabels | None:
-    """Labels beside a Doc, None if there is nothing, or it is of other tokens: they were merged
-    or split since."""
-    size, labels = HANDED.get(original_of(doc), {}).get(asked, (-1, None))
-    return labels if size == len(doc) else None
-
-
 def own_labels(
     tagger: Model[list[Doc], Any],
     labels: Sequence[str] = (),
-    asked: dict[str, Any] | None = None,
+    requested: dict[str, Any] | None = None,
 ) -> LabelsModel:
-    """A tagger's model in the place of a listener: a copy that belongs to the component
-    (`nlp.replace_listeners`).
-
-    Its labels, and what the listener asked for, are saved with it.
-    """
-    attrs = {"labels": list(labels), "asked": asked or {}}
+    """A copy of a tagger's model in the place of a listener, which belongs to the component
+    (`nlp.replace_listeners`). Saved with it: labels, names by id; and requested, the listener's
+    "threshold" and "grad_factor"."""
+    # these names, and that of the layer, are those in saved models
+    attrs = {"labels": list(labels), "asked": requested or {}}
     return Model("own_labels", _own_forward, layers=[tagger], attrs=attrs)
 
 
@@ -295,34 +220,36 @@ def _own_forward(
 ) -> tuple[UpstreamLabels, Backprop]:
     potentials, backprop = model.layers[0](docs, is_train)
     upstream = Upstream(docs, potentials, model.attrs["labels"], backprop)
-    return upstream.heard(**model.attrs["asked"])
+    return upstream.listen(**model.attrs["asked"])
 
 
 def replace_listener(
     tagger: Model[list[Doc], Any], listener: MarginalListener, component: Any
 ) -> LabelsModel:
-    """Layer in the place of a listener; called by `nlp.replace_listeners`.
+    """The layer that takes the place of a listener; called by `nlp.replace_listeners`.
 
     RAISES ValueError [HS103]: the tagger has a tag dictionary, candidates as a lemmatizer, or tags of
         chunks, which belong to the component and would be lost; or tables of words of its own.
     """
     if component.limits_words or component.has_own_tables:
         raise ValueError(Errors.HS103.format(name=component.name))
-    asked = {"threshold": listener.threshold, "grad_factor": listener.grad_factor}
-    return own_labels(tagger, component.labels, asked)
+    requested = {"threshold": listener.threshold, "grad_factor": listener.grad_factor}
+    return own_labels(tagger, component.labels, requested)
 
 
 def own_layers(model: Model[Any, Any]) -> list[Model[Any, Any]]:
-    """All layers of a model, without a tagger that has replaced a listener: that keeps what it has
-    learnt."""
-    replaced = {
-        id(inner) for node in model.walk() if node.name == "own_labels" for inner in node.walk()
-    }
+    """All layers of a model, less those of a tagger that has replaced a listener: it keeps its
+    weights."""
+    replaced: set[int] = set()
+    for node in model.walk():
+        if node.name == "own_labels":
+            replaced.update(id(inner) for inner in node.walk())
     return [node for node in model.walk() if id(node) not in replaced]
 
 
-def heard_names(source: Model[list[Doc], Any]) -> dict[int, str]:
-    """The names of labels that a listener hears, or a tagger in its place finds, by their values in
-    keys."""
-    sender = source.sender if isinstance(source, MarginalListener) else None
-    return label_names(source.attrs.get("labels", []) if sender is None else sender.tags)
+def upstream_names(source: Model[list[Doc], Any]) -> dict[int, str]:
+    """Names of the labels that a listener, or a tagger in its place, gives: by their values in
+    feature keys."""
+    if isinstance(source, MarginalListener) and source.sender is not None:
+        return label_names(source.sender.tags)
+    return label_names(source.attrs.get("labels", []))

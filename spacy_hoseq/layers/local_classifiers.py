@@ -31,7 +31,8 @@ from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights
 from .scorer import Scorer, names_fired
-from .shim import LayerShim, add_rows, shim_in
+from .sums import add_rows
+from .weights import LayerShim, shim_in
 
 Strategy = Literal[
     "easiest_first",

@@ -17,7 +17,7 @@ from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabi
 from ..features.index import GrowingTable
 from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
-from .shim import add_rows
+from .sums import add_rows
 
 SCORE_BYTES = 1 << 26  # of word types that are kept from batch to batch
 

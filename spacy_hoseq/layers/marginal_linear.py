@@ -28,7 +28,7 @@ from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import UPSTREAM, parse_templates, split_templates
 from ..learning.gradients import RowGradient
 from ..learning.parameter import Parameter
-from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
+from .listener import LabelsModel, own_labels, upstream_names
 from .scorer import (
     Emissions,
     Feature,
@@ -38,7 +38,8 @@ from .scorer import (
     no_backprop,
     scoring_layer,
 )
-from .shim import WeightsShim
+from .upstream import UpstreamLabels
+from .weights import WeightsShim
 
 Offsets = tuple[int, ...]  # at which a template looks at labels
 BLOCK = 2_048  # tokens of a long text that are worked on together
@@ -78,7 +79,7 @@ def MarginalLinear(
     )
 
 
-class Heard(NamedTuple):
+class UpstreamBatch(NamedTuple):
     """What templates see of a batch. lattice: of the labels, as they are in keys. threshold
     (float): the least probability of an n-gram. words (P, N): keys of the word parts of
     templates."""
@@ -133,23 +134,23 @@ class MarginalFeatures:
         keys = known["keys"]
         return self._index.of((known,), lambda: ExactIndex(keys, bits_of(keys)))
 
-    def heard(self, docs: Sequence[Doc], labels: UpstreamLabels) -> Heard:
+    def batch(self, docs: Sequence[Doc], labels: UpstreamLabels) -> UpstreamBatch:
         lengths = sequence_lengths(docs)
         lattice = LabelLattice(labels.probable, lengths, self._margin, (BEFORE, AFTER))
-        return Heard(lattice, labels.threshold, self.words.keys(docs))
+        return UpstreamBatch(lattice, labels.threshold, self.words.keys(docs))
 
-    def ngrams(self, heard: Heard) -> list[NGrams]:
+    def ngrams(self, batch: UpstreamBatch) -> list[NGrams]:
         """Those of each shape that are probable enough."""
-        return [heard.lattice.ngrams(shape, heard.threshold) for shape in self.shapes]
+        return [batch.lattice.ngrams(shape, batch.threshold) for shape in self.shapes]
 
-    def fired(self, heard: Heard) -> Fired:
+    def fired(self, batch: UpstreamBatch) -> Fired:
         """Of all templates."""
-        seen = self._seen(heard)
+        seen = self._seen(batch)
         ordered = [self.labels[k] for k in self._order]  # those of most parts first
         of_templates = [seen[template.offsets] for template in ordered]
         parts = []
         for template, (tokens, _, _, *labels) in zip(ordered, of_templates, strict=True):
-            of_words = [heard.words[template.word].take(tokens)] if template.word >= 0 else []
+            of_words = [batch.words[template.word].take(tokens)] if template.word >= 0 else []
             parts.append([*of_words, *labels])
         templates = np.array(self._order).repeat([len(tokens) for tokens, *_ in of_templates])
         keys = self._seeds.take(templates)
@@ -162,11 +163,11 @@ class MarginalFeatures:
         )
         return Fired(templates, tokens, ngrams, values, keys)
 
-    def _seen(self, heard: Heard) -> dict[Offsets, list[NDArray[Any]]]:
+    def _seen(self, batch: UpstreamBatch) -> dict[Offsets, list[NDArray[Any]]]:
         """N-grams seen from tokens at some offsets: tokens, ngrams and values (M,), as `Fired` has
         them, and the label at each offset (M,)."""
-        lattice = heard.lattice
-        of_shapes = self.ngrams(heard)
+        lattice = batch.lattice
+        of_shapes = self.ngrams(batch)
         first = np.cumsum([0, *(len(ngrams.values) for ngrams in of_shapes)])
         seen = {}
         for offsets in dict.fromkeys(template.offsets for template in self.labels):
@@ -183,9 +184,9 @@ class MarginalFeatures:
             ]
         return seen
 
-    def weighted(self, heard: Heard, index: ExactIndex) -> Fired:
+    def weighted(self, batch: UpstreamBatch, index: ExactIndex) -> Fired:
         """Those that have a row in the table."""
-        fired = self.fired(heard)
+        fired = self.fired(batch)
         rows = index.lookup(fired.keys)
         return fired._replace(keys=rows).at(np.flatnonzero(rows < index.n_rows))
 
@@ -220,13 +221,13 @@ class MarginalScorer(Scorer):
         if not index.n_rows:
             return FlatScores(scores, lengths, no_backprop)
         labels, backprop_upstream = self.model.layers[0](docs, is_train)
-        heard = features.heard(docs, labels)
+        batch = features.batch(docs, labels)
         if not is_train:
             for start in range(0, len(scores), BLOCK):
-                lattice = heard.lattice.between(start, min(start + BLOCK, len(scores)))
-                _add_up(scores, table, features.weighted(heard._replace(lattice=lattice), index))
+                lattice = batch.lattice.between(start, min(start + BLOCK, len(scores)))
+                _add_up(scores, table, features.weighted(batch._replace(lattice=lattice), index))
             return FlatScores(scores, lengths, no_backprop)
-        fired = features.weighted(heard, index)
+        fired = features.weighted(batch, index)
         drop = self.model.attrs["dropout_rate"]
         if drop:  # feature dropout: each template at each token is left out with probability `drop`
             shape = (len(features.labels), len(scores))
@@ -235,7 +236,7 @@ class MarginalScorer(Scorer):
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         _add_up(scores, table, fired)
         scores *= scale
-        ngrams = features.ngrams(heard)
+        ngrams = features.ngrams(batch)
 
         def backprop(d_scores: AnyFloats) -> None:
             of_values = [of_shape.values for of_shape in ngrams]
@@ -243,30 +244,30 @@ class MarginalScorer(Scorer):
             of_table, d_values = _gradients(table, fired, d_scores * scale, n_ngrams)
             shim.add_gradient("table", of_table)
             of_ngrams = zip(ngrams, by_doc(d_values, of_values), strict=True)
-            backprop_upstream(heard.lattice.backprop([*of_ngrams]))
+            backprop_upstream(batch.lattice.backprop([*of_ngrams]))
 
         return FlatScores(scores, lengths, backprop)
 
     def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
         features = self.features
         source = self.model.layers[0]
-        heard = features.heard(docs, source.predict(docs))
-        fired = features.weighted(heard, features.index(self.shim.extra))
+        batch = features.batch(docs, source.predict(docs))
+        fired = features.weighted(batch, features.index(self.shim.extra))
         at_words = fired.at(np.flatnonzero(np.isin(fired.tokens, words)))
         ngrams = [
             labels
-            for of_shape in features.ngrams(heard)
-            for labels in heard.lattice.labels[np.stack(of_shape.cells, axis=1)].tolist()
+            for of_shape in features.ngrams(batch)
+            for labels in batch.lattice.labels[np.stack(of_shape.cells, axis=1)].tolist()
         ]
         keys = self.shim.extra["keys"]
         table = self.shim.values("table", is_train=False)
         names = Names(docs)
-        label_names = heard_names(source)
+        label_names = upstream_names(source)
         columns = (column.tolist() for column in at_words)
         for template, word, ngram, value, row in zip(*columns, strict=True):
             parts = features.labels[template].parts
-            said = [label_names.get(key, f"label {key:x}") for key in ngrams[ngram]]
-            given = dict(zip(parts[-len(said) :], said, strict=True))
+            gram_names = [label_names.get(key, f"label {key:x}") for key in ngrams[ngram]]
+            given = dict(zip(parts[-len(gram_names) :], gram_names, strict=True))
             weights = table[row].astype(np.float64) * value
             feature = names.feature(parts, word, weights, given, value)
             yield feature._replace(key=int(keys[row]))
@@ -281,14 +282,14 @@ class MarginalScorer(Scorer):
         }
 
     def define(self, texts: Any) -> None:
-        self.index(texts.heard(self.model.layers[0]))
+        self.index(texts.upstream(self.model.layers[0]))
 
     def index(self, batches: Iterable[tuple[list[Doc], UpstreamLabels]]) -> None:
         """Number the features of the training texts. batches: docs with the labels of the earlier
         component."""
         counter = KeyCounter()
         for docs, labels in batches:
-            counter.add(self.features.fired(self.features.heard(docs, labels)).keys)
+            counter.add(self.features.fired(self.features.batch(docs, labels)).keys)
         self.shim.extra = {"keys": counter.frequent(self.model.attrs["min_count"])}
 
     def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:

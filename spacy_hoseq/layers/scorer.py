@@ -37,7 +37,7 @@ from ..features.extract import FeatureExtractor
 from ..features.keys import KEY_BITS, lowest_bits
 from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import Part
-from .shim import WeightsShim, weights_of
+from .weights import WeightsShim, weights_of
 
 Emissions = Model[list[Doc], list[Floats2d]]
 Backprop = Callable[[Any], Any]  # takes d_scores (N, L)
@@ -224,33 +224,6 @@ def flat_scores(
 
 def no_backprop(d_scores: AnyFloats) -> None:
     """Of prediction."""
-
-
-def SumEmissions(first: Emissions, second: Emissions, nO: int | None = None) -> Emissions:
-    """scores = first(docs) + second(docs); both get the decoder's gradient.
-
-    first, second: two emissions; sums may be nested.
-    nO (int): number of labels; found in initialization.
-    """
-    return scoring_layer("sum_emissions", SumScorer, layers=[first, second], nO=nO)
-
-
-class SumScorer(Scorer):
-    """Of `SumEmissions`."""
-
-    def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
-        layers = self.model.layers
-        first, second = (scorer_of(each).scores(docs, is_train=is_train) for each in layers)
-
-        def backprop(d_scores: AnyFloats) -> None:
-            first.backprop(d_scores)
-            second.backprop(d_scores)
-
-        return FlatScores(first.scores + second.scores, first.lengths, backprop)
-
-    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        for layer in self.model.layers:
-            yield from scorer_of(layer).features_at(docs, words)
 
 
 class Names:

@@ -35,7 +35,8 @@ from .scorer import (
     no_backprop,
     scoring_layer,
 )
-from .shim import Term, WeightsShim, add_rows, sum_rows
+from .sums import Term, add_rows, sum_rows
+from .weights import WeightsShim
 
 SCORE_BYTES = 1 << 23  # of sums of word types that are kept from batch to batch
 CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs

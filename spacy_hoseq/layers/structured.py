@@ -37,7 +37,7 @@ from .scorer import (
     no_backprop,
     scorer_of,
 )
-from .shim import WeightsShim
+from .weights import WeightsShim
 
 NONE = np.zeros(0, np.intp)
 FiredFeatures = tuple[Fired | None, Configurations | None, Ints]

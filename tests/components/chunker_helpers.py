@@ -7,7 +7,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.sources import PatternFeatures
 

@@ -10,7 +10,7 @@ from spacy.util import fix_random_seed
 
 from spacy_hoseq.components.reading import TagDictionary
 from spacy_hoseq.decoders.problem import path_score
-from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.weights import weights_of
 
 from .decoding import SPANS
 from .helpers import (

@@ -11,7 +11,7 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
 from spacy_hoseq.features.known_tags import TABLE
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.recipes import recipe
 
 # Nouns are "x", verbs "y"; here a noun is "a" at the start and "b" elsewhere. Only half of the words are in both.

@@ -7,7 +7,7 @@ import pytest
 from spacy import ty
 
 from spacy_hoseq.layers.listener import MarginalListener
-from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.weights import weights_of
 
 from ..cases import Case
 from ..oracle import joint_table
@@ -174,7 +174,7 @@ def test_tag_dictionary_is_heard_in_training():
     with_random_weights(nlp)
     tagger_of(nlp).update(examples_of(nlp)[1:2])  # "dogs run .": weights stay
     (layer,) = tagger_of(nlp).listeners
-    trained_on, _ = layer.received.heard(0.0, 1.0)
+    trained_on, _ = layer.received.listen(0.0, 1.0)
     in_use = layer.predict([tagger_of(nlp)(doc_of(nlp, TEXTS[1]))])
     assert trained_on.probable.labels.tolist() == in_use.probable.labels.tolist()
     assert trained_on.probable.probabilities == pytest.approx(

@@ -10,8 +10,9 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_hoseq.layers.listener import HANDED, MarginalListener
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.listener import MarginalListener
+from spacy_hoseq.layers.upstream import UPSTREAM
+from spacy_hoseq.layers.weights import weights_in
 
 from . import lemma_helpers
 from .chunker_helpers import (
@@ -95,10 +96,10 @@ def test_prediction_without_the_tagger(tmp_path):
 
 def test_what_nobody_hears_is_not_left_on_the_doc():
     doc = tagger_of(ready("marginals"))(doc_of(ready("marginals"), TEXTS[0]))
-    assert [name for name, _ in HANDED[doc]] == [TAGGER] and not doc.user_data
+    assert [name for name, _ in UPSTREAM[doc]] == [TAGGER] and not doc.user_data
     nlp = trained("words")
     nlp.add_pipe(TAGGER, source=trained("marginals"))
-    assert nlp(TEXTS[0]) not in HANDED
+    assert nlp(TEXTS[0]) not in UPSTREAM
 
 
 def test_docs_that_were_annotated_elsewhere():

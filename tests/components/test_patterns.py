@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_hoseq.features.known_tags import TABLE
-from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 from .helpers import FREQUENT, RULES, blank, doc_of, sparse, tagger_model, tagger_of

@@ -20,7 +20,7 @@ from spacy_hoseq.inspection import (
     span_certainties,
 )
 from spacy_hoseq.inspection.explanation import annotated, as_data, decisions, explained
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.reporting.text import explanation_text, render
 
 from ..components import bidirectional_helpers, chunker_helpers, helpers

@@ -9,8 +9,8 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.layers.label_parts import PartScorer
 from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.structured import HeadScorer
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 

@@ -8,9 +8,9 @@ import pytest
 
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.patterns.counted import FrequentTransitions
 from spacy_hoseq.patterns.rules import RulePatterns

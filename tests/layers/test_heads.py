@@ -9,7 +9,7 @@ import pytest
 from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.gradients import summed
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_hoseq.layers.listener import Upstream
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle
@@ -169,8 +169,8 @@ class Pipeline:
         node = next(node for node in self.chunker.model.walk() if node.name == "marginal_linear")
         docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
         upstream = Upstream(docs, potentials, self.tagger.labels, id)
-        labels, _ = upstream.heard(0.0, 0.0)
-        values = [ngrams.values for ngrams in features.ngrams(features.heard(docs, labels))]
+        labels, _ = upstream.listen(0.0, 0.0)
+        values = [ngrams.values for ngrams in features.ngrams(features.batch(docs, labels))]
         return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])
 
 

@@ -8,9 +8,9 @@ import pytest
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers import label_parts
 from spacy_hoseq.layers.label_parts import LabelParts, morphological_parts, packed_parts
-from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
+from spacy_hoseq.layers.weights import weights_of
 
 from .contract import LayerContract
 from .helpers import (

@@ -11,9 +11,9 @@ from spacy_hoseq.layers.listener import (
     Upstream,
     make_marginal_listener,
     replace_listener,
-    write_upstream,
 )
 from spacy_hoseq.layers.marginal_linear import MarginalLinear
+from spacy_hoseq.layers.upstream import write_upstream
 
 from ..cases import Case
 from .helpers import VOCAB, Doc, applied_gradients, doc_of
@@ -59,7 +59,7 @@ def test_labels_handed_over(threshold):
     upstream, received = update_of()
     listener.received = upstream
     labels, backprop = listener(list(upstream.docs), True)
-    expected, expected_back = upstream.heard(threshold, 1.0)
+    expected, expected_back = upstream.listen(threshold, 1.0)
     assert as_tables(labels) == as_tables(expected) and labels.threshold == threshold
     backprop(gradient_of(labels))
     expected_back(gradient_of(labels))
@@ -90,8 +90,8 @@ def test_other_docs_are_read(is_train):
     """At prediction always; in training where the tagger has annotated, but had no update of its own."""
     listener = make_marginal_listener(threshold=0.3)
     (upstream, received), (other, _) = update_of(), update_of(seed=1)
-    labels, _ = upstream.heard(0.3, 0.0)
-    write_upstream(upstream.docs, listener.asked, labels)
+    labels, _ = upstream.listen(0.3, 0.0)
+    write_upstream(upstream.docs, listener.key, labels)
     listener.received = other if is_train else upstream
     found, backprop = listener(list(upstream.docs), is_train)
     assert as_tables(found) == as_tables(labels) and found.threshold == 0.3
@@ -103,7 +103,7 @@ def test_prediction_leaves_the_update_alone():
     """An evaluation between the tagger's update and the listener's."""
     listener = make_marginal_listener()
     upstream, _ = update_of()
-    write_upstream(upstream.docs, listener.asked, upstream.heard(0.01, 0.0)[0])
+    write_upstream(upstream.docs, listener.key, upstream.listen(0.01, 0.0)[0])
     listener.received = upstream
     listener.predict(list(upstream.docs))
     assert listener.take(list(upstream.docs)) is upstream
@@ -145,7 +145,7 @@ def test_copy_listens_too():
     """As where `nlp.replace_listeners` copies a tagger that itself listens to another one."""
     upstream, _ = update_of()
     copied = make_marginal_listener("x").copy()
-    write_upstream(upstream.docs, copied.asked, upstream.heard(*copied.asked[1:], 0.0)[0])
+    write_upstream(upstream.docs, copied.key, upstream.listen(*copied.key[1:], 0.0)[0])
     assert (
         len(copied.predict(list(upstream.docs)).probable.tokens) == 12
     )  # three labels of each word
@@ -178,9 +178,9 @@ class Sender:
     def __init__(self):
         self.target = SimpleNamespace(is_set=lambda doc: False)
 
-    def hand_again(self, docs, listener):
+    def resend(self, docs, listener):
         upstream, _ = update_of(docs)
-        write_upstream(docs, listener.asked, upstream.heard(0.01, 0.0)[0])
+        write_upstream(docs, listener.key, upstream.listen(0.01, 0.0)[0])
 
 
 def test_sender_that_has_forgotten_the_listener_is_asked():

@@ -17,12 +17,11 @@ from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import marginal_linear
 from spacy_hoseq.layers.listener import (
     make_marginal_listener,
-    upstream_labels,
-    write_upstream,
 )
 from spacy_hoseq.layers.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.scorer import no_backprop
-from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.upstream import upstream_labels, write_upstream
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
@@ -52,9 +51,9 @@ L = 3
 
 
 def source(labels, received=None):
-    """A listener that hears the given labels, whatever the docs are."""
+    """A listener that gives the given labels, whatever the docs are."""
     backprop = no_backprop if received is None else received.append
-    return Model("heard", lambda model, docs, is_train: (labels, backprop))
+    return Model("upstream", lambda model, docs, is_train: (labels, backprop))
 
 
 def layer(templates=TEMPLATES, docs=None, labels=None, seed=1, received=None, **settings):
@@ -306,7 +305,7 @@ class TestMarginalLinear(LayerContract):
         probable = labels.probable._replace(pairs=pairs.astype(np.float32).astype(float))
         listener = make_marginal_listener(threshold=self.threshold)
         write_upstream(
-            docs, listener.asked, labels._replace(probable=probable, threshold=self.threshold)
+            docs, listener.key, labels._replace(probable=probable, threshold=self.threshold)
         )
         return docs
 

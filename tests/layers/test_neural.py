@@ -6,9 +6,9 @@ from thinc.api import Model, fix_random_seed
 
 from spacy_hoseq.features.sequences import words_of
 from spacy_hoseq.layers.neural import Tok2VecLinear
-from spacy_hoseq.layers.scorer import SumEmissions
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
+from spacy_hoseq.layers.sum_emissions import SumEmissions
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter
 

@@ -7,13 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_hoseq.layers.shim import (
-    WeightsShim,
-    pack_array,
-    packed,
-    unpack_array,
-    unpacked,
-)
+from spacy_hoseq.layers.storage import pack_array, packed, unpack_array, unpacked
+from spacy_hoseq.layers.weights import WeightsShim
 from spacy_hoseq.learning.used_rows import UsedRows
 
 RNG = np.random.default_rng(5)

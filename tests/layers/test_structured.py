@@ -9,9 +9,9 @@ from thinc.api import Model
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import path_score
 from spacy_hoseq.decoders.pruning.candidates import Limits
-from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter

@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle

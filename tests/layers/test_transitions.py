@@ -7,9 +7,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from spacy_hoseq.layers.shim import weights_in
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
+from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.patterns.counted import FrequentTransitions
 

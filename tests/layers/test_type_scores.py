@@ -1,4 +1,4 @@
-"""Cached scores of word types: the same numbers, bit for bit, whatever was tagged before, and never of other weights."""
+"""Cached scores of word types: the same numbers, bit for bit, whatever was tagged before,never of other weights."""
 
 import pickle
 
@@ -8,8 +8,8 @@ import pytest
 from spacy_hoseq.features import lexicon
 from spacy_hoseq.layers import sparse_linear
 from spacy_hoseq.layers.scorer import scorer_of
-from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.adagrad import Additive
 
 from .helpers import doc_of, index_features, randomize, zeros

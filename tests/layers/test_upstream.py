@@ -10,9 +10,12 @@ from spacy.tokens import Doc
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.problem import ProbableLabels
 from spacy_hoseq.layers.listener import (
-    HANDED,
     Upstream,
     make_marginal_listener,
+)
+from spacy_hoseq.layers.upstream import (
+    UPSTREAM,
+    UpstreamKey,
     read_upstream,
     upstream_labels,
     write_upstream,
@@ -25,7 +28,7 @@ from .helpers import VOCAB, doc_of
 LABELS = ["A", "B", "C", "<s>"]
 
 
-ASKED = ("tagger", 0.0)
+KEY = UpstreamKey("tagger", 0.0)
 
 
 def docs_of():
@@ -83,8 +86,8 @@ def as_tables(labels, least=0.0):
 def test_read_is_what_was_written(seed):
     docs = docs_of()
     labels = labels_of(docs, seed)
-    write_upstream(docs, ASKED, labels)
-    found = read_upstream(docs, ASKED)
+    write_upstream(docs, KEY, labels)
+    found = read_upstream(docs, KEY)
     assert as_tables(found) == as_tables(labels)
     assert found.threshold == 0
     assert found.probable.probabilities.dtype == found.probable.pairs.dtype == np.float64
@@ -93,9 +96,9 @@ def test_read_is_what_was_written(seed):
 def test_other_batches_of_the_same_docs():
     docs = docs_of()
     labels = labels_of(docs)
-    write_upstream(docs, ASKED, labels)
+    write_upstream(docs, KEY, labels)
     entries, pairs = as_tables(labels)
-    found = as_tables(read_upstream([docs[4], docs[3], docs[1]], ASKED))
+    found = as_tables(read_upstream([docs[4], docs[3], docs[1]], KEY))
     new = {
         **{t: t + 3 for t in range(5)},
         **{t: t - 6 for t in (6, 7, 8)},
@@ -104,14 +107,14 @@ def test_other_batches_of_the_same_docs():
         {(new[t], *keys): p for (t, *keys), p in table if t in new} for table in (entries, pairs)
     ]
     assert [dict(part) for part in found] == expected
-    assert as_tables(read_upstream([docs[2]], ASKED))[1] == []
+    assert as_tables(read_upstream([docs[2]], KEY))[1] == []
 
 
 @pytest.mark.parametrize("docs", [[], [Doc(VOCAB)], [Doc(VOCAB), Doc(VOCAB)]])
 def test_no_tokens(docs):
-    write_upstream(docs, ASKED, labels_of(docs))
-    assert as_tables(read_upstream(docs, ASKED)) == ([], [])
-    assert as_tables(read_upstream([Doc(VOCAB) for _ in docs], ("never", 0.0))) == (
+    write_upstream(docs, KEY, labels_of(docs))
+    assert as_tables(read_upstream(docs, KEY)) == ([], [])
+    assert as_tables(read_upstream([Doc(VOCAB) for _ in docs], UpstreamKey("never", 0.0))) == (
         [],
         [],
     )
@@ -120,32 +123,32 @@ def test_no_tokens(docs):
 def test_docs_stay_as_they_are():
     docs = docs_of()
     before = [doc.to_bytes() for doc in docs]
-    write_upstream(docs, ASKED, labels_of(docs))
-    assert [doc.to_bytes() for doc in docs] == before and all(doc in HANDED for doc in docs)
-    n_handed = len(HANDED)
+    write_upstream(docs, KEY, labels_of(docs))
+    assert [doc.to_bytes() for doc in docs] == before and all(doc in UPSTREAM for doc in docs)
+    n_handed = len(UPSTREAM)
     n_docs = len(docs)
     docs.clear()
     gc.collect()
-    assert len(HANDED) <= n_handed - n_docs, "what is handed over goes with its Doc"
+    assert len(UPSTREAM) <= n_handed - n_docs, "what is handed over goes with its Doc"
 
 
 def test_docs_keep_nothing_of_the_batch():
     docs = docs_of()
     labels = labels_of(docs)
     before = as_tables(labels)
-    write_upstream(docs, ASKED, labels)
+    write_upstream(docs, KEY, labels)
     labels.probable.probabilities[:] = 0
     labels.probable.pairs[:] = 0
     for doc in docs:
-        for part in HANDED[doc][ASKED][1]:
+        for part in UPSTREAM[doc][KEY].probable:
             assert part.base is None
-    assert as_tables(read_upstream(docs, ASKED)) == before
+    assert as_tables(read_upstream(docs, KEY)) == before
 
 
 @pytest.mark.parametrize("name", ["tagger", "other"])
 def test_doc_without_labels(name):
     docs = docs_of()
-    write_upstream(docs[:4], ASKED, labels_of(docs[:4]))
+    write_upstream(docs[:4], KEY, labels_of(docs[:4]))
     listener = make_marginal_listener(name, threshold=0.0)
     with pytest.raises(
         ValueError, match=rf"\[HS100\] The Doc '[abcde ]+' has no labels .*\"{name}\""
@@ -164,7 +167,7 @@ def update_of(received):
 @pytest.mark.parametrize("threshold", [0.0, 0.2])
 def test_labels_of_an_update(threshold):
     case, upstream = update_of([])
-    found, _ = upstream.heard(threshold, 0.0)
+    found, _ = upstream.listen(threshold, 0.0)
     tables = [oracle.joint_table(single) for single in case.singles()]
     marginals = np.concatenate([table.marginals for table in tables])
     keys = [get_string_id(f"label={label}") for label in "ABC"]
@@ -180,7 +183,7 @@ def test_labels_of_an_update(threshold):
 def test_way_back_is_that_of_finite_differences(threshold, factor):
     received = []
     case, upstream = update_of(received)
-    labels, backprop = upstream.heard(threshold, factor)
+    labels, backprop = upstream.listen(threshold, factor)
     probable = labels.probable
     rng = np.random.default_rng(0)
     w, v = rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs))
@@ -188,7 +191,7 @@ def test_way_back_is_that_of_finite_differences(threshold, factor):
     def loss(scores=case.scores, trans=case.trans):
         moved = Case(scores, trans, case.lengths)
         upstream = Upstream([], moved.potentials(), ["A", "B", "C"], received.append)
-        probable = upstream.heard(threshold, factor)[0].probable
+        probable = upstream.listen(threshold, factor)[0].probable
         return factor * float(w @ probable.probabilities**2 + v @ np.sin(probable.pairs))
 
     backprop(ProbabilityGradient(2 * w * probable.probabilities, v * np.cos(probable.pairs)))

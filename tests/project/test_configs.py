@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 
-from spacy_hoseq.layers.shim import weights_in
+from spacy_hoseq.layers.weights import weights_in
 
 from ..chunk_corpus import doc_of, paths, sentences, trained
 from ..repository import ROOT, config_of

@@ -5,7 +5,7 @@ import pytest
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from spacy_hoseq.layers.shim import weights_of
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.chinese import chinese_pos_rules
 from spacy_hoseq.patterns.sources import PatternFeatures

@@ -15,7 +15,7 @@ from thinc.api import Model
 
 from ...arrays import AnyFloats
 from ...layers.scorer import scorer_of
-from ...layers.shim import LayerShim
+from ...layers.weights import LayerShim
 from ...learning.used_rows import UsedRows
 
 N_STEPS = 6  # steps of rounding that are tried, each half of the one before

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.shim import weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
+from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.pipelines.compaction.weights import (
     CompactWeights,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.shim import WeightsShim, weights_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
+from spacy_hoseq.layers.weights import WeightsShim, weights_of
 from spacy_hoseq.learning.adagrad import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
