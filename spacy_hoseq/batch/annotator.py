@@ -7,6 +7,7 @@ batches.
 
 import gc
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
@@ -38,6 +39,22 @@ Make = Callable[[Docs, slice], Any]
 
 _LOADED: dict[str, Loaded] = {}  # of this process, by fingerprint
 _LOCK = RLock()  # one thread at a time
+
+
+def _after_fork() -> None:
+    """In a new process: if another thread of the parent was annotating, it does not exist here, so
+    its lock is never released, and its pipelines may be in the middle of a text: both are new."""
+    global _LOCK
+    if _LOCK.acquire(blocking=False):
+        _LOCK.release()
+    else:
+        _LOCK = RLock()
+        _LOADED.clear()
+        gc.enable()  # which the other thread had disabled
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Annotator:

@@ -17,6 +17,7 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc, Span
 
 from ..arrays import Ints, Keys
+from ..components.extensions import CONFIDENCES
 from ..errors import Errors
 
 STRINGS = {
@@ -30,7 +31,6 @@ STRINGS = {
 }
 TOKEN_FIELDS = (*STRINGS, "head", "prob")
 ROW_FIELDS = ("text", "sentences", "spans")
-PROBABILITIES = "hoseq_probabilities"  # in `doc.user_data`: places of tokens, and their p
 CHUNKS = "chunks"  # the group of a chunker
 ENTITIES = "ents"  # the group of `doc.ents` among the spans
 NO_FEATURES = StringStore()["_"]  # as spaCy has it
@@ -195,7 +195,7 @@ def _scores(group: Any, n: int) -> list[float | None]:
 
 def _probabilities(doc: Doc) -> list[float | None]:
     """Probabilities of the tokens of a Doc; None for those that were merged or split since."""
-    places, p = doc.user_data.get(PROBABILITIES, ((), ()))
+    places, p = doc.user_data.get(CONFIDENCES, ((), ()))
     known = dict(zip(map(tuple, places), p, strict=True))
     return [known.get(place) for place in map(tuple, doc.to_array([IDX, LENGTH]).tolist())]
 

@@ -5,18 +5,14 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import numpy as np
 import srsly
-from spacy.attrs import IDX, LENGTH
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..pipelines.loading import folder_of, load_from, run_code
-from .columns import PROBABILITIES
 
 # after which a process forgets the words that it has met since (`nlp.memory_zone`)
 ZONE_TOKENS = 1_000_000
@@ -34,7 +30,7 @@ class Loaded:
         self._room = ZONE_TOKENS
         atexit.register(self._zone.close)  # before the modules are gone that it needs
         if self.tagger is not None:
-            _keep_probabilities(self.tagger)
+            self.tagger.keep_confidences()
 
     def probable(self, outputs: Collection[str]) -> list[str]:
         """Names of the components whose probabilities are among these outputs."""
@@ -80,20 +76,6 @@ def _tagger_of(nlp: Language) -> SequenceComponent | None:
         return ["tag" in target.places, "pos" in target.places, not target.finds_sentences]
 
     return max(reversed(able), key=rank, default=None)
-
-
-def _keep_probabilities(tagger: Any) -> None:
-    """On each Doc, with the places of the tokens: these may be merged or split later."""
-    tagger.keep_probabilities()
-    annotate = tagger.set_annotations
-
-    def set_annotations(docs: Sequence[Doc], reading: Any) -> None:
-        annotate(docs, reading)
-        confidences = reading.by_token(reading.confidences().astype(np.float32), np.nan)
-        for doc, p in zip(docs, confidences, strict=True):
-            doc.user_data[PROBABILITIES] = (doc.to_array([IDX, LENGTH]).tolist(), p.tolist())
-
-    tagger.set_annotations = set_annotations
 
 
 def files_of(name: str) -> dict[str, bytes]:

@@ -42,6 +42,7 @@ from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
+from .extensions import write_confidences
 from .reading import Reading, TagDictionary, intersection
 from .targets.target import LabelTable, Target, places_in, word_examples
 from .training import cite_tables, known_tags_in, listeners_in, upstream_of
@@ -142,6 +143,7 @@ class SequenceComponent(TrainablePipe):
         self._known_tags: Table | None = None  # that this component has made
         # where features read, if the vocabulary has other tables of the same names
         self._tables: Lookups | None = None
+        self._keeps_confidences = False
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
@@ -253,6 +255,10 @@ class SequenceComponent(TrainablePipe):
         docs = [docs] if isinstance(docs, Doc) else docs
         self._write(docs, reading)
         self._keep(docs, reading)
+        if self._keeps_confidences:
+            confidences = reading.confidences().astype(np.float32)
+            for doc, values in zip(docs, reading.by_token(confidences, np.nan), strict=True):
+                write_confidences(doc, values)
 
     def update(
         self,
@@ -322,6 +328,12 @@ class SequenceComponent(TrainablePipe):
         """From now on, keep on each Doc how probable the labels are. RETURNS (bool): False = it
         cannot."""
         return False
+
+    def keep_confidences(self) -> None:
+        """From now on, also keep on each Doc how probable the label of each token is
+        (`extensions.CONFIDENCES`), for readers of Docs whose tokens are merged or split later."""
+        self.keep_probabilities()
+        self._keeps_confidences = True
 
     def fit_threshold(self, examples: Sequence[Example]) -> float | None:
         """Set the probability from which on spans are taken, so that it fits some examples. RETURNS

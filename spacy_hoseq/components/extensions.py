@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc
 
 from ..arrays import Floats32
@@ -16,6 +17,8 @@ from ..errors import Warnings
 MARGINALS = "hoseq_marginals"
 # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
 DECISIONS = "hoseq_decisions"
+# key of `doc.user_data`: ([(first character, characters) of each token], [probability of its label])
+CONFIDENCES = "hoseq_probabilities"
 SETTINGS = {MARGINALS: "save_marginals", DECISIONS: "save_decisions"}
 
 
@@ -35,6 +38,12 @@ def write_decisions(
     """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence, 0 =
     never: white space), and how probable it was then."""
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
+
+
+def write_confidences(doc: Doc, probabilities: Floats32) -> None:
+    """Keep the probability of each token's label beside the token's place in the text, which finds
+    the token again after another component has merged or split others."""
+    doc.user_data[CONFIDENCES] = (doc.to_array([IDX, LENGTH]).tolist(), probabilities.tolist())
 
 
 def _keep(doc: Doc, extension: str, name: str, values: dict[str, object]) -> None:

@@ -1,10 +1,14 @@
 """The map from batches to batches, against Docs read one token at a time."""
 
+import gc
 import json
+import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -377,3 +381,35 @@ def test_components_of_others_between_ours_and_disabled_ones(tmp_path, annotate)
         result["tokens"].to_pylist(), plain["tokens"].to_pylist(), strict=True
     ):
         assert [{k: v for k, v in token.items() if k != "prob"} for token in row] == expected
+
+
+ARRIVED, GO = Event(), Event()
+
+
+@Language.component("tests_hoseq_waits")
+def waits(doc):
+    if doc.text == "wait":
+        ARRIVED.set()
+        GO.wait(60)
+    return doc
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of fork beside threads
+def test_a_fork_while_another_thread_annotates(tmp_path):
+    """The new process annotates, though the thread that held the lock does not exist in it."""
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("tests_hoseq_waits")
+    nlp.to_disk(tmp_path / "model")
+    annotate = Annotator(tmp_path / "model")
+    expected = annotate(table(["one text"]))
+    thread = Thread(target=annotate, args=(table(["wait"]),))
+    thread.start()
+    assert ARRIVED.wait(60)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # which ends a process that hangs
+        os._exit(int(not (gc.isenabled() and annotate(table(["one text"])).equals(expected))))
+    GO.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
