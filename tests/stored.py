@@ -2,14 +2,16 @@
 
 import srsly
 
-from spacy_hoseq.layers.storage import packed, unpacked
+from spacy_hoseq.layers.storage import layer_bytes, read_layer
 
 
 def message_of(data):
-    """Of the bytes of a shim, with arrays and `UsedRows` in the place of packed ones."""
-    return unpacked(srsly.msgpack_loads(data))
+    """The bytes of a shim, with arrays and `UsedRows` in the place of packed ones."""
+    return read_layer(data)
 
 
 def bytes_of(message):
     """The inverse, of damaged messages, too."""
-    return srsly.msgpack_dumps(packed(message))
+    if {"tables", "extra"} <= message.keys() and isinstance(message["tables"], dict):
+        return layer_bytes(message)
+    return srsly.msgpack_dumps({name: message[name] for name in ("format", "layer", "made_for")})

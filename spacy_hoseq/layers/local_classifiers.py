@@ -31,6 +31,7 @@ from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights
 from .scorer import Scorer, names_fired
+from .storage import SavedLayer
 from .sums import add_rows
 from .weights import LayerShim, shim_in
 
@@ -281,9 +282,9 @@ class ClassifiersShim(LayerShim):
     def to_bytes(self) -> bytes:
         known, weights = self._in_use()
         tables = {str(visible): table for visible, table in weights.items()}
-        return self.written({}, tables, known)
+        return self.saved_bytes({}, tables, known)
 
-    def _take(self, saved: dict[str, Any]) -> None:
+    def _take(self, saved: SavedLayer) -> None:
         tables = {int(visible): table for visible, table in saved["tables"].items()}
         self._replace(saved["extra"], tables)
 

@@ -3,22 +3,15 @@
 thinc's dense optimizers touch every weight at every step; an update of a linear sequence model
 touches few. So the arrays live in a Shim, thinc's device for parameters that it does not own:
 `model.finish_update`, `model.to_bytes`, `model.copy` reach it, and it ignores the optimizer that
-they pass. What is saved is finished: averaged, half precision, non-zero only. It is a msgpack map of
-
-    format    1
-    layer     its name
-    made_for  what the config says of it that its numbers depend on, as templates
-    settings  whole numbers, texts, truth values
-    tables    name -> weights that are not zero (`storage.pack_table`)
-    extra     what else it needs to understand its rows: numbers, arrays by name
+they pass. What is saved is finished: averaged, half precision, non-zero only (`storage.py`).
 """
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-import srsly
 from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.shims import Shim
@@ -28,19 +21,16 @@ from ..features.keys import shortened
 from ..learning.gradients import Gradient
 from ..learning.parameter import Parameter, UpdateRule
 from ..learning.used_rows import UsedRows
-from .storage import packed, unpacked
-
-FORMAT = 1
+from .storage import FORMAT, SavedLayer, layer_bytes, read_layer
 
 AnyShim = TypeVar("AnyShim", bound="LayerShim")
 
 
 class LayerShim(Shim):
-    """The weights of one layer of this package: how they are read, and what tools ask of features,
-    whose rows of weights are added to the scores of all labels.
+    """The weights of one layer of this package: how they are saved, and the tables of its features.
 
-    name (str): the layer's, for messages. made_for: what the config says of the layer that its
-    weights depend on; those of another config are refused.
+    name (str): of the layer, for messages. made_for: settings of the config on which the weights
+    depend; weights that were made for others are refused.
     """
 
     def __init__(self, name: str, made_for: dict[str, Any] | None = None) -> None:
@@ -54,58 +44,77 @@ class LayerShim(Shim):
 
     @abstractmethod
     def set_feature_weights(self, tables: Sequence[UsedRows]) -> None:
-        """Others of the same shapes in their place, rounded for storage already. What is being
-        learnt is lost."""
+        """Replace them by others of the same shapes, which are rounded for storage already. Weights
+        in training are dropped."""
 
     @abstractmethod
     def drop_features(self) -> None:
-        """Forget features whose weights are zero."""
+        """Drop features whose weights are all zero."""
 
     @abstractmethod
-    def n_features(self) -> int: ...
+    def n_features(self) -> int:
+        """The number of features that have a row."""
 
     def to_device(self, device_type: str, device_id: int) -> None:
         """Linear models stay on the CPU."""
 
-    def written(
+    def saved_bytes(
         self, settings: dict[str, Any], tables: dict[str, UsedRows], extra: dict[str, Any]
     ) -> bytes:
-        """RETURNS the bytes of a file."""
-        message = {"format": FORMAT, "layer": self.name, "made_for": self._made_for}
-        message |= {"settings": settings, "tables": tables, "extra": extra}
-        return bytes(srsly.msgpack_dumps(packed(message)))
+        """The bytes of a file with these parts of a `SavedLayer`."""
+        return layer_bytes(
+            {
+                "format": FORMAT,
+                "layer": self.name,
+                "made_for": self._made_for,
+                "settings": settings,
+                "tables": tables,
+                "extra": extra,
+            }
+        )
 
     def from_bytes(self, data: bytes) -> "LayerShim":
-        """RAISES ValueError [HS050]: damaged, or not finite; [HS051]: of another layer or
-        config."""
-        made_for = {"layer": self.name, **self._made_for}
+        """Read weights. RAISES ValueError [HS050]: damaged, or not finite; [HS051]: of another
+        layer or config."""
         try:
-            saved = unpacked(srsly.msgpack_loads(data))
-            if saved["format"] != FORMAT:
-                raise ValueError(f"format {saved['format']}")
-            saved_for = {"layer": saved["layer"], **saved["made_for"]}
-            names = {**saved_for, **made_for}
-            differing = [name for name in names if saved_for.get(name) != made_for.get(name)]
-            if not differing:
+            saved = read_layer(data)
+            difference = self._difference(saved)
+            if difference is None:
                 self._take(saved)
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
-        for name in differing:
-            one, other = _differing(saved_for.get(name), made_for.get(name))
-            message = Errors.HS051.format(name=self.name, got=f"{name} {one}", expected=other)
-            raise ValueError(message)
+        if difference is not None:
+            got, expected = difference
+            raise ValueError(Errors.HS051.format(name=self.name, got=got, expected=expected))
         return self
 
+    def _difference(self, saved: SavedLayer) -> tuple[str, object] | None:
+        """What weights were made for, and what this layer has, in words. None: the same."""
+        saved_for = {"layer": saved["layer"], **saved["made_for"]}
+        made_for = {"layer": self.name, **self._made_for}
+        for name in {**saved_for, **made_for}:
+            got = saved_for.get(name)
+            expected = made_for.get(name)
+            if got == expected:
+                continue
+            if isinstance(got, list) and isinstance(expected, list):
+                more = [value for value in got if value not in expected]
+                missing = [value for value in expected if value not in got]
+                # without what both have, unless they only differ in their order
+                if more or missing:
+                    return f"{name} {more}", missing
+            return f"{name} {got}", expected
+        return None
+
     @abstractmethod
-    def _take(self, saved: dict[str, Any]) -> None:
-        """Weights that were read: "settings", "tables" and "extra", as they were written."""
+    def _take(self, saved: SavedLayer) -> None:
+        """Use weights that were read."""
 
 
 class WeightsShim(LayerShim):
     """Named weight arrays of one layer.
 
-    parameters: arrays by name, none before `initialize`. extra: what else the layer must save to
-        understand its rows (feature keys, patterns); msgpack types and arrays.
+    parameters: arrays by name, none before `initialize`. extra: as in `SavedLayer`.
     """
 
     def __init__(self, name: str, made_for: dict[str, Any] | None = None) -> None:
@@ -117,7 +126,7 @@ class WeightsShim(LayerShim):
         self._pending: dict[str, list[Gradient]] = {}
 
     def configure(self, rule: UpdateRule, *, seed: int) -> None:
-        """How to learn from now on. seed (int): of the feature dropout."""
+        """Set the update rule. seed (int): of the feature dropout."""
         self._rule = rule
         self.rng = np.random.default_rng(seed)
 
@@ -127,21 +136,22 @@ class WeightsShim(LayerShim):
     def values(self, name: str, *, is_train: bool) -> NDArray[Any]:
         """Raw weights to learn on, finished ones to predict with. RAISES ValueError [HS052]: no
         weights yet."""
-        parameter = self._known(name)
+        parameter = self._parameter(name)
         return parameter.values if is_train else parameter.finished()
 
     def used_rows(self, name: str) -> UsedRows:
-        """Finished weights, less rows that are zero: the same object until they change. RAISES
-        ValueError [HS052]."""
-        return self._known(name).finished_rows()
+        """Finished weights without rows of zeros: the same object until they change. RAISES
+        ValueError [HS052]: no weights yet."""
+        return self._parameter(name).finished_rows()
 
-    def _known(self, name: str) -> Parameter:
+    def _parameter(self, name: str) -> Parameter:
         if name not in self.parameters:
             raise ValueError(Errors.HS052.format(problem=f'"{self.name}" holds no weights'))
         return self.parameters[name]
 
     def add_gradient(self, name: str, gradient: Gradient) -> None:
         """Keep a gradient for the next `finish_update`."""
+        # (an empty gradient is an update, too: it counts for the average)
         gradients = self._pending.setdefault(name, [])
         if len(gradient[0]):
             gradients.append(gradient)
@@ -158,7 +168,7 @@ class WeightsShim(LayerShim):
         self._pending = {}
 
     def feature_weights(self) -> list[UsedRows]:
-        """The table of features, if the layer has one (the last row stands for no feature)."""
+        """The table of features, if the layer has one. Its last row stands for no feature."""
         return [self.used_rows("table")] if "table" in self.parameters else []
 
     def set_feature_weights(self, tables: Sequence[UsedRows]) -> None:
@@ -167,13 +177,13 @@ class WeightsShim(LayerShim):
         self._pending = {}
 
     def drop_features(self) -> None:
-        """Forget features whose weights are zero, shorten the keys of the others, and bring them in
-        ascending order."""
+        """Drop features whose weights are all zero, shorten the keys of the others, and sort them:
+        in ascending order they are stored in fewer bytes."""
         if "keys" not in self.extra or "table" not in self.parameters:
             return
         table = self.used_rows("table")
         n_features = self.n_features()
-        rows = table.rows[table.rows < n_features]
+        rows = table.rows[table.rows < n_features]  # the last row stands for no feature
         keys = shortened(self.extra["keys"][rows])
         order = np.argsort(keys)
         self.extra = {**self.extra, "keys": keys[order]}
@@ -185,12 +195,13 @@ class WeightsShim(LayerShim):
     def to_bytes(self) -> bytes:
         tables = {name: self.used_rows(name) for name in self.parameters}
         signs = {name: parameter.nonnegative for name, parameter in self.parameters.items()}
-        return self.written({"nonnegative": signs}, tables, self.extra)
+        return self.saved_bytes({"nonnegative": signs}, tables, self.extra)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Of a copy, or of one in another process: weights that were loaded as in files, those that
-        learn whole."""
-        if self._pending or not all(each.is_as_read for each in self.parameters.values()):
+        """For a copy, also in another process: weights in training as they are, others as in files,
+        which is smaller."""
+        is_in_training = not all(p.is_as_read for p in self.parameters.values())
+        if self._pending or is_in_training:
             return self.__dict__
         return {**self.__dict__, "parameters": self.to_bytes(), "extra": {}}
 
@@ -199,7 +210,7 @@ class WeightsShim(LayerShim):
         if isinstance(state["parameters"], bytes):
             self.from_bytes(state["parameters"])
 
-    def _take(self, saved: dict[str, Any]) -> None:
+    def _take(self, saved: SavedLayer) -> None:
         signs = saved["settings"]["nonnegative"]
         self.parameters = {
             name: Parameter(name, used, nonnegative=bool(signs[name]), resumed=True)
@@ -210,7 +221,7 @@ class WeightsShim(LayerShim):
 
 
 def shim_in(model: Model, kind: type[AnyShim]) -> AnyShim:
-    """Shim of the layer's weights. RAISES ValueError [HS051]: it is of another kind."""
+    """The shim of a layer's weights. RAISES ValueError [HS051]: it is of another kind."""
     shim = model.shims[0]
     if not isinstance(shim, kind):
         raise ValueError(
@@ -220,19 +231,11 @@ def shim_in(model: Model, kind: type[AnyShim]) -> AnyShim:
 
 
 def weights_of(model: Model) -> WeightsShim:
-    """The layer's weights."""
+    """The weights of a layer."""
     return shim_in(model, WeightsShim)
 
 
 def weights_in(model: Model) -> list[WeightsShim]:
-    """The weights of all layers."""
-    return [shim for node in model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
-
-
-def _differing(saved: object, expected: object) -> tuple[object, object]:
-    """Of two lists only what the other has not, if that tells them apart."""
-    if not isinstance(saved, list) or not isinstance(expected, list):
-        return saved, expected
-    more = [each for each in saved if each not in expected]
-    missing = [each for each in expected if each not in saved]
-    return (more, missing) if more or missing else (saved, expected)
+    """The weights of all layers of a model."""
+    shims = chain.from_iterable(node.shims for node in model.walk())
+    return [shim for shim in shims if isinstance(shim, WeightsShim)]

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_hoseq.layers.storage import pack_array, packed, unpack_array, unpacked
+from spacy_hoseq.layers.storage import (
+    layer_bytes,
+    pack_array,
+    pack_table,
+    read_layer,
+    unpack_array,
+    unpack_table,
+)
 from spacy_hoseq.layers.weights import WeightsShim
 from spacy_hoseq.learning.used_rows import UsedRows
 
@@ -37,7 +44,12 @@ def through_msgpack(value):
 
 def packed_table(table):
     """As in a file."""
-    return through_msgpack(packed(UsedRows.of(table)))
+    return through_msgpack(pack_table(UsedRows.of(table)))
+
+
+def extra_through_file(extra):
+    empty = {"format": 1, "layer": "", "made_for": {}, "settings": {}, "tables": {}}
+    return read_layer(layer_bytes({**empty, "extra": extra}))["extra"]
 
 
 @pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
@@ -49,14 +61,14 @@ def test_packed_arrays_are_restored(array):
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 def test_packed_keys_are_restored(keys):
-    back = unpacked(through_msgpack(packed({"keys": keys})))["keys"]
+    back = extra_through_file({"keys": keys})["keys"]
     assert back.tolist() == keys.tolist() and back.dtype == keys.dtype
 
 
 def test_extras_pack_all_their_arrays():
     patterns = {"labels": np.array([0, -1, 7], np.int32), "sets": np.eye(3, dtype=np.uint8)}
     extra = {"keys": [KEYS["ascending"], KEYS["none"]], "n_tokens": 3, "patterns": patterns}
-    back = unpacked(through_msgpack(packed(extra)))
+    back = extra_through_file(extra)
     assert back["n_tokens"] == 3 and list(back) == list(extra)
     assert [group.tolist() for group in back["keys"]] == [group.tolist() for group in extra["keys"]]
     assert {name: array.tolist() for name, array in back["patterns"].items()} == {
@@ -70,7 +82,7 @@ def test_few_values_are_numbered(n_distinct):
     table = 1 + (np.arange(1100, dtype=np.float32) % n_distinct)[:, None]
     found = packed_table(table)
     assert ("distinct" in found) == (n_distinct <= 256)
-    assert unpacked(found).dense().tolist() == table.tolist()
+    assert unpack_table(found).dense().tolist() == table.tolist()
 
 
 @given(
@@ -81,14 +93,14 @@ def test_few_values_are_numbered(n_distinct):
     )
 )
 def test_any_table_is_restored(table):
-    assert np.array_equal(unpacked(packed_table(table)).dense(), np.float16(table))
+    assert np.array_equal(unpack_table(packed_table(table)).dense(), np.float16(table))
 
 
 @pytest.mark.parametrize("row", [3, 2**33])
 def test_rows_far_apart(row):
     """Their distance needs more bits than a number of a column."""
     used = UsedRows.of(np.eye(2, dtype=np.float32), np.array([0, row]), row + 1)
-    again = unpacked(through_msgpack(packed(used)))
+    again = unpack_table(through_msgpack(pack_table(used)))
     assert again.shape == (row + 1, 2) and again.rows.tolist() == [0, row]
     assert again.values.tolist() == used.values.tolist()
 
@@ -102,7 +114,7 @@ def written(**changes):
         "trans": UsedRows.of(np.ones((2, 2))),
     }
     signs = {"nonnegative": {"table": True, "trans": False}}
-    data = WeightsShim("one", MADE_FOR).written(signs, tables, {"keys": KEYS["any order"]})
+    data = WeightsShim("one", MADE_FOR).saved_bytes(signs, tables, {"keys": KEYS["any order"]})
     return srsly.msgpack_dumps({**srsly.msgpack_loads(data), **changes}) if changes else data
 
 
@@ -150,7 +162,7 @@ def test_weights_that_were_made_for_another_config(made_for, got, expected):
         read(written(), made_for)
 
 
-EYE = packed(UsedRows.of(np.eye(3, dtype=np.float32)))
+EYE = pack_table(UsedRows.of(np.eye(3, dtype=np.float32)))
 NO_LAYER = {
     "nothing": b"",
     "text": b"hello",
