@@ -26,7 +26,7 @@ def load_from(place: str | Path, **settings: Any) -> Language:
         isinstance(value, (list, tuple)) for value in settings.values()
     )  # as of `exclude`, not a config
     folder = loading.folder_of(place)
-    if names and folder.parent == loading.FOLDER:
+    if names and folder.parent == loading.PIPELINES_FOLDER:
         return pickle.loads(
             pickled(folder, tuple((key, tuple(settings[key])) for key in sorted(settings)))
         )

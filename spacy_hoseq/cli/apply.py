@@ -14,7 +14,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..reporting.pages import uncalibrated
 from .app import hoseq_cli, then
-from .shared import CODE
+from .shared import CODE, Model
 
 if TYPE_CHECKING:
     from ..batch.formats import Done
@@ -35,9 +35,7 @@ IN_LOGS = 60.0  # where there is no terminal
 )
 def apply_cli(
     # fmt: off
-    model: str = typer.Argument(
-        ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
-    ),
+    model: Model,
     inputs: list[str] = typer.Argument(
         ..., help="Files of texts, folders and globs of them; - for standard input"
     ),

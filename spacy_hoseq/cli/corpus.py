@@ -16,8 +16,8 @@ from ..errors import Errors
 from ..inspection.certainty import BATCH
 from ..inspection.findings import corrected, find_errors
 from ..inspection.selection import Doubts, doubtful_tokens, doubts_of, select
-from ..pipelines import run_code
-from ..pipelines.recipes import checked, recipe
+from ..pipelines import checked_language, run_code
+from ..pipelines.recipes import recipe
 from ..readers.annotated import read_docs, spacy_files
 from ..readers.files import read_values
 from ..readers.sentences import Problem
@@ -29,8 +29,8 @@ from .shared import (
     FOLDER,
     FORCE,
     META,
-    MODEL,
     TEXT_KEY,
+    Model,
     check_free,
     docs_of,
     pipeline_of,
@@ -78,7 +78,7 @@ def find_errors_cli(
     check_free(tasks, force)
     run_code(code)
     settings = config_of(config, lang, parse_config_overrides(context.args))
-    docs = docs_in(corpus, checked(settings.get("nlp", {}).get("lang", "")))
+    docs = docs_in(corpus, checked_language(settings.get("nlp", {}).get("lang", "")))
     msg.info(f"{len(docs):,} docs, {folds} trainings")
     findings = find_errors(
         settings,
@@ -155,7 +155,7 @@ def correct_cli(
 @hoseq_cli.command("select", failed="Nothing selected")
 def select_cli(
     # fmt: off
-    model: str = MODEL,
+    model: Model,
     pool: Path = typer.Argument(
         ..., help="Texts (.jsonl, .txt: one in each line), Docs (.spacy), or folder", exists=True
     ),

@@ -26,6 +26,7 @@ from ..pipelines.compaction.pipeline import (
     compact_pipeline,
     save_compact,
 )
+from ..pipelines.names import package_name
 from ..readers.annotated import dev_examples, read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
 from ..reporting.inspection import inspection_page, inspection_text
@@ -36,9 +37,8 @@ from .shared import (
     CODE,
     FOLDER,
     FORCE,
-    MODEL,
+    Model,
     check_free,
-    check_name,
     pipeline_of,
     progress,
     write,
@@ -63,7 +63,7 @@ FIGURES = {
 )
 def report_cli(
     # fmt: off
-    model: str = MODEL,
+    model: Model,
     data: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
     output: Path = FOLDER,
     against: str | None = typer.Option(
@@ -132,7 +132,7 @@ def name_of(model: str) -> str:
 @hoseq_cli.command("inspect", failed="Nothing inspected")
 def inspect_cli(
     # fmt: off
-    model: str = MODEL,
+    model: Model,
     corpus: Path | None = typer.Argument(
         None, help="Texts (.spacy) that give names, counts, examples", exists=True
     ),
@@ -178,7 +178,7 @@ def inspect_cli(
 @hoseq_cli.command("calibrate", failed="Nothing written")
 def calibrate_cli(
     # fmt: off
-    model: str = MODEL,
+    model: Model,
     dev: Path = typer.Argument(
         ..., help="Corpus (.spacy) of other text than in training", exists=True
     ),
@@ -230,14 +230,12 @@ def calibration_rows(name: str, one: Calibration) -> list[Row]:
 @hoseq_cli.command("compact", failed="Nothing written")
 def compact_cli(
     # fmt: off
-    model: Path = typer.Argument(
-        ..., help="Directory of a trained pipeline", exists=True, file_okay=False
-    ),
+    model: Model,
     dev: Path = typer.Argument(
         ..., help="Development corpus (.spacy), read as in training", exists=True
     ),
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="Directory to write. Default: MODEL itself"
+        None, "--output", "-o", help="Folder to write. Default: MODEL, if it is a folder"
     ),
     tolerance: float = typer.Option(
         0.0005, "--tolerance", help="How much each metric may fall (0.0005 of 1)"
@@ -255,10 +253,16 @@ def compact_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    output = output or model
+    if output is None:
+        if not Path(model).is_dir():
+            expected = "--output, for MODEL is no folder"
+            raise ValueError(
+                Errors.HS159.format(what="folder", source="the command", expected=expected)
+            )
+        output = Path(model)
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)
-    before = megabytes(model)
+    before = megabytes(folder_of(model))
     msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
     with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
         examples = dev_examples(nlp, dev)
@@ -294,7 +298,7 @@ def megabytes(folder: Path) -> float:
 @hoseq_cli.command("package", failed="No package made")
 def package_cli(
     # fmt: off
-    model: str = MODEL,
+    model: Model,
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder to write to", file_okay=False
     ),
@@ -323,8 +327,7 @@ def package_cli(
             )
         )
     meta = pipeline_of(model, code).meta
-    check_name(meta["name"])
-    name = f"{meta['lang']}_{meta['name']}"
+    name = package_name(meta)
     with TemporaryDirectory() as temporary:
         folder = (output or Path(temporary)) / f"{name}-{meta['version']}"
         check_free(folder, force)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import srsly
 import typer
@@ -23,9 +23,9 @@ from ..readers.sentences import Problem
 from ..readers.texts import texts_in
 from .app import done
 
-MODEL: Any = typer.Argument(
-    ..., help="Directory or package of a trained pipeline, or en, zh, af, cy"
-)
+Model = Annotated[
+    str, typer.Argument(help="Folder or package of a trained pipeline, or en, zh, af, cy")
+]
 CODE: Any = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs")
 FORCE: Any = typer.Option(False, "--force", "-F", help="Replace the output if it is there")
 FOLDER: Any = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False)
@@ -106,15 +106,6 @@ def check_free(path: Path | None, force: bool) -> None:
         raise ValueError(Errors.HS113.format(path=path, problem="a part of this path is a file"))
     if path and path.exists() and not force:
         raise ValueError(Errors.HS113.format(path=path, problem="there is a file already"))
-
-
-def check_name(name: str) -> None:
-    """Of a pipeline. RAISES ValueError [HS027]: no package can have it."""
-    if not (f"xx_{name}".isidentifier() and name.isascii() and name[-1:].isalnum()):
-        expected = 'ASCII letters, digits and "_" (not the last), such as "hoseq"'
-        raise ValueError(
-            Errors.HS027.format(name="name of a pipeline", value=repr(name), expected=expected)
-        )
 
 
 @contextmanager

@@ -21,13 +21,13 @@ from wasabi import msg, table
 from ..errors import Errors, Warnings
 from ..inspection import Explanation, explanations
 from ..inspection.explanation import annotated, as_data, decisions, explained
+from ..pipelines.loading import embedded
 from ..reporting.layers import Cell, Sentence, sentences_of
 from ..reporting.pages import uncalibrated
 from ..reporting.text import explanation_text, notes_of, reasons_of, text_page
 from .app import hoseq_cli, then
-from .shared import CODE, COMPONENTS, FORCE, MODEL, check_free, pipeline_of, progress, write_page
+from .shared import CODE, COMPONENTS, FORCE, Model, check_free, pipeline_of, progress, write_page
 
-PIPELINES = ("en", "zh", "af", "cy")
 ALONE = "a text, or - for standard input; to tag the word itself, put en before it"
 DEFAULTS = ("en", "-")  # pipeline and text
 SIZE = 100_000  # characters of lines that are tagged at once
@@ -42,7 +42,7 @@ def tag_cli(
     arguments: list[str] | None = typer.Argument(
         None,
         metavar="[MODEL] [TEXT]",
-        help="Directory or package of a trained pipeline, or en (the default), zh, af, cy; "
+        help="Folder or package of a trained pipeline, or en (the default), zh, af, cy; "
         "the text, or a file with it, or - for standard input (the default)",
     ),
     html: bool = typer.Option(False, "--html", help="Open the text as a page in the browser"),
@@ -61,7 +61,7 @@ def tag_cli(
     if len(given) > len(DEFAULTS):
         raise typer.BadParameter("expected a pipeline and a text in quotes, or a text alone.")
     model, text = [*DEFAULTS[: len(DEFAULTS) - len(given)], *given]
-    if len(given) == 1 and text in PIPELINES:
+    if len(given) == 1 and text in embedded():
         raise ValueError(
             Errors.HS172.format(actual=f'"{text}", the name of a pipeline', expected=ALONE)
         )
@@ -86,7 +86,7 @@ def tag_cli(
 @hoseq_cli.command("explain", failed="Nothing explained")
 def explain_cli(
     # fmt: off
-    model: str = MODEL,
+    model: Model,
     text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
     token: list[int] | None = typer.Option(
         None, "--token", "-t", help="Number of a token; default: the least sure"
@@ -141,9 +141,7 @@ def explain_cli(
 @hoseq_cli.command("serve", failed="Nothing served")
 def serve_cli(
     # fmt: off
-    model: str = typer.Argument(
-        "en", help="Directory or package of a trained pipeline, or en, zh, af, cy"
-    ),
+    model: Model = "en",
     host: str = typer.Option(
         "127.0.0.1", "--host", help="Address or name to listen on; 0.0.0.0: all, for everybody"
     ),

@@ -14,8 +14,10 @@ from ..arrays import Ints
 from ..errors import Errors
 from ..features.exchange import Bigrams, bigrams_of, exchange_words
 from ..features.forms import lemma_lexicon, tag_lexicon
+from ..pipelines import checked_language
 from ..pipelines.compaction.pipeline import check_output
-from ..pipelines.recipes import ALIASES, RECIPES, checked, recipe
+from ..pipelines.names import check_name
+from ..pipelines.recipes import ALIASES, RECIPES, recipe
 from ..pipelines.treebanks.card import card_of, figures, licence_of, meta_of
 from ..pipelines.treebanks.parts import contents_of
 from ..pipelines.treebanks.project import PROJECT
@@ -38,7 +40,6 @@ from .shared import (
     FORCE,
     TEXT_KEY,
     check_free,
-    check_name,
     docs_of,
     pipeline_of,
     progress,
@@ -118,7 +119,7 @@ def clusters_cli(
     """
     check_free(output, force)
     problems: list[Any] = []
-    nlp = pipeline_of(model, code) if model else spacy.blank(checked(lang))
+    nlp = pipeline_of(model, code) if model else spacy.blank(checked_language(lang))
     docs = docs_of(nlp, texts, text_key, problems, words=words)
     bigrams, classes = clusters_of(docs, output, n, min_count, sweeps)
     msg.text(f"{int(bigrams.counts.sum()):,} pairs of neighbours")

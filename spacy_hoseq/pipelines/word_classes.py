@@ -17,9 +17,7 @@ from ..features.word_classes import TABLE
 from . import folder_of
 from .loading import refusal
 
-FOLDER = (
-    Path(__file__).parent / "word_lists"
-)  # lists of words that come with the package, as pipelines are saved
+WORD_LISTS = ("en_names", "en_organizations")  # of the package, saved as pipelines are
 
 
 def word_classes_of(pipeline: str | Path, more: list[str] | None = None) -> Lookups:
@@ -45,8 +43,10 @@ def word_classes_of(pipeline: str | Path, more: list[str] | None = None) -> Look
 
 def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
     """The table of a pipeline, or of a list of the package, without further ones; and its makers."""
-    listed = FOLDER / pipeline
-    folder = listed if (listed / "meta.json").exists() else folder_of(pipeline)
+    if pipeline in WORD_LISTS:
+        folder = Path(__file__).with_name("word_lists") / pipeline
+    else:
+        folder = folder_of(pipeline)
     try:
         every = Lookups().from_disk(folder / "vocab")
         makers = _makers_in(every, folder)

@@ -16,7 +16,7 @@ from spacy_hoseq.treebanks import words_of
 
 from ..packaged import load_from, shared
 
-NAMES = sorted(path.parent.name for path in loading.FOLDER.glob("*/meta.json"))
+NAMES = sorted(path.parent.name for path in loading.PIPELINES_FOLDER.glob("*/meta.json"))
 ONE_SOON = [
     name if name.startswith("af") else pytest.param(name, marks=pytest.mark.long) for name in NAMES
 ]

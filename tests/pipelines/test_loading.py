@@ -8,7 +8,7 @@ from spacy.pipeline import Sentencizer
 
 import spacy_hoseq
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.pipelines.loading import LARGEST
+from spacy_hoseq.pipelines.loading import MAX_FILE_BYTES
 
 from ..components import helpers
 
@@ -132,5 +132,5 @@ def test_files_that_would_never_end(copy, name, kind):
         path.symlink_to("/dev/zero")
     else:
         with path.open("wb") as file:
-            file.truncate(LARGEST + 1)  # holes take no place
+            file.truncate(MAX_FILE_BYTES + 1)  # holes take no place
     refused(copy, f"{name}: {'more than' if kind == 'large' else 'no regular file'}")

@@ -1,5 +1,5 @@
 """Configs for every size of corpus, commented: what `python -m spacy hoseq init` writes."""
 
-from .recipes import ALIASES, RECIPES, checked, recipe
+from .recipes import ALIASES, RECIPES, recipe
 
-__all__ = ["ALIASES", "RECIPES", "checked", "recipe"]
+__all__ = ["ALIASES", "RECIPES", "recipe"]

@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from spacy.util import get_lang_class
-
 from ...errors import Errors
+from ..names import checked_language
 
 
 class Recipe(NamedTuple):
@@ -38,7 +37,6 @@ RECIPES: dict[str, Recipe] = {
     "neural-chunker": Recipe("chunks, from both together, and given tags"),
     "neural-entities": Recipe("entities, from both together"),
 }
-LANGUAGES = 'the code of one that spaCy has ("en", "zh", ...), or "xx" for any other'
 ALIASES = {"ner": "entities"}  # other names of recipes
 # sets of templates for words in letters -> for words in Chinese characters
 CHARACTERS = {
@@ -88,7 +86,7 @@ def recipe(name: str, lang: str | None = None) -> str:
         near = get_close_matches(name, RECIPES, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ValueError(Errors.HS161.format(name=name, known=", ".join(RECIPES)) + hint)
-    lang = checked(RECIPES[name].lang if lang is None else lang)
+    lang = checked_language(RECIPES[name].lang if lang is None else lang)
     text = Path(__file__).with_name(f"{name}.cfg").read_text(encoding="utf8")
     text = re.sub(r'^lang = "\w+"$', f'lang = "{lang}"', text, count=1, flags=re.MULTILINE)
     return with_classes(in_chinese(text) if lang == "zh" else text, lang)
@@ -119,13 +117,3 @@ def with_classes(text: str, lang: str) -> str:
         more='["en_names"]' if has_names else "null",
     )
     return text.replace("lookups = null\n", "") + table
-
-
-def checked(lang: str) -> str:
-    """The code of a language. RAISES ValueError [HS027]: spaCy has no such language."""
-    try:
-        get_lang_class(lang)
-    except ImportError as error:
-        message = Errors.HS027.format(name="language", value=lang, expected=LANGUAGES)
-        raise ValueError(message) from error
-    return lang

@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from spacy.util import get_lang_class
-
 from ...readers.files import find_files
+from ..names import checked_language
 
 PARTS = ("train", "dev", "test")
 ANY_LANGUAGE = "xx"
@@ -27,7 +26,9 @@ class Treebank(NamedTuple):
 def treebank_in(folder: Path, lang: str = "") -> Treebank:
     """The treebank in a folder. lang (str): "" = as its files say, "af_afribooms-ud-train.conllu",
     if spaCy has that language; else "xx". Files of folders in it count only if it has
-    none itself. RAISES ValueError [HS074]: no .conllu file."""
+    none itself. RAISES ValueError [HS074]: no .conllu file; [HS027]: no such language."""
+    if lang:
+        checked_language(lang)
     below = find_files(folder, [".conllu"])
     files = [file for file in below if file.parent == folder] or below
     by_part: dict[str, list[Path]] = {}
@@ -48,12 +49,10 @@ def part_of(file: Path) -> str:
 
 def language_of(file: Path) -> str:
     """The language that the name of a file begins with, if spaCy has it."""
-    lang = file.name.partition("_")[0].lower()
     try:
-        get_lang_class(lang)
-    except ImportError:
+        return checked_language(file.name.partition("_")[0].lower())
+    except ValueError:
         return ANY_LANGUAGE
-    return lang
 
 
 def _readme(folder: Path) -> str:

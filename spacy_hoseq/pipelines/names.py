@@ -1,0 +1,67 @@
+"""Names of pipelines, languages and components, before they become parts of a path.
+
+A config.cfg or meta.json may come from anywhere: "../evil" in it must not lead out of the folder
+that the user has given.
+"""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from spacy.util import get_lang_class, get_minor_version
+
+from ..errors import Errors
+
+
+def checked_language(lang: str) -> str:
+    """The code of a language. RAISES ValueError [HS027]: spaCy has no such language."""
+    try:
+        if not is_word(lang):  # spaCy would import a module of this name
+            raise ImportError(lang)
+        get_lang_class(lang)
+    except ImportError as error:
+        expected = 'the code of one that spaCy has ("en", "zh", ...), or "xx" for any other'
+        message = Errors.HS027.format(name="language", value=lang, expected=expected)
+        raise ValueError(message) from error
+    return lang
+
+
+def package_name(meta: Mapping[str, Any]) -> str:
+    """The name of a pipeline's package, such as "en_hoseq_sm".
+
+    meta: language, name and version of the pipeline. RAISES ValueError [HS027]: one of them cannot
+    be part of the name of a package.
+    """
+    lang, name, version = meta["lang"], meta["name"], meta["version"]
+    check_name(name)
+    if not is_word(lang):
+        raise _wrong("language", lang, 'letters, digits and "_", such as "en"')
+    if not is_version(version):
+        raise _wrong("version", version, 'a version by PEP 440, such as "1.0.0"')
+    return name if name.startswith(f"{lang}_") else f"{lang}_{name}"  # as `spacy package` does
+
+
+def check_name(name: object) -> None:
+    """RAISES ValueError [HS027]: the package of a pipeline cannot have this name."""
+    if not is_word(f"xx_{name}") or f"{name}".endswith("_"):
+        raise _wrong("name", name, 'ASCII letters, digits and "_" (not the last), such as "hoseq"')
+
+
+def is_word(text: object) -> bool:
+    """True if it consists of ASCII letters, digits and "_", and does not begin with a digit or "_"."""
+    return isinstance(text, str) and text.isascii() and text.isidentifier() and text[0] != "_"
+
+
+def is_version(text: object) -> bool:
+    """True for a version by PEP 440 without spaces around it."""
+    return isinstance(text, str) and text == text.strip() and get_minor_version(text) is not None
+
+
+def is_file_name(text: str) -> bool:
+    """True if it names a file or folder in any folder, on any system."""
+    return text not in ("", "..") and text == PurePosixPath(text).name == PureWindowsPath(text).name
+
+
+def _wrong(what: str, value: object, expected: str) -> ValueError:
+    what = f"{what} of a pipeline"
+    return ValueError(Errors.HS027.format(name=what, value=repr(value), expected=expected))
