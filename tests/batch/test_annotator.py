@@ -1,6 +1,7 @@
 """The map from batches to batches, against Docs read one token at a time."""
 
 import gc
+import inspect
 import json
 import os
 import pickle
@@ -281,6 +282,18 @@ def test_the_schema_names_the_model(annotate):
     fast = Annotator("en", exclude=["hoseq_chunker", "hoseq_entities"])
     assert fast.fingerprint != annotate.fingerprint
     assert fast(table(TEXTS))["spans"].to_pylist() == [[]] * len(TEXTS)
+
+
+def test_every_setting_is_in_the_fingerprint(tmp_path):
+    """So that no job goes on with other settings than those it began with."""
+    (tmp_path / "code.py").write_text("")
+    settings = {"text": "body", "id": None, "outputs": ["tag"], "flat": True, "exclude": ["x"]}
+    settings.update(max_length=5, code=tmp_path / "code.py")
+    assert settings.keys() == inspect.signature(Annotator).parameters.keys() - {"pipeline"}
+    (tmp_path / "more.py").write_text("1")
+    alone = [{name: value} for name, value in settings.items() if name != "code"]
+    annotators = [Annotator("cy", **each) for each in [{}, {"code": tmp_path / "more.py"}, *alone]]
+    assert len({annotator.fingerprint for annotator in annotators}) == len(settings) + 1
 
 
 def test_outputs_and_pipelines_that_do_not_exist(tmp_path):

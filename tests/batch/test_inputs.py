@@ -41,6 +41,8 @@ def test_text_files_have_a_text_in_each_line_or_are_one(tmp_path):
     path.write_bytes("Zoë.\r\n\n two \nthree".encode())
     assert texts(path) == [("a.txt:1", "Zoë."), ("a.txt:3", " two "), ("a.txt:4", "three")]
     assert texts(path, InputOptions(whole=True)) == [("a.txt", "Zoë.\r\n\n two \nthree")]
+    path.write_bytes(b" \n\n  Dogs bark. \r\n")
+    assert texts(path, InputOptions(whole=True)) == [("a.txt", " \n\n  Dogs bark. ")]
     path.write_bytes(b"good\nb\xffd\nlast")
     assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")] and problems(path) == [
         (2, "the byte 0xFF")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -159,6 +160,27 @@ def test_a_full_disk_loses_nothing(job, tmp_path, monkeypatch, room):
     assert files(out) == files(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_a_run_that_ends_where_a_part_gets_its_name(job, tmp_path, monkeypatch, is_renamed):
+    """Before or after: its line is in the list already, so the next run knows the part."""
+    run(job(tmp_path / "whole"))
+    rename = Path.replace
+
+    def ends(path, target):
+        if target.name != "000002.jsonl":
+            return rename(path, target)
+        if is_renamed:
+            rename(path, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", ends)
+    with pytest.raises(KeyboardInterrupt):
+        run(job(tmp_path / "out"))
+    monkeypatch.undo()
+    run(job(tmp_path / "out"))
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
 def test_a_line_that_is_torn(job, tmp_path):
     run(job(tmp_path / "whole"))
     stopped(job(tmp_path / "out"))
@@ -297,6 +319,7 @@ def test_another_text_from_standard_input_is_not_already_done(annotator, tmp_pat
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         return Job(annotator, ["-"], tmp_path / "out", "jsonl", InputOptions(part_size=2))
 
+    assert standard_input("").size == 0, "it is not known before it is read"
     run(standard_input("one\ntwo\nthree\n"))
     before = files(tmp_path / "out")
     for other in ("other\ntwo\nthree\n", "one\ntwo\n", ""):
