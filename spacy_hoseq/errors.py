@@ -232,7 +232,7 @@ class Errors(metaclass=WithCodes):
         "The request is for {host}, which is no name of this server, or it comes from a page of another site. Use the "
         "address that it prints, with the port; give other names by which browsers know it (--name)."
     )
-    HS149 = "This text has {n:,} characters; at most {most:,} are annotated at once. Shorter pieces work."
+    HS149 = "This {what} has {n:,} characters; at most {most:,} are annotated at once. Shorter pieces work."
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS152 = (
         "The pipeline has no component of this package that is asked for: {names}. It has: {known}."

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from os.path import isdir, isfile
 from pathlib import Path
+from socket import gethostname
 from typing import (
     Any,
 )
@@ -166,26 +167,19 @@ def serve_cli(
 
     DOCS: docs/tasks/why.md
     """
-    try:
-        from ..reporting.serving import application, listening, names_of_server, server_of
-    except ImportError as error:
-        raise ValueError(
-            Errors.HS170.format(package=error.name, install='"spacy-hoseq[ui]"')
-        ) from error
+    from ..reporting.answers import Answers
+    from ..reporting.serving import Server, listening
+
     with listening(host, port) as listener:
-        app = application(
-            pipeline_of(model, code, probable=True),
-            component or None,
-            max_length=max_length,
-            max_words=max_words,
-            max_seconds=max_seconds,
-            hosts=[*names_of_server(host), *(name or ())],
-        )
+        nlp = pipeline_of(model, code, probable=True)
+        answers = Answers(nlp, component or None, max_length=max_length, max_words=max_words)
+        names = {"localhost", host, gethostname(), *(name or ())}
+        server = Server(listener, answers, hosts=names, max_seconds=max_seconds)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         msg.good(address, "Ctrl+C ends it.")
         then("look at this page in a browser")
         with suppress(KeyboardInterrupt):
-            server_of(app).run(sockets=[listener])
+            server.serve_forever()
 
 
 def texts_of(text: str) -> Iterator[str]:

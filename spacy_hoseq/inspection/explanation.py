@@ -12,7 +12,7 @@ tests/inspection/test_explanation.py.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import (
     Any,
@@ -145,12 +145,19 @@ def explained(nlp: Language, names: Sequence[str] | None = None) -> list[str]:
     return known
 
 
-def annotated(nlp: Language, doc: Doc, names: Sequence[str]) -> tuple[Doc, dict[str, Doc]]:
-    """The Doc as the pipeline annotates it, and, of each of these components, with the tokens that
-    it has seen: later components may merge or split them."""
+def annotated(
+    nlp: Language,
+    doc: Doc,
+    names: Sequence[str],
+    check: Callable[[], object] | None = None,
+) -> tuple[Doc, dict[str, Doc]]:
+    """The annotated Doc, and copies with the tokens that these components see: later components may
+    merge or split them. check: called before each component; what it raises ends the work."""
     seen: dict[str, Doc] = {}
     before = ""
     for name, _, (now,) in stages(nlp, [doc]):
+        if check is not None:
+            check()
         if before in names:
             seen[before] = now.copy()
         before = name

@@ -8,69 +8,27 @@ ordinary request has to be answered as ever.
 
 import json
 import random
-import socket
-import threading
 import time
 from collections import Counter
 
-from spacy_hoseq.reporting.serving import application, listening
 from tests.components import chunker_helpers
+from tests.reporting.running import Running
 
 MOST = 300  # characters of a text
 TEXT = {"text": "the old cat runs"}
 
 
-class Server:
-    """In a thread of its own. address: host and port."""
-
-    def __init__(self, nlp, **settings):
-        import uvicorn
-
-        self.listener = listening("127.0.0.1", 0)
-        self.address = self.listener.getsockname()
-        app = application(nlp, max_length=MOST, **settings)
-        config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", http="h11")
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(
-            target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True
-        )
-        self.thread.start()
-
-    def stop(self):
-        self.server.should_exit = True
-        self.thread.join(10)
-        self.listener.close()
-
-    def ask(self, data, seconds=30.0):
-        """RETURNS the status of the answer, 0 if there is none, and the answer."""
-        with socket.create_connection(self.address, timeout=seconds) as client:
-            try:
-                client.sendall(data)
-                answer = b""
-                while part := client.recv(65536):
-                    answer += part
-            except (TimeoutError, ConnectionError):
-                pass
-        head = answer.split(b" ", 2)
-        return (int(head[1]) if len(head) > 1 and head[1].isdigit() else 0), answer
-
-    def post(self, path, body, kind="application/json", **headers):
-        """The bytes of a request. headers: "Host" among them; None leaves one out."""
-        host = ":".join(map(str, self.address))
-        every = {
-            "Host": host,
-            "Content-Type": kind,
-            "Content-Length": len(body),
-            "Connection": "close",
-            **headers,
-        }
-        lines = [f"{name}: {value}" for name, value in every.items() if value is not None]
-        return (
-            f"POST {path} HTTP/1.1\r\n".encode()
-            + "\r\n".join(lines).encode("latin1", "replace")
-            + b"\r\n\r\n"
-            + body
-        )
+def post(server, path, body, kind="application/json", **headers):
+    """The bytes of a request. headers: "Host" among them; None leaves one out."""
+    every = {
+        "Host": ":".join(map(str, server.address)),
+        "Content-Type": kind,
+        "Content-Length": len(body),
+        **headers,
+    }
+    lines = [f"{name}: {value}" for name, value in every.items() if value is not None]
+    head = "\r\n".join([f"POST {path} HTTP/1.1", *lines, "", ""])
+    return head.encode("latin1", "replace") + body
 
 
 def bodies():
@@ -137,10 +95,10 @@ def requests(server):
     client_errors = {200, 400, 404, 405, 408, 411, 413, 415, 431, 503}
     host = ":".join(map(str, server.address))
     for body in bodies():
-        yield "body", server.post("/explain", body), client_errors
+        yield "body", post(server, "/explain", body), client_errors
         yield (
             "form",
-            server.post("/", b"text=" + body, "application/x-www-form-urlencoded"),
+            post(server, "/", b"text=" + body, "application/x-www-form-urlencoded"),
             client_errors,
         )
     for name in (
@@ -154,7 +112,7 @@ def requests(server):
         f"{host} x",
         "\xe9",
     ):
-        yield "host", server.post("/explain", b"{}", Host=name), {400, 403}
+        yield "host", post(server, "/explain", b"{}", Host=name), {400, 403}
     for origin in (
         "null",
         "http://evil.example",
@@ -164,16 +122,16 @@ def requests(server):
         f"x{host}",
         "",
     ):
-        yield "origin", server.post("/explain", b"{}", Origin=origin), {403}
-    two = server.post("/explain", b"{}").replace(
+        yield "origin", post(server, "/explain", b"{}", Origin=origin), {403}
+    two = post(server, "/explain", b"{}").replace(
         b"\r\n\r\n", f"\r\nOrigin: http://{host}\r\nOrigin: null\r\n\r\n".encode()
     )
     yield "two origins", two, {400, 403}
-    yield "two hosts", server.post("/", b"").replace(b"Host:", b"Host: a\r\nHost:"), {400, 403}
-    yield "no host", server.post("/", b"", Host=None), {400, 403}
+    yield "two hosts", post(server, "/", b"").replace(b"Host:", b"Host: a\r\nHost:"), {400, 403}
+    yield "no host", post(server, "/", b"", Host=None), {400, 403}
     for method in ("GET", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "HEAD", "BREW", "get"):
         data = f"{method} /explain HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
-        yield "method", data, {400, 404, 405}
+        yield "method", data, {405, 501}
     for path in (
         "/../../etc/passwd",
         "/%2e%2e/x",
@@ -187,12 +145,12 @@ def requests(server):
         yield (
             "path",
             f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("latin1"),
-            {200, 307, 400, 404},
+            {200, 400, 404, 405},
         )
     for length in ("-1", "abc", "1e9", "99999999999999999999", "0x10"):
         yield (
             "length",
-            server.post("/explain", b"{}", **{"Content-Length": length}),
+            post(server, "/explain", b"{}", **{"Content-Length": length}),
             {0, 400, 408, 413},
         )
     for raw in (
@@ -203,9 +161,9 @@ def requests(server):
         b"A" * 70000,
         b"\x00" * 100,
     ):
-        yield "raw", raw, {0, 400, 403, 431}
-    chunked = server.post(
-        "/explain", b"", **{"Content-Length": None, "Transfer-Encoding": "chunked"}
+        yield "raw", raw, {0, 400, 403, 414, 431}
+    chunked = post(
+        server, "/explain", b"", **{"Content-Length": None, "Transfer-Encoding": "chunked"}
     )
     yield "chunks", chunked + b'5\r\n{"tex\r\n0\r\n\r\n', {400}
     yield "chunks", chunked + b"zz\r\n", {0, 400, 408}
@@ -214,27 +172,27 @@ def requests(server):
     yield "headers", f"GET / HTTP/1.1\r\nHost: {host}\r\n{many}\r\n".encode(), {0, 200, 400, 431}
     yield (
         "fields",
-        server.post("/", b"a=b&" * 900, "application/x-www-form-urlencoded"),
+        post(server, "/", b"a=b&" * 900, "application/x-www-form-urlencoded"),
         client_errors,
     )
 
 
 def attack():
     """RETURNS rows of a name, the status, and what is wrong, "" for nothing."""
-    server = Server(chunker_helpers.trained("marginals", 8), max_seconds=2.0)
+    server = Running(chunker_helpers.trained("marginals", 8), max_length=MOST, max_seconds=2.0)
     rows = []
-    expected = server.ask(server.post("/explain", json.dumps(TEXT).encode()))[1].partition(
+    expected = server.send(post(server, "/explain", json.dumps(TEXT).encode()))[1].partition(
         b"\r\n\r\n"
     )[2]
     for name, data, statuses in requests(server):
-        status, answer = server.ask(data, 8.0)
+        status, answer = server.send(data, 8.0)
         problem = "" if status in statuses else f"status {status} for {data[:200]!r}"
         if status == 503 and b"[HS180]" not in answer:
             problem = f"no reason for {data[:200]!r}"
         if b"Traceback" in answer or b"Internal Server Error" in answer:
             problem = f"an error of the server for {data[:200]!r}"
         begin = time.monotonic()
-        after = server.ask(server.post("/explain", json.dumps(TEXT).encode()))[1].partition(
+        after = server.send(post(server, "/explain", json.dumps(TEXT).encode()))[1].partition(
             b"\r\n\r\n"
         )[2]
         if after != expected or time.monotonic() - begin > 8:

@@ -16,6 +16,7 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.reporting.answers import Answers, Question
 
 from .kinds import (
     EACH,
@@ -276,19 +277,12 @@ def test_package(kind, model, tmp_path):
 
 
 def test_serve(kind, nlp):
-    pytest.importorskip("starlette")
-    from starlette.testclient import TestClient
-
-    from spacy_hoseq.reporting.serving import application
-
     code = CANNOT.get((kind.column, "serve"))
     if code is not None:
         with pytest.raises(ValueError, match=rf"\[{code}\]"):
-            application(nlp)
+            Answers(nlp)
         return
-    client = TestClient(application(nlp), base_url="http://127.0.0.1")
-    page = client.post("/", data={"text": TEXT})
-    assert page.status_code == 200 and "ferry" in page.text
-    asked = {"text": TEXT, "component": kind.name, "tokens": [1]}
-    answer = client.post("/explain", json=asked)
-    assert answer.status_code == 200 and answer.json()["decisions"], answer.text
+    answers = Answers(nlp)
+    assert "ferry" in answers.tagged(TEXT, lambda: None)
+    question = Question(text=TEXT, component=kind.name, tokens=[1])
+    assert answers.reasons(question, lambda: None)["decisions"]

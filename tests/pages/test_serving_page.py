@@ -6,7 +6,7 @@ import pytest
 
 import spacy_hoseq
 
-from ..reporting.test_serving import Running
+from ..reporting.running import Running
 from .test_explanation_page import panels
 
 pytestmark = pytest.mark.long
@@ -22,7 +22,7 @@ def server():
 @pytest.fixture
 def opened(chromium, server):
     chromium.set_window_size(1000, 900)
-    chromium.get(server.address)
+    chromium.get(server.url)
     yield chromium
     assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
 
@@ -77,7 +77,7 @@ def test_keys_alone(opened):
 
 
 def test_a_text_that_is_too_long_says_so_and_stays(chromium, server):
-    chromium.get(server.address)
+    chromium.get(server.url)
     chromium.execute_script("document.querySelector('textarea').removeAttribute('maxlength')")
     assert typed(chromium, "word " * 60) == []
     said = chromium.execute_script("return document.querySelector('[role=alert]').textContent")
@@ -90,7 +90,7 @@ def test_a_text_that_is_too_long_says_so_and_stays(chromium, server):
 
 def test_what_is_typed_outlives_the_server(chromium):
     running = Running(spacy_hoseq.load("en"))
-    chromium.get(running.address)
+    chromium.get(running.url)
     running.stop()
     assert typed(chromium, "Time flies.") == [] and value(chromium) == "Time flies."
     assert "does not answer" in chromium.find_element("css selector", ".problem").text

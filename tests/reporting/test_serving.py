@@ -7,10 +7,9 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
-from urllib.error import HTTPError
+from contextlib import ExitStack, suppress
 from urllib.parse import urlencode
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import pytest
 from spacy.cli._util import app
@@ -19,63 +18,14 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.inspection import explain
 from spacy_hoseq.inspection.explanation import as_data
+from spacy_hoseq.reporting import answers
+from spacy_hoseq.reporting.serving import is_this_server
 
 from ..components import chunker_helpers
-
-pytest.importorskip("uvicorn", reason='pip install "spacy-hoseq[ui]"')
-from spacy_hoseq.reporting import serving  # noqa: E402
-from spacy_hoseq.reporting.serving import (  # noqa: E402
-    Guard,
-    application,
-    is_this_server,
-    listening,
-)
+from .running import Running
 
 MOST = 60
 TEXT = "the old <script>alert(1)</script> cat"
-
-
-class Running:
-    """A server in a thread of its own."""
-
-    def __init__(self, nlp, **settings):
-        import uvicorn
-
-        self.listener = listening("127.0.0.1", 0)
-        self.address = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        config = uvicorn.Config(
-            application(nlp, **settings), log_level="critical", lifespan="off", ws="none"
-        )
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(
-            target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True
-        )
-        self.thread.start()
-
-    def stop(self):
-        self.server.should_exit = True
-        self.server.force_exit = True  # without waiting for answers that nobody reads
-        self.thread.join(10)
-        self.listener.close()
-
-    def ask(self, path="/", body=None, **headers):
-        """RETURNS status, text, headers."""
-        request = Request(
-            self.address + path,
-            body,
-            {key.replace("_", "-"): value for key, value in headers.items()},
-        )
-        try:
-            with urlopen(request, timeout=30) as answer:
-                return answer.status, answer.read().decode("utf8"), answer.headers
-        except HTTPError as error:
-            return error.code, error.read().decode("utf8"), error.headers
-
-    def explain(self, **asked):
-        status, text, _ = self.ask(
-            "/explain", json.dumps(asked).encode(), Content_Type="application/json"
-        )
-        return status, json.loads(text)
 
 
 @pytest.fixture(scope="module")
@@ -148,14 +98,14 @@ def test_what_is_refused(server):
 
 
 def test_pages_of_other_sites_learn_nothing(server):
-    port = server.address.rpartition(":")[2]
+    port = server.address[1]
     for path, body in (("/", None), ("/", b"text=a"), ("/explain", b"{}")):
         status, text, _ = server.ask(path, body, Host=f"elsewhere.example:{port}")
         assert status == 403 and "[HS148]" in text
         status, text, _ = server.ask(path, body, Origin="http://elsewhere.example")
         assert status == 403 and "[HS148]" in text
     assert server.ask("/", b"text=a", Origin="null")[0] == 403
-    assert server.ask("/", b"text=a", Origin=server.address)[0] == 200
+    assert server.ask("/", b"text=a", Origin=server.url)[0] == 200
     assert server.ask("/", Host=f"localhost:{port}")[0] == 200
 
 
@@ -177,7 +127,7 @@ def test_names_of_this_server(host, is_ours):
 
 
 def test_origin_is_compared_whole(server):
-    port = int(server.address.rpartition(":")[2])
+    port = server.address[1]
     for origin in (
         "http://127.0.0.1", f"http://127.0.0.1:{port + 1}", f"https://127.0.0.1:{port}", f"http://localhost:{port}",
         f"http://127.0.0.1:{port}/", f"ftp://127.0.0.1:{port}", f"x://http://127.0.0.1:{port}", "",
@@ -223,7 +173,7 @@ class Slow:
 @pytest.fixture
 def slow(monkeypatch):
     slow = Slow(0.02)
-    monkeypatch.setattr(serving, "reasons_of", slow)
+    monkeypatch.setattr(answers, "reasons_of", slow)
     return slow
 
 
@@ -237,6 +187,41 @@ def test_time_of_a_request_is_limited(nlp, slow):
     assert status == 200 and slow.n < 100
 
 
+def test_time_is_looked_at_before_each_component(nlp):
+    checks = []
+    answers.Answers(nlp).tagged("the cat", lambda: checks.append(True))
+    assert len(checks) == len(nlp.pipeline) + 1
+
+
+def test_a_word_for_which_the_tokenizer_would_take_long(server, nlp):
+    running = Running(nlp)
+    for text, status in (("." * 1000, 200), (f"a {'.' * 1001}", 413)):
+        got, page, _ = running.ask("/", urlencode({"text": text}).encode())
+        assert got == status
+    running.stop()
+    assert "[HS149] This word has 1,001 characters; at most 1,000" in page
+
+
+def test_clients_that_are_slow_keep_nobody_waiting(nlp):
+    """They send half a request, or read no answer."""
+    running = Running(nlp, max_seconds=60)
+    body = urlencode({"text": "the cat " * 600}).encode()
+    begin = time.monotonic()
+    with ExitStack() as stack:
+        for data in [b"POST / HTTP/1.1\r\n"] * 20 + [posted_form(running, body)] * 3:
+            client = stack.enter_context(socket.create_connection(running.address))
+            client.sendall(data)
+        assert running.explain(text="the old cat")[0] == 200
+    running.stop()
+    assert time.monotonic() - begin < 30
+
+
+def posted_form(running, body):
+    host, port = running.address
+    head = f"POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
 def test_words_of_a_request_are_limited(nlp):
     running = Running(nlp, max_words=2)
     status, answer = running.explain(text="the old cat", component="hoseq_tagger")
@@ -248,7 +233,7 @@ def test_words_of_a_request_are_limited(nlp):
 
 def posted(running, text="the old cat"):
     """A connection that has asked for reasons, and does not read."""
-    host, port = running.listener.getsockname()
+    host, port = running.address
     body = json.dumps({"text": text}).encode()
     head = f"POST /explain HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
     client = socket.create_connection((host, port), timeout=20)
@@ -275,11 +260,10 @@ def test_work_stops_when_the_client_is_gone(nlp, slow):
     assert n < 500
 
 
-def test_clients_that_are_gone_have_no_place_in_the_queue(nlp, slow, monkeypatch):
+def test_clients_that_are_gone_have_no_place_in_the_queue(nlp, slow):
     """They are dropped before work begins for them; whoever is there is answered, or told that the queue is full."""
-    monkeypatch.setattr(serving, "PLACES", 4)
-    running = Running(nlp, max_seconds=60)
-    idle = [socket.create_connection(running.listener.getsockname()) for _ in range(50)]
+    running = Running(nlp, max_seconds=60, max_waiting=4)
+    idle = [socket.create_connection(running.address) for _ in range(50)]
     first = posted(running)
     assert until(lambda: slow.n)
     gone = [posted(running) for _ in range(3)]
@@ -307,7 +291,7 @@ def test_clients_that_are_gone_have_no_place_in_the_queue(nlp, slow, monkeypatch
 
 def test_body_that_does_not_arrive(nlp):
     running = Running(nlp, max_seconds=0.3)
-    host, port = running.listener.getsockname()
+    host, port = running.address
     with socket.create_connection((host, port), timeout=20) as client:
         client.sendall(
             f"POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 10\r\n\r\ntext".encode()
@@ -319,17 +303,11 @@ def test_body_that_does_not_arrive(nlp):
     assert b" 408 " in answer.splitlines()[0] and b"[HS181]" in answer
 
 
-@pytest.mark.parametrize(
-    "begin", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n"]
-)
-def test_head_that_does_not_arrive(nlp, monkeypatch, begin):
-    """One line more every moment, also after another request: the connection is closed, and none is taken for good."""
-    monkeypatch.setattr(serving, "IDLE", 0.2)
-    listener = serving.listening("127.0.0.1", 0)
-    server = serving.server_of(application(nlp))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    with socket.create_connection(listener.getsockname(), timeout=10) as client:
+@pytest.mark.parametrize("begin", [b"", b"GET / HTTP/1.1\r\n"])
+def test_head_that_does_not_arrive(nlp, begin):
+    """One line more every moment: the connection is closed, and no thread is taken for good."""
+    running = Running(nlp, max_seconds=0.3)
+    with socket.create_connection(running.address, timeout=10) as client:
         client.sendall(begin)
         start = time.monotonic()
         with pytest.raises(ConnectionError):
@@ -341,8 +319,7 @@ def test_head_that_does_not_arrive(nlp, monkeypatch, begin):
                         raise ConnectionResetError
                 client.settimeout(10)
                 time.sleep(0.02)
-    server.should_exit = True
-    thread.join(10)
+    running.stop()
 
 
 def test_threads_get_their_own_answers(server, nlp):
@@ -397,12 +374,26 @@ def test_the_command(tmp_path, nlp):
         process.stdout.close()
 
 
-@pytest.mark.parametrize("n_hosts, stranger", [(1, None), (2, "127.0.0.1:80, 127.0.0.1:80")])
-def test_a_request_is_for_one_host(n_hosts, stranger):
-    scope = {
-        "type": "http",
-        "scheme": "http",
-        "server": ("127.0.0.1", 80),
-        "headers": [(b"host", b"127.0.0.1:80")] * n_hosts,
-    }
-    assert Guard(None, [])._stranger(scope) == stranger
+@pytest.mark.parametrize("n_hosts, status", [(0, 403), (1, 200), (2, 403)])
+def test_a_request_is_for_one_host(server, n_hosts, status):
+    host = "Host: {}:{}\r\n".format(*server.address)
+    assert server.send(f"GET / HTTP/1.1\r\n{host * n_hosts}\r\n".encode())[0] == status
+
+
+def test_a_proxy_that_encrypts(nlp):
+    """Its browsers name no port, and their pages come from https."""
+    running = Running(nlp, hosts=["tags.example"])
+    for host, origin, scheme, status in (
+        ("tags.example:443", "https://tags.example:443", "https", 403),
+        ("tags.example", "https://tags.example", "https", 403),
+    ):
+        answer = running.ask("/", b"", Host=host, Origin=origin, X_Forwarded_Proto=scheme)
+        assert answer[0] == status, "the name is for the port that it listens on"
+    running.stop()
+    running = Running(nlp, hosts=["tags.example:443"])
+    for scheme, status in (("https", 200), ("http", 403)):
+        answer = running.ask(
+            "/", b"", Host="tags.example", Origin="https://tags.example", X_Forwarded_Proto=scheme
+        )
+        assert answer[0] == status
+    running.stop()
