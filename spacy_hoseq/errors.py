@@ -98,6 +98,11 @@ class Errors(metaclass=WithCodes):
     HS023 = "Sequence {sequence} has no permitted label sequence: every one uses a forbidden label or transition."
     HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
     HS027 = "Wrong {name}: {value}. Expected {expected}."
+    HS028 = (
+        'The decoder of the component "{name}" returned labels that are not permitted. It must return `Paths`, whose '
+        "`labels` are one of {n_labels} ids for each of {n_tokens} tokens, permitted by `potentials.allowed` and "
+        'without a forbidden transition. For tags of chunks, use `decoder = "exact"`.'
+    )
     HS034 = 'Rule "{rule}": {problem}.'
     HS037 = "The {feature} {problem}."
     HS038 = (

@@ -20,11 +20,12 @@ from spacy.vocab import Vocab
 
 from ..arrays import AnyInts, Ints, Mask
 from ..chunks import Grammar, grammar, tag_names
+from ..decoders.choice import Decoder
 from ..decoders.problem import Potentials, ranges
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..layers.structured import TaggerModel
-from ..learning.objectives import ObjectiveName
+from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .expected_spans import expected_chunks
@@ -52,7 +53,8 @@ class HoseqChunker(StructuredComponent):
     the tags of the representation. name (str): its name in the pipeline. Settings, which
     docs/reference/chunker.md describes:
 
-    objective (str): the loss; only "log_likelihood" trains the probabilities.
+    objective (str or function): the loss; only "log_likelihood" trains the probabilities.
+    decoder (str or function): how the best tags are found: "exact", or your own.
     update_rule (UpdateRule): how linear weights follow the gradient.
     representation (str): the tags that stand for chunks: "iob2", "bilou" or "start_end".
     spans_key (str): the span group of chunks. Those that are called NP are `doc.noun_chunks`,
@@ -77,7 +79,8 @@ class HoseqChunker(StructuredComponent):
         model: TaggerModel,
         name: str = "hoseq_chunker",
         *,
-        objective: ObjectiveName = "log_likelihood",
+        objective: str | Objective = "log_likelihood",
+        decoder: str | Decoder = "exact",
         update_rule: UpdateRule,
         representation: Literal["iob2", "bilou", "start_end"] = "bilou",
         spans_key: str = GROUP,
@@ -96,6 +99,7 @@ class HoseqChunker(StructuredComponent):
             model,
             name,
             objective=objective,
+            decoder=decoder,
             update_rule=update_rule,
             scorer=scorer,
             target=ChunkTypes(spans_key, representation, with_entities=annotate_ents),

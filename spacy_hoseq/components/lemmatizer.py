@@ -26,7 +26,7 @@ from ..layers.scorer import scorer_of
 from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import TaggerModel
 from ..layers.weights import weights_of
-from ..learning.objectives import ObjectiveName
+from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .reading import Reading, intersection
@@ -52,7 +52,7 @@ class HoseqLemmatizer(HoseqTagger):
         model: TaggerModel,
         name: str = "hoseq_lemmatizer",
         *,
-        objective: ObjectiveName = "max_margin",
+        objective: str | Objective = "max_margin",
         update_rule: UpdateRule,
         overwrite: bool = False,
         save_marginals: bool = False,

@@ -15,8 +15,9 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..arrays import Floats32
+from ..decoders.choice import Decoder
 from ..layers.structured import TaggerModel
-from ..learning.objectives import ObjectiveName
+from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .structured import ADAGRAD, default_model
@@ -51,7 +52,8 @@ class HoseqMorphologizer(HoseqTagger):
         model: TaggerModel,
         name: str = "hoseq_morphologizer",
         *,
-        objective: ObjectiveName = "max_margin",
+        objective: str | Objective = "max_margin",
+        decoder: str | Decoder = "exact",
         update_rule: UpdateRule,
         with_tag: bool = False,
         extend: bool = False,
@@ -64,6 +66,7 @@ class HoseqMorphologizer(HoseqTagger):
             model,
             name,
             objective=objective,
+            decoder=decoder,
             update_rule=update_rule,
             overwrite=overwrite,
             save_marginals=save_marginals,

@@ -11,7 +11,8 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats, Labels, Mask
 from ..decoders.answers import Posterior, best_labels, posterior
-from ..decoders.problem import Potentials
+from ..decoders.choice import Decoder, decode_exact
+from ..decoders.problem import Potentials, is_permitted
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.sequences import WordDocs, on_tokens, words_and_lengths
@@ -60,7 +61,7 @@ class Reading:
 
     docs: their words, without white space: N in all. name: of the component. labels: names of all
     labels, by id; of chunks, their tags. potentials: of these words; None = their labels alone are
-    known. best (N,): label ids of the words, end to end; None = those of the best labelling.
+    known. best (N,): label ids of the words, end to end; None = those that `decoder` finds.
     no_sums: why there is no p(y | x).
     """
 
@@ -72,12 +73,14 @@ class Reading:
         potentials: Potentials | None,
         best: Labels | None = None,
         no_sums: str = "",
+        decoder: Decoder = decode_exact,
     ) -> None:
         self.docs = docs
         self.name = name
         self.labels = labels
         self._potentials = potentials
         self._no_sums = no_sums
+        self.decoder = decoder
         if best is not None:
             self.best = best
 
@@ -91,7 +94,15 @@ class Reading:
 
     @cached_property
     def best(self) -> Labels:
-        return best_labels(self.potentials)
+        """RAISES ValueError [HS028]: the decoder finds none that the potentials permit."""
+        potentials = self.potentials
+        if self.decoder is decode_exact or not len(potentials.scores):
+            return best_labels(potentials)
+        labels = np.asarray(self.decoder(potentials).labels)
+        if not is_permitted(potentials, labels):
+            size = {"n_tokens": len(potentials.scores), "n_labels": potentials.scores.shape[1]}
+            raise ValueError(Errors.HS028.format(name=self.name, **size))
+        return labels.astype(np.int32, copy=False)
 
     @cached_property
     def posterior(self) -> Posterior:

@@ -15,7 +15,7 @@ from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
 from ..arrays import Floats32
-from ..decoders.choice import KBest, decode_exact, k_best
+from ..decoders.choice import DECODERS, Decoder, KBest, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
@@ -29,10 +29,11 @@ from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..layers.upstream import upstream_labels, write_upstream
 from ..layers.weights import weights_in
-from ..learning.objectives import objective_named
+from ..learning.objectives import OBJECTIVES, Objective, log_likelihood
 from ..learning.parameter import UpdateRule
 from .base import OF_CALIBRATION, SequenceComponent
 from .extensions import write_marginals
+from .named import function_named, name_of
 from .reading import Reading
 from .targets.target import Target, word_examples
 from .training import ComponentTexts, listeners_in, seed_of, warn_uncalibrated
@@ -67,7 +68,6 @@ class StructuredComponent(SequenceComponent):
     (`spacy.ty.ListenedToComponent`). RAISES ValueError [HS161, HS027]: impossible settings."""
 
     knows = "sums"
-    decoder = staticmethod(decode_exact)  # of guesses in training
 
     def __init__(
         self,
@@ -75,7 +75,8 @@ class StructuredComponent(SequenceComponent):
         model: TaggerModel,
         name: str,
         *,
-        objective: str,
+        objective: str | Objective,
+        decoder: str | Decoder = "exact",
         update_rule: UpdateRule,
         scorer: Callable | None,
         target: Target,
@@ -86,8 +87,9 @@ class StructuredComponent(SequenceComponent):
         if not isinstance(update_rule, UpdateRule):
             wanted = {"expected": 'one that is registered, such as "spacy_hoseq.adagrad.v1"'}
             raise ValueError(Errors.HS027.format(name="`update_rule`", value=update_rule, **wanted))
-        self.objective = objective_named(objective)
-        self.objective_name = objective
+        self.objective: Objective = function_named("objective", objective, OBJECTIVES)
+        self.objective_name = name_of(self.objective, OBJECTIVES)
+        self.decoder: Decoder = function_named("decoder", decoder, DECODERS)
         self._update_rule = update_rule
         self._configure_layers(seed=0)
         self.listener_map: dict[str, list[MarginalListener]] = {}
@@ -108,9 +110,7 @@ class StructuredComponent(SequenceComponent):
     def is_calibrated(self) -> bool:
         """True if the objective learns p(y | x), or it was calibrated since: labels with probability
         0.9 are then right nine times in ten."""
-        return self.objective_name == "log_likelihood" or not self.cfg.keys().isdisjoint(
-            OF_CALIBRATION
-        )
+        return self.objective is log_likelihood or not self.cfg.keys().isdisjoint(OF_CALIBRATION)
 
     @property
     def limits_words(self) -> bool:
@@ -171,7 +171,7 @@ class StructuredComponent(SequenceComponent):
         else:
             trans = np.zeros((len(labels), len(labels)), np.float32)
             potentials = Potentials(trans[:0], Weights(trans), np.zeros(0, np.int32))
-        return Reading(docs, self.name, labels, potentials)
+        return Reading(docs, self.name, labels, potentials, decoder=self.decoder)
 
     def _k_best(self, docs: Doc | Iterable[Doc], k: int) -> Iterator[tuple[WordDocs, KBest]]:
         """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,

@@ -14,11 +14,11 @@ from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
 from ..arrays import Labels
-from ..decoders.choice import check_n_samples, sample
+from ..decoders.choice import Decoder, check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
-from ..learning.objectives import ObjectiveName
+from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .reading import Reading
@@ -39,8 +39,10 @@ class HoseqTagger(StructuredComponent):
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name
     (str): its name in the pipeline. Settings, which docs/reference/tagger.md describes:
 
-    objective (str): the loss. "perceptron" and "max_margin" decode, "log_likelihood" trains
-        probabilities.
+    objective (str or function): the loss. "perceptron" and "max_margin" decode, "log_likelihood"
+        trains probabilities.
+    decoder (str or function): how labels are found, in training too: "exact" gives the best label
+        sequence, "max_marginal" the most probable label of each token.
     update_rule (UpdateRule): how linear weights follow the gradient.
     attribute (str): where labels are read and written: "tag", "pos", "sent_start", or an extension,
         "_.name".
@@ -63,7 +65,8 @@ class HoseqTagger(StructuredComponent):
         model: TaggerModel,
         name: str = "hoseq_tagger",
         *,
-        objective: ObjectiveName = "max_margin",
+        objective: str | Objective = "max_margin",
+        decoder: str | Decoder = "exact",
         update_rule: UpdateRule,
         attribute: str = "tag",
         overwrite: bool = False,
@@ -78,6 +81,7 @@ class HoseqTagger(StructuredComponent):
             model,
             name,
             objective=objective,
+            decoder=decoder,
             update_rule=update_rule,
             scorer=scorer,
             target=target,

@@ -119,6 +119,20 @@ def _lattices(potentials: Potentials) -> Iterator[Lattice]:
 
 @runtime_checkable
 class Decoder(Protocol):
-    """A function from potentials to labels that `potentials.allowed` permits."""
+    """A function from potentials to labellings that they permit, with their scores."""
 
     def __call__(self, potentials: Potentials, /) -> Paths: ...
+
+
+# by the short names that configs use
+DECODERS: dict[str, Decoder] = {"exact": decode_exact, "max_marginal": max_marginal}
+
+
+def make_exact() -> Decoder:
+    """`decode_exact`, for a config."""
+    return decode_exact
+
+
+def make_max_marginal() -> Decoder:
+    """`max_marginal`, for a config."""
+    return max_marginal

@@ -11,7 +11,7 @@ features (local classifiers).
 from .adagrad import AdaGrad, Additive
 from .gradients import CellGradient, Gradient
 from .inequality import InequalityWeights
-from .objectives import Loss, Objective, log_likelihood, max_margin, objective_named, perceptron
+from .objectives import OBJECTIVES, Loss, Objective, log_likelihood, max_margin, perceptron
 from .parameter import Parameter, UpdateRule
 
 __all__ = [
@@ -21,11 +21,11 @@ __all__ = [
     "Gradient",
     "InequalityWeights",
     "Loss",
+    "OBJECTIVES",
     "Objective",
     "Parameter",
     "UpdateRule",
     "log_likelihood",
     "max_margin",
-    "objective_named",
     "perceptron",
 ]

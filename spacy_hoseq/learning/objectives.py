@@ -15,7 +15,7 @@ all permitted ones.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from ..arrays import AnyFloats, Ints, Labels, Mask
 from ..decoders.answers import best_labels, posterior
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient, check_possible, matching, path_score
-from ..errors import Errors
 
 # cost of a wrong label: the score by which it has to lose; AdaGrad's step adapts to its scale
 MARGIN = 1.0
@@ -37,12 +36,17 @@ class Loss(NamedTuple):
     gradient: PotentialsGradient
 
 
+@runtime_checkable
 class Objective(Protocol):
-    """gold (N, L) bool: labels that the annotation permits, among those that the potentials allow.
-    costs (L, L)
-    float32, [right, wrong]: by how much wrong labels have to lose with a margin; None = MARGIN.
-        RAISES ValueError
-    [HS023]: no gold labelling is possible, since the potentials forbid a transition."""
+    """A function from potentials and gold labels to `Loss`.
+
+    gold (N, L) bool: labels that the annotation permits, among those that the potentials allow.
+    decode: finds the best labelling, in training as in prediction.
+    costs (L, L) float32, [right, wrong]: by how much wrong labels have to lose with a margin; None =
+        MARGIN.
+    RAISES ValueError [HS023]: no gold labelling is possible, since the potentials forbid a
+        transition.
+    """
 
     def __call__(
         self,
@@ -105,12 +109,26 @@ def log_likelihood(
     return Loss(float((free.log_z - clamped.log_z).sum()), change)
 
 
-ObjectiveName = Literal["perceptron", "max_margin", "log_likelihood"]  # what configs may say
-OBJECTIVES: dict[str, Objective] = {
+OBJECTIVES: dict[str, Objective] = {  # by the short names that configs use
     "perceptron": perceptron,
     "max_margin": max_margin,
     "log_likelihood": log_likelihood,
 }
+
+
+def make_perceptron() -> Objective:
+    """`perceptron`, for a config."""
+    return perceptron
+
+
+def make_max_margin() -> Objective:
+    """`max_margin`, for a config."""
+    return max_margin
+
+
+def make_log_likelihood() -> Objective:
+    """`log_likelihood`, for a config."""
+    return log_likelihood
 
 
 def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: Potentials) -> Loss:
@@ -235,11 +253,3 @@ def _add_counts(
 
 def _has_label(labels: Labels, token: Ints, label: Ints) -> Mask:
     return np.asarray(labels[token] == label, bool)
-
-
-def objective_named(name: str) -> Objective:
-    """RAISES ValueError [HS161]: no such objective."""
-    objective: Objective | None = OBJECTIVES.get(name)
-    if objective is None:
-        raise ValueError(Errors.HS161.format(name=name, known=", ".join(OBJECTIVES)))
-    return objective

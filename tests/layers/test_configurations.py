@@ -11,7 +11,7 @@ from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights import weights_of
-from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.objectives import OBJECTIVES
 from spacy_hoseq.patterns.counted import FrequentTransitions
 from spacy_hoseq.patterns.rules import RulePatterns
 from spacy_hoseq.patterns.same_word import SameWordPairs
@@ -199,7 +199,7 @@ def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
 
 def loss_of(model, objective, gold):
     potentials, backprop = model.begin_update(docs_of())
-    loss = objective_named(objective)(potentials, gold)
+    loss = OBJECTIVES[objective](potentials, gold)
     return loss.value, lambda: backprop(loss.gradient)
 
 

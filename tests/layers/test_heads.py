@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.gradients import summed
-from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.objectives import OBJECTIVES
 from spacy_hoseq.learning.parameter import Parameter
 
 from . import taggers, test_configurations, test_label_parts, test_transitions
@@ -87,7 +87,7 @@ def test_gradient_of_every_weight_is_that_of_the_loss(head, objective):
 
     def loss():
         potentials, backprop = model.begin_update(docs)
-        found = objective_named(objective)(potentials, gold_of(potentials.trans.shape[0]))
+        found = OBJECTIVES[objective](potentials, gold_of(potentials.trans.shape[0]))
         return found.value, lambda: backprop(found.gradient)
 
     value, backprop = loss()

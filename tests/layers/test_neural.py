@@ -9,7 +9,7 @@ from spacy_hoseq.layers.neural import Tok2VecLinear
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.sum_emissions import SumEmissions
-from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.objectives import OBJECTIVES
 from spacy_hoseq.learning.parameter import Parameter
 
 from .helpers import VOCAB, Doc, doc_of, index_features, randomize, zeros
@@ -103,7 +103,7 @@ def test_head_gives_the_network_the_gradient_of_the_loss():
     fix_random_seed(0)
     model.initialize(X=DOCS, Y=zeros(DOCS, L))
     potentials, backprop = model.begin_update(DOCS)
-    loss = objective_named("log_likelihood")(potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0]])
+    loss = OBJECTIVES["log_likelihood"](potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0]])
     backprop(loss.gradient)
     output = model.layers[0].get_ref("output_layer")
     assert np.abs(loss.gradient.scores).max() > 0.1

@@ -13,7 +13,7 @@ from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.adagrad import AdaGrad
-from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.objectives import OBJECTIVES
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.counted import FrequentTransitions
 
@@ -80,7 +80,7 @@ def test_any_emissions_will_do():
     model.initialize(X=docs, Y=zeros(docs, L))
     potentials, backprop = model.begin_update(docs)
     assert potentials.scores.tolist() == [[1] * L] * 11
-    loss = objective_named("max_margin")(potentials, gold_mask())
+    loss = OBJECTIVES["max_margin"](potentials, gold_mask())
     backprop(loss.gradient)
     assert [len(part) for part in received[0]] == [4, 2, 0, 5]
     assert np.array_equal(np.concatenate(received[0]), loss.gradient.scores)
@@ -151,7 +151,7 @@ def train_a_little(model, docs):
     weights_of(model.layers[0]).configure(AdaGrad(0.5), seed=0)
     potentials, backprop = model.begin_update(docs)
     gold = np.eye(L, dtype=bool)[np.arange(len(potentials.scores)) % L]
-    backprop(objective_named("perceptron")(potentials, gold).gradient)
+    backprop(OBJECTIVES["perceptron"](potentials, gold).gradient)
     model.finish_update(None)
 
 

@@ -10,7 +10,7 @@ from thinc.api import Model
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights import weights_in
-from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.objectives import OBJECTIVES
 from spacy_hoseq.patterns.counted import FrequentTransitions
 
 from ..components.helpers import sparse
@@ -82,9 +82,7 @@ def test_pairs_at_first_tokens_have_no_gradient():
     weights_in(model)[2].name = "pairs"
     potentials, backprop = model.begin_update(docs)
     backprop(
-        objective_named("log_likelihood")(
-            potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 2]]
-        ).gradient
+        OBJECTIVES["log_likelihood"](potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 2]]).gradient
     )
     words = applied_gradients(model)["pairs", "table"]
     assert (np.abs(words) > 1e-3).any(axis=1).sum() == 2 and len(words) == 4, (

@@ -20,7 +20,7 @@ from .layout import (
     ranges,
     sums_of_sequences,
 )
-from .path_score import check_possible, path_score, score_of_checked
+from .path_score import check_possible, is_permitted, path_score, score_of_checked
 from .posterior import (
     LabelPairs,
     Posterior,
@@ -42,7 +42,7 @@ __all__ = [
     "PotentialsGradient", "ProbableLabels", "Selection", "Sums", "TUNING",
     "Tuning", "Weights", "added_up", "binned", "certain_labels", "check_gradient", "check_possible",
     "check_allowed", "check_lengths", "check_pattern", "check_segments", "check_threshold",
-    "expand_fired", "largest", "make_layout", "masked", "matching",
+    "expand_fired", "is_permitted", "largest", "make_layout", "masked", "matching",
     "neighbours", "packed_edge_scores", "packed_scores", "parts_of",
     "path_score", "ranges", "reach", "score_of_checked", "sums_of_sequences", "unpack_paths",
 ]  # fmt: skip

@@ -62,3 +62,16 @@ def check_possible(labels: AnyInts, trans: AnyFloats, lengths: AnyInts) -> None:
     closed = np.flatnonzero(follows & (trans[labels[:-1], labels[1:]] == -np.inf))
     if len(closed):
         raise NoPath(int(sequence[closed[0]]))
+
+
+def is_permitted(potentials: Potentials, labels: AnyInts) -> bool:
+    """True if these are labels (N,) that the potentials permit, without a forbidden transition."""
+    n_tokens, n_labels = potentials.scores.shape
+    if labels.shape != (n_tokens,) or labels.dtype.kind not in "iu":
+        return False
+    if labels.min(initial=0) < 0 or labels.max(initial=0) >= n_labels:
+        return False
+    allowed = potentials.allowed
+    if allowed is not None and not allowed[np.arange(n_tokens), labels].all():
+        return False
+    return bool((score_of_checked(potentials, labels) > -np.inf).all())
