@@ -1,8 +1,11 @@
-"""A one-slot cache keyed by identity."""
+"""Caches that threads share, and that a forked process can go on with."""
 
+import os
 from collections.abc import Callable
 from operator import is_
-from typing import Any, Generic, TypeVar
+from threading import Lock
+from typing import Any, Generic, TypeVar, overload
+from weakref import WeakSet
 
 Value = TypeVar("Value")
 
@@ -43,6 +46,67 @@ class IdentityCache(Generic[Value]):
 
     def __reduce__(self) -> Any:
         return IdentityCache, ()
+
+
+class SharedCache:
+    """Base class of caches that several threads fill, one at a time: a thread that reads or changes
+    one holds its `_lock`.
+
+    A process may be forked while a thread fills a cache. That thread does not exist in the child,
+    so nobody would release the lock, and the values may be half written. Therefore the child gets a
+    new lock, and forgets the values if the old one was held.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        _SHARED.add(self)
+
+    def forget(self) -> None:
+        """Drop all values. It takes no lock."""
+        raise NotImplementedError
+
+
+_SHARED: "WeakSet[SharedCache]" = WeakSet()
+
+
+def _renew_locks() -> None:
+    for cache in _SHARED:
+        if cache._lock.locked():
+            cache.forget()
+        cache._lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows cannot fork
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
+class cached_property(Generic[Value]):
+    """A property that is computed once for each object, which then holds its value.
+
+    As `functools.cached_property`, but without the lock that this has before Python 3.12: it is
+    one for all objects of a class, and a forked process may inherit it held, and wait for ever.
+    Threads that need the value at the same time may each compute it.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "cached_property[Value]": ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        # from now on the attribute of the object hides this one
+        value = instance.__dict__[self._name] = self._function(instance)
+        return value
 
 
 def are_same(some: tuple[object, ...], others: tuple[object, ...]) -> bool:

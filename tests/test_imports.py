@@ -21,7 +21,7 @@ PERMITTED = {
     "words": {"numpy", "spacy", "srsly", "arrays"},
     "__init__": {"lazy_names", "pipelines", "components"},
     "features": {"numpy", "spacy", "words", "arrays", "errors", "caches"},
-    "decoders": {"numpy", "arrays", "errors"},
+    "decoders": {"numpy", "arrays", "errors", "caches"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
     "patterns": {
         "numpy", "spacy", "srsly", "decoders", "features", "arrays", "errors", "caches", "lazy_names",
@@ -38,7 +38,7 @@ PERMITTED = {
     "inspection": {
         "numpy", "spacy", "thinc.api",
         "components", "layers", "learning", "decoders", "patterns", "features", "chunks", "readers", "words",
-        "arrays", "errors", "lazy_names",
+        "arrays", "errors", "caches", "lazy_names",
     },
     "readers": {"numpy", "spacy", "srsly", "pyarrow", "features", "chunks", "arrays", "errors"},
     "pipelines": {

@@ -16,7 +16,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, wraps
+from functools import wraps
 from inspect import Signature, signature
 from pathlib import Path
 from typing import (
@@ -37,6 +37,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Labels, Mask
+from ..caches import cached_property
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE

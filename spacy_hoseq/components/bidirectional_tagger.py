@@ -7,7 +7,6 @@ go to a token attribute, or, read as chunks, to a span group.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Floats, Ints, Labels
+from ..caches import cached_property
 from ..decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
 from ..decoders.bidirectional.easiest_first import EasiestPath, decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import contexts_of, known_slots

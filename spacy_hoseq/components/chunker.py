@@ -5,7 +5,6 @@ them (Azuma & Matsumoto 2011). Every span comes with the exact probability that 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import (
     Literal,
     NamedTuple,
@@ -19,6 +18,7 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 
 from ..arrays import AnyInts, Ints, Mask
+from ..caches import cached_property
 from ..chunks import Grammar, grammar, tag_names
 from ..decoders.choice import Decoder
 from ..decoders.problem import Potentials, ranges

@@ -6,7 +6,6 @@ candidates.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
 from ..arrays import Ints, Labels, Mask
-from ..caches import IdentityCache
+from ..caches import IdentityCache, cached_property
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.index import KeyedValues
 from ..features.keys import row_keys

@@ -1,7 +1,6 @@
 """Predictions for a batch of Docs: label ids and probabilities; tag dictionaries."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Labels, Mask
+from ..caches import cached_property
 from ..decoders.answers import Posterior, best_labels, posterior
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, is_permitted

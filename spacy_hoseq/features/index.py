@@ -12,13 +12,13 @@ Checked in tests/features/test_index.py.
 """
 
 from collections.abc import Callable
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyInts, Keys, Rows, distinct
+from ..caches import SharedCache
 from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
@@ -162,16 +162,16 @@ class KeyCounter:
         self._waiting = []
 
 
-class KeyedValues:
+class KeyedValues(SharedCache):
     """Values of keys, worked out when they are first asked for. dtype: of values. Beyond MOST_VALUES
     all are forgotten. Several threads may ask at once."""
 
     def __init__(self, dtype: Any) -> None:
-        self._lock = Lock()
+        super().__init__()
         self._nothing = np.zeros(0, dtype)
-        self._begin()
+        self.forget()
 
-    def _begin(self) -> None:
+    def forget(self) -> None:
         self._index = ExactIndex(np.zeros(0, np.uint64))
         self._values = self._nothing
 
@@ -179,7 +179,7 @@ class KeyedValues:
         """keys (N,). make: values of keys[i], for some i (n,). RETURNS (N,)."""
         with self._lock:
             if len(self._values) > MOST_VALUES:
-                self._begin()
+                self.forget()
             rows = self._index.lookup(keys)
             new = np.flatnonzero(rows == self._index.n_rows)
             if len(new):
@@ -190,7 +190,7 @@ class KeyedValues:
             return self._values.take(rows)
 
 
-class GrowingTable:
+class GrowingTable(SharedCache):
     """One row for each whole number from 0, of which none may be much above the others. It only grows:
     who uses it begins another one when it is full, or made from other things.
 
@@ -199,10 +199,14 @@ class GrowingTable:
     """
 
     def __init__(self, nothing: NDArray[Any]) -> None:
-        self._table = nothing  # all rows, and room for more
+        super().__init__()
+        self._nothing = nothing
+        self.forget()
+
+    def forget(self) -> None:
+        self._table = self._nothing  # all rows, and room for more
         self._n_rows = 1
         self._row_of = np.full(1, NO_ROW)  # the last one stands for all larger numbers
-        self._lock = Lock()
 
     def __len__(self) -> int:
         """Rows that are not zero."""

@@ -1,7 +1,6 @@
 """One table of word types for a vocabulary: the values of all lexical attributes that some component
 reads, made in one pass for all new words of a batch."""
 
-from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
@@ -10,6 +9,7 @@ from spacy.lookups import Lookups
 from spacy.vocab import Vocab
 
 from ..arrays import Ints, Keys, Rows, distinct
+from ..caches import SharedCache
 from .attributes import Attribute, as_keys
 from .index import ExactIndex
 from .keys import AFTER, BEFORE
@@ -40,7 +40,7 @@ class WordValues(NamedTuple):
     numbering: object
 
 
-class Lexicon:
+class Lexicon(SharedCache):
     """Word types of one vocabulary, and the values of all attributes that were asked for. It begins
     anew when somebody asks for the first time, when a table of the vocabulary has changed, and
     when there are too many words. Several threads may ask.
@@ -50,12 +50,12 @@ class Lexicon:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        super().__init__()
         self._rows: WeakKeyDictionary[Reader, Ints] = WeakKeyDictionary()  # of the table
         self._made_from: list[Any] = []
-        self._begin()
+        self.forget()
 
-    def _begin(self) -> None:
+    def forget(self) -> None:
         readers = list(self._rows)
         self._attributes = list(dict.fromkeys(one for each in readers for one in each.attributes))
         row_of = {attribute: row for row, attribute in enumerate(self._attributes)}
@@ -71,8 +71,9 @@ class Lexicon:
         return self._index.n_rows - len(OUTSIDE)
 
     def clear(self) -> None:
+        """Forget, when no other thread is in the middle of a batch."""
         with self._lock:
-            self._begin()
+            self.forget()
 
     def of(self, vocab: Vocab, tables: Lookups, reader: Reader, orths: Keys) -> WordValues:
         """Values of words orths (N,) uint64 of a vocabulary. tables: its own, or those of a component
@@ -80,16 +81,16 @@ class Lexicon:
         with self._lock:
             if self._rows.get(reader) is None:
                 self._rows[reader] = np.zeros(0, np.intp)
-                self._begin()
+                self.forget()
             made_from = [tables.get_table(name, None) for name in self._tables]
             if len(self) > MAX_WORD_TYPES or made_from != self._made_from:
-                self._begin()
+                self.forget()
             self._made_from = made_from
             try:
                 types = self._types_of(vocab, tables, orths)
             except Exception:  # of one attribute: other readers shall have theirs
                 del self._rows[reader]
-                self._begin()
+                self.forget()
                 raise
             return WordValues(types, self._table, self._rows[reader], self._index)
 

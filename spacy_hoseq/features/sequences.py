@@ -2,7 +2,6 @@
 Doc. White space is no part of it."""
 
 from collections.abc import Sequence, Sized
-from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -14,6 +13,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..arrays import Keys, Lengths, Mask, distinct
+from ..caches import cached_property
 from ..errors import Errors
 from ..words import Words, without
 

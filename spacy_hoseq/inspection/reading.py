@@ -3,7 +3,6 @@ stands."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.util import _pipe, raise_error
 
 from ..arrays import Floats, Ints, Labels
+from ..caches import cached_property
 from ..components.base import SequenceComponent
 from ..components.reading import Reading as ComponentReading
 from ..components.targets.target import Items

@@ -12,13 +12,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
+from ..caches import cached_property
 from ..decoders.answers import (
     Posterior,
     ProbabilityGradient,

@@ -8,7 +8,6 @@ Doc; features may share a weight ("tied"). Features with label sets and gaps are
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 
 from ..arrays import Floats, Ints, Mask
+from ..caches import cached_property
 from ..decoders.problem import Configurations, Pattern, ranges
 from ..errors import Errors
 from ..features.sequences import sentence_starts

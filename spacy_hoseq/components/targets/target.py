@@ -3,7 +3,6 @@ and written."""
 
 import warnings
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 
 from ...arrays import Ints, Keys, Mask
+from ...caches import cached_property
 from ...chunks import TagTable
 from ...errors import Warnings
 from ...features.sequences import WordDocs, words_of

@@ -7,11 +7,10 @@ The sum of each row is less its largest, so that nothing that all labels share i
 them apart. Checked against enumeration in tests/decoders/test_posterior.py.
 """
 
-from functools import cached_property
-
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints
+from ...caches import cached_property
 from ..chain import MarkovChain, sum_by_rank
 from ..problem import TUNING, Potentials, Tuning, largest, make_layout, masked
 from .pattern_posterior import PatternPosterior
@@ -61,7 +60,7 @@ class LogChain(MarkovChain, PatternPosterior):
         return bool(4 * EPSILON * len(self._layout.size_at_t) * size < TOLERANCE)
 
     @cached_property
-    def log_z(self) -> Floats:  # type: ignore[override]
+    def log_z(self) -> Floats:
         log_z = np.empty(len(self.lengths))
         ends = self._prefixes[self._layout.ends]
         log_z[self._layout.order] = sum_by_rank(self._taken_off, self._layout) + log_sum(ends.T)

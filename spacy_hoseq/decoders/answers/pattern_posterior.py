@@ -9,12 +9,12 @@ their own; and a cost of pairs is the weight of such patterns.
 Checked against enumeration and finite differences in tests/decoders/test_posterior.py.
 """
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ...caches import cached_property
 from ..patterns import (
     STEP,
     InclusiveMessages,
@@ -80,7 +80,7 @@ class PatternPosterior(Posterior):
         self.lengths = potentials.lengths
 
     @cached_property
-    def log_z(self) -> Floats:  # type: ignore[override]
+    def log_z(self) -> Floats:
         return self._sums.log_z
 
     @property

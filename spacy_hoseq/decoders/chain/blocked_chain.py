@@ -8,12 +8,12 @@ Checked with small blocks in tests/decoders/test_posterior.py.
 """
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ...caches import cached_property
 from ..problem import (
     LabelPairs,
     Layout,

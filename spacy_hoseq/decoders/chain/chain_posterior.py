@@ -15,12 +15,12 @@ alpha_t B_t. Tests compare with enumeration, and the gradient with finite differ
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ...caches import cached_property
 from ..problem import (
     LabelPairs,
     Layout,

@@ -11,12 +11,12 @@ Because states are exclusive the weights may have any sign.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import Floats, Ints, Labels, Mask
+from ...caches import cached_property
 from ..problem import (
     Groups,
     KBest,

@@ -4,13 +4,13 @@ a loss with respect to them.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ...caches import cached_property
 from ...errors import Errors
 from .fired import Configurations, Fired, check_configurations
 from .layout import (

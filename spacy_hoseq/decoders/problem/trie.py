@@ -8,7 +8,6 @@ that end at a token are found on the failure chain of the longest node that matc
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints
+from ...caches import cached_property
 from ...errors import Errors
 from .layout import Groups
 
