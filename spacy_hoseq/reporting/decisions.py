@@ -1,6 +1,6 @@
-"""The order in which a sentence was understood: as text, and as a page to look at.
+"""The order of the decisions in a sentence: as text, and as a page to look at.
 
-Both need docs annotated by `hoseq_bidirectional_tagger` with `save_decisions`.
+Both need docs that `hoseq_bidirectional_tagger` has annotated with `save_decisions`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,57 +9,61 @@ from spacy.tokens import Doc, Span
 
 from ..components.extensions import DECISIONS, values_on
 from .pages import rendered
-from .sentence import shown
-
-CHARACTER = 8.6  # pixels
-GAP = 14
-STEP = 13
-MARGIN = 16
-FEWEST = 4  # characters a column is wide at least
+from .sentence import sentences_in, shown
 
 
 def decisions_text(span: Span, labels: Sequence[str], order: Sequence[int]) -> str:
     """The words of one sentence as "word/LABEL/order word/LABEL/order ...", as Tsuruoka & Tsujii
     (2005, section 4.1) print it."""
-    told = zip(span, labels, order, strict=True)
-    return " ".join(
-        f"{shown(token.text)}/{shown(label)}/{turn}" for token, label, turn in told if turn
-    )
+    words = []
+    for token, label, turn in zip(span, labels, order, strict=True):
+        if turn:  # white space has none
+            words.append(f"{shown(token.text)}/{shown(label)}/{turn}")
+    return " ".join(words)
 
 
 def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") -> str:
-    """RETURNS (str): a page of HTML, without scripts. Each sentence stands on a staircase: the
-    lower, the earlier.
+    """RETURNS (str): a page of HTML, without scripts. The words of a sentence stand on a staircase:
+    the lower, the earlier.
 
     docs: annotated with `save_decisions`. name (str): of the component.
     RAISES KeyError: a Doc without decisions of this component.
     """
-    sentences = [sentence for doc in docs for sentence in sentences_of(doc, name)]
-    figures = [(draw_decisions(*each), decisions_text(*each[:3])) for each in sentences]
+    figures = []
+    for doc in docs:
+        for span, labels, order, probabilities in sentences_of(doc, name):
+            picture = draw_decisions(span, labels, order, probabilities)
+            figures.append((picture, decisions_text(span, labels, order)))
     return rendered("decisions.html.jinja", title=title, figures=figures) + "\n"
 
 
 def sentences_of(doc: Doc, name: str) -> list[tuple[Span, list[str], list[int], list[float]]]:
     """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this
     component."""
-    kept = (values_on(doc, DECISIONS) or {})[name]
-    sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
-    columns = (kept["labels"], kept["order"].tolist(), kept["probabilities"].tolist())
-    return [(span, *(column[span.start : span.end] for column in columns)) for span in sentences]
+    saved = (values_on(doc, DECISIONS) or {})[name]
+    order = saved["order"].tolist()
+    probabilities = saved["probabilities"].tolist()
+    rows = []
+    for span in sentences_in(doc):
+        here = slice(span.start, span.end)
+        rows.append((span, saved["labels"][here], order[here], probabilities[here]))
+    return rows
 
 
 def draw_decisions(
     span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]
 ) -> str:
-    """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when
-    decided, 0 to 1."""
-    height = MARGIN + STEP * max(order, default=0)
-    end = float(MARGIN)
+    """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when they
+    were decided, 0 to 1."""
+    # in pixels: the border of the picture, the height of a stair, a character and a gap of text
+    margin, stair, character, gap = 16, 13, 8.6, 14
+    height = margin + stair * max(order, default=0)
+    end = float(margin)
     dots = []
     for token, label, turn, p in zip(span, labels, order, probabilities, strict=True):
-        if turn:  # (white space has none)
-            width = max(len(token.text), len(label), FEWEST) * CHARACTER
-            place = {"x": end + width / 2, "y": height - STEP * (turn - 1), "turn": turn, "p": p}
+        if turn:  # white space has none
+            width = max(len(token.text), len(label), 4) * character
+            place = {"x": end + width / 2, "y": height - stair * (turn - 1), "turn": turn, "p": p}
             dots.append({**place, "word": shown(token.text), "label": shown(label)})
-            end += width + GAP
-    return rendered("decisions.svg.jinja", width=round(end + MARGIN), height=height, dots=dots)
+            end += width + gap
+    return rendered("decisions.svg.jinja", width=round(end + margin), height=height, dots=dots)

@@ -6,46 +6,68 @@ from typing import Any
 from .pages import rendered
 from .sentence import shown
 
-MOST = 60  # labels of a picture of transitions
-PAIRS = 10  # rows of the text
-LABELS = 12
-
 
 def inspection_text(one: dict[str, Any]) -> str:
-    """RETURNS (str): one component, of `inspected`, in tables."""
-    counts = one["counts"]
-    labels = sorted(one["strongest"], key=lambda label: -counts.get(label, 0))[:LABELS]
-    features = []
-    for label in labels:
-        best = [row for row in one["strongest"][label] if row["weight"] > 0][:3]
-        said = [" ".join(map(shown, row["name"].split(" "))) or row["key"] for row in best]
-        told = [f"{name} {row['weight']:+.2f}" for name, row in zip(said, best, strict=True)]
-        features.append((label, f"{counts[label]:,}" if counts[label] else "", "; ".join(told)))
-    names = one["labels"]
-    pairs = [
-        (x, f"{names[a]} {names[b]}")
-        for a, row in enumerate(one["transitions"] or [])
-        for b, x in enumerate(row)
-        if x
-    ]
-    pairs.sort(key=lambda pair: -abs(pair[0]))
+    """RETURNS (str): one component, of `inspected`, in tables: its twelve most frequent labels, ten
+    transitions and ten label patterns."""
     values = {
-        "features": features if any(one["strongest"].values()) else [],
-        "pairs": [(f"{x:+.2f}", pair) for x, pair in pairs[:PAIRS]],
-        "patterns": [
-            (f"{p['weight']:+.2f}", " ".join(p["labels"]), rule_of(p), p["example"])
-            for p in one["patterns"][:PAIRS]
-        ],
+        "features": _feature_rows(one),
+        "pairs": _transition_rows(one)[:10],
+        "patterns": _pattern_rows(one["patterns"][:10]),
     }
     return rendered("inspection.txt.jinja", one=one, **values)
 
 
+def _feature_rows(one: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Label, its count in the corpus, and its three strongest features. Nothing if no feature is
+    known."""
+    strongest = one["strongest"]
+    if not any(strongest.values()):
+        return []
+    counts = one["counts"]
+    rows = []
+    for label in sorted(strongest, key=lambda label: -counts.get(label, 0))[:12]:
+        features = []
+        for row in [row for row in strongest[label] if row["weight"] > 0][:3]:
+            # a feature without a name in the corpus is shown by its key
+            name = " ".join(map(shown, row["name"].split(" "))) or row["key"]
+            features.append(f"{name} {row['weight']:+.2f}")
+        count = f"{counts[label]:,}" if counts[label] else ""
+        rows.append((label, count, "; ".join(features)))
+    return rows
+
+
+def _transition_rows(one: dict[str, Any]) -> list[tuple[str, str]]:
+    """Weight and labels of each transition, the largest weight of either sign first."""
+    names = one["labels"]
+    pairs = []
+    for a, row in enumerate(one["transitions"] or []):
+        for b, weight in enumerate(row):
+            if weight:
+                pairs.append((weight, f"{names[a]} {names[b]}"))
+    pairs.sort(key=lambda pair: -abs(pair[0]))
+    return [(f"{weight:+.2f}", pair) for weight, pair in pairs]
+
+
+def _pattern_rows(patterns: Sequence[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
+    rows = []
+    for pattern in patterns:
+        labels = " ".join(pattern["labels"])
+        rows.append((f"{pattern['weight']:+.2f}", labels, rule_of(pattern), pattern["example"]))
+    return rows
+
+
 def rule_of(pattern: dict[str, Any]) -> str:
+    """The rule that makes a pattern fire; "" = it always can."""
     return "" if pattern["rule"] < 0 else f"rule {pattern['rule']}"
 
 
 def inspection_page(components: Sequence[dict[str, Any]], *, title: str) -> str:
-    """RETURNS (str): a page of its own, for all components."""
-    rows = [row for one in components for of in one["strongest"].values() for row in of]
-    values = {"nameless": not all(row["name"] for row in rows), "most": MOST, "rule_of": rule_of}
+    """RETURNS (str): a page of HTML, for all components."""
+    nameless = False
+    for one in components:
+        for rows in one["strongest"].values():
+            nameless = nameless or not all(row["name"] for row in rows)
+    # a picture of transitions has at most 60 labels
+    values = {"nameless": nameless, "most": 60, "rule_of": rule_of}
     return rendered("inspection.html.jinja", title=title, components=components, **values)

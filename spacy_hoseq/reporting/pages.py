@@ -1,8 +1,8 @@
-"""Pages of HTML, each one file that needs no network: templates over `page.html.jinja`, with the
-looks of `page.css.jinja`.
+"""Pages of HTML. Each is one file that needs no network: a template that extends `page.html.jinja`,
+with the style of `page.css.jinja`.
 
-A template extends it and fills its blocks `heading`, `content` and `script`. Words of texts stay
-words: all values are escaped, in scripts too (`|tojson`).
+A template fills the blocks `heading`, `content` and `script`. All values are escaped, in scripts too
+(`|tojson`), so that texts with markup are shown as they are.
 """
 
 import base64
@@ -21,28 +21,31 @@ from wasabi import table
 
 from ..errors import Warnings
 
-WIDEST = 80  # characters of a column
-DIRECTIONS = {"L": "ltr", "R": "rtl", "AL": "rtl"}  # of kinds of letters
-
 
 def rendered(template: str, **values: object) -> str:
-    """RETURNS (str): the template of this name in the package, with the values. title: of the
-    page."""
+    """RETURNS (str): the template of this name in the package, filled with the values. title: of
+    the page."""
     return _environment().get_template(template).render(**values)
 
 
 def uncalibrated(nlp: Language, names: Sequence[str] | None = None) -> dict[str, str]:
     """Components whose probabilities are not calibrated, and what to say of each. names: of those
-    that are shown, None = all of the pipeline. Components of other packages tell nothing."""
-    shown = [(name, pipe) for name, pipe in nlp.pipeline if names is None or name in names]
-    rough = [name for name, pipe in shown if not getattr(pipe, "is_calibrated", True)]
-    return {name: Warnings.HW009.format(name=name) for name in rough}
+    that are shown, None = all of the pipeline."""
+    notes = {}
+    for name, pipe in nlp.pipeline:
+        is_shown = names is None or name in names
+        # components of other packages say nothing about it
+        if is_shown and not getattr(pipe, "is_calibrated", True):
+            notes[name] = Warnings.HW009.format(name=name)
+    return notes
 
 
 @cache
 def _environment() -> Environment:
+    """Made once for a process: jinja2 compiles a template when it is first used."""
     environment = Environment(
         loader=PackageLoader("spacy_hoseq.reporting", "templates"),
+        # texts and pictures by their endings; plain text and Markdown are not escaped
         autoescape=lambda name: str(name).endswith((".html.jinja", ".svg.jinja")),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -54,20 +57,25 @@ def _environment() -> Environment:
 
 def text_table(rows: Sequence[Sequence[str]], **settings: Any) -> list[str]:
     """Lines of a table in a fixed-width font."""
-    lines = table(rows, max_col=WIDEST, **settings).strip("\n").splitlines()
+    lines = table(rows, max_col=80, **settings).strip("\n").splitlines()
     return [line.rstrip() for line in lines]
 
 
 def packed(value: object) -> str:
-    """Data of a page, as its scripts unpack them: what many words open is a tenth as large so."""
+    """Data of a page, compressed to a tenth; its scripts unpack them when a word is opened."""
     data = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(data.encode("utf8", "replace"), 9)).decode()
 
 
 def direction(words: Iterable[str]) -> str:
-    """ "rtl" or "ltr", as most letters of these words are written; "" = there are none."""
-    sides = Counter(DIRECTIONS.get(bidirectional(c), "") for word in words for c in word)
-    return "rtl" if sides["rtl"] > sides["ltr"] else "ltr" if sides["ltr"] else ""
+    """The direction of most letters of these words: "rtl" or "ltr"; "" = there are no letters."""
+    kinds: Counter[str] = Counter()
+    for word in words:
+        for character in word:
+            kinds[bidirectional(character)] += 1
+    if kinds["R"] + kinds["AL"] > kinds["L"]:
+        return "rtl"
+    return "ltr" if kinds["L"] else ""
 
 
 def round_ticks(top: float) -> list[float]:
@@ -76,5 +84,9 @@ def round_ticks(top: float) -> list[float]:
     if top <= 0:
         return [0.0, 1.0]
     power = 10.0 ** math.floor(math.log10(top / 4))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if math.ceil(top / (power * m) - 1e-9) <= 6)
-    return [float(f"{i * step:.12g}") for i in range(math.ceil(top / step - 1e-9) + 1)]
+    for multiple in (1, 2, 2.5, 5, 10):
+        step = power * multiple
+        n = math.ceil(top / step - 1e-9)  # a tick at the top needs no other above it
+        if n <= 6:
+            break
+    return [float(f"{i * step:.12g}") for i in range(n + 1)]

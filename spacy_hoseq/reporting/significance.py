@@ -1,4 +1,4 @@
-"""Is one system better than another, or was it luck with the test sentences? Bootstrap and
+"""Whether one system is better than another, or was lucky with the test sentences: the bootstrap and
 McNemar's test."""
 
 import math
@@ -28,16 +28,18 @@ def paired_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Difference:
-    """a, b (S, m): counts of each sentence under both systems, such as chunks that are right. Whole
-    numbers: means over seeds would round otherwise on another processor, and break ties by chance.
-    score: from sums of counts (n, m) to what is compared (n,). resamples (int): a multiple of
-    100."""
-    not_better = sum(
-        int((score(weights @ b) <= score(weights @ a)).sum())
-        for weights in _drawn_anew(len(a), resamples, seed)
-    )
-    every = np.ones((1, len(a)))
-    return Difference(float((score(every @ b) - score(every @ a))[0]), not_better / resamples)
+    """The difference of two systems, and whether it is luck.
+
+    a, b (S, m): counts of each sentence under both systems, such as chunks that are right. They are
+        whole numbers: means over seeds are rounded differently by other processors, which would
+        break ties by chance.
+    score: from sums of counts (n, m) to what is compared (n,). resamples (int): a multiple of 100.
+    """
+    not_better = 0
+    for weights in _drawn_anew(len(a), resamples, seed):
+        not_better += int((score(weights @ b) <= score(weights @ a)).sum())
+    once = np.ones((1, len(a)))  # each sentence once: the test set as it is
+    return Difference(float((score(once @ b) - score(once @ a))[0]), not_better / resamples)
 
 
 def interval(
@@ -47,12 +49,13 @@ def interval(
     resamples: int = 1000,
     seed: int = SEED,
 ) -> tuple[float, float]:
-    """Percentiles of the score when sentences are drawn anew (Efron 1979). counts (S,
-    m), score: as above.
-    level (float): share of the resamples between both ends. RETURNS the score twice if there are no
-        sentences."""
+    """Percentiles of the score when sentences are drawn anew (Efron 1979). counts (S, m), score: as
+    of `paired_bootstrap`. level (float): share of the resamples between both ends. RETURNS the
+    score twice if there are no sentences."""
     drawn = [score(weights @ counts) for weights in _drawn_anew(len(counts), resamples, seed)]
-    values = np.concatenate(drawn) if drawn else score(np.zeros((1, counts.shape[1])))
+    if not drawn:
+        drawn = [score(np.zeros((1, counts.shape[1])))]
+    values = np.concatenate(drawn)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
@@ -60,10 +63,11 @@ def interval(
 def _drawn_anew(n: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Counts of each of n sentences in resamples, (100, n) at a time."""
     rng = np.random.default_rng(seed)
-    yield from (
-        rng.multinomial(n, np.full(n, 1 / n), size=100).astype(float)
-        for _ in range(resamples // 100 if n else 0)
-    )
+    if not n:
+        return
+    # a hundred at a time: all 10,000 of a large test set would not fit into memory
+    for _ in range(resamples // 100):
+        yield rng.multinomial(n, np.full(n, 1 / n), size=100).astype(float)
 
 
 def accuracy(counts: Floats) -> Floats:
@@ -104,7 +108,9 @@ def mcnemar(a: Mask | Ints, b: Mask | Ints) -> Discordance:
     a, b (N,) bool, or int: whether the first and the second system are right, or in how many runs.
     """
     differences = b.astype(int) - a.astype(int)
-    gained, lost = (int((sign * differences).clip(min=0).sum()) for sign in (1, -1))
+    gained = int(differences.clip(min=0).sum())
+    lost = int((-differences).clip(min=0).sum())
+    # the distribution of X: that of each X_k in turn, added by convolution
     chances = np.ones(1)
     for k, n in enumerate(np.bincount(np.abs(differences))[1:], 1):
         chances = np.convolve(chances, np.bincount(k * np.arange(n + 1), weights=tossed(int(n))))
@@ -113,5 +119,5 @@ def mcnemar(a: Mask | Ints, b: Mask | Ints) -> Discordance:
 
 def tossed(n: int) -> Floats:
     """(n + 1,): chance of each number of heads in n tosses of a coin."""
-    logs = np.array([math.lgamma(i + 1) for i in range(n + 1)])
+    logs = np.array([math.lgamma(i + 1) for i in range(n + 1)])  # log i!
     return np.asarray(np.exp(logs[n] - logs - logs[::-1] - n * math.log(2)))
