@@ -74,7 +74,7 @@ class Answers:
             tokens = question.tokens
             if tokens is None:
                 tokens = [token.i for token in doc if not token.is_space]
-            tokens = list(dict.fromkeys(tokens))
+            tokens = list(dict.fromkeys(tokens))  # each once, in the order of the question
             n = len(tokens) * len(seen)
             if n > self.max_words:
                 raise Refusal(413, Errors.HS182.format(n=n, most=self.max_words))

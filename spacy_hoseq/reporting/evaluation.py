@@ -1,9 +1,8 @@
-"""How a pipeline did on annotated text, as data: what the pages and the JSON of `hoseq report` are
-made of.
+"""Figures of a pipeline on annotated text: the data of the pages and of the JSON of `hoseq report`.
 
-A layer is what one component writes: labels of tokens, or spans. What counts is what the pipeline
-writes on the Doc; probabilities are those of the component, exact, of the same texts. Intervals and
-differences are by bootstrap over sentences, of tokens also by McNemar's test.
+A layer is what one component writes: labels of tokens, or spans. Scores compare what the pipeline
+writes on the Doc; probabilities are exact ones of the component, about the same texts. Intervals and
+differences are by bootstrap over sentences; for tokens there is McNemar's test, too.
 """
 
 import warnings
@@ -21,6 +20,7 @@ from ..inspection.reading import knows_sums, own_components, stages
 from .findings import shown_finding
 from .layers import stretches
 from .scores import (
+    MAX_ROWS,
     Data,
     Pair,
     by_knowledge,
@@ -37,9 +37,6 @@ from .scores import (
 )
 from .sentence import written
 from .significance import accuracy, f_score, mcnemar, paired_bootstrap
-
-MOST = 20  # examples, texts of a list
-MORPH = "morph"  # the place of labels that have features
 
 
 def evaluated(
@@ -73,12 +70,16 @@ def evaluated(
         # labels that the pipeline does not know are wrong, as all others
         warnings.filterwarnings("ignore", r"\[HW001\]")
         for name, pipe, docs in stages(nlp, [eg.predicted.copy() for eg in examples]):
+            # the next component is given what the one before has written
             if before is not None:
                 layers.append(_layer(*before, docs, gold, known, other))
             before = None
             if name in wanted:
                 pairs = beside(name, docs, examples)
-                before = pipe, judge(pipe, pairs) if knows_sums(pipe) else None
+                judgement = None
+                if knows_sums(pipe):
+                    judgement = judge(pipe, pairs)
+                before = pipe, judgement
     return [layer for layer in layers if layer]
 
 
@@ -90,77 +91,93 @@ def _layer(
     known: set[str] | None,
     other: Sequence[Doc] | None,
 ) -> Data:
-    """Nothing, if nothing is annotated."""
+    """Figures of one component; {} = nothing is annotated."""
     place = component.target.place
     pairs = pairs_of(gold, docs, place)
     if not any(pair.gold for pair in pairs):
         return {}
+    # a share of known words is for tokens: a span has several words
     is_span = component.target.labels_spans
-    of_sentence = counts(gold, pairs)
-    scores = scores_of(of_sentence, is_span)
+    sentence_counts = counts(gold, pairs)
+    scores = scores_of(sentence_counts, is_span)
     if known is not None and not is_span:
         scores |= by_knowledge(gold, pairs, known)
+    features: list[Data] = []
+    if place == "morph":
+        features = feature_scores(pairs)
+    comparison = None
+    if other is not None:
+        comparison = _comparison(gold, pairs, other, place)
     return {
         "component": component.name,
         "attribute": place,
         "calibrated": component.is_calibrated,
         "scores": scores,
         "labels": label_scores(pairs),
-        "features": feature_scores(pairs) if place == MORPH else [],
+        "features": features,
         "confusions": confusions_of(gold, pairs, outside(place)),
         "matrix": confusion_matrix(pairs, outside(place)),
-        **_of_probabilities(judgement, docs, gold, pairs),
-        "comparison": None if other is None else _comparison(gold, pairs, other, place),
+        **_probability_figures(judgement, docs, gold, pairs),
+        "comparison": comparison,
         "right": "".join("01"[pair.gold == pair.guess] for pair in pairs if pair.gold),
-        "counts": of_sentence.astype(int).tolist(),
+        "counts": sentence_counts.astype(int).tolist(),
     }
 
 
-def _of_probabilities(
+def _probability_figures(
     judgement: Judgement | None,
     docs: Sequence[Doc],
     gold: Sequence[Doc],
     pairs: Sequence[Pair],
 ) -> Data:
+    """Calibration, uncertain sentences and likely errors; without values if the component has no
+    p(y | x)."""
     if judgement is None:
         return {"calibration": None, "uncertain": [], "errors": []}
-    is_span = judgement.reading.target.labels_spans
-    values = _of_spans(judgement, docs, pairs) if is_span else _of_tokens(judgement)
-    bins = values.reliability
+    calibration: Data
+    if judgement.reading.target.labels_spans:
+        figures = _span_quality(judgement, docs, pairs)
+        # these are about all labels of a token; spans that are not found have no labels
+        calibration = {"brier": None, "log_loss": None}
+    else:
+        figures = _token_quality(judgement)
+        calibration = {"brier": figures.brier, "log_loss": figures.log_loss}
+    bins = figures.reliability
     calibration = {
-        "ece": values.ece,
-        "ece_equal_mass": values.ece_equal_mass,
-        "brier": None if is_span else values.brier,
-        "log_loss": None if is_span else values.log_loss,
-        "area": values.area,
+        "ece": figures.ece,
+        "ece_equal_mass": figures.ece_equal_mass,
+        **calibration,
+        "area": figures.area,
         "expected": bins.expected.tolist(),
         "observed": bins.observed.tolist(),
         "counts": bins.counts.tolist(),
-        "curve": values.curve,
+        "curve": figures.curve,
     }
-    findings = ranked([judgement], n=MOST, k=3)
+    # likely errors of the annotation: by this pipeline, which may have been trained on the same text
+    findings = ranked([judgement], n=MAX_ROWS, k=3)
     errors = [shown_finding(gold[one.doc], one) for one in findings]
     return {"calibration": calibration, "uncertain": _uncertain(judgement), "errors": errors}
 
 
-def _of_tokens(judgement: Judgement) -> Quality:
+def _token_quality(judgement: Judgement) -> Quality:
+    """Quality of the best labels, where the gold label is known."""
     known = np.flatnonzero(judgement.gold >= 0)
     nodes = judgement.reading.posterior.nodes[known]
     return quality(nodes, judgement.gold[known], judgement.reading.best[known])
 
 
-def _of_spans(judgement: Judgement, docs: Sequence[Doc], pairs: Sequence[Pair]) -> Quality:
-    """Quality of the spans that are found, by their probabilities."""
+def _span_quality(judgement: Judgement, docs: Sequence[Doc], pairs: Sequence[Pair]) -> Quality:
+    """Quality of the spans on the Docs, by their probabilities."""
     key = judgement.reading.target.place.partition(".")[2]
     annotated = {(pair.doc, pair.first, pair.end, pair.gold) for pair in pairs}
-    found = [
-        (p, (number, *span) in annotated)
-        for number, doc in enumerate(docs)
-        for *span, p in (stretches(doc.spans[key]) if key in doc.spans else ())
-        if p is not None
-    ]
-    p, right = np.array(found, float).reshape(-1, 2).T
-    return quality_of(p, right.astype(bool))
+    probabilities = []
+    right = []
+    for number, doc in enumerate(docs):
+        for first, end, label, p in stretches(doc.spans[key]) if key in doc.spans else ():
+            if p is not None:
+                probabilities.append(p)
+                right.append((number, first, end, label) in annotated)
+    return quality_of(np.array(probabilities, float), np.array(right, bool))
 
 
 def _uncertain(judgement: Judgement) -> list[Data]:
@@ -171,45 +188,58 @@ def _uncertain(judgement: Judgement) -> list[Data]:
         return []
     entropies = reading.posterior.sequence_entropies()
     rows = []
-    for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
+    for s in np.argsort(-entropies, kind="stable")[:MAX_ROWS].tolist():
         here = slice(int(reading.ends[s] - reading.lengths[s]), int(reading.ends[s]))
-        text = int(reading.text_of[here.start])
-        rows.append(
-            {
-                "doc": text,
-                "words": written(reading.texts[text][i] for i in reading.token_of[here].tolist()),
-                "entropy": float(entropies[s]),
-                "p": float(np.exp(reading.log_p[s])),
-                "right": bool((reading.best[here] == judgement.gold[here]).all()),
-            }
-        )
+        number = int(reading.text_of[here.start])
+        doc = reading.texts[number]
+        row = {
+            "doc": number,
+            "words": written(doc[i] for i in reading.token_of[here].tolist()),
+            "entropy": float(entropies[s]),
+            "p": float(np.exp(reading.log_p[s])),
+            "right": bool((reading.best[here] == judgement.gold[here]).all()),
+        }
+        rows.append(row)
     return rows
 
 
 def _comparison(
     docs: Sequence[Doc], pairs: Sequence[Pair], other_docs: Sequence[Doc], place: str
 ) -> Data | None:
-    """A comparison: another pipeline less this one: score; difference of accuracy or F; tokens:
-    McNemar's test, of tokens only; gained, lost: places that only the other one has right, and only
-    this one. None: it writes nothing of the kind."""
+    """Another pipeline compared with this one: its score; the difference of accuracy or F, its own
+    less this one's; tokens: McNemar's test, for tokens only; gained, lost: places that only the
+    other one has right, and only this one. None: it writes nothing at this place."""
     other = pairs_of(docs, other_docs, place)
     if not any(pair.guess for pair in other):
         return None
-    is_span = place.startswith("spans.")
-    score = f_score if is_span else accuracy
     none = outside(place)
-    theirs = {pair[:4]: pair for pair in other}
-    gold = [(pair, theirs[pair[:4]]) for pair in pairs if pair.gold]
-    ours, others = (
-        np.array([p.gold == p.guess for p in each], bool) for each in zip(*gold, strict=True)
-    )
-    gained = [place_of(docs, a, none) for a, b in gold if a.guess != a.gold == b.guess]
-    lost = [place_of(docs, b, none) for a, b in gold if b.guess != b.gold == a.guess]
-    of_sentence = counts(docs, other)
+    # Both have the same gold items: document, tokens and label find the other guess.
+    guesses = {pair[:4]: pair for pair in other}
+    ours = []
+    others = []
+    gained = []
+    lost = []
+    for pair in pairs:
+        if pair.gold:
+            other_pair = guesses[pair[:4]]
+            ours.append(pair.guess == pair.gold)
+            others.append(other_pair.guess == pair.gold)
+            if others[-1] and not ours[-1]:
+                gained.append(place_of(docs, pair, none))
+            elif ours[-1] and not others[-1]:
+                lost.append(place_of(docs, other_pair, none))
+    score = accuracy
+    tokens = None
+    if place.startswith("spans."):
+        score = f_score
+    else:
+        # tokens are the same for both, and so they can be compared one by one
+        tokens = mcnemar(np.array(ours, bool), np.array(others, bool))._asdict()
+    other_counts = counts(docs, other)
     return {
-        "score": share(of_sentence, score, int(of_sentence[:, 2].sum())),
-        "difference": paired_bootstrap(counts(docs, pairs), of_sentence, score)._asdict(),
-        "tokens": None if is_span else mcnemar(ours, others)._asdict(),
-        "gained": gained[:MOST],
-        "lost": lost[:MOST],
+        "score": share(other_counts, score, int(other_counts[:, 2].sum())),
+        "difference": paired_bootstrap(counts(docs, pairs), other_counts, score)._asdict(),
+        "tokens": tokens,
+        "gained": gained[:MAX_ROWS],
+        "lost": lost[:MAX_ROWS],
     }

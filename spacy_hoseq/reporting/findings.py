@@ -87,6 +87,7 @@ def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterat
 
 def task_of(text: Doc | Span) -> dict[str, Any]:
     """Text and tokens of a task for annotation tools."""
+    # tools count characters and tokens from the beginning of the text that they show
     shift = text[0].idx if len(text) else 0
     tokens = []
     for number, token in enumerate(text):
@@ -99,6 +100,7 @@ def task_of(text: Doc | Span) -> dict[str, Any]:
 def marked(docs: Sequence[Doc], findings: Sequence[Finding]) -> list[Doc]:
     """The Docs with `doc.spans["findings"]`: regions, labelled with the best alternative; scores:
     doubts in nats."""
+    # a span group of spaCy's is set at once, so findings are collected by Doc first
     by_doc = defaultdict(list)
     for finding in findings:
         by_doc[finding.doc].append(finding)

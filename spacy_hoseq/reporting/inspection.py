@@ -64,6 +64,7 @@ def rule_of(pattern: dict[str, Any]) -> str:
 
 def inspection_page(components: Sequence[dict[str, Any]], *, title: str) -> str:
     """RETURNS (str): a page of HTML, for all components."""
+    # the page says how to get names, if a feature has none
     nameless = False
     for one in components:
         for rows in one["strongest"].values():

@@ -93,6 +93,7 @@ def _sentence(
     spans: Sequence[tuple[str, list[Cell]]],
 ) -> Sentence:
     """Words with the layers that have something for one of them."""
+    # a layer that is empty in this sentence would make an empty line
     here = [(name, row) for name, row in labels if any(row[w.start].text for w in words)]
     above = [(name, row) for name, row in spans if any(row[w.start].label for w in words)]
     doc = words[0].doc
@@ -171,6 +172,7 @@ def span_layers(doc: Doc) -> list[tuple[str, list[Cell]]]:
     groups = {key: stretches(group) for key, group in doc.spans.items()}
     entities: list[Stretch] = [(e.start, e.end, e.label_, None) for e in doc.ents]
     bounds = {entity[:3] for entity in entities}
+    # entities have no probabilities; a group with the same spans may have them
     for key, spans in groups.items():
         if bounds and bounds <= {span[:3] for span in spans}:
             entities = [span for span in groups.pop(key) if span[:3] in bounds]

@@ -25,15 +25,14 @@ from .pages import rendered
 from .scores import Data
 from .text import Page
 
-SHARES = (0.125, 0.25, 0.5, 1.0)  # of the training corpus, of a learning curve
-PASSES = 3  # of which the median time is taken
-
 
 class Report(dict[str, Any]):
-    """title; model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second:
-    by `nlp.pipe`, from ready Docs to annotated ones. bytes: of the files of the pipeline, 0 if it
-    has none. versions. layers: as of `evaluated`. curve: points of a learning curve, if it was
-    asked for: texts of the training corpus, and the first score of each layer."""
+    """Figures of a pipeline, ready for JSON.
+
+    title; model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second: by
+    `nlp.pipe`, from ready Docs to annotated ones. bytes: of the files of the pipeline, 0 if it has
+    none. versions. layers: as of `evaluated`. curve: points of a learning curve: texts of the
+    training corpus, and the first score of each layer; [] = none was wanted."""
 
     def _repr_html_(self) -> str:
         """HTML for a notebook."""
@@ -51,49 +50,76 @@ def report(
     curve: bool = False,
     tell: Callable[[str], object] = str,
 ) -> Report:
-    """examples: of the data; predicted docs with what the pipeline is given. against: the name of
-    another pipeline, and that. train: the training corpus. curve: train the pipeline's
-    config on shares of it. tell: is called with what begins."""
+    """Evaluate a pipeline and measure its speed.
+
+    examples: of the data; predicted docs with what the pipeline is given. against: the name of
+    another pipeline, and that pipeline. train: the training corpus. curve: train the pipeline's
+    config on shares of it. tell: called with each step before it begins."""
     tell(f"Evaluating on {len(examples):,} texts")
-    other = None
+    # words of the training corpus divide the scores into those of known and of unknown words
+    known = None
+    if train is not None:
+        known = {token.text for doc in train for token in doc}
+    other_name = None
+    others = None
     if against is not None:
-        vocab = against[1].vocab
-        docs = [Doc(vocab).from_bytes(eg.predicted.to_bytes()) for eg in examples]
-        other = list(against[1].pipe(docs))
-    known = None if train is None else {token.text for doc in train for token in doc}
-    layers = evaluated(nlp, examples, known, other)
+        other_name, other = against
+        others = _annotated_by(other, examples)
+    layers = evaluated(nlp, examples, known, others)
     gold = [eg.reference for eg in examples]
     tell("Measuring the speed")
     n_tokens = sum(map(len, gold))
-    files = nlp.path.rglob("*") if nlp.path else ()
+    n_seconds = seconds(nlp, [eg.predicted for eg in examples])
+    points = []
+    if curve:
+        points = learning_curve(nlp.config, train or [], gold, tell)
+    versions = {
+        "Python": platform.python_version(),
+        "spaCy": spacy.__version__,
+        "NumPy": np.__version__,
+    }
     return Report(
         title=f"{model} on {data}",
         model=model,
         data=data,
-        against=None if against is None else against[0],
+        against=other_name,
         docs=len(gold),
         sentences=sum(int(sentence_starts(doc).sum()) for doc in gold),
         tokens=n_tokens,
-        tokens_per_second=n_tokens / seconds(nlp, [eg.predicted for eg in examples]),
-        bytes=sum(path.stat().st_size for path in files if path.is_file()),
-        versions={
-            "Python": platform.python_version(),
-            "spaCy": spacy.__version__,
-            "NumPy": np.__version__,
-        },
+        tokens_per_second=n_tokens / n_seconds,
+        bytes=_n_bytes(nlp),
+        versions=versions,
         layers=layers,
-        curve=learning_curve(nlp.config, train or [], gold, tell) if curve else [],
+        curve=points,
     )
 
 
+def _annotated_by(nlp: Language, examples: Sequence[Example]) -> list[Doc]:
+    """Copies of the predicted Docs, which another pipeline annotates with its own vocabulary."""
+    docs = [Doc(nlp.vocab).from_bytes(eg.predicted.to_bytes()) for eg in examples]
+    return list(nlp.pipe(docs))
+
+
+def _n_bytes(nlp: Language) -> int:
+    """Bytes of the files of a pipeline, 0 if it was never saved."""
+    n = 0
+    if nlp.path is not None:
+        for path in nlp.path.rglob("*"):
+            if path.is_file():
+                n += path.stat().st_size
+    return n
+
+
 def seconds(nlp: Language, docs: Sequence[Doc]) -> float:
-    """Seconds from ready Docs to annotated ones, which do not stay, as in a stream."""
-    passes = [[doc.copy() for doc in docs] for _ in range(PASSES)]
-
-    def run() -> None:
-        deque(nlp.pipe(passes.pop()), maxlen=0)
-
-    return statistics.median(timeit.repeat(run, number=1, repeat=PASSES))
+    """Median time from ready Docs to annotated ones, of three runs. As in a stream, Docs do not
+    stay."""
+    times = []
+    for _ in range(3):
+        copies = [doc.copy() for doc in docs]  # copying is not timed
+        begin = timeit.default_timer()
+        deque(nlp.pipe(copies), maxlen=0)
+        times.append(timeit.default_timer() - begin)
+    return statistics.median(times)
 
 
 def learning_curve(
@@ -102,35 +128,41 @@ def learning_curve(
     test: Sequence[Doc],
     tell: Callable[[str], object] = str,
 ) -> list[Data]:
-    """Trainings of a config on shares of the training corpus, drawn at random, each in those after
-    it."""
+    """Scores of trainings of a config on shares of the training corpus. Shares are drawn at random,
+    and each is part of the next one."""
     order = np.random.default_rng(0).permutation(len(train)).tolist()
     points = []
-    for part in SHARES:
+    for part in (0.125, 0.25, 0.5, 1.0):
+        # two texts at least: one of them chooses the best epoch
         docs = [train[i] for i in order[: max(2, round(part * len(train)))]]
         tell(f"Training on {len(docs):,} of {len(train):,} texts")
-        layers = evaluated(*trained(config, docs, test))
-        scores = {layer["component"]: next(iter(layer["scores"].values())) for layer in layers}
+        scores = {}
+        for layer in evaluated(*trained(config, docs, test)):
+            # the first score is the main one: accuracy or precision
+            scores[layer["component"]] = next(iter(layer["scores"].values()))
         points.append({"docs": len(docs), "scores": scores})
     return points
 
 
 def examples_in(nlp: Language, path: Path) -> list[Example]:
-    """Examples as the pipeline's config reads its development corpus, if that keeps the tokens;
-    else with words and sentences."""
+    """Examples as the pipeline's config reads its development corpus, if that does not change the
+    tokens; else with words and sentences."""
     try:
         examples = dev_examples(nlp, path)
-    except (ValueError, KeyError):
+    except (ValueError, KeyError):  # the config reads no such corpus
         examples = []
-    if not examples or any([t.text for t in eg.x] != [t.text for t in eg.y] for eg in examples):
-        examples = list(corpus(path)(nlp))
-    return examples
+    for example in examples:
+        if [token.text for token in example.x] != [token.text for token in example.y]:
+            examples = []
+            break
+    return examples or list(corpus(path)(nlp))
 
 
-def as_page(found: Report) -> str:
+def as_page(data: Report) -> str:
     """A page of HTML that needs no network."""
-    return rendered("report.html.jinja", **found, note=Warnings.HW009)
+    return rendered("report.html.jinja", **data, note=Warnings.HW009)
 
 
-def as_markdown(found: Report) -> str:
-    return rendered("report.md.jinja", **found, note=Warnings.HW009)
+def as_markdown(data: Report) -> str:
+    """The tables of the page, as Markdown."""
+    return rendered("report.md.jinja", **data, note=Warnings.HW009)
