@@ -24,12 +24,10 @@ from ...words import Words, spans_of
 from ..reading import Reading
 from .target import ENTS, SPANS, Items, LabelTable, Target
 
-BEGINS = 3  # ENT_IOB, also of blocked tokens, which have no type
-
 
 class FoundChunks(NamedTuple):
     """Chunks of one Doc. items: tokens first <= i < end, and type. probabilities (C,) float32: that
-    each is there; None: nothing is known of that."""
+    each is there; None = not known."""
 
     items: Items
     probabilities: Floats32 | None
@@ -38,23 +36,30 @@ class FoundChunks(NamedTuple):
 def found_chunks(
     words: Sequence[Doc], chunks: Chunks, p: Floats | None = None
 ) -> list[FoundChunks]:
-    """Chunks cut by Doc, on its tokens. words: the Docs without white space. chunks: of all words,
-    end to end, with probabilities p."""
-    parts = [doc.places if isinstance(doc, Words) else np.arange(len(doc)) for doc in words]
+    """Chunks of each Doc, by its tokens. words: the Docs without white space. chunks: of all words,
+    end to end. p: their probabilities."""
+    tokens = [np.zeros(0, np.intp)]  # of all words, counted within their Doc
+    for doc in words:
+        tokens.append(doc.places if isinstance(doc, Words) else np.arange(len(doc)))
+    token_of = np.concatenate(tokens)
+    firsts = token_of[chunks.first].tolist()
+    ends = (token_of[chunks.end - 1] + 1).tolist()
+    items = list(zip(firsts, ends, chunks.types, strict=True))
+    probabilities = None if p is None else p.astype(np.float32)
+    # chunks are in order, so those of a Doc are a slice
     starts = np.cumsum([0, *map(len, words)])
-    cuts = np.searchsorted(chunks.first, starts).tolist()
-    places = np.concatenate([np.zeros(0, np.intp), *parts])
-    bounds = places[chunks.first].tolist(), (places[chunks.end - 1] + 1).tolist()
-    items = list(zip(*bounds, chunks.types, strict=True))
-    p32 = None if p is None else p.astype(np.float32)
-    return [FoundChunks(items[a:b], None if p32 is None else p32[a:b]) for a, b in pairwise(cuts)]
+    found = []
+    for a, b in pairwise(np.searchsorted(chunks.first, starts).tolist()):
+        doc_probabilities = None if probabilities is None else probabilities[a:b]
+        found.append(FoundChunks(items[a:b], doc_probabilities))
+    return found
 
 
 class ChunkTags(Target):
     """Reads and writes `doc.spans[spans_key]` as tags of a representation (chunks.py).
 
-    with_entities (bool): where a Doc has no such span group, its entities are the chunks; found
-        chunks are entities, too.
+    with_entities (bool): chunks are also written as entities, and a Doc without the span group has
+        its entities as chunks. spans_key (str): "" = there is no group, only entities.
     RAISES ValueError [HS161]: no such representation.
     """
 
@@ -63,21 +68,25 @@ class ChunkTags(Target):
         self.spans_key = spans_key
         self.representation: str = representation
         self.with_entities = with_entities
-        group = (f"{SPANS}{spans_key}",) if spans_key else ()
-        self.places = (*group, ENTS) if with_entities else group
-        self.columns = [ENT_IOB] if with_entities else []
+        places = []
+        if spans_key:
+            places.append(f"{SPANS}{spans_key}")
+        if with_entities:
+            places.append(ENTS)
+            self.columns = [ENT_IOB]
+        self.places = tuple(places)
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: no tag of a chunk."""
         TagTable([label])
 
     def is_set(self, doc: Doc) -> bool:
-        """True if the Doc has a span group of chunks, even an empty one, or entities that may be chunks."""
+        """True if the Doc has the span group, even an empty one, or entities that may be chunks."""
         return self.spans_key in doc.spans or (self.with_entities and doc.has_annotation("ENT_IOB"))
 
     def read(self, doc: Doc) -> Keys:
         """Tags of the chunks on a Doc as string-store ids; 0 where nothing is known: everywhere
-        without the span group; with entities, at tokens without them and at blocked ones. RAISES
+        if there is no span group; of entities, where the token's is not set or blocked. RAISES
         ValueError [HS083]: spans that are no chunks."""
         spans = self._spans(doc)
         if self.spans_key in doc.spans:
@@ -93,18 +102,22 @@ class ChunkTags(Target):
         )
         if np.array_equal(words, gold_words):
             return values
-        spans = self._spans(example.reference)
-        parts = [example.get_aligned_spans_y2x([span]) for span in spans]
-        odd = _tokens_of([span for span, part in zip(spans, parts, strict=True) if not part])
-        unknown = sorted(odd.union(np.flatnonzero(values == 0).tolist()))
-        aligned = self._values(example.predicted, [span for part in parts for span in part])
-        for i in unknown:
+        aligned_spans: list[Span] = []
+        unknown = set(np.flatnonzero(values == 0).tolist())  # tokens of the reference
+        for span in self._spans(example.reference):
+            parts = example.get_aligned_spans_y2x([span])
+            aligned_spans += parts
+            if not parts:
+                unknown |= _tokens_of([span])
+        aligned = self._values(example.predicted, aligned_spans)
+        for i in sorted(unknown):
             aligned[np.asarray(example.alignment.y2x[i], np.intp)] = 0
         return aligned
 
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
-        """Beside entities that are set already: these, and what can follow them; no chunk over
-        blocked tokens, nor over an entity of an unknown type or across sentences."""
+        """Tags permitted beside entities that are set already (N, L): those of these entities and
+        what can follow them; no chunk on blocked tokens, nor on an entity whose type is unknown or
+        that crosses sentences."""
         is_annotated = any(map(np.any, values_of(docs, self.columns)))
         if not is_annotated or not any(doc.ents or blocked_spans(doc) for doc in docs):
             return None
@@ -116,27 +129,29 @@ class ChunkTags(Target):
         return [(span.start, span.end, span.label_) for span in self._spans(doc)]
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
-        """Put other chunks in the place of those that reach into first <= i < end: into the span
-        group; as entities, if there is no group, or there are entities, too."""
+        """Replace the chunks that reach into first <= i < end: in the span group; as entities, if
+        there is no group, or there are entities, too."""
         spans = [Span(doc, *item) for item in items]
         in_group = self.spans_key in doc.spans
         if in_group or not self.with_entities:
-            kept = [
-                span for span in doc.spans[self.spans_key] if span.end <= first or span.start >= end
-            ]
-            together = sorted([*kept, *spans], key=lambda span: span.start)
+            together = list(spans)
+            for span in doc.spans[self.spans_key]:
+                if span.end <= first or span.start >= end:
+                    together.append(span)
+            together.sort(key=_start_of)
             doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=together)
         if self.with_entities and (doc.ents or not in_group):
-            gone = [entity for entity in doc.ents if entity.end > first and entity.start < end]
-            freed = (_tokens_of(gone) | {*range(first, end)}) - _tokens_of(spans)
+            removed = [entity for entity in doc.ents if entity.end > first and entity.start < end]
+            freed = (_tokens_of(removed) | set(range(first, end))) - _tokens_of(spans)
             outside = [doc[i : i + 1] for i in sorted(freed)]
             doc.set_ents(spans, outside=outside, default="unmodified")
 
     def write(
         self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
     ) -> None:
-        """Set the spans that the labels stand for. No chunk crosses the end of a sentence. A span
-        group that is set already stays, unless `overwrite`."""
+        """Set the spans that the labels stand for. A span group that is set already stays, unless
+        `overwrite`."""
+        # no chunk crosses the end of a sentence
         lengths = sequence_lengths(reading.docs)
         starts = np.zeros(len(reading.best), bool)
         starts[np.cumsum(lengths) - lengths] = True
@@ -151,50 +166,60 @@ class ChunkTags(Target):
         for doc, (items, p) in zip(docs, chunks, strict=True):
             spans = [Span(doc, *item) for item in items]
             if overwrite or self.spans_key not in doc.spans:
-                attrs = {} if p is None else {"scores": p}
-                doc.spans[self.spans_key] = SpanGroup(
-                    doc, name=self.spans_key, spans=spans, attrs=attrs
-                )
+                group = SpanGroup(doc, name=self.spans_key, spans=spans)
+                if p is not None:
+                    group.attrs["scores"] = p
+                doc.spans[self.spans_key] = group
             if self.with_entities:
-                kept = [] if overwrite else list(doc.ents)
-                blocked = [] if overwrite else blocked_spans(doc)
-                occupied = _tokens_of([*kept, *blocked])
-                fitting = [span for span in spans if not _tokens_of([span]) & occupied]
-                doc.set_ents([*kept, *fitting], blocked=blocked)
+                entities: list[Span] = []
+                blocked: list[Span] = []
+                if not overwrite:
+                    entities = list(doc.ents)
+                    blocked = blocked_spans(doc)
+                    occupied = _tokens_of(entities) | _tokens_of(blocked)
+                    spans = [span for span in spans if occupied.isdisjoint(_tokens_of([span]))]
+                doc.set_ents([*entities, *spans], blocked=blocked)
 
     def _spans(self, doc: Doc) -> list[Span]:
         """The chunks on a Doc: those of the group; without it, its entities if they count."""
         if self.spans_key in doc.spans:
             return spans_of(doc.spans[self.spans_key])
-        return list(doc.ents) if self.with_entities else []
+        if self.with_entities:
+            return list(doc.ents)
+        return []
 
     def _is_known(self, doc: Doc) -> Mask:
         """Tokens that are known to be in a chunk, or in none (len(doc),)."""
         if self.spans_key in doc.spans or not self.with_entities:
             return np.full(len(doc), self.spans_key in doc.spans)
-        kinds, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(-1, 2).T
-        return np.asarray((kinds > 0) & ((kinds != BEGINS) | (types > 0)))
+        is_set = doc.to_array(["ENT_IOB"]).reshape(-1) > 0
+        return np.asarray(is_set & ~_is_blocked(doc))
 
     def _check(self, doc: Doc, spans: Sequence[Span]) -> None:
+        """RAISES ValueError [HS083]: spans that are no chunks."""
         starts = sentence_starts(doc)
-        before = 0
+        before = 0  # end of the span before
         for span in sorted(spans, key=lambda span: (span.start, span.end)):
-            problems = {
-                "overlaps with the one before": span.start < before,
-                "has no label": not span.label_,
-                "crosses the end of a sentence": starts[span.start + 1 : span.end].any(),
-            }
-            before = span.end
-            for problem in filter(problems.get, problems):
-                where = f"{span.text!r} ({span.label_}, tokens {span.start} to {span.end} of {doc.text[:40]!r})"
+            problem = ""
+            if span.start < before:
+                problem = "overlaps with the one before"
+            elif not span.label_:
+                problem = "has no label"
+            elif starts[span.start + 1 : span.end].any():
+                problem = "crosses the end of a sentence"
+            if problem:
+                tokens = f"tokens {span.start} to {span.end} of {doc.text[:40]!r}"
+                where = f"{span.text!r} ({span.label_}, {tokens})"
                 message = Errors.HS083.format(key=self.spans_key, span=where, problem=problem)
                 raise ValueError(message)
+            before = span.end
 
     def _values(self, doc: Doc, spans: Sequence[Span]) -> Keys:
-        """Tags of spans that do not overlap, as string-store ids."""
-        ordered = sorted(spans, key=lambda span: span.start)
-        bounds = np.array([(span.start, span.end) for span in ordered], np.intp).reshape(-1, 2)
-        chunks = Chunks(bounds[:, 0], bounds[:, 1], [span.label_ for span in ordered])
+        """Tags of spans that do not overlap, as string-store ids (len(doc),)."""
+        ordered = sorted(spans, key=_start_of)
+        firsts = np.array([span.start for span in ordered], np.intp)
+        ends = np.array([span.end for span in ordered], np.intp)
+        chunks = Chunks(firsts, ends, [span.label_ for span in ordered])
         tags = write_chunks(chunks, len(doc), self.representation)
         ids = {tag: doc.vocab.strings.add(tag) for tag in set(tags)}
         return np.array([ids[tag] for tag in tags], np.uint64)
@@ -203,23 +228,24 @@ class ChunkTags(Target):
         """Tags permitted beside the entities and blocked tokens of one Doc (n, L). first (L,): tags
         that can begin a sequence."""
         types = {tag[2:] for tag in table.labels}
-        cuts = sentence_starts(doc)
-        possible = [
-            span
-            for span in doc.ents
-            if span.label_ in types and not cuts[span.start + 1 : span.end].any()
-        ]
-        spans = [*doc.ents, *blocked_spans(doc)]
-        fixed = sorted(_tokens_of(spans))
+        starts = sentence_starts(doc)
+        possible = []  # entities that can be chunks
+        for span in doc.ents:
+            if span.label_ in types and not starts[span.start + 1 : span.end].any():
+                possible.append(span)
+        fixed_spans = [*doc.ents, *blocked_spans(doc)]
+        fixed = sorted(_tokens_of(fixed_spans))
+        # the last row permits everything; a fixed token has the tag of its entity, or is outside
         rows = np.full(len(doc), len(table.masks) - 1)
         rows[fixed] = table.rows(self._values(doc, possible)[fixed])
         mask = table.masks[rows]
-        mask[[span.end for span in spans if span.end < len(doc)]] &= first
+        # behind an entity another chunk may begin, but it does not go on
+        mask[[span.end for span in fixed_spans if span.end < len(doc)]] &= first
         return mask
 
 
 class ChunkTypes(ChunkTags):
-    """The same, for a component whose labels are the types of chunks."""
+    """`ChunkTags` for a component whose labels are the types of chunks."""
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: an empty one."""
@@ -227,17 +253,31 @@ class ChunkTypes(ChunkTags):
 
     def labels_in(self, examples: Sequence[Example]) -> list[str]:
         """All types of gold chunks, sorted."""
-        spans = (span for example in examples for span in self._spans(example.reference))
-        return sorted({span.label_ for span in spans} - {""})
+        types: set[str] = set()
+        for example in examples:
+            types.update(span.label_ for span in self._spans(example.reference))
+        return sorted(types - {""})
 
 
 def blocked_spans(doc: Doc) -> list[Span]:
-    """Tokens over which spaCy permits no entity (`doc.set_ents(blocked=...)`)."""
-    if not doc.has_annotation("ENT_IOB"):  # of most Docs it is all that has to be looked at
+    """Tokens on which spaCy permits no entity (`doc.set_ents(blocked=...)`)."""
+    if not doc.has_annotation("ENT_IOB"):  # quick, and true of most Docs
         return []
-    kinds, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(-1, 2).T
-    return [doc[i : i + 1] for i in np.flatnonzero((kinds == BEGINS) & (types == 0)).tolist()]
+    return [doc[i : i + 1] for i in np.flatnonzero(_is_blocked(doc)).tolist()]
+
+
+def _is_blocked(doc: Doc) -> Mask:
+    """Blocked tokens (n,): spaCy marks them as the beginning (3) of an entity without a type."""
+    iob, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(-1, 2).T
+    return np.asarray((iob == 3) & (types == 0))
+
+
+def _start_of(span: Span) -> int:
+    return span.start
 
 
 def _tokens_of(spans: Sequence[Span]) -> set[int]:
-    return {i for span in spans for i in range(span.start, span.end)}
+    tokens: set[int] = set()
+    for span in spans:
+        tokens.update(range(span.start, span.end))
+    return tokens

@@ -1,16 +1,15 @@
-"""Lemmas, in `token.lemma`, as the edit scripts that make them of word forms.
+"""Lemmas, in `token.lemma`, as edit scripts that turn word forms into lemmas.
 
-A script says which case the form is put into, what is taken away at both ends, and what is put
-there instead:
+A script says which case the form is put into, what is removed at both ends, and what replaces it:
 
     "lower *ies>*y"       Ponies -> pony
     "lower ge*t>*en"      gesagt -> sagen
     "keep *s>*"           Berlins -> Berlin
     "lower went>go"       went -> go: without "*", the whole form is replaced, and no other form fits
 
-"*" stands for the longest string that form and lemma share, at least one character. Of the four
-cases the one is taken with which least is replaced; of several, the first of `CASES`. If no more
-than a third of the longer one is shared, the script replaces the whole form.
+"*" stands for the longest string that form and lemma share, at least one character. The case is
+the one that leaves least to replace; of several, the first in `CASES`. If they share no more than a
+third of the longer one, the script replaces the whole form.
 
 Sources: edit scripts of the longest common substring, Chrupala (2006), "Simple data-driven
 context-sensitive lemmatization", and Chrupala, Dinu & van Genabith (2008), "Learning morphology
@@ -24,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -39,20 +38,11 @@ from ...errors import Errors
 from ...features.index import KeyedValues
 from ...features.keys import row_keys
 from ...features.sequences import values_of, words_and_lengths
-from .target import LabelTable
+from .target import LabelTable, escaped
 from .token_labels import TokenLabels, texts_of
 
-SHARED = "*"
-SIGNS = str.maketrans(
-    {"%": "%25", "*": "%2A", ">": "%3E"}
-)  # what has a meaning in labels, as addresses have it
-KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; ">"; what takes its place'
-LABEL = re.compile(r"(lower|keep|title|upper) ([^*>]*)(\*?)([^*>]*)>([^*>]*)\3([^*>]*)")
-LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
-MOST_WORDS = 20_000  # whose candidates are remembered
-# if the training text needs more scripts, the rarest are left out: they take time, and fit few
-# new words
-MOST_LABELS = 1500
+# Labels at most. Rarer scripts are left out: each takes time, and they fit few new words.
+MAX_SCRIPTS = 1500
 
 CASES: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
@@ -63,16 +53,18 @@ CASES: dict[str, Callable[[str], str]] = {
 
 
 class LemmaLabels(TokenLabels):
-    """Labels that are scripts, of the lemmas of words."""
+    """Labels that are scripts, written as the lemmas of words."""
 
     attribute = "lemma"
     places = ("lemma",)
     columns = [LEMMA]
-    of_words = True
+    needs_same_word = True
     expects_all = False
 
     def __init__(self) -> None:
-        self._lemmas: IdentityCache[KeyedValues] = IdentityCache()  # by form and script
+        # ids of lemmas, by form and script. Key: string store and label table. It forgets at the
+        # end of a memory zone, because the strings of new lemmas go with the zone.
+        self._lemmas: IdentityCache[KeyedValues] = IdentityCache()
 
     def forget_words(self) -> None:
         self._lemmas.forget()
@@ -82,13 +74,14 @@ class LemmaLabels(TokenLabels):
         script_named(label)
 
     def labels_in(self, examples: Sequence[Example]) -> list[str]:
-        """The most frequent scripts; of equally frequent ones those of whole forms first, as no
-        other fits."""
+        """The most frequent scripts, sorted by name. At equal counts, scripts of whole forms come
+        first: a word of such a form has no other script."""
         counts = Counter(script for _, script in self.scripts_in(examples))
-        frequent = sorted(
-            counts, key=lambda label: (-counts[label], not script_named(label).is_whole, label)
-        )
-        return sorted(frequent[:MOST_LABELS])
+
+        def order(label: str) -> tuple[int, bool, str]:
+            return -counts[label], not script_named(label).is_whole, label
+
+        return sorted(sorted(counts, key=order)[:MAX_SCRIPTS])
 
     def scripts_in(self, examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
         """Words of the gold annotation with the scripts that make their lemmas."""
@@ -99,39 +92,44 @@ class LemmaLabels(TokenLabels):
 
     def read(self, doc: Doc) -> Keys:
         """The scripts of a Doc (len(doc),) as string-store ids; 0 where no lemma is set."""
-        add = doc.vocab.strings.add
-        pairs = texts_of(doc, [ORTH, LEMMA])
-        return np.array(
-            [add(label_of(form, lemma)) if lemma else 0 for form, lemma in pairs], np.uint64
-        )
+        keys = np.zeros(len(doc), np.uint64)
+        for i, (form, lemma) in enumerate(texts_of(doc, [ORTH, LEMMA])):
+            if lemma:
+                keys[i] = doc.vocab.strings.add(label_of(form, lemma))
+        return keys
 
-    def _values(self, docs: Sequence[Doc], labels: Labels, table: LabelTable) -> Keys:
-        """The lemmas that the scripts make; white space is its own lemma, and so is a word that the
-        script does not fit."""
+    def _values(self, docs: Sequence[Doc], label_ids: Labels, table: LabelTable) -> Keys:
+        """The lemmas that the scripts make (N, 1). White space is its own lemma, and so is a word
+        that the script does not fit."""
         (orths,) = values_of(docs, [ORTH])
         strings = docs[0].vocab.strings if docs else StringStore()
 
-        def lemmas_of(pairs: Ints) -> Keys:
-            each = zip(orths[pairs].tolist(), labels[pairs].tolist(), strict=True)
-            return np.array([_lemma(strings, table.names, *pair) for pair in each], np.uint64)
+        def lemmas_at(places: Ints) -> Keys:
+            pairs = zip(orths[places].tolist(), label_ids[places].tolist(), strict=True)
+            return np.array([_lemma(strings, table.names, *pair) for pair in pairs], np.uint64)
 
-        # words repeat: each pair of form and script is written out once
-        made = self._lemmas.of((strings, table), lambda: KeyedValues(np.uint64))
-        return made.of(row_keys([orths, labels.astype(np.uint64)]), lemmas_of)[:, None]
+        # words repeat, so the lemma of a form and a script is computed once
+        lemmas = self._lemmas.of((strings, table), lambda: KeyedValues(np.uint64))
+        return lemmas.of(row_keys([orths, label_ids.astype(np.uint64)]), lemmas_at)[:, None]
 
     def _put(self, token: Token, label: str) -> None:
         token.lemma_ = script_named(label).lemma(token.text)
 
 
 def _lemma(strings: StringStore, names: Sequence[str], orth: int, label_id: int) -> int:
+    """The id of a lemma. label_id: -1 at white space."""
+    if label_id < 0:
+        return orth
     form = strings[orth]
-    lemma = script_named(names[label_id]).lemma(form) if label_id >= 0 else form
-    return orth if lemma == form else int(strings.add(lemma))
+    lemma = script_named(names[label_id]).lemma(form)
+    if lemma == form:
+        return orth
+    return int(strings.add(lemma))
 
 
 class Script(NamedTuple):
-    """case: of CASES. prefix_cut, suffix_cut: what is taken away. prefix, suffix: what is put
-    there. is_whole (bool): the form is exactly `prefix_cut`, and the lemma `prefix`."""
+    """An edit script. case: of `CASES`. prefix_cut, suffix_cut: what is removed. prefix, suffix:
+    what replaces it. is_whole (bool): the form is exactly `prefix_cut`, and the lemma `prefix`."""
 
     case: str
     prefix_cut: str
@@ -143,21 +141,23 @@ class Script(NamedTuple):
     @property
     def label(self) -> str:
         """The script as a string."""
-        rest = SHARED if not self.is_whole else ""
-        first_cut, first, last_cut, last = (part.translate(SIGNS) for part in self[1:5])
-        return f"{self.case} {first_cut}{rest}{last_cut}>{first}{rest}{last}"
+        shared = "" if self.is_whole else "*"
+        first_cut, first, last_cut, last = (escaped(part, "*>") for part in self[1:5])
+        return f"{self.case} {first_cut}{shared}{last_cut}>{first}{shared}{last}"
 
     def applied(self, form: str) -> str | None:
         """The lemma of a form; None: the script does not fit."""
         base = CASES[self.case](form)
         if self.is_whole:
             return self.prefix if base == self.prefix_cut else None
-        rest = base.removeprefix(self.prefix_cut).removesuffix(self.suffix_cut)
-        fits = rest and f"{self.prefix_cut}{rest}{self.suffix_cut}" == base
-        return f"{self.prefix}{rest}{self.suffix}" if fits else None
+        stem = base.removeprefix(self.prefix_cut).removesuffix(self.suffix_cut)
+        # nothing is removed where a prefix or suffix is missing, so the length shows a misfit
+        if not stem or f"{self.prefix_cut}{stem}{self.suffix_cut}" != base:
+            return None
+        return f"{self.prefix}{stem}{self.suffix}"
 
     def lemma(self, form: str) -> str:
-        """Lemma of any form: the form itself, if the script does not fit."""
+        """The lemma of any form: the form itself, if the script does not fit."""
         lemma = self.applied(form)
         return form if lemma is None else lemma
 
@@ -175,23 +175,30 @@ def _between(case: str, base: str, lemma: str) -> Script:
     if base == lemma and lemma:
         return Script(case, "", "")
     # the leftmost of several
-    start, start_of_lemma, size = SequenceMatcher(None, base, lemma, False).find_longest_match()
-    if LEAST_SHARED * size <= max(len(base), len(lemma)):
+    start, lemma_start, size = SequenceMatcher(None, base, lemma, False).find_longest_match()
+    # a common string of a third of the longer one, or less, is chance
+    if 3 * size <= max(len(base), len(lemma)):
         return Script(case, base, lemma, is_whole=True)
     end = start + size
-    end_of_lemma = start_of_lemma + size
-    return Script(case, base[:start], lemma[:start_of_lemma], base[end:], lemma[end_of_lemma:])
+    lemma_end = lemma_start + size
+    return Script(case, base[:start], lemma[:lemma_start], base[end:], lemma[lemma_end:])
 
 
 @lru_cache(maxsize=100_000)
 def script_named(label: str) -> Script:
     """The script of a label. RAISES ValueError [HS027]: it is none."""
-    parts = LABEL.fullmatch(label)
+    # case, prefix cut, "*", suffix cut, ">", prefix, the same "*", suffix
+    pattern = r"(lower|keep|title|upper) ([^*>]*)(\*?)([^*>]*)>([^*>]*)\3([^*>]*)"
+    parts = re.fullmatch(pattern, label)
     if parts is None:
-        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=KINDS))
-    case, first_cut, rest, last_cut, first, last = parts.groups()
+        scripts = (
+            'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; '
+            '">"; what takes its place'
+        )
+        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=scripts))
+    case, first_cut, shared, last_cut, first, last = parts.groups()
     edits = [unquote(part) for part in (first_cut, first, last_cut, last)]
-    return Script(case, edits[0], edits[1], edits[2], edits[3], not rest)
+    return Script(case, edits[0], edits[1], edits[2], edits[3], not shared)
 
 
 class Candidates:
@@ -202,69 +209,83 @@ class Candidates:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: list[Script] = [script_named(label) for label in labels]
-        # ids by case: of whole forms, and by beginning and ending that are taken away
-        cases: dict[str, tuple[dict[str, list[int]], dict[str, dict[str, list[int]]]]] = {}
+        self._cases: dict[str, _CaseIndex] = {}
         for label_id, script in enumerate(self.scripts):
-            whole, beginnings = cases.setdefault(script.case, ({}, {}))
-            of_word = whole if script.is_whole else beginnings.setdefault(script.prefix_cut, {})
-            of_word.setdefault(
-                script.prefix_cut if script.is_whole else script.suffix_cut, []
-            ).append(label_id)
-            # where a shorter beginning is missing, a search ends
-            for end in range(0 if script.is_whole else len(script.prefix_cut)):
-                beginnings.setdefault(script.prefix_cut[:end], {})
-        self._cases = {
-            case: (
-                whole,
-                {beginning: _with_shorter(of_word) for beginning, of_word in parts.items()},
-            )
-            for case, (whole, parts) in cases.items()
-        }
-        self._found = lru_cache(MOST_WORDS)(self._find)
+            self._cases.setdefault(script.case, _CaseIndex()).add(script, label_id)
+        for index in self._cases.values():
+            index.close()
+        # the last 20,000 forms
+        self._ids = lru_cache(20_000)(self._find)
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
-        """RETURNS (N, L) bool: of all tokens of the docs."""
+        """Labels that fit the tokens of the docs (N, L)."""
         orths, _ = words_and_lengths(docs)
         types, type_of = np.unique(orths, return_inverse=True)
         return self.fitting([docs[0].vocab.strings[orth] for orth in types.tolist()])[type_of]
 
     def fitting(self, forms: Sequence[str]) -> Mask:
-        """RETURNS (n, L) bool: of n forms."""
-        found = list(map(self._found, forms))
+        """Labels that fit n forms (n, L); all, where none does."""
+        ids = [self._ids(form) for form in forms]
         masks = np.zeros((len(forms), len(self.scripts)), bool)
-        form_of = np.arange(len(forms)).repeat(list(map(len, found)))
-        masks[form_of, np.concatenate([np.zeros(0, np.intp), *found])] = True
+        rows = np.arange(len(forms)).repeat(list(map(len, ids)))
+        masks[rows, np.concatenate([np.zeros(0, np.intp), *ids])] = True
         masks[~masks.any(axis=1)] = True
         return masks
 
     def _find(self, form: str) -> Ints:
-        """Ids of all labels that fit a form: whole, or with something left between both ends."""
-        found: list[Ints] = []
-        whole: list[int] = []
-        for case, (forms, beginnings) in self._cases.items():
-            base = CASES[case](form)
-            whole += forms.get(base, ())
-            for end in range(len(base)):
-                endings = beginnings.get(base[:end])
-                if endings is None:
+        """Ids of all labels that fit a form."""
+        ids = [np.zeros(0, np.intp)]
+        for case, index in self._cases.items():
+            ids.extend(index.fitting(CASES[case](form)))
+        return np.concatenate(ids)
+
+
+class _CaseIndex:
+    """Ids of the scripts of one case. forms: by the whole form that is replaced. beginnings: by the
+    beginning that is cut, then by the ending.
+
+    A search takes ever longer beginnings, and for each of them ever longer endings, and stops where
+    one is missing: so for each that is cut, all shorter ones are there.
+    """
+
+    def __init__(self) -> None:
+        self.forms: dict[str, Any] = {}
+        self.beginnings: dict[str, dict[str, Any]] = {}
+
+    def add(self, script: Script, label_id: int) -> None:
+        if script.is_whole:
+            self.forms.setdefault(script.prefix_cut, []).append(label_id)
+            return
+        for end in range(len(script.prefix_cut)):
+            self.beginnings.setdefault(script.prefix_cut[:end], {})
+        endings = self.beginnings.setdefault(script.prefix_cut, {})
+        for start in range(len(script.suffix_cut) + 1):
+            endings.setdefault(script.suffix_cut[start:], [])
+        endings[script.suffix_cut].append(label_id)
+
+    def close(self) -> None:
+        """Called once, after all are added: turn lists into arrays, and give each ending the ids of
+        all shorter ones, which fit the same words."""
+        for form, ids in self.forms.items():
+            self.forms[form] = np.array(ids, np.intp)
+        for endings in self.beginnings.values():
+            for ending in sorted(endings, key=len):
+                shorter = endings[ending[1:]] if ending else []
+                endings[ending] = np.array([*endings[ending], *shorter], np.intp)
+
+    def fitting(self, base: str) -> Iterator[Ints]:
+        """Ids of the scripts that fit a form in this case: whole, or with at least one character
+        left between both ends."""
+        if base in self.forms:
+            yield self.forms[base]
+        for end in range(len(base)):
+            endings = self.beginnings.get(base[:end])
+            if endings is None:
+                return
+            longest = ""
+            for start in range(len(base) - 1, end, -1):
+                if base[start:] not in endings:
                     break
-                longest = ""
-                for start in range(len(base) - 1, end, -1):
-                    if base[start:] not in endings:
-                        break
-                    longest = base[start:]
-                found += [endings[longest]] if longest in endings else []
-        return np.concatenate([np.array(whole, np.intp), *found])
-
-
-def _with_shorter(endings: dict[str, list[int]]) -> dict[str, Ints]:
-    """Ids of each ending with those of all shorter ones, which fit the same words. All shorter ones
-    are there: where one is missing, a search ends."""
-    every = {ending[i:] for ending in endings for i in range(len(ending) + 1)}
-    return {
-        ending: np.array(
-            [label for i in range(len(ending) + 1) for label in endings.get(ending[i:], ())],
-            np.intp,
-        )
-        for ending in every
-    }
+                longest = base[start:]
+            if longest in endings:
+                yield endings[longest]

@@ -4,6 +4,7 @@ and written."""
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
+from urllib.parse import quote
 
 import numpy as np
 from spacy.strings import StringStore
@@ -19,19 +20,20 @@ from ..reading import Reading
 
 Columns = list[Any]
 Items = list[tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
-SPANS = "spans."  # how the place of a span group begins
+# places: a span group is "spans.NAME"
+SPANS = "spans."
 ENTS = "ents"
-ATTRIBUTES = ("tag", "pos", "morph", "lemma")
-NAMED = 5  # unknown labels in a warning
 
 
 class LabelTable:
-    """From string-store ids to labels and to masks of permitted labels.
+    """Maps string-store ids to labels and to masks of permitted labels.
 
     labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but
     NN"; "" = no such prefix. space (str): what is written at white-space tokens, which have the id
     -1.
 
+    names (L + 1,): the labels, then `space`, so that the id -1 names it. values (L + 1,): their
+    string-store ids. negative: ids of strings that only rule a label out.
     masks (R, L): row y permits label y alone; further rows, any label but one; the last row, all.
     """
 
@@ -39,17 +41,21 @@ class LabelTable:
         self, labels: Sequence[str], strings: StringStore, neg_prefix: str, space: str = ""
     ) -> None:
         self.labels = list(labels)
-        self.names = [*labels, space]  # the last one: of white space
+        self.names = [*labels, space]
+        # labels outlive a memory zone
         ids = [strings.add(label, allow_transient=False) for label in labels]  # type: ignore[call-arg]
-        negative = [strings.as_int(f"{neg_prefix}{label}") for label in labels if neg_prefix]
+        negative = []
+        if neg_prefix:
+            negative = [strings.as_int(f"{neg_prefix}{label}") for label in labels]
         self.values = np.array([*ids, strings.as_int(space)], np.uint64)
-        # what only rules a label out
-        self.negative = np.array([*{*negative} - {*ids}], np.uint64)
-        each = np.eye(len(ids), dtype=bool)
-        self.masks = np.concatenate([each, ~each[: len(negative)], np.ones((1, len(ids)), bool)])
-        names = np.array([*ids, *negative], np.uint64)
-        self._order = np.argsort(names, kind="stable")
-        self._names = names[self._order]
+        self.negative = np.array(list(set(negative) - set(ids)), np.uint64)
+        alone = np.eye(len(ids), dtype=bool)
+        everything = np.ones((1, len(ids)), bool)
+        self.masks = np.concatenate([alone, ~alone[: len(negative)], everything])
+        # `rows` looks ids up by binary search; a stable sort prefers a label to "!label"
+        keys = np.array([*ids, *negative], np.uint64)
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
 
     @cached_property
     def tags(self) -> TagTable:
@@ -58,22 +64,20 @@ class LabelTable:
 
     def rows(self, values: Keys) -> Ints:
         """Rows of `masks` for annotated strings (N,); the last one if they name no known label."""
-        at = np.minimum(np.searchsorted(self._names, values), len(self._names) - 1)
-        return np.where(self._names[at] == values, self._order[at], len(self._names))
+        at = np.minimum(np.searchsorted(self._keys, values), len(self._keys) - 1)
+        return np.where(self._keys[at] == values, self._order[at], len(self._keys))
 
 
 class Target(Protocol):
-    """Place of labels on a Doc: in attributes of each token, or in spans that tags of tokens
-    stand for.
+    """Where labels stand on a Doc: in attributes of each token, or in spans, as tags of tokens.
 
-    places (Tuple[str, ...]): all that is written: "tag", "pos", "morph", "lemma", "sent_start",
-        "_.name"; "spans.NAME", "ents".
-        The first one names the target.
+    places (tuple[str, ...]): everything that is written: "tag", "pos", "morph", "lemma",
+        "sent_start", "_.name"; "spans.NAME", "ents". The first one names the target.
     representation (str): how tags stand for spans (chunks.py); None = labels are those of tokens.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
-    space (str): what stands at white-space tokens, which have no label; "" = nothing.
-    columns: of `doc.to_array`, in which labels are written.
-    expects_all (bool): the component has all labels of new text.
+    space (str): what is written at white-space tokens, which have no label; "" = nothing.
+    columns: spaCy's attributes of tokens that are written, as `doc.to_array` takes them.
+    expects_all (bool): text is expected to have no other labels than the component.
     """
 
     places: tuple[str, ...]
@@ -90,12 +94,12 @@ class Target(Protocol):
 
     @property
     def labels_spans(self) -> bool:
-        """True if labels are those of spans, not of tokens."""
+        """True if the labels are those of spans, not of tokens."""
         return self.representation is not None
 
     @property
     def finds_sentences(self) -> bool:
-        """True if the sentences of a Doc follow from the labels, so that it is read without any."""
+        """True if the labels are boundaries of sentences: a Doc is then read without its own."""
         return self.place == "sent_start"
 
     def check_label(self, label: str) -> None:
@@ -103,11 +107,10 @@ class Target(Protocol):
 
     def names_in(self, examples: Sequence[Example]) -> list[str]:
         """All strings in the gold annotation, sorted: labels, and those with `neg_prefix`."""
-        names = {
-            eg.reference.vocab.strings[value]
-            for eg in examples
-            for value in set(self.read(eg.reference).tolist()) - {0}
-        }
+        names: set[str] = set()
+        for example in examples:
+            keys = set(self.read(example.reference).tolist()) - {0}
+            names.update(example.reference.vocab.strings[key] for key in keys)
         return sorted(names)
 
     def labels_in(self, examples: Sequence[Example]) -> list[str]:
@@ -119,8 +122,7 @@ class Target(Protocol):
         """The labels of a Doc (len(doc),) as string-store ids; 0 where none is set."""
 
     def aligned(self, example: Example) -> Keys:
-        """Gold labels of the predicted tokens of one example, as string-store ids; 0 where nothing
-        is known."""
+        """Gold labels of the predicted tokens of an example, as string-store ids; 0 = not known."""
 
     def gold_rows(self, examples: Sequence[Example], table: LabelTable) -> Ints:
         """Labels that the annotation permits at the predicted tokens: rows (N,) of the table's masks.
@@ -129,57 +131,70 @@ class Target(Protocol):
         rows = table.rows(values)
         unknown = values[(rows == len(table.masks) - 1) & (values != 0)]
         if len(unknown) and self.expects_all:
-            names = sorted({_name_of(value, examples) for value in {*unknown.tolist()}})
-            more = [f"{len(names) - NAMED} others"] if len(names) > NAMED else []
-            labels = ", ".join([*names[:NAMED], *more])
+            names = sorted({_string_of(key, examples) for key in set(unknown.tolist())})
+            labels = ", ".join(names[:5])
+            if len(names) > 5:
+                labels += f", {len(names) - 5} others"
             warnings.warn(Warnings.HW001.format(labels=labels, n=len(unknown)), stacklevel=2)
         return rows
 
     def items(self, doc: Doc) -> Items:
-        """The labels that stand on a Doc, white space left out; "" = a token without a label."""
+        """The labels on a Doc, without white space; "" = a token without a label."""
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
-        """Put other labels into the tokens first <= i < end of an annotated Doc. Spans that reach
-        into them go."""
+        """Replace the labels of the tokens first <= i < end of an annotated Doc. Spans that reach
+        into them are removed."""
 
     def forget_words(self) -> None:
-        """Drop what is remembered of words (at the end of a memory zone)."""
-        return None
+        """Empty the caches that hold strings of words (at the end of a memory zone)."""
 
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
         """Labels permitted beside what is set on the docs already (N, L); None = all."""
-        return None
 
     def write(
         self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
     ) -> None:
-        """Set the labels that were read. What is set already stays, unless `overwrite`."""
+        """Set the labels of a reading. What is set already stays, unless `overwrite`."""
 
 
 def places_in(examples: Sequence[Example]) -> list[str]:
-    """Places of the gold annotation that have labels, sentences left out."""
+    """Places of the gold annotation that have labels, without sentences."""
     docs = [eg.reference for eg in examples]
-    attributes = [
-        name for name in ATTRIBUTES if any(doc.has_annotation(name.upper()) for doc in docs)
-    ]
-    groups = {f"{SPANS}{key}" for doc in docs for key in doc.spans}
-    return [*attributes, *sorted(groups), *([ENTS] if any(doc.ents for doc in docs) else [])]
+    places = []
+    for name in ("tag", "pos", "morph", "lemma"):
+        if any(doc.has_annotation(name.upper()) for doc in docs):
+            places.append(name)
+    groups = set().union(*(doc.spans for doc in docs))
+    places += [f"{SPANS}{key}" for key in sorted(groups)]
+    if any(doc.ents for doc in docs):
+        places.append(ENTS)
+    return places
 
 
-def _name_of(value: int, examples: Sequence[Example]) -> str:
-    """The string of an id, which is that of some Doc's vocabulary: they may have several."""
-    stores = (doc.vocab.strings for eg in examples for doc in (eg.reference, eg.predicted))
-    return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
+def escaped(text: str, signs: str) -> str:
+    """Text in which some signs, and "%", are written as in addresses: `unquote` reads it."""
+    for sign in f"%{signs}":
+        text = text.replace(sign, quote(sign))
+    return text
+
+
+def _string_of(key: int, examples: Sequence[Example]) -> str:
+    """The string of an id. The docs may have several vocabularies: the first that knows it."""
+    for example in examples:
+        for doc in (example.reference, example.predicted):
+            if key in doc.vocab.strings:
+                return str(doc.vocab.strings[key])
+    return str(key)
 
 
 def word_examples(given: Iterable[Example], method: str = "gold") -> tuple[list[Example], WordDocs]:
-    """The examples without white-space tokens, each itself if it has none. RETURNS them, and their
-    predicted docs. RAISES TypeError [E978]: they are none. method (str): who wants them."""
+    """The examples without white-space tokens, each itself if it has none, and their predicted
+    docs. RAISES TypeError [E978]: they are no examples. method (str): named in that error."""
     examples = list(given)
     validate_examples(examples, method)
     predicted = words_of([eg.predicted for eg in examples])
     references = words_of([eg.reference for eg in examples])
-    parts = zip(examples, predicted, references, strict=True)
-    return [
-        eg if x is eg.predicted and y is eg.reference else Example(x, y) for eg, x, y in parts
-    ], predicted
+    for i, (x, y) in enumerate(zip(predicted, references, strict=True)):
+        if x is not examples[i].predicted or y is not examples[i].reference:
+            examples[i] = Example(x, y)
+    return examples, predicted

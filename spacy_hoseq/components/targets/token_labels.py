@@ -1,4 +1,4 @@
-"""Labels in an attribute of each token: of spaCy, or an extension."""
+"""Labels in an attribute of each token: one of spaCy's, or an extension."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,22 +9,16 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from ...arrays import Keys, Labels, Mask
+from ...arrays import Ints, Keys, Labels, Mask
 from ...errors import Errors
 from ...features.sequences import by_doc, values_of
 from ...words import tokens_of
 from ..reading import Reading
 from .target import Columns, Items, LabelTable, Target
 
-# of spaCy's; all others are extensions
-ATTRIBUTES = {"tag": TAG, "pos": POS, "sent_start": SENT_START}
-STARTS = "S"  # labels of "sent_start": whether a sentence starts at the token
-GOES_ON = "I"
-STARTED = np.uint64(1)  # what SENT_START is there (1 and -1)
-GOING_ON = np.uint64(0xFFFFFFFFFFFFFFFF)
-CLOSED = {"pos": [*filter(None, PARTS_OF_SPEECH)], "sent_start": [STARTS, GOES_ON]}  # all labels
-WRITABLE = '"tag", "pos", "sent_start" or an extension that can be written, such as "_.label"'
-SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
+# the two labels of "sent_start"
+STARTS = "S"
+CONTINUES = "I"
 
 
 class TokenLabels(Target):
@@ -38,68 +32,92 @@ class TokenLabels(Target):
 
     extension = ""  # its name
     extend = False
-    of_words = False  # a label belongs to one word: what is split or merged has none
+    needs_same_word = False  # True: a token that is split or merged in the gold has no label
 
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
         self.attribute = attribute
         self.places: tuple[str, ...] = (attribute,)
         self.neg_prefix = neg_prefix
-        self.space = SPACE.get(attribute, "")
-        if attribute in ATTRIBUTES:
-            self.columns = [ATTRIBUTES[attribute]]
+        # what spaCy sets at white space
+        self.space = {"tag": "_SP", "pos": "SPACE"}.get(attribute, "")
+        column = {"tag": TAG, "pos": POS, "sent_start": SENT_START}.get(attribute)
+        if column is not None:
+            self.columns = [column]
         else:
-            self.extension = attribute[2:] if attribute.startswith("_.") else ""
             self._register()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Extensions belong to the process, not to the component: one that was unpickled registers
-        its own."""
+        """Register the extension again: it belongs to the process, not to the component."""
         self.__dict__.update(state)
         if self.extension:
             self._register()
 
     def _register(self) -> None:
-        is_name = self.extension.isidentifier()
-        if is_name and not Token.has_extension(self.extension):
-            Token.set_extension(self.extension, default="")
-        _, method, getter, setter = Token.get_extension(self.extension) if is_name else [True] * 4
+        name = self.attribute.removeprefix("_.")
+        if name == self.attribute or not name.isidentifier():
+            raise self._error_of_attribute()
+        self.extension = name
+        if not Token.has_extension(name):
+            Token.set_extension(name, default="")
+        _, method, getter, setter = Token.get_extension(name)
         if method or (getter and not setter):
-            wanted = {"name": "attribute", "expected": WRITABLE}
-            raise ValueError(Errors.HS027.format(value=repr(self.attribute), **wanted))
+            raise self._error_of_attribute()
+
+    def _error_of_attribute(self) -> ValueError:
+        writable = (
+            '"tag", "pos", "sent_start" or an extension that can be written, such as "_.label"'
+        )
+        value = repr(self.attribute)
+        return ValueError(Errors.HS027.format(name="attribute", value=value, expected=writable))
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS027]: spaCy's parts of speech are a closed list, and so are starts
-        of sentences."""
-        known = CLOSED.get(self.attribute, [label or "a name"])
-        if label not in known:
-            wanted = {"name": f"label of {self.attribute}", "expected": ", ".join(known)}
-            raise ValueError(Errors.HS027.format(value=repr(label), **wanted))
+        """RAISES ValueError [HS027]: an empty label, or one that the attribute cannot have: spaCy's
+        parts of speech and starts of sentences are closed lists."""
+        possible: list[str] = []  # any
+        if self.attribute == "pos":
+            possible = [*filter(None, PARTS_OF_SPEECH)]
+        elif self.attribute == "sent_start":
+            possible = [STARTS, CONTINUES]
+        if not label or (possible and label not in possible):
+            expected = ", ".join(possible) or "a name"
+            name = f"label of {self.attribute}"
+            raise ValueError(Errors.HS027.format(name=name, value=repr(label), expected=expected))
 
     def is_set(self, doc: Doc) -> bool:
-        """True if any token may have a label: a look at the Doc that costs less than reading its
-        labels."""
+        """True if a token may have a label: a look at the Doc that costs less than reading it."""
         return bool(self.extension) or any(map(doc.has_annotation, self.columns))
 
     def are_set(self, docs: Sequence[Doc]) -> bool:
-        """The same of some Docs."""
+        """True if a token of any Doc may have a label."""
         if self.extension:
             return bool(docs)
-        # (the first token of a Doc always begins a sentence)
-        n_always = sum(map(bool, map(len, docs))) if self.attribute == "sent_start" else 0
-        return sum(map(np.count_nonzero, values_of(docs, self.columns))) > n_always
+        n_set = sum(map(np.count_nonzero, values_of(docs, self.columns)))
+        if self.attribute == "sent_start":
+            # the first token of a Doc always begins a sentence
+            n_set -= np.count_nonzero([len(doc) for doc in docs])
+        return bool(n_set > 0)
 
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),). RAISES ValueError [HS027]: an extension holds something
         else."""
-        if not self.extension:
-            values = np.asarray(doc.to_array(self.columns).reshape(-1), np.uint64)
-            return _named(values, doc) if self.attribute == "sent_start" else values
-        texts = [getattr(token._, self.extension) or "" for token in tokens_of(doc)]
-        strange = [text for text in texts if not isinstance(text, str)]
-        if strange:
-            wanted = {"name": f"value of {self.attribute}", "expected": "a string"}
-            raise ValueError(Errors.HS027.format(value=repr(strange[0]), **wanted))
-        return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
+        if self.extension:
+            return self._read_extension(doc)
+        values = np.asarray(doc.to_array(self.columns).reshape(-1), np.uint64)
+        if self.attribute == "sent_start":
+            return _label_keys(values.astype(np.int64), doc)
+        return values
+
+    def _read_extension(self, doc: Doc) -> Keys:
+        keys = np.zeros(len(doc), np.uint64)
+        for i, token in enumerate(tokens_of(doc)):
+            text = getattr(token._, self.extension)
+            if text and not isinstance(text, str):
+                name = f"value of {self.attribute}"
+                message = Errors.HS027.format(name=name, value=repr(text), expected="a string")
+                raise ValueError(message)
+            if text:
+                keys[i] = doc.vocab.strings.add(text)
+        return keys
 
     def aligned(self, example: Example) -> Keys:
         """Gold labels of the predicted tokens; 0 where missing, or where a token does not align to
@@ -109,35 +127,39 @@ class TokenLabels(Target):
         if np.array_equal(words, gold_words):
             return gold
         if self.attribute == "sent_start":
-            numbers = {True: STARTED, False: GOING_ON, None: 0}
-            starts = [numbers[start] for start in example.get_aligned_sent_starts()]
-            return _named(np.array(starts, np.uint64), example.reference)
+            signs = {True: 1, False: -1, None: 0}
+            starts = [signs[start] for start in example.get_aligned_sent_starts()]
+            return _label_keys(np.array(starts, np.int64), example.reference)
         values = np.zeros(len(words), np.uint64)
         for i, word in enumerate(words):
             places = np.asarray(example.alignment.x2y[i], np.intp).reshape(-1)
-            is_one_word = len(places) == 1 and gold_words[places[0]] == word
-            if len({*gold[places].tolist()}) == 1 and (is_one_word or not self.of_words):
+            is_same_word = len(places) == 1 and gold_words[places[0]] == word
+            # several gold tokens count if they agree, such as the parts of a name in "pos"
+            if len(set(gold[places].tolist())) == 1 and (is_same_word or not self.needs_same_word):
                 values[i] = gold[places[0]]
         return values
 
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
-        """A label that is set already is the only one permitted (it constrains its neighbours), or
-        "!NN" rules one out. A string that is no label of the component constrains nothing."""
+        """Labels permitted beside those that are set (N, L): a label permits itself alone and so
+        constrains its neighbours, "!NN" rules one out. A string that is no label of the component
+        constrains nothing."""
         if not self.are_set(docs):
             return None
-        before = [self._before(doc)[:, 0] if self.extension else self.read(doc) for doc in docs]
-        masks = table.masks[table.rows(np.concatenate(before))]
+        if self.extension:
+            keys = [self._values_before(doc)[:, 0] for doc in docs]
+        else:
+            keys = [self.read(doc) for doc in docs]
+        masks = table.masks[table.rows(np.concatenate(keys))]
         return None if masks.all() else masks
 
     def items(self, doc: Doc) -> Items:
         """The words of a Doc with their labels, "" where there is none."""
-        pairs = zip(doc, self.read(doc).tolist(), strict=True)
-        strings = doc.vocab.strings
-        return [
-            (token.i, token.i + 1, strings[value] if value else "")
-            for token, value in pairs
-            if not token.is_space
-        ]
+        items = []
+        for token, key in zip(doc, self.read(doc).tolist(), strict=True):
+            if not token.is_space:
+                label = doc.vocab.strings[key] if key else ""
+                items.append((token.i, token.i + 1, label))
+        return items
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
         """Give other labels to tokens of an annotated Doc."""
@@ -148,46 +170,50 @@ class TokenLabels(Target):
         self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
     ) -> None:
         """Set the labels of each Doc; what is set already stays, unless `overwrite`."""
-        flat = np.concatenate([np.zeros(0, np.int32), *reading.label_ids])
-        values = self._values(docs, flat, table)
-        for doc, of_doc in zip(docs, by_doc(values, docs), strict=True):
+        label_ids = np.concatenate([np.zeros(0, np.int32), *reading.label_ids])
+        values = self._values(docs, label_ids, table)
+        for doc, doc_values in zip(docs, by_doc(values, docs), strict=True):
             if (self.extend or not overwrite) and self.is_set(doc):
-                of_doc = self._merged(doc, of_doc, table, overwrite=overwrite)
+                doc_values = self._merged(doc, doc_values, table, overwrite=overwrite)
             if not self.extension:
-                doc.from_array(self.columns, of_doc)  # type: ignore[arg-type]
+                doc.from_array(self.columns, doc_values)  # type: ignore[arg-type]
                 continue
-            for token, value in zip(doc, of_doc[:, 0].tolist(), strict=True):
-                self._put(token, doc.vocab.strings[value] if value else "")
+            for token, key in zip(doc, doc_values[:, 0].tolist(), strict=True):
+                self._put(token, doc.vocab.strings[key] if key else "")
 
-    def _values(self, docs: Sequence[Doc], labels: Labels, table: LabelTable) -> Keys:
+    def _values(self, docs: Sequence[Doc], label_ids: Labels, table: LabelTable) -> Keys:
         """What stands for the labels of all tokens (N,) in the columns, (N, C) uint64."""
-        values = table.values.take(labels)
-        if self.space and (labels < 0).any():
+        values = table.values.take(label_ids)
+        if self.space and (label_ids < 0).any():
             for doc in docs:
                 doc.vocab.strings.add(self.space)
         if self.attribute == "sent_start":
-            starts = np.append(np.array(table.names).take(labels) == STARTS, False)
+            starts = np.append(np.array(table.names).take(label_ids) == STARTS, False)
             ends = np.cumsum([0, *map(len, docs)])
-            # white space before the first word is of its sentence, too
-            words = np.append(np.flatnonzero(labels >= 0), len(labels))
+            # white space before the first word belongs to its sentence
+            words = np.append(np.flatnonzero(label_ids >= 0), len(label_ids))
             starts[words[np.searchsorted(words, ends)]] = False
             starts[ends] = True
-            values = np.where(starts[:-1], STARTED, GOING_ON)
+            values = np.where(starts[:-1], 1, -1).astype(np.uint64)
         return values[:, None]
 
-    def _before(self, doc: Doc) -> Keys:
-        """What is set on a Doc (n, C), without the default of an extension: nobody has set that."""
+    def _values_before(self, doc: Doc) -> Keys:
+        """What is set on a Doc in the columns (n, C), without the default of an extension, which
+        nobody has set."""
         if not self.extension:
             return np.asarray(doc.to_array(self.columns).reshape(-1, len(self.columns)), np.uint64)
         values = self.read(doc)
-        if Token.get_extension(self.extension)[2] is None:  # (what an extension computes has none)
-            places = [("._.", self.extension, token.idx, None) for token in doc]
-            values[[place not in doc.user_data for place in places]] = 0
+        getter = Token.get_extension(self.extension)[2]
+        if getter is None:  # a value that an extension computes is no default
+            for i, token in enumerate(doc):
+                if ("._.", self.extension, token.idx, None) not in doc.user_data:
+                    values[i] = 0
         return values[:, None]
 
     def _merged(self, doc: Doc, values: Keys, table: LabelTable, *, overwrite: bool) -> Keys:
-        """Values (n, C) where none are set before that stay."""
-        before = self._before(doc)
+        """What is set before (n, C), and `values` where nothing is set, or only a label ruled
+        out."""
+        before = self._values_before(doc)
         return np.where((before != 0) & ~np.isin(before, table.negative), before, values)
 
     def _put(self, token: Token, label: str) -> None:
@@ -199,10 +225,10 @@ class TokenLabels(Target):
             setattr(token, f"{self.attribute}_", label)
 
 
-def _named(starts: Keys, doc: Doc) -> Keys:
-    """The labels of SENT_START (n,)."""
-    named = [np.uint64(doc.vocab.strings.add(name)) for name in (STARTS, GOES_ON)]
-    return np.select([starts == STARTED, starts == GOING_ON], named, np.uint64(0))
+def _label_keys(starts: Ints, doc: Doc) -> Keys:
+    """String-store ids of the labels of SENT_START: 1 = starts, -1 = continues, 0 = not known."""
+    keys = [np.uint64(doc.vocab.strings.add(label)) for label in (STARTS, CONTINUES)]
+    return np.select([starts == 1, starts == -1], keys, np.uint64(0))
 
 
 def texts_of(doc: Doc, columns: Columns) -> "list[list[str]]":

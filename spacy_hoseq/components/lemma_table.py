@@ -1,0 +1,97 @@
+"""The table of a lemmatizer: each form with its analysis is decoded once.
+
+Words of one form and analysis have one lemma wherever they stand, if no feature looks at other
+words. Texts repeat their words, so bulk text takes two thirds of the time.
+"""
+
+import numpy as np
+from spacy.attrs import IDS, ORTH
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..arrays import Ints, Keys, Labels
+from ..caches import IdentityCache
+from ..features.index import KeyedValues
+from ..features.keys import row_keys
+from ..features.sequences import WordDocs, values_of, words_of
+from ..layers.scorer import scorer_of
+from ..layers.sparse_linear import SparseScorer
+from ..layers.structured import TaggerModel
+from ..layers.weights import weights_of
+from .reading import TagDictionary, intersection
+from .targets.lemmas import Candidates
+from .targets.target import Columns
+
+
+class LemmaTable:
+    """Best labels of word types, decoded when a type is first seen.
+
+    Key: form and analysis of a word, hashed. Bound: that of `KeyedValues`. It forgets all types
+    when the weights change, and then starts anew; the end of a memory zone drops nothing, because
+    it holds no strings. Threads may share it.
+
+    model: of the lemmatizer. candidates: the labels that fit a form. dictionary: forms that can have
+    some labels only; None = there are none.
+    """
+
+    def __init__(
+        self, model: TaggerModel, candidates: Candidates, dictionary: TagDictionary | None
+    ) -> None:
+        self._model = model
+        self._candidates = candidates
+        self._dictionary = dictionary
+        self._types: IdentityCache[KeyedValues] = IdentityCache()
+
+    @property
+    def columns(self) -> Columns | None:
+        """Columns of `doc.to_array` that decide about a word's label: its form, and the analysis
+        that features read. None: other words count too, so there can be no table."""
+        structure = scorer_of(self._model)
+        if len(self._model.layers) != 1 or structure.source or structure.structure.label_pairs:
+            return None
+        emissions = structure.emissions
+        if not isinstance(emissions, SparseScorer) or emissions.reach > 0:
+            return None
+        analysis = emissions.features.extractor.contextual
+        if not {"pos", "tag", "morph"}.issuperset(analysis):
+            return None
+        return [ORTH, *(IDS[name.upper()] for name in analysis)]
+
+    def labels(self, docs: WordDocs, columns: Columns) -> Labels:
+        """Label ids of all words (N,). columns: those of this table."""
+        tokens = values_of(docs, columns)
+
+        def decode(new: Ints) -> Labels:
+            types = [values[new] for values in tokens]
+            return self._decode(types, columns, docs[0].vocab)
+
+        # the same object until the weights change
+        weights = weights_of(self._model.layers[0]).used_rows("table")
+        types = self._types.of((weights,), lambda: KeyedValues(np.int32))
+        return types.of(row_keys(tokens), decode)
+
+    def _decode(self, types: list[Keys], columns: Columns, vocab: Vocab) -> Labels:
+        """Label ids of n word types (n,). types: their values in the columns, (n,) each."""
+        orths, *analysis = types
+        words = [vocab.strings[orth] for orth in orths.tolist()]
+        # scores are those of a Doc, so the types are written on one: nothing looks beyond a word
+        doc = Doc(vocab, words=words)
+        doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
+        docs = words_of([doc])
+        scores = scorer_of(self._model.layers[0]).fresh_scores(docs)
+        permitted = None if self._dictionary is None else self._dictionary.allowed(docs)
+        if permitted is None:
+            best = scores.argmax(axis=1)
+        else:
+            best = np.where(permitted, scores, -np.inf).argmax(axis=1)
+        # The best of all labels mostly fits, and then it is the best of those that fit. To look for
+        # all that fit takes longer than to score, so it is done for the other types only.
+        scripts = self._candidates.scripts
+        pairs = enumerate(zip(words, best.tolist(), strict=True))
+        misfits = [i for i, (word, y) in pairs if scripts[y].applied(word) is None]
+        if misfits:
+            fitting = self._candidates.fitting([words[i] for i in misfits])
+            dictionary = None if permitted is None else permitted[misfits]
+            allowed = intersection(fitting, dictionary)
+            best[misfits] = np.where(allowed, scores[misfits], -np.inf).argmax(axis=1)
+        return best.astype(np.int32)
