@@ -1,11 +1,10 @@
-"""The group of commands, which every command of this package joins with
-`@hoseq_cli.command(...)`."""
+"""The group of commands: `@hoseq_cli.command(...)` adds one."""
 
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from spacy.cli._util import app
@@ -13,7 +12,7 @@ from wasabi import msg
 
 from .. import __version__
 
-F = TypeVar("F", bound=Callable[..., object])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabilities.
 
@@ -34,31 +33,33 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
 
 All after `python -m spacy`; `--help` after any of them says more."""
 
-NOTHING = "nothing is written"
-INTERRUPTED = 130  # exit status
-
 
 class Commands(typer.Typer):
-    """The group. Its commands end with a message, never with a traceback, when they fail or are
-    interrupted."""
+    """The group of commands. A command that fails or is interrupted ends with a message, not with a
+    traceback."""
 
     def command(  # type: ignore[override]
-        self, name: str, *, failed: str, interrupted: str = NOTHING, **settings: Any
-    ) -> Callable[[F], F]:
-        """failed: title of the message when something cannot be done. interrupted: what Ctrl-C
-        leaves."""
+        self, name: str, *, failed: str, interrupted: str = "nothing is written", **settings: Any
+    ) -> Callable[[Function], Function]:
+        """Add a command.
 
-        def join(function: F) -> F:
+        failed: title of the message about an error. interrupted: what the message after Ctrl-C says.
+        settings: those of typer.
+        """
+
+        def join(function: Function) -> Function:
             @wraps(function)
             def run(*arguments: object, **options: object) -> None:
                 try:
                     function(*arguments, **options)
                 except (ImportError, OSError, ValueError) as error:
-                    with redirect_stdout(sys.stderr):  # standard output is for results
+                    # standard output is for results
+                    with redirect_stdout(sys.stderr):
                         msg.fail(failed, str(error), exits=1)
                 except KeyboardInterrupt as error:
                     print(f"Interrupted: {interrupted}.", file=sys.stderr)
-                    raise typer.Exit(getattr(error, "status", INTERRUPTED)) from error
+                    # a shell reports 128 and the number of the signal, 2
+                    raise typer.Exit(getattr(error, "status", 130)) from error
 
             super(Commands, self).command(name, **settings)(run)
             return function
@@ -84,7 +85,9 @@ app.add_typer(hoseq_cli)
 @hoseq_cli.callback(invoke_without_command=True)
 def group(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version of spacy_hoseq"),
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version of spacy_hoseq")
+    ] = False,
 ) -> None:
     if version:
         print(__version__)

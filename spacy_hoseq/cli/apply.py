@@ -3,9 +3,8 @@
 import json
 import os
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from tqdm import tqdm
@@ -14,67 +13,72 @@ from wasabi import msg
 from ..errors import Errors
 from ..reporting.pages import uncalibrated
 from .app import hoseq_cli, then
-from .shared import CODE, Model
+from .shared import Code, Model
 
 if TYPE_CHECKING:
     from ..batch.formats import Done
     from ..batch.job import Job
 
-STANDARD = "-"
 FIELDS = "text,word,tag,pos,sentences,spans"
-READ = {"parquet": "pandas.read_parquet reads them all", "spacy": "DocBin().from_disk reads one"}
-FORMATS = ("conll", "conllu", "csv", "jsonl", "parquet", "spacy", "tsv")
-Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
-FLAT = ("csv", "tsv")
-IN_TERMINAL = 0.5  # seconds between updates of the bar
-IN_LOGS = 60.0  # where there is no terminal
+Format = Literal["conll", "conllu", "csv", "jsonl", "parquet", "spacy", "tsv"]
 
 
 @hoseq_cli.command(
     "apply", failed="Stopped", interrupted="the same command goes on where this one stopped"
 )
 def apply_cli(
-    # fmt: off
     model: Model,
-    inputs: list[str] = typer.Argument(
-        ..., help="Files of texts, folders and globs of them; - for standard input"
-    ),
-    output: str = typer.Option(
-        ..., "--output", "-o", help="Folder to write to; - for standard output"
-    ),
-    form: Format | None = typer.Option(None, "--format", "-f", help="Default: parquet; to - jsonl"),
-    flat: bool = typer.Option(
-        False, "--flat", help="A row for each token, not for each text; csv and tsv always"
-    ),
-    n_process: int = typer.Option(
-        1, "--n-process", "-j", min=-1, help="Processes; -1: one for each core"
-    ),
-    fields: str | None = typer.Option(
-        None,
-        "--fields",
-        help=f"Default: {FIELDS}; with --flat word,lemma,tag,pos,prob,sentences,spans",
-    ),
-    text_key: str = typer.Option(
-        "text", "--text-key", "-tk", help="Column, or key of .jsonl, of the text"
-    ),
-    id_key: str = typer.Option(
-        "id", "--id-key", help="Column, or key of .jsonl, of the id, if there is one"
-    ),
-    whole: bool = typer.Option(
-        False, "--whole", "-w", help="A .txt file is one text, not one in each line"
-    ),
-    part_size: int = typer.Option(5000, "--part-size", min=1, help="Texts of a file, at most"),
-    force: bool = typer.Option(
-        False, "--force", "-F", help="Delete what an earlier run has written, and begin anew"
-    ),
-    exclude: str = typer.Option(
-        "", "--exclude", help="Components not to load, separated by commas"
-    ),
-    max_length: int | None = typer.Option(
-        None, "--max-length", help="Characters of the longest text"
-    ),
-    code: Path | None = CODE,
-    # fmt: on
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="Files of texts, folders and globs of them; - for standard input"),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Folder to write to; - for standard output")
+    ],
+    form: Annotated[
+        Format | None, typer.Option("--format", "-f", help="Default: parquet; to - jsonl")
+    ] = None,
+    flat: Annotated[
+        bool,
+        typer.Option("--flat", help="A row for each token, not for each text; csv and tsv always"),
+    ] = False,
+    n_process: Annotated[
+        int, typer.Option("--n-process", "-j", min=-1, help="Processes; -1: one for each core")
+    ] = 1,
+    fields: Annotated[
+        str | None,
+        typer.Option(
+            "--fields",
+            help=f"Default: {FIELDS}; with --flat word,lemma,tag,pos,prob,sentences,spans",
+        ),
+    ] = None,
+    text_key: Annotated[
+        str, typer.Option("--text-key", "-tk", help="Column, or key of .jsonl, of the text")
+    ] = "text",
+    id_key: Annotated[
+        str,
+        typer.Option("--id-key", help="Column, or key of .jsonl, of the id, if there is one"),
+    ] = "id",
+    whole: Annotated[
+        bool,
+        typer.Option("--whole", "-w", help="A .txt file is one text, not one in each line"),
+    ] = False,
+    part_size: Annotated[
+        int, typer.Option("--part-size", min=1, help="Texts of a file, at most")
+    ] = 5000,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", "-F", help="Delete what an earlier run has written, and begin anew"
+        ),
+    ] = False,
+    exclude: Annotated[
+        str, typer.Option("--exclude", help="Components not to load, separated by commas")
+    ] = "",
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="Characters of the longest text")
+    ] = None,
+    code: Code = None,
 ) -> None:
     """Annotate any amount of text with a trained pipeline. The same command goes on where an
     interrupted one stopped.
@@ -84,6 +88,7 @@ def apply_cli(
 
     DOCS: docs/reference/command-line.md
     """
+    # not above: these need pyarrow, which only this command requires
     try:
         from ..batch.annotator import Annotator
         from ..batch.inputs import InputOptions
@@ -91,43 +96,54 @@ def apply_cli(
     except ImportError as error:
         install = '"spacy-hoseq[arrow]"'
         raise ImportError(Errors.HS170.format(package="pyarrow", install=install)) from error
-    written = form.value if form else "jsonl" if output == STANDARD else "parquet"
-    flat = flat or written in FLAT
+    folder = None if output == "-" else Path(output)
+    written = form or ("parquet" if folder else "jsonl")
+    flat = flat or written in ("csv", "tsv")
+    # the annotator has defaults of its own for rows of tokens
+    if not fields and not flat:
+        fields = FIELDS
     annotator = Annotator(
         model,
-        outputs=names_in(fields or ("" if flat else FIELDS)),
+        outputs=names_in(fields or ""),
         flat=flat,
         exclude=names_in(exclude),
         max_length=max_length,
         code=code,
     )
-    reading = InputOptions(text_key, id_key, whole, part_size)
-    folder = None if output == STANDARD else Path(output)
-    job = Job(annotator, inputs, folder, written, reading)
-    state = run(job, n_process if n_process > 0 else os.cpu_count() or 1, force)
+    job = Job(annotator, inputs, folder, written, InputOptions(text_key, id_key, whole, part_size))
+    if n_process <= 0:
+        n_process = os.cpu_count() or 1
+    state = run(job, n_process, force)
     report(job, output, state)
     if folder:
         msg.good(output)
-        then(f"read {output}/parts: {READ.get(written, f'files of {written}')}")
+        reads = {
+            "parquet": "pandas.read_parquet reads them all",
+            "spacy": "DocBin().from_disk reads one",
+        }
+        then(f"read {output}/parts: {reads.get(written, f'files of {written}')}")
     if state["errors"]:
         raise typer.Exit(1)
 
 
 def names_in(text: str) -> list[str]:
-    """Of "word,tag"."""
+    """The names in a list such as "word,tag"."""
     return [name for name in text.split(",") if name]
 
 
 def run(job: "Job", n_process: int, force: bool) -> Any:
-    """RETURNS numbers of parts, rows, tokens and errors."""
-    interval = IN_TERMINAL if sys.stderr.isatty() else IN_LOGS
+    """Annotate everything. RETURNS the numbers of parts, rows, tokens and errors."""
+    # seconds between updates of the bar: every update is a line of its own in a log
+    interval = 0.5 if sys.stderr.isatty() else 60.0
     settings = {"unit": "B", "unit_scale": True, "leave": False, "mininterval": interval}
     with tqdm(total=job.size or None, delay=5 * interval, **settings) as bar:
 
         def tell(done: "Done") -> None:
             bar.update(done.position - bar.n)
-            for error in done.entry["errors"] if job.output is None else ():
-                print(json.dumps(error, ensure_ascii=False), file=sys.stderr)
+            # a folder has errors.jsonl; a stream has nothing beside it
+            if job.output is None:
+                for error in done.entry["errors"]:
+                    print(json.dumps(error, ensure_ascii=False), file=sys.stderr)
 
         if job.output is None:
             return job.to_stream(sys.stdout.buffer, n_process, tell)
@@ -135,13 +151,15 @@ def run(job: "Job", n_process: int, force: bool) -> Any:
 
 
 def report(job: "Job", output: str, state: Any) -> None:
-    """Counts and notes."""
+    """Show counts and notes."""
     loaded = job.annotator.loaded
     for note in uncalibrated(loaded.nlp, loaded.probable(job.annotator.outputs)).values():
         print(note, file=sys.stderr)
-    if output != STANDARD:
+    place = "above"
+    # on standard output are the annotated texts
+    if job.output is not None:
+        place = f"{output}/errors.jsonl"
         names = {"Parts": "parts", "Texts": "rows", "Tokens": "tokens", "Errors": "errors"}
         msg.table([(name, f"{state[key]:,}") for name, key in names.items()], aligns=("l", "r"))
     if state["errors"]:
-        place = "above" if output == STANDARD else f"{output}/errors.jsonl"
         print(f"{state['errors']:,} errors: {place}", file=sys.stderr)

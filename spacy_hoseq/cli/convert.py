@@ -20,7 +20,7 @@ from ..readers.formats.tagged_text import check_separator
 from ..readers.sentences import Items, Problem, Sentence, Settings
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import done, hoseq_cli
-from .shared import FORCE, check_free, progress, show_problems, whole
+from .shared import Force, check_free, progress, show_problems, whole
 
 NAMES = {name: name for name in (AUTO, *FORMATS)}
 FormatName = Enum("FormatName", NAMES, type=str)  # type: ignore[misc]
@@ -98,7 +98,7 @@ def convert_cli(
     labels: str = typer.Option(
         "", "--labels", help="tokens: names of numbered tags, in order: O,B-PER,I-PER"
     ),
-    force: bool = FORCE,
+    force: Force = False,
     # fmt: on
 ) -> None:
     """Convert corpora to spaCy's binary format: treebanks, tagged text, columns, tables, texts with

@@ -1,8 +1,8 @@
-"""Commands that mend a corpus: `find-errors` finds likely annotation errors, `correct` writes what
-became of them, `select` says which texts to annotate next."""
+"""Commands for the annotation of a corpus: `find-errors` finds likely errors, `correct` writes the
+corrected corpus, `select` chooses the texts to annotate next."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import spacy
 import typer
@@ -13,7 +13,6 @@ from thinc.api import Config
 from wasabi import msg
 
 from ..errors import Errors
-from ..inspection.certainty import BATCH
 from ..inspection.findings import corrected, find_errors
 from ..inspection.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..pipelines import checked_language, run_code
@@ -24,21 +23,18 @@ from ..readers.sentences import Problem
 from ..reporting.findings import annotation_tasks, findings_page, marked, task_of
 from .app import done, hoseq_cli
 from .shared import (
-    CODE,
-    COMPONENTS,
-    FOLDER,
-    FORCE,
-    META,
-    TEXT_KEY,
+    Code,
+    Components,
+    Folder,
+    Force,
     Model,
+    TextKey,
     check_free,
     docs_of,
     pipeline_of,
     progress,
     write,
 )
-
-SPANS_KEY = "doubtful"
 
 
 @hoseq_cli.command(
@@ -47,27 +43,28 @@ SPANS_KEY = "doubtful"
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def find_errors_cli(
-    # fmt: off
     context: typer.Context,
-    config: str = typer.Argument(
-        ..., help="Config of the training, or a recipe of `hoseq init`; settings may follow"
-    ),
-    corpus: Path = typer.Argument(
-        ..., help="Annotated .spacy file, or folder of them", exists=True
-    ),
-    output: Path = FOLDER,
-    folds: int = typer.Option(
-        5, "--folds", "-k", help="Trainings, each without a part of the corpus"
-    ),
-    n: int = typer.Option(200, "--number", "-n", min=1, help="Findings at most"),
-    alternatives: int = typer.Option(
-        3, "--alternatives", min=1, help="Alternatives of each, at most"
-    ),
-    lang: str | None = typer.Option(None, "--lang", "-l", help="Language of a recipe"),
-    seed: int = typer.Option(0, "--seed", help="Of the division into parts"),
-    force: bool = FORCE,
-    code: Path | None = CODE,
-    # fmt: on
+    config: Annotated[
+        str,
+        typer.Argument(
+            help="Config of the training, or a recipe of `hoseq init`; settings may follow"
+        ),
+    ],
+    corpus: Annotated[
+        Path, typer.Argument(help="Annotated .spacy file, or folder of them", exists=True)
+    ],
+    output: Folder,
+    folds: Annotated[
+        int, typer.Option("--folds", "-k", help="Trainings, each without a part of the corpus")
+    ] = 5,
+    n: Annotated[int, typer.Option("--number", "-n", min=1, help="Findings at most")] = 200,
+    alternatives: Annotated[
+        int, typer.Option("--alternatives", min=1, help="Alternatives of each, at most")
+    ] = 3,
+    lang: Annotated[str | None, typer.Option("--lang", "-l", help="Language of a recipe")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the division into parts")] = 0,
+    force: Force = False,
+    code: Code = None,
 ) -> None:
     """Find likely annotation errors: where models that have not seen a text disagree most with its
     annotation.
@@ -92,7 +89,8 @@ def find_errors_cli(
     page = output / "findings.html"
     write(page, findings_page(docs, findings))
     write(output / "findings.spacy", marked(docs, findings))
-    write(tasks, annotation_tasks(docs, findings))  # the last one: what is there is finished
+    # last of the three: if it is there, all are complete
+    write(tasks, annotation_tasks(docs, findings))
     done(
         f"{len(findings):,} findings: {page}, findings.jsonl, findings.spacy",
         f"look at {page}; answer in {tasks}; "
@@ -101,33 +99,39 @@ def find_errors_cli(
 
 
 def config_of(name: str, lang: str | None, overrides: dict[str, Any]) -> Config:
-    """A file, or a recipe by its name. RAISES ValueError [HS172]: it is no config."""
+    """The config in a file, or a recipe by its name. RAISES ValueError [HS172]: the file has no
+    config."""
     if not name.endswith(".cfg"):
         return Config().from_str(recipe(name, lang), overrides=overrides, interpolate=False)
     try:
         return load_config(name, overrides=overrides, interpolate=False)
     except ValueError as error:
-        raise ValueError(
-            Errors.HS172.format(actual=f"{name}: {error}", expected="a config of `spacy train`")
-        ) from error
+        actual = f"{name}: {error}"
+        message = Errors.HS172.format(actual=actual, expected="a config of `spacy train`")
+        raise ValueError(message) from error
 
 
 def docs_in(corpus: Path, lang: str) -> list[Doc]:
+    """All Docs of a corpus."""
     return list(progress(read_docs(spacy_files(corpus), spacy.blank(lang).vocab)))
 
 
 @hoseq_cli.command("correct", failed="Nothing written")
 def correct_cli(
-    # fmt: off
-    corpus: Path = typer.Argument(
-        ..., help="The .spacy file, or folder, that the findings are of", exists=True
-    ),
-    answers: Path = typer.Argument(
-        ..., help='findings.jsonl with answers: "accept": ["1"]', exists=True, dir_okay=False
-    ),
-    output: Path = typer.Option(..., "--output", "-o", help=".spacy file to write", dir_okay=False),
-    force: bool = FORCE,
-    # fmt: on
+    corpus: Annotated[
+        Path,
+        typer.Argument(help="The .spacy file, or folder, that the findings are of", exists=True),
+    ],
+    answers: Annotated[
+        Path,
+        typer.Argument(
+            help='findings.jsonl with answers: "accept": ["1"]', exists=True, dir_okay=False
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help=".spacy file to write", dir_okay=False)
+    ],
+    force: Force = False,
 ) -> None:
     """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its
     first alternative.
@@ -136,14 +140,14 @@ def correct_cli(
     """
     check_free(output, force)
     docs = docs_in(corpus, "xx")
-    lines: list[Any] = list(
-        read_values(answers, ["utf-8"], lambda entry: [{**entry.value}], "an object")
-    )
-    for line in lines:
+    lines: list[Any] = []
+    for line in read_values(answers, ["utf-8"], lambda entry: [dict(entry.value)], "an object"):
+        # without a line, its correction would be missing
         if isinstance(line, Problem):
             actual = f"{answers}, line {line.line}: {line.actual}"
             expected = "a line of findings.jsonl, with an answer"
             raise ValueError(Errors.HS172.format(actual=actual, expected=expected))
+        lines.append(line)
     n_changed = corrected(docs, lines)
     write(output, docs)
     done(
@@ -154,29 +158,32 @@ def correct_cli(
 
 @hoseq_cli.command("select", failed="Nothing selected")
 def select_cli(
-    # fmt: off
     model: Model,
-    pool: Path = typer.Argument(
-        ..., help="Texts (.jsonl, .txt: one in each line), Docs (.spacy), or folder", exists=True
-    ),
-    output: Path = typer.Option(
-        ..., "--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False
-    ),
-    n: int = typer.Option(200, "--number", "-n", min=1, help="Texts to select"),
-    diverse: bool = typer.Option(
-        True, "--diverse/--no-diverse", help="Avoid texts with the same doubtful words"
-    ),
-    per_word: bool = typer.Option(
-        False, "--per-word", help="Annotation is paid by the word, not by the text"
-    ),
-    doubtful: float = typer.Option(
-        0.05, "--doubtful", "-d", help="A word is doubtful if 1 - p(label) is above this"
-    ),
-    component: list[str] | None = COMPONENTS,
-    text_key: str = TEXT_KEY,
-    force: bool = FORCE,
-    code: Path | None = CODE,
-    # fmt: on
+    pool: Annotated[
+        Path,
+        typer.Argument(
+            help="Texts (.jsonl, .txt: one in each line), Docs (.spacy), or folder", exists=True
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False)
+    ],
+    n: Annotated[int, typer.Option("--number", "-n", min=1, help="Texts to select")] = 200,
+    diverse: Annotated[
+        bool,
+        typer.Option("--diverse/--no-diverse", help="Avoid texts with the same doubtful words"),
+    ] = True,
+    per_word: Annotated[
+        bool, typer.Option("--per-word", help="Annotation is paid by the word, not by the text")
+    ] = False,
+    doubtful: Annotated[
+        float,
+        typer.Option("--doubtful", "-d", help="A word is doubtful if 1 - p(label) is above this"),
+    ] = 0.05,
+    component: Components = None,
+    text_key: TextKey = "text",
+    force: Force = False,
+    code: Code = None,
 ) -> None:
     """Select the texts of which a trained pipeline is least sure, the best first, and the doubtful
     words in them.
@@ -184,47 +191,54 @@ def select_cli(
     DOCS: docs/tasks/annotation.md
     """
     if output.suffix not in (".jsonl", ".spacy"):
-        raise ValueError(
-            Errors.HS027.format(name="output", value=output, expected="a .jsonl or a .spacy file")
-        )
+        expected = "a .jsonl or a .spacy file"
+        raise ValueError(Errors.HS027.format(name="output", value=output, expected=expected))
     check_free(output, force)
     nlp = pipeline_of(model, code)
     problems: list[Problem] = []
     docs = list(docs_of(nlp, [pool], text_key, problems))
     if not docs:
-        raise ValueError(
-            Errors.HS159.format(what="text", source=pool, expected="lines with text, or Docs")
-        )
-    doubts = [
-        one
-        for batch in minibatch(progress(docs, "texts", len(docs)), BATCH)
-        for one in doubts_of(nlp, batch, component or ())
-    ]
+        expected = "lines with text, or Docs"
+        raise ValueError(Errors.HS159.format(what="text", source=pool, expected=expected))
+    doubts: list[Doubts] = []
+    # by batches, as a whole corpus of lattices would not fit into memory
+    for batch in minibatch(progress(docs, "texts", len(docs)), 128):
+        doubts += doubts_of(nlp, batch, component or ())
     chosen = select(doubts, n, diverse=diverse, per_word=per_word)
-    asked = [doubtful_tokens(doubts[i], doubtful).tolist() for i in chosen]
-    made = task if output.suffix == ".jsonl" else with_spans
-    write(output, [made(docs[i], doubts[i], words) for i, words in zip(chosen, asked, strict=True)])
-    n_words = sum(len(doubts[i].words) for i in chosen)
+    rows: list[Any] = []
+    n_words = 0
+    n_doubtful = 0
+    for i in chosen:
+        words = doubtful_tokens(doubts[i], doubtful).tolist()
+        if output.suffix == ".jsonl":
+            rows.append(task(docs[i], doubts[i], words))
+        else:
+            rows.append(with_spans(docs[i], doubts[i], words))
+        n_words += len(doubts[i].words)
+        n_doubtful += len(words)
+    write(output, rows)
     done(
         f"{len(chosen):,} of {len(docs):,} texts: {output}. {n_words:,} words, "
-        f"of which {sum(map(len, asked)):,} are doubtful",
+        f"of which {n_doubtful:,} are doubtful",
         f"label the doubtful words in {output}, and train with these texts, too",
     )
+    # the exit status says that some lines could not be read
     if problems:
         msg.warn("Without what is listed above", exits=1)
 
 
-def task(doc: Doc, doubts: Doubts, asked: list[int]) -> dict[str, Any]:
-    """A line of JSONL: text, tokens, what was beside the text, how doubtful it is, and its doubtful
-    tokens."""
-    words = [{"id": i, "doubt": round(float(doubts.doubtful[i]), 4)} for i in asked]
-    meta = {**doc.user_data.get(META, {}), "doubt": round(doubts.of_text, 4)}
+def task(doc: Doc, doubts: Doubts, doubtful: list[int]) -> dict[str, Any]:
+    """A line of JSONL: text and tokens, the other fields of its line, how doubtful it is, and its
+    doubtful tokens. doubtful: numbers of these."""
+    words = [{"id": i, "doubt": round(float(doubts.doubtful[i]), 4)} for i in doubtful]
+    meta = {**doc.user_data.get("meta", {}), "doubt": round(doubts.of_text, 4)}
     return {**task_of(doc), "meta": meta, "doubtful": words}
 
 
-def with_spans(doc: Doc, doubts: Doubts, asked: list[int]) -> Doc:
-    """The Doc with the doubtful words as `doc.spans["doubtful"]`, scores: of doubt."""
-    spans = [doc[i : i + 1] for i in asked]
-    attributes = {"scores": doubts.doubtful[asked].tolist()}
-    doc.spans[SPANS_KEY] = SpanGroup(doc, name=SPANS_KEY, spans=spans, attrs=attributes)
+def with_spans(doc: Doc, doubts: Doubts, doubtful: list[int]) -> Doc:
+    """The Doc with its doubtful words as `doc.spans["doubtful"]`. doubtful: their numbers. The
+    attribute "scores" says how doubtful each is."""
+    spans = [doc[i : i + 1] for i in doubtful]
+    scores = doubts.doubtful[doubtful].tolist()
+    doc.spans["doubtful"] = SpanGroup(doc, name="doubtful", spans=spans, attrs={"scores": scores})
     return doc

@@ -1,11 +1,13 @@
-"""Commands for a trained pipeline: `report` says how good it is, `inspect` what it has learnt;
-`calibrate` and `compact` write a better and a smaller one, `package` one to install."""
+"""Commands for a trained pipeline: `report` says how good it is, `inspect` what it has learnt,
+`calibrate` and `compact` write a better and a smaller one, `package` makes one to install."""
 
 import json
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
 import srsly
 import typer
@@ -34,9 +36,9 @@ from ..reporting.reliability import draw_calibration
 from ..reporting.report import as_markdown, as_page, examples_in, report
 from .app import done, hoseq_cli, then
 from .shared import (
-    CODE,
-    FOLDER,
-    FORCE,
+    Code,
+    Folder,
+    Force,
     Model,
     check_free,
     pipeline_of,
@@ -46,38 +48,27 @@ from .shared import (
 )
 
 Row = tuple[str, str, str]
-# of pip: what a pipeline requires is installed, or else nothing could have loaded it
-ALONE = ("--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall")
-FIGURES = {
-    "ece": "expected calibration error",
-    "ece_equal_mass": "the same, bins of equal mass",
-    "brier": "Brier score",
-    "log_loss": "log loss, nats",
-    "area": "area under risk-coverage",
-}
 
 
-@hoseq_cli.command(
-    "report",
-    failed="No report",
-)
+@hoseq_cli.command("report", failed="No report")
 def report_cli(
-    # fmt: off
     model: Model,
-    data: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
-    output: Path = FOLDER,
-    against: str | None = typer.Option(
-        None, "--against", "-a", help="Another pipeline to compare with"
-    ),
-    train: Path | None = typer.Option(
-        None, "--train", help="Training corpus: which words are known", exists=True
-    ),
-    curve: bool = typer.Option(
-        False, "--curve", help="Train on shares of --train, for a learning curve"
-    ),
-    force: bool = FORCE,
-    code: Path | None = CODE,
-    # fmt: on
+    data: Annotated[
+        Path, typer.Argument(help="Annotated .spacy file, or folder of them", exists=True)
+    ],
+    output: Folder,
+    against: Annotated[
+        str | None, typer.Option("--against", "-a", help="Another pipeline to compare with")
+    ] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option("--train", help="Training corpus: which words are known", exists=True),
+    ] = None,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Train on shares of --train, for a learning curve")
+    ] = False,
+    force: Force = False,
+    code: Code = None,
 ) -> None:
     """Write report.html, report.md and report.json: accuracy with intervals, labels, confusions,
     probabilities, the least certain sentences, likely annotation errors, and what another pipeline
@@ -88,17 +79,15 @@ def report_cli(
     page = output / "report.html"
     check_free(page, force)
     if curve and train is None:
+        source = "the command, for a curve"
         raise ValueError(
-            Errors.HS159.format(
-                what="training corpus", source="the command, for a curve", expected="--train"
-            )
+            Errors.HS159.format(what="training corpus", source=source, expected="--train")
         )
     nlp = pipeline_of(model, code)
     examples = examples_in(nlp, data)
     if not any(len(eg.reference) for eg in examples):
-        raise ValueError(
-            Errors.HS159.format(what="annotated text", source=data, expected="a file of some")
-        )
+        expected = "a file of some"
+        raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected=expected))
     evaluation = report(
         nlp,
         examples,
@@ -112,40 +101,46 @@ def report_cli(
     write(page, as_page(evaluation))
     write(output / "report.md", as_markdown(evaluation))
     srsly.write_json(output / "report.json", evaluation)
+    missing = set(own_components(nlp))
     for layer in evaluation["layers"]:
+        missing.discard(layer["component"])
         scores = [f"{name} {100 * share['value']:.2f}" for name, share in layer["scores"].items()]
         msg.text(f"{layer['component']}: {', '.join(scores)}")
-    missing = own_components(nlp).keys() - {layer["component"] for layer in evaluation["layers"]}
     if missing:
         msg.warn(f"Left out, for {data} has no gold labels of: {', '.join(sorted(missing))}")
     done(f"{page}, report.md, report.json", f"look at {page}")
 
 
 def name_of(model: str) -> str:
-    """Of a directory that training has written: with the directory above, which tells them
-    apart."""
+    """The name of a pipeline in a report. A folder that training has written is called model-best or
+    model-last, so the folder above it is part of the name."""
     path = Path(model)
-    is_of_training = path.is_dir() and path.name.startswith("model-")
-    return f"{path.resolve().parent.name}/{path.name}" if is_of_training else path.name
+    if path.is_dir() and path.name.startswith("model-"):
+        return f"{path.resolve().parent.name}/{path.name}"
+    return path.name
 
 
 @hoseq_cli.command("inspect", failed="Nothing inspected")
 def inspect_cli(
-    # fmt: off
     model: Model,
-    corpus: Path | None = typer.Argument(
-        None, help="Texts (.spacy) that give names, counts, examples", exists=True
-    ),
-    n: int = typer.Option(3, "--number", "-n", min=1, help="Features of each label, at both ends"),
-    limit: int = typer.Option(1000, "--limit", min=1, help="Use so many texts of the corpus"),
-    output: Path | None = typer.Option(None, "--output", "-o", help="Write a page"),
-    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
-    keep_names: bool = typer.Option(
-        False, "--keep-names", help="Keep the names of features beside the model"
-    ),
-    force: bool = FORCE,
-    code: Path | None = CODE,
-    # fmt: on
+    corpus: Annotated[
+        Path | None,
+        typer.Argument(help="Texts (.spacy) that give names, counts, examples", exists=True),
+    ] = None,
+    n: Annotated[
+        int,
+        typer.Option("--number", "-n", min=1, help="Features of each label, at both ends"),
+    ] = 3,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="Use so many texts of the corpus")
+    ] = 1000,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a page")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON")] = False,
+    keep_names: Annotated[
+        bool, typer.Option("--keep-names", help="Keep the names of features beside the model")
+    ] = False,
+    force: Force = False,
+    code: Code = None,
 ) -> None:
     """Show what a pipeline has learnt: labels with their strongest features, transitions, label
     patterns, sizes. Features are hashes in a model; a corpus in which they fire gives them names.
@@ -156,13 +151,15 @@ def inspect_cli(
     nlp = pipeline_of(model, code)
     examples = [] if corpus is None else read_corpus(corpus, limit=limit)(nlp)
     docs = list(progress(nlp.pipe(eg.predicted for eg in examples)))
+    # names that --keep-names has written at an earlier time
     beside = folder_of(model) / NAMES
-    names: Table = srsly.read_json(beside) if beside.is_file() else {}
+    names: Table = {}
+    if beside.is_file():
+        names = srsly.read_json(beside)
     components = inspected(nlp, docs, top=n, names=names)
     if keep_names:
-        names = {
-            name: {**names.get(name, {}), **known} for name, known in names_in(components).items()
-        }
+        for name, new in names_in(components).items():
+            names[name] = {**names.get(name, {}), **new}
         srsly.write_json(beside, names)
     if output:
         write_page(output, inspection_page(components, title=f"Inside {model}"))
@@ -170,29 +167,38 @@ def inspect_cli(
         print(json.dumps(components, ensure_ascii=False))
     else:
         print("\n".join(map(inspection_text, components)))
-        every = [rows for one in components for rows in one["strongest"].values()]
-        if not all(feature["name"] for rows in every for feature in rows):
+        if not all(map(has_names, components)):
             then("features in hexadecimals have no name here: give a corpus in which they fire")
+
+
+def has_names(component: Mapping[str, Any]) -> bool:
+    """True if all features that are shown for a component have a name."""
+    for rows in component["strongest"].values():
+        if not all(feature["name"] for feature in rows):
+            return False
+    return True
 
 
 @hoseq_cli.command("calibrate", failed="Nothing written")
 def calibrate_cli(
-    # fmt: off
     model: Model,
-    dev: Path = typer.Argument(
-        ..., help="Corpus (.spacy) of other text than in training", exists=True
-    ),
-    output: Path = typer.Option(..., "--output", "-o", help="Directory to write"),
-    component: list[str] | None = typer.Option(
-        None, "--component", help="Default: all that no other listens to"
-    ),
-    picture: Path | None = typer.Option(None, "--picture", help="Folder for a picture of each"),
-    limit: int = typer.Option(
-        0, "--limit", min=0, help="Use so many texts of the corpus only; 0 = all"
-    ),
-    force: bool = FORCE,
-    code: Path | None = CODE,
-    # fmt: on
+    dev: Annotated[
+        Path, typer.Argument(help="Corpus (.spacy) of other text than in training", exists=True)
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write")],
+    component: Annotated[
+        list[str] | None,
+        typer.Option("--component", help="Default: all that no other listens to"),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Folder for a picture of each")
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", min=0, help="Use so many texts of the corpus only; 0 = all"),
+    ] = 0,
+    force: Force = False,
+    code: Code = None,
 ) -> None:
     """Divide all weights of each tagger and chunker by one temperature, at which its probabilities
     fit the corpus. Labels and the order of alternatives stay. Figures "after" are of temperatures
@@ -202,9 +208,12 @@ def calibrate_cli(
     """
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)
-    pictures = {name: picture / f"{name}.svg" for name in nlp.pipe_names} if picture else {}
-    for path in pictures.values():
-        check_free(path, force)
+    # components that may be calibrated; all pictures are checked before any work
+    pictures: dict[str, Path] = {}
+    if picture:
+        for name in nlp.pipe_names:
+            pictures[name] = picture / f"{name}.svg"
+            check_free(pictures[name], force)
     examples = dev_examples(nlp, dev)[: limit or None]
     calibrations = calibrate(nlp, examples, component or None, partial(progress, what="components"))
     save_compact(nlp, output, overwrite=force, keep_strings=True)
@@ -219,34 +228,45 @@ def calibrate_cli(
 
 
 def calibration_rows(name: str, one: Calibration) -> list[Row]:
-    measures = [
-        (title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}")
-        for field, title in FIGURES.items()
-    ]
-    changed = (f"labels that changed, of {one.after.n:,}", "", f"{one.n_changed:,}")
-    return [(f"{name}: temperature", "1", f"{one.temperature:.4g}"), *measures, changed]
+    """The temperature of a component, its measures before and after, and the labels that changed."""
+    measures = {
+        "ece": "expected calibration error",
+        "ece_equal_mass": "the same, bins of equal mass",
+        "brier": "Brier score",
+        "log_loss": "log loss, nats",
+        "area": "area under risk-coverage",
+    }
+    rows = [(f"{name}: temperature", "1", f"{one.temperature:.4g}")]
+    for field, title in measures.items():
+        before = getattr(one.before, field)
+        after = getattr(one.after, field)
+        rows.append((title, f"{before:.4f}", f"{after:.4f}"))
+    rows.append((f"labels that changed, of {one.after.n:,}", "", f"{one.n_changed:,}"))
+    return rows
 
 
 @hoseq_cli.command("compact", failed="Nothing written")
 def compact_cli(
-    # fmt: off
     model: Model,
-    dev: Path = typer.Argument(
-        ..., help="Development corpus (.spacy), read as in training", exists=True
-    ),
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder to write. Default: MODEL, if it is a folder"
-    ),
-    tolerance: float = typer.Option(
-        0.0005, "--tolerance", help="How much each metric may fall (0.0005 of 1)"
-    ),
-    metric: list[str] | None = typer.Option(None, "--metric", help="Default: those of training"),
-    keep_strings: bool = typer.Option(
-        False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"
-    ),
-    force: bool = FORCE,
-    code: Path | None = CODE,
-    # fmt: on
+    dev: Annotated[
+        Path, typer.Argument(help="Development corpus (.spacy), read as in training", exists=True)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder to write. Default: MODEL, if it is a folder"),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="How much each metric may fall (0.0005 of 1)")
+    ] = 0.0005,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="Default: those of training")
+    ] = None,
+    keep_strings: Annotated[
+        bool,
+        typer.Option("--keep-strings", "-S", help="Keep all strings of the vocabulary"),
+    ] = False,
+    force: Force = False,
+    code: Code = None,
 ) -> None:
     """Make a trained pipeline smaller: of each component of the package only the features and
     weights stay that the metrics on a development corpus need.
@@ -254,6 +274,7 @@ def compact_cli(
     DOCS: docs/reference/command-line.md
     """
     if output is None:
+        # an installed package, or one of this package, is not the user's to change
         if not Path(model).is_dir():
             expected = "--output, for MODEL is no folder"
             raise ValueError(
@@ -274,46 +295,45 @@ def compact_cli(
 
 
 def compaction_rows(result: Compaction, before: float, after: float) -> list[Row]:
-    """Metrics, features and weights of components, megabytes of the directory."""
-    metrics = [
-        (name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()
-    ]
-    counts = [
-        (
-            f"{change.name}: {kind}",
-            f"{getattr(change.before, kind):,}",
-            f"{getattr(change.after, kind):,}",
-        )
-        for change in result.changes
-        for kind in ("features", "weights")
-    ]
-    return [*metrics, *counts, ("MB", f"{before:.3f}", f"{after:.3f}")]
+    """Metrics, features and weights of components, megabytes of the folder."""
+    rows: list[Row] = []
+    for name, score in result.before.items():
+        rows.append((name, f"{score:.4f}", f"{result.after[name]:.4f}"))
+    for change in result.changes:
+        for kind in ("features", "weights"):
+            n_before = getattr(change.before, kind)
+            n_after = getattr(change.after, kind)
+            rows.append((f"{change.name}: {kind}", f"{n_before:,}", f"{n_after:,}"))
+    rows.append(("MB", f"{before:.3f}", f"{after:.3f}"))
+    return rows
 
 
 def megabytes(folder: Path) -> float:
-    """Of all files."""
+    """The size of all files in a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 @hoseq_cli.command("package", failed="No package made")
 def package_cli(
-    # fmt: off
     model: Model,
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder to write to", file_okay=False
-    ),
-    install: bool = typer.Option(
-        False, "--install", help="Install it with pip; no network, no --output needed"
-    ),
-    build: str | None = typer.Option(
-        None,
-        "--build",
-        "-b",
-        help="wheel, sdist, wheel,sdist or none. Default: wheel, with --install none",
-    ),
-    force: bool = FORCE,
-    code: Path | None = CODE,
-    # fmt: on
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder to write to", file_okay=False),
+    ] = None,
+    install: Annotated[
+        bool,
+        typer.Option("--install", help="Install it with pip; no network, no --output needed"),
+    ] = False,
+    build: Annotated[
+        str | None,
+        typer.Option(
+            "--build",
+            "-b",
+            help="wheel, sdist, wheel,sdist or none. Default: wheel, with --install none",
+        ),
+    ] = None,
+    force: Force = False,
+    code: Code = None,
 ) -> None:
     """Make a package of a pipeline, with `spacy package`, and install it: then
     `spacy.load("en_hoseq_sm")` finds it, and `pip` knows its version.
@@ -321,17 +341,18 @@ def package_cli(
     DOCS: docs/reference/command-line.md
     """
     if output is None and not install:
+        expected = "--output or --install"
         raise ValueError(
-            Errors.HS159.format(
-                what="folder", source="the command", expected="--output or --install"
-            )
+            Errors.HS159.format(what="folder", source="the command", expected=expected)
         )
     meta = pipeline_of(model, code).meta
     name = package_name(meta)
+    if build is None:
+        build = "none" if install else "wheel"
+    sdist, wheel = get_build_formats(string_to_list(build))
     with TemporaryDirectory() as temporary:
         folder = (output or Path(temporary)) / f"{name}-{meta['version']}"
         check_free(folder, force)
-        sdist, wheel = get_build_formats(string_to_list(build or ("none" if install else "wheel")))
         folder.parent.mkdir(parents=True, exist_ok=True)
         package(
             folder_of(model),
@@ -343,8 +364,11 @@ def package_cli(
             silent=False,
         )
         if install:
-            run_command([sys.executable, "-m", "pip", "install", *ALONE, str(folder)])
+            # no network: what the pipeline requires is installed, else it could not be loaded
+            alone = ["--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall"]
+            run_command([sys.executable, "-m", "pip", "install", *alone, str(folder)])
             done(f"{name} is installed", f'spacy.load("{name}")')
         else:
-            made = sorted((folder / "dist").glob("*"), reverse=True)
-            done(folder, f"pip install {[*made, folder][0]}")
+            # a wheel, an archive, or the folder itself
+            built = sorted((folder / "dist").glob("*"), reverse=True)
+            done(folder, f"pip install {[*built, folder][0]}")

@@ -1,5 +1,5 @@
-"""Shared by commands: options, the pipeline they load, texts they read, files they write whole or
-not at all."""
+"""What commands share: arguments and options, the pipeline that they load, the texts that they read,
+and how they write a file."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,37 +23,41 @@ from ..readers.sentences import Problem
 from ..readers.texts import texts_in
 from .app import done
 
+PROBLEMS_SHOWN = 20
+
+Item = TypeVar("Item")
+
+# types of parameters: each option has one name, one letter and one meaning in all commands
 Model = Annotated[
     str, typer.Argument(help="Folder or package of a trained pipeline, or en, zh, af, cy")
 ]
-CODE: Any = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs")
-FORCE: Any = typer.Option(False, "--force", "-F", help="Replace the output if it is there")
-FOLDER: Any = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False)
-TEXT_KEY: Any = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl")
-COMPONENTS: Any = typer.Option(None, "--component", help="Default: all taggers and chunkers")
-
-TEXTS = (".txt", ".jsonl", ".spacy")  # endings of the files of a folder that are read
-META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
-PROBLEMS = 20  # in a table
-
-T = TypeVar("T")
+Code = Annotated[
+    Path | None, typer.Option("--code", "-c", help="Python file that the pipeline needs")
+]
+Force = Annotated[bool, typer.Option("--force", "-F", help="Replace the output if it is there")]
+Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder to write", file_okay=False)]
+TextKey = Annotated[str, typer.Option("--text-key", "-tk", help="Field of the text in .jsonl")]
+Components = Annotated[
+    list[str] | None, typer.Option("--component", help="Default: all taggers and chunkers")
+]
 
 
 def pipeline_of(name: str | Path, code: Path | None = None, *, probable: bool = False) -> Language:
-    """A pipeline of the package or another one. probable: its taggers keep probabilities. RAISES
+    """The trained pipeline that MODEL names. probable: its taggers write probabilities. RAISES
     ValueError [HS130, HS133, HS172]."""
     run_code(code)
     nlp = load(name)
-    for _, pipe in nlp.pipeline if probable else ():
-        if isinstance(pipe, SequenceComponent):
+    for _, pipe in nlp.pipeline:
+        if probable and isinstance(pipe, SequenceComponent):
+            # spans always have probabilities, and nothing shows those of sentences
             if not pipe.target.labels_spans and not pipe.target.finds_sentences:
                 pipe.keep_probabilities()
     return nlp
 
 
-def progress(items: Iterable[T], what: str = "docs", total: int | None = None) -> Iterator[T]:
-    """The items, with a bar in a terminal."""
-    bar: Iterable[T] = tqdm(items, total=total, unit=f" {what}", leave=False, disable=None)
+def progress(items: Iterable[Item], what: str = "docs", total: int | None = None) -> Iterator[Item]:
+    """The items, with a progress bar in a terminal."""
+    bar: Iterable[Item] = tqdm(items, total=total, unit=f" {what}", leave=False, disable=None)
     return iter(bar)
 
 
@@ -65,11 +69,21 @@ def docs_of(
     *,
     words: bool = False,
 ) -> Iterator[Doc]:
-    """Of each line of .jsonl and of plain text, and all of .spacy files. In the end problems are
-    shown. problems: is appended to. words: spaces separate them already."""
+    """A Doc for each line of .txt and .jsonl files, and the Docs of .spacy files.
 
-    def read() -> Iterator[Doc]:
-        for file in [file for path in paths for file in find_files(path, TEXTS)]:
+    problems: lines that cannot be read are appended to it, and shown at the end. words: spaces
+        separate the words already.
+    """
+    yield from progress(_read(nlp, paths, text_key, problems, words), "texts read")
+    if problems:
+        show_problems(problems)
+
+
+def _read(
+    nlp: Language, paths: Iterable[Path], text_key: str, problems: list[Problem], words: bool
+) -> Iterator[Doc]:
+    for path in paths:
+        for file in find_files(path, (".txt", ".jsonl", ".spacy")):
             if file.suffix == ".spacy":
                 yield from read_docs([file], nlp.vocab)
                 continue
@@ -77,41 +91,44 @@ def docs_of(
                 if isinstance(item, Problem):
                     problems.append(item)
                     continue
-                doc = Doc(nlp.vocab, words=item.text.split()) if words else nlp.tokenizer(item.text)
-                doc.user_data.update({META: item.fields} if item.fields else {})
+                if words:
+                    doc = Doc(nlp.vocab, words=item.text.split())
+                else:
+                    doc = nlp.tokenizer(item.text)
+                # `select` writes the other fields of a line beside its text again
+                if item.fields:
+                    doc.user_data["meta"] = item.fields
                 yield doc
-
-    yield from progress(read(), "texts read")
-    if problems:
-        show_problems(problems)
 
 
 def show_problems(problems: Sequence[Problem]) -> None:
-    """The first problems with file and line, and how many there are in each file if there are
-    more."""
+    """Show the first problems with file and line; if there are more, their number in each file."""
     rows = [
-        (f"{path}:{line}", actual, expected) for path, line, actual, expected in problems[:PROBLEMS]
+        (f"{path}:{line}", actual, expected)
+        for path, line, actual, expected in problems[:PROBLEMS_SHOWN]
     ]
     msg.table(rows, header=("Where", "Found", "Expected"), divider=True, max_col=60)
-    if len(problems) > PROBLEMS:
+    if len(problems) > PROBLEMS_SHOWN:
         counts = Counter(str(problem.path) for problem in problems)
-        msg.text(f"and {len(problems) - PROBLEMS:,} more. Problems by file:")
+        msg.text(f"and {len(problems) - PROBLEMS_SHOWN:,} more. Problems by file:")
         msg.table([(path, f"{count:,}") for path, count in counts.items()], aligns=("l", "r"))
 
 
 def check_free(path: Path | None, force: bool) -> None:
-    """Before any work. path: None = nothing will be written. RAISES ValueError [HS113]: it would
-    be below a file, or something is there that would be replaced."""
-    if path and any(map(Path.is_file, path.parents)):
+    """Check an output before any work. path: None = nothing will be written. RAISES ValueError
+    [HS113]: it is below a file, or it exists and must not be replaced."""
+    if path is None:
+        return
+    if any(map(Path.is_file, path.parents)):
         raise ValueError(Errors.HS113.format(path=path, problem="a part of this path is a file"))
-    if path and path.exists() and not force:
+    if path.exists() and not force:
         raise ValueError(Errors.HS113.format(path=path, problem="there is a file already"))
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A path beside, to write to. In the end the file is renamed; what was there before stays
-    until then."""
+    """A path to write to, which is renamed to `path` once it is complete. Until then, the file that
+    was there before stays."""
     part = path.with_name(f"{path.name}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -122,13 +139,13 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write_page(path: Path, html: str) -> None:
-    """And say where."""
+    """Write an HTML page, and say where it is."""
     write(path, html)
     done(path, f"look at {path}")
 
 
 def write(path: Path, content: Any) -> None:
-    """A text; or rows of .jsonl, or Docs of any other file."""
+    """Write a text, rows (.jsonl) or Docs (any other ending)."""
     with whole(path) as part:
         if isinstance(content, str):
             part.write_text(content, encoding="utf8")

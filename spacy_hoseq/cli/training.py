@@ -1,9 +1,9 @@
-"""Commands for a pipeline of one's own: `init` writes a config to train with, `clusters` features of
-words from raw text, `treebank` a whole pipeline from a treebank of Universal Dependencies."""
+"""Commands for training: `init` writes a config, `clusters` makes features of words from raw text,
+`treebank` makes a whole pipeline from a treebank of Universal Dependencies."""
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import spacy
 import typer
@@ -23,9 +23,7 @@ from ..pipelines.treebanks.parts import contents_of
 from ..pipelines.treebanks.project import PROJECT
 from ..pipelines.treebanks.source import Treebank, treebank_in
 from ..pipelines.treebanks.training import (
-    RECIPES as STEPS,
-)
-from ..pipelines.treebanks.training import (
+    STEPS,
     Lexicons,
     config_for,
     join,
@@ -36,9 +34,9 @@ from ..pipelines.treebanks.training import (
 )
 from .app import done, hoseq_cli
 from .shared import (
-    CODE,
-    FORCE,
-    TEXT_KEY,
+    Code,
+    Force,
+    TextKey,
     check_free,
     docs_of,
     pipeline_of,
@@ -46,38 +44,35 @@ from .shared import (
     write,
 )
 
-OTHER_NAMES = {name: f" (or {other})" for other, name in ALIASES.items()}
-LIST = "; ".join(f"{name}{OTHER_NAMES.get(name, '')}: {of.what}" for name, of in RECIPES.items())
-STANDARD_OUTPUT = Path("-")
-COLUMNS = ("", "gold words", "raw text")
-N_CLUSTERS = 1000
-MIN_COUNT = 3  # of a word that has a cluster
-SWEEPS = 3  # over all words
+
+def recipe_list() -> str:
+    """What each recipe trains, for `init --help`."""
+    others = {name: f" (or {other})" for other, name in ALIASES.items()}
+    return "; ".join(f"{name}{others.get(name, '')}: {of.what}" for name, of in RECIPES.items())
 
 
 @hoseq_cli.command("init", failed="Nothing written")
 def init_cli(
-    # fmt: off
-    name: str = typer.Argument(..., metavar="RECIPE", help=LIST),
-    lang: str | None = typer.Option(
-        None, "--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"
-    ),
-    output: Path = typer.Option(
-        STANDARD_OUTPUT, "--output", "-o", help="File to write (-: standard output)"
-    ),
-    force: bool = FORCE,
-    # fmt: on
+    name: Annotated[str, typer.Argument(metavar="RECIPE", help=recipe_list())],
+    lang: Annotated[
+        str | None,
+        typer.Option("--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File to write (-: standard output)")
+    ] = "-",
+    force: Force = False,
 ) -> None:
     """Write a config for `spacy train`, complete and with comments, that fits corpora of any size.
 
     DOCS: docs/reference/configs.md
     """
     text = recipe(name, lang)
-    if output == STANDARD_OUTPUT:
+    if output == "-":
         print(text, end="")
         return
-    check_free(output, force)
-    write(output, text)
+    check_free(Path(output), force)
+    write(Path(output), text)
     done(
         f"{output}: {RECIPES[ALIASES.get(name, name)].what}",
         f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR",
@@ -86,31 +81,41 @@ def init_cli(
 
 @hoseq_cli.command("clusters", failed="No clusters")
 def clusters_cli(
-    # fmt: off
-    texts: list[Path] = typer.Argument(
-        ..., help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True
-    ),
-    output: Path = typer.Option(
-        ..., "--output", "-o", help="File to write: words and their clusters", dir_okay=False
-    ),
-    n: int = typer.Option(N_CLUSTERS, "--number", "-n", min=2, help="Clusters"),
-    min_count: int = typer.Option(
-        MIN_COUNT, "--min-count", min=1, help="Rarer words get no cluster"
-    ),
-    sweeps: int = typer.Option(
-        SWEEPS, "--sweeps", "-i", min=1, help="How often each word is looked at, at most"
-    ),
-    lang: str = typer.Option("en", "--lang", "-l", help="Language whose tokenizer finds the words"),
-    model: str = typer.Option(
-        "", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
-    ),
-    code: Path | None = CODE,
-    words: bool = typer.Option(
-        False, "--words", help="Words of texts are separated by spaces already"
-    ),
-    text_key: str = TEXT_KEY,
-    force: bool = FORCE,
-    # fmt: on
+    texts: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="File to write: words and their clusters", dir_okay=False
+        ),
+    ],
+    n: Annotated[int, typer.Option("--number", "-n", min=2, help="Clusters")] = 1000,
+    min_count: Annotated[
+        int, typer.Option("--min-count", min=1, help="Rarer words get no cluster")
+    ] = 3,
+    sweeps: Annotated[
+        int,
+        typer.Option("--sweeps", "-i", min=1, help="How often each word is looked at, at most"),
+    ] = 3,
+    lang: Annotated[
+        str, typer.Option("--lang", "-l", help="Language whose tokenizer finds the words")
+    ] = "en",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
+        ),
+    ] = "",
+    code: Code = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="Words of texts are separated by spaces already")
+    ] = False,
+    text_key: TextKey = "text",
+    force: Force = False,
 ) -> None:
     """Put words into clusters by the words before and after them in raw text: features for
     `word_classes.v1`.
@@ -132,29 +137,27 @@ def clusters_cli(
 
 
 def clusters_of(
-    docs: Iterable[Doc],
-    output: Path,
-    n: int = N_CLUSTERS,
-    min_count: int = MIN_COUNT,
-    sweeps: int = SWEEPS,
+    docs: Iterable[Doc], output: Path, n: int = 1000, min_count: int = 3, sweeps: int = 3
 ) -> tuple[Bigrams, Ints]:
     """Write the file of clusters. RETURNS pairs of neighbours, and the cluster of each word. RAISES
     ValueError [HS159]: too few words."""
+
+    def sweep(words: Ints, i: int) -> Iterable[int]:
+        return progress(words, f"words, sweep {i + 1}", len(words))
+
     bigrams = bigrams_of(docs, min_count)
     if not bigrams.words:
         what = f"word that occurs at least {min_count} times"
-        raise ValueError(
-            Errors.HS159.format(what=what, source="the text", expected="a smaller --min-count")
-        )
-    classes = exchange_words(
-        bigrams, n, sweeps, lambda words, i: progress(words, f"words, sweep {i + 1}", len(words))
-    )
+        expected = "a smaller --min-count"
+        raise ValueError(Errors.HS159.format(what=what, source="the text", expected=expected))
+    classes = exchange_words(bigrams, n, sweeps, sweep)
     write(output, "".join(lines(bigrams.words, classes)))
     return bigrams, classes
 
 
 def lines(words: list[str], classes: Ints) -> list[str]:
-    """Word and cluster, by cluster, the most frequent words of each first."""
+    """Lines with a word and its cluster, by cluster, the most frequent words of each first."""
+    # words are in the order of their frequency, which a stable sort keeps
     return [f"{words[i]}\t{classes[i]}\n" for i in classes.argsort(kind="stable").tolist()]
 
 
@@ -164,26 +167,34 @@ def lines(words: list[str], classes: Ints) -> list[str]:
     interrupted="the same command goes on with the step that it was at",
 )
 def treebank_cli(
-    # fmt: off
-    folder: Path = typer.Argument(..., help="Folder of .conllu files, also .gz", file_okay=False),
-    output: Path = typer.Option(
-        ..., "--output", "-o", help="Folder of the pipeline to write", file_okay=False
-    ),
-    lang: str = typer.Option(
-        "", "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"
-    ),
-    name: str = typer.Option("hoseq", "--name", help="Name of the pipeline, without its language"),
-    raw: Path | None = typer.Option(
-        None, "--raw", help="Text, to make clusters of its words", exists=True
-    ),
-    lexicon: Path | None = typer.Option(
-        None, "--lexicon", help="Word forms with their tags", exists=True, dir_okay=False
-    ),
-    lemmas: Path | None = typer.Option(
-        None, "--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False
-    ),
-    force: bool = FORCE,
-    # fmt: on
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of .conllu files, also .gz", file_okay=False)
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False),
+    ],
+    lang: Annotated[
+        str,
+        typer.Option(
+            "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"
+        ),
+    ] = "",
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the pipeline, without its language")
+    ] = "hoseq",
+    raw: Annotated[
+        Path | None, typer.Option("--raw", help="Text, to make clusters of its words", exists=True)
+    ] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option("--lexicon", help="Word forms with their tags", exists=True, dir_okay=False),
+    ] = None,
+    lemmas: Annotated[
+        Path | None,
+        typer.Option("--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False),
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features
     and lemmas, with a card that says how good it is. What was done stays in OUTPUT-training; the
@@ -195,11 +206,15 @@ def treebank_cli(
     check_output(output, overwrite=force)
     work = output.with_name(f"{output.name}-training")
     treebank = treebank_in(folder, lang)
-    for path, read in ((lexicon, tag_lexicon), (lemmas, lemma_lexicon)):
-        if path:
-            read(path)  # before any work
+    # whatever is wrong with these files shows before hours of training
+    if lexicon:
+        tag_lexicon(lexicon)
+    if lemmas:
+        lemma_lexicon(lemmas)
     scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
-    msg.table(figures(scores), header=COLUMNS, divider=True, aligns=("l", "r", "r"))
+    msg.table(
+        figures(scores), header=("", "gold words", "raw text"), divider=True, aligns=("l", "r", "r")
+    )
     done(
         f'spacy.load("{output}"); its card: {output / "README.md"}',
         f'python -m spacy hoseq tag {output} "..."',
@@ -209,19 +224,20 @@ def treebank_cli(
 def run(
     treebank: Treebank, work: Path, output: Path, name: str, lexicons: Lexicons, raw: Path | None
 ) -> dict[str, Any]:
-    """All steps that are not done. RETURNS scores on the test part."""
+    """Take all steps that are not done. RETURNS scores on the test part."""
     msg.info(f"{treebank.name}, language {treebank.lang}: reading")
     contents = contents_of(treebank, work / "corpus", progress)
     if raw is not None:
-        lexicons = lexicons._replace(clusters=work / "clusters.tsv")
-        if not (work / "clusters.tsv").exists():
-            clusters_of(
-                docs_of(spacy.blank(treebank.lang), [raw], "text", []), work / "clusters.tsv"
-            )
+        clusters = work / "clusters.tsv"
+        lexicons = lexicons._replace(clusters=clusters)
+        if not clusters.exists():
+            docs = docs_of(spacy.blank(treebank.lang), [raw], "text", [])
+            clusters_of(docs, clusters)
     for step in STEPS:
         if step != "sentences" or rules_suffice(work, treebank.lang):
             config = work / "configs" / f"{step}.cfg"
-            if not config.exists():  # one that is there already is used
+            # a config that the user has changed is used as it is
+            if not config.exists():
                 write(config, config_for(step, treebank.lang, contents, lexicons).to_str())
             msg.info(f"Training: {config}")
             train_recipe(work, step)

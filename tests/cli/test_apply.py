@@ -14,6 +14,7 @@ import pytest
 import srsly
 from spacy.cli._util import app
 from spacy.tokens import DocBin
+from tqdm import tqdm
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
@@ -327,6 +328,7 @@ def test_progress_in_a_terminal(tmp_path, monkeypatch):
             return {"parts": 2}
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr("spacy_hoseq.cli.apply.IN_TERMINAL", 0.01)
+    at_once = {"delay": 0.01, "mininterval": 0.01}
+    monkeypatch.setattr(apply, "tqdm", lambda **settings: tqdm(**{**settings, **at_once}))
     assert apply.run(Job(), 1, False) == {"parts": 2}
     assert "50%" in sys.stderr.getvalue() and "/100" in sys.stderr.getvalue()

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.convert import parse_groups
-from spacy_hoseq.cli.shared import PROBLEMS
+from spacy_hoseq.cli.shared import PROBLEMS_SHOWN
 
 TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
 
@@ -149,11 +149,11 @@ def test_many_problems(tmp_path, out):
     assert code == 1 and texts(out) == ["good/A"]
     assert (
         "Problems 31 Tags: A 1 First sentence: good/A Where" in output
-        and f"a.txt:{PROBLEMS + 1} " in output
-        and f"a.txt:{PROBLEMS + 2} " not in output
+        and f"a.txt:{PROBLEMS_SHOWN + 1} " in output
+        and f"a.txt:{PROBLEMS_SHOWN + 2} " not in output
     )
     assert (
-        f"and {31 - PROBLEMS} more. Problems by file: {tmp_path}/a.txt 30 {tmp_path}/b.txt 1"
+        f"and {31 - PROBLEMS_SHOWN} more. Problems by file: {tmp_path}/a.txt 30 {tmp_path}/b.txt 1"
         in output
     )
 

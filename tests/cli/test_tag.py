@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import spacy_hoseq
 from spacy_hoseq.cli import hoseq_cli
-from spacy_hoseq.cli.text import SIZE, blocks, texts_of
+from spacy_hoseq.cli.text import BLOCK_CHARACTERS, blocks, texts_of
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 run = CliRunner()
@@ -139,7 +139,7 @@ def test_lines_stay_together_up_to_a_size():
     lines = ["word " * 1000 + "\n"] * 30 + ["\n"] + ["word " * 1000 + "\n"] * 30
     parts = list(blocks(lines))
     assert "".join(parts) == "".join(lines)
-    assert max(map(len, parts)) < SIZE + 6000
+    assert max(map(len, parts)) < BLOCK_CHARACTERS + 6000
     assert list(texts_of("x" * 5000)) == ["x" * 5000]  # no name of a file
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.pipelines.treebanks.card import divided
 from spacy_hoseq.pipelines.treebanks.parts import Contents
-from spacy_hoseq.pipelines.treebanks.training import RECIPES, Lexicons, config_for
+from spacy_hoseq.pipelines.treebanks.training import STEPS, Lexicons, config_for
 
 from ..pipelines.treebanks import tiny
 
@@ -26,7 +26,7 @@ def few_updates(work, lexicons):
         part: Contents(500, ["TAG", "POS", "MORPH", "LEMMA"], False)
         for part in ("train", "dev", "test")
     }
-    for name in RECIPES:
+    for name in STEPS:
         config = config_for(name, "en", contents, lexicons)
         config["training"]["batcher"]["n_batches"] = config["training"]["eval_frequency"] = 10
         config["training"]["max_epochs"] = 3

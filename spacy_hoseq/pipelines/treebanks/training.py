@@ -40,7 +40,7 @@ from .parts import Contents, layers_of
 MORPHOLOGIZER = "hoseq_morphologizer"
 LEMMATIZER = "hoseq_lemmatizer"
 SENTENCES = "hoseq_sentences"
-RECIPES = ("words", "sentences", "treebank")
+STEPS = ("words", "sentences", "treebank")
 TOKENIZER = "spacy_hoseq.CharacterTokenizer.v1"
 WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
