@@ -142,7 +142,7 @@ def clusters_of(
     """Write the file of clusters. RETURNS pairs of neighbours, and the cluster of each word. RAISES
     ValueError [HS159]: too few words."""
 
-    def sweep(words: Ints, i: int) -> Iterable[int]:
+    def sweep(words: range, i: int) -> Iterable[int]:
         return progress(words, f"words, sweep {i + 1}", len(words))
 
     bigrams = bigrams_of(docs, min_count)

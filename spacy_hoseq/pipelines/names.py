@@ -32,18 +32,20 @@ def package_name(meta: Mapping[str, Any]) -> str:
     meta: language, name and version of the pipeline. RAISES ValueError [HS027]: one of them cannot
     be part of the name of a package.
     """
-    lang, name, version = meta["lang"], meta["name"], meta["version"]
+    lang = meta["lang"]
+    name = meta["name"]
     check_name(name)
     if not is_word(lang):
-        raise _wrong("language", lang, 'letters, digits and "_", such as "en"')
-    if not is_version(version):
-        raise _wrong("version", version, 'a version by PEP 440, such as "1.0.0"')
+        raise _wrong("language", lang, 'ASCII letters, digits and "_", such as "en"')
+    if not is_version(meta["version"]):
+        raise _wrong("version", meta["version"], 'a version by PEP 440, such as "1.0.0"')
     return name if name.startswith(f"{lang}_") else f"{lang}_{name}"  # as `spacy package` does
 
 
 def check_name(name: object) -> None:
     """RAISES ValueError [HS027]: the package of a pipeline cannot have this name."""
-    if not is_word(f"xx_{name}") or f"{name}".endswith("_"):
+    full = f"xx_{name}"
+    if not is_word(full) or full.endswith("_"):
         raise _wrong("name", name, 'ASCII letters, digits and "_" (not the last), such as "hoseq"')
 
 
