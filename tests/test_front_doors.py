@@ -51,7 +51,7 @@ def test_dir_and_help_show_what_is_there():
         "__version__",
         "load",
     ]
-    assert "A trained pipeline: one of the package" in others
+    assert "A trained pipeline: a folder, an installed package" in others
     for room in ROOMS:
         package = importlib.import_module(f"spacy_hoseq.{room}")
         assert {*package.__all__} <= {*dir(package)}
