@@ -145,53 +145,28 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: 
         paths = decode(augmented)
         below = paths.scores < path_score(potentials, reference)  # (S,)
         guess = np.where(np.repeat(below, potentials.lengths), reference, paths.labels)
-    change = _nothing(potentials)
+    # (`np.zeros` takes no memory until it is written on, `np.zeros_like` does)
+    change = potentials.numbers.map(lambda part: np.zeros(part.shape, part.dtype))
     if (guess == reference).all():
         return Loss(0.0, change)
     _add_counts(change, potentials, [(guess, 1), (reference, -1)])
     return Loss(max(0.0, _dot(change, augmented)), change)
 
 
-def _nothing(potentials: Potentials) -> PotentialsGradient:
-    """The gradient where nothing is to be learnt."""
-    scores = potentials.scores
-    trans = potentials.trans
-    edge_scores = potentials.edge_scores
-    weights = potentials.weights
-    fired = potentials.fired
-    configurations = potentials.configurations
-    return PotentialsGradient(
-        np.zeros(scores.shape, scores.dtype),
-        np.zeros(trans.shape),
-        np.zeros(len(weights.trie) if weights.has_patterns else 0),
-        np.zeros(0 if fired is None else len(fired.tokens)),
-        np.zeros(0 if configurations is None else len(configurations.first)),
-        None if edge_scores is None else np.zeros(edge_scores.shape, edge_scores.dtype),
-    )
-
-
 def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
     """The score that these feature counts have."""
-    total = _sum_product(counts.scores, potentials.scores) + _sum_product(
-        counts.trans, potentials.trans
-    )
-    if potentials.weights.has_patterns:
-        total += _sum_product(counts.node_weights, potentials.weights.node_weights)
-    if potentials.fired is not None:
-        total += _sum_product(counts.fired_weights, potentials.fired.weights)
-    if potentials.configurations is not None:
-        total += _sum_product(counts.configuration_weights, potentials.configurations.weights)
-    if potentials.edge_scores is not None and counts.edge_scores is not None:
-        total += _sum_product(counts.edge_scores, potentials.edge_scores)
+    total = 0.0
+    for part, weights in zip(counts, potentials.numbers, strict=True):
+        if part is not None and weights is not None:
+            total += _sum_product(part, weights)
     return total
 
 
 def _sum_product(counts: AnyFloats, weights: AnyFloats) -> float:
     counts = counts.reshape(-1)
     weights = weights.reshape(-1)
-    used = np.flatnonzero(
-        counts != 0
-    )  # a forbidden transition that is not used counts nothing, not 0 * -inf
+    # a forbidden transition that is not used counts nothing, not 0 * -inf
+    used = np.flatnonzero(counts != 0)
     return float(counts.take(used).astype(np.float64) @ weights.take(used).astype(np.float64))
 
 

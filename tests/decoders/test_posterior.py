@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders import posterior
-from spacy_hoseq.decoders.answers.log_chain import LogChain
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.chain import BlockedChain, ChainPosterior, forward_backward
 from spacy_hoseq.decoders.chain.chain_posterior import chain_posterior
@@ -60,9 +59,8 @@ PATHS = {
     "exclusive states": lambda potentials: logarithmic(potentials.check()),
     "scaled": lambda potentials: kept(chain_posterior(potentials.check())),
     "in blocks": lambda potentials: kept(BlockedChain(potentials.check(), Tuning(sum_cells=4))),
-    "logarithms": lambda potentials: kept(LogChain(potentials.check())),
 }
-OF_CHAINS = ("scaled", "in blocks", "logarithms")
+OF_CHAINS = ("scaled", "in blocks")
 every_path = pytest.mark.parametrize("path", PATHS)
 
 
@@ -360,17 +358,17 @@ def share_that_comes_back(n_steps):
 HARD = [
     *((ChainPosterior, share_that_comes_back(n)) for n in (2, 3, 4)),
     (ChainPosterior, of_pair([[0, 299], [0, 0]])),
-    (LogChain, of_pair([[0, 301], [0, 0]])),
+    (PatternPosterior, of_pair([[0, 301], [0, 0]])),
     (ChainPosterior, of_pair([[0, NEVER], [0, 0]])),
     (ChainPosterior, of_pair([[0, NEVER], [-299, 0]])),
-    (LogChain, of_pair([[0, NEVER], [-301, 0]])),
+    (PatternPosterior, of_pair([[0, NEVER], [-301, 0]])),
     (ChainPosterior, only_way_on(-250.0)),
-    *((LogChain, only_way_on(score)) for score in (-300.0, -330.0, -600.0, -800.0)),
-    *((LogChain, among_others(place)) for place in range(3)),
+    *((PatternPosterior, only_way_on(score)) for score in (-300.0, -330.0, -600.0, -800.0)),
+    *((PatternPosterior, among_others(place)) for place in range(3)),
     (ChainPosterior, of_pair([[0, NEVER], [0.3, NEVER]])),
     (ChainPosterior, low_beside_unreachable(-280.0)),
-    *((LogChain, low_beside_unreachable(low)) for low in (-500.0, -735.0, -741.0, -2000.0)),
-    (LogChain, low_share_and_low_transition()),
+    *((PatternPosterior, low_beside_unreachable(low)) for low in (-500.0, -735.0, -741.0, -2000.0)),
+    (PatternPosterior, low_share_and_low_transition()),
     (PatternPosterior, Case(1e12 * np.eye(2)[[0, 1, 0]], np.array([[0.0, 400], [0, 0]]), np.array([3]))),
 ]  # fmt: skip
 
@@ -551,7 +549,7 @@ def test_labellings_that_cannot_be_told_apart():
 def test_shares_that_get_too_small(n_steps):
     """As `share_that_comes_back`, longer than can be enumerated: both labels are all the way or not at all."""
     found = posterior(share_that_comes_back(n_steps).potentials())
-    assert type(found) is LogChain
+    assert type(found) is PatternPosterior
     np.testing.assert_allclose(
         found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (2 * n_steps + 1, 1)), rtol=1e-9
     )

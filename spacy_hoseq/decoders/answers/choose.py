@@ -9,7 +9,6 @@ from ..chain import best_paths, sums_of_chain
 from ..patterns import decode_any_sign, lattices_of, max_marginals
 from ..problem import TUNING, NoPath, Posterior, Potentials, Tuning
 from ..pruning import pruned_labels
-from .log_chain import LogChain
 from .pattern_posterior import PatternPosterior
 
 MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
@@ -47,9 +46,6 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
         chain = sums_of_chain(potentials, tuning)
         if chain is not None:  # else rounding would show
             return chain
-        logarithms = LogChain(potentials, tuning=tuning)
-        if logarithms.keeps_digits:
-            return logarithms
     return PatternPosterior(potentials, tuning=tuning)
 
 

@@ -140,15 +140,12 @@ class PatternPosterior(Posterior):
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
         counts = feature_sums(with_costs(potentials, d_nodes, cost), self._tuning).counts
-        edges = counts.edge_scores
-        return PotentialsGradient(
-            (counts.scores.imag / STEP).astype(d_nodes.dtype),
-            counts.trans.imag / STEP,
-            counts.node_weights[places[:n_nodes]].imag / STEP,
-            counts.fired_weights[:n_fired].imag / STEP,
-            counts.configuration_weights.imag / STEP,
-            None if edges is None else (edges.imag / STEP).astype(d_nodes.dtype),
-        )
+        # the strings of arcs are no parameters
+        gradient = counts._replace(
+            node_weights=counts.node_weights[places[:n_nodes]],
+            fired_weights=counts.fired_weights[:n_fired],
+        ).map(lambda part: part.imag / STEP)
+        return gradient.with_scores_in(d_nodes.dtype)
 
     def _strings(self, arcs: LabelPairs) -> tuple[Ints, LabelStrings]:
         """The arcs that have an earlier token, and their two labels as strings."""
@@ -266,10 +263,8 @@ def _by_messages(potentials: Potentials, tuning: Tuning) -> Sums | None:
 def _zeros(potentials: Potentials) -> Sums:
     """To add to."""
     dtype = np.result_type(potentials.scores, np.float64)
-    zeros: list[Any] = []
-    for part in potentials.numbers:
-        zeros.append(None if part is None else np.zeros(part.shape, dtype))
-    return Sums(np.zeros(len(potentials.lengths)), PotentialsGradient(*zeros))
+    counts = potentials.numbers.map(lambda part: np.zeros(part.shape, dtype))
+    return Sums(np.zeros(len(potentials.lengths)), counts)
 
 
 def _add(total: Sums, part: Selection, sums: Sums) -> None:

@@ -23,7 +23,7 @@ from ..problem import (
     make_layout,
     ranges,
 )
-from .chain_posterior import NONE, ChainPosterior, chain_posterior, forward_of, posterior_of
+from .chain_posterior import ChainPosterior, chain_posterior, forward_of, posterior_of
 from .forward_backward import ChainWeights, Prefixes
 
 MANY_BLOCKS = 4  # from which on a batch is walked in blocks: each question then takes two ways
@@ -90,7 +90,7 @@ class BlockedChain(ChainPosterior):
         trans = np.zeros(self._potentials.trans.shape)
         for _, chain in self._chains():
             trans += chain.expected.trans
-        return PotentialsGradient(self.nodes, trans, NONE, NONE)
+        return PotentialsGradient(self.nodes, trans)
 
     def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         steps = np.zeros(len(tokens))

@@ -13,7 +13,6 @@ with e, w, alpha and beta scaled as in `forward_backward.py`. Then E[I(y_t = y) 
 alpha_t B_t. Tests compare with enumeration, and the gradient with finite differences.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,8 +39,6 @@ from .forward_backward import (
     scaled_prefixes,
     scaled_suffixes,
 )
-
-NONE = np.zeros(0)
 
 
 def chain_posterior(potentials: Potentials) -> "ChainPosterior | None":
@@ -78,13 +75,50 @@ def posterior_of(
     return ChainPosterior(layout, log_z, prefixes.e, prefixes.alpha, suffixes, of)
 
 
-class MarkovChain(Posterior):
-    """A chain, whose labels depend on those before: pairs and segments are products of steps."""
+class Run(NamedTuple):
+    """One step. here, before: packed tokens, and those before them. weights: w, shared (L, L), or
+    of each token (n, L, L)."""
 
-    @abstractmethod
-    def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
-        """p(y_t = later | y_{t-1} = earlier), 0 where that is impossible; at first tokens any
-        number. RETURNS (M,)."""
+    here: slice
+    before: slice
+    weights: Floats
+
+
+class ChainPosterior(Posterior):
+    """Forward-backward over a batch, kept for the way back.
+
+    layout. log_z (S,). e, alpha (N, L) and suffixes: packed. of: w, shared by all tokens or of
+    each, packed.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        log_z: Floats,
+        e: Floats,
+        alpha: Floats,
+        suffixes: Suffixes,
+        of: ChainWeights,
+    ) -> None:
+        self.layout = layout
+        self.lengths = layout.lengths
+        self.log_z = log_z
+        self._e = e
+        self._alpha = alpha
+        self.beta, self._message = suffixes
+        self._of = of
+        self._place = layout.place
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """mu. RETURNS (N, L), rows sum to 1."""
+        return self._unpacked(self._alpha * self.beta)
+
+    @property
+    def expected(self) -> PotentialsGradient:
+        trans, edges = self._counts((self._alpha, self._message))
+        edges = None if edges is None else self._unpacked(edges)
+        return PotentialsGradient(self.nodes, trans, edge_scores=edges)
 
     def pairs(self, arcs: LabelPairs) -> Floats:
         tokens, earlier, later = arcs
@@ -128,53 +162,9 @@ class MarkovChain(Posterior):
         is_first[np.cumsum(self.lengths) - self.lengths] = True
         return is_first
 
-
-class Run(NamedTuple):
-    """One step. here, before: packed tokens, and those before them. weights: w, shared (L, L), or
-    of each token (n, L, L)."""
-
-    here: slice
-    before: slice
-    weights: Floats
-
-
-class ChainPosterior(MarkovChain):
-    """Forward-backward over a batch, kept for the way back.
-
-    layout. log_z (S,). e, alpha (N, L) and suffixes: packed. of: w, shared by all tokens or of
-    each, packed.
-    """
-
-    def __init__(
-        self,
-        layout: Layout,
-        log_z: Floats,
-        e: Floats,
-        alpha: Floats,
-        suffixes: Suffixes,
-        of: ChainWeights,
-    ) -> None:
-        self.layout = layout
-        self.lengths = layout.lengths
-        self.log_z = log_z
-        self._e = e
-        self._alpha = alpha
-        self.beta, self._message = suffixes
-        self._of = of
-        self._place = layout.place
-
-    @cached_property
-    def nodes(self) -> Floats:
-        """mu. RETURNS (N, L), rows sum to 1."""
-        return self._unpacked(self._alpha * self.beta)
-
-    @property
-    def expected(self) -> PotentialsGradient:
-        trans, edges = self._counts((self._alpha, self._message))
-        edges = None if edges is None else self._unpacked(edges)
-        return PotentialsGradient(self.nodes, trans, NONE, NONE, NONE, edges)
-
     def steps(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
+        """p(y_t = later | y_{t-1} = earlier), 0 where that is impossible; at first tokens any
+        number. RETURNS (M,)."""
         n_labels = self._e.shape[1]
         here = self._place.take(tokens)
         message = self._message.take(here * n_labels + later)
@@ -224,7 +214,7 @@ class ChainPosterior(MarkovChain):
             _add_at(edges, (self._place[costly.tokens], *costly[1:]), of_arcs)
         scores = self._unpacked(with_cost - alpha * self.beta * cost)
         edges = None if edges is None else self._unpacked(edges).astype(d_nodes.dtype)
-        return PotentialsGradient(scores.astype(d_nodes.dtype), trans, NONE, NONE, NONE, edges)
+        return PotentialsGradient(scores.astype(d_nodes.dtype), trans, edge_scores=edges)
 
     def _runs(self, *, back: bool = False) -> "Iterator[Run]":
         """All steps but the first. back (bool): from the last on, and w with the later label

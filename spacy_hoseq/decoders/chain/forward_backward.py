@@ -13,7 +13,7 @@ never be worth more than e^(2 MAX_RANGE) times what its share of alpha says. A f
 can make a tiny prefix the only possible one. There every alpha has to be 0, where no prefix can end
 with the label, or above LEAST: a step then leaves more than e^-MAX_RANGE of it, which is a number
 with all its digits. Where that does not hold (scores that are far apart), `scaled_prefixes` has no
-result, and sums are of logarithms (`answers/log_chain.py`).
+result, and sums are of logarithms (`patterns/lattice_sums.py`).
 
 Checked against enumeration in tests/decoders/test_posterior.py.
 """

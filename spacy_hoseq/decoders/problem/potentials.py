@@ -178,17 +178,18 @@ class Potentials(NamedTuple):
 
     @property
     def numbers(self) -> "PotentialsGradient":
-        """All scores and weights, field by field."""
+        """All scores and weights, field by field, as in a gradient."""
         weights = self.weights
-        nothing = np.zeros(0)
-        return PotentialsGradient(
-            self.scores,
-            weights.precise_trans,
-            weights.node_weights if weights.has_patterns else nothing,
-            nothing if self.fired is None else self.fired.weights,
-            nothing if self.configurations is None else self.configurations.weights,
-            self.edge_scores,
+        numbers = PotentialsGradient(
+            self.scores, weights.precise_trans, edge_scores=self.edge_scores
         )
+        if weights.has_patterns:
+            numbers = numbers._replace(node_weights=weights.node_weights)
+        if self.fired is not None:
+            numbers = numbers._replace(fired_weights=self.fired.weights)
+        if self.configurations is not None:
+            numbers = numbers._replace(configuration_weights=self.configurations.weights)
+        return numbers
 
     def permitting(self, labels: Mask | None) -> "Potentials":
         """With these labels at each token, of those that are permitted. labels (N, L); None = all
@@ -200,23 +201,19 @@ class Potentials(NamedTuple):
     def scaled(self, factor: float) -> "Potentials":
         """All scores and weights times a factor > 0: the order of labellings stays, p(y | x)
         becomes sharper or flatter."""
+        numbers = self.numbers.map(lambda part: part * np.asarray(factor, part.dtype))
         fired = self.fired
+        if fired is not None:
+            fired = fired._replace(weights=numbers.fired_weights)
         configurations = self.configurations
-        weights = self.weights
+        if configurations is not None:
+            configurations = configurations._replace(weights=numbers.configuration_weights)
         return self._replace(
-            scores=self.scores * np.asarray(factor, self.scores.dtype),
-            weights=weights.scaled(factor),
-            fired=None if fired is None else fired._replace(weights=fired.weights * factor),
-            configurations=(
-                None
-                if configurations is None
-                else configurations._replace(weights=configurations.weights * factor)
-            ),
-            edge_scores=(
-                None
-                if self.edge_scores is None
-                else self.edge_scores * np.asarray(factor, self.edge_scores.dtype)
-            ),
+            scores=numbers.scores,
+            weights=self.weights.scaled(factor),
+            fired=fired,
+            configurations=configurations,
+            edge_scores=numbers.edge_scores,
         )
 
     def check(self) -> "Potentials":
@@ -334,15 +331,15 @@ def check_finite(weights: Weights, nodes: Ints, of_nodes: Floats) -> None:
 class PotentialsGradient(NamedTuple):
     """Gradient of a loss with respect to `Potentials`, field by field.
 
-    scores (N, L), trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
-    `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; these three
-    are empty if there is no such part. edge_scores (N, L, L), or None.
+    scores (N, L), trans (L, L), node_weights (U,), fired_weights (M,) of `fired.weights`,
+    configuration_weights (M,) of `configurations.weights`; these three are empty if there is no
+    such part. edge_scores (N, L, L), or None.
     """
 
     scores: AnyFloats
     trans: Floats
-    node_weights: Floats
-    fired_weights: Floats
+    node_weights: Floats = np.zeros(0)
+    fired_weights: Floats = np.zeros(0)
     configuration_weights: Floats = np.zeros(0)
     edge_scores: AnyFloats | None = None
 
@@ -350,14 +347,15 @@ class PotentialsGradient(NamedTuple):
         """With scores in the type of those of the potentials; sums are made in float64."""
         return self._replace(scores=self.scores.astype(dtype))
 
+    def map(
+        self, function: Callable[..., AnyFloats], *others: "PotentialsGradient"
+    ) -> "PotentialsGradient":
+        """A function of each field, and of the same field of the others; None where one has none."""
+        fields: list[Any] = []
+        for parts in zip(self, *others, strict=True):
+            is_missing = any(part is None for part in parts)
+            fields.append(None if is_missing else function(*parts))
+        return PotentialsGradient(*fields)
+
     def __sub__(self, other: "PotentialsGradient") -> "PotentialsGradient":
-        return PotentialsGradient(
-            self.scores - other.scores,
-            self.trans - other.trans,
-            self.node_weights - other.node_weights,
-            self.fired_weights - other.fired_weights,
-            self.configuration_weights - other.configuration_weights,
-            None
-            if self.edge_scores is None or other.edge_scores is None
-            else self.edge_scores - other.edge_scores,
-        )
+        return self.map(np.subtract, other)
