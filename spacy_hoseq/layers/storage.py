@@ -7,7 +7,7 @@ and looking for those takes twenty times as long, at every evaluation of a train
 """
 
 import zlib
-from typing import Any, NotRequired, TypedDict, TypeGuard
+from typing import Any, TypedDict, TypeGuard, cast
 
 import numpy as np
 import srsly
@@ -45,13 +45,13 @@ class PackedArray(TypedDict):
     bytes: bytes
 
 
-class PackedTable(TypedDict):
+class PackedTable(TypedDict, total=False):
     """Weights of a table (R, ...), flattened to two dimensions, that are not zero.
 
     shape: of the table. double (bool): it is of double precision.
     order (C,): columns in use, those of most weights first.
     cells (n,): row * C + place of the column in `order`, ascending, as differences.
-    distinct: the values, if they are few; then `values` are places in it.
+    distinct: the values, if they are few, and only then; `values` are places in it.
     values (n,): of the cells.
     """
 
@@ -59,7 +59,7 @@ class PackedTable(TypedDict):
     double: bool
     order: PackedArray
     cells: PackedArray
-    distinct: NotRequired[PackedArray]
+    distinct: PackedArray
     values: PackedArray
 
 
@@ -81,7 +81,7 @@ def read_layer(data: bytes) -> SavedLayer:
     for name, value in saved["extra"].items():
         extra[name] = _unpack_keys(value) if name == "keys" else _unpack_value(value)
     tables = {name: unpack_table(table) for name, table in saved["tables"].items()}
-    return {**saved, "tables": tables, "extra": extra}
+    return cast(SavedLayer, {**saved, "tables": tables, "extra": extra})
 
 
 def pack_table(used: UsedRows) -> PackedTable:
@@ -95,7 +95,7 @@ def pack_table(used: UsedRows) -> PackedTable:
     place[order] = np.arange(len(order))
     cells = used.rows.take(row) * len(order) + place.take(column)
     ascending = np.argsort(cells, kind="stable")
-    fields: Any = {
+    packed: PackedTable = {
         "shape": list(used.shape),
         "double": used.table.dtype == np.float64,
         "order": pack_array(_shortest(order)),
@@ -108,9 +108,10 @@ def pack_table(used: UsedRows) -> PackedTable:
         bits = values.view(np.uint16)
         distinct = np.flatnonzero(np.bincount(bits)).astype(np.uint16)
         if len(distinct) <= 256:
-            fields["distinct"] = pack_array(distinct.view(np.float16))
+            packed["distinct"] = pack_array(distinct.view(np.float16))
             values = np.searchsorted(distinct, bits).astype(np.uint8)
-    return {**fields, "values": pack_array(values)}
+    packed["values"] = pack_array(values)
+    return packed
 
 
 def unpack_table(packed: PackedTable) -> UsedRows:
