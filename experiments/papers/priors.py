@@ -176,7 +176,7 @@ def classifiers(
     features = component.model.attrs["features"]
     rows = features.training_rows(docs, contexts, shim.known)
     batch = TrainingBatch(rows, gold, known_slots(contexts))
-    made = [shim._begun(visible) for visible in shim.masks]
+    made = [shim._classifier(visible) for visible in shim.masks]
     for classifier in made:
         classifier.__class__ = BatchClassifier
         classifier._sure = np.float32(0)  # all tokens, always

@@ -25,13 +25,13 @@ from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local_classifiers import (
     LocalModel,
+    LocalScorer,
     Strategy,
     TrainingBatch,
     define_features,
     shim_of,
 )
 from ..layers.local_scores import BatchScores, mean_loss
-from ..layers.scorer import scorer_of
 from .base import SequenceComponent, register_factory
 from .extensions import write_decisions
 from .reading import Reading
@@ -140,7 +140,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         shim = shim_of(self.model)
         gold = self._gold(examples)
         contexts = self._contexts(docs, gold)
-        features = scorer_of(self.model).features
+        features = LocalScorer(self.model).features
         rows = features.training_rows(docs, contexts, shim.known)
         loss = shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop)
         # a token cannot lose more than scores lie apart

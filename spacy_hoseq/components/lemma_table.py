@@ -14,9 +14,8 @@ from ..caches import IdentityCache
 from ..features.index import KeyedValues
 from ..features.keys import row_keys
 from ..features.sequences import WordDocs, values_of, words_of
-from ..layers.scorer import scorer_of
 from ..layers.sparse_linear import SparseScorer
-from ..layers.structured import TaggerModel
+from ..layers.structured import HeadScorer, TaggerModel
 from ..layers.weights import weights_of
 from .reading import TagDictionary, intersection
 from .targets.lemmas import Candidates
@@ -46,13 +45,13 @@ class LemmaTable:
     def columns(self) -> Columns | None:
         """Columns of `doc.to_array` that decide about a word's label: its form, and the analysis
         that features read. None: other words count too, so there can be no table."""
-        structure = scorer_of(self._model)
-        if len(self._model.layers) != 1 or structure.source or structure.structure.label_pairs:
+        head = HeadScorer(self._model)
+        if len(self._model.layers) != 1 or head.source or head.structure.label_pairs:
             return None
-        emissions = structure.emissions
-        if not isinstance(emissions, SparseScorer) or emissions.reach > 0:
+        emissions = head.emissions
+        if not isinstance(emissions, SparseScorer) or emissions.extractor.reach > 0:
             return None
-        analysis = emissions.features.extractor.contextual
+        analysis = emissions.extractor.contextual
         if not {"pos", "tag", "morph"}.issuperset(analysis):
             return None
         return [ORTH, *(IDS[name.upper()] for name in analysis)]
@@ -78,7 +77,7 @@ class LemmaTable:
         doc = Doc(vocab, words=words)
         doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
         docs = words_of([doc])
-        scores = scorer_of(self._model.layers[0]).fresh_scores(docs)
+        scores = SparseScorer(self._model.layers[0]).fresh_scores(docs)
         permitted = None if self._dictionary is None else self._dictionary.allowed(docs)
         if permitted is None:
             best = scores.argmax(axis=1)

@@ -20,17 +20,15 @@ from ..features.attributes import SOURCES
 from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
 from ..features.sequences import sequence_lengths, words_of
 from ..layers.listener import MarginalListener
+from ..layers.scorer import TrainingTexts
 from ..layers.upstream import UpstreamLabels, upstream_labels
 from ..words import original_of
 
 BATCH = 1000  # docs whose features are counted together
 
 
-class ComponentTexts:
-    """The examples of a component, as its layers ask for them (`Scorer.define`). gold: label ids of
-    each sequence, -1 where not known. docs: their words, batch by batch. annotated: the same twice,
-    with the gold annotation, and as the components before this one annotate it. upstream: docs with
-    labels of an earlier component."""
+class ComponentTexts(TrainingTexts):
+    """The examples of a component, as its layers see them (`Scorer.define`)."""
 
     def __init__(
         self,
@@ -39,7 +37,7 @@ class ComponentTexts:
         nlp: Language | None,
         gold: Sequence[Labels],
     ) -> None:
-        self.labels: Sequence[str] = component.tags
+        self.labels = component.tags
         self.gold = gold
         self._component = component
         self._examples = examples

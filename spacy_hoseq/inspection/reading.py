@@ -21,9 +21,10 @@ from ..decoders.bidirectional import OFFSETS, contexts_of, edge_contexts, log_pr
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
 from ..features.templates import LABEL
-from ..layers.local_classifiers import shim_of
-from ..layers.scorer import Feature, Names, scorer_of
+from ..layers.local_classifiers import LocalScorer, shim_of
+from ..layers.scorer import Feature, TemplateFeature, scorer_of
 from ..words import Words
+from .names import FeatureNames
 
 Read = tuple[WordDocs, Potentials, Labels | None]  # words, and what their labels are decoded from
 
@@ -110,9 +111,10 @@ class Reading(ComponentReading):
             start = int(self.starts[text])
             self._features |= {each: [] for each in sentence}
             inside = range(sentence.start - start, sentence.stop - start)
-            scorer = scorer_of(self.pipe.model.layers[0])
-            for feature in scorer.features_at([self.docs[text]], inside):
-                self._features[feature.word + start].append(feature)
+            docs = [self.docs[text]]
+            names = FeatureNames(docs)
+            for feature in scorer_of(self.pipe.model.layers[0]).features_at(docs, inside):
+                self._features[feature.word + start].append(names.named(feature))
         return self._features[word]
 
     @cached_property
@@ -183,15 +185,17 @@ class Decisions(Reading):
         context = self.contexts[word]
         said = np.array([*self.labels, "<s>", "</s>"])[np.minimum(context, len(self.labels) + 1)]
         near = dict(zip(self.offsets, said.tolist(), strict=True))
-        names = Names(self.docs)
+        names = FeatureNames(self.docs)
         features = []
-        for parts, number in scorer_of(self.pipe.model).features.fired(
+        fired = LocalScorer(self.pipe.model).features.fired(
             self.docs, word, context, visible, shim.known
-        ):
+        )
+        for parts, number in fired:
             weights = stacked.table[stacked.rows[visible, number]].astype(np.float64)
             if weights.any():
                 given = {part: near[part.offset] for part in parts if part.attribute == LABEL}
-                features.append(names.feature(parts, word, weights, given))
+                feature = TemplateFeature(parts, word, weights, given=given)
+                features.append(names.named(feature))
         return features
 
 

@@ -21,9 +21,11 @@ from ..decoders import PatternTrie
 from ..features.sequences import sequence_lengths
 from ..layers.listener import own_layers
 from ..layers.scorer import scorer_of
+from ..layers.structured import HeadScorer
 from ..layers.weights import LayerShim, weights_of
 from ..patterns.sources import PatternFeatures
 from .certainty import BATCH
+from .names import names_by_key
 from .reading import Reading, knows_sums
 
 NAMES = "hoseq_names.json"  # beside the model
@@ -78,7 +80,9 @@ def _component(
     ]
     labels = np.concatenate([np.zeros(0, np.intp), *(reading.best for reading in readings)])
     counts = np.bincount(labels, minlength=len(pipe.tags))
-    trans = scorer_of(pipe.model).weights(is_train=False)[1].trans if has_sums else np.zeros((0, 0))
+    trans = (
+        HeadScorer(pipe.model).weights(is_train=False)[1].trans if has_sums else np.zeros((0, 0))
+    )
     return {
         "name": pipe.name,
         "kind": type(pipe).__name__,
@@ -95,11 +99,12 @@ def _component(
 
 def _strongest(pipe: SequenceComponent, top: int) -> Rows:
     found: Rows = {label: [] for label in pipe.tags}
-    scorer = scorer_of(pipe.model)
+    parts = scorer_of(pipe.model).parts
     for layer in own_layers(pipe.model):
         for keys, table in scorer_of(layer).keyed_weights():
             for y, rows in enumerate(found.values()):
-                weights = table[:, scorer.columns_of(y)].sum(axis=1, dtype=np.float64)
+                columns = [y] if parts is None else parts.of_label(y)
+                weights = table[:, columns].sum(axis=1, dtype=np.float64)
                 order = np.argsort(-weights)
                 ends = np.unique([*order[:top], *order[::-1][:top]]).astype(np.intp)
                 rows += [(float(weights[i]), int(keys[i])) for i in ends if weights[i]]
@@ -115,7 +120,7 @@ def _named(
     keys = np.array(sorted({key for rows in strongest.values() for _, key in rows}), np.uint64)
     named: dict[int, str] = {int(key, 16): name for key, name in names.items()}
     for reading in reversed(readings):
-        named |= scorer_of(pipe.model).names(reading.docs, keys)
+        named |= names_by_key(pipe.model, reading.docs, keys)
     return {
         label: [{"key": f"{key:016x}", "name": named.get(key, ""), "weight": x} for x, key in rows]
         for label, rows in strongest.items()

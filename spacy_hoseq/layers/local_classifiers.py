@@ -1,18 +1,13 @@
 """Local maximum-entropy classifiers, one for each set of visible neighbours, as a thinc Model.
 
-The model predicts no labels: it gives `BatchScores`, which bidirectional inference asks. It learns
-from gold labels through its shim (`shim_of(model).gradient`, then `model.finish_update`), not
-through backpropagation: what a classifier sees in training are the gold labels of the neighbours,
-not what inference finds.
+The model predicts no labels: it gives `BatchScores`, which bidirectional inference queries. It
+learns from gold labels through its shim (`shim_of(model).gradient`, then `model.finish_update`),
+not through backpropagation: in training a classifier sees the gold labels of the neighbours, not
+those that inference finds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import (
-    Any,
-    Literal,
-    NamedTuple,
-    NoReturn,
-)
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from spacy.tokens import Doc
@@ -30,7 +25,7 @@ from ..learning.inequality import InequalityWeights, check_inequality_settings
 from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights
-from .scorer import Scorer, names_fired
+from .scorer import AnyFeatures, Scorer, template_features_with
 from .storage import SavedLayer
 from .sums import add_rows
 from .weights import LayerShim, shim_in
@@ -44,7 +39,7 @@ Strategy = Literal[
     "full_bidirectional",
 ]
 LocalModel = Model[list[Doc], BatchScores]
-SURE = 0.1  # error below which a token is learnt from now and then
+SURE = 0.1  # 1 - p(gold) below which a token is only sampled
 
 
 def LocalClassifiers(
@@ -85,7 +80,7 @@ def LocalClassifiers(
 def forward(
     model: LocalModel, docs: list[Doc], is_train: bool
 ) -> tuple[BatchScores, Callable[[Any], NoReturn]]:
-    """Of the words of the docs: white space is no part of a sequence."""
+    """Scores of the words of the docs: white space is no part of a sequence."""
     shim = shim_of(model)
     scores = BatchScores(words_of(docs), model.attrs["features"], shim.stacked(), shim.known)
     return scores, _no_backprop
@@ -112,8 +107,8 @@ def define_features(
 
 
 class LocalScorer(Scorer):
-    """Of `LocalClassifiers`. Scores depend on labels of neighbours: they are asked of
-    `BatchScores`."""
+    """The scorer of `LocalClassifiers`, for features only: scores depend on labels of neighbours, and
+    come from `BatchScores`."""
 
     @property
     def features(self) -> LocalFeatures:
@@ -123,12 +118,12 @@ class LocalScorer(Scorer):
     def extractor(self) -> FeatureExtractor:
         return self.features.extractor
 
-    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
-        return names_fired(self.extractor, docs, keys)
+    def features_with(self, docs: list[Doc], keys: Keys) -> AnyFeatures:
+        return template_features_with(self.extractor, docs, keys)
 
     def keyed_weights(self) -> Iterator[tuple[Keys, AnyFloats]]:
-        """Of the features of words alone, as the classifier that sees all neighbours has learnt
-        them."""
+        """Features of words alone (group 0), with the weights of the classifier that sees all
+        neighbours."""
         shim = shim_of(self.model)
         if shim.n_features():
             keys = shim.known["keys"][0]
@@ -144,7 +139,7 @@ class LocalScorer(Scorer):
 
 
 def shim_of(model: LocalModel) -> "ClassifiersShim":
-    """The model's classifiers."""
+    """The classifiers of a model."""
     return shim_in(model, ClassifiersShim)
 
 
@@ -171,13 +166,13 @@ class ClassifiersShim(LayerShim):
         self._seen_by = features.seen_by
         self._settings: dict[str, Any] = {}
         self._known: dict[str, Any] = {}
-        # (F, L) each; empty if those that learn are further
+        # finished weights (F, L) by classifier; empty while those in training are ahead of them
         self._weights: dict[int, UsedRows] = {}
         self._training: dict[int, LocalClassifier] = {}
         self._stacked: IdentityCache[StackedWeights] = IdentityCache()
 
     def configure(self, *, learn_rate: float, width: float, seed: int, passes: int = 0) -> None:
-        """How to learn from now on. RAISES ValueError [HS027]."""
+        """Set how to learn. RAISES ValueError [HS027]: impossible settings."""
         check_inequality_settings(learn_rate, width, passes)
         self._settings = {
             "learn_rate": learn_rate,
@@ -187,13 +182,16 @@ class ClassifiersShim(LayerShim):
         }
 
     def start(self, known: dict[str, Any]) -> None:
-        """Zero weights for the features of `known`."""
-        shape = sum(map(len, known["keys"])), len(known["values"]) - 2
+        """Set the weights of the features in `known` to zero."""
+        n_labels = (
+            len(known["values"]) - 2
+        )  # the places before and after a sequence have values, too
+        shape = sum(map(len, known["keys"])), n_labels
         nothing = UsedRows.of(np.zeros(shape, np.float32))
         self._replace(known, dict.fromkeys(self.masks, nothing))
 
     def _replace(self, known: dict[str, Any], weights: dict[int, UsedRows]) -> None:
-        """Other weights: what is being learnt is lost."""
+        """Use other weights; those in training are dropped."""
         self._known = known
         self._weights = weights
         self._training = {}
@@ -212,7 +210,9 @@ class ClassifiersShim(LayerShim):
 
     def _finished(self) -> dict[int, UsedRows]:
         if not self._weights:
-            self._weights = {visible: each.finish() for visible, each in self._training.items()}
+            self._weights = {
+                visible: classifier.finish() for visible, classifier in self._training.items()
+            }
         return self._weights
 
     def gradient(self, batch: TrainingBatch, drop: float) -> float:
@@ -224,18 +224,21 @@ class ClassifiersShim(LayerShim):
         if not self._settings:
             raise ValueError(Errors.HS055.format(name=self.name))
         if not self._training:
-            self._training = {visible: self._begun(visible) for visible in self._weights}
+            self._training = {visible: self._classifier(visible) for visible in self._weights}
         passes = self._settings["passes"]
-        losses = [
-            each.minimise(batch, passes) if passes else each.gradient(batch, drop)
-            for each in self._training.values()
-        ]
-        return sum(losses) / len(losses)
+        loss = 0.0
+        for classifier in self._training.values():
+            if passes:
+                loss += classifier.minimise(batch, passes)
+            else:
+                loss += classifier.gradient(batch, drop)
+        return loss / len(self._training)
 
-    def _begun(self, visible: int) -> "LocalClassifier":
+    def _classifier(self, visible: int) -> "LocalClassifier":
+        """A classifier that goes on learning from the finished weights."""
         settings = {**self._settings, "n_tokens": self.known["n_tokens"]}
         rng = np.random.default_rng([settings.pop("seed"), visible])
-        sure = 0 if settings.pop("passes") else SURE
+        sure = 0 if settings.pop("passes") else SURE  # an optimum needs the exact gradient
         start = self._weights[visible]
         n_features, n_labels = start.shape
         weights = InequalityWeights(n_features + 1, n_labels, **settings)
@@ -243,9 +246,9 @@ class ClassifiersShim(LayerShim):
         return LocalClassifier(visible, self._seen_by[visible], weights, rng, sure)
 
     def finish_update(self, optimizer: object) -> None:
-        """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
-        for each in self._training.values():
-            each.step()
+        """Apply the gradients, by the classifiers' own rule. `optimizer` is not used."""
+        for classifier in self._training.values():
+            classifier.step()
             self._weights = {}
 
     def feature_weights(self) -> list[UsedRows]:
@@ -255,19 +258,19 @@ class ClassifiersShim(LayerShim):
         self._replace(self._known, dict(zip(self.masks, tables, strict=True)))
 
     def drop_features(self) -> None:
-        """Forget features whose weights are zero in every classifier."""
+        """Drop features whose weights are zero in every classifier."""
         self._replace(*self._in_use())
 
     def _in_use(self) -> tuple[dict[str, Any], dict[int, UsedRows]]:
-        """Features that some classifier has a weight for: those saved."""
+        """What is saved: features for which some classifier has a weight, numbered anew."""
         weights = self._finished()
         if not weights:
             return {}, {}
-        used = np.zeros(self.n_features(), bool)
+        used = np.zeros(self.n_features(), bool)  # (F,)
         for table in weights.values():
             used[table.rows] = True
         groups = self.known["keys"]
-        keys = [keys[there] for keys, there in zip(groups, by_doc(used, groups), strict=True)]
+        keys = [group[is_used] for group, is_used in zip(groups, by_doc(used, groups), strict=True)]
         rows = np.flatnonzero(used)
         tables = {visible: table.taking(rows) for visible, table in weights.items()}
         return {**self.known, "keys": keys}, tables
@@ -276,7 +279,7 @@ class ClassifiersShim(LayerShim):
         return sum(map(len, self._known.get("keys", ())))
 
     def __getstate__(self) -> dict[str, object]:
-        """Of a copy, or of one in another process, which does not go on learning."""
+        """For a copy, also in another process, which does not go on learning."""
         return {**self.__dict__, "_weights": self._finished(), "_training": {}}
 
     def to_bytes(self) -> bytes:
@@ -293,13 +296,13 @@ class LocalClassifier:
     """Learns p(y_i | o, gold labels of the neighbours that it sees).
 
     Most tokens are easy, and soon have next to no gradient. With the error e = 1 - p(gold) of a
-    token, its gradient is taken with probability min(1, e / SURE), and then max(1, SURE / e) times:
-    what is expected is the sum over all tokens, so that the weights go where they would go
-    (importance sampling, as Zhao & Zhang 2015 have it). The loss is of all.
+    token, its gradient is taken with probability min(1, e / SURE), and then max(1, SURE / e) times.
+    The expected gradient is the sum over all tokens, so the optimum is the same (importance
+    sampling: Zhao & Zhang 2015). The loss is over all tokens.
 
-    visible (int): the slots that it sees, as a mask. seen: the rows of a batch that it looks at.
+    visible (int): the slots that it sees, as a mask. seen: its templates, rows of a batch.
     weights (F + 1, L): the last row, of features that are not known, is zero. sure (float): as
-    `SURE`, 0 = always from all tokens.
+    `SURE`, 0 = all tokens, always.
     """
 
     def __init__(
@@ -322,24 +325,26 @@ class LocalClassifier:
     def gradient(self, batch: TrainingBatch, drop: float) -> float:
         """Keep the gradient of a batch for `step`. RETURNS the negative log-likelihood of the gold
         labels, in nats."""
+        # tokens whose gold label is known, and those of all neighbours that it sees
         tokens = np.flatnonzero((batch.gold >= 0) & (self._visible & ~batch.known == 0))
         gold = batch.gold.take(tokens)
-        rows = batch.rows[self._seen].take(tokens, axis=1)
+        rows = batch.rows[self._seen].take(tokens, axis=1)  # (K, n)
         if drop:
             rows[self._rng.random(rows.shape, dtype=np.float32) < drop] = self._nothing
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         losses, d_scores = log_loss(add_rows(self._weights.values, rows) * scale, gold)
         errors = -d_scores[np.arange(len(gold)), gold]
         draws = self._rng.random(len(gold), dtype=np.float32)
-        kept = np.flatnonzero(draws * self._sure < errors)
-        times: Floats32 = np.maximum(1, self._sure / errors.take(kept)) * scale
-        d_kept = d_scores.take(kept, axis=0) * times[:, None]
-        self._pending.append(self._row_gradient(rows.take(kept, axis=1), d_kept))
+        # importance sampling: tokens are drawn by their error, and weighted by its inverse
+        drawn = np.flatnonzero(draws * self._sure < errors)
+        times: Floats32 = np.maximum(1, self._sure / errors.take(drawn)) * scale
+        d_drawn = d_scores.take(drawn, axis=0) * times[:, None]
+        self._pending.append(self._row_gradient(rows.take(drawn, axis=1), d_drawn))
         self._n_tokens += len(tokens)
         return float(losses.sum())
 
     def minimise(self, batch: TrainingBatch, passes: int) -> float:
-        """Go to the optimum of a batch, of all its tokens (`sure` is 0). RETURNS the loss there."""
+        """Go to the optimum of a batch, over all its tokens (`sure` is 0). RETURNS the loss there."""
         counts = np.bincount(batch.rows[self._seen].ravel(), minlength=self._nothing + 1)
         return self._weights.minimise(lambda: self._at(batch), counts, passes)
 
@@ -349,13 +354,13 @@ class LocalClassifier:
         return loss, self._pending.pop()
 
     def _row_gradient(self, rows: Rows, d_scores: Floats32) -> RowGradient:
-        """As `sparse_linear.row_gradient`. Rows are so few that to mark them is sooner done than to
-        sort them."""
-        is_there = np.zeros(self._nothing + 1, bool)
-        is_there[rows] = True
-        is_there[self._nothing] = True
-        distinct = np.flatnonzero(is_there)
-        place = np.empty(len(is_there), np.int32)
+        """As `sparse_linear.row_gradient`. The table is so small that marking rows is faster than
+        sorting them."""
+        is_touched = np.zeros(self._nothing + 1, bool)
+        is_touched[rows] = True
+        is_touched[self._nothing] = True  # then the last of `distinct`, and cut off below
+        distinct = np.flatnonzero(is_touched)
+        place = np.empty(len(is_touched), np.int32)
         place[distinct] = np.arange(len(distinct))
         gradient = np.zeros((len(distinct), d_scores.shape[1]), np.float32)
         ops = NumpyOps()
@@ -364,7 +369,7 @@ class LocalClassifier:
         return distinct[:-1], gradient[:-1]
 
     def step(self) -> None:
-        """Learn from the gradients kept."""
+        """Apply the gradients since the last step."""
         rows, gradient = merge_gradients(self._pending, self._weights.values)
         self._weights.step(rows, gradient, self._n_tokens)
         self._pending = []
@@ -380,11 +385,11 @@ def log_loss(scores: Floats32, gold: Ints) -> tuple[Floats, Floats32]:
     """-log p(gold), p = softmax of each row. RETURNS the losses (n,), and their gradients (n,
     L)."""
     rows = np.arange(len(gold))
-    p = scores - scores.max(axis=1, keepdims=True)
+    p = scores - scores.max(axis=1, keepdims=True)  # so that `exp` does not overflow
     loss = -p[rows, gold].astype(np.float64)
     np.exp(p, out=p)
     total = p.sum(axis=1, keepdims=True)
     loss += np.log(total[:, 0])
     p /= total
-    p[rows, gold] -= 1
+    p[rows, gold] -= 1  # d loss / d scores = p - one-hot(gold)
     return loss, p

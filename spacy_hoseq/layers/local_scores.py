@@ -1,8 +1,8 @@
-"""Scores of local classifiers for a batch, in any context: what bidirectional inference asks again
-and again.
+"""Scores of local classifiers for a batch, in any context, which bidirectional inference queries
+again and again.
 
-The scores of a word type at an offset, under the classifier that is asked, are kept from batch to
-batch: sums of the rows of all templates about that word alone.
+The score of a word type at an offset, under one classifier, is cached from batch to batch: the sum
+of the weights of all templates about that word alone.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 from .sums import add_rows
 
-SCORE_BYTES = 1 << 26  # of word types that are kept from batch to batch
+LOCAL_SCORE_BYTES = 1 << 26
 
 
 class StackedWeights(NamedTuple):
-    """All classifiers in one table, without rows of zeros, so that tokens that ask different ones
-    are done together.
+    """All classifiers in one table, without rows of zeros: so queries of different classifiers are
+    answered together.
 
     table (R, L) float32: row 0 is zero. rows (masks, F + 1): row in the table of each feature; 0
     where a classifier has no weights for it.
@@ -37,6 +37,7 @@ class StackedWeights(NamedTuple):
     def of(cls, weights: dict[int, UsedRows]) -> "StackedWeights":
         """weights (F, L): of each classifier, by its mask."""
         n_features, n_labels = weights[0].shape
+        # row 0 for all features without weights, then the rows in use of one classifier after another
         tables = [np.zeros((1, n_labels), np.float32), *(used.values for used in weights.values())]
         rows = np.zeros((len(weights), n_features + 1), np.int32)
         n_rows = 1
@@ -46,8 +47,8 @@ class StackedWeights(NamedTuple):
         return cls(np.concatenate(tables), rows)
 
     def sums(self, visible: Ints, features: Rows) -> Floats32:
-        """Of the weights of some features (K, n). visible (n,): the classifiers asked. RETURNS (n,
-        L)."""
+        """Sums of the weights of some features (K, n). visible (n,): under which classifiers.
+        RETURNS (n, L)."""
         places = visible * self.rows.shape[1] + features
         return add_rows(self.table, self.rows.reshape(-1).take(places))
 
@@ -73,49 +74,55 @@ class BatchScores:
         self._columns = columns = extractor.columns(docs)
         self.n_labels = weights.table.shape[1]
         self.n_tokens = columns.n_tokens
-        # (word type, place, classifier) as one number, for the classifier 0 (places, N)
+        # word type, place and classifier as one number, here for classifier 0: (places, N)
         n_places = len(features.places)
         at = columns.positions + np.array([*features.places], np.intp)[:, None]
         types = columns.types.astype(np.intp).take(at, mode="clip")
         self._codes = (types * n_places + np.arange(n_places)[:, None]) * len(weights.rows)
-        asked = [*features.of_more, *features.word_parts]
-        keys = extractor.keys_between(columns, 0, columns.n_tokens, asked)
-        self._rows = self._index.lookup(keys[: len(features.of_more)])
-        self._words = keys[len(features.of_more) :]
+        others = features.other_templates
+        chosen = [*others, *features.word_parts]
+        keys = extractor.keys_between(columns, 0, columns.n_tokens, chosen)
+        self._rows = self._index.lookup(keys[: len(others)])
+        self._words = keys[len(others) :]
 
     def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
         """As the protocol says."""
-        scores = self._of_types(self._codes.take(tokens, axis=1) + visible)
+        scores = self._type_scores(self._codes.take(tokens, axis=1) + visible)
         scores += self._weights.sums(visible, self._rows.take(tokens, axis=1))
+        # queries of one token under one classifier share the part that no label changes
         if not np.array_equal(owners, np.arange(len(tokens))):
             scores = scores[owners]
             tokens = tokens[owners]
             visible = visible[owners]
-        # most tokens of a first round see no label; classifiers have no weights for labels that
-        # they do not see
+        # Most tokens of a first round see no label. For the others, keys are made of all slots that
+        # one of them sees: a classifier has no weights for labels that it does not see.
         at = visible.nonzero()[0]
         seen = visible.take(at)
         words = self._words.take(tokens.take(at), axis=1)
-        asked = int(np.bitwise_or.reduce(seen))
-        keys = self._features.label_keys(words, contexts.take(at, axis=0), self._values, asked)
+        slots = int(np.bitwise_or.reduce(seen))
+        keys = self._features.label_keys(words, contexts.take(at, axis=0), self._values, slots)
         scores[at] += self._weights.sums(seen, self._index.lookup(keys))
         return scores
 
-    def _of_types(self, codes: Ints) -> Floats32:
-        """Sums of the templates about one word at each place, which are kept from batch to batch.
-        codes (places, n). RETURNS (n, L)."""
+    def _type_scores(self, codes: Ints) -> Floats32:
+        """Sums over the templates about one word. codes (places, n): of word type, place and
+        classifier. RETURNS (n, L).
+
+        They are cached. Key: the code, under these weights and this numbering of word types. Bound:
+        `LOCAL_SCORE_BYTES`; beyond it all are forgotten, as at the end of a memory zone.
+        """
 
         def begin() -> GrowingTable:
             return GrowingTable(np.zeros((1, self.n_labels), np.float32))
 
-        made_from = (self._weights, self._columns.words.numbering)
-        kept = self._features.type_scores.of(made_from, begin)
-        rows, sums = kept.of(codes, self._made)
-        if len(kept) * 4 * self.n_labels > SCORE_BYTES:
-            self._features.type_scores.forget()
+        cache = self._features.type_scores
+        cached = cache.of((self._weights, self._columns.words.numbering), begin)
+        rows, sums = cached.of(codes, self._new_type_scores)
+        if len(cached) * 4 * self.n_labels > LOCAL_SCORE_BYTES:
+            cache.forget()
         return add_rows(sums, rows)
 
-    def _made(self, codes: Ints) -> Floats32:
+    def _new_type_scores(self, codes: Ints) -> Floats32:
         """codes (n,): distinct. RETURNS (n, L)."""
         words, visible = np.divmod(codes, len(self._weights.rows))
         types, place = np.divmod(words, max(1, len(self._features.places)))
@@ -128,7 +135,7 @@ class BatchScores:
 
 
 def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: Ints) -> float:
-    """-log p(gold label | gold labels of the neighbours), summed over tokens, mean of the
+    """-log p(gold label | gold labels of the neighbours), the sum over tokens and the mean over
     classifiers.
 
     gold (N,), contexts (N, 2k): label ids, -1 = not known; a classifier that would see such a label
@@ -137,7 +144,8 @@ def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: In
     known = known_slots(contexts)
     loss = 0.0
     for visible in masks:
-        at = np.flatnonzero((gold >= 0) & (visible & ~known == 0))
+        sees_known = visible & ~known == 0  # (N,)
+        at = np.flatnonzero((gold >= 0) & sees_known)
         scores = local(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
         loss -= float(log_probabilities(scores, at, None)[np.arange(len(at)), gold[at]].sum())
     return loss / len(masks)

@@ -8,7 +8,7 @@ shape: a template says at which offsets it looks at labels, and perhaps at words
 is the n-gram together with these words.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -30,11 +30,13 @@ from ..learning.gradients import RowGradient
 from ..learning.parameter import Parameter
 from .listener import LabelsModel, own_labels, upstream_names
 from .scorer import (
+    AnyFeatures,
+    Backprop,
     Emissions,
-    Feature,
     FlatScores,
-    Names,
     Scorer,
+    TemplateFeature,
+    TrainingTexts,
     no_backprop,
     scoring_layer,
 )
@@ -42,7 +44,7 @@ from .upstream import UpstreamLabels
 from .weights import WeightsShim
 
 Offsets = tuple[int, ...]  # at which a template looks at labels
-BLOCK = 2_048  # tokens of a long text that are worked on together
+NGRAM_BLOCK_TOKENS = 2_048
 
 
 def MarginalLinear(
@@ -91,8 +93,8 @@ class UpstreamBatch(NamedTuple):
 
 class Fired(NamedTuple):
     """Features, template by template. templates, tokens (M,): where each fires. ngrams (M,): of
-    which n-gram, counted over all shapes. values (M,): its probability. keys (M,): what stands for
-    the feature; or its row in the table."""
+    which n-gram, counted over all shapes. values (M,): its probability. keys (M,): the key of the
+    feature; or its row in the table."""
 
     templates: Ints
     tokens: Ints
@@ -101,16 +103,25 @@ class Fired(NamedTuple):
     keys: NDArray[Any]
 
     def at(self, places: Ints) -> "Fired":
-        """places (m,): numbers from 0 to below M."""
+        """Some of them. places (m,): numbers from 0 to below M."""
         columns: Any = (column.take(places) for column in self)
         return Fired(*columns)
+
+
+class TokenNGrams(NamedTuple):
+    """N-grams seen from tokens. tokens, ngrams, values (M,): as in `Fired`. labels: of each place
+    (M,)."""
+
+    tokens: Ints
+    ngrams: Ints
+    values: Floats
+    labels: list[Keys]
 
 
 class MarginalFeatures:
     """Extracts features, and holds the index that belongs to the weights in use.
 
-    labels: the templates. shapes: where they look at labels, seen from
-    the first of these. reach (int): how many words away templates look.
+    labels: the templates. shapes: where they look at labels, counted from the first of these.
     """
 
     def __init__(self, templates: list[str]) -> None:
@@ -119,11 +130,11 @@ class MarginalFeatures:
         _, words, labels = split_templates(parsed, UPSTREAM)
         self.words = FeatureExtractor(words)
         self.labels = labels
+        self.shapes = [*dict.fromkeys(shape_of(template.offsets) for template in labels)]
+        # templates of most parts first, for `_folded`
         self._order = sorted(range(len(labels)), key=lambda k: -len(labels[k].parts))
         self._seeds = np.array([template.seed for template in labels], np.uint64)
-        self.shapes = [*dict.fromkeys(shape_of(template.offsets) for template in labels)]
-        self._margin = max(abs(offset) for template in labels for offset in template.offsets)
-        self.reach = max(self.words.reach, self._margin)
+        self._margin = max(max(map(abs, template.offsets)) for template in labels)
         self._index: IdentityCache[ExactIndex] = IdentityCache()
 
     def index(self, known: dict[str, Any]) -> ExactIndex:
@@ -135,68 +146,86 @@ class MarginalFeatures:
         return self._index.of((known,), lambda: ExactIndex(keys, bits_of(keys)))
 
     def batch(self, docs: Sequence[Doc], labels: UpstreamLabels) -> UpstreamBatch:
+        """The batch as templates see it."""
         lengths = sequence_lengths(docs)
         lattice = LabelLattice(labels.probable, lengths, self._margin, (BEFORE, AFTER))
         return UpstreamBatch(lattice, labels.threshold, self.words.keys(docs))
 
     def ngrams(self, batch: UpstreamBatch) -> list[NGrams]:
-        """Those of each shape that are probable enough."""
+        """N-grams of each shape that are probable enough."""
         return [batch.lattice.ngrams(shape, batch.threshold) for shape in self.shapes]
 
     def fired(self, batch: UpstreamBatch) -> Fired:
-        """Of all templates."""
-        seen = self._seen(batch)
-        ordered = [self.labels[k] for k in self._order]  # those of most parts first
-        of_templates = [seen[template.offsets] for template in ordered]
-        parts = []
-        for template, (tokens, _, _, *labels) in zip(ordered, of_templates, strict=True):
-            of_words = [batch.words[template.word].take(tokens)] if template.word >= 0 else []
-            parts.append([*of_words, *labels])
-        templates = np.array(self._order).repeat([len(tokens) for tokens, *_ in of_templates])
-        keys = self._seeds.take(templates)
-        for depth in range(len(parts[0])):
-            column = np.concatenate([of[depth] for of in parts if len(of) > depth])
-            keys[: len(column)] = mix(keys[: len(column)], column)
-        keys[np.concatenate([of[0] for of in parts]) == ABSENT] = ABSENT
-        tokens, ngrams, values = map(
-            np.concatenate, zip(*(of[:3] for of in of_templates), strict=True)
+        """Features of all templates, with their keys."""
+        by_offsets = self._ngrams_by_offsets(batch)
+        seen = []
+        columns = []  # of each template, what its keys are made of: (M_k,) for each part
+        for template in [self.labels[k] for k in self._order]:
+            ngrams = by_offsets[template.offsets]
+            seen.append(ngrams)
+            if template.word >= 0:
+                columns.append([batch.words[template.word].take(ngrams.tokens), *ngrams.labels])
+            else:
+                columns.append(ngrams.labels)
+        templates = np.array(self._order).repeat([len(ngrams.tokens) for ngrams in seen])
+        return Fired(
+            templates,
+            np.concatenate([ngrams.tokens for ngrams in seen]),
+            np.concatenate([ngrams.ngrams for ngrams in seen]),
+            np.concatenate([ngrams.values for ngrams in seen]),
+            _folded(self._seeds.take(templates), columns),
         )
-        return Fired(templates, tokens, ngrams, values, keys)
 
-    def _seen(self, batch: UpstreamBatch) -> dict[Offsets, list[NDArray[Any]]]:
-        """N-grams seen from tokens at some offsets: tokens, ngrams and values (M,), as `Fired` has
-        them, and the label at each offset (M,)."""
+    def _ngrams_by_offsets(self, batch: UpstreamBatch) -> dict[Offsets, TokenNGrams]:
+        """N-grams of all templates, seen from the tokens at whose offsets they are.
+
+        Templates of one shape share their n-grams: "upstream[-1]" at a token is "upstream[0]" at the
+        token before.
+        """
         lattice = batch.lattice
-        of_shapes = self.ngrams(batch)
-        first = np.cumsum([0, *(len(ngrams.values) for ngrams in of_shapes)])
+        all_ngrams = self.ngrams(batch)
+        first = np.cumsum([0, *(len(ngrams.values) for ngrams in all_ngrams)])  # by shape
         seen = {}
-        for offsets in dict.fromkeys(template.offsets for template in self.labels):
+        for offsets in {template.offsets for template in self.labels}:
             shape = self.shapes.index(shape_of(offsets))
-            ngrams = of_shapes[shape]
+            ngrams = all_ngrams[shape]
             tokens = lattice.tokens_at(ngrams.places - offsets[0])
-            there = (tokens >= 0).nonzero()[0]
-            labels = [lattice.labels.take(cells.take(there)) for cells in ngrams.cells]
-            seen[offsets] = [
-                tokens.take(there),
-                there + first[shape],
-                ngrams.values.take(there),
-                *labels,
-            ]
+            inside = (tokens >= 0).nonzero()[0]  # of a token, not of a place outside
+            labels = [lattice.labels.take(cells.take(inside)) for cells in ngrams.cells]
+            values = ngrams.values.take(inside)
+            seen[offsets] = TokenNGrams(tokens.take(inside), inside + first[shape], values, labels)
         return seen
 
     def weighted(self, batch: UpstreamBatch, index: ExactIndex) -> Fired:
-        """Those that have a row in the table."""
+        """Features that have a row in the table, with their rows."""
         fired = self.fired(batch)
         rows = index.lookup(fired.keys)
         return fired._replace(keys=rows).at(np.flatnonzero(rows < index.n_rows))
 
 
+def _folded(keys: Keys, columns: list[list[Keys]]) -> Keys:
+    """Keys of features from their parts. keys (M,): seeds. columns: of each template, its parts
+    (M_k,); templates of most parts first.
+
+    A key is mixed with one part after the other. This is done for all templates at once: those that
+    have a part of some depth come before those that have not.
+    """
+    for depth in range(len(columns[0])):
+        column = np.concatenate([parts[depth] for parts in columns if len(parts) > depth])
+        keys[: len(column)] = mix(keys[: len(column)], column)
+    # the word part comes first; where it does not fire, the feature does not either
+    first = np.concatenate([parts[0] for parts in columns])
+    keys[first == ABSENT] = ABSENT
+    return keys
+
+
 def shape_of(offsets: Offsets) -> Offsets:
+    """Offsets counted from the first of them."""
     return tuple(offset - offsets[0] for offset in offsets)
 
 
 class MarginalScorer(Scorer):
-    """Of `MarginalLinear`."""
+    """Scores of `MarginalLinear`."""
 
     @property
     def features(self) -> MarginalFeatures:
@@ -206,82 +235,88 @@ class MarginalScorer(Scorer):
     def extractor(self) -> FeatureExtractor:
         return self.features.words
 
-    @property
-    def reach(self) -> int:
-        return self.features.reach
-
     def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
-        """Of all tokens, end to end, and the way back to the labels of the layer below."""
-        features = self.features
-        shim = self.shim
-        index = features.index(shim.extra)
-        table = shim.values("table", is_train=is_train)
+        """Scores of all tokens, and the way back to the labels of the layer below."""
+        index = self.features.index(self.shim.extra)
+        table = self.shim.values("table", is_train=is_train)
         lengths = sequence_lengths(docs)
-        scores = np.zeros((int(lengths.sum()), table.shape[1]), table.dtype)
+        scores = np.zeros((int(lengths.sum()), table.shape[1]), table.dtype)  # (N, L)
         if not index.n_rows:
             return FlatScores(scores, lengths, no_backprop)
         labels, backprop_upstream = self.model.layers[0](docs, is_train)
-        batch = features.batch(docs, labels)
-        if not is_train:
-            for start in range(0, len(scores), BLOCK):
-                lattice = batch.lattice.between(start, min(start + BLOCK, len(scores)))
-                _add_up(scores, table, features.weighted(batch._replace(lattice=lattice), index))
-            return FlatScores(scores, lengths, no_backprop)
+        batch = self.features.batch(docs, labels)
+        if is_train:
+            backprop = self._train(scores, table, batch, index, backprop_upstream)
+            return FlatScores(scores, lengths, backprop)
+        self._predict(scores, table, batch, index)
+        return FlatScores(scores, lengths, no_backprop)
+
+    def _predict(
+        self, scores: AnyFloats, table: AnyFloats, batch: UpstreamBatch, index: ExactIndex
+    ) -> None:
+        """Fill in scores (N, L), in blocks of tokens: long texts have many n-grams."""
+        for start in range(0, len(scores), NGRAM_BLOCK_TOKENS):
+            stop = min(start + NGRAM_BLOCK_TOKENS, len(scores))
+            block = batch._replace(lattice=batch.lattice.between(start, stop))
+            _add_rows(scores, table, self.features.weighted(block, index))
+
+    def _train(
+        self,
+        scores: AnyFloats,
+        table: AnyFloats,
+        batch: UpstreamBatch,
+        index: ExactIndex,
+        backprop_upstream: Backprop,
+    ) -> Backprop:
+        """Fill in scores (N, L), with feature dropout. RETURNS the way back."""
+        features = self.features
+        shim = self.shim
         fired = features.weighted(batch, index)
         drop = self.model.attrs["dropout_rate"]
-        if drop:  # feature dropout: each template at each token is left out with probability `drop`
+        if drop:
+            # each template at each token is left out with probability `drop`, with all its n-grams
             shape = (len(features.labels), len(scores))
-            kept = shim.rng.random(shape, dtype=np.float32) >= drop
-            fired = fired.at(np.flatnonzero(kept[fired.templates, fired.tokens]))
+            stays = shim.rng.random(shape, dtype=np.float32) >= drop
+            fired = fired.at(np.flatnonzero(stays[fired.templates, fired.tokens]))
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-        _add_up(scores, table, fired)
+        _add_rows(scores, table, fired)
         scores *= scale
         ngrams = features.ngrams(batch)
 
         def backprop(d_scores: AnyFloats) -> None:
-            of_values = [of_shape.values for of_shape in ngrams]
-            n_ngrams = sum(map(len, of_values))
-            of_table, d_values = _gradients(table, fired, d_scores * scale, n_ngrams)
-            shim.add_gradient("table", of_table)
-            of_ngrams = zip(ngrams, by_doc(d_values, of_values), strict=True)
-            backprop_upstream(batch.lattice.backprop([*of_ngrams]))
+            values = [shape.values for shape in ngrams]
+            n_ngrams = sum(map(len, values))
+            d_table, d_values = _gradients(table, fired, d_scores * scale, n_ngrams)
+            shim.add_gradient("table", d_table)
+            # from probabilities of n-grams to those of labels and pairs, and on to the layer below
+            d_ngrams = zip(ngrams, by_doc(d_values, values), strict=True)
+            backprop_upstream(batch.lattice.backprop([*d_ngrams]))
 
-        return FlatScores(scores, lengths, backprop)
+        return backprop
 
-    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> AnyFeatures:
         features = self.features
         source = self.model.layers[0]
         batch = features.batch(docs, source.predict(docs))
         fired = features.weighted(batch, features.index(self.shim.extra))
-        at_words = fired.at(np.flatnonzero(np.isin(fired.tokens, words)))
-        ngrams = [
-            labels
-            for of_shape in features.ngrams(batch)
-            for labels in batch.lattice.labels[np.stack(of_shape.cells, axis=1)].tolist()
-        ]
-        keys = self.shim.extra["keys"]
-        table = self.shim.values("table", is_train=False)
-        names = Names(docs)
+        fired = fired.at(np.flatnonzero(np.isin(fired.tokens, words)))
         label_names = upstream_names(source)
-        columns = (column.tolist() for column in at_words)
+        names: list[list[str]] = []  # of the labels of each n-gram
+        for shape in features.ngrams(batch):
+            labels = batch.lattice.labels[np.stack(shape.cells, axis=1)]  # (M, n)
+            for keys in labels.tolist():
+                names.append([label_names.get(key, f"label {key:x}") for key in keys])
+        feature_keys = self.shim.extra["keys"]
+        table = self.shim.values("table", is_train=False)
+        columns = (column.tolist() for column in fired)
         for template, word, ngram, value, row in zip(*columns, strict=True):
             parts = features.labels[template].parts
-            gram_names = [label_names.get(key, f"label {key:x}") for key in ngrams[ngram]]
-            given = dict(zip(parts[-len(gram_names) :], gram_names, strict=True))
+            label_parts = parts[-len(names[ngram]) :]  # they come after the word parts
+            given = dict(zip(label_parts, names[ngram], strict=True))
             weights = table[row].astype(np.float64) * value
-            feature = names.feature(parts, word, weights, given, value)
-            yield feature._replace(key=int(keys[row]))
+            yield TemplateFeature(parts, word, weights, int(feature_keys[row]), given, value)
 
-    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
-        wanted = set(keys.tolist())
-        fired = self.features_at(docs, range(sum(map(len, docs))))
-        return {
-            feature.key: feature.name.partition(" (")[0]
-            for feature in fired
-            if feature.key in wanted
-        }
-
-    def define(self, texts: Any) -> None:
+    def define(self, texts: TrainingTexts) -> None:
         self.index(texts.upstream(self.model.layers[0]))
 
     def index(self, batches: Iterable[tuple[list[Doc], UpstreamLabels]]) -> None:
@@ -293,7 +328,7 @@ class MarginalScorer(Scorer):
         self.shim.extra = {"keys": counter.frequent(self.model.attrs["min_count"])}
 
     def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
-        """Zero weights for the features found by `index` before."""
+        """Set the weights of the features found by `index` to zero."""
         if Y is None:
             return
         self.model.set_dim("nO", Y[0].shape[1])
@@ -309,25 +344,28 @@ class MarginalScorer(Scorer):
         self.extractor.forget_words()
 
 
-def _add_up(scores: AnyFloats, table: AnyFloats, fired: Fired) -> None:
+def _add_rows(scores: AnyFloats, table: AnyFloats, fired: Fired) -> None:
     """scores[token] += value * table[row] of each feature, one after the other. scores (N, L)."""
-    rows = table.take(fired.keys, axis=0)
+    rows = table.take(fired.keys, axis=0)  # (M, L)
     rows *= fired.values.astype(table.dtype)[:, None]
     NumpyOps().scatter_add(scores, fired.tokens.astype(np.int32), rows)
 
 
 def _gradients(
-    table: AnyFloats, fired: Fired, gradient: AnyFloats, n_ngrams: int
+    table: AnyFloats, fired: Fired, d_scores: AnyFloats, n_ngrams: int
 ) -> tuple[RowGradient, Floats]:
-    """d row = value * d scores; d value = row . d scores. gradient (N, L). RETURNS that of the
-    table, and that of the values of n-grams."""
-    fired = fired.at(np.flatnonzero(gradient.any(axis=1).take(fired.tokens)))
-    at_tokens = gradient.take(fired.tokens, axis=0)
-    d_values = np.einsum("ml,ml->m", table.take(fired.keys, axis=0), at_tokens)
-    # (of none they are whole numbers)
+    """Gradients of the table, and of the values of n-grams (n_ngrams,). d_scores (N, L).
+
+    d_row = value * d_scores; d_value = row . d_scores, summed over where they fire.
+    """
+    # tokens without a gradient (a margin: most of them) change nothing
+    fired = fired.at(np.flatnonzero(d_scores.any(axis=1).take(fired.tokens)))
+    d_fired = d_scores.take(fired.tokens, axis=0)  # (M, L)
+    d_values = np.einsum("ml,ml->m", table.take(fired.keys, axis=0), d_fired)
+    # (`bincount` of nothing gives whole numbers)
     d_ngrams = np.bincount(fired.ngrams, d_values, minlength=n_ngrams).astype(np.float64)
-    at_tokens *= fired.values.astype(gradient.dtype)[:, None]
+    d_fired *= fired.values.astype(d_scores.dtype)[:, None]
     distinct, place = np.unique(fired.keys, return_inverse=True)
-    d_rows = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
-    NumpyOps().scatter_add(d_rows, place.astype(np.int32), at_tokens)
+    d_rows = np.zeros((len(distinct), d_scores.shape[1]), d_scores.dtype)
+    NumpyOps().scatter_add(d_rows, place.astype(np.int32), d_fired)
     return (distinct, d_rows), d_ngrams

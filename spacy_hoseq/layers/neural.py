@@ -16,8 +16,8 @@ def Tok2VecLinear(tok2vec: Model[list[Doc], list[Floats2d]], nO: int | None = No
     `[training.optimizer]`.
 
     tok2vec: any tok2vec, or the listener of a tok2vec or transformer, whose vectors of white-space
-        tokens are left out, and get no gradient. nO (int): number of
-        labels; found in initialization.
+        tokens are left out, and get no gradient.
+    nO (int): number of labels; found in initialization.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
     # as in spaCy: a margin loss would keep random starting scores
@@ -37,27 +37,32 @@ def _linear(
     model: Emissions, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], object]]:
     tok2vec, output = model.layers
-    stripped = {i: doc for i, doc in enumerate(docs) if isinstance(doc, Words)}
-    places = {}
-    if stripped and any(map(_listens, tok2vec.walk())):
-        places = {i: model.ops.asarray1i(cast(Any, doc.places)) for i, doc in stripped.items()}
-    heard = [original_of(doc) for doc in docs] if places else docs
-    vectors, backprop_vectors = tok2vec(heard, is_train)
-    of_words = [rows[places[i]] if i in places else rows for i, rows in enumerate(vectors)]
-    scores, backprop_scores = output(of_words, is_train)
+    # A listener has vectors of the Docs that its component saw, with white space. `places` says
+    # where in these the words of a Doc are; it is empty where the vectors are those of words.
+    places: dict[int, Any] = {}
+    if any(map(_listens, tok2vec.walk())):
+        for i, doc in enumerate(docs):
+            if isinstance(doc, Words):
+                places[i] = model.ops.asarray1i(cast(Any, doc.places))
+    originals = [original_of(doc) for doc in docs] if places else docs
+    vectors, backprop_vectors = tok2vec(originals, is_train)
+    word_vectors = list(vectors)
+    for i, at in places.items():
+        word_vectors[i] = vectors[i][at]
+    scores, backprop_scores = output(word_vectors, is_train)
 
     def backprop(d_scores: list[Floats2d]) -> Any:
         d_vectors = list(backprop_scores(d_scores))
         for i, at in places.items():
-            of_tokens = model.ops.alloc2f(*vectors[i].shape)
-            of_tokens[at] = d_vectors[i]
-            d_vectors[i] = of_tokens
+            d_tokens = model.ops.alloc2f(*vectors[i].shape)  # zero at white space
+            d_tokens[at] = d_vectors[i]
+            d_vectors[i] = d_tokens
         return backprop_vectors(d_vectors)
 
     return scores, backprop
 
 
 def _listens(node: Model) -> bool:
-    """RETURNS whether it hears vectors of another component: as spaCy's and spacy-transformers'
-    listeners say it, or as spacy-curated-transformers' do."""
+    """True if a layer gives vectors of another component: a listener of spaCy, spacy-transformers
+    (both have `upstream_name`) or spacy-curated-transformers."""
     return hasattr(node, "upstream_name") or "_upstream_name" in node.attrs

@@ -1,9 +1,8 @@
-"""Interface of a layer of scores, as one object: a `Scorer`, found by
-`scorer_of(model)`.
+"""What this package asks of a layer of scores beside thinc's interface: its `Scorer`.
 
 Any thinc `Model[List[Doc], List[Floats2d]]` gives scores of labels, as a network of spaCy's does,
-and needs nothing else. A layer that can do more has a subclass of `Scorer`, which makes the layer
-by `scoring_layer`: it may give all scores of a batch in one array, name its features, look at the
+and needs nothing else. A layer that can do more has a subclass of `Scorer`, and is made by
+`scoring_layer`. It may give all scores of a batch in one array, name its features, look at the
 training texts, and keep what it knows of words. A layer of another package does so in a few lines
 (tests/layers/test_scorer.py):
 
@@ -14,35 +13,34 @@ training texts, and keep what it knows of words. A layer of another package does
 
     model = scoring_layer("lengths", Lengths)
 
-A scorer holds nothing but its model. What a layer learns is in its shim or its parameters, and what
-it needs besides in its `attrs`: so thinc copies and saves layers as it always does.
+A scorer is a view of its model, as light as a bound method, and holds nothing else. Weights are in
+the layer's shim or parameters, and settings in its `attrs`: so thinc copies and saves layers as it
+always does. `scorer_of(model)` is the view of any layer; where its kind is known, the class makes
+it: `SparseScorer(model).extractor`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import (
-    Any,
-    NamedTuple,
-    cast,
-)
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats, Floats, Keys, Lengths
+from ..arrays import AnyFloats, Floats, Keys, Labels, Lengths
 from ..errors import Errors
-from ..features.attributes import lexical_attribute, token_values
 from ..features.extract import FeatureExtractor
 from ..features.keys import KEY_BITS, lowest_bits
 from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import Part
+from .part_sums import LabelParts
+from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
 
 Emissions = Model[list[Doc], list[Floats2d]]
 Backprop = Callable[[Any], Any]  # takes d_scores (N, L)
-NETWORK = "network"
-SMALL = 1 << 32  # numbers above are hashes of strings
 
 
 class Feature(NamedTuple):
@@ -58,6 +56,24 @@ class Feature(NamedTuple):
     key: int = 0
 
 
+class TemplateFeature(NamedTuple):
+    """A feature of a template, as layers give it: `inspection.names` makes a `Feature` of it.
+
+    parts: of the template. word, weights, key: as in `Feature`. given: values of parts that are not
+    words, as labels. value (float): the feature's, with which its weights are multiplied.
+    """
+
+    parts: Sequence[Part]
+    word: int
+    weights: Floats
+    key: int = 0
+    given: Mapping[Part, str] | None = None
+    value: float = 1.0
+
+
+AnyFeatures = Iterator[Feature | TemplateFeature]
+
+
 class FlatScores(NamedTuple):
     """scores (N, L): of all tokens. lengths (S,): of the sequences that the docs consist of.
     backprop: takes d_scores (N, L)."""
@@ -67,16 +83,38 @@ class FlatScores(NamedTuple):
     backprop: Backprop
 
 
+class TrainingTexts(ABC):
+    """The examples of a component, as its layers see them before training. labels: names, by id.
+    gold: label ids of each sequence, -1 where not known."""
+
+    labels: Sequence[str]
+    gold: Sequence[Labels]
+
+    @abstractmethod
+    def docs(self) -> Iterator[list[Doc]]:
+        """The words, batch by batch."""
+
+    @abstractmethod
+    def annotated(self) -> list[Iterator[list[Doc]]]:
+        """The words twice: with the gold annotation, and as the components before annotate them,
+        which may not be trained yet."""
+
+    @abstractmethod
+    def upstream(self, source: Model[list[Doc], Any]) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
+        """The words with the labels of an earlier component. source: the layer that gives them."""
+
+
 class Scorer:
-    """Scores of labels by one layer. model: the layer; any other of thinc's that gives an array for
-    each Doc has this scorer.
+    """Scores of labels by one layer. model: the layer. This class is the scorer of any thinc layer
+    that gives an array for each Doc.
 
-    parts: columns of the layers below, which labels have in common (`LabelParts`); None = each
-        label has its own. extractor: the features that the layer reads itself, if any.
+    A layer has to give `scores`. Each other method has a default, for a layer without features:
+
+        training      define, initialize
+        prediction    prepare, forget_words, sees_sentences_alone
+        features      extractor, features_at, features_with, keyed_weights
+        labels        parts
     """
-
-    parts: Any = None
-    extractor: Any = None
 
     def __init__(self, model: Model[Any, Any]) -> None:
         self.model = model
@@ -86,72 +124,72 @@ class Scorer:
         """The layer's weights. RAISES ValueError [HS051]: they are of another kind."""
         return weights_of(self.model)
 
+    @property
+    def extractor(self) -> FeatureExtractor | None:
+        """The features that the layer reads itself."""
+        return None
+
+    @property
+    def parts(self) -> LabelParts | None:
+        """Columns of the layer below that labels share. None: each label has its own."""
+        return None
+
     def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
-        """Of all tokens of a batch, end to end, with the way back if `is_train`."""
-        layer = self.model
-        parts, backprop_parts = layer(docs, is_train)
-        arrays = [layer.ops.to_numpy(part) for part in parts]
-        # (one long Doc is not copied)
-        scores = arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [np.zeros((0, 0))])
+        """Scores of all tokens of a batch, end to end, with the way back if `is_train`."""
+        ops = self.model.ops
+        doc_scores, backprop_docs = self.model(docs, is_train)
+        arrays = [ops.to_numpy(scores) for scores in doc_scores]
+        if len(arrays) == 1:
+            scores = arrays[0]  # one long Doc is not copied
+        else:
+            scores = np.concatenate(arrays or [np.zeros((0, 0))])
 
         def backprop(d_scores: AnyFloats) -> Any:
-            of_docs: list[Any] = by_doc(d_scores, parts)
-            return backprop_parts([layer.ops.asarray(part) for part in of_docs])
+            d_docs: list[Any] = by_doc(d_scores, doc_scores)
+            return backprop_docs([ops.asarray(d_doc) for d_doc in d_docs])
 
         return FlatScores(scores, sequence_lengths(docs), backprop)
 
-    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        """The features that fire at some words, counted over all docs, and have a weight. Their
-        weights add up to the scores; scores that are made of no features are one feature each,
-        "network"."""
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> AnyFeatures:
+        """The features that fire at some words, counted over all docs, and have a weight.
+
+        Their weights add up to the scores. Scores that are not made of features are one feature:
+        "network".
+        """
         scores = self.scores(docs, is_train=False).scores
         for word in words:
-            yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
+            yield Feature("network", word, (word,), scores[word].astype(np.float64))
 
-    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
-        """Names of features that fire in some docs. keys: those that are asked for. RETURNS
-        names by key."""
-        return {
-            key: name
-            for layer in self.model.layers
-            for key, name in scorer_of(layer).names(docs, keys).items()
-        }
+    def features_with(self, docs: list[Doc], keys: Keys) -> AnyFeatures:
+        """Features of `keyed_weights` with one of these keys that fire in some docs: each at least
+        once."""
+        wanted = set(keys.tolist())
+        for feature in self.features_at(docs, range(sum(map(len, docs)))):
+            if feature.key in wanted:
+                yield feature
 
     def keyed_weights(self) -> Iterator[tuple[Keys, AnyFloats]]:
         """Keys (F,) and finished weights (F, L) of the features that have a row of their own."""
         for shim in self.model.shims:
             if isinstance(shim, WeightsShim) and "keys" in shim.extra and shim.feature_weights():
+                # the last row stands for no feature
                 yield shim.extra["keys"], shim.values("table", is_train=False)[:-1]
-
-    def columns_of(self, label: int) -> list[int]:
-        """The columns of `keyed_weights` that add up to the weights of a label."""
-        return [label] if self.parts is None else self.parts.of_label(label)
-
-    @property
-    def reach(self) -> int:
-        """How many words away features look, at most."""
-        own = 0 if self.extractor is None else self.extractor.reach
-        return max([own, *(scorer_of(layer).reach for layer in self.model.layers)])
 
     @property
     def annotation(self) -> list[int]:
-        """spaCy's attributes of tokens that features read, to be read together."""
-        own = [] if self.extractor is None else self.extractor.annotation
-        return [
-            *own,
-            *(each for layer in self.model.layers for each in scorer_of(layer).annotation),
-        ]
+        """spaCy's attributes of tokens that features read, here and in layers below."""
+        read = [] if self.extractor is None else self.extractor.annotation
+        below = (scorer_of(layer).annotation for layer in self.model.layers)
+        return [*read, *chain.from_iterable(below)]
 
     @property
     def sees_sentences_alone(self) -> bool:
-        """RETURNS whether scores of a sentence are the same without the text around it."""
+        """True if scores of a sentence are the same without the text around it."""
         layers = self.model.layers
         return bool(layers) and all(scorer_of(layer).sees_sentences_alone for layer in layers)
 
-    def define(self, texts: Any) -> None:
-        """Find in the training texts what has a weight. Called before `initialize`. texts: a
-        `ComponentTexts`, which has the names of labels, the gold labels, and batches of words as
-        layers ask for them."""
+    def define(self, texts: TrainingTexts) -> None:
+        """Find in the training texts what has a weight. Called before `initialize`."""
 
     def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
         """Set weights to zero; thinc's `init`."""
@@ -165,12 +203,26 @@ class Scorer:
         than others."""
 
     def forget_words(self) -> None:
-        """Drop what is remembered of words (at the end of a memory zone)."""
+        """Drop what is cached of words (at the end of a memory zone)."""
 
 
-def scorer_of(model: Model[Any, Any]) -> Any:
-    """The scorer of any layer. RETURNS (Scorer): of its own kind."""
-    return model.attrs.get("scorer", Scorer)(model)
+def scorer_of(model: Model[Any, Any]) -> Scorer:
+    """The scorer of any layer, of the layer's own kind."""
+    kind: type[Scorer] = model.attrs.get("scorer", Scorer)
+    return kind(model)
+
+
+def template_features_with(
+    extractor: FeatureExtractor, docs: list[Doc], keys: Keys, bits: int = KEY_BITS
+) -> Iterator[TemplateFeature]:
+    """Features with some keys that fire in some docs, each where it first does; without weights.
+    bits: of which the keys have the lowest."""
+    fired = extractor.keys(docs) & lowest_bits(bits)  # (K, N)
+    templates, words = np.nonzero(np.isin(fired, keys))
+    found, first = np.unique(fired[templates, words], return_index=True)
+    for key, i in zip(found.tolist(), first.tolist(), strict=True):
+        parts = extractor.templates[templates[i]].parts
+        yield TemplateFeature(parts, int(words[i]), np.zeros(0), key)
 
 
 def scoring_layer(
@@ -182,19 +234,25 @@ def scoring_layer(
     attrs: dict[str, Any] | None = None,
     shims: Sequence[Any] = (),
 ) -> Emissions:
-    """A layer of scores with a scorer. attrs: settings, which thinc saves, and what else the scorer
+    """A thinc layer with a scorer. attrs: settings, which thinc saves, and what else the scorer
     needs."""
-    own = {"scorer": scorer, **(attrs or {})}
     return Model(
-        name, forward, init=initialize, layers=layers, dims={"nO": nO}, attrs=own, shims=list(shims)
+        name,
+        forward,
+        init=initialize,
+        layers=layers,
+        dims={"nO": nO},
+        attrs={"scorer": scorer, **(attrs or {})},
+        shims=list(shims),
     )
 
 
 def forward(model: Emissions, docs: list[Doc], is_train: bool) -> tuple[list[Floats2d], Backprop]:
     """thinc's interface of a layer with a scorer: an array for each Doc."""
-    flat: FlatScores = scorer_of(model).scores(docs, is_train=is_train)
+    flat = scorer_of(model).scores(docs, is_train=is_train)
 
     def backprop(d_scores: list[Floats2d]) -> list[Doc]:
+        # (of no docs there is no array to take the width and the type from)
         nothing = np.zeros((0, flat.scores.shape[1]), flat.scores.dtype)
         flat.backprop(np.concatenate([nothing, *cast(Any, d_scores)]))
         return docs
@@ -213,7 +271,7 @@ def flat_scores(
     layer: Emissions, docs: list[Doc], is_train: bool, n_columns: int, name: str = "emissions"
 ) -> FlatScores:
     """Scores (N, L) of any layer. RAISES ValueError [HS024]: another width."""
-    flat: FlatScores = scorer_of(layer).scores(docs, is_train=is_train)
+    flat = scorer_of(layer).scores(docs, is_train=is_train)
     if not len(docs):
         return flat._replace(scores=np.zeros((0, n_columns), flat.scores.dtype))
     if flat.scores.shape[1] != n_columns:
@@ -223,82 +281,4 @@ def flat_scores(
 
 
 def no_backprop(d_scores: AnyFloats) -> None:
-    """Of prediction."""
-
-
-class Names:
-    """Names of features in some docs. docs: without white space."""
-
-    def __init__(self, docs: Sequence[Doc]) -> None:
-        lengths = sequence_lengths(docs)
-        self._tokens = [(doc, i) for doc in docs for i in range(len(doc))]
-        self._sentence = np.repeat(np.arange(len(lengths)), lengths)  # of each word
-        self._values: dict[tuple[Doc, str], Any] = {}
-
-    def feature(
-        self,
-        parts: Sequence[Part],
-        word: int,
-        weights: Floats,
-        given: dict[Part, str] | None = None,
-        value: float = 1.0,
-    ) -> Feature:
-        """given: values of parts that are no words. value: of the feature, as it is multiplied with
-        its weights."""
-        values = [(given or {}).get(part) or self.value(part, word) for part in parts]
-        pairs = zip(parts, values, strict=True)
-        name = " + ".join(f"{part} = {text}" if text else str(part) for part, text in pairs)
-        looks_at = [
-            word + part.offset
-            for part in parts
-            if part.attribute != "bias" and self._inside(word, part)
-        ]
-        share = "" if value == 1.0 else f" ({value:.2f})"
-        return Feature(name + share, word, tuple(dict.fromkeys(looks_at)), weights)
-
-    def value(self, part: Part, word: int) -> str:
-        """Value at the place of a part, in words."""
-        if part.attribute == "bias":
-            return ""
-        if not self._inside(word, part):
-            return "<s>" if part.offset < 0 else "</s>"
-        doc, token = self._tokens[word + part.offset]
-        strings: Any = doc.vocab.strings
-        attribute = lexical_attribute(part.attribute)
-        if attribute is not None:
-            value = attribute.value(doc.vocab[doc[token].orth])
-            is_hash = isinstance(value, int) and value > SMALL and value in strings
-            return shown(strings[value] if is_hash else value)
-        key = doc, part.attribute
-        if key not in self._values:
-            self._values[key] = token_values(*key)
-        number = int(self._values[key][token])
-        return str(strings[number]) if number in strings else str(number)
-
-    def _inside(self, word: int, part: Part) -> bool:
-        place = word + part.offset
-        return 0 <= place < len(self._sentence) and self._sentence[place] == self._sentence[word]
-
-
-def names_fired(
-    extractor: FeatureExtractor, docs: list[Doc], keys: Keys, bits: int = KEY_BITS
-) -> dict[int, str]:
-    """Names of features that fire in some docs, by their keys. keys: those that are asked
-    for. bits: of which they have the lowest."""
-    fired = extractor.keys(docs) & lowest_bits(bits)
-    templates, words = np.nonzero(np.isin(fired, keys))
-    _, first = np.unique(fired[templates, words], return_index=True)
-    names = Names(docs)
-    named = {}
-    for template, word in zip(templates[first].tolist(), words[first].tolist(), strict=True):
-        parts = extractor.templates[template].parts
-        named[int(fired[template, word])] = names.feature(parts, word, np.zeros(0)).name
-    return named
-
-
-def shown(value: object) -> str:
-    """On one line; what cannot be seen becomes an open box."""
-    text = str(value)
-    if text.isprintable() and " " not in text:
-        return text
-    return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in text)
+    """The way back of a prediction: nothing learns from it."""

@@ -2,45 +2,38 @@
 feature k at token n."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from typing import (
-    Any,
-    NamedTuple,
-)
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ..arrays import Floats32, Ints, Keys, Lengths, Rows, distinct
-from ..caches import IdentityCache
+from ..arrays import Floats32, Keys, Rows
 from ..errors import Errors, Warnings
 from ..features.attributes import is_read_at_once
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
-from ..features.index import ExactIndex, GrowingTable, HashedIndex, Index, KeyCounter, SomeRows
+from ..features.index import KeyCounter
 from ..features.keys import bits_of
-from ..features.sequences import names_and_lengths
-from ..features.templates import Template, parse_templates
+from ..features.templates import parse_templates
 from ..learning.gradients import Gradient, RowGradient, added_cells, are_few
 from ..learning.parameter import Parameter
 from ..learning.used_rows import UsedRows
 from .scorer import (
+    AnyFeatures,
     Emissions,
-    Feature,
     FlatScores,
-    Names,
     Scorer,
-    names_fired,
+    TemplateFeature,
+    TrainingTexts,
     no_backprop,
     scoring_layer,
+    template_features_with,
 )
-from .sums import Term, add_rows, sum_rows
+from .sparse_features import Features
+from .sums import add_rows, sum_rows
+from .type_scores import TypeScores, UsedFeatures
 from .weights import WeightsShim
-
-SCORE_BYTES = 1 << 23  # of sums of word types that are kept from batch to batch
-CACHE_BYTES = 1 << 29  # of feature rows of training texts that are kept between epochs
-SET_BY_OTHERS = ("tag", "pos", "lemma")  # without which no word of a text is
 
 
 def SparseLinear(
@@ -76,6 +69,7 @@ def SparseLinear(
         nO=nO,
         attrs={
             "features": features,
+            "type_scores": TypeScores(features),
             "min_count": min_count,
             "hash_rows": hash_rows,
             "dropout_rate": 0.0,
@@ -86,129 +80,16 @@ def SparseLinear(
     )
 
 
-class UsedFeatures(NamedTuple):
-    """Features with a weight that is not zero, often less than half of all. rows: key -> row of
-    `table` (U + 1, L), whose last row is that of no feature."""
-
-    rows: Index
-    table: Floats32
-
-
-class TextRows(dict[bytes, Rows]):
-    """Rows (K, n) of the features of texts, by their words and sentence starts. room (int): bytes
-    that are left for more."""
-
-    room = CACHE_BYTES
-
-
-class Features:
-    """The extractor, and what is made of texts and of the weights in use.
-
-    `known` is what the weights save of their features ("keys" or "hash_rows").
-    """
-
-    def __init__(self, templates: list[Template]) -> None:
-        self.extractor = FeatureExtractor(templates)
-        self.places = list(self.extractor.of_one_word.values())  # templates about one word
-        self._index: IdentityCache[Index] = IdentityCache()
-        self._used: IdentityCache[UsedFeatures] = IdentityCache()
-        self._type_scores: IdentityCache[GrowingTable] = IdentityCache()
-        self._text_rows: IdentityCache[TextRows] = IdentityCache()
-
-    def index(self, known: dict[str, Any]) -> Index:
-        """Of all features, to learn with."""
-
-        def make() -> Index:
-            if "hash_rows" in known:
-                return HashedIndex(known["hash_rows"])
-            return ExactIndex(known["keys"], bits_of(known["keys"]))
-
-        return self._index.of((known,), make)
-
-    def used(self, known: dict[str, Any], weights: UsedRows) -> UsedFeatures:
-        """Features that predict. weights: finished ones, which never change."""
-
-        def make() -> UsedFeatures:
-            rows = weights.rows
-            # while weights change, rows of the index of all features take less than another index
-            if "hash_rows" in known or self._index.get((known,)) is not None:
-                return UsedFeatures(SomeRows(self.index(known), rows), weights.table)
-            keys = known["keys"]
-            return UsedFeatures(ExactIndex(keys[rows], bits_of(keys)), weights.table)
-
-        return self._used.of((known, weights), make)
-
-    def type_scores(
-        self, used: UsedFeatures, columns: Columns, codes: Ints
-    ) -> tuple[Floats32, Rows]:
-        """Sums of all templates about the word at one place, kept from batch to batch for each
-        word type: template by template, so that they are the same numbers whether they are kept or
-        made anew. codes (O, n): word type * O + place. RETURNS sums (R, L), and rows of these
-        (O, n)."""
-        index, table = used
-        made_from = (table, columns.words.numbering)
-
-        def begin() -> GrowingTable:
-            return GrowingTable(np.zeros((1, table.shape[1]), table.dtype))
-
-        def make(new: Ints) -> Floats32:
-            words, place_of = np.divmod(new, len(self.places))
-            types = distinct(words)
-            number = types.searchsorted(words)
-            templates = [k for of_place in self.places for k in of_place]
-            rows = index.lookup(self.extractor.type_keys(columns, templates, types))
-            sums = np.zeros((len(new), table.shape[1]), table.dtype)
-            ends = np.cumsum([*map(len, self.places)])
-            for place, of_place in enumerate(np.split(rows, ends[:-1])):
-                is_known = np.asarray((of_place < index.n_rows).any(axis=0))
-                at = np.flatnonzero((place_of == place) & is_known[number])
-                sums[at] = add_rows(table, of_place.take(number[at], axis=1))
-            return sums
-
-        kept = self._type_scores.of(made_from, begin)
-        rows, sums = kept.of(codes, make)
-        if len(kept) * table[:1].nbytes > SCORE_BYTES:
-            self.forget_scores()
-        return sums, rows
-
-    def forget_scores(self) -> None:
-        """Drop sums of word types."""
-        self._type_scores.forget()
-
-    def forget_finished(self) -> None:
-        """Drop what is made of finished weights: of many labels it is as large as they are."""
-        self._used.forget()
-        self.forget_scores()
-
-    def training_rows(self, known: dict[str, Any], docs: Sequence[Doc]) -> tuple[Rows, Lengths]:
-        """RETURNS (K, N), a copy, and the lengths of the sequences. Texts come back every epoch, and
-        are recognised by all that lexical features see: rows are kept as long as there is room."""
-        index = self.index(known)
-        names, lengths = names_and_lengths(docs)
-        if not self.extractor.is_lexical:
-            return index.lookup(self.extractor.keys(docs)), lengths
-        kept = self._text_rows.of((known,), TextRows)
-        new = {name: doc for name, doc in zip(names, docs, strict=True) if name not in kept}
-        made: dict[bytes, Rows] = {}
-        if new:
-            columns = self.extractor.columns([*new.values()])
-            rows = np.concatenate([*map(index.lookup, self.extractor.key_blocks(columns))], axis=1)
-            ends = np.cumsum([len(doc) for doc in new.values()])
-            parts = np.split(rows, ends[:-1], axis=1)
-            made = dict(zip(new, map(np.ascontiguousarray, parts), strict=True))
-            if rows.nbytes <= kept.room:
-                kept.update(made)
-                kept.room -= rows.nbytes
-        parts = [made[name] if name in made else kept[name] for name in names]
-        return np.concatenate(parts, axis=1), lengths
-
-
 class SparseScorer(Scorer):
-    """Of `SparseLinear`."""
+    """Scores of `SparseLinear`."""
 
     @property
     def features(self) -> Features:
         return self.model.attrs["features"]
+
+    @property
+    def type_scores(self) -> TypeScores:
+        return self.model.attrs["type_scores"]
 
     @property
     def extractor(self) -> FeatureExtractor:
@@ -217,18 +98,45 @@ class SparseScorer(Scorer):
     def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
         """RAISES ValueError [HS052]: no weights yet. WARNS [HW005]: no word has the
         annotation that templates read."""
+        if is_train and any(map(len, docs)):
+            return self._train(docs)
+        return self._predict(docs)
+
+    def _predict(self, docs: list[Doc]) -> FlatScores:
+        """Scores from finished weights, in blocks of tokens.
+
+        A score is the sum over places, then over the other templates, in this order: it is the same
+        number in whatever batch.
+        """
+        extractor = self.extractor
+        used = self._used()
+        index, table = used
+        columns = extractor.columns(docs)
+        scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)  # (N, L)
+        if columns.n_tokens:
+            self._warn_of_absent(columns)
+        for start in range(0, columns.n_tokens, KEY_TOKENS):
+            stop = start + KEY_TOKENS
+            terms = [self.type_scores.scores(used, columns, start, stop)]
+            if extractor.of_more:
+                keys = extractor.keys_between(columns, start, stop, extractor.of_more)
+                terms.append((table, index.lookup(keys)))
+            sum_rows(terms, scores[start:stop])
+        return FlatScores(scores, columns.lengths, no_backprop)
+
+    def _train(self, docs: list[Doc]) -> FlatScores:
+        """Scores from the weights that learn, with feature dropout, and the way back to them."""
         shim = self.shim
-        features = self.features
-        if not is_train or not any(map(len, docs)):
-            return _predicted(features, self._used(), docs)
-        features.forget_finished()
+        self.type_scores.forget()
         table = shim.values("table", is_train=True)
-        nothing = features.index(shim.extra).n_rows
-        rows, lengths = features.training_rows(shim.extra, docs)
+        rows, lengths = self.features.training_rows(shim.extra, docs)  # (K, N)
+        nothing = self.features.index(shim.extra).n_rows  # the row of no feature: the largest
         drop = self.model.attrs["dropout_rate"]
-        if drop:  # feature dropout: each feature at each token is left out with probability `drop`
-            left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
-            np.maximum(rows, left_out * np.int32(nothing), out=rows)  # no row has a larger number
+        if drop:
+            # each feature at each token is left out with probability `drop`: its row becomes
+            # `nothing`, and the sum of the others is scaled up to make up for it
+            is_left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
+            np.maximum(rows, is_left_out * np.int32(nothing), out=rows)
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         scores = add_rows(table, rows)
         scores *= scale
@@ -239,38 +147,38 @@ class SparseScorer(Scorer):
         return FlatScores(scores, lengths, backprop)
 
     def fresh_scores(self, docs: list[Doc]) -> Floats32:
-        """The scores that predict (N, L), where nothing is worth keeping: of words that are asked
-        for once."""
+        """The scores that predict (N, L), without the cache: of words that are queried once."""
         columns = self.extractor.columns(docs)
-        warn_of_absent(self.extractor, columns)
+        self._warn_of_absent(columns)
         index, table = self._used()
-        return add_rows(
-            table, index.lookup(self.extractor.keys_between(columns, 0, columns.n_tokens))
-        )
+        keys = self.extractor.keys_between(columns, 0, columns.n_tokens)
+        return add_rows(table, index.lookup(keys))
 
     @property
     def sees_sentences_alone(self) -> bool:
         return all(map(is_read_at_once, self.extractor.contextual))
 
-    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> AnyFeatures:
         extractor = self.extractor
         columns = extractor.columns(docs)
-        names = Names(docs)
         index, table = self._used()
         for word in words:
-            keys = extractor.keys_between(columns, word, word + 1)[:, 0]
+            keys = extractor.keys_between(columns, word, word + 1)[:, 0]  # (K,)
             rows = index.lookup(keys)
-            of_templates = add_rows(table, rows[None]).astype(np.float64)
-            for k in np.flatnonzero((rows < len(table) - 1) & of_templates.any(axis=1)).tolist():
-                parts = extractor.templates[k].parts
-                yield names.feature(parts, word, of_templates[k])._replace(key=int(keys[k]))
+            weights = add_rows(table, rows[None]).astype(np.float64)  # (K, L)
+            # (the last row is that of no feature)
+            for k in np.flatnonzero((rows < len(table) - 1) & weights.any(axis=1)).tolist():
+                yield TemplateFeature(extractor.templates[k].parts, word, weights[k], int(keys[k]))
 
-    def names(self, docs: list[Doc], keys: Keys) -> dict[int, str]:
+    def features_with(self, docs: list[Doc], keys: Keys) -> AnyFeatures:
         bits = bits_of(self.shim.extra.get("keys", keys))
-        return names_fired(self.extractor, docs, keys, bits)
+        return template_features_with(self.extractor, docs, keys, bits)
 
-    def define(self, texts: Any) -> None:
-        self.index(*([texts.docs()] if self.extractor.is_lexical else texts.annotated()))
+    def define(self, texts: TrainingTexts) -> None:
+        if self.extractor.is_lexical:
+            self.index(texts.docs())
+        else:
+            self.index(*texts.annotated())
 
     def index(self, *versions: Iterable[Sequence[Doc]]) -> None:
         """Number the features of the training texts, batch by batch; nothing is read if rows are
@@ -293,14 +201,13 @@ class SparseScorer(Scorer):
         self.shim.extra = {"keys": keys}
 
     def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
-        """Zero weights for the features found by `index` before, in X itself if it was not
-        called."""
+        """Set the weights of all features to zero. If `index` was not called before, X is indexed."""
         super().initialize(X, Y)
         if X is not None and not self.shim.extra:
             self.index([X])
         if self.shim.extra and self.model.has_dim("nO"):
             n_rows = self.features.index(self.shim.extra).n_rows
-            # the last row stands for "no feature"
+            # one more row, the last, stands for "no feature"
             no_rows = np.zeros((0, self.model.get_dim("nO")), np.float32)
             self.shim.set(Parameter("table", UsedRows.of(no_rows, n_rows=n_rows + 1)))
 
@@ -310,27 +217,37 @@ class SparseScorer(Scorer):
 
     def forget_words(self) -> None:
         self.extractor.forget_words()
-        self.features.forget_scores()
+        self.type_scores.forget_words()
 
     def _used(self) -> UsedFeatures:
         """Features that predict."""
-        shim = self.shim
-        return self.features.used(shim.extra, shim.used_rows("table"))
+        return self.type_scores.used(self.shim.extra, self.shim.used_rows("table"))
+
+    def _warn_of_absent(self, columns: Columns) -> None:
+        """WARNS [HW005]: no word has the annotation that templates read."""
+        for name in columns.absent(self.extractor.contextual):
+            # earlier components set these on every word; others may be absent from any text
+            if name in ("tag", "pos", "lemma"):
+                warnings.warn(Warnings.HW005.format(name=name), stacklevel=3)
 
 
 def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:
-    """`row_gradient` of scale * gradient, by cells where few labels of a token have a gradient, as
-    by a margin: two."""
-    nonzero = np.flatnonzero(gradient != 0)
-    token, label = np.divmod(nonzero, gradient.shape[1])
-    taught = token[np.diff(token, prepend=-1) != 0]
-    if not are_few(len(nonzero), len(taught), gradient.shape[1]):
-        return row_gradient(rows[:, taught], gradient[taught] * scale, nothing)
-    at = rows.take(token, axis=1)  # (K, n)
-    there = at != nothing
-    cells = at.astype(np.intp) * gradient.shape[1] + label
-    values = np.broadcast_to(gradient.reshape(-1).take(nonzero) * scale, at.shape)
-    return added_cells(cells[there], values[there])
+    """Gradient of scale * `add_rows`, by rows or by cells.
+
+    rows (K, N). gradient (N, L): of the scores. nothing: the row of no feature, which has none.
+    """
+    n_labels = gradient.shape[1]
+    nonzero = np.flatnonzero(gradient != 0)  # (n,) cells of (N, L)
+    token, label = np.divmod(nonzero, n_labels)
+    tokens = token[np.diff(token, prepend=-1) != 0]  # each once: `token` ascends
+    if not are_few(len(nonzero), len(tokens), n_labels):
+        return row_gradient(rows[:, tokens], gradient[tokens] * scale, nothing)
+    # A margin changes two labels of a token: then single cells of the table are far fewer than rows.
+    token_rows = rows.take(token, axis=1)  # (K, n)
+    is_feature = token_rows != nothing
+    cells = token_rows.astype(np.intp) * n_labels + label  # of (F + 1, L)
+    values = np.broadcast_to(gradient.reshape(-1).take(nonzero) * scale, cells.shape)
+    return added_cells(cells[is_feature], values[is_feature])
 
 
 def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> RowGradient:
@@ -339,6 +256,7 @@ def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> RowGradient:
 
     RETURNS rows (U,) distinct, their gradient (U, L).
     """
+    # rows are numbered anew, so that the sums need an array of those touched only
     unique, inverse = np.unique(rows, return_inverse=True)
     inverse = inverse.reshape(rows.shape).astype(np.int32)
     summed = np.zeros((len(unique), gradient.shape[1]), gradient.dtype)
@@ -347,38 +265,3 @@ def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> RowGradient:
         ops.scatter_add(summed, row, gradient)
     keep = unique != nothing
     return unique[keep], summed[keep]
-
-
-def _predicted(features: Features, used: UsedFeatures, docs: list[Doc]) -> FlatScores:
-    """Scores of all tokens of all docs.
-
-    Templates about one word are added up once for each word type and place of the word, all others
-    at each token, in blocks of tokens. The order of the sum is that of places and templates,
-    whatever the batch is.
-    """
-    extractor = features.extractor
-    index, table = used
-    columns = extractor.columns(docs)
-    scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
-    if not columns.n_tokens:
-        return FlatScores(scores, columns.lengths, no_backprop)
-    warn_of_absent(extractor, columns)
-    offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
-    places = np.arange(len(offsets))[:, None]
-    for start in range(0, columns.n_tokens, KEY_TOKENS):
-        stop = start + KEY_TOKENS
-        types = columns.types.take(columns.positions[start:stop] + offsets).astype(np.intp)
-        codes = types * len(offsets) + places
-        terms: list[Term] = [features.type_scores(used, columns, codes)]
-        if extractor.of_more:
-            keys = extractor.keys_between(columns, start, stop, extractor.of_more)
-            terms.append((table, index.lookup(keys)))
-        sum_rows(terms, scores[start:stop])
-    return FlatScores(scores, columns.lengths, no_backprop)
-
-
-def warn_of_absent(extractor: FeatureExtractor, columns: Columns) -> None:
-    """WARNS [HW005]: no word has the annotation that templates read."""
-    for name in columns.absent(extractor.contextual):
-        if name in SET_BY_OTHERS:
-            warnings.warn(Warnings.HW005.format(name=name), stacklevel=3)

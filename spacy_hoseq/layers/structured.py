@@ -1,12 +1,12 @@
 """The structured head: emission scores + transitions + label patterns = the potentials of a batch.
 
-Of the higher-order features: which are in use, which fire in a batch, and the way back to their
+`HigherOrder` says which higher-order features fire in a batch, and brings gradients back to their
 weights.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -29,9 +29,12 @@ from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_source
 from .label_parts import PartsOf, label_parts
 from .listener import replace_listener
+from .part_sums import LabelParts
 from .scorer import (
     Backprop,
+    FlatScores,
     Scorer,
+    TrainingTexts,
     flat_scores,
     initialize,
     no_backprop,
@@ -39,8 +42,14 @@ from .scorer import (
 )
 from .weights import WeightsShim
 
-NONE = np.zeros(0, np.intp)
-FiredFeatures = tuple[Fired | None, Configurations | None, Ints]
+
+class FiredFeatures(NamedTuple):
+    """Higher-order features that fire in a batch. patterns: at positions. configurations: at spans.
+    features (M,): numbers of those of `patterns`, then of those of `configurations`."""
+
+    patterns: Fired | None = None
+    configurations: Configurations | None = None
+    features: Ints = np.zeros(0, np.intp)
 
 
 class HigherOrder:
@@ -56,49 +65,59 @@ class HigherOrder:
         self.values = values
         self.node_of = np.zeros(len(features.patterns), np.intp)
         self.node_of[~features.is_span] = trie.node_of
-        of_patterns = values[features.weight_of[features.everywhere]]
-        nodes = self.node_of[features.everywhere]
-        self.node_weights = np.bincount(nodes, of_patterns, len(trie)).astype(np.float64)
-        self.node_weights.setflags(write=False)  # what is made of it is kept
+        everywhere = features.everywhere
+        weights = values[features.weight_of[everywhere]]
+        nodes = self.node_of[everywhere]
+        self.node_weights = np.bincount(nodes, weights, len(trie)).astype(np.float64)
+        self.node_weights.setflags(write=False)  # decoders cache what they make of it
 
     def fire(self, docs: list[Doc], source: PatternSource) -> FiredFeatures:
-        """RETURNS the patterns that fire at positions, configurations at their spans, and which
-        features these are, in this order."""
+        """The features whose rules match in some docs."""
         features = self.features
         if not (features.rule_of >= 0).any():
-            return None, None, NONE
+            return FiredFeatures()
         rules = source.fire(docs)
-        which, matches = features.expand(rules)
-        weights = self.values[features.weight_of[which]]
-        is_span = features.is_span[which] | (rules.sizes[matches] > 0)
-        fired = configurations = None
+        numbers, matches = features.expand(rules)  # (M,) features, and the match of each
+        weights = self.values[features.weight_of[numbers]]
+        # a match of one token fires a label pattern there; one of a size, or with gaps, is a span
+        is_span = features.is_span[numbers] | (rules.sizes[matches] > 0)
         at = np.flatnonzero(~is_span)
+        patterns = None
         if len(at):
-            fired = Fired(rules.tokens[matches[at]], self.node_of[which[at]], weights[at])
+            patterns = Fired(rules.tokens[matches[at]], self.node_of[numbers[at]], weights[at])
         spans = np.flatnonzero(is_span)
+        configurations = None
         if len(spans):
-            of_spans = which[spans], matches[spans], weights[spans]
-            configurations = features.configurations(rules, *of_spans)
-        return fired, configurations, which[np.concatenate([at, spans])]
+            configurations = features.configurations(
+                rules, numbers[spans], matches[spans], weights[spans]
+            )
+        return FiredFeatures(patterns, configurations, numbers[np.concatenate([at, spans])])
 
-    def gradient(self, which: Ints, gradient: PotentialsGradient) -> tuple[Ints, Floats]:
-        """From nodes, positions and spans back to weights; tied features add up. which: features
-        that fired. RETURNS weights touched, gradient."""
+    def gradient(self, fired: Ints, gradient: PotentialsGradient) -> tuple[Ints, Floats]:
+        """From nodes, positions and spans back to weights. fired: numbers of features. RETURNS
+        weights touched, and their gradient."""
         everywhere = self.features.everywhere
-        weight_of = self.features.weight_of[np.concatenate([everywhere, which])]
-        of_nodes = gradient.node_weights[self.node_of[everywhere]]
-        parts = [of_nodes, gradient.fired_weights, gradient.configuration_weights]
-        total = np.bincount(weight_of, np.concatenate(parts)).astype(np.float64)
+        d_features = np.concatenate(
+            [
+                gradient.node_weights[self.node_of[everywhere]],
+                gradient.fired_weights,
+                gradient.configuration_weights,
+            ]
+        )
+        # features may share a weight: their gradients add up
+        weight_of = self.features.weight_of[np.concatenate([everywhere, fired])]
+        total = np.bincount(weight_of, d_features).astype(np.float64)
         touched = np.flatnonzero(total)
         return touched, total[touched]
 
 
 class Structure:
-    """Settings of the config, and what is made of definitions and weights.
+    """Settings of the config, and caches of what is made of definitions and weights.
 
-    `nonnegative` is used in initialization, and after that a property of the weights, which is
-    saved with them; `label_pairs` in learning. What is made of finished weights is kept as long as
-    they are the same arrays.
+    nonnegative (bool): for initialization; then a property of the weights, saved with them.
+    label_pairs (bool): learn weights of label pairs. defined: all features, as long as the saved
+    definition is the same object. finished: of finished weights, as long as they are the same
+    arrays. learning: of the last update, until the next prediction.
     """
 
     def __init__(self, nonnegative: bool, label_pairs: bool) -> None:
@@ -106,14 +125,14 @@ class Structure:
         self.label_pairs = label_pairs
         self.defined: IdentityCache[tuple[PatternFeatures, PatternTrie]] = IdentityCache()
         self.finished: IdentityCache[tuple[HigherOrder | None, Weights]] = IdentityCache()
-        self.learning: Weights | None = None  # of the last update
+        self.learning: Weights | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "learning": None}
 
 
 def _trie_of(features: PatternFeatures, n_labels: int) -> PatternTrie:
-    """Of the label patterns."""
+    """The trie of the label patterns among the features."""
     alone = features.chosen(np.flatnonzero(~features.is_span))
     return PatternTrie(alone.patterns, n_labels)
 
@@ -173,7 +192,7 @@ def HigherOrderTagger(
 
 
 class HeadScorer(Scorer):
-    """Of `HigherOrderTagger`: the scores of labels are those of its emissions."""
+    """The scorer of `HigherOrderTagger`. Scores of labels are those of its emissions."""
 
     @property
     def emissions(self) -> Scorer:
@@ -189,15 +208,18 @@ class HeadScorer(Scorer):
         return self.model.attrs["structure"]
 
     @property
-    def parts(self) -> Any:
+    def parts(self) -> LabelParts | None:
         return self.emissions.parts
+
+    def scores(self, docs: list[Doc], *, is_train: bool) -> FlatScores:
+        return self.emissions.scores(docs, is_train=is_train)
 
     @property
     def sees_sentences_alone(self) -> bool:
         return self.source is None and super().sees_sentences_alone
 
-    def define(self, texts: Any) -> None:
-        """Ask the source for its patterns, if there is one; else nothing is read."""
+    def define(self, texts: TrainingTexts) -> None:
+        """Find label patterns with the source, if there is one."""
         self.shim.extra = {}
         if self.source is None:
             return
@@ -208,8 +230,7 @@ class HeadScorer(Scorer):
         self.shim.extra = {"patterns": features, **rules}
 
     def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
-        """Zero weights for the emissions, the transitions and the patterns found by `define`
-        before."""
+        """Set the weights of emissions, transitions and the patterns found by `define` to zero."""
         self.model.layers[0].initialize(X, Y)
         if Y is None:
             return
@@ -228,25 +249,29 @@ class HeadScorer(Scorer):
             self.weights(is_train=False)
 
     def weights(self, *, is_train: bool) -> tuple[HigherOrder | None, Weights]:
-        """Higher-order features, None if there are none, and what decoders score every text
-        with: the same as long as finished weights are; those that learn follow those of the update
-        before. RAISES ValueError [HS051]: patterns of other rules."""
-        kept = self.structure
+        """Higher-order features, None if there are none, and the weights with which decoders score
+        every text. RAISES ValueError [HS051]: patterns of other rules."""
+        structure = self.structure
         trans = self.shim.values("trans", is_train=is_train)
-        pairs = self.parts and self.emissions.shim.values("pairs", is_train=is_train)
+        pairs = None
+        if self.parts is not None:
+            pairs = self.emissions.shim.values("pairs", is_train=is_train)
+        values = None
         definition = self.shim.extra.get("patterns")
-        values = self.shim.values("patterns", is_train=is_train) if definition else None
-        earlier = kept.learning
-        kept.learning = None
+        if definition:
+            values = self.shim.values("patterns", is_train=is_train)
+        earlier = structure.learning
+        structure.learning = None
         if not is_train:
             make = partial(self._made, trans, pairs, values)
-            return kept.finished.of((trans, pairs, definition, values), make)
-        kept.finished.forget()  # (of many labels these tables are most of all memory)
-        # (listeners read transitions after those that learn have changed)
+            return structure.finished.of((trans, pairs, definition, values), make)
+        structure.finished.forget()  # for many labels these tables dominate memory
+        # a copy: listeners still read these transitions when those that learn have changed
         patterns, weights = self._made(trans.copy(), pairs, values, all_fire=True)
+        # bounds of the decoder move little in an update, and are carried over
         if earlier is not None and len(earlier.trans) == len(weights.trans):
             weights.follow(earlier)
-        kept.learning = weights
+        structure.learning = weights
         return patterns, weights
 
     def _made(
@@ -258,8 +283,8 @@ class HeadScorer(Scorer):
         all_fire: bool = False,
     ) -> tuple[HigherOrder | None, Weights]:
         """trans (L, L), pairs (P, P), values (W,). all_fire (bool): also features of weight 0, which
-        change no score."""
-        if pairs is not None:
+        change no score but may have a gradient."""
+        if pairs is not None and self.parts is not None:
             trans = trans + self.parts.pairs(pairs)
         if values is None:
             return None, Weights(trans)
@@ -273,15 +298,14 @@ class HeadScorer(Scorer):
         return patterns, Weights(trans, trie, patterns.node_weights)
 
     def _defined(self, n_labels: int) -> tuple[PatternFeatures, PatternTrie]:
-        """All features, as saved."""
+        """All features, as saved, and the trie of their label patterns."""
         extra = self.shim.extra
 
         def make() -> tuple[PatternFeatures, PatternTrie]:
             source = self.source
-            if source is None or (source.n_rules, source.digest()) != (
-                extra["n_rules"],
-                extra["rules"],
-            ):
+            rules = extra["n_rules"], extra["rules"]
+            # a rule is saved by its number only: the source must still have the same ones
+            if source is None or (source.n_rules, source.digest()) != rules:
                 got = "patterns of other rules"
                 raise ValueError(
                     Errors.HS051.format(name=self.shim.name, got=got, expected="its own")
@@ -295,28 +319,32 @@ class HeadScorer(Scorer):
 def forward(
     model: TaggerModel, docs: list[Doc], is_train: bool
 ) -> tuple[Any, Callable[[PotentialsGradient], list[Doc]]]:
-    """Of the words of the docs: white space is no part of a sequence."""
+    """Potentials of the words of the docs: white space is no part of a sequence."""
     docs = words_of(docs)
     head = HeadScorer(model)
     patterns, weights = head.weights(is_train=is_train)
     n_labels = len(weights.trans)
     emissions = flat_scores(model.layers[0], docs, is_train, n_labels)
     scores = _in_floats(emissions.scores)
-    fired: FiredFeatures = (None, None, NONE)
+    fired = FiredFeatures()
     if patterns is not None:
         fired = patterns.fire(docs, cast(PatternSource, head.source))
-    edge_scores, backprop_pairs = _edge_scores(model, docs, n_labels, is_train=is_train)
-    potentials = Potentials(scores, weights, emissions.lengths, *fired[:2], edge_scores)
+    edge_scores, backprop_edges = _edge_scores(model, docs, n_labels, is_train=is_train)
+    potentials = Potentials(
+        scores, weights, emissions.lengths, fired.patterns, fired.configurations, edge_scores
+    )
 
     def backprop(gradient: PotentialsGradient) -> list[Doc]:
+        # rows without a gradient are not changed: without `label_pairs` none are
         n_rows = n_labels if head.structure.label_pairs else 0
         head.shim.add_gradient("trans", (np.arange(n_rows), gradient.trans[:n_rows]))
-        if head.parts:
-            head.emissions.shim.add_gradient("pairs", head.parts.pairs_back(gradient.trans))
+        if head.parts is not None:
+            d_pairs = head.parts.pairs_back(gradient.trans)
+            head.emissions.shim.add_gradient("pairs", d_pairs)
         if patterns is not None:
-            head.shim.add_gradient("patterns", patterns.gradient(fired[2], gradient))
+            head.shim.add_gradient("patterns", patterns.gradient(fired.features, gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
-            backprop_pairs(gradient.edge_scores.astype(edge_scores.dtype, copy=False))
+            backprop_edges(gradient.edge_scores.astype(edge_scores.dtype, copy=False))
         emissions.backprop(gradient.scores.astype(scores.dtype, copy=False))
         return docs
 
@@ -339,5 +367,5 @@ def _edge_scores(
 
 
 def _in_floats(scores: AnyFloats) -> AnyFloats:
-    """Half precision as single."""
+    """Half precision as single: decoders add up many scores."""
     return scores if scores.dtype == np.float64 else scores.astype(np.float32, copy=False)

@@ -1,11 +1,11 @@
 """Sum of the scores of two layers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from spacy.tokens import Doc
 
 from ..arrays import AnyFloats
-from .scorer import Emissions, Feature, FlatScores, Scorer, scorer_of, scoring_layer
+from .scorer import AnyFeatures, Emissions, FlatScores, Scorer, scorer_of, scoring_layer
 
 
 def SumEmissions(first: Emissions, second: Emissions, nO: int | None = None) -> Emissions:
@@ -30,6 +30,6 @@ class SumScorer(Scorer):
 
         return FlatScores(first.scores + second.scores, first.lengths, backprop)
 
-    def features_at(self, docs: list[Doc], words: Sequence[int]) -> Iterator[Feature]:
+    def features_at(self, docs: list[Doc], words: Sequence[int]) -> AnyFeatures:
         for layer in self.model.layers:
             yield from scorer_of(layer).features_at(docs, words)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyInts, Floats32
 
-SUM_CELLS = 65_536  # weights that are gathered at once: they stay in the processor's cache
+SUM_BLOCK_WEIGHTS = 65_536  # gathered at once: 256 KB stay in the processor's cache
 
 Term = tuple[Floats32, NDArray[Any]]  # a table, and rows of it
 
@@ -21,26 +21,24 @@ def add_rows(table: Floats32, rows: AnyInts) -> Floats32:
 
 
 def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
-    """sums[n] = sum over (table, rows) and k of table[rows[k, n]], one after the other, whatever
-    the block.
+    """Write sums[n] = sum over (table, rows) and k of table[rows[k, n]], one after the other.
 
-    terms: table (F, L), rows (K, n). sums (n, L): what is written, 0 without terms. Rows are
-    gathered and added up in blocks of tokens that stay in the processor's cache.
+    terms: table (F, L), rows (K, n). sums (n, L): the result, 0 without terms.
     """
-    n_rows = sum([len(rows) for _, rows in terms])
-    together = max(1, SUM_CELLS // max(1, n_rows * sums.shape[1]))
-    for start in range(0, len(sums), together):
-        some = slice(start, start + together)
-        block = sums[some]
-        gathered = np.empty((n_rows, *block.shape), sums.dtype)
+    n_rows = sum(len(rows) for _, rows in terms)
+    block_size = max(1, SUM_BLOCK_WEIGHTS // max(1, n_rows * sums.shape[1]))
+    for start in range(0, len(sums), block_size):
+        tokens = slice(start, start + block_size)
+        block = sums[tokens]
+        # the rows of all terms, one below the other: then one sum over the first axis
+        gathered = np.empty((n_rows, *block.shape), sums.dtype)  # (K, n, L)
         first = 0
         for table, rows in terms:
             out = gathered[first : first + len(rows)]
-            table.take(rows[:, some], axis=0, out=out, mode="clip")
+            table.take(rows[:, tokens], axis=0, out=out, mode="clip")
             first += len(rows)
-        # (of a single cell `reduce` adds in another order)
-        block[:] = (
-            np.add.reduce(gathered, axis=0)
-            if block.size > 1
-            else sum(gathered, np.zeros_like(block))
-        )
+        if block.size > 1:
+            block[:] = np.add.reduce(gathered, axis=0)
+        else:
+            # of a single cell `reduce` adds pairwise, which may round otherwise
+            block[:] = sum(gathered, np.zeros_like(block))

@@ -97,7 +97,7 @@ def with_another_between(function, work, other):
     return results[:-1]
 
 
-@pytest.mark.parametrize("function", [BatchScores.__init__, BatchScores._of_types])
+@pytest.mark.parametrize("function", [BatchScores.__init__, BatchScores._type_scores])
 @pytest.mark.parametrize("forget", [True, False])
 def test_scores_of_words_while_words_are_forgotten(forget, function):
     """A word type is another word then."""

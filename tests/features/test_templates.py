@@ -280,7 +280,9 @@ def keys_of(text, doc, contexts):
     features = LocalFeatures([text], 2)
     slots = np.full((len(doc), 4), -1)
     slots[:, [OFFSETS[2].index(offset) for offset in template.offsets]] = contexts
-    (keys,) = features.label_keys(found, slots, label_values(LABELS), features.masks[0])
+    (keys,) = features.label_keys(
+        found, slots, label_values(LABELS), features.label_templates[0].mask
+    )
     return keys.tolist()
 
 

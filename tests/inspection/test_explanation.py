@@ -116,7 +116,9 @@ def test_terms_that_do_not_add_up(nlp):
     pipe, doc = tagger_of(nlp), doc_of(nlp, TEXT)
     layer = pipe.model.layers[0]
     table = (
-        layer.attrs["features"].used(layer.shims[0].extra, layer.shims[0].used_rows("table")).table
+        layer.attrs["type_scores"]
+        .used(layer.shims[0].extra, layer.shims[0].used_rows("table"))
+        .table
     )
     kept = table.copy()
     found = explanations(pipe, doc, [1])

@@ -207,7 +207,7 @@ def test_other_weights_and_forgotten_words():
 def test_bounded_memory(monkeypatch, n_bytes):
     """Scores are forgotten as soon as they are too many."""
     docs, model = texts(), wordy()
-    monkeypatch.setattr(local_scores, "SCORE_BYTES", n_bytes)
+    monkeypatch.setattr(local_scores, "LOCAL_SCORE_BYTES", n_bytes)
     scores = model.predict(docs)
     for seed in range(30):
         queries = asked(model, docs, seed, n=1 + seed % 5)

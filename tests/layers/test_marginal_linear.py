@@ -153,7 +153,7 @@ def test_features_are_counted_once_for_each_place():
 def test_blocks_of_tokens_and_rows(monkeypatch):
     model, docs = layer(), docs_of()
     predicted = np.concatenate(model.predict(docs))
-    monkeypatch.setattr(marginal_linear, "BLOCK", 2)
+    monkeypatch.setattr(marginal_linear, "NGRAM_BLOCK_TOKENS", 2)
     assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
 
 

@@ -9,12 +9,10 @@ from spacy.training import Example
 from thinc.api import Linear, Model, Relu, chain, with_array
 
 from spacy_hoseq.features.sequences import sequence_lengths
-from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.inspection import explain
 from spacy_hoseq.inspection.reading import Reading
 from spacy_hoseq.inspection.weights import inspected
 from spacy_hoseq.layers import Feature, FlatScores, Scorer, SumEmissions, scorer_of, scoring_layer
-from spacy_hoseq.layers.scorer import Names
 
 from .helpers import VOCAB, doc_of
 
@@ -44,9 +42,6 @@ class Lengths(Scorer):
         for word in words:
             name = f"length = {length[word]}"
             yield Feature(name, word, (word,), scores[word].astype(float), key=length[word])
-
-    def names(self, docs, keys):
-        return {key: f"length = {key}" for key in keys.tolist()}
 
     def keyed_weights(self):
         yield np.arange(1, LONGEST + 1, dtype=np.uint64), self.model.get_param("W")[1:]
@@ -188,16 +183,3 @@ def test_sum_of_a_third_party_and_another():
     assert np.array_equal(both.predict(docs)[0], np.full((2, 3), 2.0))
     names = [feature.name for feature in scorer_of(both).features_at(docs, [1])]
     assert names == ["length = 3", "length = 3"] and VOCAB is docs[0].vocab
-
-
-def test_names_end_with_the_sentence():
-    """What stands beyond is no word of it, in the same Doc or in the next."""
-    names = Names([doc_of("a cat sat", sent_starts=[1, 0, 1]), doc_of("dogs")])
-    (before,), (after,) = (parse_templates([f"lower[{offset}]"])[0].parts for offset in (-1, 1))
-    assert [names.value(before, word) for word in range(4)] == ["<s>", "a", "<s>", "<s>"]
-    assert [names.value(after, word) for word in range(4)] == ["cat", "</s>", "</s>", "</s>"]
-    assert (
-        names.feature([before], 2, np.zeros(3)).looks_at
-        == ()
-        != names.feature([before], 1, np.zeros(3)).looks_at
-    )

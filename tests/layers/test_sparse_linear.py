@@ -8,7 +8,7 @@ from thinc.api import set_dropout_rate
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers import sparse_linear, sums
+from spacy_hoseq.layers import sparse_features, sparse_linear, sums
 from spacy_hoseq.layers.sparse_linear import (
     SparseLinear,
 )
@@ -80,7 +80,7 @@ def test_features_without_weight_are_left_out(settings, zero):
     weights_of(model).set(Parameter("table", table, resumed=True))
     scores = np.concatenate(model.predict(docs_of()))
     assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
-    used = model.attrs["features"].used(
+    used = model.attrs["type_scores"].used(
         weights_of(model).extra, weights_of(model).used_rows("table")
     )
     assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
@@ -114,7 +114,7 @@ def test_scores_do_not_depend_on_the_block(monkeypatch, cells):
     model, docs = layer(), docs_of()
     whole = model.predict(docs)
     monkeypatch.setattr(sparse_linear, "KEY_TOKENS", 5)
-    monkeypatch.setattr(sums, "SUM_CELLS", cells)
+    monkeypatch.setattr(sums, "SUM_BLOCK_WEIGHTS", cells)
     assert all(
         np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True)
     )
@@ -210,7 +210,7 @@ def test_remembered_rows_are_not_changed_by_dropout():
 
 @pytest.mark.parametrize("n_bytes", [0, 100, 10**9])
 def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
-    monkeypatch.setattr(sparse_linear.TextRows, "room", n_bytes)
+    monkeypatch.setattr(sparse_features.TextRows, "room", n_bytes)
     model, docs = layer(), docs_of()
     for order in ([0, 1, 2], [3, 1, 4, 1], [4, 3, 2, 1, 0], [0, 0]):
         batch = [docs[i] for i in order]

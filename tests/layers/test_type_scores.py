@@ -1,4 +1,4 @@
-"""Cached scores of word types: the same numbers, bit for bit, whatever was tagged before,never of other weights."""
+"""Cached scores of word types: the same numbers, bit for bit, whatever was tagged before, never of other weights."""
 
 import pickle
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.features import lexicon
-from spacy_hoseq.layers import sparse_linear
+from spacy_hoseq.layers import type_scores
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.weights import weights_of
@@ -46,7 +46,7 @@ def fresh(model, docs):
 
 def kept(model):
     """How many sums."""
-    scores = model.attrs["features"]._type_scores.latest
+    scores = model.attrs["type_scores"]._scores.latest
     return 0 if scores is None else len(scores)
 
 
@@ -58,7 +58,7 @@ def test_scores_do_not_depend_on_what_was_seen_before():
         assert np.array_equal(np.concatenate(model.predict(part)), fresh(model, part))
     n_kept = kept(model)
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
-    places = model.attrs["features"].places
+    places = model.attrs["type_scores"].places
     assert (
         0 < n_kept == kept(model) <= len(places) * (len({t.orth for doc in docs for t in doc}) + 2)
     )
@@ -86,8 +86,8 @@ def test_memory_is_bounded(monkeypatch, n_types):
     """Scores are forgotten as soon as they are too many, but never while they are asked for."""
     docs = texts()
     model = layer(docs)
-    places = len(model.attrs["features"].places)
-    monkeypatch.setattr(sparse_linear, "SCORE_BYTES", n_types * places * L * 4)
+    places = len(model.attrs["type_scores"].places)
+    monkeypatch.setattr(type_scores, "TYPE_SCORE_BYTES", n_types * places * L * 4)
     for doc in docs:
         assert np.array_equal(model.predict([doc])[0], fresh(model, [doc]))
         assert kept(model) <= n_types * places
