@@ -289,3 +289,7 @@ class Errors(metaclass=WithCodes):
     )
     HS184 = "{n} requests wait already, so this one was not begun. Please try again in a minute."
     HS191 = "The treebank {name} cannot be used: {problem}."
+    HS200 = (
+        'This Doc has no noun phrases: it has no parse, and no span group "{key}" (its groups: {there}). Annotate it '
+        "with a `hoseq_chunker` or a parser first."
+    )

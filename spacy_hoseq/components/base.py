@@ -1,36 +1,21 @@
-"""Base of all components: labels, examples, updates, saving, over spaCy's TrainablePipe.
+"""Base of all components: labels, examples, updates, over spaCy's TrainablePipe.
 
-A component says where its labels stand on a Doc (`Target`), what constrains them, and how it reads
-and learns; the rest is here.
-
-Labels, tag dictionary and settings are saved in `cfg`, weights in `model`. Settings stay those of
-the config, which may override what was saved. The model is a msgpack map, whose last entry,
-"digest", is the SHA-256 of all bytes before it and of what gives its columns their meaning: labels,
-tag dictionary, tables of the vocabulary that features read. A bit that differs in any of them, or a
-`cfg` of one training beside the `model` of another, is found before anything is made of the weights.
+A component says where its labels stand on a Doc (`Target`), what constrains them, and how it
+predicts and learns; the rest is here. How it is saved is in `saving.py`, the tables of words that
+its features read in `tables.py`.
 """
 
-import hashlib
-import json
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
-from inspect import Signature, signature
 from pathlib import Path
-from typing import (
-    Any,
-    ClassVar,
-)
+from typing import Any, ClassVar
 
 import numpy as np
-import srsly
-from spacy import util
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.lookups import Lookups, Table
-from spacy.pipeline import TrainablePipe
+from spacy.lookups import Table
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
@@ -39,85 +24,19 @@ from thinc.api import Model, Optimizer
 from ..arrays import Ints, Labels, Mask
 from ..caches import cached_property
 from ..errors import Errors, Warnings
-from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
 from .extensions import write_confidences
 from .reading import Reading, TagDictionary, intersection
+from .saving import SavedComponent
 from .targets.target import LabelTable, Target, places_in, word_examples
 from .training import cite_tables, known_tags_in, listeners_in, upstream_of
 
-MOST = 1e6  # score that no weights reach which learn something
-FEW = 5  # names in a message
-UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
-OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
-SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
-OF_CALIBRATION = (SETS, "temperature")  # the second: that of a training which calibrates
-SIZE = 32  # bytes of SHA-256
-KEY = b"\xa6digest\xc4" + bytes([SIZE])  # msgpack: a string of 6 bytes; a binary of SIZE bytes
+MAX_SCORE = 1e6  # in an update: weights that reach it have run away
 
 
-def register_factory(
-    component: Any,
-    name: str,
-    registered: dict[str, Any],
-    scores: dict[str, float | None],
-    *,
-    assigns: Sequence[str],
-    requires: Sequence[str] = (),
-) -> Callable[..., Any]:
-    """The factory of a component, whose settings are the keyword arguments of its `__init__` but
-    `target`: their names, types and defaults.
-
-    registered: other defaults, such as what registered functions make. scores: weights of scores.
-    RETURNS the function that the entry point names.
-    """
-    given = signature(component.__init__).parameters.values()
-    settings = [each for each in given if each.kind is each.KEYWORD_ONLY and each.name != "target"]
-
-    def make(nlp: Language, name: str, model: Model, **given: Any) -> Any:
-        made = component(nlp.vocab, model, name, **given)
-        made.join(nlp)
-        return made
-
-    parameters = [each.replace(default=each.empty) for each in settings]
-    own = [*signature(make).parameters.values()][:3]
-    make.__signature__ = Signature([*own, *parameters])  # type: ignore[attr-defined]
-    make.__doc__ = component.__doc__
-    make.__module__ = component.__module__
-    make.__qualname__ = make.__name__ = f"make_{name}"
-    Language.factory(
-        name,
-        assigns=list(assigns),
-        requires=list(requires),
-        default_config={**{each.name: each.default for each in settings}, **registered},
-        default_score_weights=scores,
-        func=make,
-    )
-    return make
-
-
-def joining(create: Callable[..., tuple[Any, str]]) -> Callable[..., tuple[Any, str]]:
-    """`Language.create_pipe_from_source`, which also tells components of this package that they are
-    taken over: spaCy itself tells only those that are made."""
-
-    @wraps(create)
-    def create_and_join(nlp: Language, *args: Any, **settings: Any) -> tuple[Any, str]:
-        component, factory = create(nlp, *args, **settings)
-        if isinstance(component, SequenceComponent):
-            component.join(nlp)
-        return component, factory
-
-    return create_and_join
-
-
-Language.create_pipe_from_source = joining(  # type: ignore[method-assign]
-    Language.create_pipe_from_source
-)
-
-
-class SequenceComponent(TrainablePipe):
+class SequenceComponent(SavedComponent):
     """A component that labels sequences of tokens.
 
     target: where its labels stand. cfg: its settings, which are saved with it.
@@ -136,21 +55,19 @@ class SequenceComponent(TrainablePipe):
         target: Target,
         cfg: dict[str, Any],
     ) -> None:
-        super().__init__(vocab, model, name, labels=[], **cfg)
+        super().__init__(vocab, model, name, cfg=cfg)
         self.scorer = scorer
         self.target = target
         # of the training, until they are looked at
         self._score_weights: dict[str, float | None] = {}
         self._known_tags: Table | None = None  # that this component has made
-        # where features read, if the vocabulary has other tables of the same names
-        self._tables: Lookups | None = None
         self._keeps_confidences = False
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
     def __reduce_ex__(self, protocol: object) -> Any:
         """Copies, and other processes, make anew what is made of labels."""
-        self._labels_changed()
+        self.labels_changed()
         return super().__reduce_ex__(protocol)
 
     @property
@@ -168,6 +85,14 @@ class SequenceComponent(TrainablePipe):
         """Labels of tokens, by id: the labels, unless several tags stand for each."""
         return list(self.labels)
 
+    @property
+    def n_columns(self) -> int:
+        return len(self.tags)
+
+    def check_labels(self) -> None:
+        for label in self.labels:
+            self.target.check_label(label)
+
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
 
@@ -183,7 +108,7 @@ class SequenceComponent(TrainablePipe):
             raise ValueError(SpacyErrors.E922.format(name=self.name, nO=self.model.get_dim("nO")))
         self.cfg["labels"].append(label)
         self.vocab.strings.add(label, allow_transient=False)
-        self._labels_changed()
+        self.labels_changed()
         return 1
 
     def initialize(
@@ -210,7 +135,7 @@ class SequenceComponent(TrainablePipe):
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples, _ = word_examples(get_examples())
-        self._read_tables(None)
+        self.tables.read_from(None)
         if weights_from is not None:
             self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
             return
@@ -218,22 +143,20 @@ class SequenceComponent(TrainablePipe):
         self._find_labels(examples, labels, tag_dictionary or {})
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
-        tables = tables_of(self.model)
-        if TABLE in tables:
+        if TABLE in self.tables.names:
             self._count_known_tags(examples)
-        self.lend_tables(examples[0].predicted.vocab)
+        self.join_vocab(examples[0].predicted.vocab)
         if nlp is not None:
-            cite_tables(nlp, tables)
+            cite_tables(nlp, self.tables.names)
         self._define(examples, nlp)
 
     def join(self, nlp: Language) -> None:
-        """Called when the component is added to a pipeline, or taken over from another one: share
-        strings and tables with its vocabulary. RAISES ValueError [HS102]: a component to which it
-        listens is not there."""
+        """Called when the component is made for a pipeline. RAISES ValueError [HS102]: a component
+        to which it listens is not there."""
         for listener in listeners_in(self):
             if not listener.is_unlinked:
                 upstream_of(self, listener, nlp)
-        self.lend_tables(nlp.vocab)
+        self.join_vocab(nlp.vocab)
 
     def read(
         self, docs: Iterable[Doc], *, preset: bool = True, labels_alone: bool = False
@@ -275,6 +198,7 @@ class SequenceComponent(TrainablePipe):
         losses.setdefault(self.name, 0.0)
         examples, docs = word_examples(examples, f"{type(self).__name__}.update")
         if any(map(len, docs)):
+            self.join_vocab(vocab_of(docs))
             self._require_labels()
             losses[self.name] += self._learn(examples, docs, drop)
             self._n_updates += 1
@@ -323,7 +247,7 @@ class SequenceComponent(TrainablePipe):
     @property
     def has_own_tables(self) -> bool:
         """True if its features read other tables than those of the vocabulary."""
-        return self._tables is not None
+        return self.tables.own is not None
 
     def keep_probabilities(self) -> bool:
         """From now on, keep on each Doc how probable the labels are. RETURNS (bool): False = it
@@ -341,33 +265,13 @@ class SequenceComponent(TrainablePipe):
         (float): the setting `span_threshold`; None = there is none."""
         return None
 
-    def lend_tables(self, vocab: Vocab) -> None:
-        """Share the strings of labels, and the tables on which features depend, with the vocabulary
-        of another pipeline. If it has other tables, the component reads its own from then on."""
-        if vocab is self.vocab:
-            return
-        for label in self.labels:
-            vocab.strings.add(label)
-        if self._tables is None:
-            self._share(self.vocab.lookups, vocab.lookups)
-
-    def _share(self, tables: Lookups, others: Lookups) -> None:
-        """tables: of the component. others: of a vocabulary that shall have them, too."""
-        names = tables_of(self.model) & {*tables.tables}
-        own = None
-        if not lend_tables(tables, others, names):
-            own = Lookups()
-            for name in names:
-                own.set_table(name, tables.get_table(name))
-        self._read_tables(own)
-
-    def _read_tables(self, own: Lookups | None) -> None:
-        """own: tables that are not those of the vocabulary; None = they are."""
-        self._tables = own
-        for node in self.model.walk():
-            extractor = scorer_of(node).extractor
-            if extractor is not None:
-                extractor.own_tables = own
+    def join_vocab(self, vocab: Vocab) -> None:
+        """Share the strings of labels, and the tables that features read, with the vocabulary of
+        another pipeline. If it has other tables, the component reads its own from then on."""
+        if vocab is not self.vocab:
+            for label in self.labels:
+                vocab.strings.add(label)
+            self.tables.share(vocab)
 
     def score(self, examples: Iterable[Example], **settings: object) -> dict[str, Any]:
         """Scores by the component's scorer. WARNS [HW004]: the first time after `initialize`, if
@@ -385,57 +289,14 @@ class SequenceComponent(TrainablePipe):
             warnings.warn(Warnings.HW004.format(name=self.name, **told), stacklevel=2)
         return scores
 
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The component as bytes, without the parts in `exclude`."""
-        parts = {
-            "cfg": lambda: srsly.json_dumps(self.cfg),
-            "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
-            "model": lambda: signed(self.model.to_bytes(), self._meaning()),
-        }
-        if self._tables is not None:
-            parts["tables"] = self._tables.to_bytes
-        return util.to_bytes(parts, exclude)
-
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save the component in a folder. WARNS [HW008]: a training that evaluates has ended, and its
-        evaluations know nothing of many of the updates."""
-        model = signed(self.model.to_bytes(), self._meaning())
-        parts: dict[str, Callable[[Path], Any]] = {
-            "cfg": lambda file: srsly.write_json(file, self.cfg, indent=0),  # lists of many numbers
-            "vocab": lambda file: self.vocab.to_disk(file, exclude=exclude),
-            "model": lambda file: file.write_bytes(model),
-        }
-        if self._tables is not None:
-            parts["tables"] = self._tables.to_disk
-        util.to_disk(path, parts, exclude)
+        """Save the component in a folder. WARNS [HW008]: a training that evaluates has ended, and
+        more than a fifth of its updates came after the last evaluation."""
+        super().to_disk(path, exclude=exclude)
         n_unseen = self._n_updates - self._n_evaluated
-        if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
+        if self._n_evaluated and n_unseen > 0.2 * self._n_updates:
             numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
             warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SequenceComponent":
-        """RAISES ValueError [HS064]: the data cannot be read, or do not belong together."""
-        parts: dict[str, Callable[[bytes], Any]] = {
-            "cfg": lambda data: self._read_cfg(srsly.json_loads(data)),
-            "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
-            "tables": lambda data: self._share(Lookups().from_bytes(data), self.vocab.lookups),
-            "model": self._read_model,
-        }
-        with self._reading("bytes"):
-            util.from_bytes(bytes_data, parts, exclude)
-        return self
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "SequenceComponent":
-        """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together."""
-        parts: dict[str, Callable[[Path], Any]] = {
-            "cfg": lambda file: self._read_cfg(srsly.read_json(file)),
-            "vocab": lambda file: self.vocab.from_disk(file, exclude=exclude),
-            "tables": self._find_tables,
-            "model": lambda file: self._read_model(file.read_bytes()),
-        }
-        with self._reading(str(path)):
-            util.from_disk(path, parts, exclude)
-        return self
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -449,12 +310,7 @@ class SequenceComponent(TrainablePipe):
             for node in self.model.walk():
                 scorer_of(node).forget_words()
             if self._label_table is not before:
-                self._labels_changed()
-
-    def forget_calibration(self) -> None:
-        """Drop what holds for the weights that it was found with."""
-        for name in OF_CALIBRATION:
-            self.cfg.pop(name, None)
+                self.labels_changed()
 
     @abstractmethod
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
@@ -490,7 +346,7 @@ class SequenceComponent(TrainablePipe):
         have several vocabularies."""
         words = words_of(docs if isinstance(docs, WordDocs) else list(docs), self._read_at_once)
         if any(map(len, words)):
-            self.lend_tables(vocab_of(words))
+            self.join_vocab(vocab_of(words))
             self._require_labels()
         return words
 
@@ -499,8 +355,8 @@ class SequenceComponent(TrainablePipe):
         largest: of the scores in an update."""
         if not np.isfinite(loss):
             raise ValueError(SpacyErrors.E910.format(name=self.name))
-        if MOST < largest < np.inf:  # what is not finite has its own messages
-            numbers = {"largest": largest, "limit": MOST, "rate": learn_rate}
+        if MAX_SCORE < largest < np.inf:  # what is not finite has its own messages
+            numbers = {"largest": largest, "limit": MAX_SCORE, "rate": learn_rate}
             raise ValueError(Errors.HS042.format(name=self.name, **numbers))
         return loss
 
@@ -518,7 +374,7 @@ class SequenceComponent(TrainablePipe):
         entries = self.cfg.get("tag_dictionary")
         return TagDictionary(entries, self.labels) if entries else None
 
-    def _labels_changed(self) -> None:
+    def labels_changed(self) -> None:
         for name in self.made_of_labels:
             self.__dict__.pop(name, None)
 
@@ -533,7 +389,7 @@ class SequenceComponent(TrainablePipe):
         names = self.target.names_in(examples) if prefix else []
         negative = [name for name in names if name.startswith(prefix)]
         if negative:
-            found = ", ".join(negative[:FEW])
+            found = ", ".join(negative[:5])
             message = Warnings.HW010.format(name=self.name, labels=found, prefix=prefix)
             warnings.warn(message, stacklevel=4)
         for label in self.target.labels_in(examples) if labels is None else labels:
@@ -544,7 +400,7 @@ class SequenceComponent(TrainablePipe):
             raise ValueError(Errors.HS069.format(name=self.name, looked=looked, there=there))
         if "tag_dictionary" in self.cfg:
             self.cfg["tag_dictionary"] = dict(tag_dictionary)
-            self._labels_changed()
+            self.labels_changed()
             TagDictionary(tag_dictionary, self.labels)  # impossible ones are refused now
 
     def _count_known_tags(self, examples: list[Example]) -> None:
@@ -570,78 +426,3 @@ class SequenceComponent(TrainablePipe):
             }
             raise ValueError(Errors.HS159.format(source=path, **wanted))
         self.from_disk(folder, exclude=["vocab"])
-
-    @contextmanager
-    def _reading(self, where: str) -> Iterator[None]:
-        """RAISES ValueError [HS064]: whatever goes wrong."""
-        try:
-            yield
-        except Exception as error:
-            problem = Errors.HS064.format(name=self.name, where=where, problem=str(error) or error)
-            raise ValueError(problem) from error
-        for node in self.model.walk():
-            scorer_of(node).prepare()
-
-    def _read_cfg(self, saved: dict[str, Any]) -> None:
-        """RAISES ValueError: labels that are none."""
-        self.forget_calibration()
-        self._read_tables(None)
-        names = [*(name for name in OF_TRAINING if name in self.cfg), *OF_CALIBRATION]
-        self.cfg.update({name: saved[name] for name in names if name in saved})
-        self._labels_changed()
-        for label in self.labels:
-            self.target.check_label(
-                label
-            )  # the config may say another attribute than that of training
-
-    def _find_tables(self, own: Path) -> None:
-        """own: the folder of the component's own tables. Without it they are those of the vocabulary
-        beside the component, which may be another one than its own."""
-        if tables_of(self.model):
-            folder = own if own.exists() else own.parent.parent / "vocab"
-            self._share(Lookups().from_disk(folder), self.vocab.lookups)
-
-    def _read_model(self, data: bytes) -> None:
-        """RAISES ValueError: another digest."""
-        if signed(data[: -SIZE - len(KEY)], self._meaning(), n_added=0) != data:
-            tables = ", ".join(sorted(tables_of(self.model))) or "none"
-            raise ValueError(
-                f"labels, tag dictionary, weights or tables of the vocabulary ({tables}) are missing, damaged "
-                "or not of one training"
-            )
-        self.model.from_bytes(data)
-
-    def _meaning(self) -> dict[str, Any]:
-        """Meaning of the columns of the weights, and of the numbers kept with them, as JSON has it."""
-        lookups = self._tables or self.vocab.lookups
-        return {
-            **{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg},
-            "columns": len(self.tags),
-            SETS: srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS))),  # as they are read
-            "tables": {
-                name: digest_of(lookups.get_table(name, None)) for name in tables_of(self.model)
-            },
-        }
-
-
-def signed(model: bytes, meaning: dict[str, Any], n_added: int = 1) -> bytes:
-    """The bytes of a model and their digest. model: a msgpack map of fewer than 15 entries, as
-    thinc makes it; its first byte says how many. meaning: of its columns, as JSON has it. n_added:
-    to the number of entries; 0 = the digest was cut off."""
-    body = bytes([model[0] + n_added]) + model[1:] + KEY
-    text = json.dumps(meaning, sort_keys=True)
-    return body + hashlib.sha256(text.encode("ascii") + body).digest()
-
-
-def digest_of(table: Table | None) -> str | None:
-    """SHA-256 of what a table of the vocabulary holds, in any order of its keys; None: there is no
-    such table."""
-    if table is None:
-        return None
-    entries = [[key, value] for key, value in sorted(table.items())]
-    return hashlib.sha256(srsly.msgpack_dumps(entries)).hexdigest()
-
-
-def tables_of(model: Model[Any, Any]) -> set[str]:
-    """The tables of the vocabulary that features of a model depend on."""
-    return {table for node in model.walk() for table in node.attrs.get("tables", ())}

@@ -14,7 +14,6 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config
 
 from ..arrays import Floats, Ints, Labels
 from ..caches import cached_property
@@ -32,7 +31,7 @@ from ..layers.local_classifiers import (
     shim_of,
 )
 from ..layers.local_scores import BatchScores, mean_loss
-from .base import SequenceComponent, register_factory
+from .base import SequenceComponent
 from .extensions import write_decisions
 from .reading import Reading
 from .targets.chunk_tags import ChunkTags
@@ -40,16 +39,6 @@ from .targets.target import Target, word_examples
 from .targets.token_labels import TokenLabels
 from .training import after_earlier_components, batches_with, seed_of
 
-DEFAULT_MODEL = """
-[model]
-@architectures = "spacy_hoseq.LocalClassifiers.v1"
-order = 2
-min_count = 1
-
-[model.templates]
-@misc = "spacy_hoseq.templates.v1"
-name = "bidirectional_pos"
-"""
 GREEDY = ("easiest_first", "easiest_last")  # strategies that decide token by token
 LEARN_RATE = 0.3  # size of the first step of each weight (AdaGrad)
 SPANS_KEY = "chunks"
@@ -226,15 +215,3 @@ class Decisions(Reading):
     def confidences(self) -> Floats:
         """Probability of each decision when it was made."""
         return np.asarray(np.exp(self._path.log_probabilities))
-
-
-make_hoseq_bidirectional_tagger = register_factory(
-    HoseqBidirectionalTagger,
-    "hoseq_bidirectional_tagger",
-    {
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
-    },
-    {"tag_acc": 1.0},
-    assigns=["token.tag"],
-)

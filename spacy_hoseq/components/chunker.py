@@ -27,11 +27,10 @@ from ..features.sequences import sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
-from .base import register_factory
 from .expected_spans import expected_chunks
-from .noun_chunks import GROUP, offer_noun_chunks
+from .noun_chunks import DEFAULT_KEY, offer_noun_chunks, offer_to_docs
 from .reading import Reading
-from .structured import ADAGRAD, StructuredComponent, default_model, parts_of
+from .structured import StructuredComponent, parts_of
 from .targets.chunk_tags import ChunkTypes, FoundChunks, found_chunks
 
 WORDS = 8_000  # of a batch, read at once
@@ -83,7 +82,7 @@ class HoseqChunker(StructuredComponent):
         decoder: str | Decoder = "exact",
         update_rule: UpdateRule,
         representation: Literal["iob2", "bilou", "start_end"] = "bilou",
-        spans_key: str = GROUP,
+        spans_key: str = DEFAULT_KEY,
         annotate_ents: bool = False,
         overwrite: bool = False,
         save_marginals: bool = False,
@@ -113,10 +112,10 @@ class HoseqChunker(StructuredComponent):
             },
         )
 
-    def join(self, nlp: Language) -> None:
-        super().join(nlp)
+    def join_vocab(self, vocab: Vocab) -> None:
+        super().join_vocab(vocab)
         if not self.cfg["annotate_ents"]:
-            offer_noun_chunks(nlp.vocab, self.cfg["spans_key"])
+            offer_noun_chunks(vocab, self.cfg["spans_key"])
 
     def initialize(  # type: ignore[override]
         self,
@@ -203,6 +202,8 @@ class HoseqChunker(StructuredComponent):
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         chunks = self.chunks(reading, self.cfg["span_threshold"])
         self.target.write_chunks(docs, chunks, overwrite=self.cfg["overwrite"])
+        if not self.cfg["annotate_ents"]:
+            offer_to_docs(docs)
 
     @cached_property
     def _grammar(self) -> Grammar:
@@ -229,53 +230,3 @@ class HoseqChunker(StructuredComponent):
         """Without the transitions and the ends that tags of chunks cannot make."""
         weights = potentials.weights.permitting(self._grammar.pairs)
         return potentials._replace(weights=weights, allowed=self._edges(potentials.lengths))
-
-
-# the labels of a tagger, with their probabilities, are read beside words
-UPSTREAM = {
-    "@architectures": "spacy_hoseq.MarginalLinear.v1",
-    "min_count": 2,
-    "nO": None,
-    "templates": {"@misc": "spacy_hoseq.templates.v1", "name": "upstream_chunks"},
-    "upstream": {
-        "@architectures": "spacy_hoseq.MarginalListener.v1",
-        "upstream": "*",
-        "grad_factor": 0.0,
-        "threshold": 0.05,
-    },
-}
-OF_WORDS = default_model("english_pos")
-STACKED = {
-    "@architectures": "spacy_hoseq.SumEmissions.v1",
-    "nO": None,
-    "second": UPSTREAM,
-    "first": OF_WORDS["emissions"],
-}
-DEFAULTS = {
-    "model": {**OF_WORDS, "emissions": STACKED},
-    "update_rule": {**ADAGRAD, "average": True},
-    "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
-}
-make_hoseq_chunker = register_factory(
-    HoseqChunker,
-    "hoseq_chunker",
-    DEFAULTS,
-    {"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
-    assigns=["doc.spans"],
-    requires=["token.tag"],
-)
-OF_ENTITIES = {
-    "model": default_model("entities"),
-    "update_rule": {**ADAGRAD, "l1": 0.005, "average": False},
-    "scorer": {"@scorers": "spacy.ner_scorer.v1"},
-    "spans_key": "entities",
-    "annotate_ents": True,
-    "span_threshold": 0.3,
-}
-make_hoseq_ner = register_factory(
-    HoseqChunker,
-    "hoseq_ner",
-    OF_ENTITIES,
-    {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"],
-)

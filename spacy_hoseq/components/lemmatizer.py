@@ -19,10 +19,8 @@ from ..features.sequences import WordDocs, words_of
 from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
-from .base import register_factory
 from .lemma_table import LemmaTable
 from .reading import Reading, intersection
-from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
 from .targets.lemmas import Candidates, LemmaLabels, label_of
 
@@ -149,17 +147,3 @@ class HoseqLemmatizer(HoseqTagger):
         label_ids = self._lemma_table.labels(docs, columns)
         why = "labels alone were asked for"
         return Reading(docs, self.name, self._label_table.labels, None, label_ids, why)
-
-
-make_hoseq_lemmatizer = register_factory(
-    HoseqLemmatizer,
-    "hoseq_lemmatizer",
-    {
-        "model": {**default_model("lemmas", min_count=2), "label_pairs": False},
-        "update_rule": ADAGRAD,
-        "scorer": {"@scorers": "spacy.lemmatizer_scorer.v1"},
-    },
-    {"lemma_acc": 1.0},
-    assigns=["token.lemma"],
-    requires=["token.pos", "token.morph"],
-)

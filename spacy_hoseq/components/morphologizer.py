@@ -19,8 +19,6 @@ from ..decoders.choice import Decoder
 from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
-from .base import register_factory
-from .structured import ADAGRAD, default_model
 from .tagger import HoseqTagger
 from .targets.morphology import (
     MorphologyLabels,
@@ -134,20 +132,3 @@ def _label(name: str) -> str:
     """The label of "NOUN|Case=Nom|Number=Sing", or of "NOUN"; other names as they are."""
     pos, _, morph = name.partition("|")
     return label_of(pos, morph) if pos in PARTS_OF_SPEECH else name
-
-
-make_hoseq_morphologizer = register_factory(
-    HoseqMorphologizer,
-    "hoseq_morphologizer",
-    {
-        "model": {
-            **default_model("morphology"),
-            "label_pairs": False,
-            "parts": {"@misc": "spacy_hoseq.morphological_parts.v1"},
-        },
-        "update_rule": {**ADAGRAD, "learn_rate": 0.01},
-        "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
-    },
-    {"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
-    assigns=["token.morph", "token.pos"],
-)

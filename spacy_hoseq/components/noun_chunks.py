@@ -1,86 +1,113 @@
-"""`doc.noun_chunks` of Docs without a parse: the NP chunks of a chunker; and `merge_noun_chunks`.
+"""Noun phrases of Docs without a parse: the NP chunks of a chunker.
 
-spaCy takes the function from the vocabulary of a Doc, which has it from its language.
+`doc.noun_chunks` takes its function from the vocabulary of the Doc. A pipeline with a
+`hoseq_chunker` sets it there, as the languages of spaCy do. `noun_chunks` and
+`hoseq_merge_noun_chunks` work on any Doc with chunks, whatever its vocabulary is.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from spacy.errors import Errors as SpacyErrors
-from spacy.lang.en import English
 from spacy.pipeline.functions import merge_noun_chunks as merge_parsed
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.vocab import Vocab
 
+from ..errors import Errors
+
 NOUN_PHRASE = "NP"
-GROUP = "chunks"
+DEFAULT_KEY = "chunks"  # of the span group
 
 Phrases = Iterator[tuple[int, int, int]]
 
 
 class NounChunks(NamedTuple):
-    """Noun phrases of a Doc or Span, as (start, end, label): those of the parser if it has run,
-    else the NPs of a span group. key: of the group. of_parser: the language's own function, if it
-    has one. RAISES as the language does where there is neither."""
+    """A function for `vocab.get_noun_chunks`: noun phrases of a Doc or Span, as (start, end, label).
+
+    They are those of the parser if it has run, else the NPs of a span group. key: of the group.
+    parsed: the function of the language, if it has one; it raises where there is no parse.
+    """
 
     key: str
-    of_parser: Callable[[Any], Phrases] | None
+    parsed: Callable[[Any], Phrases] | None
 
     def __call__(self, part: Doc | Span) -> Phrases:
         doc = part.doc
-        is_parsed = self.of_parser is not None and doc.has_annotation("DEP")
+        is_parsed = self.parsed is not None and doc.has_annotation("DEP")
         if self.key in doc.spans and not is_parsed:
-            first, end = (part.start, part.end) if isinstance(part, Span) else (0, len(doc))
-            for span in doc.spans[self.key]:
-                if span.label_ == NOUN_PHRASE and first <= span.start and span.end <= end:
-                    yield span.start, span.end, span.label
-        elif self.of_parser is not None:
-            yield from self.of_parser(part)
+            for span in phrases_in(part, self.key):
+                yield span.start, span.end, span.label
+        elif self.parsed is not None:
+            yield from self.parsed(part)
         else:
             raise NotImplementedError(SpacyErrors.E894.format(lang=doc.vocab.lang))
 
 
+def noun_chunks(part: Doc | Span, key: str = DEFAULT_KEY) -> Iterator[Span]:
+    """Noun phrases of any Doc or Span that carries chunks: those of the parser if it has run, else
+    the chunks of the type NP.
+
+        [phrase.text for phrase in spacy_hoseq.noun_chunks(doc)]
+
+    key (str): of the span group. RAISES ValueError [HS200]: there is neither.
+    """
+    doc = part.doc
+    if doc.has_annotation("DEP"):
+        yield from part.noun_chunks
+    elif key in doc.spans:
+        yield from phrases_in(part, key)
+    else:
+        raise ValueError(Errors.HS200.format(key=key, there=", ".join(doc.spans) or "none"))
+
+
+def phrases_in(part: Doc | Span, key: str) -> Iterator[Span]:
+    """The NPs of a span group that lie in a Doc or Span."""
+    start, end = 0, len(part.doc)
+    if isinstance(part, Span):
+        start, end = part.start, part.end
+    for span in part.doc.spans[key]:
+        if span.label_ == NOUN_PHRASE and start <= span.start and span.end <= end:
+            yield span
+
+
 def offer_noun_chunks(vocab: Vocab, key: str) -> None:
-    """From now on, Docs of the vocabulary have the noun phrases of this span group."""
-    before: Any = vocab.get_noun_chunks  # (a wrong type in spaCy)
-    of_parser = before.of_parser if isinstance(before, NounChunks) else before
-    chunks: Any = NounChunks(key, of_parser)
+    """Let Docs of a vocabulary have the noun phrases of this span group."""
+    parsed: Any = vocab.get_noun_chunks  # (a wrong type in spaCy)
+    if isinstance(parsed, NounChunks):
+        if parsed.key == key:
+            return
+        parsed = parsed.parsed
+    chunks: Any = NounChunks(key, parsed)
     vocab.get_noun_chunks = chunks
+
+
+def offer_to_docs(docs: Sequence[Doc]) -> None:
+    """The same for Docs that a tokenizer made before the chunker first saw their vocabulary: a Doc
+    takes the function when it is made."""
+    for doc in docs:
+        if doc.noun_chunks_iterator is not doc.vocab.get_noun_chunks:
+            doc.noun_chunks_iterator = doc.vocab.get_noun_chunks
 
 
 def merge_noun_chunks(doc: Doc) -> Doc:
     """The Doc with each noun phrase as one token, with the tag of its last word; span groups follow.
-    (spaCy's own `merge_noun_chunks` does nothing to a Doc without a parse.)"""
-    noun_chunks = doc.vocab.get_noun_chunks
-    if doc.has_annotation("DEP") or not isinstance(noun_chunks, NounChunks):
+    (spaCy's `merge_noun_chunks` does nothing to a Doc without a parse.)"""
+    if doc.has_annotation("DEP"):
         return merge_parsed(doc)
-    if noun_chunks.key not in doc.spans:
+    key = DEFAULT_KEY
+    if isinstance(doc.noun_chunks_iterator, NounChunks):
+        key = doc.noun_chunks_iterator.key
+    if key not in doc.spans:
         return doc
-    bounds = {
-        key: [(span.start_char, span.end_char, span.label) for span in group]
-        for key, group in doc.spans.items()
-    }
+    bounds = {}
+    for name, group in doc.spans.items():
+        bounds[name] = [(span.start_char, span.end_char, span.label) for span in group]
     with doc.retokenize() as retokenizer:
-        for phrase in doc.noun_chunks:
+        for phrase in phrases_in(doc, key):
             head = phrase[-1]
             retokenizer.merge(phrase, attrs={"TAG": head.tag, "POS": head.pos})
-    for key, of_group in bounds.items():
-        found = [doc.char_span(*each, alignment_mode="expand") for each in of_group]
-        spans = [span for span in found if span is not None]
-        attrs = doc.spans[key].attrs
-        doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
+    for name, places in bounds.items():
+        spans = [doc.char_span(*place, alignment_mode="expand") for place in places]
+        attrs = doc.spans[name].attrs
+        doc.spans[name] = SpanGroup(doc, name=name, spans=filter(None, spans), attrs=attrs)
     return doc
-
-
-# English Docs are often read without a pipeline, such as `DocBin.get_docs(spacy.blank("en").vocab)`
-of_english: Any = NounChunks(GROUP, English.Defaults.syntax_iterators["noun_chunks"])
-English.Defaults.syntax_iterators = {
-    **English.Defaults.syntax_iterators,
-    "noun_chunks": of_english,
-}
-English.component(
-    "merge_noun_chunks",
-    requires=["token.tag", "token.pos"],
-    retokenizes=True,
-    func=merge_noun_chunks,
-)

@@ -31,36 +31,13 @@ from ..layers.upstream import upstream_labels, write_upstream
 from ..layers.weights import weights_in
 from ..learning.objectives import OBJECTIVES, Objective, log_likelihood
 from ..learning.parameter import UpdateRule
-from .base import OF_CALIBRATION, SequenceComponent
+from .base import SequenceComponent
 from .extensions import write_marginals
 from .named import function_named, name_of
 from .reading import Reading
+from .saving import OF_CALIBRATION
 from .targets.target import Target, word_examples
 from .training import ComponentTexts, listeners_in, seed_of, warn_uncalibrated
-
-ADAGRAD = {
-    "@misc": "spacy_hoseq.adagrad.v1",
-    "learn_rate": 0.1,
-    "l1": 0.0,
-    "l2": 0.0,
-    "average": "late",
-}
-
-
-def default_model(templates: str, min_count: int = 1) -> dict[str, Any]:
-    """The config of a model over the features of a registered list of templates."""
-    emissions = {
-        "@architectures": "spacy_hoseq.SparseLinear.v1",
-        "min_count": min_count,
-        "hash_rows": None,
-        "nO": None,
-        "templates": {"@misc": "spacy_hoseq.templates.v1", "name": templates},
-    }
-    return {
-        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
-        "patterns": None,
-        "emissions": emissions,
-    }
 
 
 class StructuredComponent(SequenceComponent):

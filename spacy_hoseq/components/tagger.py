@@ -20,9 +20,8 @@ from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
-from .base import register_factory
 from .reading import Reading
-from .structured import ADAGRAD, StructuredComponent, default_model, parts_of
+from .structured import StructuredComponent, parts_of
 from .targets.token_labels import TokenLabels
 
 
@@ -162,20 +161,3 @@ class HoseqTagger(StructuredComponent):
         if scorer_of(self.model).sees_sentences_alone:
             docs = words_of([piece for doc in docs for piece in pieces_of(doc, most)])
         return [words_of(part) for part in parts_of(docs, most)]
-
-
-DEFAULTS = {
-    "model": default_model("english_pos"),
-    "update_rule": ADAGRAD,
-    "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
-}
-make_hoseq_tagger = register_factory(
-    HoseqTagger, "hoseq_tagger", DEFAULTS, {"tag_acc": 1.0}, assigns=["token.tag"]
-)
-make_hoseq_senter = register_factory(
-    HoseqTagger,
-    "hoseq_senter",
-    {**DEFAULTS, "model": default_model("sentences", min_count=2), "attribute": "sent_start"},
-    {"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
-    assigns=["token.is_sent_start"],
-)

@@ -1,0 +1,87 @@
+"""The tables of words on which the features of a component depend: tags of known words, word
+classes, lists of names.
+
+They are tables of a vocabulary (`vocab.lookups`), which the components of a pipeline share. A
+component that comes into another pipeline shares its tables with the vocabulary there as soon as it
+sees it. If that has other tables of the same names, the component reads its own from then on.
+"""
+
+import hashlib
+from typing import Any
+
+import srsly
+from spacy.lookups import Lookups, Table
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..features.attributes import lend_tables
+from ..layers.scorer import scorer_of
+
+
+class WordTables:
+    """The tables of one component.
+
+    model (Model): whose features read them. vocab (Vocab): of the component. own (Lookups): the
+    tables that features read in place of those of the vocabulary; None = those of the vocabulary.
+    """
+
+    def __init__(self, model: Model[Any, Any], vocab: Vocab) -> None:
+        self._model = model
+        self._vocab = vocab
+        self.own: Lookups | None = None
+
+    @property
+    def names(self) -> set[str]:
+        """Names of the tables on which features of the model depend."""
+        return {table for node in self._model.walk() for table in node.attrs.get("tables", ())}
+
+    @property
+    def lookups(self) -> Lookups:
+        """Where features read."""
+        return self._vocab.lookups if self.own is None else self.own
+
+    def copy(self) -> Lookups:
+        """These tables alone, for a component that is saved with them."""
+        return selected(self.lookups, self.names)
+
+    def read_from(self, own: Lookups | None) -> None:
+        """Let features read these tables. own: None = those of the vocabulary."""
+        self.own = own
+        for node in self._model.walk():
+            extractor = scorer_of(node).extractor
+            if extractor is not None:
+                extractor.own_tables = own
+
+    def share(self, vocab: Vocab) -> None:
+        """Share the tables with another vocabulary. If it has others of these names, the features
+        read their own from then on."""
+        if self.own is None:
+            self.join(self._vocab.lookups, vocab.lookups)
+
+    def join(self, tables: Lookups, others: Lookups) -> None:
+        """Share tables of this component with others, of a vocabulary."""
+        names = self.names & {*tables.tables}
+        if lend_tables(tables, others, names):
+            self.read_from(None)
+        else:
+            self.read_from(selected(tables, names))
+
+    def digests(self) -> dict[str, str | None]:
+        """SHA-256 of each table, None for one that is missing."""
+        return {name: digest_of(self.lookups.get_table(name, None)) for name in self.names}
+
+
+def selected(lookups: Lookups, names: set[str]) -> Lookups:
+    """The tables of these names, those that are there."""
+    tables = Lookups()
+    for name in sorted(names & {*lookups.tables}):
+        tables.set_table(name, lookups.get_table(name))
+    return tables
+
+
+def digest_of(table: Table | None) -> str | None:
+    """SHA-256 of the entries of a table, in any order of its keys; None: there is no such table."""
+    if table is None:
+        return None
+    entries = [[key, value] for key, value in sorted(table.items())]
+    return hashlib.sha256(srsly.msgpack_dumps(entries)).hexdigest()
