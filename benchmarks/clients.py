@@ -60,7 +60,7 @@ CLIENTS = {
         [],
         {
             "noun chunks": "found = [*nlp(text).noun_chunks][:3]",
-            "`merge_noun_chunks`": 'nlp.add_pipe("merge_noun_chunks")\nfound = [*nlp(text)][:3]',
+            "`hoseq_merge_noun_chunks`": 'nlp.add_pipe("hoseq_merge_noun_chunks")\nfound = [*nlp(text)][:3]',
             "`entity_ruler`": 'ruler = nlp.add_pipe("entity_ruler", config={"overwrite_ents": True})\n'
             'ruler.add_patterns([{"label": "PART", "pattern": "engines"}])\n'
             "found = [e for e in nlp(text).ents if e.label_ == 'PART']",

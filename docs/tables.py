@@ -9,7 +9,6 @@ writes them anew.
 """
 
 import ast
-import importlib
 import inspect
 import json
 import re
@@ -95,8 +94,7 @@ def settings(name: str) -> list[tuple[str, str, str, str]]:
     if name.startswith("hoseq_"):
         component = type(spacy.blank("en").add_pipe(name))
         defaults = Language.get_factory_meta(name).default_config
-        factory = getattr(importlib.import_module(component.__module__), f"make_{name}")
-        types = {n: p.annotation for n, p in parameters(factory).items()}
+        types = {n: p.annotation for n, p in parameters(component).items()}
         names = [*types, "target"]  # where the next one begins
         meanings = {
             n: m

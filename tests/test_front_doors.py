@@ -50,6 +50,7 @@ def test_dir_and_help_show_what_is_there():
     ] == [
         "__version__",
         "load",
+        "noun_chunks",
     ]
     assert "A trained pipeline: a folder, an installed package" in others
     for room in ROOMS:

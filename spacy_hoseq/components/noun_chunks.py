@@ -62,9 +62,11 @@ def noun_chunks(part: Doc | Span, key: str = DEFAULT_KEY) -> Iterator[Span]:
 
 def phrases_in(part: Doc | Span, key: str) -> Iterator[Span]:
     """The NPs of a span group that lie in a Doc or Span."""
-    start, end = 0, len(part.doc)
+    start = 0
+    end = len(part.doc)
     if isinstance(part, Span):
-        start, end = part.start, part.end
+        start = part.start
+        end = part.end
     for span in part.doc.spans[key]:
         if span.label_ == NOUN_PHRASE and start <= span.start and span.end <= end:
             yield span
@@ -109,5 +111,5 @@ def merge_noun_chunks(doc: Doc) -> Doc:
     for name, places in bounds.items():
         spans = [doc.char_span(*place, alignment_mode="expand") for place in places]
         attrs = doc.spans[name].attrs
-        doc.spans[name] = SpanGroup(doc, name=name, spans=filter(None, spans), attrs=attrs)
+        doc.spans[name] = SpanGroup(doc, name=name, spans=spans, attrs=attrs)
     return doc

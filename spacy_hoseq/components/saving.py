@@ -192,12 +192,14 @@ class SavedComponent(TrainablePipe):
     def _read_model(self, data: bytes) -> None:
         """RAISES ValueError: another digest."""
         saved = srsly.msgpack_loads(data)
-        if "model" in saved:
-            model = signed = saved["model"]
-        else:
+        digest = saved.get("digest", b"")
+        model = saved.get("model")
+        signed = model
+        if model is None:
             # version 1.0: the digest is the last entry of thinc's own map, and of all before it
-            model, signed = data, data[: -len(saved["digest"])]
-        if saved["digest"] != self._digest(signed):
+            model = data
+            signed = data[: -len(digest)]
+        if digest != self._digest(signed):
             tables = ", ".join(sorted(self.tables.names)) or "none"
             raise ValueError(
                 f"labels, tag dictionary, weights or tables of the vocabulary ({tables}) are missing, "

@@ -1,4 +1,4 @@
-"""`doc.noun_chunks` from a chunker, wherever the Doc has been, and `merge_noun_chunks`."""
+"""`doc.noun_chunks` from a chunker, wherever the Doc has been, and merging them."""
 
 import pickle
 
@@ -24,7 +24,7 @@ def phrases(part):
 
 
 def through_doc_bin(nlp):
-    return next(DocBin(docs=[nlp(TEXT)]).get_docs(spacy.blank("en").vocab))
+    return next(DocBin(docs=[nlp(TEXT)]).get_docs(nlp.vocab))
 
 
 def in_processes(nlp):
@@ -35,7 +35,7 @@ def sourced(nlp):
     other = spacy.blank("en")
     for name in ("hoseq_tagger", "hoseq_chunker"):
         other.add_pipe(name, source=nlp)
-    return in_processes(other)
+    return other(TEXT)
 
 
 def pickled(nlp):
@@ -47,6 +47,15 @@ def pickled(nlp):
 )
 def test_noun_chunks(nlp, doc_of):
     assert phrases(doc_of(nlp)) == PHRASES
+
+
+def test_noun_chunks_with_any_vocabulary(nlp):
+    (doc,) = DocBin(docs=[nlp(TEXT)]).get_docs(spacy.blank("en").vocab)
+    chunks = [phrase.text for phrase in spacy_hoseq.noun_chunks(doc)]
+    assert chunks == PHRASES
+    assert [phrase.text for phrase in spacy_hoseq.noun_chunks(doc[:6])] == PHRASES[:1]
+    with pytest.raises(ValueError, match=r"\[HS200\].*\"mine\" \(its groups: chunks, entities\)"):
+        [*spacy_hoseq.noun_chunks(doc, "mine")]
 
 
 def test_noun_chunks_of_a_span(nlp):
@@ -67,7 +76,7 @@ def test_a_parse_goes_first(nlp):
     }
     doc = Doc(nlp.vocab, words=["The", "dog", "barks"], **annotation)
     doc.spans["chunks"] = [Span(doc, 2, 3, "NP")]
-    assert phrases(doc) == ["The dog"]
+    assert phrases(doc) == ["The dog"] == [span.text for span in spacy_hoseq.noun_chunks(doc)]
 
 
 def test_without_chunks_it_is_an_error_as_before(nlp):
@@ -87,7 +96,7 @@ def test_merge_noun_chunks(nlp):
     merged = spacy.blank("en")
     for name in ("hoseq_tagger", "hoseq_chunker"):
         merged.add_pipe(name, source=nlp)
-    merged.add_pipe("merge_noun_chunks")
+    merged.add_pipe("hoseq_merge_noun_chunks")
     doc = merged(TEXT)
     assert [(token.text, token.tag_) for token in doc] == [
         ("The old man", "NN"),
@@ -104,5 +113,5 @@ def test_merge_noun_chunks(nlp):
 
 def test_merge_leaves_docs_without_noun_chunks():
     nlp = spacy.blank("en")
-    nlp.add_pipe("merge_noun_chunks")
+    nlp.add_pipe("hoseq_merge_noun_chunks")
     assert len(nlp("The old man")) == 3

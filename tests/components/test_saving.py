@@ -9,7 +9,7 @@ from spacy.lookups import Lookups
 from spacy.tokens import Token
 from spacy.training import Example
 
-from spacy_hoseq.components.base import digest_of, signed
+from spacy_hoseq.components.tables import digest_of
 from spacy_hoseq.features.known_tags import TABLE as KNOWN_TAGS
 from spacy_hoseq.features.known_words import TABLE as KNOWN_WORDS
 from spacy_hoseq.features.word_classes import TABLE as CLASSES
@@ -203,7 +203,7 @@ def test_weights_of_another_model(component, tmp_path):
 
 def test_every_bit_counts():
     pipe = tagger_of(ready())
-    data = signed(pipe.model.to_bytes(), pipe._meaning())
+    data = pipe._model_to_bytes()
     fresh = tagger_of(blank())
     fresh.from_bytes(pipe.to_bytes(exclude=["vocab"]))
     fresh._read_model(data)
@@ -212,10 +212,22 @@ def test_every_bit_counts():
         *range(9, len(data) - 9, len(data) // 50),
         *range(len(data) - 50, len(data)),
     ]:
-        with pytest.raises(ValueError, match="damaged"):
-            fresh._read_model(data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :])
-        with pytest.raises((ValueError, IndexError)):
-            fresh._read_model(data[:i])
+        for damaged in (data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :], data[:i]):
+            with pytest.raises(ValueError, match="HS064"), fresh._reading("bytes"):
+                fresh._read_model(damaged)
+
+
+def test_models_of_version_1_0_can_be_read():
+    """Their digest is the last entry of thinc's own map."""
+    pipe = tagger_of(ready())
+    model = pipe.model.to_bytes()
+    body = bytes([model[0] + 1]) + model[1:] + b"\xa6digest\xc4\x20"
+    data = body + pipe._digest(body)
+    fresh = tagger_of(blank())
+    fresh.from_bytes(pipe.to_bytes(exclude=["vocab"]))
+    fresh._read_model(data)
+    with pytest.raises(ValueError, match="damaged"):
+        fresh._read_model(data[:40] + bytes([data[40] ^ 1]) + data[41:])
 
 
 def test_model_whose_digest_was_taken_away(tmp_path):
@@ -312,14 +324,19 @@ def test_tables_in_another_order_are_the_same(copy):
     assert digest_of(None) is None
 
 
-def test_component_that_is_taken_over_brings_its_tables(with_own_tables, tmp_path):
+@pytest.mark.parametrize("is_used", [False, True])
+def test_component_that_is_sourced_brings_its_tables(with_own_tables, tmp_path, is_used):
+    """Also if it is saved at once, or its own pipeline goes on."""
+    source = spacy.load(with_own_tables)
     nlp = spacy.blank("xx")
-    nlp.add_pipe(NAME, source=spacy.load(with_own_tables))
-    nlp("the old cat")  # now they are lent
+    nlp.add_pipe(NAME, source=source)
+    if is_used:
+        nlp("the old cat")
     nlp.to_disk(tmp_path)
-    assert [token.tag_ for token in spacy.load(tmp_path)("the old cat")] == [
-        t.tag_ for t in nlp("the old cat")
-    ]
+    copy = spacy.blank("xx").from_config(nlp.config).from_bytes(nlp.to_bytes())
+    expected = [token.tag_ for token in source("the old cat")]
+    for loaded in (spacy.load(tmp_path), copy, nlp):
+        assert [token.tag_ for token in loaded("the old cat")] == expected
     config = {
         "components": {NAME: {"source": str(with_own_tables)}},
         "nlp": {"lang": "xx", "pipeline": [NAME]},

@@ -16,7 +16,8 @@ from spacy.language import Language
 from spacy.util import registry
 from thinc.api import Config
 
-from spacy_hoseq.components.chunker import HoseqChunker, make_hoseq_chunker
+from spacy_hoseq.components.chunker import HoseqChunker
+from spacy_hoseq.components.factories import make_hoseq_chunker
 
 NER = {"annotate_ents": True, "spans_key": "ner", "scorer": {"@scorers": "spacy.ner_scorer.v1"}}
 FACTORIES = {"spancat": {"spans_key": "sc"}, "ner": NER}

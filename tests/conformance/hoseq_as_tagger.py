@@ -20,11 +20,9 @@ from spacy.util import registry
 from thinc.api import Config, Model
 
 from spacy_hoseq.components import bidirectional_tagger
-from spacy_hoseq.components.bidirectional_tagger import (
-    HoseqBidirectionalTagger,
-    make_hoseq_bidirectional_tagger,
-)
-from spacy_hoseq.components.tagger import HoseqTagger, make_hoseq_tagger
+from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger
+from spacy_hoseq.components.factories import make_hoseq_bidirectional_tagger, make_hoseq_tagger
+from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.layers.neural import Tok2VecLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.adagrad import AdaGrad

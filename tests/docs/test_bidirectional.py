@@ -7,7 +7,7 @@ import spacy
 from thinc.api import Config
 
 from spacy_hoseq.chunks import read_chunks, write_chunks
-from spacy_hoseq.components.bidirectional_tagger import make_hoseq_bidirectional_tagger
+from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger
 
 from .pages import ROOT, blocks, table
 
@@ -17,9 +17,7 @@ TASKS = "docs/reference/bidirectional.md"
 def test_strategies_table():
     """Each is taken by the factory, and no other."""
     strategies = [row[0].strip("`") for row in table("| Strategy | Finds")]
-    annotation = (
-        inspect.signature(make_hoseq_bidirectional_tagger).parameters["strategy"].annotation
-    )
+    annotation = inspect.signature(HoseqBidirectionalTagger).parameters["strategy"].annotation
     assert sorted(strategies) == sorted(annotation.__args__)
 
 
@@ -28,9 +26,7 @@ def test_representations_table():
     for names, tags in (row[:2] for row in table("| `representation` | Tags")):
         for name in re.findall(r"`(\w+)`", names):
             documented[name] = re.findall(r"`([A-Z ]+)`", tags)[:3]
-    annotation = (
-        inspect.signature(make_hoseq_bidirectional_tagger).parameters["representation"].annotation
-    )
+    annotation = inspect.signature(HoseqBidirectionalTagger).parameters["representation"].annotation
     assert set(documented) == set(annotation.__args__[0].__args__)
     for name, expected in documented.items():
         chunks = [read_chunks(["B-NP", "I-NP", "I-NP"][:n]) for n in (1, 2, 3)]

@@ -12,8 +12,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from thinc.api import Config
 
-from spacy_hoseq.components.chunker import make_hoseq_chunker
-from spacy_hoseq.components.tagger import make_hoseq_tagger
+from spacy_hoseq.components.chunker import HoseqChunker
+from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.layers.listener import MarginalListener
 from spacy_hoseq.pipelines.recipes import RECIPES
 
@@ -28,7 +28,7 @@ CHUNKS, PIPELINES = "docs/tasks/names.md", "docs/tasks/pipelines.md"
 @pytest.mark.parametrize("name", ["objective", "representation"])
 def test_values_of_a_setting(name):
     """The type of a choice has its values."""
-    for factory, make in ((NAME, make_hoseq_chunker), ("hoseq_tagger", make_hoseq_tagger)):
+    for factory, make in ((NAME, HoseqChunker), ("hoseq_tagger", HoseqTagger)):
         parameter = inspect.signature(make).parameters.get(name)
         if parameter is not None:
             (kind,) = [row[1] for row in made_tables().settings(factory) if row[0] == f"`{name}`"]

@@ -75,7 +75,7 @@ def test_margins_of_labels_that_do_not_depend_on_each_other():
     nlp.initialize(lambda: helpers.examples_of(nlp))
     helpers.train(nlp, 2)
     tagger_of(nlp).cfg["tag_dictionary"] = {"cat": ["R"], "home": ["N", "R"]}
-    tagger_of(nlp)._labels_changed()
+    tagger_of(nlp).labels_changed()
     doc = doc_of(nlp, "the cat runs home")
     (found,) = certainties(tagger_of(nlp), [doc])
     table = table_of(tagger_of(nlp), doc)

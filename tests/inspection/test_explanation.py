@@ -56,10 +56,10 @@ def only_r(nlp):
     """ "cat" can be nothing but R."""
     pipe = tagger_of(nlp)
     pipe.cfg["tag_dictionary"] = {"cat": ["R"]}
-    pipe._labels_changed()
+    pipe.labels_changed()
     yield pipe
     pipe.cfg["tag_dictionary"] = {}
-    pipe._labels_changed()
+    pipe.labels_changed()
 
 
 def best_of(table, t, label):
