@@ -52,7 +52,7 @@ def test_dir_and_help_show_what_is_there():
         "load",
         "noun_chunks",
     ]
-    assert "A trained pipeline: a folder, an installed package" in others
+    assert "A trained pipeline:" in others
     for room in ROOMS:
         package = importlib.import_module(f"spacy_hoseq.{room}")
         assert {*package.__all__} <= {*dir(package)}

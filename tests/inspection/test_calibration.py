@@ -11,13 +11,12 @@ from spacy.training import Example
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.components.structured import ADAGRAD
 from spacy_hoseq.inspection import Reading, calibrate, quality, reliability
 from spacy_hoseq.inspection.calibration import annotated_before, calibratable, calibrate_in_training
 from spacy_hoseq.layers.weights import weights_in
 
 from ..components import chunker_helpers
-from ..components.helpers import FREQUENT, tagger_model
+from ..components.helpers import ADAGRAD, FREQUENT, tagger_model
 
 WORDS, TAGS = ["run", "dog", "the", "sleep"], ["V", "N", "D"]
 CNN = {
