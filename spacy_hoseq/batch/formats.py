@@ -21,8 +21,8 @@ from .inputs import Part
 
 
 class Done(NamedTuple):
-    """A part that is done. data: the bytes of its file. entry: what the list of parts says of it.
-    position (int): as the part has it."""
+    """A part that is done. data: the bytes of its file. entry: its line in the list of parts.
+    position (int): as `Part.position`."""
 
     data: bytes
     entry: dict[str, Any]
@@ -30,7 +30,7 @@ class Done(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Makes the file of a part. format (str): one of `TABLES` or `DOCS`."""
+    """Annotates parts. format (str): of their files, one of `TABLES` or `DOCS`."""
 
     annotator: Annotator
     format: str
@@ -39,22 +39,23 @@ class Work(NamedTuple):
         ids = [row.id for row in part.rows]
         texts = [row.text for row in part.rows]
         if self.format in TABLES:
-            done = self.annotator.table(texts, pa.array(ids, pa.string()))
-            data = TABLES[self.format](done.made)
+            annotated = self.annotator.table(texts, pa.array(ids, pa.string()))
+            data = TABLES[self.format](annotated.result)
         else:
-            make, joined = DOCS[self.format]
-            done = self.annotator.annotate(texts, partial(make, ids))
-            data = joined(done.made)
-        errors = [*map(_said, part.problems), *zip(ids, done.errors, strict=True)]
+            convert, join = DOCS[self.format]
+            annotated = self.annotator.annotate(texts, partial(convert, ids))
+            data = join(annotated.result)
+        errors = [_error(part, *_described(problem)) for problem in part.problems]
+        for row_id, error in zip(ids, annotated.errors, strict=True):
+            if error:
+                errors.append(_error(part, row_id, error))
         entry = {
             "file": f"{part.number:06}.{self.format}",
             "sha256": sha256(data).hexdigest(),
             "read": part.digest,
             "rows": len(ids),
-            "tokens": done.n_tokens,
-            "errors": [
-                {"part": part.number, "id": id, "error": error} for id, error in errors if error
-            ],
+            "tokens": annotated.n_tokens,
+            "errors": errors,
         }
         return Done(data, entry, part.position)
 
@@ -68,8 +69,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def delimited_bytes(table: pa.Table, delimiter: str) -> bytes:
-    """The names of the columns in the first line, then a line for each row; null is an empty
-    cell."""
+    """CSV or TSV. The first line has the names of the columns; null is an empty cell."""
     data = io.BytesIO()
     plain = table.replace_schema_metadata(None)
     pcsv.write_csv(plain, data, pcsv.WriteOptions(delimiter=delimiter))
@@ -77,55 +77,65 @@ def delimited_bytes(table: pa.Table, delimiter: str) -> bytes:
 
 
 def json_lines_bytes(table: pa.Table) -> bytes:
-    """An object in each line, with the columns as they are in Parquet."""
-    return "".join(f"{srsly.json_dumps(row)}\n" for row in table.to_pylist()).encode("utf8")
+    """An object for each row, with the same columns as in Parquet."""
+    lines = [f"{srsly.json_dumps(row)}\n" for row in table.to_pylist()]
+    return "".join(lines).encode("utf8")
 
 
-def doc_bin(ids: Sequence[str], docs: Docs, here: slice) -> DocBin:
-    """`doc.user_data["id"]` is the id. RAISES ValueError [HS171]: a span that nobody could read."""
+def doc_bin(ids: Sequence[str], docs: Docs, rows: slice) -> DocBin:
+    """Some Docs, whose ids are `doc.user_data["id"]`. RAISES ValueError [HS171]: a span could not
+    be read back."""
     result = DocBin(store_user_data=True)
-    for doc, name in zip(docs, ids[here], strict=True):
+    for doc, row_id in zip(docs, ids[rows], strict=True):
         if doc is not None:
             token_bounds(doc, spans_of(doc))
-            doc.user_data["id"] = name
+            doc.user_data["id"] = row_id
             result.add(doc)
     return result
 
 
-def doc_bin_bytes(parts: Sequence[DocBin]) -> bytes:
-    whole = DocBin(store_user_data=True)
-    for part in parts:
-        whole.merge(part)
-    return whole.to_bytes()
+def doc_bin_bytes(bins: Sequence[DocBin]) -> bytes:
+    """All of them as one file."""
+    result = DocBin(store_user_data=True)
+    for bin in bins:
+        result.merge(bin)
+    return result.to_bytes()
 
 
-def texts(write: Callable[[Doc, str], str], ids: Sequence[str], docs: Docs, here: slice) -> str:
-    """write: a Doc and its id as text."""
-    pairs = zip(docs, ids[here], strict=True)
-    return "".join(write(doc, name) for doc, name in pairs if doc is not None)
+def texts(write: Callable[[Doc, str], str], ids: Sequence[str], docs: Docs, rows: slice) -> str:
+    """Some Docs as text. write: gives the text of a Doc and its id."""
+    pairs = zip(docs, ids[rows], strict=True)
+    return "".join([write(doc, row_id) for doc, row_id in pairs if doc is not None])
 
 
-def texts_bytes(parts: Sequence[str]) -> bytes:
-    return "".join(parts).encode("utf8")
+def texts_bytes(texts: Sequence[str]) -> bytes:
+    """All of them as one file."""
+    return "".join(texts).encode("utf8")
 
 
-def _said(problem: Problem) -> tuple[str, str]:
-    """Where a problem is, a file or a line of it, and what it is."""
-    where = f"{problem.path.as_posix()}:{problem.line}" if problem.line else problem.path.as_posix()
+def _error(part: Part, row_id: str, error: str) -> dict[str, Any]:
+    """A line of errors.jsonl."""
+    return {"part": part.number, "id": row_id, "error": error}
+
+
+def _described(problem: Problem) -> tuple[str, str]:
+    """Its file and line in place of an id, and a message."""
+    where = problem.path.as_posix()
+    if problem.line:
+        where = f"{where}:{problem.line}"
     return where, Errors.HS172.format(actual=problem.actual, expected=problem.expected)
 
 
-# the bytes of a table
+# a format -> the bytes of a table
 TABLES: dict[str, Callable[[pa.Table], bytes]] = {
     "parquet": parquet_bytes,
     "jsonl": json_lines_bytes,
     "csv": partial(delimited_bytes, delimiter=","),
     "tsv": partial(delimited_bytes, delimiter="\t"),
 }
-# what some Docs become, and the bytes of all
+# a format -> what some Docs become, and the bytes of all of that
 DOCS: dict[str, tuple[Callable[..., Any], Callable[[Any], bytes]]] = {
     "spacy": (doc_bin, doc_bin_bytes),
     "conllu": (partial(texts, conllu), texts_bytes),
     "conll": (partial(texts, conll), texts_bytes),
 }
-STREAMS = ("jsonl", "conllu", "conll")  # parts can stand one behind the other

@@ -1,9 +1,8 @@
-"""Which files of texts there are, the rows in them, and parts: the rows that one process takes at a
-time, and that become one file.
+"""Files of texts, the rows in them, and parts: rows that one process annotates together, and that
+become one file.
 
-What cannot be read is a Problem, and nothing else is lost. Where parts end depends on the input
-alone, so that the same job writes the same files with any number of processes, and after any
-interruption.
+What cannot be read is a Problem; all other rows are read. The bounds of parts depend on the input
+alone, so a job writes the same files with any number of processes, and after any interruption.
 """
 
 import csv
@@ -31,24 +30,17 @@ from ..readers.docs import sentences_to_doc
 from ..readers.files import Line, find_files, read_lines
 from ..readers.formats.recognised import read_corpus
 from ..readers.sentences import Problem, Settings
-from .annotator import ROW, is_text
+from .annotator import CHARACTERS_PER_ROW, is_text
 
 STANDARD = "-"  # standard input
-PACKED = {".gz": "gzip", ".zst": "zstd"}
-ROWS = 1000  # of Parquet that are read at a time
-SHOWN = 200  # characters of a line that is none
 SURROGATES = re.compile("[\ud800-\udfff]")
-# characters of a part, but for one text: the first parts are small, so that there is soon one for
-# each process, and none is a large share of the whole
-LEAST = 30_000
-MOST = 4_000_000
-SHARE = 32
+MIN_CHARACTERS_PER_PART = 30_000  # if there are more
 csv.field_size_limit(10_000_000)  # characters; a quote that does not end costs no more
 
 
 class InputOptions(NamedTuple):
-    """text, id (str): columns, or keys of .jsonl. whole (bool): a .txt file is one text, not one in
-    each line. part_size (int): rows of a part at most."""
+    """How inputs are read. text, id (str): columns, or keys of .jsonl. whole (bool): a .txt file is
+    one text, not one in each line. part_size (int): most rows of a part."""
 
     text: str = "text"
     id: str = "id"
@@ -57,8 +49,8 @@ class InputOptions(NamedTuple):
 
 
 class Row(NamedTuple):
-    """id (str): what the file says, else file and line. text: bytes are a Doc. position (int):
-    bytes of the file that are read."""
+    """A text. id (str): that in the file, else file and line. text: bytes are a Doc. position (int):
+    how many bytes of the file were read up to here."""
 
     id: str
     text: str | bytes | None
@@ -66,7 +58,8 @@ class Row(NamedTuple):
 
 
 class Part(NamedTuple):
-    """number (int): from 0. position (int): how much of the input is read, in bytes."""
+    """Rows that become one file. number (int): from 0. position (int): how many bytes of all files
+    were read up to its end."""
 
     number: int
     rows: list[Row]
@@ -81,9 +74,9 @@ class Part(NamedTuple):
         return blake2b(srsly.msgpack_dumps([rows, problems]), digest_size=16).hexdigest()
 
 
-# number of the line or row (0: of the whole file), text, and the id that the file gives
-Found = tuple[int, str | bytes | None, str | None]
-Items = Iterator[Found | Problem]
+# number of the line or row (0: the whole file), text, and its id, if the file has one
+Record = tuple[int, str | bytes | None, str | None]
+Items = Iterator[Record | Problem]
 Files = dict[str, Path]  # by their names in messages and ids
 
 
@@ -92,74 +85,96 @@ def input_files(inputs: Sequence[str], output: Path | None) -> Files:
 
     RAISES ValueError [HS074]: there is no such file; [HS167]: an input lies in the output.
     """
-    endings = [ending + packed for ending in FORMATS for packed in ("", ".zst")]
-    own = None if output is None else output.resolve()
+    endings = [*FORMATS, *(f"{ending}.zst" for ending in FORMATS)]
+    folder = None if output is None else output.resolve()
     files: list[Path] = []
     for name in inputs:
-        is_glob = glob.has_magic(name) and not Path(name).exists()
-        for path in map(Path, sorted(glob.glob(name, recursive=True)) if is_glob else [name]):
-            if own in (path.resolve(), *path.resolve().parents):
+        for path in _matches(name):
+            if folder in (path.resolve(), *path.resolve().parents):
                 problem = f"holds the input {path}"
                 raise ValueError(Errors.HS167.format(path=output, problem=problem))
             files += [path] if name == STANDARD else find_files(path, endings)
-    files = [file for file in files if own not in file.resolve().parents]
-    if not files:
-        given, known = (", ".join(names) for names in (inputs, FORMATS))
-        raise ValueError(Errors.HS074.format(path=given, problem="nothing matches", suffixes=known))
-    # bytes of a name that are no UTF-8 are shown as \xff
-    return {os.fsencode(file).decode("utf8", "backslashreplace"): file for file in files}
+    by_name = {}
+    for file in files:
+        if folder not in file.resolve().parents:
+            # bytes of a name that are no UTF-8 are shown as \xff
+            by_name[os.fsencode(file).decode("utf8", "backslashreplace")] = file
+    if not by_name:
+        known = {"path": ", ".join(inputs), "suffixes": ", ".join(FORMATS)}
+        raise ValueError(Errors.HS074.format(problem="nothing matches", **known))
+    return by_name
 
 
 def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
     """Parts of all files, at least one."""
     part = Part(0, [], [], 0)
-    before = 0  # bytes of the files that are read
-    total = 0  # characters of all parts
-    room = LEAST
+    file_start = 0  # bytes of the files before this one
+    n_characters = 0  # of all rows
+    room = MIN_CHARACTERS_PER_PART
     for name, path in files.items():
         for item in rows_of(name, path, options):
             if isinstance(item, Problem):
                 part.problems.append(item)
                 continue
-            weight = ROW + len(item.text or "")
-            if part.rows and (len(part.rows) == options.part_size or weight > room):
+            size = CHARACTERS_PER_ROW + len(item.text or "")
+            if part.rows and (len(part.rows) == options.part_size or size > room):
                 yield part
                 part = Part(part.number + 1, [], [], part.position)
-                room = min(max(LEAST, total // SHARE), MOST)
+                # The first parts are small, so that each process soon has one; later ones grow with
+                # what was read, so that none is a large share of all.
+                room = min(max(MIN_CHARACTERS_PER_PART, n_characters // 32), 4_000_000)
             part.rows.append(item)
-            part = part._replace(position=before + item.position)
-            room -= weight
-            total += weight
-        before += path.stat().st_size if path.is_file() else 0
+            part = part._replace(position=file_start + item.position)
+            room -= size
+            n_characters += size
+        if path.is_file():
+            file_start += path.stat().st_size
     if part.rows or part.problems or not part.number:
-        yield part._replace(position=before)
+        yield part._replace(position=file_start)
 
 
 def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Row | Problem]:
-    """The rows of a file in their order, and the problems."""
-    plain = path.name.lower()
-    for suffix in PACKED:
-        plain = plain.removesuffix(suffix)
-    ending = next((ending for ending in FORMATS if plain.endswith(ending)), ".txt")
+    """The rows of a file in their order, and the problems. name (str): of the file in messages and
+    ids."""
+    read = read_text
+    ending = ".txt"
+    for known in FORMATS:
+        if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(known):
+            read, ending = FORMATS[known], known
     try:
-        with sys.stdin.buffer if path == Path(STANDARD) else path.open("rb") as raw:
-            packed = PACKED.get(path.suffix.lower())
-            data = io.BufferedReader(pa.CompressedInputStream(raw, packed)) if packed else raw
-            for item in FORMATS[ending](path, data, options):
+        with sys.stdin.buffer if path == Path(STANDARD) else path.open("rb") as file:
+            for item in read(path, _unpacked(path, file), options):
                 if isinstance(item, Problem):
                     yield item._replace(path=Path(name))
                     continue
-                number, text, own = item
+                number, text, row_id = item
                 if isinstance(text, str) and SURROGATES.search(text):
                     actual = "bytes or surrogates that are none"
                     yield Problem(Path(name), number, actual, "text of Unicode")
                     continue
-                place = f"{name}:{number}" if number else name
-                row_id = place if own is None or SURROGATES.search(own) else own
-                yield Row(row_id, text, raw.tell() if raw.seekable() else 0)
+                if row_id is None or SURROGATES.search(row_id):
+                    row_id = f"{name}:{number}" if number else name
+                yield Row(row_id, text, file.tell() if file.seekable() else 0)
     except Exception as error:  # whatever unpacking, Arrow, spaCy and msgpack raise
         actual = str(error) or type(error).__name__
         yield Problem(Path(name), 0, actual, f"a file of {ending} that can be read")
+
+
+def _matches(name: str) -> list[Path]:
+    """Paths that an input names: itself, or those that a glob finds."""
+    path = Path(name)
+    if glob.has_magic(name) and not path.exists():
+        return [Path(match) for match in sorted(glob.glob(name, recursive=True))]
+    return [path]
+
+
+def _unpacked(path: Path, file: Any) -> Any:
+    """The file as it was before .gz or .zst."""
+    compressions = {".gz": "gzip", ".zst": "zstd"}
+    compression = compressions.get(path.suffix.lower())
+    if compression is None:
+        return file
+    return io.BufferedReader(pa.CompressedInputStream(file, compression))
 
 
 def read_text(path: Path, data: Any, options: InputOptions) -> Items:
@@ -189,7 +204,7 @@ def read_json_lines(path: Path, data: Any, options: InputOptions) -> Items:
             yield line.number, text, own if is_written else json.dumps(own)
         else:
             expected = f'an object with a string "{options.text}"'
-            yield Problem(path, line.number, line.text[:SHOWN], expected)
+            yield Problem(path, line.number, line.text[:200], expected)
 
 
 def read_delimited(path: Path, data: Any, options: InputOptions, delimiter: str = ",") -> Items:
@@ -225,7 +240,7 @@ def read_parquet(path: Path, data: Any, options: InputOptions) -> Items:
         if not is_text(kind):
             raise ValueError(f'the column "{options.text}" has the type {kind}')
         columns = [name for name in (options.text, options.id) if name in schema.names]
-        for batch in file.iter_batches(ROWS, columns=columns):
+        for batch in file.iter_batches(1000, columns=columns):
             texts, *ids = (_strings(batch.column(name)) for name in columns)
             for text, own in zip(texts, ids[0] if ids else repeat(None), strict=False):
                 number += 1

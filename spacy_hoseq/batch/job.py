@@ -1,13 +1,13 @@
-"""A job of `apply`, and its folder: one that is always in order, so
-that a run may be interrupted at any moment.
+"""A job of `apply` and its output folder, which is valid at any moment, so that a run may be
+interrupted.
 
-    parts/000000.parquet ...   one file for each part, under its name only when it is whole
-    parts.jsonl                the job, then a line for each part, then that it is finished
-    errors.jsonl               when it is: what could not be read or annotated
+    parts/000000.parquet ...   one file for each part, renamed once it is complete
+    parts.jsonl                the job, a line for each part, and a last line when all is done
+    errors.jsonl               at the end: what could not be read or annotated
 
-A part is written beside, then its line is appended to parts.jsonl, then it is renamed. What comes
-next begins with looking at all of these: a line without its part is taken back. No other file is
-overwritten or deleted.
+A part is written under a temporary name; then its line is appended to parts.jsonl; then it gets its
+name. The next run drops a last line whose part has no name, and goes on from there. No run
+overwrites or deletes a file that no run has written.
 """
 
 import json
@@ -20,21 +20,18 @@ from typing import IO, Any
 
 from ..errors import Errors
 from .annotator import Annotator
-from .formats import STREAMS, TABLES, Done, Work
+from .formats import TABLES, Done, Work
 from .inputs import STANDARD, InputOptions, Part, input_files, parts_of
 from .processes import in_processes
 
-VERSION = 1  # of the folder
-LISTED = 100  # inputs that the list of parts names
-BESIDE = ".writing"  # ending of a part that is not whole
-SEAL = b', "line": '
-Told = Callable[[Done], None]
-State = dict[str, Any]
+INCOMPLETE = ".writing"  # ending of a part that is not complete
+Report = Callable[[Done], None]
+Entry = dict[str, Any]  # of parts.jsonl
 
 
 class Job:
-    """inputs: files, folders, globs, "-". output (Path): the folder to write to, None = a stream.
-    format (str): of it.
+    """A job: pipeline, input and output. inputs: files, folders, globs, "-". output (Path): the
+    folder to write to, None = a stream. format (str): of the output.
 
     RAISES ValueError [HS074]: no such input; [HS174]: this format is no stream; [HS179]: nor
     a table.
@@ -48,7 +45,8 @@ class Job:
         format: str,
         options: InputOptions,
     ) -> None:
-        if output is None and format not in STREAMS:
+        # a stream is a format whose parts can stand one behind the other
+        if output is None and format not in ("jsonl", "conllu", "conll"):
             raise ValueError(Errors.HS174.format(problem=f"--format {format}"))
         if annotator.flat and format not in TABLES:
             raise ValueError(Errors.HS179.format(format=format))
@@ -60,22 +58,23 @@ class Job:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Bytes of all files; those of standard input are not known."""
         return sum(path.stat().st_size for path in self.files.values() if path.is_file())
 
-    def to_stream(self, stream: IO[bytes], n_process: int, tell: Told) -> State:
-        """RETURNS what there is to say in the end. RAISES ValueError [HS114, HS178]."""
-        entries: list[State] = []
+    def to_stream(self, stream: IO[bytes], n_process: int, report: Report) -> Entry:
+        """Write all parts. RETURNS counts of parts, rows, tokens and errors. RAISES ValueError
+        [HS114, HS178]."""
+        entries: list[Entry] = []
         for done in self._done(entries, False, n_process):
             stream.write(done.data)
             stream.flush()
             entries.append(done.entry)
-            tell(done)
+            report(done)
         return _counts(entries)
 
-    def to_folder(self, n_process: int, force: bool, tell: Told) -> State:
-        """Do what is not yet done, and read again what was read: it must be what it was. RETURNS
-        what there is to say in the end. force (bool): delete what an earlier run has written.
+    def to_folder(self, n_process: int, force: bool, report: Report) -> Entry:
+        """Write the parts that are missing, and check that the input of the others is unchanged.
+        RETURNS counts as `to_stream`. force (bool): delete what an earlier run has written.
 
         RAISES ValueError [HS114]: a process has ended; [HS167]: another job, or other files, are
         there; [HS168]: another run writes there; [HS169]: it cannot be written; [HS178]: the input
@@ -85,81 +84,95 @@ class Job:
         with folder.opened(force):
             for done in self._done(folder.entries, folder.is_finished, n_process):
                 folder.write(done)
-                tell(done)
+                report(done)
             folder.finish()
             return _counts(folder.entries)
 
-    def _done(self, entries: list[State], is_finished: bool, n_process: int) -> Iterator[Done]:
-        """The parts behind those of the entries, to which the caller appends theirs. RAISES
-        ValueError [HS178]: the input is not what it was."""
+    def _done(self, entries: list[Entry], is_finished: bool, n_process: int) -> Iterator[Done]:
+        """Parts that are not among the entries; the caller appends theirs. RAISES ValueError
+        [HS178]: the input has changed."""
         before = self._stamps()
         if not is_finished:
-            parts = self._parts([entry["read"] for entry in entries])
+            parts = self._remaining([entry["read"] for entry in entries])
             yield from in_processes(Work(self.annotator, self.format), parts, n_process)
+        # standard input can be read once only
         if is_finished or STANDARD not in self.files:
-            read = [part.digest for part in parts_of(self.files, self.options)]
-            if read != [entry["read"] for entry in entries] or self._stamps() != before:
-                raise self._has_changed()
+            digests = [part.digest for part in parts_of(self.files, self.options)]
+            if digests != [entry["read"] for entry in entries] or self._stamps() != before:
+                raise self._input_changed()
 
-    def _parts(self, digests: Sequence[str]) -> Iterator[Part]:
-        """Parts behind the first ones, whose digests these are. RAISES ValueError [HS178]."""
+    def _remaining(self, digests: Sequence[str]) -> Iterator[Part]:
+        """Parts after the first ones, which have these digests. RAISES ValueError [HS178]."""
         for part in parts_of(self.files, self.options):
             if part.number >= len(digests):
                 yield part
             elif part.digest != digests[part.number]:
-                raise self._has_changed()
+                raise self._input_changed()
         if part.number + 1 < len(digests):
-            raise self._has_changed()
+            raise self._input_changed()
 
-    def _stamps(self) -> object:
-        """Size and time of all files."""
-        stats = [path.stat() for name, path in self.files.items() if name != STANDARD]
-        return [(stat.st_size, stat.st_mtime_ns) for stat in stats]
+    def _stamps(self) -> list[tuple[int, int]]:
+        """Size and time of each file."""
+        stamps = []
+        for name, path in self.files.items():
+            if name != STANDARD:
+                stat = path.stat()
+                stamps.append((stat.st_size, stat.st_mtime_ns))
+        return stamps
 
-    def _has_changed(self) -> ValueError:
+    def _input_changed(self) -> ValueError:
         return ValueError(Errors.HS178.format(path=self.output or STANDARD))
 
-    def _header(self) -> State:
-        """job: a digest of all that decides what is written, but for the input."""
-        settings = [VERSION, self.format, self.options, list(self.files)]
+    def _header(self) -> Entry:
+        """The first line of parts.jsonl. job: a digest of all that decides what is written, except
+        for the texts."""
+        version = 1  # of the folder's format
+        settings = [version, self.format, self.options, list(self.files)]
         job = _sha256(json.dumps([self.annotator.fingerprint, *settings]).encode())
-        return {"job": job, **self.annotator.about, "inputs": [*self.files][:LISTED]}
+        return {"job": job, **self.annotator.about, "inputs": list(self.files)[:100]}
 
 
 class _Folder:
-    """Opened, it knows which parts are done. header: the job, first line of parts.jsonl."""
+    """The output folder. header: the first line of parts.jsonl. Once it is opened, `entries` are the
+    lines of the parts that are done."""
 
-    def __init__(self, path: Path, header: State) -> None:
+    def __init__(self, path: Path, header: Entry) -> None:
         self.path = path
         self.header = header
-        self.entries: list[State] = []  # lines of the parts that are done
+        self.entries: list[Entry] = []
         self.is_finished = False
         self._errors = path / "errors.jsonl"
         self._parts = path / "parts"
 
     @contextmanager
     def opened(self, force: bool) -> Iterator[None]:
+        """Start or go on, as the only run that writes here. RAISES ValueError [HS167, HS168,
+        HS169]."""
         try:
             self._refuse_others(self.path, ["errors.jsonl", "parts", "parts.jsonl"])
             self._parts.mkdir(parents=True, exist_ok=True)
             with (self.path / "parts.jsonl").open("a+b") as self._log:
                 _lock(self._log, self.path)
-                self._begin(force)
+                header = self._read_log()
+                self._clear(header, force)
+                self._cut_log()
                 yield
         except OSError as error:
             raise ValueError(Errors.HS169.format(path=self.path, problem=error)) from error
 
     def write(self, done: Done) -> None:
-        """The next part."""
+        """Write the next part."""
         path = self._parts / done.entry["file"]
-        beside = path.with_name(f"{path.name}{BESIDE}")
-        with beside.open("wb") as file:
+        incomplete = path.with_name(f"{path.name}{INCOMPLETE}")
+        with incomplete.open("wb") as file:
             _append(file, done.data)
+        # in this order: a part that has its name is in the list
         _append(self._log, _line(done.entry))
-        beside.replace(path)
+        incomplete.replace(path)
         self.entries.append(done.entry)
 
     def finish(self) -> None:
+        """Write the errors, and that all is done."""
         if self.is_finished:
             return
         errors = self._error_lines()
@@ -169,46 +182,63 @@ class _Folder:
         _append(self._log, _line({"state": "finished", **_counts(self.entries)}))
 
     def _error_lines(self) -> bytes:
-        errors = [error for entry in self.entries for error in entry["errors"]]
-        lines = "".join(f"{json.dumps(error, ensure_ascii=False)}\n" for error in errors)
-        return lines.encode("utf8", "backslashreplace")  # half of a pair of surrogates as in JSON
+        lines = []
+        for entry in self.entries:
+            for error in entry["errors"]:
+                lines.append(f"{json.dumps(error, ensure_ascii=False)}\n")
+        # a lone surrogate is written as JSON escapes it
+        return "".join(lines).encode("utf8", "backslashreplace")
 
-    def _begin(self, force: bool) -> None:
-        """Look at what is there, and begin anew or go on. RAISES ValueError [HS167]."""
+    def _read_log(self) -> Entry:
+        """Read parts.jsonl, up to the last part that has its name. RETURNS its header."""
         self._log.seek(0)
-        lines = self._log.read().split(b"\n")[:-1]  # behind the last end is nothing, or half a line
-        header, *self.entries = [*map(self._read, lines)] or [self.header]
-        self.is_finished = bool(self.entries) and "state" in self.entries[-1]
-        if self.is_finished or (self.entries and not self._path_of(self.entries[-1]).exists()):
-            self.entries.pop()  # which ended before the part had its name
-        halves = list(self._parts.glob(f"{len(self.entries):06}.*{BESIDE}"))
-        own = [*map(self._path_of, self.entries), *halves]
-        self._refuse_others(self._parts, [path.name for path in own])
-        written = self._errors.read_bytes() if self._errors.exists() else b""
-        if not self._error_lines().startswith(written):
+        lines = self._log.read().split(b"\n")
+        lines.pop()  # after the last line end: nothing, or a line that was cut short
+        header, *self.entries = list(map(self._entry, lines)) or [self.header]
+        if not self.entries:
+            return header
+        self.is_finished = "state" in self.entries[-1]
+        if self.is_finished or not self._path_of(self.entries[-1]).exists():
+            self.entries.pop()
+        return header
+
+    def _clear(self, header: Entry, force: bool) -> None:
+        """Delete the part that is not complete; with `force`, all that a run has written. RAISES
+        ValueError [HS167]: other files are there, or those of another job."""
+        parts = list(map(self._path_of, self.entries))
+        incomplete = list(self._parts.glob(f"{len(parts):06}.*{INCOMPLETE}"))
+        self._refuse_others(self._parts, [path.name for path in (*parts, *incomplete)])
+        # the errors may have been cut short, too
+        if self._errors.exists() and not self._error_lines().startswith(self._errors.read_bytes()):
             raise self._refused(f"has another {self._errors.name} than a run has written")
-        for path in [*own, self._errors] if force else halves:
-            path.unlink(missing_ok=True)
         if force:
+            incomplete += [*parts, self._errors]
             self.entries = []
             self.is_finished = False
         elif self.entries:
             self._check(header)
+        for path in incomplete:
+            path.unlink(missing_ok=True)
+
+    def _cut_log(self) -> None:
+        """Leave in parts.jsonl the lines of the header and of the parts that are done."""
         if not self.entries:
             self._log.truncate(0)
             _append(self._log, _line(self.header))
         elif not self.is_finished:
-            self._log.truncate(sum(len(_line(entry)) for entry in [header, *self.entries]))
+            self._log.truncate(sum(len(_line(entry)) for entry in (self.header, *self.entries)))
 
-    def _read(self, line: bytes) -> State:
-        entry = line.rpartition(SEAL)[0]
-        if line + b"\n" != _sealed(entry):
-            raise self._refused("has a line in parts.jsonl that no run has written")
-        return json.loads(entry + b"}")
+    def _entry(self, line: bytes) -> Entry:
+        """What a line of parts.jsonl says. RAISES ValueError [HS167]: no run has written it."""
+        with suppress(AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            entry: Entry = json.loads(line)
+            del entry["line"]
+            if line + b"\n" == _line(entry):
+                return entry
+        raise self._refused("has a line in parts.jsonl that no run has written")
 
-    def _check(self, header: State) -> None:
-        """Check what is there. RAISES ValueError [HS167]: another job; parts are lost or were
-        changed."""
+    def _check(self, header: Entry) -> None:
+        """RAISES ValueError [HS167]: this is another job, or parts were lost or changed."""
         if header != self.header:
             raise self._refused("holds another job: other files or settings")
         for entry in self.entries:
@@ -216,13 +246,13 @@ class _Folder:
             if not path.exists() or _sha256(path.read_bytes()) != entry["sha256"]:
                 raise self._refused(f"has lost {path.name}, or it was changed since")
 
-    def _path_of(self, entry: State) -> Path:
+    def _path_of(self, entry: Entry) -> Path:
         return self._parts / str(entry.get("file"))
 
     def _refuse_others(self, folder: Path, known: Sequence[str]) -> None:
-        """Check the names of files. RAISES ValueError [HS167]: some that no run has written."""
-        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
-        others = sorted(map(repr, names.difference(known)))
+        """RAISES ValueError [HS167]: there are files that no run has written."""
+        found = set(os.listdir(folder)) if folder.exists() else set()
+        others = sorted(map(repr, found.difference(known)))
         if others:
             raise self._refused(f"has files that no run has written ({', '.join(others[:3])})")
 
@@ -230,15 +260,18 @@ class _Folder:
         return ValueError(Errors.HS167.format(path=self.path, problem=problem))
 
 
-def _counts(entries: Sequence[State]) -> State:
-    errors = sum(len(entry["errors"]) for entry in entries)
-    sums = {name: sum(entry[name] for entry in entries) for name in ("rows", "tokens")}
-    return {"parts": len(entries), **sums, "errors": errors}
+def _counts(entries: Sequence[Entry]) -> Entry:
+    counts = {"parts": len(entries), "rows": 0, "tokens": 0, "errors": 0}
+    for entry in entries:
+        counts["rows"] += entry["rows"]
+        counts["tokens"] += entry["tokens"]
+        counts["errors"] += len(entry["errors"])
+    return counts
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
     """Lock a file until it is closed. RAISES ValueError [HS168]: another run holds it."""
-    with suppress(ImportError):  # on Windows nobody is told
+    with suppress(ImportError):  # Windows has no such lock
         import fcntl
 
         try:
@@ -248,20 +281,16 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 
 def _append(file: IO[bytes], data: bytes) -> None:
-    """Write to the disk, not only to the system."""
+    """Write to the disk, not only to the system's memory."""
     file.write(data)
     file.flush()
     os.fsync(file.fileno())
 
 
-def _line(entry: State) -> bytes:
-    """A line of parts.jsonl."""
-    return _sealed(json.dumps(entry)[:-1].encode())
-
-
-def _sealed(entry: bytes) -> bytes:
-    """A line with a digest of itself at the end, by which a change is known."""
-    return b'%s%s"%s"}\n' % (entry, SEAL, _sha256(entry).encode())
+def _line(entry: Entry) -> bytes:
+    """A line of parts.jsonl. It ends with a digest of itself, so that a later change is noticed."""
+    digest = _sha256(json.dumps(entry)[:-1].encode())
+    return f"{json.dumps({**entry, 'line': digest})}\n".encode()
 
 
 def _sha256(data: bytes) -> str:

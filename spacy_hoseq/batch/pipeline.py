@@ -1,10 +1,13 @@
 """A pipeline that travels as its files, and is loaded once in each process."""
 
 import atexit
-from collections.abc import Collection, Sequence
+import gc
+import os
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import RLock
 
 import srsly
 from spacy.language import Language
@@ -14,78 +17,124 @@ from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..pipelines.loading import folder_of, load_from, run_code
 
-# after which a process forgets the words that it has met since (`nlp.memory_zone`)
-ZONE_TOKENS = 1_000_000
-Given = str | bytes | None  # a text; a Doc as `doc.to_bytes()`; null
+TOKENS_PER_ZONE = 1_000_000  # after which a process forgets new words (`nlp.memory_zone`)
+Text = str | bytes | None  # bytes: a Doc, as `doc.to_bytes()`; None: there is no text
 
 
-class Loaded:
-    """A pipeline of this process. with_probabilities (bool): keep those of the labels of tokens;
-    `tagger` is the component that they are of, None without."""
+class LoadedPipeline:
+    """A pipeline of this process. with_probabilities (bool): Docs have those of the labels of
+    `tagger`, which is None without."""
 
     def __init__(self, nlp: Language, with_probabilities: bool = False) -> None:
         self.nlp = nlp
-        self.tagger = _tagger_of(nlp) if with_probabilities else None
+        self.tagger: SequenceComponent | None = None
         self._zone = ExitStack()
-        self._room = ZONE_TOKENS
-        atexit.register(self._zone.close)  # before the modules are gone that it needs
+        self._tokens_left = TOKENS_PER_ZONE
+        # a zone needs modules that are gone when it is collected at the end of the process
+        atexit.register(self._zone.close)
+        if with_probabilities:
+            self.tagger = _best_tagger(nlp)
         if self.tagger is not None:
             self.tagger.keep_confidences()
 
     def probable(self, outputs: Collection[str]) -> list[str]:
         """Names of the components whose probabilities are among these outputs."""
-        ours = [pipe for _, pipe in self.nlp.pipeline if isinstance(pipe, SequenceComponent)]
-        of_spans = [pipe for pipe in ours if pipe.target.labels_spans and "spans" in outputs]
-        return [pipe.name for pipe in (self.tagger, *of_spans) if pipe is not None]
+        names = [] if self.tagger is None else [self.tagger.name]
+        for pipe in _our_components(self.nlp):
+            if pipe.target.labels_spans and "spans" in outputs:
+                names.append(pipe.name)
+        return names
 
-    def docs(self, rows: Sequence[Given]) -> list[Doc | None]:
+    def docs(self, texts: Sequence[Text]) -> list[Doc | None]:
         """Docs from `nlp.pipe`; None where there is no text. RAISES Exception: whatever a
         component raises; ValueError [HS175]: one has dropped a Doc."""
-        vocab = self.nlp.vocab
-        given = [Doc(vocab).from_bytes(row) if isinstance(row, bytes) else row for row in rows]
-        there = [each for each in given if each is not None]
-        found = list(self.nlp.pipe(there, batch_size=len(there) or 1))
-        if len(found) != len(there):
+        inputs: list[str | Doc] = []
+        for text in texts:
+            if isinstance(text, bytes):
+                inputs.append(Doc(self.nlp.vocab).from_bytes(text))
+            elif text is not None:
+                inputs.append(text)
+        docs = list(self.nlp.pipe(inputs, batch_size=len(inputs) or 1))
+        if len(docs) != len(inputs):
             raise ValueError(Errors.HS175)
-        docs = iter(found)
-        return [None if row is None else next(docs) for row in rows]
+        remaining = iter(docs)
+        return [None if text is None else next(remaining) for text in texts]
 
-    def remember(self, n_tokens: int) -> None:
-        """The words of so many tokens more, or forget all: no Doc made before may be in use any
-        more.
+    def count(self, n_tokens: int) -> None:
+        """Count tokens of Docs that are no longer in use. After every TOKENS_PER_ZONE, all words
+        of the zone are forgotten.
 
-        The words of the first ZONE_TOKENS stay for good, those of later ones until there are as
-        many again: within a zone the tokenizer of spaCy keeps nothing of a word, which makes it
-        three times as slow for new ones.
+        The words of the first TOKENS_PER_ZONE stay for good: within a zone, spaCy's tokenizer has
+        no cache, which makes it three times as slow for new words.
         """
-        self._room -= n_tokens
-        if self._room <= 0:
+        self._tokens_left -= n_tokens
+        if self._tokens_left <= 0:
             self._zone.close()
             self._zone.enter_context(self.nlp.memory_zone())
-            self._room = ZONE_TOKENS
+            self._tokens_left = TOKENS_PER_ZONE
 
 
-def _tagger_of(nlp: Language) -> SequenceComponent | None:
-    """The last component whose probabilities are those of the tags; if none writes tags, of the
-    parts of speech; if none writes these, of any other labels of tokens."""
-    ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
-    able = [pipe for pipe in ours if pipe.knows != "labels" and not pipe.target.labels_spans]
+class PipelineCache:
+    """The pipelines of this process. The key is what an annotator is recognised by, its
+    fingerprint; there is no bound. A process that was forked while another thread used a pipeline
+    forgets all.
+
+    lock: held by the one thread that uses a pipeline.
+    """
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self._pipelines: dict[str, LoadedPipeline] = {}
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def get(self, key: str, load: Callable[[], LoadedPipeline]) -> LoadedPipeline:
+        """The pipeline with this key, loaded if it is new."""
+        with self.lock:
+            if key not in self._pipelines:
+                self._pipelines[key] = load()
+            return self._pipelines[key]
+
+    def _after_fork(self) -> None:
+        if self.lock.acquire(blocking=False):
+            self.lock.release()
+            return
+        # The thread that holds the lock is not in this process, so it would never release it, and
+        # its pipeline may be in the middle of a text.
+        self.lock = RLock()
+        self._pipelines.clear()
+        gc.enable()  # it had disabled that
+
+
+def _best_tagger(nlp: Language) -> SequenceComponent | None:
+    """The last component that has probabilities of the tags; if there is none, of the parts of
+    speech; if there is none, of any other labels of tokens."""
 
     def rank(pipe: SequenceComponent) -> list[bool]:
         target = pipe.target
         return ["tag" in target.places, "pos" in target.places, not target.finds_sentences]
 
-    return max(reversed(able), key=rank, default=None)
+    best = None
+    for pipe in _our_components(nlp):
+        if pipe.knows != "labels" and not pipe.target.labels_spans:
+            if best is None or rank(pipe) >= rank(best):
+                best = pipe
+    return best
+
+
+def _our_components(nlp: Language) -> list[SequenceComponent]:
+    return [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
 
 
 def files_of(name: str) -> dict[str, bytes]:
     """The files of a pipeline: of a folder, a package, or "en", "zh", "af", "cy". RAISES ValueError
     [HS130]: there is none."""
+    files = {}
     try:
         folder = folder_of(name)
-        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        parts = [path for path in paths if path.suffix != ".pyc"]
-        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in parts}
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                files[path.relative_to(folder).as_posix()] = path.read_bytes()
         srsly.json_loads(files["meta.json"])
     except (KeyError, OSError, ValueError) as error:
         known = f"directories, packages, en, zh, af, cy ({error})"
@@ -96,7 +145,8 @@ def files_of(name: str) -> dict[str, bytes]:
 def load_pipeline(
     name: str, files: dict[str, bytes], exclude: Sequence[str], code: str | Path | None
 ) -> Language:
-    """name (str): for messages. code: a Python file that the pipeline needs."""
+    """Load a pipeline from its files. name (str): for messages. code: a Python file that the
+    pipeline needs."""
     run_code(code)
     with TemporaryDirectory() as folder:
         for file, data in files.items():

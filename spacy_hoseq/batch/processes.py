@@ -1,4 +1,4 @@
-"""Who does the parts: this process, or several of this machine."""
+"""Work on parts, in this process or in several of this machine."""
 
 import gc
 import os
@@ -16,19 +16,21 @@ from ..errors import Errors
 from .formats import Done, Work
 from .inputs import Part
 
-AHEAD = 3  # parts for each process that are read before they are wanted
-
 _WORK: list[Work] = []  # of a process that works for another one
 
 
 def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
-    """Results in the order of the parts. The pipeline is loaded once: the others are copies of this
-    process, and end when it does, in whatever way. RAISES ValueError [HS114]: one has ended."""
+    """Results in the order of the parts. The pipeline is loaded once: the other processes are copies
+    of this one, and end when it ends, in whatever way. RAISES ValueError [HS114]: one has ended."""
     _ = work.annotator.loaded
     gc.collect()
-    gc.freeze()  # what is loaded stays
+    gc.freeze()  # the pipeline stays, so the collector need not look at it
     try:
-        yield from _shared(work, parts, n) if n > 1 else (work(part) for part in parts)
+        if n > 1:
+            yield from _shared(work, parts, n)
+        else:
+            for part in parts:
+                yield work(part)
     except BrokenProcessPool as error:
         raise ValueError(Errors.HS114.format(problem=error)) from error
     finally:
@@ -38,11 +40,11 @@ def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
 def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
     context = get_context("fork" if sys.platform == "linux" else "spawn")
     waiting: deque[Future[Done]] = deque()
-    pool = ProcessPoolExecutor(n, context, initializer=_begin, initargs=(work,))
+    pool = ProcessPoolExecutor(n, context, initializer=_start, initargs=(work,))
     try:
         for part in parts:
-            waiting.append(pool.submit(_do, part))
-            if len(waiting) >= n * AHEAD:
+            waiting.append(pool.submit(_work, part))
+            if len(waiting) >= 3 * n:  # enough that no process waits while a part is read
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -53,17 +55,17 @@ def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
         pool.shutdown(cancel_futures=True)
 
 
-def _begin(work: Work) -> None:
-    # a terminal sends it to all; whoever waits for us says when to end
+def _start(work: Work) -> None:
+    # a terminal interrupts all processes; the parent decides when this one ends
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
+    Thread(target=_exit_after, args=(parent_process(),), daemon=True).start()
     _WORK.append(work)
 
 
-def _end_with(parent: Any) -> None:
+def _exit_after(parent: Any) -> None:
     parent.join()
     os._exit(1)
 
 
-def _do(part: Part) -> Done:
+def _work(part: Part) -> Done:
     return _WORK[-1](part)

@@ -314,8 +314,8 @@ def test_it_does_not_matter_how_rows_are_cut(annotate, monkeypatch):
         assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
         assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
         assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
-    monkeypatch.setattr(annotator, "CHARACTERS", 60)
-    monkeypatch.setattr(pipeline, "ZONE_TOKENS", 20)
+    monkeypatch.setattr(annotator, "MAX_CHARACTERS_PER_BATCH", 60)
+    monkeypatch.setattr(pipeline, "TOKENS_PER_ZONE", 20)
     assert (
         Annotator("en", exclude=["none"])(table(texts))
         .combine_chunks()
@@ -361,14 +361,14 @@ def test_a_text_that_a_component_drops_is_told(tmp_path):
 
 
 def test_words_are_forgotten_after_those_of_the_beginning(monkeypatch):
-    monkeypatch.setattr(pipeline, "ZONE_TOKENS", 6)
+    monkeypatch.setattr(pipeline, "TOKENS_PER_ZONE", 6)
     nlp = spacy.blank("xx")
-    loaded = pipeline.Loaded(nlp)
+    loaded = pipeline.LoadedPipeline(nlp)
     known = []
     for i in range(8):
         loaded.docs([f"new{i}a new{i}b"])
         known.append([f"new{n}a" in nlp.vocab.strings for n in range(i + 1)])
-        loaded.remember(2)
+        loaded.count(2)
     assert known[2] == [1, 1, 1] and known[5] == [1] * 6 and known[7] == [1, 1, 1, 0, 0, 0, 1, 1]
 
 

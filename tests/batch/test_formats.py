@@ -189,8 +189,8 @@ def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
 def test_bytes_do_not_depend_on_how_texts_are_cut(annotate, flat, form, monkeypatch):
     one = flat if form == "csv" else annotate
     whole = done(one, form, TEXTS * 2).data
-    monkeypatch.setattr(annotator, "CHARACTERS", 60)
-    monkeypatch.setattr(pipeline, "ZONE_TOKENS", 20)
+    monkeypatch.setattr(annotator, "MAX_CHARACTERS_PER_BATCH", 60)
+    monkeypatch.setattr(pipeline, "TOKENS_PER_ZONE", 20)
     assert done(one, form, TEXTS * 2).data == whole
 
 

@@ -16,7 +16,15 @@ import spacy  # noqa: E402
 from spacy.tokens import Doc, DocBin  # noqa: E402
 
 from spacy_hoseq.batch import inputs  # noqa: E402
-from spacy_hoseq.batch.inputs import LEAST, InputOptions, Part, Row, input_files, parts_of, rows_of  # noqa: E402
+from spacy_hoseq.batch.inputs import (  # noqa: E402
+    MIN_CHARACTERS_PER_PART,
+    InputOptions,
+    Part,
+    Row,
+    input_files,
+    parts_of,
+    rows_of,
+)
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 PLAIN = InputOptions()
@@ -287,7 +295,7 @@ def test_parts_end_where_the_input_says(tmp_path, monkeypatch):
         lines, [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)] + [{}]
     )
     last.write_text("one\ntwo\n")
-    monkeypatch.setattr(inputs, "LEAST", 120)
+    monkeypatch.setattr(inputs, "MIN_CHARACTERS_PER_PART", 120)
     files = {path.name: path for path in (lines, last)}
     parts = list(parts_of(files, InputOptions(part_size=2)))
     assert [texts_in(part) for part in parts] == [
@@ -317,7 +325,7 @@ def test_the_first_parts_are_small(tmp_path):
         return [len(part.rows) for part in parts_of({"a": path}, InputOptions(part_size=most))]
 
     assert (
-        sizes(1000)[:20] == [LEAST // 150] * 20
+        sizes(1000)[:20] == [MIN_CHARACTERS_PER_PART // 150] * 20
         and max(sizes(1000)) < 320
         and sum(sizes(1000)) == 10_000
     )
