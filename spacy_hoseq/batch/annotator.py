@@ -88,7 +88,9 @@ class Annotator:
         meta = srsly.json_loads(self._files["meta.json"])
         versions = {"spacy": spacy.__version__, "spacy_hoseq": __version__}
         settings = [text, id, self.outputs, flat, self._exclude, max_length, versions]
-        files = {**self._files, "code": Path(code).read_bytes() if code else b""}
+        files = {**self._files, "code": b""}
+        if code:
+            files["code"] = Path(code).read_bytes()
         digests = {name: sha256(data).hexdigest() for name, data in files.items()}
         self.fingerprint = sha256(json.dumps([settings, digests]).encode()).hexdigest()[:32]
         self.about = {
@@ -152,7 +154,9 @@ class Annotator:
 
     def _columns(self, texts: Sequence[Text], ids: Any, docs: Docs, rows: slice) -> pa.Table:
         """The columns of some of the texts."""
-        columns = {} if ids is None else {"id": ids[rows]}
+        columns = {}
+        if ids is not None:
+            columns["id"] = ids[rows]
         if self.flat:
             fields, row_numbers = token_columns(docs, self.outputs)
             if ids is not None:

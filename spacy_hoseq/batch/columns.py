@@ -4,7 +4,7 @@ Spans are read by their characters, so they are right even if a later component 
 tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from struct import unpack
 from typing import Any, NamedTuple
@@ -55,13 +55,12 @@ def row_columns(docs: Docs, outputs: Sequence[str]) -> dict[str, pa.Array]:
     columns = {"tokens": pa.ListArray.from_arrays(offsets, values, mask=absent)}
     bounds = [("start", pa.int32()), ("end", pa.int32())]
     if "sentences" in outputs:
-        sentences = [_sentence_bounds(doc) for doc in docs]
+        sentences = _of_each(docs, _sentence_bounds)
         columns["sentences"] = pa.array(sentences, pa.list_(pa.struct(bounds)))
     if "spans" in outputs:
         more = [("label", pa.string()), ("prob", pa.float32()), ("group", pa.string())]
         kind = pa.list_(pa.struct([*bounds, *more]))
-        spans = [None if doc is None else spans_of(doc) for doc in docs]
-        columns["spans"] = pa.array(spans, kind, from_pandas=True)
+        columns["spans"] = pa.array(_of_each(docs, spans_of), kind, from_pandas=True)
     return columns
 
 
@@ -104,8 +103,10 @@ def token_fields(docs: Docs, outputs: Sequence[str]) -> dict[str, pa.Array]:
     fields = {"start": pa.array(start, pa.int32()), "end": pa.array(start + length, pa.int32())}
     store = present[0].vocab.strings if present else StringStore()
     for name, keys in zip(names, strings, strict=True):
-        # for spaCy, "_" is a morphology without features
-        fields[name] = _strings(keys, store, {0, store["_"]} if name == "morph" else {0})
+        unset = {0}
+        if name == "morph":
+            unset.add(store["_"])  # how spaCy writes a morphology without features
+        fields[name] = _strings(keys, store, unset)
     if "head" in outputs:
         # spaCy has the distance to the head, as two's complement
         numbers = _token_numbers(present) + head.astype(np.int64)
@@ -196,8 +197,13 @@ def _token_numbers(docs: Sequence[Doc]) -> Ints:
     return np.concatenate(numbers)
 
 
-def _sentence_bounds(doc: Doc | None) -> list[tuple[int, int]] | None:
-    sentences = None if doc is None else sentences_of(doc)
+def _of_each(docs: Docs, read: Callable[[Doc], Any]) -> list[Any]:
+    """What a function gives for each Doc; None where there is none."""
+    return [None if doc is None else read(doc) for doc in docs]
+
+
+def _sentence_bounds(doc: Doc) -> list[tuple[int, int]] | None:
+    sentences = sentences_of(doc)
     if sentences is None:
         return None
     return [(sentence.start_char, sentence.end_char) for sentence in sentences]

@@ -10,7 +10,6 @@ import glob
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -33,7 +32,6 @@ from ..readers.sentences import Problem, Settings
 from .annotator import CHARACTERS_PER_ROW, is_text
 
 STANDARD = "-"  # standard input
-SURROGATES = re.compile("[\ud800-\udfff]")
 MIN_CHARACTERS_PER_PART = 30_000  # if there are more
 csv.field_size_limit(10_000_000)  # characters; a quote that does not end costs no more
 
@@ -148,12 +146,14 @@ def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Row | Prob
                     yield item._replace(path=Path(name))
                     continue
                 number, text, row_id = item
-                if isinstance(text, str) and SURROGATES.search(text):
+                if isinstance(text, str) and not _is_unicode(text):
                     actual = "bytes or surrogates that are none"
                     yield Problem(Path(name), number, actual, "text of Unicode")
                     continue
-                if row_id is None or SURROGATES.search(row_id):
-                    row_id = f"{name}:{number}" if number else name
+                if row_id is None or not _is_unicode(row_id):
+                    row_id = name
+                    if number:  # of a file with several rows
+                        row_id = f"{name}:{number}"
                 yield Row(row_id, text, file.tell() if file.seekable() else 0)
     except Exception as error:  # whatever unpacking, Arrow, spaCy and msgpack raise
         actual = str(error) or type(error).__name__
@@ -166,6 +166,15 @@ def _matches(name: str) -> list[Path]:
     if glob.has_magic(name) and not path.exists():
         return [Path(match) for match in sorted(glob.glob(name, recursive=True))]
     return [path]
+
+
+def _is_unicode(text: str) -> bool:
+    """False if there are surrogates: bytes that are no UTF-8, or half of a pair in JSON."""
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unpacked(path: Path, file: Any) -> Any:

@@ -251,10 +251,10 @@ class _Folder:
 
     def _refuse_others(self, folder: Path, known: Sequence[str]) -> None:
         """RAISES ValueError [HS167]: there are files that no run has written."""
-        found = set(os.listdir(folder)) if folder.exists() else set()
-        others = sorted(map(repr, found.difference(known)))
-        if others:
-            raise self._refused(f"has files that no run has written ({', '.join(others[:3])})")
+        if folder.exists():
+            others = sorted(map(repr, set(os.listdir(folder)).difference(known)))
+            if others:
+                raise self._refused(f"has files that no run has written ({', '.join(others[:3])})")
 
     def _refused(self, problem: str) -> ValueError:
         return ValueError(Errors.HS167.format(path=self.path, problem=problem))

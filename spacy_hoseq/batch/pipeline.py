@@ -39,7 +39,9 @@ class LoadedPipeline:
 
     def probable(self, outputs: Collection[str]) -> list[str]:
         """Names of the components whose probabilities are among these outputs."""
-        names = [] if self.tagger is None else [self.tagger.name]
+        names = []
+        if self.tagger is not None:
+            names.append(self.tagger.name)
         for pipe in _our_components(self.nlp):
             if pipe.target.labels_spans and "spans" in outputs:
                 names.append(pipe.name)
