@@ -138,7 +138,8 @@ def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Row | Prob
     ending = ".txt"
     for known in FORMATS:
         if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(known):
-            read, ending = FORMATS[known], known
+            read = FORMATS[known]
+            ending = known
     try:
         with sys.stdin.buffer if path == Path(STANDARD) else path.open("rb") as file:
             for item in read(path, _unpacked(path, file), options):
