@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from spacy_hoseq.layers.shim import weights_of
 
 from spacy_hoseq.features import lexicon
 from spacy_hoseq.layers import type_scores
