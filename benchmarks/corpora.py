@@ -12,10 +12,11 @@ from typing import NamedTuple
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from spacy_hoseq.readers.corpora import corpus_options, is_unspaced
+from spacy_hoseq.readers.corpora import is_unspaced
 from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
 from spacy_hoseq.readers.sentences import Sentence
+from spacy_hoseq.readers.settings import Settings
 
 PARTS = ("train", "dev", "test")
 
@@ -52,7 +53,7 @@ def divide(corpus: Corpus, data: Path, size: int, folder: Path) -> Path:
 
 def sentences(path: Path, lang: str, vocab: Vocab) -> Iterator[Doc]:
     """Sentences of a file of any format that `hoseq convert` reads; what cannot be read is left out, as there."""
-    settings = corpus_options()(lang)._replace(cut=True)
+    settings = Settings(lang=lang, cut=True)
     lang = "zh" if is_unspaced(path, "auto") else lang
     for item in read_corpus(path, recognised(path, settings), settings):
         if isinstance(item, Sentence) and item.words:

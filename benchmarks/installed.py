@@ -32,7 +32,8 @@ from spacy.training import Example
 import spacy_hoseq
 from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.conllu import read_conllu
-from spacy_hoseq.readers.sentences import Sentence, Settings
+from spacy_hoseq.readers.sentences import Sentence
+from spacy_hoseq.readers.settings import Settings
 
 from .corpora import sentences
 from .machine import environment, pin_to_one_core

@@ -189,7 +189,7 @@ def test_the_reader_of_syntax_trees_sees_imports():
     tagger = set(imports(PACKAGE / "components" / "tagger.py"))
     assert {"spacy.tokens", "decoders.choice", "components.reading"} <= tagger
     columns = set(imports(PACKAGE / "readers" / "formats" / "columns.py"))
-    assert {"chunks", "readers.files", "errors"} <= columns
+    assert {"chunks", "readers.files"} <= columns
     assert {"features.attributes", "spacy.lexeme"} <= set(
         imports(PACKAGE / "features" / "word_attributes.py")
     )

@@ -25,7 +25,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.formats.trees import read_trees
-from spacy_hoseq.readers.sentences import LabelledSpan, Sentence, Settings
+from spacy_hoseq.readers.sentences import LabelledSpan, Sentence
+from spacy_hoseq.readers.settings import Settings
 
 WORD, LEMMA, UPOS, XPOS, FEATS, HEAD = 1, 2, 3, 4, 5, 6
 LAYOUTS = {

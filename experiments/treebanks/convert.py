@@ -19,7 +19,7 @@ import typer
 from wasabi import msg
 
 from spacy_hoseq.readers.files import find_files
-from spacy_hoseq.readers.formats.recognised import FORMATS
+from spacy_hoseq.readers.formats.trees import trees_format
 from spacy_hoseq.readers.splits import PARTS, in_part
 
 
@@ -41,7 +41,7 @@ def main(
             exits=1,
         )
     try:
-        files = find_files(Path(folder), FORMATS["trees"].endings)
+        files = find_files(Path(folder), trees_format().endings)
     except ValueError as error:
         msg.fail("Nothing converted", str(error), exits=1)
     for part, chosen in divided(files, split, tenths).items():

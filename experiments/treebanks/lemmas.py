@@ -20,7 +20,8 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from spacy_hoseq.readers.formats.conllu import read_conllu
-from spacy_hoseq.readers.sentences import Sentence, Settings
+from spacy_hoseq.readers.sentences import Sentence
+from spacy_hoseq.readers.settings import Settings
 
 SENTENCES, DROPOUT = 30, 0.2  # of an update
 

@@ -28,7 +28,8 @@ from ..errors import Errors
 from ..readers.docs import sentences_to_doc
 from ..readers.files import Line, find_files, read_lines
 from ..readers.formats.recognised import read_corpus
-from ..readers.sentences import Problem, Settings
+from ..readers.sentences import Problem
+from ..readers.settings import Settings
 from .annotator import CHARACTERS_PER_ROW, is_text
 
 STANDARD = "-"  # standard input

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from enum import Enum
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import typer
 from spacy.tokens import Doc, DocBin
@@ -12,21 +13,20 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from ..errors import Errors
-from ..readers.corpora import AUTO, corpus_options, endings_of, is_unspaced
+from ..pipelines import run_code
+from ..readers.corpora import endings_of, is_unspaced
 from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
-from ..readers.files import encodings_for, find_files
-from ..readers.formats.recognised import FORMATS, columns_read, read_corpus, recognised
+from ..readers.files import find_files
+from ..readers.format import Format
+from ..readers.formats.recognised import FORMATS, format_named, read_corpus, recognised
 from ..readers.formats.tagged_text import check_separator
-from ..readers.sentences import Items, Problem, Sentence, Settings
+from ..readers.sentences import Items, Problem, Sentence
+from ..readers.settings import Settings
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import done, hoseq_cli
 from .shared import Force, check_free, progress, show_problems, whole
 
-NAMES = {name: name for name in (AUTO, *FORMATS)}
-FormatName = Enum("FormatName", NAMES, type=str)  # type: ignore[misc]
-SPACY = "a file with the ending .spacy"
-SHOWN = 12  # labels of a kind, files
-WORDS = 30  # of the first sentence
+MAX_SHOWN = 12  # labels of a kind, files
 COLUMN = typer.Option(None, help="columns, table: which column has it, from 1 (0: none, -1: last)")
 ALWAYS = ("Files", "Sentences", "Tokens", "Problems")  # rows of the table, also if they are 0
 ROWS = (
@@ -46,14 +46,37 @@ ROWS = (
 )
 
 
+def parse_groups(text: str) -> dict[str, str]:
+    """Names of entities by tags, "nt=ORG,ns=LOC". RAISES typer.BadParameter: a part of another
+    form."""
+    groups: dict[str, str] = {}
+    for pair in filter(str.strip, text.split(",")):
+        tag, _, name = pair.strip().partition("=")
+        if not tag or not name or "=" in name:
+            message = f'expected tag=NAME,tag=NAME, got "{text}"'
+            raise typer.BadParameter(message, param_hint="--groups")
+        groups[tag] = name
+    return groups
+
+
+def parse_labels(text: str) -> list[str]:
+    """Names of labels, "O,B-PER"."""
+    return [label for label in text.split(",") if label]
+
+
 @hoseq_cli.command("convert", failed="Nothing converted")
 def convert_cli(
     # fmt: off
+    context: typer.Context,
     input_path: Path = typer.Argument(..., help="File, plain or gzipped, or folder of files"),
     output_path: Path = typer.Option(..., "--output", "-o", help="The .spacy file to write"),
-    format_name: FormatName = typer.Option(
-        AUTO, "--format", "-f", help="auto: told by the first lines of each file"
+    format: str = typer.Option(
+        "auto",
+        "--format",
+        "-f",
+        help=f"auto: by the first lines of each file. Or {', '.join(FORMATS)}, or one of your own",
     ),
+    code: Path | None = typer.Option(None, "--code", "-c", help="Python file with your formats"),
     lang: str = typer.Option(
         "en", "--lang", "-l", help="Language: words of zh are not separated by spaces"
     ),
@@ -84,7 +107,9 @@ def convert_cli(
     separator: str = typer.Option(
         "", "--separator", help="tagged: of word and tag. columns: of columns. Default: as found"
     ),
-    groups: str = typer.Option("nt=ORG", "--groups", help="peoples-daily: tag=NAME,tag=NAME"),
+    groups: Any = typer.Option(
+        "nt=ORG", "--groups", parser=parse_groups, help="peoples-daily: tag=NAME,tag=NAME"
+    ),
     split_sentences: bool = typer.Option(
         True, "--sentences/--paragraphs", help="peoples-daily: one by one"
     ),
@@ -93,10 +118,13 @@ def convert_cli(
     chunk_column: int | None = COLUMN,
     entity_column: int | None = COLUMN,
     representation: str = typer.Option(
-        AUTO, "--representation", help="columns, characters: auto, iob2, bilou ..."
+        "auto", "--representation", help="columns, characters: auto, iob2, bilou ..."
     ),
-    labels: str = typer.Option(
-        "", "--labels", help="tokens: names of numbered tags, in order: O,B-PER,I-PER"
+    labels: Any = typer.Option(
+        "",
+        "--labels",
+        parser=parse_labels,
+        help="tokens: names of numbered tags, in order: O,B-PER,I-PER",
     ),
     force: Force = False,
     # fmt: on
@@ -109,36 +137,22 @@ def convert_cli(
 
     DOCS: docs/tasks/convert.md
     """
-    # long: all that a corpus may need to be read, and what was read
     if output_path.suffix != ".spacy":
-        raise ValueError(Errors.HS027.format(name="output", value=output_path, expected=SPACY))
+        expected = "a file with the ending .spacy"
+        raise ValueError(Errors.HS027.format(name="output", value=output_path, expected=expected))
     check_free(output_path, force)
-    name = format_name.value
-    options = corpus_options(
-        split=split,
-        part=part,
-        encoding=encoding,
-        chunks=chunks,
-        unescape=unescape,
-        separator=separator,
-        groups=parse_groups(groups),
-        split_sentences=split_sentences,
-        word_column=word_column,
-        tag_column=tag_column,
-        chunk_column=chunk_column,
-        entity_column=entity_column,
-        representation=representation,
-        labels=[label for label in labels.split(",") if label],
-        spans_key=spans_key,
-    )
-    if separator and name == "tagged":
+    run_code(code)
+    chosen = "auto" if format == "auto" else format_named(format)
+    # the options of the same names
+    names = [field.name for field in fields(Settings) if field.name in context.params]
+    settings = Settings(**{name: context.params[name] for name in names})
+    if separator and format == "tagged":
         check_separator(separator)
-    all_files = find_files(input_path, suffix or endings_of(name))
+    all_files = find_files(input_path, suffix or endings_of(chosen))
     files = in_part(all_files, split, part)
-    settings = options(lang)
-    if any(is_unspaced(file, name) for file in files):
-        settings = settings._replace(encodings=encodings_for(encoding, "zh"))
-    formats = formats_of(files, name, settings)
+    if not encoding and any(is_unspaced(file, chosen) for file in files):
+        settings = replace(settings, encoding="utf-8,gb18030")
+    formats = formats_of(files, chosen, settings)
     read = Reading()
     binary = DocBin(ATTRIBUTES, docs=progress(read.docs(formats, settings, n_sents)))
     read.counts["Docs"] = len(binary)
@@ -156,17 +170,20 @@ def convert_cli(
     done(output_path, f"python -m spacy hoseq init {read.recipe} -o {read.recipe}.cfg")
 
 
-def formats_of(files: list[Path], name: str, settings: Settings) -> dict[Path, str]:
+def formats_of(files: list[Path], chosen: str | Format, settings: Settings) -> dict[Path, Format]:
     """The format of each file that is recognised. A text of brat is read with the .ann file beside
     it. RAISES ValueError [HS085]: none is recognised."""
     texts = {file.with_suffix(".txt") for file in files if file.suffix == ".ann"}
-    formats: dict[Path, str] = {}
+    formats: dict[Path, Format] = {}
     refused: list[ValueError] = []
     for file in files:
         if file in texts:
             continue
         try:
-            formats[file] = recognised(file, settings) if name == AUTO else name
+            if isinstance(chosen, Format):
+                formats[file] = chosen
+            else:
+                formats[file] = format_named(recognised(file, settings))
         except ValueError as error:
             refused.append(error)
     if refused and not formats:
@@ -176,22 +193,15 @@ def formats_of(files: list[Path], name: str, settings: Settings) -> dict[Path, s
     return formats
 
 
-def parse_groups(text: str) -> dict[str, str]:
-    """Names of entities by tags, "nt=ORG,ns=LOC". RAISES typer.BadParameter: a part of another
-    form."""
-    pairs = [pair.strip().split("=") for pair in text.split(",") if pair.strip()]
-    if not all(len(pair) == 2 and all(pair) for pair in pairs):
-        raise typer.BadParameter(f'expected tag=NAME,tag=NAME, got "{text}"', param_hint="--groups")
-    return dict(pairs)
-
-
-def show_formats(formats: dict[Path, str], settings: Settings) -> None:
+def show_formats(formats: dict[Path, Format], settings: Settings) -> None:
     """Show the format of each file."""
-    for file, name in islice(formats.items(), SHOWN):
-        columns = columns_read(file, name, settings)
-        msg.info(f"{file}: {FORMATS[name].what}{', ' if columns else ''}{columns}")
-    if len(formats) > SHOWN:
-        msg.info(f"and {len(formats) - SHOWN:,} files more")
+    for file, format in islice(formats.items(), MAX_SHOWN):
+        what = format.what
+        if format.details:
+            what += f", {format.details(file, settings)}"
+        msg.info(f"{file}: {what}")
+    if len(formats) > MAX_SHOWN:
+        msg.info(f"and {len(formats) - MAX_SHOWN:,} files more")
 
 
 class Reading:
@@ -206,13 +216,13 @@ class Reading:
         self.first = ""
         self.problems: list[Problem] = []
 
-    def docs(self, formats: dict[Path, str], settings: Settings, n_sents: int) -> Iterator[Doc]:
+    def docs(self, formats: dict[Path, Format], settings: Settings, n_sents: int) -> Iterator[Doc]:
         """The Docs of each file, one after the other; what is in them is counted."""
         vocab = Vocab()
-        for file, name in formats.items():
+        for file, format in formats.items():
             self.counts["Files"] += 1
-            lang = "zh" if is_unspaced(file, name) else settings.lang
-            for group in grouped(self._sentences(read_corpus(file, name, settings)), n_sents):
+            lang = "zh" if is_unspaced(file, format) else settings.lang
+            for group in grouped(self._sentences(read_corpus(file, format, settings)), n_sents):
                 yield sentences_to_doc(vocab, group, lang, entities_key=settings.spans_key)
 
     def _sentences(self, items: Items) -> Iterator[Sentence]:
@@ -244,8 +254,8 @@ class Reading:
         shown = [name for name in ROWS if name in ALWAYS or counts.get(name)]
         msg.table([(name, f"{counts.get(name, 0):,}") for name in shown], aligns=("l", "r"))
         for kind, labels in self.labels.items():
-            listed = [f"{label} {n:,}" for label, n in labels.most_common(SHOWN)]
-            more = f", {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
+            listed = [f"{label} {n:,}" for label, n in labels.most_common(MAX_SHOWN)]
+            more = f", {len(labels) - MAX_SHOWN:,} more" if len(labels) > MAX_SHOWN else ""
             if listed:
                 msg.text(f"{kind}: {', '.join(listed)}{more}")
         if self.first:
@@ -269,4 +279,4 @@ def as_read(sentence: Sentence) -> str:
     for first, end, name in sentence.entities or sentence.chunks or ():
         words[first] = f"[{words[first]}"
         words[end - 1] += f" {name}]"
-    return " ".join(words[:WORDS])
+    return " ".join(words[:30])

@@ -18,7 +18,7 @@ from ..inspection.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..pipelines import checked_language, run_code
 from ..pipelines.recipes import recipe
 from ..readers.annotated import read_docs, spacy_files
-from ..readers.files import read_values
+from ..readers.rows import read_values
 from ..readers.sentences import Problem
 from ..reporting.findings import annotation_tasks, findings_page, marked, task_of
 from .app import done, hoseq_cli

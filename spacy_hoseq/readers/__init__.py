@@ -1,5 +1,17 @@
 """Corpora as registered readers. What one file says is read by `formats`."""
 
-from .corpora import corpus, corpus_options
+from .corpora import corpus
+from .files import read_lines
+from .format import Format
+from .sentences import LabelledSpan, Problem, Sentence
+from .settings import Settings
 
-__all__ = ["corpus", "corpus_options"]
+__all__ = [
+    "Format",
+    "LabelledSpan",
+    "Problem",
+    "Sentence",
+    "Settings",
+    "corpus",
+    "read_lines",
+]

@@ -6,30 +6,23 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import (
     IO,
-    Any,
     NamedTuple,
-    TypeVar,
 )
 
-import srsly
 from spacy.errors import Errors as SpacyErrors
 
 from ..errors import Errors
 from .sentences import Problem
 
-T = TypeVar("T")
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
 COPIES = ("not-to-release",)  # folders of treebanks that have the same sentences again
 PACKED = " (and .gz)"  # of endings, in messages
-ENCODING = (
-    'one that Python knows, in which lines end with the byte 10, such as "utf-8" or "gb18030"'
-)
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -86,21 +79,24 @@ def natural_order(path: Path) -> list[list[tuple[int, int, str]]]:
 
 
 def encodings_for(encoding: str, lang: str) -> list[str]:
-    """The encodings to try. encoding: "" = UTF-8, and for Chinese ("zh") then GB18030, which
-    includes GBK and GB 2312.
+    """The encodings to try. encoding: separated by commas; "" = UTF-8, and for Chinese ("zh") then
+    GB18030, which includes GBK and GB 2312.
 
     RAISES ValueError [HS027]: an encoding that Python does not know, or whose lines do not end with
     the byte 10.
     """
     if not encoding:
         return ["utf-8", "gb18030"] if lang == "zh" else ["utf-8"]
-    try:
-        known = codecs.lookup(encoding).encode("a\n")[0].removeprefix(codecs.BOM_UTF8) == b"a\n"
-    except (LookupError, TypeError):
-        known = False
-    if not known:
-        raise ValueError(Errors.HS027.format(name="encoding", value=encoding, expected=ENCODING))
-    return [encoding]
+    encodings = encoding.split(",")
+    for name in encodings:
+        try:
+            known = codecs.lookup(name).encode("a\n")[0].removeprefix(codecs.BOM_UTF8) == b"a\n"
+        except (LookupError, TypeError):
+            known = False
+        if not known:
+            expected = 'one that Python knows, in which lines end with the byte 10, such as "utf-8"'
+            raise ValueError(Errors.HS027.format(name="encoding", value=name, expected=expected))
+    return encodings
 
 
 def read_lines(
@@ -109,14 +105,13 @@ def read_lines(
     """The lines of a file, plain or gzipped, and a Problem for each that is not text, or from which
     on it cannot be read.
 
-    Several encodings: the first in which most of the first lines beyond ASCII can be read. opened
-    (Callable): what opens the file instead, if there is one encoding.
+    opened (Callable): what opens the file instead, if there is one encoding.
     """
-    encoding = encodings[0] if len(encodings) == 1 else _told_by_its_lines(path, encodings)
+    encoding = encoding_of(path, encodings)
     expected = f"text in {' or '.join(encodings)}"
     number = 0
     try:
-        with (opened or _opened)(path) as file:
+        with (opened or open_bytes)(path) as file:
             for number, data in enumerate(_lines(file), 1):
                 text, actual = _decoded(data, encoding, number == 1)
                 yield Problem(path, number, actual, expected) if actual else Line(number, text)
@@ -124,9 +119,12 @@ def read_lines(
         yield Problem(path, number + 1, str(error), "a file that can be read")
 
 
-def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
+def encoding_of(path: Path, encodings: Sequence[str]) -> str:
+    """The first encoding in which most of the first lines beyond ASCII can be read."""
+    if len(encodings) == 1:
+        return encodings[0]
     probed: list[bytes] = []
-    with suppress(*UNREADABLE), _opened(path) as file:  # `read_lines` tells
+    with suppress(*UNREADABLE), open_bytes(path) as file:  # `read_lines` tells
         probed.extend(islice((data for data in _lines(file) if not data.isascii()), PROBED))
     for encoding in encodings:
         if 2 * sum(not _decoded(data, encoding)[1] for data in probed) > len(probed):
@@ -156,7 +154,8 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
         )
 
 
-def _opened(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked."""
     return gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb")  # type: ignore[return-value]
 
 
@@ -175,76 +174,3 @@ def blocks_of(
             block = []
     if block:
         yield block
-
-
-class Entry(NamedTuple):
-    """A value of JSON. number (int): of its line, or place in the list."""
-
-    number: int
-    value: Any
-
-
-def json_values(
-    path: Path, encodings: Sequence[str], expected: str = "JSON"
-) -> Iterator[Entry | Problem]:
-    """The values of a file with one a line, or with a list of them, empty lines left out."""
-    lines: Iterable[Line | Problem] = read_lines(path, encodings)
-    first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
-    lines = chain([first] if first else [], lines)
-    if isinstance(first, Line) and first.text.lstrip().startswith("["):
-        lines = list(lines)
-        try:
-            values = srsly.json_loads("\n".join(getattr(line, "text", "") for line in lines))
-        except ValueError:
-            values = None  # a list in each line
-        if isinstance(values, list) and values and not isinstance(values[0], str):
-            yield from map(Entry._make, enumerate(values, 1))
-            return
-    for line in lines:
-        if isinstance(line, Problem):
-            yield line
-        elif line.text.strip():
-            try:
-                value = srsly.json_loads(line.text)
-                srsly.json_dumps(value)  # half of a pair of surrogates cannot be written
-                yield Entry(line.number, value)
-            except ValueError as error:
-                yield Problem(path, line.number, f"{line.text[:60]} ({error})", expected)
-
-
-def parquet_rows(path: Path) -> Iterator[Entry | Problem]:
-    """The rows of a Parquet file as JSON values, numbered from 1; a Problem where it cannot be read
-    any further. RAISES ImportError [HS170]: pyarrow is not installed."""
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise ImportError(Errors.HS170.format(package="pyarrow", install="pyarrow")) from error
-    number = 0
-    try:
-        for batch in parquet.ParquetFile(path).iter_batches():
-            for value in batch.to_pylist():
-                number += 1
-                yield Entry(number, value)
-    except (OSError, ValueError) as error:  # also pyarrow's own errors
-        yield Problem(path, number + 1, str(error)[:100], "a Parquet file with lists of tokens")
-
-
-def read_values(
-    path: Path,
-    encodings: Sequence[str],
-    read: Callable[[Entry], Iterable[T]],
-    expected: str,
-) -> Iterator[T | Problem]:
-    """Results of `read` for each value of JSON or row of Parquet; a Problem for one of another
-    form."""
-    is_parquet = path.suffix == ".parquet"
-    for entry in parquet_rows(path) if is_parquet else json_values(path, encodings, expected):
-        if isinstance(entry, Problem):
-            yield entry
-            continue
-        try:
-            yield from read(entry)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            if str(error).startswith("[HS"):
-                raise
-            yield Problem(path, entry.number, srsly.json_dumps(entry.value)[:100], expected)

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .files import Entry, read_lines, read_values
+from .files import read_lines
+from .rows import Entry, read_values
 from .sentences import Problem
-
-TABLES = {".csv", ".tsv", ".json", ".parquet"}  # endings of files whose lines are no texts
 
 
 class Text(NamedTuple):
@@ -31,7 +30,7 @@ def texts_in(file: Path, text_key: str) -> Iterator[Text | Problem]:
 
     if ".jsonl" in file.suffixes:
         yield from read_values(file, ["utf-8"], read, f'an object with a string "{text_key}"')
-    elif TABLES.intersection(file.suffixes):
+    elif {".csv", ".tsv", ".json", ".parquet"}.intersection(file.suffixes):
         yield Problem(file, 1, "a table", "lines of text, .jsonl or .spacy")
     else:
         for line in read_lines(file, ["utf-8"]):

@@ -28,7 +28,7 @@ from spacy_hoseq.readers.docs import sentences_to_doc  # noqa: E402
 from spacy_hoseq.readers.formats.columns import read_columns  # noqa: E402
 from spacy_hoseq.readers.formats.conllu import read_conllu  # noqa: E402
 from spacy_hoseq.readers.formats.rows import read_rows  # noqa: E402
-from spacy_hoseq.readers.sentences import Columns, Settings  # noqa: E402
+from spacy_hoseq.readers.settings import Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
@@ -387,7 +387,9 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
         return
     path = tmp_path_factory.mktemp("docs") / f"a.{form}"
     path.write_text(text, encoding="utf8", newline="")
-    sentences = list(read(path, Settings(columns=Columns(1, 2, 3, 4))))
+    sentences = list(
+        read(path, Settings(word_column=1, tag_column=2, chunk_column=3, entity_column=4))
+    )
     if not text.strip() or not any(not token.is_space for token in doc):
         return
     found = sentences_to_doc(VOCAB, sentences, "")

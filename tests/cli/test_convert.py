@@ -243,7 +243,8 @@ def test_wrong_names(wsj, out):
     assert code == 1 and "ending .spacy" in output
     code, output = run(wsj, out, "-f", "peoples-daily", "--groups", "nt")
     assert code == 2 and "tag=NAME" in output
-    assert run(wsj, out, "-f", "bracketed")[0] == 2
+    code, output = run(wsj, out, "-f", "bracketed")
+    assert code == 1 and '[HS161] There is nothing named "bracketed" here' in output
     assert run(wsj / "nothing", out, "-f", "trees")[0] == 1
     assert parse_groups("nt=ORG,ns=LOC,") == {"nt": "ORG", "ns": "LOC"} and parse_groups("") == {}
 

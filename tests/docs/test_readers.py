@@ -7,7 +7,7 @@ import spacy
 from spacy.util import Config
 
 from spacy_hoseq.readers.formats.recognised import FORMATS, read_corpus, recognised
-from spacy_hoseq.readers.sentences import Settings
+from spacy_hoseq.readers.settings import Settings
 from spacy_hoseq.readers.splits import SPLITS
 
 from .pages import PAGES, section

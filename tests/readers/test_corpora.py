@@ -2,8 +2,13 @@
 
 import pytest
 import spacy
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
 
+from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.readers.formats.recognised import FORMATS
+
+from ..docs.pages import blocks
 
 ENGLISH = spacy.blank("en")
 TREES = """( (S (NP-SBJ (DT the) (NN fox) ) (VP (VBZ runs) (PRT (RP away) )) (. .) ))
@@ -84,6 +89,35 @@ def test_reader_in_a_config(tmp_path):
     for wrong in ({"chunks": "many"}, {"sections": [1]}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             spacy.registry.resolve({"train": {**block, "options": {**options, **wrong}}})
+
+
+def test_a_format_of_your_own(tmp_path):
+    """By its name, by a block of the config, and by the command."""
+    path = file_of(tmp_path, "Ann#naps\nyes\n", "a.hash")
+    (block,) = [block for block in blocks("docs/tasks/extend.md", "python") if "Format(" in block]
+    code = file_of(tmp_path, block, "hashes.py")
+    assert len(block.splitlines()) <= 15
+    out = tmp_path / "out.spacy"
+    arguments = ["convert", *map(str, [tmp_path, "-o", out, "-f", "hashes.v1", "--code", code])]
+    result = CliRunner().invoke(hoseq_cli, arguments, env={"COLUMNS": "300"})
+    assert result.exit_code == 0 and "words between hashes" in result.output
+    (doc,) = DocBin().from_disk(out).get_docs(ENGLISH.vocab)
+    assert doc.text == "Ann naps yes "
+    for format in ("hashes.v1", {"@misc": "hashes.v1"}):
+        block = {"@readers": "spacy_hoseq.corpus.v1", "path": str(tmp_path / "a.hash")}
+        examples = spacy.registry.resolve({"train": {**block, "format": format}})["train"]
+        assert [text for text, _, _ in shown(examples)] == ["Ann/ naps/", "yes/"]
+    with pytest.raises(ValueError, match=r"\[HS161\].*klingon.*peoples-daily.*hashes.v1"):
+        reader("klingon", path)
+    with pytest.raises(ValueError, match=r"\[HS161\].*frequent_transitions"):
+        reader("spacy_hoseq.frequent_transitions.v1", path)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_registered_formats(name):
+    """The short names are those of registered functions."""
+    registered = spacy.registry.misc.get(f"spacy_hoseq.{name.replace('-', '_')}_format.v1")
+    assert registered is FORMATS[name] and registered().endings
 
 
 @pytest.mark.filterwarnings("ignore:.*W090")  # spaCy's, of the same

@@ -29,7 +29,7 @@ def test_what_cannot_be_read_is_told_and_left_out(tmp_path):
     assert [(problem.path, problem.line) for problem in problems] == [
         (lines, n) for n in range(1, 6)
     ]
-    assert problems[0] == Problem(lines, 1, '{"body":"x"}', 'an object with a string "text"')
+    assert problems[0] == Problem(lines, 1, '{"body": "x"}', 'an object with a string "text"')
     good, bad = texts_in(plain, "text")
     assert good == Text(1, "good", {}) and (bad.path, bad.line) == (plain, 2)
     assert [item.text for item in texts_in(lines, "body") if isinstance(item, Text)] == ["x"]

@@ -16,7 +16,8 @@ from spacy.vocab import Vocab
 from ...errors import Errors
 from ...readers.docs import ATTRIBUTES, grouped, sentences_to_doc
 from ...readers.formats.recognised import read_corpus
-from ...readers.sentences import Problem, Sentence, Settings
+from ...readers.sentences import Problem, Sentence
+from ...readers.settings import Settings
 from .source import PARTS, Treebank
 
 SENTENCES = 10  # of a Doc

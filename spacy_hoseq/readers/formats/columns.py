@@ -11,34 +11,21 @@ words (the first other column), tags (the next one).
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ...chunks import check_representation, read_chunks, write_chunks
-from ...errors import Errors
+from ...chunks import read_chunks, write_chunks
 from ..files import Line, blocks_of, read_lines
-from ..sentences import (
-    Columns,
-    Items,
-    LabelledSpan,
-    Problem,
-    Sentence,
-    Settings,
-    Unreadable,
-    read_each,
-)
+from ..format import Format
+from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
+from ..settings import Columns, Settings
 
-AUTO = "auto"
-NUMBERS = "one of words, and numbers from 1 (0: there is none, -1: the last), each used once"
-EXPECTED_TAG = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
-PROBED = 5000  # sentences by which columns are found
-CHUNKS = frozenset("NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP".split())
-NOTHING = frozenset(("_", "-", "-X-", "*"))
-_TAG = re.compile(r"O|[BIMELSU]-.+")
-BEGINS = ("#", "-DOCSTART-")  # of lines that may be no words
-_COMMENT = re.compile(r"# +\S+( id)? = |-DOCSTART-\s")
+CHARACTER_ENDINGS = (".bmes", ".bioes")
+MAYBE_COMMENT = ("#", "-DOCSTART-")  # beginnings of lines that may be no words
+ENTITY_TAG = re.compile(r"O|[BIMELSU]-.+")
 
 
 class Row(NamedTuple):
@@ -55,55 +42,85 @@ class Row(NamedTuple):
 Block = Sequence[Row | Problem]
 
 
+def columns_format() -> Format:
+    """Registered as `spacy_hoseq.columns_format.v1`: a token a line, with columns."""
+    endings = (".tsv", ".conll", ".bio", ".iob", ".iob2", ".txt", *CHARACTER_ENDINGS)
+    return Format(read_columns, endings, "columns", columns_in_words)
+
+
 def read_columns(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be
-    read.
-
-    RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such representation.
-    """
+    read."""
     columns = found_columns(path, settings)
-    entity = columns.entity
     representation = settings.representation
-    if entity and representation == AUTO:
-        probed = chain.from_iterable(islice(rows_of(path, settings), PROBED))
-        rows = [row for row in probed if isinstance(row, Row) and len(row.fields) >= entity]
-        representation = representation_of(row.cell(entity) for row in rows)
+    if columns.entity and representation == "auto":
+        representation = representation_of(_cells(path, settings, columns.entity))
     read = partial(sentence_of, columns=columns, representation=representation)
-    yield from read_each(path, rows_of(path, settings), read)
+    yield from read_each(path, read_blocks(path, settings), read)
 
 
-def check_columns(settings: Settings) -> None:
-    """Check settings. RAISES ValueError [HS027]: columns that cannot be; [HS161]: no such
-    representation."""
-    used = [number for number in settings.columns if number]
-    word = settings.columns.word
-    if word == 0 or min(used, default=0) < -1 or len(set(used)) < len(used):
-        raise ValueError(
-            Errors.HS027.format(name="columns", value=settings.columns._asdict(), expected=NUMBERS)
-        )
-    if settings.representation != AUTO:
-        check_representation(settings.representation)
+def columns_in_words(path: Path, settings: Settings) -> str:
+    """What each column of a file has, "column 1: words, column 2: tags"."""
+    kinds: dict[int, str] = {}
+    names = ("words", "tags", "chunks", "entities")
+    for number, name in zip(found_columns(path, settings), names, strict=True):
+        if number:
+            kinds[number] = name
+    first = next(read_blocks(path, settings), [])
+    width = max((len(row.fields) for row in first if isinstance(row, Row)), default=0)
+    for number in range(1, width + (-1 not in kinds)):
+        kinds.setdefault(number, "not read")
+    return ", ".join(
+        f"column {'last' if number == -1 else number}: {kinds[number]}" for number in sorted(kinds)
+    )
 
 
-def rows_of(path: Path, settings: Settings) -> Iterator[Block]:
+def characters_format() -> Format:
+    """Registered as `spacy_hoseq.characters_format.v1`: a character and its entity tag a line."""
+    endings = (*CHARACTER_ENDINGS, ".txt")
+    what = "characters with entity tags"
+    return Format(read_characters, endings, what, _characters_in_words)
+
+
+def read_characters(path: Path, settings: Settings) -> Items:
+    """As `read_columns`: the first column has characters, the last one entity tags."""
+    return read_columns(path, _with_characters(settings))
+
+
+def _characters_in_words(path: Path, settings: Settings) -> str:
+    return columns_in_words(path, _with_characters(settings))
+
+
+def _with_characters(settings: Settings) -> Settings:
+    return replace(settings, word_column=1, tag_column=0, chunk_column=0, entity_column=-1)
+
+
+def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
     """The rows of each sentence, without comments: "# key = value", "#" with fewer columns than the
     first word of the file, the mark of a document in CoNLL-2003."""
-    texts = (line.text for line in read_lines(path, settings.encodings) if isinstance(line, Line))
-    first = next((text for text in texts if text.strip() and not text.startswith(BEGINS)), "")
-    width = len(_fields(first, settings.separator or ("\t" if "\t" in first else "")))
+    first = ""
+    for line in read_lines(path, settings.encodings):
+        if isinstance(line, Line) and line.text.strip() and not line.text.startswith(MAYBE_COMMENT):
+            first = line.text
+            break
+    separator = settings.separator or ("\t" if "\t" in first else "")
+    width = len(_fields(first, separator))
 
     def is_comment(text: str, begins: bool) -> bool:
-        if not begins or not text.startswith(BEGINS):
+        if not begins or not text.startswith(MAYBE_COMMENT):
             return False
-        return len(_fields(text, settings.separator)) < width or bool(_COMMENT.match(text))
+        if len(_fields(text, settings.separator)) < width:
+            return True
+        return re.match(r"# +\S+( id)? = |-DOCSTART-\s", text) is not None
 
     for block in blocks_of(read_lines(path, settings.encodings), is_comment):
-        yield [
-            Row(line.number, _fields(line.text, settings.separator))
-            if isinstance(line, Line)
-            else line
-            for line in block
-        ]
+        rows: list[Row | Problem] = []
+        for line in block:
+            if isinstance(line, Line):
+                rows.append(Row(line.number, _fields(line.text, settings.separator)))
+            else:
+                rows.append(line)
+        yield rows
 
 
 def _fields(text: str, separator: str) -> list[str]:
@@ -117,47 +134,70 @@ def _fields(text: str, separator: str) -> list[str]:
     return fields
 
 
+def _first_blocks(path: Path, settings: Settings) -> Iterator[list[Row]]:
+    """The rows of the first sentences, by which columns are found."""
+    for block in islice(read_blocks(path, settings), 5000):
+        yield [row for row in block if isinstance(row, Row)]
+
+
+def _cells(path: Path, settings: Settings, number: int) -> Iterator[str]:
+    """The cells of a column in the first sentences."""
+    for row in chain.from_iterable(_first_blocks(path, settings)):
+        if len(row.fields) >= number:
+            yield row.cell(number)
+
+
 def found_columns(path: Path, settings: Settings) -> Columns:
-    """The columns of a file: those that are given, and the others by what stands in them. RAISES
-    ValueError [HS027, HS161]."""
-    check_columns(settings)
-    blocks = islice(rows_of(path, settings), PROBED)
-    rows = [[row.fields for row in block if isinstance(row, Row)] for block in blocks]
-    return columns_of(rows, settings.columns)
+    """The columns of a file: those that are given, and the others by what stands in them."""
+    blocks: list[list[list[str]]] = []
+    for block in _first_blocks(path, settings):
+        blocks.append([row.fields for row in block])
+    return columns_of(blocks, settings.columns)
 
 
 def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> Columns:
     """The columns of sentences, as rows of fields."""
-    widths = Counter(len(row) for block in blocks for row in block).most_common(1)
-    width = widths[0][0] if widths else 1
-    kinds = {
-        number: _kind([[row[number - 1] for row in block if len(row) == width] for block in blocks])
-        for number in range(1, width + 1)
-        if number not in given
-    }
+    widths = Counter(map(len, chain.from_iterable(blocks)))
+    width = max(widths, key=widths.__getitem__, default=1)
+    kinds: dict[int, str] = {}
+    for number in range(1, width + 1):
+        if number not in given:
+            column: list[list[str]] = []
+            for block in blocks:
+                column.append([row[number - 1] for row in block if len(row) == width])
+            kinds[number] = _kind(column)
 
     def first(kind: str, beyond: int = 0) -> int:
         return next((n for n, other in kinds.items() if other == kind and n > beyond), 0)
 
-    word = given.word or first("words") or 1
-    # tags that are O throughout are still tags of something
-    found = Columns(word, first("words", word), first("chunks"), first("entities") or first("O"))
-    return Columns(*(b if a is None else a for a, b in zip(given, found, strict=True)))
+    word, tag, chunk, entity = given
+    word = word or first("words") or 1
+    if tag is None:
+        tag = first("words", beyond=word)
+    if chunk is None:
+        chunk = first("chunks")
+    if entity is None:  # tags that are O throughout are still tags of something
+        entity = first("entities") or first("O")
+    return Columns(word, tag, chunk, entity)
 
 
 def _kind(column: Sequence[Sequence[str]]) -> str:
     """Kind of a column of several sentences: "chunks", "entities", "O", "nothing", "numbers",
     "words"."""
-    cells = [cell for of_sentence in column for cell in of_sentence]
+    cells = list(chain.from_iterable(column))
     if all(map(is_entity_tag, cells)):
         types = {cell[2:] for cell in cells} - {""}
-        return ("chunks" if types <= CHUNKS else "entities") if types else "O"
-    if 2 * sum(cell in NOTHING for cell in cells) > len(cells):
+        if not types:
+            return "O"
+        conll = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP"
+        return "chunks" if types.issubset(conll.split()) else "entities"
+    n_empty = sum(cell in ("_", "-", "-X-", "*") for cell in cells)
+    if 2 * n_empty > len(cells):
         return "nothing"
     # the number of a document is the same within each sentence
-    long = [of_sentence for of_sentence in column if len(of_sentence) > 3]
-    is_number = counts_up(column) or (long and all(len(set(each)) == 1 for each in long))
-    return "numbers" if is_number else "words"
+    long = [sentence for sentence in column if len(sentence) > 3]
+    is_constant = len(long) > 0 and all(len(set(sentence)) == 1 for sentence in long)
+    return "numbers" if is_constant or counts_up(column) else "words"
 
 
 def counts_up(columns: Iterable[Sequence[str]]) -> bool:
@@ -172,7 +212,7 @@ def counts_up(columns: Iterable[Sequence[str]]) -> bool:
 
 
 def sentence_of(
-    rows: Sequence[Row], columns: Columns, representation: str = AUTO, untagged: bool = False
+    rows: Sequence[Row], columns: Columns, representation: str = "auto", untagged: bool = False
 ) -> list[Sentence]:
     """The sentence of some rows. untagged: words may have no tag. RAISES Unreadable: too few
     columns, another number than the first row has, an empty one, an entity tag of no known form."""
@@ -189,11 +229,15 @@ def sentence_of(
             if not cell and not (untagged and number == columns.tag):
                 raise Unreadable(row.line, f'"{text}"', f"column {number} not to be empty")
             if number in (columns.chunk, columns.entity) and not is_entity_tag(cell):
-                raise Unreadable(row.line, f'"{cell}"', EXPECTED_TAG)
-    words, tags, chunks, entities = (
-        [row.cell(number) for row in rows] if number else None for number in columns
-    )
-    return [labelled(words or [], tags, chunks, entities, representation)]
+                expected = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
+                raise Unreadable(row.line, f'"{cell}"', expected)
+
+    def column(number: int | None) -> list[str] | None:
+        return [row.cell(number) for row in rows] if number else None
+
+    words = column(columns.word) or []
+    tags = column(columns.tag)
+    return [labelled(words, tags, column(columns.chunk), column(columns.entity), representation)]
 
 
 def labelled(
@@ -201,16 +245,20 @@ def labelled(
     tags: list[str] | None = None,
     chunk_tags: Sequence[str] | None = None,
     entity_tags: Sequence[str] | None = None,
-    representation: str = AUTO,
+    representation: str = "auto",
 ) -> Sentence:
     """The sentence of words with tags. representation: of entity tags."""
-    chunks = None if chunk_tags is None else spans_of(chunk_tags)[0]
-    entities, n_mended = (None, 0) if entity_tags is None else spans_of(entity_tags, representation)
-    return Sentence(words, tags, chunks, entities, n_mended=n_mended)
+    sentence = Sentence(words, tags)
+    if chunk_tags is not None:
+        sentence = sentence._replace(chunks=spans_of(chunk_tags)[0])
+    if entity_tags is not None:
+        entities, n_mended = spans_of(entity_tags, representation)
+        sentence = sentence._replace(entities=entities, n_mended=n_mended)
+    return sentence
 
 
 def is_entity_tag(tag: str) -> bool:
-    return _TAG.fullmatch(tag) is not None
+    return ENTITY_TAG.fullmatch(tag) is not None
 
 
 def representation_of(tags: Iterable[str]) -> str:
@@ -224,17 +272,19 @@ def representation_of(tags: Iterable[str]) -> str:
     return "iob2"
 
 
-def spans_of(tags: Sequence[str], representation: str = AUTO) -> tuple[list[LabelledSpan], int]:
+def spans_of(tags: Sequence[str], representation: str = "auto") -> tuple[list[LabelledSpan], int]:
     """The spans of tags, in order, and how many tags a well-formed sequence would have otherwise.
 
     Every sequence stands for spans, by the rule of the CoNLL-2000 scorer: one begins at B and S, and
     where an I, M or E follows O or another type; it ends at E and S, and before O, B, S or another
     type. tags: of known forms.
     """
+    # M is another letter for the inner tokens
     known = ["I" + tag[1:] if tag.startswith("M") else tag for tag in tags]
-    representation = representation_of(tags) if representation == AUTO else representation
+    if representation == "auto":
+        representation = representation_of(tags)
     chunks = read_chunks(known)
     written = write_chunks(chunks, len(known), representation)
     n_mended = sum(a != b for a, b in zip(known, written, strict=True))
-    bounds = zip(chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True)
-    return [LabelledSpan(first, end, name) for first, end, name in bounds], n_mended
+    spans = map(LabelledSpan, chunks.first.tolist(), chunks.end.tolist(), chunks.types)
+    return list(spans), n_mended

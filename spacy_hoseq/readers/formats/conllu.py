@@ -29,7 +29,9 @@ from typing import NamedTuple
 from spacy.parts_of_speech import IDS as POS
 
 from ..files import Line, blocks_of, read_lines
-from ..sentences import Items, LabelledSpan, Sentence, Settings, Unreadable, read_each
+from ..format import Format
+from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
+from ..settings import Settings
 from .columns import is_entity_tag, spans_of
 
 N_COLUMNS = 10
@@ -59,6 +61,11 @@ class _Token(NamedTuple):
     first: int
     end: int
     row: _Row
+
+
+def conllu_format() -> Format:
+    """Registered as `spacy_hoseq.conllu_format.v1`: the format of Universal Dependencies."""
+    return Format(read_conllu, (".conllu",), "CoNLL-U")
 
 
 def read_conllu(path: Path, settings: Settings) -> Items:

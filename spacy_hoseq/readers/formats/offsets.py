@@ -18,8 +18,11 @@ from typing import Any
 import spacy
 from spacy.language import Language
 
-from ..files import Entry, read_lines, read_values
-from ..sentences import Items, LabelledSpan, Problem, Sentence, Settings
+from ..files import read_lines
+from ..format import Format
+from ..rows import Entry, read_values
+from ..sentences import Items, LabelledSpan, Problem, Sentence
+from ..settings import Settings
 
 EXPECTED = 'an object with "text" and spans: {"start": 0, "end": 3, "label": "PER"}'
 SPANS = ("spans", "entities", "labels", "label")  # keys beside the text
@@ -29,6 +32,11 @@ LABEL = ("label", "labels")
 REJECTED = ("reject", "ignore")  # answers of Prodigy
 
 Offsets = tuple[int, int, str]
+
+
+def offsets_format() -> Format:
+    """Registered as `spacy_hoseq.offsets_format.v1`: texts with spans by offsets, in JSON."""
+    return Format(read_offsets, (".jsonl", ".json"), "texts with spans by offsets")
 
 
 def read_offsets(path: Path, settings: Settings) -> Items:
@@ -83,7 +91,7 @@ def sentence_of(
     text: str, spans: list[Offsets], settings: Settings, path: Path, line: int
 ) -> Items:
     """The words of a text with its spans, and Problems of those that cannot be."""
-    doc = _blank(settings.lang).tokenizer(text)
+    doc = _blank(settings.lang or "xx").tokenizer(text)
     good: list[LabelledSpan] = []
     unknown: set[int] = set()
     for start, end, label in sorted(spans, key=lambda each: (each[0], -each[1])):
@@ -111,6 +119,11 @@ def sentence_of(
 @lru_cache
 def _blank(lang: str) -> Language:
     return spacy.blank(lang)
+
+
+def brat_format() -> Format:
+    """Registered as `spacy_hoseq.brat_format.v1`: texts with spans in .ann files beside them."""
+    return Format(read_brat, (".ann",), "brat: texts with spans in .ann files")
 
 
 def read_brat(path: Path, settings: Settings) -> Items:

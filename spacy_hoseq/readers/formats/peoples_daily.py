@@ -14,13 +14,20 @@ from functools import partial
 from pathlib import Path
 
 from ..files import Line, read_lines
-from ..sentences import Items, LabelledSpan, Sentence, Settings, Unreadable, read_each
+from ..format import Format
+from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
+from ..settings import Settings
 
 EXPECTED = "word/tag, with [ before the first word of a group and ]tag behind the last"
 NUMBER = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
 _PIECE = re.compile(r"(?P<open>\[*)(?P<word>.+)/(?P<tag>[A-Za-z]+)(?P<close>(\][A-Za-z]+)*)")
 _ENDS = "。！？"
 _FOLLOWERS = "”’』」）"  # what follows the end of a sentence and belongs to it
+
+
+def peoples_daily_format() -> Format:
+    """Registered as `spacy_hoseq.peoples_daily_format.v1`: the corpus of Peking University."""
+    return Format(read_peoples_daily, (".txt",), "the People's Daily corpus")
 
 
 def read_peoples_daily(path: Path, settings: Settings) -> Items:
@@ -58,8 +65,9 @@ def _sentences(lines: Sequence[Line], settings: Settings) -> list[Sentence]:
     if open_at:
         actual = f'"{pieces[open_at[0]]}" without a closing bracket'
         raise Unreadable(number, actual, EXPECTED)
+    names = {"nt": "ORG"} if settings.groups is None else settings.groups
     groups += [LabelledSpan(i, i + 1, tag) for i, tag in enumerate(tags)]
-    paragraph = Sentence(words, tags, None, _outermost(groups, settings.groups))
+    paragraph = Sentence(words, tags, None, _outermost(groups, names))
     if not settings.split_sentences or not words:
         return [paragraph] if words else []
     return list(_cut(paragraph))

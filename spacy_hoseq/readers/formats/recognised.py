@@ -1,98 +1,66 @@
-"""The formats by name, and the format of a file by its first lines."""
+"""The formats by their names, and the format of a file by its first lines."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import srsly
-from spacy.training.converters import json_to_docs
+from spacy.util import registry
 
 from ...errors import Errors
-from ..files import Entry, Line, has_ending, json_values, parquet_rows, read_lines
-from ..sentences import Columns, Items, LabelledSpan, Problem, Sentence, Settings
-from .columns import BEGINS, Row, counts_up, found_columns, read_columns, rows_of
-from .conllu import read_conllu
-from .offsets import read_brat, read_offsets, text_and_spans
-from .peoples_daily import NUMBER, read_peoples_daily
-from .rows import is_row, read_rows
-from .tables import header_of, read_table
-from .tagged_text import found_separator, is_bracketed, read_tagged_text
-from .tokens import has_tokens, read_tokens
-from .trees import read_trees
-from .webanno import FIRST_LINE, read_webanno
+from ..files import Line, has_ending, read_lines
+from ..format import Format
+from ..rows import rows_of
+from ..sentences import Items, Problem, Sentence
+from ..settings import Settings
+from .columns import (
+    CHARACTER_ENDINGS,
+    MAYBE_COMMENT,
+    characters_format,
+    columns_format,
+    counts_up,
+)
+from .conllu import conllu_format
+from .offsets import brat_format, offsets_format, text_and_spans
+from .peoples_daily import NUMBER, peoples_daily_format
+from .rows import is_row, rows_format
+from .spacy_json import spacy_json_format
+from .tables import header_of, table_format
+from .tagged_text import found_separator, is_bracketed, tagged_format
+from .tokens import has_tokens, tokens_format
+from .trees import trees_format
+from .webanno import FIRST_LINE, webanno_format
 
-HEAD = 200  # lines by which a format is recognised
-LONGEST = 10_000  # characters of a header
-PROBED = 100  # sentences in which words are looked for that are none
-CHARACTERS = (".bmes", ".bioes")
-_CONLLU = re.compile(r"(1(-\d+)?|0\.1)\t[^\t]+(\t[^\t]*){8}")
-_JSON = re.compile(r'\s*(\{|\[\s*([\[{"0-9]|$))')
-_TREE = re.compile(r"\s*(<[^<>]*>\s*)*\(\s*(\(|[^\s()]+\s*[\s(])")
-
-
-class Format(NamedTuple):
-    """read(path, settings): the sentences and problems of a file. endings: of files in a folder that
-    are read as this format if it is named. what: it gives, for people."""
-
-    read: Callable[[Path, Settings], Items]
-    endings: Sequence[str]
-    what: str
-
-
-def read_spacy_json(path: Path, settings: Settings) -> Items:
-    """The sentences of spaCy's JSON for training, as `spacy convert` reads it; or one Problem."""
-    lines = list(read_lines(path, settings.encodings))
-    problem = next((line for line in lines if isinstance(line, Problem)), None)
-    if problem:
-        yield problem
-        return
-    try:
-        docs = list(json_to_docs("\n".join(getattr(line, "text", "") for line in lines)))
-    except Exception as error:  # of any kind: whatever the JSON has in place of what is expected
-        yield Problem(path, 1, f"{type(error).__name__}: {error}"[:100], "JSON as spaCy trains on")
-        return
-    for sent in (sent for doc in docs for sent in doc.sents):
-        yield Sentence(
-            [token.text for token in sent],
-            tags=[token.tag_ for token in sent],
-            entities=[
-                LabelledSpan(e.start - sent.start, e.end - sent.start, e.label_) for e in sent.ents
-            ],
-            pos=[token.pos_ for token in sent],
-            morphs=[str(token.morph) for token in sent],
-            lemmas=[token.lemma_ for token in sent],
-            heads=[token.head.i - sent.start for token in sent] if sent[0].has_dep() else None,
-            deps=[token.dep_ for token in sent],
-        )
-
-
-def read_characters(path: Path, settings: Settings) -> Items:
-    """A character and its entity tag a line."""
-    return read_columns(path, settings._replace(columns=Columns(1, 0, 0, -1)))
-
-
-TREES = (".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees")
-CTB_GENRES = (".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs")
-FORMATS: dict[str, Format] = {
-    "trees": Format(read_trees, (*TREES, *CTB_GENRES), "trees in brackets"),
-    "tagged": Format(read_tagged_text, (".txt", ".tagged", ".pos", ".iob"), "words with tags"),
-    "peoples-daily": Format(read_peoples_daily, (".txt",), "the People's Daily corpus"),
-    "columns": Format(
-        read_columns, (".tsv", ".conll", ".bio", ".iob", ".iob2", ".txt", *CHARACTERS), "columns"
-    ),
-    "characters": Format(read_characters, (*CHARACTERS, ".txt"), "characters with entity tags"),
-    "conllu": Format(read_conllu, (".conllu",), "CoNLL-U"),
-    "offsets": Format(read_offsets, (".jsonl", ".json"), "texts with spans by offsets"),
-    "rows": Format(read_rows, (".jsonl", ".parquet"), "rows of `hoseq apply`"),
-    "tokens": Format(read_tokens, (".jsonl", ".json", ".parquet"), "lists of tokens and tags"),
-    "table": Format(read_table, (".csv", ".tsv"), "a table with a header"),
-    "brat": Format(read_brat, (".ann",), "brat: texts with spans in .ann files"),
-    "webanno": Format(read_webanno, (".tsv",), "TSV 3 of WebAnno and INCEpTION"),
-    "spacy-json": Format(read_spacy_json, (".json",), "JSON of spaCy"),
+# short names of what pyproject.toml registers
+FORMATS: dict[str, Callable[[], Format]] = {
+    "trees": trees_format,
+    "tagged": tagged_format,
+    "peoples-daily": peoples_daily_format,
+    "columns": columns_format,
+    "characters": characters_format,
+    "conllu": conllu_format,
+    "offsets": offsets_format,
+    "rows": rows_format,
+    "tokens": tokens_format,
+    "table": table_format,
+    "brat": brat_format,
+    "webanno": webanno_format,
+    "spacy-json": spacy_json_format,
 }
-ENDINGS = tuple(dict.fromkeys(ending for each in FORMATS.values() for ending in each.endings))
+
+
+def format_named(name: str) -> Format:
+    """The format of a short name, or of one in `spacy.registry.misc`. RAISES ValueError [HS161]: no
+    format has it."""
+    if name in FORMATS:
+        return FORMATS[name]()
+    made = registry.misc.get(name)() if name in registry.misc else None
+    if isinstance(made, Format):
+        return made
+    own = [other for other in registry.misc.get_all() if not other.startswith(("spacy", "thinc"))]
+    known = ", ".join(["auto", "spacy", *FORMATS, *own])
+    raise ValueError(Errors.HS161.format(name=name, known=known))
 
 
 def recognised(path: Path, settings: Settings) -> str:
@@ -104,46 +72,62 @@ def recognised(path: Path, settings: Settings) -> str:
     if path.suffix == ".ann":
         return "brat"
     if path.suffix == ".parquet":
-        return _json_format(path, parquet_rows(path))
-    lines = islice(read_lines(path, settings.encodings), HEAD)
-    texts = [line.text for line in lines if isinstance(line, Line) and line.text.strip()]
+        return _json_format(path, settings)
+    texts: list[str] = []
+    for line in islice(read_lines(path, settings.encodings), 200):
+        if isinstance(line, Line) and line.text.strip():
+            texts.append(line.text)
     if not texts:
         return "columns"
-    first = texts[0]
-    if _JSON.match(first):
-        return _json_format(path, json_values(path, settings.encodings))
-    plain = [text for text in texts if not text.startswith(BEGINS)]
-    separated = settings.separator or found_separator(texts)
-    told = [  # the first that is true
-        ("webanno", first.startswith(FIRST_LINE)),
-        ("conllu", any(map(_CONLLU.fullmatch, plain[:1]))),
-        ("tagged", is_bracketed(texts)),
-        ("trees", any(map(_TREE.match, plain[:20]))),
-        ("peoples-daily", NUMBER.match(first)),
-        ("table", header_of(first[:LONGEST])),
-        ("characters", has_ending(path, CHARACTERS)),
-        ("tagged", separated and "\t" not in first),
-        ("columns", plain and _are_columns(plain)),
-    ]
-    name = next((name for name, is_so in told if is_so), "")
+    if re.match(r'\s*(\{|\[\s*([\[{"0-9]|$))', texts[0]):
+        return _json_format(path, settings)
+    name = next(_text_formats(path, texts, settings), "")
     if not name:
-        raise _refused(path, f'lines such as "{first[:80]}"')
+        raise _refused(path, f'lines such as "{texts[0][:80]}"')
     return name
 
 
-def _json_format(path: Path, rows: Iterator[Entry | Problem]) -> str:
-    values = list(islice(rows, HEAD))
-    good = [entry.value for entry in values if not isinstance(entry, Problem)]
-    if not good:
+def _text_formats(path: Path, texts: Sequence[str], settings: Settings) -> Iterator[str]:
+    """Formats that some lines of text may have, the surest first."""
+    first = texts[0]
+    plain = [text for text in texts if not text.startswith(MAYBE_COMMENT)]
+    if first.startswith(FIRST_LINE):
+        yield "webanno"
+    if plain and re.fullmatch(r"(1(-\d+)?|0\.1)\t[^\t]+(\t[^\t]*){8}", plain[0]):
+        yield "conllu"
+    if is_bracketed(texts):
+        yield "tagged"
+    tree = re.compile(r"\s*(<[^<>]*>\s*)*\(\s*(\(|[^\s()]+\s*[\s(])")
+    if any(map(tree.match, plain[:20])):
+        yield "trees"
+    if NUMBER.match(first):
+        yield "peoples-daily"
+    if header_of(first[:10_000]):
+        yield "table"
+    if has_ending(path, CHARACTER_ENDINGS):
+        yield "characters"
+    if "\t" not in first and (settings.separator or found_separator(texts)):
+        yield "tagged"
+    if plain and _are_columns(plain):
+        yield "columns"
+
+
+def _json_format(path: Path, settings: Settings) -> str:
+    """The format of a file of JSON or Parquet."""
+    values = []
+    for entry in islice(rows_of(path, settings.encodings), 200):
+        if not isinstance(entry, Problem):
+            values.append(entry.value)
+    if not values:
         raise _refused(path, "JSON that cannot be read")
-    first = good[0]
+    first = values[0]
     if isinstance(first, dict) and "paragraphs" in first:
         return "spacy-json"
-    if any(map(is_row, good)):
+    if any(map(is_row, values)):
         return "rows"
     if has_tokens(first) and not isinstance(first.get("text"), str):
         return "tokens"
-    for value in good:
+    for value in values:
         try:
             text_and_spans(value)
             return "offsets"
@@ -165,44 +149,32 @@ def _refused(path: Path, seen: str) -> ValueError:
     return ValueError(Errors.HS085.format(path=path, seen=seen, do=do))
 
 
-def read_corpus(path: Path, name: str, settings: Settings) -> Items:
-    """The sentences and problems of a file. name: of the format.
+def read_corpus(path: Path, format: str | Format, settings: Settings) -> Items:
+    """The sentences and problems of a file.
 
     RAISES ValueError [HS085]: its words are numbers that count up, all of them "_", or words with
-    their tags; and as the format does.
+    their tags; [HS161]: no such format; and as the format does.
     """
-    items = FORMATS[name].read(path, settings)
-    first = list(islice(items, PROBED))
+    if isinstance(format, str):
+        format = format_named(format)
+    items = format.read(path, settings)
+    # words that are none show up in the first sentences
+    first = list(islice(items, 100))
     _check_words(path, [item.words for item in first if isinstance(item, Sentence) and item.words])
     yield from first
     yield from items
 
 
 def _check_words(path: Path, sentences: list[list[str]]) -> None:
-    words = [word for sentence in sentences for word in sentence]
+    words = list(chain.from_iterable(sentences))
     if words and counts_up(sentences):
         do = "Say which column has the words (--word-column 2)"
         raise ValueError(Errors.HS085.format(path=path, seen="its words are 1, 2, 3 ...", do=do))
     if words and set(words) == {"_"}:
         do = "Add its words, or say which column has them (--word-column)"
         raise ValueError(Errors.HS085.format(path=path, seen='all its words are "_"', do=do))
-    piped = [word for word in words if re.fullmatch(r"[^|]+\|[^|]+(\|[^|]+)?", word)]
-    if len(words) > 2 and len(piped) > 0.9 * len(words):
+    n_piped = sum(re.fullmatch(r"[^|]+\|[^|]+(\|[^|]+)?", word) is not None for word in words)
+    if len(words) > 2 and n_piped > 0.9 * len(words):
         seen = f'its words are "{words[0]}", "{words[1]}" ...'
         do = 'Words with tags behind "|" are the format tagged (--format tagged)'
         raise ValueError(Errors.HS085.format(path=path, seen=seen, do=do))
-
-
-def columns_read(path: Path, name: str, settings: Settings) -> str:
-    """Columns of a file in words; "" if the format has none."""
-    if name not in ("columns", "characters"):
-        return ""
-    columns = found_columns(path, settings) if name == "columns" else Columns(1, 0, 0, -1)
-    kinds = ("words", "tags", "chunks", "entities")
-    kind_of = {number: kind for number, kind in zip(columns, kinds, strict=True) if number}
-    block = next(rows_of(path, settings), [])
-    width = max((len(row.fields) for row in block if isinstance(row, Row)), default=0)
-    others = range(1, width + (-1 not in kind_of))
-    kind_of = {**dict.fromkeys(others, "not read"), **kind_of}
-    named = [("last" if n == -1 else n, kind) for n, kind in sorted(kind_of.items())]
-    return ", ".join(f"column {number}: {kind}" for number, kind in named)

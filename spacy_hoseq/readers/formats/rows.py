@@ -6,16 +6,22 @@ offsets.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..files import read_values
-from ..sentences import Items, LabelledSpan, Sentence, Settings
+from ..format import Format
+from ..rows import read_values
+from ..sentences import Items, LabelledSpan, Sentence
+from ..settings import Settings
 
-EXPECTED = "a row of `hoseq apply` with text, tokens and their offsets"
-COLUMNS = ("tag", "pos", "lemma", "morph")
-CHUNKS = ("chunks",)
-ENTITIES = ("ents", "entities")  # the first group that is there
+Piece = dict[str, Any]  # a token, or white space between tokens
+
+
+def rows_format() -> Format:
+    """Registered as `spacy_hoseq.rows_format.v1`: what `hoseq apply` writes."""
+    return Format(read_rows, (".jsonl", ".parquet"), "rows of `hoseq apply`")
 
 
 def is_row(value: Any) -> bool:
@@ -28,81 +34,94 @@ def is_row(value: Any) -> bool:
 
 def read_rows(path: Path, settings: Settings) -> Items:
     """The sentences of each row, or a Problem. Rows with an error are Problems."""
-    return read_values(path, settings.encodings, lambda entry: _sentences(entry.value), EXPECTED)
+    expected = "a row of `hoseq apply` with text, tokens and their offsets"
+    return read_values(path, settings.encodings, lambda entry: _sentences(entry.value), expected)
 
 
 def _sentences(row: dict[str, Any]) -> list[Sentence]:
     """Sentences of a row. RAISES KeyError, IndexError, TypeError, ValueError: offsets do not
     fit."""
     starts = [bound["start"] for bound in row.get("sentences") or ()]
-    by_sentence: dict[int, list[dict[str, Any]]] = {}
+    by_sentence: dict[int, list[Piece]] = {}
     for piece in _pieces(row["text"], row["tokens"]):
         number = max(bisect_right(starts, piece["at"]), 1)
         by_sentence.setdefault(number, []).append(piece)
     return [_sentence(row, pieces) for pieces in by_sentence.values()]
 
 
-def _sentence(row: dict[str, Any], pieces: list[dict[str, Any]]) -> Sentence:
-    groups = {span.get("group", ENTITIES[0]) for span in row.get("spans") or ()}
-    begins = {piece["start"]: i for i, piece in enumerate(pieces) if "start" in piece}
-    ends = {piece["end"]: i + 1 for i, piece in enumerate(pieces) if "end" in piece}
-    chunks, entities = (
-        _spans(row, next((group for group in kinds if group in groups), ""), begins, ends)
-        for kinds in (CHUNKS, ENTITIES)
-    )
-    ordered = sorted(entities or ())
-    if any(later.first < span.end for span, later in zip(ordered, ordered[1:], strict=False)):
-        raise ValueError(row["spans"])  # `doc.ents` cannot overlap
-    tags, pos, lemmas, morphs = (
-        [str(piece.get(key) or "") for piece in pieces]
-        if any(piece.get(key) for piece in pieces)
-        else None
-        for key in COLUMNS
-    )
+def _sentence(row: dict[str, Any], pieces: list[Piece]) -> Sentence:
+    entities = _spans(row, ("ents", "entities"), pieces)
+    for span, later in pairwise(sorted(entities or ())):
+        if later.first < span.end:  # `doc.ents` cannot overlap
+            raise ValueError(row["spans"])
     return Sentence(
         [piece["text"] for piece in pieces],
-        tags,
-        chunks,
-        entities,
-        pos=pos,
-        lemmas=lemmas,
-        morphs=morphs,
+        tags=_column(pieces, "tag"),
+        chunks=_spans(row, ("chunks",), pieces),
+        entities=entities,
+        pos=_column(pieces, "pos"),
+        lemmas=_column(pieces, "lemma"),
+        morphs=_column(pieces, "morph"),
         spaces=[piece["space"] for piece in pieces],
         is_text=not row.get("sentences"),
     )
 
 
-def _pieces(text: str, tokens: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _column(pieces: list[Piece], key: str) -> list[str] | None:
+    """What the tokens have under a key; None if none has anything."""
+    if not any(piece.get(key) for piece in pieces):
+        return None
+    return [str(piece.get(key) or "") for piece in pieces]
+
+
+def _pieces(text: str, tokens: list[dict[str, Any]]) -> list[Piece]:
     """Tokens with their text and whether a space follows, and other white space. at: where the
-    token begins that it is, or stands behind."""
+    token begins that it is, or stands behind. RAISES ValueError: tokens do not follow each other,
+    or words are between them."""
     first = tokens[0]["start"] if tokens else len(text)
-    pieces: list[dict[str, Any]] = []
     if text[:first].strip():
         raise ValueError(text)
+    pieces: list[Piece] = []
     if first:
         pieces.append({"text": text[:first], "space": False, "at": 0})
-    ends = [*(token["start"] for token in tokens[1:]), len(text)]
-    for token, end in zip(tokens, ends, strict=False):
-        gap = text[token["end"] : end]
-        word = text[token["start"] : token["end"]]
-        if gap.strip() or not word or token.get("word", word) != word:
+    following = [*(token["start"] for token in tokens[1:]), len(text)]
+    for token, limit in zip(tokens, following, strict=False):
+        start = token["start"]
+        end = token["end"]
+        if not 0 <= start < end <= limit:
+            raise ValueError(token)
+        word = text[start:end]
+        gap = text[end:limit]
+        if gap.strip() or token.get("word", word) != word:
             raise ValueError(token)
         space = gap.startswith(" ")
-        at = token["start"]
-        pieces.append({**token, "text": word, "space": space, "at": at})
+        pieces.append({**token, "text": word, "space": space, "at": start})
         if gap[space:]:
-            pieces.append({"text": gap[space:], "space": False, "at": at})
+            pieces.append({"text": gap[space:], "space": False, "at": start})
     return pieces
 
 
 def _spans(
-    row: dict[str, Any], group: str, begins: dict[int, int], ends: dict[int, int]
+    row: dict[str, Any], groups: Sequence[str], pieces: list[Piece]
 ) -> list[LabelledSpan] | None:
-    """Spans of a group in one sentence; None if there is no such group."""
-    if not group:
+    """Spans in one sentence, of the first of these groups that the row has; None if it has none."""
+    spans = row.get("spans") or ()
+    known = {span.get("group", "ents") for span in spans}
+    group = next((group for group in groups if group in known), None)
+    if group is None:
         return None
-    return [
-        LabelledSpan(begins[span["start"]], ends[span["end"]], span["label"])
-        for span in row["spans"]
-        if span.get("group", ENTITIES[0]) == group and span["start"] in begins
-    ]
+    begins: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for i, piece in enumerate(pieces):
+        if "start" in piece:
+            begins[piece["start"]] = i
+            ends[piece["end"]] = i + 1
+    found: list[LabelledSpan] = []
+    for span in spans:
+        if span.get("group", "ents") == group and span["start"] in begins:
+            first = begins[span["start"]]
+            end = ends[span["end"]]
+            if end <= first:
+                raise ValueError(span)
+            found.append(LabelledSpan(first, end, span["label"]))
+    return found

@@ -6,16 +6,18 @@ than before, an empty one counting as the same; without such a column, behind an
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from ..files import Line, read_lines
-from ..sentences import Columns, Items, Problem, Settings, read_each
+from ..files import UNREADABLE, encoding_of, open_bytes, read_lines
+from ..format import Format
+from ..rows import Entry, table_rows
+from ..sentences import Items, Problem, read_each
+from ..settings import Columns, Settings
 from .columns import Row, sentence_of
 
-NAMES = {
+HEADER_NAMES = {
     "sentence": re.compile(r"sent(ence)?[ _#]*(id|no|number|idx|index)?[ _#]*|sentence.*", re.I),
     "text": re.compile(r"id|(doc|document|text)([ _]?(id|no|number))?", re.I),
     "word": re.compile(r"words?|forms?", re.I),
@@ -25,57 +27,94 @@ NAMES = {
     "entity": re.compile(r"(ner|entity|iob|bio|named[ _]entity)([ _-]?(tags?|labels?))?", re.I),
     "label": re.compile(r"tags?|labels?", re.I),  # of names, or of words beside those of names
 }
-DELIMITERS = ",;\t"
+
+
+def table_format() -> Format:
+    """Registered as `spacy_hoseq.table_format.v1`: a token a row, columns by a header."""
+    return Format(read_table, (".csv", ".tsv"), "a table with a header")
 
 
 def header_of(line: str) -> dict[str, int]:
     """Columns of a header, from 0, by what they hold; {} if it is none: it names words and something
     else."""
-    delimiter = max(DELIMITERS, key=line.count)
-    found: dict[str, int] = {}
-    for number, name in enumerate(next(csv.reader([line], delimiter=delimiter), [])):
-        kind = next((kind for kind, form in NAMES.items() if form.fullmatch(name.strip())), "")
-        if kind and kind not in found:
-            found[kind] = number
-    token = found.pop("token", None)
+    places: dict[str, int] = {}
+    for number, name in enumerate(next(csv.reader([line], delimiter=_delimiter_of(line)), [])):
+        for kind, form in HEADER_NAMES.items():
+            if form.fullmatch(name.strip()):
+                places.setdefault(kind, number)
+                break
+    token = places.pop("token", None)
     if token is not None:
-        found.setdefault("word", token)
-    label = found.pop("label", None)
+        places.setdefault("word", token)
+    label = places.pop("label", None)
     if label is not None:
-        found["tag" if "entity" in found else "entity"] = label
-    return found if "word" in found and len(found) > 1 else {}
+        places["tag" if "entity" in places else "entity"] = label
+    return places if "word" in places and len(places) > 1 else {}
+
+
+def _delimiter_of(header: str) -> str:
+    return max(",;\t", key=header.count)
 
 
 def read_table(path: Path, settings: Settings) -> Items:
     """A Sentence for each group of rows, or a Problem for its first row that cannot be read."""
-    items = list(read_lines(path, settings.encodings))
-    lines = [f"{item.text}\n" for item in items if isinstance(item, Line)]
-    header = lines[0] if lines else ""
+    encoding = encoding_of(path, settings.encodings)
+    first = next(read_lines(path, [encoding]), None)
+    if isinstance(first, Problem):
+        yield first
+        return
+    header = first.text if first else ""
     places = header_of(header)
-    given = settings.columns._asdict().items()
-    columns = Columns(**{kind: n or places.get(kind, -1) + 1 for kind, n in given})
+    numbers: dict[str, int] = {}
+    for kind, number in settings.columns._asdict().items():
+        numbers[kind] = number or places.get(kind, -1) + 1
+    columns = Columns(**numbers)
     if not columns.word:
         yield Problem(path, 1, f'"{header.strip()}"', "a header with the columns word, tag, ner")
         return
-    delimiter = settings.separator or max(DELIMITERS, key=header.count)
-    reader = csv.reader(lines[1:], delimiter=delimiter)
-    names = [places[kind] for kind in ("sentence", "text") if kind in places]
+    delimiter = settings.separator or _delimiter_of(header)
+    ids = [places[kind] for kind in ("sentence", "text") if kind in places]
+    rows = _rows(path, encoding, delimiter)
+    next(rows, None)  # the header
     read = partial(sentence_of, columns=columns, untagged=True)
-    yield from read_each(path, _groups(reader, names), read)
-    yield from (item for item in items if isinstance(item, Problem))
+    yield from read_each(path, _groups(rows, ids), read)
 
 
-def _groups(reader: Any, names: list[int]) -> Iterator[list[Row]]:
-    """The rows of each sentence. reader: of `csv`. names: the columns that say which it is."""
-    group: list[Row] = []
+def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[Entry | Problem]:
+    """The rows of a file; a Problem for one with bytes or characters that are no text, or from
+    which on it cannot be read."""
+    number = 0
+    try:
+        for entry in table_rows(path, open_bytes(path), encoding, delimiter, strict=False):
+            number += 1
+            if isinstance(entry, Entry):
+                strange = re.search("[\0\ufeff\ud800-\udfff]", "".join(entry.value))
+                if strange:
+                    actual = f"the character U+{ord(strange.group()):04X}"
+                    entry = Problem(path, entry.number, actual, f"text in {encoding}")
+            yield entry
+    except UNREADABLE as error:
+        yield Problem(path, number + 1, str(error), "a file that can be read")
+
+
+def _groups(rows: Iterable[Entry | Problem], ids: list[int]) -> Iterator[list[Row | Problem]]:
+    """The rows of each sentence. ids: the columns that say which it is."""
+    group: list[Row | Problem] = []
     sentence = ""
-    for row in reader:
-        cells = [row[place].strip() for place in names] if row else []
-        name = "\t".join(cells) if cells and cells[0] else ""
-        if group and (not any(row) or (name and name != sentence)):
+    for row in rows:
+        if isinstance(row, Problem):
+            group.append(row)
+            continue
+        cells = row.value
+        name = ""
+        if ids and max(ids) < len(cells):
+            values = [cells[place].strip() for place in ids]
+            name = "\t".join(values) if values and values[0] else ""
+        if group and (not any(cells) or (name and name != sentence)):
             yield group
             group = []
         sentence = name or sentence
-        group += [Row(reader.line_num + 1, row)] if any(row) else []
+        if any(cells):
+            group.append(Row(row.number, cells))
     if group:
         yield group

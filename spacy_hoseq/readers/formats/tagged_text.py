@@ -17,7 +17,9 @@ from pathlib import Path
 
 from ...errors import Errors
 from ..files import Line, read_lines
-from ..sentences import Items, Problem, Sentence, Settings, Unreadable, read_each
+from ..format import Format
+from ..sentences import Items, Problem, Sentence, Unreadable, read_each
+from ..settings import Settings
 from .columns import is_entity_tag, labelled
 
 SEPARATORS = ("/", "_", "|")
@@ -25,6 +27,11 @@ CLOSING = ("''", ")", "-RRB-")  # tags of what belongs to the sentence that has 
 PROBED = 200  # lines by which the separator, and brackets, are found
 RULE = re.compile(r"\s*={5,}\s*")
 _MARKUP = re.compile(r"\s*</?[A-Za-z].*>\s*")  # a line of words ends with a tag
+
+
+def tagged_format() -> Format:
+    """Registered as `spacy_hoseq.tagged_format.v1`: a tag behind each word, a sentence a line."""
+    return Format(read_tagged_text, (".txt", ".tagged", ".pos", ".iob"), "words with tags")
 
 
 def read_tagged_text(path: Path, settings: Settings) -> Items:

@@ -7,23 +7,29 @@ Tags may be numbers: their names stand in Parquet files of `datasets`, or in the
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import srsly
 
 from ...errors import Errors
-from ..files import Entry, read_values
-from ..sentences import Items, Sentence, Settings
+from ..format import Format
+from ..rows import Entry, read_values
+from ..sentences import Items, Sentence
+from ..settings import Settings
 from .columns import is_entity_tag, labelled
 
-WORDS = ("tokens", "words")
-ENTITIES = ("ner_tags", "ner", "tags", "labels")
-TAGS = ("pos_tags", "pos", "upos", "xpos")
-CHUNKS = ("chunk_tags", "chunks")
-EXPECTED = 'an object with "tokens" and as many "ner_tags" (B-, I-, O), "pos_tags" or "chunk_tags"'
+# keys under which each kind of column may stand, the first that has a list is taken
+WORD_KEYS = ("tokens", "words")
+TAG_KEYS = ("pos_tags", "pos", "upos", "xpos")
+CHUNK_KEYS = ("chunk_tags", "chunks")
+ENTITY_KEYS = ("ner_tags", "ner", "tags", "labels")
 
-Names = dict[str, Sequence[str]]
+
+def tokens_format() -> Format:
+    """Registered as `spacy_hoseq.tokens_format.v1`: lists of tokens and of their tags."""
+    return Format(read_tokens, (".jsonl", ".json", ".parquet"), "lists of tokens and tags")
 
 
 def read_tokens(path: Path, settings: Settings) -> Items:
@@ -31,42 +37,59 @@ def read_tokens(path: Path, settings: Settings) -> Items:
     names."""
     names = _names(path) if path.suffix == ".parquet" else {}
 
-    def column(value: dict[str, Any], keys: Sequence[str]) -> list[Any] | None:
-        """The tags under one of these keys, by their names."""
-        key = next((key for key in keys if isinstance(value.get(key), list)), "")
-        if not any(isinstance(each, int) for each in value.get(key, ())):
-            return value.get(key)
-        labels = names.get(key) or (settings.labels if keys is ENTITIES else ())
-        if not labels and keys is ENTITIES:
-            seen = f'"{key}" has numbers, and no names for them'
+    def read(entry: Entry) -> list[Sentence]:
+        row = entry.value
+        words = row.get(_key(row, WORD_KEYS))
+        tags = _column(row, _key(row, TAG_KEYS), names)
+        chunk_tags = _column(row, _key(row, CHUNK_KEYS), names)
+        entity_key = _key(row, ENTITY_KEYS)
+        if settings.labels and entity_key not in names:
+            names[entity_key] = settings.labels
+        entity_tags = _column(row, entity_key, names)
+        if entity_tags is None and entity_key:
+            seen = f'"{entity_key}" has numbers, and no names for them'
             do = "Give the names in order: --labels O,B-PER"
             raise ValueError(Errors.HS085.format(path=path, seen=seen, do=do))
-        # without names: numbers of tags that nobody asked for
-        return [labels[each] if each >= 0 else None for each in value[key]] if labels else None
+        columns = [column for column in (tags, chunk_tags, entity_tags) if column is not None]
+        if not words or not columns:
+            raise TypeError(row)
+        if any(len(column) != len(words) for column in columns):
+            raise ValueError(row)
+        if not all(isinstance(cell, str) and cell for cell in chain(words, *columns)):
+            raise TypeError(row)
+        if not all(map(is_entity_tag, chain(chunk_tags or (), entity_tags or ()))):
+            raise ValueError(row)
+        return [labelled(words, tags, chunk_tags, entity_tags)]
 
-    def read(entry: Entry) -> list[Sentence]:
-        words, tags, chunks, entities = (
-            column(entry.value, keys) for keys in (WORDS, TAGS, CHUNKS, ENTITIES)
-        )
-        given = [each for each in (words, tags, chunks, entities) if each is not None]
-        cells = [cell for each in given for cell in each]
-        if not words or len(given) < 2 or not all(isinstance(each, str) and each for each in cells):
-            raise TypeError(entry)
-        if not all(map(is_entity_tag, [*(chunks or ()), *(entities or ())])):
-            raise ValueError(entry)
-        if len(set(map(len, given))) > 1:
-            raise ValueError(entry)
-        return [labelled(words, tags, chunks, entities)]
-
-    return read_values(path, settings.encodings, read, EXPECTED)
+    expected = (
+        'an object with "tokens" and as many "ner_tags" (B-, I-, O), "pos_tags" or "chunk_tags"'
+    )
+    return read_values(path, settings.encodings, read, expected)
 
 
 def has_tokens(value: Any) -> bool:
     """True if it is a row of this format."""
-    return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in WORDS)
+    return isinstance(value, dict) and _key(value, WORD_KEYS) != ""
 
 
-def _names(path: Path) -> Names:
+def _key(row: dict[str, Any], keys: Sequence[str]) -> str:
+    """The first of these keys that has a list; "" = none of them."""
+    return next((key for key in keys if isinstance(row.get(key), list)), "")
+
+
+def _column(row: dict[str, Any], key: str, names: dict[str, Sequence[str]]) -> list[Any] | None:
+    """The tags under a key. Numbers become names; None if they have none. RAISES IndexError: a
+    number beyond the names."""
+    tags = row.get(key)
+    if not key or not any(isinstance(tag, int) for tag in tags or ()):
+        return tags
+    labels = names.get(key)
+    if not labels:
+        return None
+    return [labels[tag] if tag >= 0 else None for tag in tags or ()]
+
+
+def _names(path: Path) -> dict[str, Sequence[str]]:
     """Names of numbered tags by column, as `datasets` writes them beside the schema."""
     import pyarrow.parquet as parquet
 
@@ -75,7 +98,10 @@ def _names(path: Path) -> Names:
         features = srsly.json_loads(metadata[b"huggingface"])["info"]["features"]
     except (KeyError, OSError, TypeError, ValueError):
         return {}
-    inner = {
-        key: each.get("feature", each) for key, each in features.items() if isinstance(each, dict)
-    }
-    return {key: each["names"] for key, each in inner.items() if "names" in each}
+    names: dict[str, Sequence[str]] = {}
+    for key, feature in features.items():
+        if isinstance(feature, dict):
+            feature = feature.get("feature", feature)
+            if "names" in feature:
+                names[key] = feature["names"]
+    return names

@@ -16,12 +16,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..docs import UNSPACED
 from ..files import Line, read_lines
-from ..sentences import Items, Problem, Sentence, Settings, Unreadable
+from ..format import Format
+from ..sentences import Items, Problem, Sentence, Unreadable
+from ..settings import Settings
 from .chunk_rules import TRACE, Tree, chunks_of_tree
 
 BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-": "(", "-RSB-": ")"}
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
+ENDINGS = (".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees")
+CTB_ENDINGS = (".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs")  # by genre
 MAX_DEPTH = 400  # deeper nesting is damage: the deepest trees of the treebanks have some 50 levels
 LEAF = "(TAG word), or (LABEL (...) ...)"
 _PIECES = re.compile(r"[()]|[^() \t\r\f\v]+")
@@ -50,20 +55,33 @@ class _Open(NamedTuple):
     line: int
 
 
+def trees_format() -> Format:
+    """Registered as `spacy_hoseq.trees_format.v1`: the Penn Treebank and the Chinese Treebank."""
+    return Format(read_trees, (*ENDINGS, *CTB_ENDINGS), "trees in brackets")
+
+
 def read_trees(path: Path, settings: Settings) -> Items:
     """A Sentence for each tree, a Problem for one that is damaged.
 
     settings.chunks: by the rules of CoNLL-2000, for English. settings.unescape: words as in print,
     "(" for -LRB- and "/" for \\/; otherwise as in the treebank, which CoNLL-2000 keeps.
     """
+    has_chunks = settings.chunks
+    if has_chunks is None:
+        has_chunks = settings.lang not in UNSPACED
     for tree in parse_trees(read_lines(path, settings.encodings), path):
         if isinstance(tree, Problem):
             yield tree
             continue
-        yield _sentence(tree, settings)
+        sentence = _sentence(tree, settings.unescape)
+        if has_chunks:
+            sentence = sentence._replace(chunks=chunks_of_tree(tree))
+        yield sentence
 
 
-def _sentence(tree: Tree, settings: Settings) -> Sentence:
+def _sentence(tree: Tree, unescape: bool) -> Sentence:
+    """Words and tags. unescape: words as in print, brackets by their names, and the escaped slash
+    and asterisk."""
     words: list[str] = []
     tags: list[str] = []
     n_traces = 0
@@ -72,14 +90,12 @@ def _sentence(tree: Tree, settings: Settings) -> Sentence:
             n_traces += 1
             continue
         word = leaf.word or ""
-        if (
-            settings.unescape
-        ):  # as in print: brackets by their names, and the escaped slash and asterisk
+        if unescape:
             word = ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
         words.append(word)
         bare = leaf.label if leaf.label.startswith("-") else leaf.label.partition("-")[0]
         tags.append(BRACKET_TAGS.get(leaf.label, bare))
-    return Sentence(words, tags, chunks_of_tree(tree) if settings.chunks else None, None, n_traces)
+    return Sentence(words, tags, n_traces=n_traces)
 
 
 def parse_trees(lines: Iterable[Line | Problem], path: Path) -> Iterator[Tree | Problem]:

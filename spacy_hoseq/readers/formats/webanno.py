@@ -19,7 +19,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..files import Line, blocks_of, read_lines
-from ..sentences import Items, LabelledSpan, Sentence, Settings, Unreadable, read_each
+from ..format import Format
+from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
+from ..settings import Settings
 from .columns import Row
 
 FIRST_LINE = "#FORMAT=WebAnno TSV 3"
@@ -27,6 +29,11 @@ _LAYER = re.compile(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)")
 _RANGE = re.compile(r"\d+-\d+")
 _VALUE = re.compile(r"(.*?)(?:\[(\d+)\])?", re.DOTALL)
 _KNOWN = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
+
+
+def webanno_format() -> Format:
+    """Registered as `spacy_hoseq.webanno_format.v1`: TSV 3 of WebAnno and INCEpTION."""
+    return Format(read_webanno, (".tsv",), "TSV 3 of WebAnno and INCEpTION")
 
 
 def read_webanno(path: Path, settings: Settings) -> Items:

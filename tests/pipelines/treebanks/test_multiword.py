@@ -6,7 +6,7 @@ from spacy.vocab import Vocab
 
 from spacy_hoseq.pipelines.treebanks.multiword import Word, add_words, words_of
 from spacy_hoseq.readers.formats.conllu import read_conllu
-from spacy_hoseq.readers.sentences import Settings
+from spacy_hoseq.readers.settings import Settings
 
 TEXT = """1-2\tRoedd\t_\t_\t_\t_\t_\t_\t_\t_
 1\tYr\tyr\tPART\tpart\t_\t2\taux\t_\t_

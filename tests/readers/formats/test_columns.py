@@ -1,22 +1,28 @@
 """Columns and characters: sentences, entities in every representation, lines that cannot be read."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
 from spacy_hoseq.readers.formats.columns import (
-    EXPECTED_TAG,
     columns_of,
     read_columns,
     representation_of,
     spans_of,
 )
-from spacy_hoseq.readers.sentences import Columns, Problem, Sentence, Settings
+from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.settings import Columns, Settings
 
 
 def columns(word=1, tag=2, entity=0, separator="", representation="auto"):
     return Settings(
-        columns=Columns(word, tag, 0, entity), separator=separator, representation=representation
+        word_column=word,
+        tag_column=tag,
+        chunk_column=0,
+        entity_column=entity,
+        separator=separator,
+        representation=representation,
     )
 
 
@@ -69,7 +75,7 @@ COMMENTS = {  # of Universal NER, GermEval, MultiCoNER, a file of two columns
 def test_comments(tmp_path, rows, end):
     text = "".join(f"{line}\n" for line in COMMENTS[rows]) + rows
     expected = [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])] * 2
-    for settings in (columns(2, 0, 3), Settings(columns=Columns(tag=0))):
+    for settings in (columns(2, 0, 3), Settings(tag_column=0)):
         assert (
             read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), settings)
             == expected
@@ -107,7 +113,7 @@ def test_spaces_around_fields_are_not_read(tmp_path):
 def test_every_representation(tmp_path, name, auto):
     text = "".join(f"{c} {tag}\n" for c, tag in zip("abcdefg", TAGS[name].split(), strict=True))
     known = "start_end" if name == "bmes" else name
-    settings = CHARACTERS._replace(representation="auto" if auto else known)
+    settings = replace(CHARACTERS, representation="auto" if auto else known)
     mended = 2 if auto and name == "iob1" else 0  # the letters of iob1 are those of iob2
     assert read(tmp_path, text, settings) == [
         Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)
@@ -147,10 +153,10 @@ def test_representation_is_told_by_all_sentences_of_a_file(tmp_path):
         ("b", '"b"', "2 columns, got 1"),
         ("b\t", '"b\t"', "column -1 not to be empty"),
         ("\tO", '"\tO"', "column 1 not to be empty"),
-        ("b B_X", '"B_X"', EXPECTED_TAG),
-        ("b B-", '"B-"', EXPECTED_TAG),
-        ("b X-A", '"X-A"', EXPECTED_TAG),
-        ("b o", '"o"', EXPECTED_TAG),
+        ("b B_X", '"B_X"', "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"),
+        ("b B-", '"B-"', "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"),
+        ("b X-A", '"X-A"', "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"),
+        ("b o", '"o"', "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"),
     ],
 )
 def test_a_sentence_with_a_line_that_cannot_be_read(tmp_path, row, found, expected):
@@ -166,12 +172,12 @@ def test_bad_bytes_lose_their_sentence_only(tmp_path):
     assert (first.words, last.words) == (["a"], ["c"])
 
 
-def test_columns_that_cannot_be(tmp_path):
-    for settings in (columns(0), columns(1, 1), columns(1, 2, 2), columns(-2), columns(-1, -1)):
+def test_columns_that_cannot_be():
+    for numbers in ((0,), (1, 1), (1, 2, 2), (-2,), (-1, -1)):
         with pytest.raises(ValueError, match=r"\[HS027\]"):
-            read(tmp_path, "a b\n", settings)
+            columns(*numbers)
     with pytest.raises(ValueError, match=r"\[HS161\].*\"bmes\""):
-        read(tmp_path, "a b\n", columns(1, 0, 2, "", "bmes"))
+        columns(1, 0, 2, "", "bmes")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from spacy.vocab import Vocab
 from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.conllu import read_conllu
 from spacy_hoseq.readers.formats.recognised import read_corpus
-from spacy_hoseq.readers.sentences import Problem, Settings
+from spacy_hoseq.readers.sentences import Problem
+from spacy_hoseq.readers.settings import Settings
 
 TEXT = """\
 # newdoc id = a

@@ -9,7 +9,8 @@ from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import sentences_to_doc
 from spacy_hoseq.readers.formats.recognised import FORMATS, read_corpus, recognised
-from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
+from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.settings import Settings
 
 from .test_lists_and_tables import KAGGLE, WEBANNO
 from .test_rows import ROW

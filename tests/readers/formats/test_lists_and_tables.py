@@ -7,11 +7,12 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import docs_to_json
 
-from spacy_hoseq.readers.formats.recognised import read_spacy_json
+from spacy_hoseq.readers.formats.spacy_json import read_spacy_json
 from spacy_hoseq.readers.formats.tables import read_table
 from spacy_hoseq.readers.formats.tokens import read_tokens
 from spacy_hoseq.readers.formats.webanno import read_webanno
-from spacy_hoseq.readers.sentences import Columns, Problem, Sentence, Settings
+from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.settings import Settings
 
 PERSON = Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])
 
@@ -91,7 +92,7 @@ def test_tables(tmp_path):
     text = "word;label\nAnn;B-PER\nsang;O\n\nAnn;B-PER\nsang;O\n"
     assert list(read_table(file_of(tmp_path, text), Settings())) == [PERSON] * 2
     text = "what,w,x\n1,Ann,B-PER\n2,sang,O\n"
-    given = Settings(columns=Columns(word=2, entity=3))
+    given = Settings(word_column=2, entity_column=3)
     assert list(read_table(file_of(tmp_path, text), given)) == [PERSON]
     (problem,) = read_table(tmp_path / "a", Settings())
     assert "header" in problem.expected

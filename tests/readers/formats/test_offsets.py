@@ -5,7 +5,8 @@ import json
 import pytest
 
 from spacy_hoseq.readers.formats.offsets import read_brat, read_offsets
-from spacy_hoseq.readers.sentences import Problem, Settings
+from spacy_hoseq.readers.sentences import Problem
+from spacy_hoseq.readers.settings import Settings
 
 TEXT = "Ann Lee lives in New York."
 PERSON, PLACE = (0, 7, "PER"), (17, 25, "LOC")
@@ -77,6 +78,12 @@ def test_spans_that_overlap(tmp_path):
     assert "--spans-key" in problem.expected and shown(sentence) == [("Ann Lee", "A")]
     (sentence,) = read(tmp_path, value, Settings(spans_key="sc"))
     assert shown(sentence) == [("Ann Lee", "A"), ("Lee", "B")]
+
+
+def test_spans_side_by_side(tmp_path):
+    value = {"text": "Ann's dog", "label": [[0, 3, "A"], [3, 5, "B"], [6, 9, "C"]]}
+    (sentence,) = read(tmp_path, json.dumps(value), Settings(lang="en"))
+    assert shown(sentence) == [("Ann", "A"), ("'s", "B"), ("dog", "C")]
 
 
 @pytest.mark.parametrize(

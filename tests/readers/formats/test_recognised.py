@@ -3,7 +3,7 @@
 import pytest
 
 from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
-from spacy_hoseq.readers.sentences import Columns, Settings
+from spacy_hoseq.readers.settings import Settings
 
 CONLLU = "# sent_id = 1\n1\tAnn\t_\tPROPN\tNNP" + "\t_" * 5 + "\n"
 FILES = {
@@ -66,11 +66,13 @@ def test_what_is_no_corpus_is_refused(tmp_path, text):
 
 
 @pytest.mark.parametrize("text, columns, seen", [
-    ("1 a X\n2 b X\n\n1 c X\n", Columns(1, 3), "1, 2, 3"),
-    ("0 a X\n1 b X\n", Columns(1, 2), "1, 2, 3"),
-    ("_ X\n_ Y\n", Columns(1, 2), '"_"'),
-    ("a|X O\nb|Y O\nc|Z O\n", Columns(1, 0, 0, 2), r"a\|X"),
+    ("1 a X\n2 b X\n\n1 c X\n", (1, 3, None), "1, 2, 3"),
+    ("0 a X\n1 b X\n", (1, 2, None), "1, 2, 3"),
+    ("_ X\n_ Y\n", (1, 2, None), '"_"'),
+    ("a|X O\nb|Y O\nc|Z O\n", (1, 0, 2), r"a\|X"),
 ])  # fmt: skip
 def test_words_that_are_none_are_refused(tmp_path, text, columns, seen):
     with pytest.raises(ValueError, match=rf"\[HS085\].*{seen}"):
-        list(read_corpus(file_of(tmp_path, text), "columns", Settings(columns=columns)))
+        word, tag, entity = columns
+        settings = Settings(word_column=word, tag_column=tag, entity_column=entity)
+        list(read_corpus(file_of(tmp_path, text), "columns", settings))

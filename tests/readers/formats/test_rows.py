@@ -5,7 +5,8 @@ import json
 import pytest
 
 from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
-from spacy_hoseq.readers.sentences import Problem, Settings
+from spacy_hoseq.readers.sentences import Problem
+from spacy_hoseq.readers.settings import Settings
 
 TEXT = "Ann  ran. It rained."
 TOKENS = [
@@ -49,13 +50,15 @@ def test_rows(tmp_path):
     )
 
 
+BACKWARDS = [{"start": 0, "end": 3}, {"start": 4, "end": 8}, {"start": 0, "end": 8}]
 OVERLAP = [{"start": 0, "end": 3, "label": name, "group": "ents"} for name in ("PER", "ORG")]
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}, {"spans": OVERLAP}],
-)
+    [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}, {"spans": OVERLAP}, {"tokens": BACKWARDS},
+     {"spans": [{"start": 5, "end": 3, "label": "X", "group": "ents"}]}],
+)  # fmt: skip
 def test_rows_that_cannot_be_read(tmp_path, changed):
     first, second, problem = read(
         tmp_path / "a.jsonl", "\n".join(map(json.dumps, [ROW, {**ROW, **changed}]))

@@ -4,7 +4,8 @@ import pytest
 
 from spacy_hoseq.readers.formats.peoples_daily import EXPECTED, read_peoples_daily
 from spacy_hoseq.readers.formats.tagged_text import found_separator, read_tagged_text
-from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
+from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.settings import Settings
 
 
 def read(folder, text, **settings):
@@ -92,7 +93,7 @@ NUMBER = "19990131-01-002-003/m  "
 def read_daily(folder, text, encoding="utf-8", **settings):
     (folder / "a.txt").write_bytes(text.encode(encoding))
     return list(
-        read_peoples_daily(folder / "a.txt", Settings(encodings=["utf-8", "gb18030"], **settings))
+        read_peoples_daily(folder / "a.txt", Settings(encoding="utf-8,gb18030", **settings))
     )
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from spacy_hoseq.readers.files import Line
 from spacy_hoseq.readers.formats.trees import MAX_DEPTH, Tree, leaves, parse_trees, read_trees
-from spacy_hoseq.readers.sentences import Problem, Sentence, Settings
+from spacy_hoseq.readers.sentences import Problem, Sentence
+from spacy_hoseq.readers.settings import Settings
 
 PENN = """
 ( (S (NP-SBJ-1 (NNS cats) ) (VP (MD ca) (RB n't) (VP (VB have)
@@ -63,7 +64,7 @@ def test_escapes_as_they_stand(tmp_path):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_chinese(tmp_path, encoding, end):
     path = file_of(tmp_path, CHINESE.replace("\n", end), "chtb_9999.fid", encoding)
-    sentences = list(read_trees(path, Settings(encodings=["utf-8", "gb18030"], chunks=False)))
+    sentences = list(read_trees(path, Settings(encoding="utf-8,gb18030", chunks=False)))
     assert sentences == [
         Sentence(["沪", "小学", "放假", "。"], ["NR", "NN", "VV", "PU"], None, None),
         Sentence(["都", "好"], ["AD", "VA"], None, None, n_traces=1),

@@ -1,0 +1,176 @@
+"""Rows of JSON, JSON lines, CSV and Parquet, each with its number, in bounded memory (a list in one
+piece of JSON aside). A row that cannot be read is a Problem; reading goes on behind it."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import srsly
+
+from ..errors import Errors
+from .files import MARK, Line, read_lines
+from .sentences import Problem
+
+if TYPE_CHECKING:  # optional
+    import pyarrow
+    import pyarrow.parquet
+
+T = TypeVar("T")
+
+
+class Entry(NamedTuple):
+    """A row. number (int): of its first line, or its place in a list or in Parquet, from 1. value:
+    of JSON; the cells of CSV as a list; a dict by column of Parquet. text: a line of JSON."""
+
+    number: int
+    value: Any
+    text: str = ""
+
+
+def rows_of(
+    path: Path, encodings: Sequence[str], expected: str = "JSON"
+) -> Iterator[Entry | Problem]:
+    """The rows of a Parquet file, by its ending, or of JSON. RAISES ImportError [HS170]: pyarrow is
+    not installed."""
+    if path.suffix != ".parquet":
+        yield from json_rows(path, read_lines(path, encodings), expected)
+        return
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError(Errors.HS170.format(package="pyarrow", install="pyarrow")) from error
+    number = 0
+    try:
+        with ParquetFile(path) as file:
+            for entry in parquet_rows(path, file):
+                number += 1
+                yield entry
+    except (OSError, ValueError) as error:  # also pyarrow's own errors
+        yield Problem(path, number + 1, str(error)[:100], "a Parquet file that can be read")
+
+
+def json_rows(
+    path: Path, lines: Iterator[Line | Problem], expected: str = "JSON", *, lists: bool = True
+) -> Iterator[Entry | Problem]:
+    """The values of JSON lines, empty lines left out; or, with `lists`, of one list."""
+    first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
+    if first is None:
+        return
+    lines = chain([first], lines)
+    if lists and isinstance(first, Line) and first.text.lstrip().startswith("["):
+        together = list(lines)
+        try:
+            values = json.loads("\n".join(line.text for line in together if isinstance(line, Line)))
+        except (RecursionError, ValueError):
+            values = None  # a list in each line
+        if isinstance(values, list) and values and not isinstance(values[0], str):
+            yield from map(Entry, range(1, len(values) + 1), values)
+            return
+        lines = iter(together)
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+        elif line.text.strip():
+            try:
+                yield Entry(line.number, json.loads(line.text, strict=False), line.text)
+            except (RecursionError, ValueError):
+                yield Problem(path, line.number, line.text[:200], expected)
+
+
+def table_rows(
+    path: Path, data: IO[bytes], encoding: str, delimiter: str, *, strict: bool
+) -> Iterator[Entry | Problem]:
+    """The rows of a table of text as lists of cells, the header first; an empty line has no cells.
+    Bytes that are no text become surrogates. strict (bool): quotes must be those of CSV."""
+    # a quote that does not end costs no more than so many characters
+    csv.field_size_limit(max(csv.field_size_limit(), 10_000_000))
+    with io.TextIOWrapper(data, encoding, "surrogateescape", newline="") as file:
+        lines = chain([file.readline().removeprefix(MARK)], file)
+        rows = csv.reader(lines, delimiter=delimiter, strict=strict)
+        number = 1
+        while True:
+            try:
+                yield Entry(number, next(rows))
+            except StopIteration:
+                return
+            except csv.Error as error:
+                actual = f"{error} (lines {number} to {rows.line_num})"
+                yield Problem(path, number, actual, "cells in quotes that end")
+            number = rows.line_num + 1
+
+
+def parquet_rows(
+    path: Path,
+    file: "pyarrow.parquet.ParquetFile",
+    columns: list[str] | None = None,
+    *,
+    as_text: bool = False,
+) -> Iterator[Entry | Problem]:
+    """The rows of a Parquet file, as dicts. columns: None = all. as_text (bool): cells become
+    strings, in which bytes that are no UTF-8 are surrogates."""
+    number = 0
+    for batch in file.iter_batches(1000, columns=columns):
+        names = batch.schema.names
+        values = [_strings(cells) if as_text else _values(cells) for cells in batch.columns]
+        for row in zip(*values, strict=True):
+            number += 1
+            problem = next((value for value in row if isinstance(value, ValueError)), None)
+            if problem is None:
+                yield Entry(number, dict(zip(names, row, strict=True)))
+            else:
+                yield Problem(path, number, str(problem)[:100], "values that can be read")
+
+
+def _values(cells: "pyarrow.Array") -> list[Any]:
+    """Values of a column; of one that cannot be read (text that is no UTF-8), the error."""
+    try:
+        values: list[Any] = cells.to_pylist()
+    except ValueError:
+        values = []
+        for cell in cells:
+            try:
+                values.append(cell.as_py())
+            except ValueError as error:
+                values.append(error)
+    return values
+
+
+def _strings(cells: "pyarrow.Array") -> list[str | None]:
+    """Values of any column as strings; bytes that are no UTF-8 as surrogates."""
+    import pyarrow as pa
+
+    try:
+        values = cells.cast(pa.string()).cast(pa.binary()).to_pylist()
+    except pa.ArrowException:  # a list, or an object
+        return [None if value is None else str(value) for value in cells.to_pylist()]
+    return [None if value is None else value.decode("utf8", "surrogateescape") for value in values]
+
+
+def read_values(
+    path: Path,
+    encodings: Sequence[str],
+    read: Callable[[Entry], Iterable[T]],
+    expected: str,
+) -> Iterator[T | Problem]:
+    """Results of `read` for each value of JSON or row of Parquet; a Problem for one of another
+    form."""
+    is_json = path.suffix != ".parquet"
+    for entry in rows_of(path, encodings, expected):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        try:
+            if is_json:
+                srsly.json_dumps(entry.value)  # no file can have half of a pair of surrogates
+            yield from read(entry)
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+            if str(error).startswith("[HS"):
+                raise
+            actual = (entry.text or json.dumps(entry.value, default=str))[:100]
+            if isinstance(error, UnicodeEncodeError):
+                actual = f"{actual[:60]} ({error})"
+            yield Problem(path, entry.number, actual, expected)

@@ -1,0 +1,87 @@
+"""How the files of a corpus are read: the settings that commands, configs and formats share."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..chunks import check_representation
+from ..errors import Errors
+from .files import encodings_for
+from .splits import check_split
+
+
+class Columns(NamedTuple):
+    """Numbers of columns, from 1; 0 = there is none, -1 = the last, None = found by what stands in
+    them."""
+
+    word: int | None = None
+    tag: int | None = None
+    chunk: int | None = None
+    entity: int | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Registered as `spacy_hoseq.corpus_options.v1`: how the files of a corpus are read.
+
+    split: the name of a division of a treebank (splits.py).
+    part: "train", "dev" or "test" of that division.
+    encoding: the first that fits a file, separated by commas; "" = UTF-8, and for Chinese then
+        GB18030.
+    chunks: trees: by the rules of CoNLL-2000; null = unless the language is Chinese or Japanese.
+    unescape (bool): trees: "(" for -LRB- and "/" for \\/.
+    separator: tagged, columns: between words and tags; "" = as found.
+    groups: People's Daily: names of entities by tags; null = {"nt": "ORG"}.
+    split_sentences (bool): People's Daily: sentences end at 。！？; otherwise with the paragraph.
+    word_column: columns, tables: from 1, -1 = the last; null = found by what stands there.
+    tag_column: the same of tags, 0 = there is none.
+    chunk_column: the same of chunk tags, 0 = there is none.
+    entity_column: the same of entity tags, 0 = there is none.
+    representation: columns: of entity tags; "auto" = by their letters.
+    labels: tokens: the names of numbered entity tags, in order.
+    spans_key: where entities go; "" = `doc.ents`, which cannot overlap.
+    lang: the language of the words; "" = that of the pipeline.
+    cut (bool): CoNLL-U: a multi-word token that its words spell becomes these words.
+    RAISES ValueError: [HS161] no such split or representation, [HS027] columns or an encoding that
+    cannot be.
+    """
+
+    split: str = ""
+    part: str = ""
+    encoding: str = ""
+    chunks: bool | None = None
+    unescape: bool = True
+    separator: str = ""
+    groups: dict[str, str] | None = None
+    split_sentences: bool = True
+    word_column: int | None = None
+    tag_column: int | None = None
+    chunk_column: int | None = None
+    entity_column: int | None = None
+    representation: str = "auto"
+    labels: list[str] | None = None
+    spans_key: str = ""
+    lang: str = ""
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        check_split(self.split, self.part)
+        encodings_for(self.encoding, self.lang)
+        used = [number for number in self.columns if number]
+        if self.word_column == 0 or min(used, default=0) < -1 or len(set(used)) < len(used):
+            value = self.columns._asdict()
+            expected = (
+                "one of words, and numbers from 1 (0: there is none, -1: the last), each used once"
+            )
+            raise ValueError(Errors.HS027.format(name="columns", value=value, expected=expected))
+        if self.representation != "auto":
+            check_representation(self.representation)
+
+    @property
+    def encodings(self) -> list[str]:
+        """The encodings to try."""
+        return encodings_for(self.encoding, self.lang)
+
+    @property
+    def columns(self) -> Columns:
+        """The four columns together."""
+        return Columns(self.word_column, self.tag_column, self.chunk_column, self.entity_column)
