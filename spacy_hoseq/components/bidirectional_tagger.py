@@ -1,9 +1,9 @@
 """`hoseq_bidirectional_tagger`: easiest-first and full bidirectional inference over local
 classifiers.
 
-Each classifier gives p(label | words, labels of some neighbours), and inference chooses in which
-order, or from which sides, the tokens of a sentence are labelled (Tsuruoka & Tsujii 2005). Labels
-go to a token attribute, or, read as chunks, to a span group.
+Each classifier gives p(label | words, labels of some neighbours). Inference chooses in which order,
+or from which sides, the tokens of a sentence are labelled (Tsuruoka & Tsujii 2005). Labels are
+written to a token attribute or, as tags of chunks, to a span group.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,9 +40,6 @@ from .targets.token_labels import TokenLabels
 from .training import after_earlier_components, batches_with, seed_of
 
 GREEDY = ("easiest_first", "easiest_last")  # strategies that decide token by token
-LEARN_RATE = 0.3  # size of the first step of each weight (AdaGrad)
-SPANS_KEY = "chunks"
-NEG_PREFIX = "!"  # "!NN" in the gold annotation means "any label but NN", and counts as unknown
 
 
 class HoseqBidirectionalTagger(SequenceComponent):
@@ -89,25 +86,28 @@ class HoseqBidirectionalTagger(SequenceComponent):
             raise ValueError(
                 Errors.HS027.format(name="save_decisions", value=value, expected=expected)
             )
-        target: Target = TokenLabels(attribute, NEG_PREFIX)
+        # "!NN" in the gold annotation means "any label but NN", and counts as unknown here
+        target: Target = TokenLabels(attribute, neg_prefix="!")
+        spans_key = "chunks"
         if representation is not None:
-            target = ChunkTags(SPANS_KEY, representation)
+            target = ChunkTags(spans_key, representation)
         cfg: dict[str, object] = {
             "strategy": strategy,
             "attribute": attribute,
             "representation": representation,
-            "spans_key": SPANS_KEY,
+            "spans_key": spans_key,
             "overwrite": overwrite,
             "save_decisions": save_decisions,
             "tag_dictionary": {},
         }
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
-        self._rule: dict[str, Any] = {"width": width, "passes": passes}
+        # learn_rate: size of the first step of each weight (AdaGrad)
+        self._rule: dict[str, Any] = {"learn_rate": 0.3, "width": width, "passes": passes}
         self._configure_layer(seed=0)
 
     def _configure_layer(self, *, seed: int) -> None:
-        """seed (int): of the feature dropout."""
-        shim_of(self.model).configure(learn_rate=LEARN_RATE, **self._rule, seed=seed)
+        """Set the update rule of the weights. seed (int): of the feature dropout."""
+        shim_of(self.model).configure(**self._rule, seed=seed)
 
     @property
     def knows(self) -> str:
@@ -118,9 +118,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return bool(self.cfg["save_decisions"])
 
     def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> tuple[float, None]:
-        """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what
-        `model.predict` gave. There is no gradient with respect to it: classifiers learn in
-        `update`."""
+        """Mean over the classifiers of -log p(gold labels | gold labels of the neighbours). scores:
+        what `model.predict` returns. It has no gradient: classifiers learn in `update`."""
         examples, docs = word_examples(examples, "HoseqBidirectionalTagger.get_loss")
         gold = self._gold(examples)
         return mean_loss(scores, shim_of(self.model).masks, gold, self._contexts(docs, gold)), None
@@ -132,8 +131,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
         features = LocalScorer(self.model).features
         rows = features.training_rows(docs, contexts, shim.known)
         loss = shim.gradient(TrainingBatch(rows, gold, known_slots(contexts)), drop)
-        # a token cannot lose more than scores lie apart
-        return self._checked(loss, loss / len(gold), LEARN_RATE)
+        # a token's loss is at most the distance of its scores, so it shows when weights diverge
+        return self._checked(loss, loss / len(gold), self._rule["learn_rate"])
 
     def _gold(self, examples: Iterable[Example]) -> Ints:
         return self.gold_ids(examples).astype(np.intp)
@@ -141,7 +140,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
         strategy = self.cfg["strategy"]
         hardest = strategy == "easiest_last"
-        # of Docs that are all empty
+        # Docs without any word have an empty path
         path: Any = EasiestPath(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.intp))
         if any(map(len, docs)):
             allowed = self.permitted(docs, preset=preset)
@@ -161,17 +160,19 @@ class HoseqBidirectionalTagger(SequenceComponent):
         names = self._label_table.names
         orders = reading.by_token(reading.order)
         probabilities = reading.by_token(reading.confidences().astype(np.float32))
-        for doc, ids, order, of_tokens in zip(
+        for doc, label_ids, order, p in zip(
             docs, reading.label_ids, orders, probabilities, strict=True
         ):
-            write_decisions(doc, self.name, [names[y] for y in ids.tolist()], order, of_tokens)
+            labels = [names[y] for y in label_ids.tolist()]
+            write_decisions(doc, self.name, labels, order, p)
 
     def _define(self, examples: list[Example], nlp: Language | None) -> None:
         self._configure_layer(seed=seed_of(nlp))
         docs = [eg.predicted for eg in examples]
         gold = self._gold(examples)
         versions = [(docs, gold)]
-        # as in the gold annotation, and as earlier components write it
+        # features that read annotation are numbered twice: with the gold annotation, and as earlier
+        # components write it
         if self.model.attrs["reads_annotation"]:
             references = [eg.reference for eg in examples]
             same = [Example(doc, doc) for doc in references]
@@ -197,8 +198,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
 
 
 class Decisions(Reading):
-    """Decisions of a greedy strategy, token by token. path: what was decided, and how probable each
-    label was when it was decided, given the neighbours that were decided before."""
+    """Labels of a greedy strategy, which decides token by token. path: the labels, and how probable
+    each was when it was decided, given the neighbours decided before. hardest (bool): the least
+    certain token came first."""
 
     def __init__(
         self, docs: WordDocs, name: str, labels: list[str], path: EasiestPath, *, hardest: bool
@@ -209,9 +211,9 @@ class Decisions(Reading):
 
     @cached_property
     def order(self) -> Labels:
-        """When each word was decided (N,), 1 = first of its sentence."""
+        """The step at which each word was decided (N,), 1 = first of its sentence."""
         return decision_order(self._path, hardest=self._hardest)
 
     def confidences(self) -> Floats:
-        """Probability of each decision when it was made."""
+        """Probability of each label when it was decided (N,)."""
         return np.asarray(np.exp(self._path.log_probabilities))

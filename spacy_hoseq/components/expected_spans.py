@@ -1,17 +1,16 @@
-"""Chunks that are right in expectation: minimum Bayes risk over the distribution that the best
-labelling comes from.
+"""Chunks chosen by minimum Bayes risk, under the distribution over label sequences.
 
     maximise over sets of chunks that do not overlap      sum over its chunks c of  p(c | x) - threshold
 
-p(c | x) is the probability that exactly this chunk is there. With the threshold 1/2 that is the
-expected number of right chunks less that of wrong ones; with F / 2 it makes the expected F of a
-corpus largest, where F is the value that is reached (Jansche 2007; Lipton, Elkan & Naryanaswamy
-2014, theorem 1). The best labelling makes the probability large that ALL chunks of a sentence are
-right, which is something else.
+p(c | x) is the probability that exactly this chunk is there. With the threshold 1/2, the sum is the
+expected number of right chunks less half of all chosen; with F / 2, the set has the largest expected
+F of a corpus, where F is that largest value (Jansche 2007; Lipton, Elkan & Naryanaswamy 2014,
+theorem 1). The best label sequence maximises another thing: the probability that ALL chunks of a
+sentence are right.
 
-Chunks that can count are found by growing: the probability that a chunk begins at a token and has
-gone on so far only falls. So there are at most 1 / threshold of them at a token. The best set is a
-walk over their ends.
+Candidates are found by growing them word by word: the probability that a chunk begins at a token
+and has gone on so far only falls. So a token begins at most 1 / threshold candidates. The best set
+is found by dynamic programming over their ends.
 
 Checked against enumeration in tests/components/test_expected_spans.py.
 """
@@ -19,9 +18,7 @@ Checked against enumeration in tests/components/test_expected_spans.py.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import (
-    NamedTuple,
-)
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,14 +27,12 @@ from ..chunks import LETTERS, Chunks, grammar
 from ..decoders.answers import Posterior
 
 Chunk = tuple[int, int, str, float]  # first word, words, type, probability
-LEAST = 0.001  # of a chunk that may be chosen, whatever the threshold
-MOST = 0.999  # that a first tag needs, however probable a chunk has to be
 
 
 class GrowingTags(NamedTuple):
     """Tags of chunks by type (K,): of the only, the first, an inner and the last word. types (K,):
-    their names. kinds (L,): the type of a tag that begins chunks, -1 of others. continues (L, L):
-    pairs of tags across which a chunk goes on."""
+    their names. kinds (L,): the type of each tag that begins chunks, -1 of other tags. continues
+    (L, L): pairs of tags across which a chunk goes on."""
 
     types: list[str]
     only: Ints
@@ -47,21 +42,22 @@ class GrowingTags(NamedTuple):
     kinds: Ints
     continues: Mask
 
-    def begun(self, kinds: Ints, size: int) -> Ints:
-        """Labels of so many first words of chunks. kinds (C,). RETURNS (C, size)."""
+    def unfinished(self, kinds: Ints, size: int) -> Ints:
+        """Tags of the first `size` words of longer chunks (C, size). kinds (C,): their types."""
         labels = np.repeat(self.inner.take(kinds)[:, None], size, axis=1)
         labels[:, 0] = self.first.take(kinds)
         return labels
 
-    def whole(self, kinds: Ints, size: int) -> Ints:
-        """Labels of chunks of exactly so many words (C, size)."""
-        labels = self.begun(kinds, size)
+    def complete(self, kinds: Ints, size: int) -> Ints:
+        """Tags of chunks of exactly `size` words (C, size). kinds (C,): their types."""
+        labels = self.unfinished(kinds, size)
         labels[:, -1] = (self.only if size == 1 else self.last).take(kinds)
         return labels
 
 
 @lru_cache(maxsize=64)
 def growing_tags(tags: tuple[str, ...], representation: str) -> GrowingTags:
+    """The tags of a representation, by type and place in a chunk."""
     rules = grammar(tags, representation)
     types = sorted({tag[2:] for tag in tags if tag[1:2] == "-"})
     ids: dict[str, int] = {tag: i for i, tag in enumerate(tags)}
@@ -81,61 +77,70 @@ def probable_chunks(
     least: float,
     longest: int | None = None,
 ) -> Iterator[Chunk]:
-    """All chunks whose probability is `least` or more, but 0. posterior: over the tags. longest
-    (int): words of a chunk."""
+    """All chunks whose probability is `least` or more, and not 0. posterior: over the tags. longest
+    (int): most words of a chunk."""
     growing = growing_tags(tuple(tags), representation)
-    # no chunk is more probable than its first tag
-    entries = posterior.probable(min(max(least, 0.0), MOST))
+    # no chunk is more probable than its first tag, up to rounding: a tag of 0.999 always counts
+    entries = posterior.probable(min(max(least, 0.0), 0.999))
     kinds = growing.kinds.take(entries.labels)
     n_words = int(posterior.lengths.sum())
     kind, first = np.divmod(distinct((kinds * n_words + entries.tokens)[kinds >= 0]), n_words)
     sequence_ends = np.cumsum(posterior.lengths)
     ends = sequence_ends.take(np.searchsorted(sequence_ends, first, side="right"))
+    # chunks of one word, of two, and so on, as long as any has begun with enough probability
     size = 1
     while len(first) and (longest is None or size <= longest):
         sizes = np.full(len(first), size)
-        labels = growing.whole(kind, size).reshape(-1)
+        labels = growing.complete(kind, size).reshape(-1)
         p = posterior.segments(first, sizes, labels, growing.continues)
         for i in np.flatnonzero((p >= least) & (p > 0)).tolist():
             yield int(first[i]), size, growing.types[kind[i]], min(1.0, float(p[i]))
         fits = np.flatnonzero(first + size < ends)
-        labels = growing.begun(kind.take(fits), size).reshape(-1)
+        labels = growing.unfinished(kind.take(fits), size).reshape(-1)
         p = posterior.segments(first.take(fits), sizes.take(fits), labels)
-        kept = fits.compress((p >= least) & (p > 0))
-        first = first.take(kept)
-        kind = kind.take(kept)
-        ends = ends.take(kept)
+        probable = fits.compress((p >= least) & (p > 0))
+        first = first.take(probable)
+        kind = kind.take(probable)
+        ends = ends.take(probable)
         size += 1
 
 
 def best_chunks(chunks: Iterable[Chunk], threshold: float) -> list[Chunk]:
-    """Chunks that do not overlap and whose probabilities, less the threshold each, have the largest
-    sum; in order."""
-    ends = [0]  # where the best sum rises, that sum, and the last chunk of those that have it
+    """The chunks without overlap that have the largest sum of probability less threshold, in
+    order."""
+    # The best sum of chunks up to a word is a staircase. Of each step: the word where it rises,
+    # the sum, and the last chunk.
+    ends = [0]
     best = [0.0]
     last: list[Chunk] = [(0, 0, "", 0.0)]
     for chunk in sorted(chunks, key=lambda chunk: chunk[0] + chunk[1]):
+        end = chunk[0] + chunk[1]
         value = best[bisect_right(ends, chunk[0]) - 1] + chunk[3] - threshold
         if value > best[-1]:
-            there = len(ends) if ends[-1] < chunk[0] + chunk[1] else len(ends) - 1
-            ends[there:] = [chunk[0] + chunk[1]]
-            best[there:] = [value]
-            last[there:] = [chunk]
+            # of several chunks with one end, the best makes the step
+            if ends[-1] == end:
+                del ends[-1], best[-1], last[-1]
+            ends.append(end)
+            best.append(value)
+            last.append(chunk)
+    # back from the last step: to the step where the chunk before it may end
     chosen: list[Chunk] = []
-    place = len(ends) - 1
-    while place:
-        chosen.append(last[place])
-        place = bisect_right(ends, last[place][0]) - 1
+    step = len(ends) - 1
+    while step:
+        chosen.append(last[step])
+        step = bisect_right(ends, last[step][0]) - 1
     return chosen[::-1]
 
 
 def expected_chunks(
     posterior: Posterior, tags: Sequence[str], representation: str, threshold: float
 ) -> tuple[Chunks, Floats]:
-    """The best set of a batch, and the probability of each of its chunks: of those that are at
-    least as probable as `LEAST`, since without any bound they are as many as pairs of words."""
-    candidates = probable_chunks(posterior, tags, representation, max(threshold, LEAST))
+    """The best set of a batch, and the probability of each of its chunks."""
+    # with a threshold of 0, each pair of words would be a candidate: none is below 0.001
+    candidates = probable_chunks(posterior, tags, representation, max(threshold, 0.001))
     chosen = best_chunks(candidates, threshold)
-    first, sizes, types, p = zip(*chosen, strict=True) if chosen else ((), (), (), ())
-    start = np.array(first, np.intp)
-    return Chunks(start, start + np.array(sizes, np.intp), list(types)), np.array(p, float)
+    first = np.array([chunk[0] for chunk in chosen], np.intp)
+    sizes = np.array([chunk[1] for chunk in chosen], np.intp)
+    types = [chunk[2] for chunk in chosen]
+    probabilities = np.array([chunk[3] for chunk in chosen], float)
+    return Chunks(first, first + sizes, types), probabilities

@@ -1,4 +1,4 @@
-"""`hoseq_morphologizer`: part of speech and features of every token, as spaCy's `morphologizer`
+"""`hoseq_morphologizer`: part of speech and features of every token, where spaCy's `morphologizer`
 reads and writes them.
 
 A tagger whose labels are a part of speech with features, learnt by their parts
@@ -28,9 +28,6 @@ from .targets.morphology import (
     named_features,
     normalized,
 )
-
-MORPH = "morph"  # what `spacy init labels` writes
-POS = "pos"
 
 
 class HoseqMorphologizer(HoseqTagger):
@@ -75,17 +72,20 @@ class HoseqMorphologizer(HoseqTagger):
     @property
     def label_data(self) -> dict[str, dict[str, Any]]:
         """Labels for `spacy init labels` and `initialize`: features and part of speech of
-        each label, as those of spaCy's morphologizer."""
-        analyses = {label: analysis_of(label) for label in self.labels}
-        return {
-            MORPH: {label: analysis.morph for label, analysis in analyses.items()},
-            POS: {label: PARTS_OF_SPEECH[analysis.pos] for label, analysis in analyses.items()},
-        }
+        each label, as spaCy's morphologizer has them."""
+        data: dict[str, dict[str, Any]] = {"morph": {}, "pos": {}}
+        for label in self.labels:
+            analysis = analysis_of(label)
+            data["morph"][label] = analysis.morph
+            data["pos"][label] = PARTS_OF_SPEECH[analysis.pos]
+        return data
 
     def add_label(self, label: str) -> int:
         """Add a label before initialization, with features in any order: "POS=NOUN|Case=Gen".
-        RETURNS and RAISES as all components."""
-        return super().add_label(normalized(label) if isinstance(label, str) else label)
+        RETURNS and RAISES what all components do."""
+        if isinstance(label, str):
+            label = normalized(label)
+        return super().add_label(label)
 
     def initialize(
         self,
@@ -96,26 +96,27 @@ class HoseqMorphologizer(HoseqTagger):
         tag_dictionary: dict[str, list[str]] | None = None,
         weights_from: str | None = None,
     ) -> None:
-        """Find labels and features in the training data, and set all weights to zero.
+        """Find labels and features in the training data, and set all weights to zero. Arguments as
+        in `HoseqTagger.initialize`, but:
 
         labels: from `spacy init labels`, of this component or spaCy's.
         tag_dictionary: labels, also as "NOUN|Case=Nom|Number=Sing".
         """
-        names: Sequence[str] | None = list(labels[MORPH]) if isinstance(labels, Mapping) else labels
-        entries = {
-            word: [_label(name) for name in of_word]
-            for word, of_word in (tag_dictionary or {}).items()
-        }
+        if isinstance(labels, Mapping):
+            labels = list(labels["morph"])
+        entries: dict[str, list[str]] = {}
+        for word, names in (tag_dictionary or {}).items():
+            entries[word] = [_label(name) for name in names]
         super().initialize(
-            get_examples, nlp=nlp, labels=names, tag_dictionary=entries, weights_from=weights_from
+            get_examples, nlp=nlp, labels=labels, tag_dictionary=entries, weights_from=weights_from
         )
 
     def feature_probabilities(
         self, docs: Iterable[Doc], *, least: float = 0.001
     ) -> list[list[dict[str, float]]]:
-        """For each token of each Doc, its possible features, {"POS=NOUN": 0.99, "Case=Gen": 0.93,
-        ...}: sums of the probabilities of all labels with the feature, under the same constraints
-        as `predict`. They are calibrated with `objective = "log_likelihood"`, or after
+        """For each token of each Doc, the probabilities of its features: {"POS=NOUN": 0.99,
+        "Case=Gen": 0.93, ...}. Each is the sum over all labels with the feature, under the same
+        constraints as `predict`. They are calibrated with `objective = "log_likelihood"`, or after
         `hoseq calibrate`.
 
         least (float): less probable ones are left out. White space has none. RAISES ValueError
@@ -129,6 +130,8 @@ class HoseqMorphologizer(HoseqTagger):
 
 
 def _label(name: str) -> str:
-    """The label of "NOUN|Case=Nom|Number=Sing", or of "NOUN"; other names as they are."""
+    """The label of "NOUN|Case=Nom|Number=Sing", or of "NOUN"; other names stay."""
     pos, _, morph = name.partition("|")
-    return label_of(pos, morph) if pos in PARTS_OF_SPEECH else name
+    if pos in PARTS_OF_SPEECH:
+        return label_of(pos, morph)
+    return name

@@ -19,39 +19,45 @@ from ..features.sequences import WordDocs, on_tokens, words_and_lengths
 
 
 class TagDictionary:
-    """Words that can have some labels only; all other words can have any.
+    """Labels that some words can have; all other words can have any.
 
-    entries: word (as written) -> labels. Labels that are unknown are left out of an entry.
+    entries: labels of each word, as it is written. Labels that are not among `labels` do not count.
     RAISES ValueError [HS027]: an entry without any known label.
     """
 
     def __init__(self, entries: dict[str, list[str]], labels: Sequence[str]) -> None:
-        every = frozenset(labels)
-        known = {word: every.intersection(names) for word, names in entries.items()}
-        for word, of_word in known.items():
-            if not of_word:
-                wanted = {
-                    "name": f'tag dictionary entry "{word}"',
-                    "expected": f"one of {', '.join(labels)}",
-                }
-                raise ValueError(Errors.HS027.format(value=entries[word], **wanted))
-        # many words of a lexicon have the same labels; last row: any other word
-        row_of = {of_word: i for i, of_word in enumerate(dict.fromkeys(known.values()))}
-        masks = [[label in of_word for label in labels] for of_word in row_of]
-        self._masks = np.array([*masks, [True] * len(labels)], bool)
-        self._rows = np.array([*map(row_of.__getitem__, known.values()), len(row_of)], np.intp)
+        label_ids = {label: i for i, label in enumerate(labels)}
+        # many words of a lexicon have the same labels, and share a row of the masks
+        rows: dict[frozenset[int], int] = {}
+        word_rows = []
+        for word, names in entries.items():
+            permitted = frozenset(label_ids[name] for name in names if name in label_ids)
+            if not permitted:
+                entry = f'tag dictionary entry "{word}"'
+                expected = f"one of {', '.join(labels)}"
+                raise ValueError(Errors.HS027.format(name=entry, value=names, expected=expected))
+            word_rows.append(rows.setdefault(permitted, len(rows)))
+        # the last row permits everything: all other words
+        self._masks = np.zeros((len(rows) + 1, len(labels)), bool)
+        for permitted, row in rows.items():
+            self._masks[row, list(permitted)] = True
+        self._masks[-1] = True
+        self._rows = np.array([*word_rows, len(rows)], np.intp)
         self._index = ExactIndex(np.array([get_string_id(word) for word in entries], np.uint64))
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
-        """RETURNS (N, L) bool."""
+        """Labels permitted at the words of the docs (N, L)."""
         orths, _ = words_and_lengths(docs)
         return self._masks[self._rows[self._index.lookup(orths)]]
 
 
 def intersection(first: Mask | None, second: Mask | None) -> Mask | None:
-    """Labels that both permit (N, L), or the first where that is none; None = all."""
-    if first is None or second is None:
-        return second if first is None else first
+    """Labels that two masks permit (N, L); where there is no such label, those of the first. None
+    = all."""
+    if first is None:
+        return second
+    if second is None:
+        return first
     both = first & second
     return np.where(both.any(axis=1, keepdims=True), both, first)
 
@@ -60,9 +66,9 @@ class Reading:
     """Predictions of a component for some Docs.
 
     docs: their words, without white space: N in all. name: of the component. labels: names of all
-    labels, by id; of chunks, their tags. potentials: of these words; None = their labels alone are
-    known. best (N,): label ids of the words, end to end; None = those that `decoder` finds.
-    no_sums: why there is no p(y | x).
+    labels, by id; of chunks, their tags. potentials: of these words; None = only their labels are
+    known, and no_sums says why there is no p(y | x). best (N,): label ids of the words, end to end;
+    None = those that `decoder` finds.
     """
 
     def __init__(
@@ -86,15 +92,16 @@ class Reading:
 
     @property
     def potentials(self) -> Potentials:
-        """RAISES ValueError [HS105]: labels alone are known."""
+        """RAISES ValueError [HS105]: only labels are known."""
         if self._potentials is None:
-            told = {"name": self.name, "asked": "p(y | x)"}
-            raise ValueError(Errors.HS105.format(reason=self._no_sums, **told))
+            reason = self._no_sums
+            raise ValueError(Errors.HS105.format(name=self.name, asked="p(y | x)", reason=reason))
         return self._potentials
 
     @cached_property
     def best(self) -> Labels:
-        """RAISES ValueError [HS028]: the decoder finds none that the potentials permit."""
+        """Label ids of the words, end to end (N,). RAISES ValueError [HS028]: the decoder returns
+        labels that the potentials do not permit."""
         potentials = self.potentials
         if self.decoder is decode_exact or not len(potentials.scores):
             return best_labels(potentials)
@@ -106,7 +113,7 @@ class Reading:
 
     @cached_property
     def posterior(self) -> Posterior:
-        """p(y | x) of all labellings. RAISES ValueError [HS105]: it is not known."""
+        """p(y | x) of all label sequences. RAISES ValueError [HS105]: it is not known."""
         return posterior(self.potentials)
 
     @cached_property
@@ -116,7 +123,7 @@ class Reading:
 
     def confidences(self) -> Floats:
         """Probability of the label of each word (N,): p(y_t = its label | x), exact under the
-        model. RAISES ValueError [HS105]: nothing is known of that."""
+        model. RAISES ValueError [HS105]: it is not known."""
         nodes: Floats = self.posterior.nodes
         return nodes[np.arange(len(self.best)), self.best]
 

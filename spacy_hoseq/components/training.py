@@ -1,10 +1,10 @@
-"""Training examples before the weights are set to zero: known tags, tables, annotation by earlier
-components."""
+"""What a component needs of its training examples before its weights are set to zero: known tags,
+tables, annotation by earlier components."""
 
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import chain
 from typing import Any
 
 from spacy.language import Language
@@ -24,8 +24,6 @@ from ..layers.scorer import TrainingTexts
 from ..layers.upstream import UpstreamLabels, upstream_labels
 from ..words import original_of
 
-BATCH = 1000  # docs whose features are counted together
-
 
 class ComponentTexts(TrainingTexts):
     """The examples of a component, as its layers see them (`Scorer.define`)."""
@@ -44,47 +42,47 @@ class ComponentTexts(TrainingTexts):
         self._nlp = nlp
 
     def docs(self) -> Iterator[list[Doc]]:
-        return minibatch([eg.predicted for eg in self._examples], BATCH)
+        return _batches([eg.predicted for eg in self._examples])
 
     def annotated(self) -> list[Iterator[list[Doc]]]:
-        """Earlier components may not be trained yet."""
+        references = [eg.reference for eg in self._examples]
         predicted = [eg.predicted for eg in self._examples]
         copies = after_earlier_components(predicted, self._nlp, self._component)
-        versions = ([eg.reference for eg in self._examples], copies)
-        return [minibatch(docs, BATCH) for docs in versions]
+        return [_batches(references), _batches(copies)]
 
     def upstream(self, source: Model[list[Doc], Any]) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
-        """The gold labels of an earlier component, as if they were certain, or if there are none,
-        those that it finds. RAISES ValueError [HS102]: it is missing, comes later, or cannot be
-        listened to."""
+        """As `TrainingTexts.upstream`: gold labels of the earlier component, as if they were
+        certain, or if there are none, its predictions. RAISES ValueError [HS102]: it is missing,
+        comes later, or cannot be listened to."""
         if not isinstance(source, MarginalListener):
-            return ((batch, source.predict(batch)) for batch in self.docs())
+            yield from _predicted(source, self.docs())
+            return
         if source.takes_any:
             link_anew(self._component, source, self._nlp)
         if source.is_unlinked:
-            return iter(())
+            return
         tagger = upstream_of(self._component, source, self._nlp)
         if source.threshold and not tagger.is_calibrated:
-            reader = (
-                f'"{self._component.name}", which listens with the threshold {source.threshold}'
-            )
+            name = self._component.name
+            reader = f'"{name}", which listens with the threshold {source.threshold}'
             warn_uncalibrated(tagger, reader)
         predicted = [eg.predicted for eg in self._examples]
         gold = tagger.gold_ids(self._examples)
         if (gold < 0).all():
             copies = list(tagger.pipe(after_earlier_components(predicted, self._nlp, tagger)))
-            return ((batch, source.predict(batch)) for batch in minibatch(copies, BATCH))
-        return (
-            (batch, upstream_labels(certain_labels(ids, sequence_lengths(batch)), tagger.tags, 0.0))
-            for batch, ids in batches_with(predicted, gold)
-        )
+            yield from _predicted(source, _batches(copies))
+            return
+        for batch, ids in batches_with(predicted, gold):
+            certain = certain_labels(ids, sequence_lengths(batch))
+            yield batch, upstream_labels(certain, tagger.tags, 0.0)
 
 
 def listeners_in(component: object) -> list[MarginalListener]:
     """The listeners in the model of any component."""
     model = getattr(component, "model", None)
-    nodes = model.walk() if isinstance(model, Model) else ()
-    return [node for node in nodes if isinstance(node, MarginalListener)]
+    if not isinstance(model, Model):
+        return []
+    return [node for node in model.walk() if isinstance(node, MarginalListener)]
 
 
 def upstream_of(component: Any, listener: MarginalListener, nlp: Language | None) -> Any:
@@ -93,8 +91,9 @@ def upstream_of(component: Any, listener: MarginalListener, nlp: Language | None
     name = listener.upstream_name
     earlier = before(component, nlp)
     linkable = {other: pipe for other, pipe in earlier.items() if hasattr(pipe, "resend")}
-    if not component.labels:  # its weights, once read, may know the tagger by a new name
-        name = next((other for other in (name, *linkable) if other in linkable), name)
+    # a component without labels has no weights yet, and these may name the tagger otherwise
+    if name not in linkable and linkable and not component.labels:
+        name = next(iter(linkable))
     if name not in linkable:
         there = ", ".join(earlier) or "none"
         raise ValueError(Errors.HS102.format(name=component.name, upstream=name, there=there))
@@ -102,8 +101,8 @@ def upstream_of(component: Any, listener: MarginalListener, nlp: Language | None
 
 
 def link_anew(component: Any, listener: MarginalListener, nlp: Language | None) -> None:
-    """Link a listener that takes any tagger, before training: to the one that it has if that still
-    comes before, else to the first that does, else to none for good."""
+    """Link a listener that takes any tagger, before training: its own tagger stays if that still
+    comes before; else it is the first that does; else the listener is unlinked for good."""
     earlier = before(component, nlp)
     if listener.upstream_name not in earlier:
         listener.unlink()
@@ -115,14 +114,20 @@ def link_anew(component: Any, listener: MarginalListener, nlp: Language | None) 
 
 
 def before(component: object, nlp: Language | None) -> dict[str, Any]:
-    """Components before this one, by name, frozen ones too, which are disabled while spaCy
+    """Components before this one, by name; also frozen ones, which spaCy disables while it
     initializes."""
-    pipes = () if nlp is None else nlp.components
-    return dict(takewhile(lambda named: named[1] is not component, pipes))
+    earlier: dict[str, Any] = {}
+    if nlp is not None:
+        for name, pipe in nlp.components:
+            if pipe is component:
+                break
+            earlier[name] = pipe
+    return earlier
 
 
 def warn_uncalibrated(component: Any, reader: str) -> None:
-    """WARNS [HW003]. reader: who asks for the probabilities."""
+    """WARNS [HW003]: probabilities are read that the training does not calibrate. reader: what
+    reads them."""
     warning = Warnings.HW003.format(
         name=component.name, objective=component.objective_name, reader=reader
     )
@@ -130,46 +135,62 @@ def warn_uncalibrated(component: Any, reader: str) -> None:
 
 
 def known_tags_in(docs: list[Doc], gold: Labels, labels: Sequence[str]) -> dict[str, list[int]]:
-    """The table that features of known tags read. gold (N,): of the docs, -1 where not known."""
+    """The table that features of known tags read. gold (N,): label ids of the docs' tokens, -1
+    where not known."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    words = (token.text for doc in docs for token in doc)
-    for word, label in zip(words, gold.tolist(), strict=True):
-        if label >= 0:
-            counts[word][labels[label]] += 1
+    for token, label_id in zip(chain.from_iterable(docs), gold.tolist(), strict=True):
+        if label_id >= 0:
+            counts[token.text][labels[label_id]] += 1
     return numbered(counts, MIN_COUNT, MIN_SHARE)
 
 
 def cite_tables(nlp: Language, tables: set[str]) -> None:
-    """Add who made the tables that a component learns with to `nlp.meta["sources"]`: name, address,
-    licence, author of each. Tables that name nobody, such as those of a user's file, add
-    nothing."""
+    """Add the sources of the tables that a component learns with to `nlp.meta["sources"]`: name,
+    address, licence, author of each. A table that names none, such as a user's own, adds nothing.
+    """
     lookups = nlp.vocab.lookups
     if lookups.has_table(SOURCES):
         sources = nlp.meta.setdefault("sources", [])
         for name in sorted(tables):
-            of_table = lookups.get_table(SOURCES).get(name, [])
-            sources.extend(source for source in of_table if source not in sources)
+            for source in lookups.get_table(SOURCES).get(name, []):
+                if source not in sources:
+                    sources.append(source)
 
 
 def after_earlier_components(docs: list[Doc], nlp: Language | None, component: object) -> list[Doc]:
     """The words of copies of the docs, annotated by the components before this one that are enabled,
     or annotate in training: `spacy train` disables the frozen ones in initialization."""
     copies = [original_of(doc).copy() for doc in docs]
-    for name, pipe in before(component, nlp).items():
-        if nlp and name in (*nlp.pipe_names, *nlp.config["training"]["annotating_components"]):
-            copies = list(_pipe(copies, pipe, name, raise_error, {}))
+    if nlp is not None:
+        annotating = {*nlp.pipe_names, *nlp.config["training"]["annotating_components"]}
+        for name, pipe in before(component, nlp).items():
+            if name in annotating:
+                copies = list(_pipe(copies, pipe, name, raise_error, {}))
     return words_of(copies)
 
 
 def seed_of(nlp: Language | None) -> int:
-    """Seed of a training, by which spaCy draws at random, too."""
-    return 0 if nlp is None else nlp.config.interpolate()["training"].get("seed") or 0
+    """The seed of a training, which is spaCy's own, too."""
+    if nlp is None:
+        return 0
+    return nlp.config.interpolate()["training"].get("seed") or 0
 
 
 def batches_with(docs: list[Doc], ids: AnyInts) -> Iterator[tuple[list[Doc], Any]]:
-    """Docs in batches, with the label ids of their tokens (N,)."""
+    """Docs in batches, with the label ids of their tokens. ids (N,): of all tokens."""
     start = 0
-    for batch in minibatch(docs, BATCH):
+    for batch in _batches(docs):
         end = start + sum(map(len, batch))
         yield batch, ids[start:end]
         start = end
+
+
+def _batches(docs: Sequence[Doc]) -> Iterator[list[Doc]]:
+    return minibatch(docs, 1000)
+
+
+def _predicted(
+    source: Model[list[Doc], Any], batches: Iterator[list[Doc]]
+) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
+    for batch in batches:
+        yield batch, source.predict(batch)

@@ -13,11 +13,11 @@ from spacy.tokens import Doc, Span, SpanGroup, Token
 from ..arrays import Floats
 from ..components.extensions import DECISIONS, MARGINALS, values_on
 from ..components.targets.lemmas import script_named
-from ..components.targets.places import COLUMNS, target_at
+from ..components.targets.places import COLUMN_NAMES, target_at
 from ..words import spans_of
 from .sentence import EMOJI, sentences_in, shown
 
-PLACES = {column: place for place, column in COLUMNS.items()}
+PLACES = {column: place for place, column in COLUMN_NAMES.items()}
 Probability = float | None  # None = not known
 Stretch = tuple[int, int, str, Probability]  # a span of tokens, first <= i < end
 
@@ -113,7 +113,7 @@ def label_layers(doc: Doc) -> dict[str, list[Label]]:
     """Labels of tokens by the name of their layer, with probabilities where a component has saved
     them."""
     texts = {}
-    for place, name in COLUMNS.items():
+    for place, name in COLUMN_NAMES.items():
         attribute = f"{place}_"
         if place == "morph":  # it has no attribute for its text
             attribute = place

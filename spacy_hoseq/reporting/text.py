@@ -11,7 +11,7 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..components.targets.places import COLUMNS
+from ..components.targets.places import COLUMN_NAMES
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
 from .layers import Sentence, said, sentences_of
@@ -211,5 +211,5 @@ def notes_of(nlp: Language) -> dict[str, str]:
         if not target.finds_sentences:  # starts of sentences are no layer
             for place in target.places:
                 layer = place.removeprefix("_.").removeprefix("spans.")
-                notes[COLUMNS.get(place, layer)] = note
+                notes[COLUMN_NAMES.get(place, layer)] = note
     return notes

@@ -41,9 +41,6 @@ from ...features.sequences import values_of, words_and_lengths
 from .target import LabelTable, escaped
 from .token_labels import TokenLabels, texts_of
 
-# Labels at most. Rarer scripts are left out: each takes time, and they fit few new words.
-MAX_SCRIPTS = 1500
-
 CASES: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
     "keep": str,
@@ -74,14 +71,15 @@ class LemmaLabels(TokenLabels):
         script_named(label)
 
     def labels_in(self, examples: Sequence[Example]) -> list[str]:
-        """The most frequent scripts, sorted by name. At equal counts, scripts of whole forms come
-        first: a word of such a form has no other script."""
+        """The 1,500 most frequent scripts, sorted by name. At equal counts, scripts of whole forms
+        come first: no other script makes the lemma of such a form."""
         counts = Counter(script for _, script in self.scripts_in(examples))
 
         def order(label: str) -> tuple[int, bool, str]:
             return -counts[label], not script_named(label).is_whole, label
 
-        return sorted(sorted(counts, key=order)[:MAX_SCRIPTS])
+        # rarer scripts are left out: each takes time, and they fit few new words
+        return sorted(sorted(counts, key=order)[:1500])
 
     def scripts_in(self, examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
         """Words of the gold annotation with the scripts that make their lemmas."""
