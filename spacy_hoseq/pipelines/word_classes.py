@@ -1,4 +1,4 @@
-"""The classes of words that a trained pipeline knows, for another one.
+"""The classes of words of a trained pipeline, for the training of another one.
 
 [initialize.lookups]
 @misc = "spacy_hoseq.word_classes_of.v1"
@@ -29,40 +29,47 @@ def word_classes_of(pipeline: str | Path, more: list[str] | None = None) -> Look
         dictionary. (Their cards name the sources.) A component that learns with the table names
         the sources in the meta of its pipeline. more: folders with further tables, "en_names",
         lists of names, or "en_organizations", words of organizations, places and products; their
-        columns come after those of the pipeline, without further ones of its own.
+        columns come after those of the pipeline, whose own further tables are left out.
     RAISES ValueError [HS130]: no such pipeline; [HS159]: it has no classes of words; [HS133]: its
         files are damaged.
     """
-    tables, makers = zip(*map(_classes_in, [pipeline, *(more or [])]), strict=True)
-    first, *further = tables
+    table, makers = _classes_in(pipeline)
+    if more:
+        table[MORE] = []
+        for name in more:
+            further, further_makers = _classes_in(name)
+            table[MORE].append(further)
+            makers += further_makers
     lookups = Lookups()
-    lookups.add_table(TABLE, {**first, MORE: further} if further else first)
-    lookups.add_table(SOURCES, {TABLE: [maker for each in makers for maker in each]})
+    lookups.add_table(TABLE, table)
+    lookups.add_table(SOURCES, {TABLE: makers})
     return lookups
 
 
 def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
-    """The table of a pipeline, or of a list of the package, without further ones; and its makers."""
+    """The table of a pipeline, or of a list of the package, without further tables; and its makers."""
     if pipeline in WORD_LISTS:
         folder = Path(__file__).with_name("word_lists") / pipeline
     else:
         folder = folder_of(pipeline)
     try:
-        every = Lookups().from_disk(folder / "vocab")
-        makers = _makers_in(every, folder)
-        classes = every.get_table(TABLE, None)
+        lookups = Lookups().from_disk(folder / "vocab")
+        makers = _makers_in(lookups, folder)
+        classes = lookups.get_table(TABLE, None)
     except Exception as error:
         raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
     if classes is None:
         expected = 'one that was trained with them, such as "en"'
-        message = Errors.HS159.format(what="class of words", source=pipeline, expected=expected)
-        raise ValueError(message)
+        raise ValueError(
+            Errors.HS159.format(what="class of words", source=pipeline, expected=expected)
+        )
     return {name: classes[name] for name in ("columns", "rows") if name in classes}, makers
 
 
-def _makers_in(every: Lookups, folder: Path) -> list[Any]:
-    """The makers of a pipeline's table: those that it was told, else those in its own meta."""
-    if every.has_table(SOURCES):
-        return [*every.get_table(SOURCES)[TABLE]]
+def _makers_in(lookups: Lookups, folder: Path) -> list[Any]:
+    """The makers of a pipeline's table: those that came with it, else those in the pipeline's meta."""
+    if lookups.has_table(SOURCES):
+        return [*lookups.get_table(SOURCES)[TABLE]]
     sources = srsly.read_json(folder / "meta.json").get("sources", [])
+    # a source that says no table is of the whole pipeline
     return [source for source in sources if source.get("table") == TABLE] or sources

@@ -9,7 +9,7 @@ from .parts import Contents
 from .source import Treebank
 from .training import Lexicons
 
-FIGURES = {  # score of spaCy -> what it is called
+FIGURES = {  # score of spaCy -> its name in the card
     "token_f": "words, F",
     "sents_f": "sentences, F",
     "tag_acc": "tags (XPOS)",
@@ -17,9 +17,8 @@ FIGURES = {  # score of spaCy -> what it is called
     "morph_acc": "features",
     "lemma_acc": "lemmas",
 }
-GIVEN = ("token_f", "sents_f")  # with gold words
-PLACES = {"test": "the ninth is for the test", "dev": "the tenth is for development"}
-UNKNOWN = "unknown: the folder of the treebank does not say"
+BOUNDARIES = ("token_f", "sents_f")  # with gold words there is nothing to find
+UNKNOWN_LICENCE = "unknown: the folder of the treebank does not say"
 
 CARD = """# {name}
 
@@ -59,61 +58,61 @@ token, and `spacy_hoseq.treebanks.words_of` gives their words.
 Trained by `python -m spacy hoseq treebank`.
 """
 
-LICENCE = """The pipeline {pipeline} is licensed under {licence}{address}.
-
-It was trained on {name}{contributors}, {url},
-which has that licence.
-"""
-ADDRESSES = {"CC BY-SA 4.0": ", https://creativecommons.org/licenses/by-sa/4.0/"}
-
 
 def meta_of(
     treebank: Treebank, name: str, scores: dict[str, Any], lexicons: Lexicons
 ) -> dict[str, Any]:
-    """Meta of the pipeline."""
+    """The meta of a pipeline that was trained on a treebank."""
     sources = [
         {
             "name": treebank.name,
             "url": f"https://github.com/UniversalDependencies/{treebank.name}",
-            "license": treebank.licence or UNKNOWN,
+            "license": treebank.licence or UNKNOWN_LICENCE,
             "author": treebank.contributors,
         }
     ]
-    sources += [
-        {"name": f"{kind}: {path.name}", "url": "", "license": "as its maker says", "author": ""}
-        for kind, path in lexicons._asdict().items()
-        if path is not None
-    ]
-    gold = {
-        score: scores["gold"][score]
-        for score in FIGURES
-        if score not in GIVEN and scores["gold"].get(score) is not None
-    }
+    for kind, path in lexicons._asdict().items():
+        if path is not None:
+            named = f"{kind}: {path.name}"
+            licence = "as its maker says"
+            sources.append({"name": named, "url": "", "license": licence, "author": ""})
+    # boundaries from raw text, all else with gold words
+    performance: dict[str, float] = {}
+    boundaries: dict[str, float] = {}
+    layers = ["sentences"]
+    for score, title in FIGURES.items():
+        if score in BOUNDARIES:
+            if scores["raw"].get(score) is not None:
+                boundaries[score] = scores["raw"][score]
+        elif scores["gold"].get(score) is not None:
+            performance[score] = scores["gold"][score]
+            layers.append(title)
     lang = get_lang_class(treebank.lang).__name__
-    raw = {score: scores["raw"][score] for score in GIVEN if scores["raw"].get(score) is not None}
-    written = ", ".join(["sentences", *(FIGURES[score] for score in gold)])
     return {
         "name": name,
         "version": "1.0.0",
         "spacy_version": ">=3.8.13,<3.9.0",  # as pyproject.toml has it
-        "description": f"{lang}: {written}, from {treebank.name}.",
-        "license": treebank.licence or UNKNOWN,
+        "description": f"{lang}: {', '.join(layers)}, from {treebank.name}.",
+        "license": treebank.licence or UNKNOWN_LICENCE,
         "sources": sources,
-        "performance": {**gold, **raw},
+        "performance": {**performance, **boundaries},
     }
 
 
 def licence_of(treebank: Treebank, meta: dict[str, Any]) -> str:
     """Text of the file LICENSE."""
     source = meta["sources"][0]
-    return LICENCE.format(
-        pipeline=f"{treebank.lang}_{meta['name']}",
-        licence=source["license"],
-        address=ADDRESSES.get(source["license"], ""),
-        name=treebank.name,
-        contributors=treebank.contributors and f" ({treebank.contributors})",
-        url=source["url"],
-    )
+    address = ""
+    if source["license"] == "CC BY-SA 4.0":
+        address = ", https://creativecommons.org/licenses/by-sa/4.0/"
+    contributors = ""
+    if treebank.contributors:
+        contributors = f" ({treebank.contributors})"
+    return f"""The pipeline {treebank.lang}_{meta["name"]} is licensed under {source["license"]}{address}.
+
+It was trained on {treebank.name}{contributors}, {source["url"]},
+which has that licence.
+"""
 
 
 def card_of(
@@ -124,22 +123,19 @@ def card_of(
     contents: dict[str, Contents],
 ) -> str:
     """The card as Markdown."""
-    source = f"Treebank: {treebank.name}. Licence: {treebank.licence or UNKNOWN}."
+    source = f"Treebank: {treebank.name}. Licence: {treebank.licence or UNKNOWN_LICENCE}."
     if treebank.contributors:
         source += f" Contributors: {treebank.contributors}."
+    rows = ["| | gold words | raw text |", "| --- | ---: | ---: |"]
+    for cells in figures(scores):
+        rows.append(f"| {' | '.join(cells)} |")
     return CARD.format(
         name=f"{treebank.lang}_{meta['name']}",
         description=meta["description"],
         folder=folder,
         words=contents["test"].words,
-        test=" (its test part)" if not contents["test"].made else "",
-        table="\n".join(
-            [
-                "| | gold words | raw text |",
-                "| --- | ---: | ---: |",
-                *(f"| {' | '.join(cells)} |" for cells in figures(scores)),
-            ]
-        ),
+        test="" if contents["test"].made else " (its test part)",
+        table="\n".join(rows),
         train=contents["train"].words,
         dev=contents["dev"].words,
         source=source,
@@ -148,24 +144,35 @@ def card_of(
 
 
 def divided(contents: dict[str, Contents]) -> str:
-    """What was made of the training sentences; "" if the treebank has all parts."""
-    missing = [part for part in PLACES if contents[part].made]
-    if not missing:
+    """A sentence about the parts that were made from the training sentences; "" if there are none."""
+    parts = []
+    places = []
+    if contents["test"].made:
+        parts.append("test")
+        places.append("the ninth is for the test")
+    if contents["dev"].made:
+        parts.append("dev")
+        places.append("the tenth is for development")
+    if not parts:
         return ""
-    places = ", ".join(PLACES[part] for part in missing)
-    parts = " and ".join(missing)
-    return f"The treebank has no part {parts}: of every ten groups of ten sentences {places}.\n"
+    return (
+        f"The treebank has no part {' and '.join(parts)}: of every ten groups of ten sentences "
+        f"{', '.join(places)}.\n"
+    )
 
 
 def figures(scores: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Name, with gold words, from raw text; in percent."""
-    gold = {**scores["gold"], **dict.fromkeys(GIVEN)}
-    rows = [
-        (name, _percent(gold, score), _percent(scores["raw"], score))
-        for score, name in FIGURES.items()
-    ]
-    return [row for row in rows if any(row[1:])]
+    """The name of each figure, its value with gold words and from raw text, in percent."""
+    rows = []
+    for score, name in FIGURES.items():
+        gold = ""
+        if score not in BOUNDARIES:
+            gold = _percent(scores["gold"].get(score))
+        raw = _percent(scores["raw"].get(score))
+        if gold or raw:
+            rows.append((name, gold, raw))
+    return rows
 
 
-def _percent(scores: dict[str, Any], score: str) -> str:
-    return "" if scores.get(score) is None else f"{100 * scores[score]:.1f}"
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"

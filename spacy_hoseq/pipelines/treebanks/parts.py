@@ -1,11 +1,12 @@
 """Training, development and test Docs of a treebank.
 
-A part that the treebank has is taken as it is. A part that it does not have is made of the training
-files (of all files, if there are none of training), in groups of ten sentences: of every ten groups
-the ninth is for the test, the tenth for development. Training never sees either.
+A part that the treebank has is taken as it is. A part that it lacks is made from the training files
+(from all files, if there are none for training), in groups of ten sentences: of every ten groups the
+ninth is for the test, the tenth for development. Training never sees either.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,108 +21,117 @@ from ...readers.sentences import Problem, Sentence
 from ...readers.settings import Settings
 from .source import PARTS, Treebank
 
-SENTENCES = 10  # of a Doc
-SOURCE = "treebank"  # key in parts.json
-MULTIWORD = "multiword"  # of `doc.user_data`
-DIVIDED = {"test": 8, "dev": 9}  # of ten groups, from 0
-LEAST = {"train": 1, "dev": 2, "test": 1}  # texts; calibration needs two
 LAYERS = {"TAG": "tag_", "POS": "pos_", "MORPH": "morph", "LEMMA": "lemma_"}  # -> of tokens
+
+Progress = Callable[[Iterable[Doc]], Iterable[Doc]]
 
 
 class Contents(NamedTuple):
-    """Contents of a part. words (int): their number. layers: annotation that it has. made: True if
-    it was made of the training files."""
+    """Contents of a part. words (int): their number. layers: the annotation that it has. made: True
+    if it was made from the training files."""
 
     words: int
     layers: list[str]
     made: bool
 
 
-Progress = Callable[[Iterable[Doc]], Iterable[Doc]]
-
-
 def contents_of(treebank: Treebank, folder: Path, progress: Progress = iter) -> dict[str, Contents]:
-    """Contents of the parts, which are made if they are not there. RAISES ValueError [HS191]: as
-    `write_parts`, or they are those of another treebank."""
+    """Contents of the parts in a folder, which are written if they are not there. RAISES ValueError
+    [HS191]: as `write_parts`, or they are parts of another treebank."""
     path = folder / "parts.json"
     source = [treebank.name, treebank.lang]
     if not path.exists():
-        parts = write_parts(treebank, folder, progress)
-        contents = {part: each._asdict() for part, each in parts.items()}
-        srsly.write_json(path, {SOURCE: source, **contents})
-    contents = srsly.read_json(path)
-    name, lang = contents.pop(SOURCE)
+        data: dict[str, Any] = {"treebank": source}
+        for part, contents in write_parts(treebank, folder, progress).items():
+            data[part] = contents._asdict()
+        srsly.write_json(path, data)
+    data = srsly.read_json(path)
+    name, lang = data.pop("treebank")
     if [name, lang] != source:
         problem = f"{path} is of {name}, language {lang}; give another --output, or remove {path.parents[1]}"
         raise ValueError(Errors.HS191.format(name=treebank.name, problem=problem))
-    return {part: Contents(**fields) for part, fields in contents.items()}
+    return {part: Contents(**fields) for part, fields in data.items()}
 
 
 def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> dict[str, Contents]:
-    """One .spacy file for each part, and the multi-word tokens of training. RETURNS what is in them.
-    RAISES ValueError [HS191]: a line cannot be read, or there are too few sentences."""
+    """Write a .spacy file for each part, and the multi-word tokens of training. RETURNS what is in
+    them. RAISES ValueError [HS191]: a line cannot be read, or there are too few sentences."""
     docs = {part: list(progress(docs_of(treebank, part))) for part in (*PARTS, "")}
-    pool = docs["train"] + docs.pop("")
-    given = {part for part in PARTS if docs[part]}
-    if not docs["train"]:
-        pool += docs["dev"] + docs["test"]
-        given = set()
-        docs = {part: [] for part in PARTS}
-    missing = {DIVIDED[part]: part for part in DIVIDED if part not in given}
-    docs["train"] = [doc for i, doc in enumerate(pool) if i % SENTENCES not in missing]
-    for place, part in missing.items():
-        docs[part] = pool[place::SENTENCES]
-    if len(docs["dev"]) < LEAST["dev"]:
-        docs["dev"] = [sentence.as_doc() for doc in docs["dev"] for sentence in doc.sents]
-    problems = [
-        f"too few sentences for the part {part}: {len(pool)} groups of {SENTENCES} sentences in all"
-        for part, least in LEAST.items()
-        if len(docs[part]) < least
-    ]
-    if not problems and not layers_of(docs["train"]):
-        problems.append("its training sentences have no tags, parts of speech, features or lemmas")
-    if problems:
-        raise ValueError(Errors.HS191.format(name=treebank.name, problem=problems[0]))
+    parts, made = divide(treebank.name, docs)
     folder.mkdir(parents=True, exist_ok=True)
-    for part in PARTS:
-        DocBin([*ATTRIBUTES, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
-    multiword = [each for doc in docs["train"] for each in doc.user_data[MULTIWORD]]
-    srsly.write_json(folder / f"{MULTIWORD}.json", multiword)
-    return {
-        part: Contents(sum(map(len, of_part)), layers_of(of_part), part in missing.values())
-        for part, of_part in docs.items()
-    }
+    contents = {}
+    for part, part_docs in parts.items():
+        DocBin([*ATTRIBUTES, "SPACY"], docs=part_docs).to_disk(folder / f"{part}.spacy")
+        n_words = sum(map(len, part_docs))
+        contents[part] = Contents(n_words, layers_of(part_docs), part in made)
+    multiword = [*chain.from_iterable(doc.user_data["multiword"] for doc in parts["train"])]
+    srsly.write_json(folder / "multiword.json", multiword)
+    return contents
+
+
+def divide(name: str, docs: dict[str, list[Doc]]) -> tuple[dict[str, list[Doc]], list[str]]:
+    """Docs of the three parts, and the parts that were made from the training Docs.
+
+    name: that of the treebank. docs: those that it has of each part, and of none ("").
+    RAISES ValueError [HS191]: a part has too few sentences, or training has no annotation.
+    """
+    pool = docs["train"] + docs[""]
+    parts = {part: docs[part] for part in PARTS}
+    if not docs["train"]:
+        # nothing to train with: all that there is becomes training files
+        pool += docs["dev"] + docs["test"]
+        parts = {part: [] for part in PARTS}
+    made = []
+    places = []
+    for part, place in (("test", 8), ("dev", 9)):
+        if not parts[part]:
+            made.append(part)
+            places.append(place)
+            parts[part] = pool[place::10]
+    parts["train"] = [doc for i, doc in enumerate(pool) if i % 10 not in places]
+    # calibration needs two texts
+    if len(parts["dev"]) < 2:
+        sentences = chain.from_iterable(doc.sents for doc in parts["dev"])
+        parts["dev"] = [sentence.as_doc() for sentence in sentences]
+    problem = ""
+    if not layers_of(parts["train"]):
+        problem = "its training sentences have no tags, parts of speech, features or lemmas"
+    for part, fewest in (("test", 1), ("dev", 2), ("train", 1)):
+        if len(parts[part]) < fewest:
+            groups = f"{len(pool)} groups of 10 sentences in all"
+            problem = f"too few sentences for the part {part}: {groups}"
+    if problem:
+        raise ValueError(Errors.HS191.format(name=name, problem=problem))
+    return parts, made
 
 
 def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
     """The sentences of a part, ten in each Doc."""
     vocab = Vocab()
     for file in treebank.files.get(part, ()):
-        for group in grouped(
-            _sentences(treebank.name, read_corpus(file, "conllu", Settings(cut=True))), SENTENCES
-        ):
+        items = read_corpus(file, "conllu", Settings(cut=True))
+        for group in grouped(_sentences(treebank.name, items), 10):
             doc = sentences_to_doc(vocab, group, treebank.lang)
-            doc.user_data[MULTIWORD] = [
-                each for sentence in group for each in sentence.multiword or ()
-            ]
+            multiword = (sentence.multiword or () for sentence in group)
+            doc.user_data["multiword"] = [*chain.from_iterable(multiword)]
             yield doc
 
 
 def layers_of(docs: list[Doc]) -> list[str]:
-    """Layers that the Docs have, of "TAG", "POS", "MORPH" and "LEMMA"."""
-    return [
-        name
-        for name, attribute in LAYERS.items()
-        if any(str(getattr(token, attribute)) for doc in docs for token in doc)
-    ]
+    """The layers that any token has: "TAG", "POS", "MORPH" and "LEMMA"."""
+    layers = []
+    for layer, attribute in LAYERS.items():
+        if any(str(getattr(token, attribute)) for token in chain.from_iterable(docs)):
+            layers.append(layer)
+    return layers
 
 
 def _sentences(name: str, items: Iterable[Any]) -> Iterator[Sentence]:
     """Sentences that were read. RAISES ValueError [HS191]: a line cannot be read."""
     for item in items:
         if isinstance(item, Problem):
-            problem = (
-                f"{item.path}, line {item.line}: expected {item.expected}, found {item.actual}"
-            )
+            place = f"{item.path}, line {item.line}"
+            problem = f"{place}: expected {item.expected}, found {item.actual}"
             raise ValueError(Errors.HS191.format(name=name, problem=problem))
-        yield item._replace(heads=None)  # nothing learns from them
+        # nothing learns from heads, and several roots would make several sentences
+        yield item._replace(heads=None)

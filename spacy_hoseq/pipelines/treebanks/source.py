@@ -1,4 +1,4 @@
-"""Contents of a folder of a treebank: files of its parts, language, licence."""
+"""What a folder of a treebank contains: the files of its parts, its language and its licence."""
 
 import re
 from pathlib import Path
@@ -8,13 +8,11 @@ from ...readers.files import find_files
 from ..names import checked_language
 
 PARTS = ("train", "dev", "test")
-ANY_LANGUAGE = "xx"
-_FIELD = re.compile(r"^(License|Contributors):\s*(.+?)\s*$", re.MULTILINE)
 
 
 class Treebank(NamedTuple):
-    """A treebank. name: of its folder. files: of each part, "train", "dev" or "test"; those of no
-    part by "". licence, contributors: as its README has them, "" = it does not say."""
+    """A treebank. name: that of its folder. files: by part, "train", "dev" or "test"; "" has those of
+    no part. licence, contributors: as its README has them, "" = it does not say."""
 
     name: str
     lang: str
@@ -24,37 +22,51 @@ class Treebank(NamedTuple):
 
 
 def treebank_in(folder: Path, lang: str = "") -> Treebank:
-    """The treebank in a folder. lang (str): "" = as its files say, "af_afribooms-ud-train.conllu",
-    if spaCy has that language; else "xx". Files of folders in it count only if it has
-    none itself. RAISES ValueError [HS074]: no .conllu file; [HS027]: no such language."""
+    """The treebank in a folder.
+
+    lang (str): "" = as its files say, "af_afribooms-ud-train.conllu", if spaCy has that language,
+        else "xx".
+    RAISES ValueError [HS074]: no .conllu file; [HS027]: no such language.
+    """
     if lang:
         checked_language(lang)
     below = find_files(folder, [".conllu"])
+    # folders below it often have the same sentences again, as sources or in other versions
     files = [file for file in below if file.parent == folder] or below
     by_part: dict[str, list[Path]] = {}
     for file in files:
         by_part.setdefault(part_of(file), []).append(file)
-    fields = dict(_FIELD.findall(_readme(folder)))
-    licence, contributors = (fields.get(field, "") for field in ("License", "Contributors"))
+    readme = _readme(folder)
     return Treebank(
-        folder.resolve().name, lang or language_of(files[0]), by_part, licence, contributors
+        folder.resolve().name,
+        lang or language_of(files[0]),
+        by_part,
+        _field(readme, "License"),
+        _field(readme, "Contributors"),
     )
 
 
 def part_of(file: Path) -> str:
-    """The part that the name of a file has: "af_afribooms-ud-dev.conllu.gz" -> "dev"; "" = none."""
+    """The part in the name of a file: "af_afribooms-ud-dev.conllu.gz" -> "dev"; "" = none."""
     words = re.split(r"[^a-z]+", file.name.lower())
     return next((part for part in PARTS if part in words), "")
 
 
 def language_of(file: Path) -> str:
-    """The language that the name of a file begins with, if spaCy has it."""
+    """The language at the beginning of a file's name, if spaCy has it, else "xx"."""
     try:
         return checked_language(file.name.partition("_")[0].lower())
     except ValueError:
-        return ANY_LANGUAGE
+        return "xx"
 
 
 def _readme(folder: Path) -> str:
-    paths = sorted(folder.glob("README*"))
-    return paths[0].read_text(encoding="utf8", errors="replace") if paths else ""
+    for path in sorted(folder.glob("README*")):
+        return path.read_text(encoding="utf8", errors="replace")
+    return ""
+
+
+def _field(readme: str, name: str) -> str:
+    """The value of "name: value" in the metadata of a README; the last one, if there are several."""
+    values = re.findall(rf"^{name}:\s*(.+?)\s*$", readme, re.MULTILINE)
+    return values[-1] if values else ""
