@@ -1,5 +1,4 @@
-"""Smaller pipelines: every component of this package loses the weights that the metric does not
-need."""
+"""Smaller pipelines: every component of this package loses the weights that the metrics do not need."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -16,8 +15,6 @@ from spacy.training import Example
 from ...arrays import Floats
 from ...errors import Errors
 from .weights import CompactWeights, Counts, Pruning, counts_of, feature_shims, smallest, steps_for
-
-FOLDS = 10
 
 Metrics = dict[str, float]
 
@@ -47,29 +44,25 @@ def compact_pipeline(
     metrics: Sequence[str] | None = None,
     components: Sequence[str] | None = None,
     progress: Callable[[], object] = lambda: None,
-    folds: int = FOLDS,
+    folds: int = 10,
 ) -> Compaction:
-    """Prune the components one after the other, in place; of n components the i-th may use up i / n
-    of the tolerance.
+    """Prune the components one after the other, in place. After the i-th of n components, i / n of
+    the tolerance may be used up.
 
-    tolerance (float): >= 0; of each metric, the mean loss over the folds and its standard error are
-    not above it together, so that few examples keep more weights. metrics: names in what
-    `nlp.evaluate` gives; None = those of `guarded_metrics`. components: names; None = all of this
-    package that have weights of features. progress: is called after each evaluation. folds (int):
-    parts of the examples; 1 = no standard error.
+    tolerance (float): >= 0; for each metric, the mean loss over the folds plus its standard error is
+        at most this, so that more weights stay if there are few examples.
+    metrics: names in what `nlp.evaluate` gives; None = those of `guarded_metrics`. components: names;
+        None = all of this package that have weights of features. progress: called after each
+        evaluation. folds (int): parts of the examples; 1 = no standard error.
     RAISES ValueError [HS161]: no such metrics; [HS027]: `tolerance`; [HS159]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
-        raise ValueError(
-            Errors.HS027.format(
-                name="tolerance", value=tolerance, expected="0 or a positive number (0.0005 of 1)"
-            )
-        )
-    pipes: list[tuple[str, Any]] = [
-        (name, pipe)
-        for name, pipe in nlp.pipeline
-        if is_compactible(pipe) and (components is None or name in components)
-    ]
+        expected = "0 or a positive number (0.0005 of 1)"
+        raise ValueError(Errors.HS027.format(name="tolerance", value=tolerance, expected=expected))
+    pipes: list[tuple[str, Any]] = []
+    for name, pipe in nlp.pipeline:
+        if is_compactible(pipe) and (components is None or name in components):
+            pipes.append((name, pipe))
     if not pipes:
         source = f"the pipeline ({', '.join(nlp.pipe_names)})"
         expected = "a trained one of spacy_hoseq"
@@ -79,24 +72,27 @@ def compact_pipeline(
     names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)
     before = measured(nlp, examples, names)
     parts = [examples[k::folds] for k in range(min(folds, len(examples)))]
-    of_parts = measured_on_each(nlp, parts, names)
+    part_scores = measured_on_each(nlp, parts, names)
     changes = []
 
-    def is_good(most: float) -> bool:
-        now = measured_on_each(nlp, parts, names)
+    def is_good(max_loss: float) -> bool:
+        scores = measured_on_each(nlp, parts, names)
         progress()
-        return all(likely_loss(of_parts[key] - now[key]) <= most + 1e-12 for key in names)
+        losses = [likely_loss(part_scores[name] - scores[name]) for name in names]
+        return max(losses) <= max_loss + 1e-12
 
     for i, (name, pipe) in enumerate(pipes):
-        most = tolerance * (i + 1) / len(pipes)
-        changes.append(_compact(name, pipe.model, partial(is_good, most)))
-        if changes[-1].pruning is not None and hasattr(pipe, "forget_calibration"):
+        max_loss = tolerance * (i + 1) / len(pipes)
+        change = _compact(name, pipe.model, partial(is_good, max_loss))
+        changes.append(change)
+        # other weights have other probabilities
+        if change.pruning is not None and hasattr(pipe, "forget_calibration"):
             pipe.forget_calibration()
     return Compaction(before, measured(nlp, examples, names), changes)
 
 
 def _compact(name: str, model: Any, is_good: Callable[[], bool]) -> ComponentChange:
-    """Change of one component to the least weights that are good."""
+    """Prune a component to the fewest weights that are good."""
     weights = CompactWeights(model)
     before = counts_of(model)
 
@@ -116,29 +112,31 @@ def _compact(name: str, model: Any, is_good: Callable[[], bool]) -> ComponentCha
 
 def is_compactible(pipe: object) -> bool:
     """True if a component has weights of features."""
-    return (
-        hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
-    )
+    model: Any = getattr(pipe, "model", None)
+    # some components of spaCy have True as their model
+    return hasattr(model, "walk") and bool(feature_shims(model))
 
 
 def likely_loss(losses: Floats) -> float:
-    """losses (K,): of the parts of a corpus, NaN where a part has none. RETURNS their mean and its
-    standard error."""
+    """Mean of losses plus its standard error. losses (K,): of the parts of a corpus; NaN where a part
+    has no score."""
     known = losses[~np.isnan(losses)]
-    error = known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else 0.0
-    return float(known.mean() + error)
+    loss = float(known.mean())
+    if len(known) > 1:
+        loss += float(known.std(ddof=1) / np.sqrt(len(known)))
+    return loss
 
 
 def measured_on_each(
     nlp: Language, parts: Sequence[Sequence[Example]], names: Sequence[str]
 ) -> dict[str, Floats]:
-    """Metrics of each part (K,); NaN where it does not say."""
+    """Metrics of each part (K,); NaN where a part has no annotation for one."""
     scores = [nlp.evaluate(part) for part in parts]
     return {name: np.array([each[name] for each in scores], np.float64) for name in names}
 
 
 def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -> Metrics:
-    """Scores of the pipeline, of these names."""
+    """Metrics of the pipeline on all examples."""
     scores = nlp.evaluate(examples)
     return {name: float(scores[name]) for name in names}
 
@@ -146,31 +144,35 @@ def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -
 def guarded_metrics(
     nlp: Language, scores: dict[str, Any], names: Sequence[str] | None = None
 ) -> list[str]:
-    """Names of the metrics that must not fall: those asked for; else those by which training chose
-    the best model or that the components of this package name, if the corpus gives them. RAISES
-    ValueError [HS161]."""
+    """Names of the metrics that must not fall.
+
+    names: of the metrics; None = those by which training chose the best model and those that the
+        components of this package name, if the corpus gives them.
+    RAISES ValueError [HS161]: a name is unknown, or there are none.
+    """
     known = sorted(name for name, score in scores.items() if isinstance(score, float))
     weights: dict[str, float | None] = {}
     for name, pipe in nlp.pipeline:
         if is_compactible(pipe):
             weights.update(nlp.get_pipe_meta(name).default_score_weights or {})
     weights.update(nlp.config.get("training", {}).get("score_weights", {}))
-    wanted = [*names] if names else sorted(name for name, weight in weights.items() if weight)
+    wanted = list(names or sorted(name for name, weight in weights.items() if weight))
+    guarded = [name for name in wanted if name in known]
     missing = [name for name in wanted if name not in known]
-    if len(missing) == len(wanted) or (names and missing):
-        said = ", ".join(missing) or "none is wanted"
-        raise ValueError(Errors.HS161.format(name=said, known=", ".join(known)))
-    return [name for name in wanted if name in known]
+    if not guarded or (names and missing):
+        text = ", ".join(missing) or "none is wanted"
+        raise ValueError(Errors.HS161.format(name=text, known=", ".join(known)))
+    return guarded
 
 
 def save_compact(
     nlp: Language, output: Path, *, overwrite: bool = False, keep_strings: bool = False
 ) -> None:
-    """Save the pipeline. If all of its components are of this package, the strings of the vocabulary
-    are left out, for they need none: features are hashes of words, and labels are in the
-    components. The same of a trained tokenizer. A link stays: what it leads to is written.
+    """Save the pipeline, without the strings of the vocabulary if all components are of this package:
+    these need none, since features are hashes of words, and labels are in the components. The same
+    holds for a trained tokenizer. If `output` is a link, the folder that it leads to is replaced.
 
-    RAISES ValueError [HS113]: there is something, or something that is no pipeline.
+    RAISES ValueError [HS113]: the output exists and must not be replaced, or is no pipeline.
     """
     check_output(output, overwrite=overwrite)
     output = output.resolve()
@@ -179,38 +181,47 @@ def save_compact(
         new = Path(folder) / "new"
         others = [pipe for _, pipe in nlp.components if not is_compactible(pipe)]
         sentencizers = [pipe for pipe in others if isinstance(pipe, Sentencizer)]
-        for pipe in sentencizers:  # it would write a set, in any order
+        for pipe in sentencizers:
+            # it writes a set, whose order would be another one in each process
             pipe.punct_chars = dict.fromkeys(sorted(pipe.punct_chars))
         nlp.to_disk(new)
+        # a sentencizer needs no strings, either; vectors do
         if len(others) == len(sentencizers) and not keep_strings and not len(nlp.vocab.vectors):
-            only_labels(nlp, new)  # a sentencizer needs no strings, either
+            only_labels(nlp, new)
         old = Path(folder) / "old"
         try:
             if output.exists():
                 output.rename(old)
             new.rename(output)
         finally:
-            if old.exists() and not output.exists():  # interrupted in between
+            # interrupted between the two
+            if old.exists() and not output.exists():
                 old.rename(output)
 
 
 def only_labels(nlp: Language, folder: Path) -> None:
-    """Drop all strings but labels of a saved pipeline, and of the one that cuts its words."""
-    pipes: list[Any] = [pipe for _, pipe in nlp.components]
-    labels = {label for pipe in pipes for label in getattr(pipe, "labels", ())}
+    """Drop all strings but labels of a saved pipeline, and of the one in its tokenizer."""
+    labels: set[str] = set()
+    for _, pipe in nlp.components:
+        labels.update(getattr(pipe, "labels", ()))
     StringStore(labels).to_disk(folder / "vocab" / "strings.json")
     segmenter = getattr(nlp.tokenizer, "segmenter", None)
-    if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
+    # that of spaCy's Chinese tokenizer is a name
+    if isinstance(segmenter, Language):
         only_labels(segmenter, folder / "tokenizer" / "segmenter")
 
 
 def check_output(output: Path, *, overwrite: bool) -> None:
-    """RAISES ValueError [HS113]."""
+    """RAISES ValueError [HS113]: a pipeline cannot be written there. An empty folder is replaced, other
+    folders only if they have a pipeline."""
+    problem = ""
     if any(map(Path.is_file, output.parents)):
-        raise ValueError(Errors.HS113.format(path=output, problem="a part of this path is a file"))
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        problem = "a part of this path is a file"
+    elif not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
-    if not (output / "meta.json").exists():
-        raise ValueError(Errors.HS113.format(path=output, problem="what is there is no pipeline"))
-    if not overwrite:
-        raise ValueError(Errors.HS113.format(path=output, problem="there is a pipeline already"))
+    elif not (output / "meta.json").exists():
+        problem = "what is there is no pipeline"
+    elif not overwrite:
+        problem = "there is a pipeline already"
+    if problem:
+        raise ValueError(Errors.HS113.format(path=output, problem=problem))

@@ -1,13 +1,14 @@
-"""Fewer weights for nearly the same decisions, in a whole model: rows of features that decide little
-become zero, and all others are rounded.
+"""Fewer weights for nearly the same decisions: rows of features that decide little become zero, and
+all others are rounded.
 
 A feature adds its row of weights to the scores of all labels of a token. A number that is added to
-the whole row is added to every labelling, so it changes neither the best one nor any probability.
-Therefore a row matters as much as its largest weight differs from its smallest, and it can be
-shifted such that most of it is zero.
+every weight of the row is added to the score of every labelling: neither the best one changes nor
+any probability. So what a row can decide is the difference between its largest weight and its
+smallest, and it can be shifted until most of its weights are zero.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,6 @@ from ...arrays import AnyFloats
 from ...layers.scorer import scorer_of
 from ...layers.weights import LayerShim
 from ...learning.used_rows import UsedRows
-
-N_STEPS = 6  # steps of rounding that are tried, each half of the one before
-N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
 
 
 class Pruning(NamedTuple):
@@ -31,8 +29,8 @@ class Pruning(NamedTuple):
 
 
 def centred(weights: UsedRows) -> UsedRows:
-    """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row
-    has most zeros."""
+    """weights (R, L) less the median of each row, which gives the most zeros. Of two weights in the
+    middle the smaller one counts."""
     middle = (weights.shape[1] - 1) // 2
     values = weights.values - np.partition(weights.values, middle, axis=1)[:, middle, None]
     return UsedRows.of(values, weights.rows, weights.shape[0])
@@ -45,23 +43,23 @@ def row_ranges(weights: UsedRows) -> AnyFloats:
 
 def prune(weights: UsedRows, pruning: Pruning) -> UsedRows:
     """Pruned weights (R, L), as half precision holds them, of the same shape and type."""
-    kept = row_ranges(weights) >= pruning.threshold
-    values = weights.values[kept]
+    decisive = row_ranges(weights) >= pruning.threshold
+    values = weights.values[decisive]
     if pruning.step:
         values = pruning.step * np.rint(values / pruning.step)
-    return UsedRows.of(values, weights.rows[kept], weights.shape[0]).rounded()
+    return UsedRows.of(values, weights.rows[decisive], weights.shape[0]).rounded()
 
 
 def steps_for(weights: AnyFloats) -> list[float]:
-    """Steps of rounding worth trying, coarse ones first: powers of 2 around the median of |w|, and
-    0 (no rounding).
+    """Steps of rounding worth trying, coarse ones first: six powers of 2 around the median of |w|,
+    and 0 (no rounding).
 
     weights (n,): those that are not zero.
     """
     if not len(weights):
         return [0.0]
-    coarsest = int(np.floor(np.log2(np.median(np.abs(weights))))) + 2
-    return [2.0 ** (coarsest - i) for i in range(N_STEPS)] + [0.0]
+    coarsest = np.floor(np.log2(np.median(np.abs(weights)))) + 2
+    return [*np.exp2(coarsest - np.arange(6)).tolist(), 0.0]
 
 
 def smallest(
@@ -70,30 +68,37 @@ def smallest(
     is_good: Callable[[Pruning], bool],
     size_of: Callable[[Pruning], int],
 ) -> Pruning | None:
-    """The good pruning with the smallest model: for each step of rounding the largest threshold is
-    found by bisection over the ordered rows.
+    """The good pruning with the smallest model. For each step of rounding, bisection over the ordered
+    rows finds the largest threshold.
 
-    ranges (n,): of the rows that are not zero. is_good: True if the metrics stay. size_of: of the
-        model, in bytes.
-    RETURNS None: none is good, not even rounding to half precision. What it returns was found good
-    itself, also where the metric goes up and down with the threshold.
+    ranges (n,): of the rows that are not zero. is_good: True if the metrics stay. size_of: bytes of
+        the model.
+    RETURNS None: none is good, not even rounding to half precision. What is returned was tested
+    itself, so it is good also where a metric goes up and down with the threshold.
     """
     ordered = np.sort(ranges)
-    found = [_largest_threshold(ordered, step, is_good) for step in steps]
-    return min(filter(None, found), key=size_of, default=None)
+    candidates = []
+    for step in steps:
+        pruning = _largest_threshold(ordered, step, is_good)
+        if pruning is not None:
+            candidates.append(pruning)
+    return min(candidates, key=size_of, default=None)
 
 
 def _largest_threshold(
     ordered: AnyFloats, step: float, is_good: Callable[[Pruning], bool]
 ) -> Pruning | None:
-    """The largest threshold that was found good with a step, None if not even 0 is. Invariant:
-    cutting off the share `low` of the rows is good, the share `high` is not known to be."""
+    """The largest threshold that is good with a step, None if not even 0 is. It is found to 1/64 of
+    the rows."""
     good = Pruning(0.0, step)
     if not is_good(good):
         return None
+    if not len(ordered):
+        return good
+    # cutting off the share `low` of the rows is good; `high` is not known to be
     low = 0.0
     high = 1.0
-    for _ in range(N_HALVINGS if len(ordered) else 0):
+    for _ in range(6):
         middle = (low + high) / 2
         tried = Pruning(float(ordered[int(middle * len(ordered))]), step)
         if is_good(tried):
@@ -120,28 +125,31 @@ class CompactWeights:
     def __init__(self, model: Model[Any, Any]) -> None:
         self._shims = feature_shims(model)
         self._original = [shim.feature_weights() for shim in self._shims]
-        # where labels have several parts, what rows have in common counts
-        tied = any(scorer_of(node).parts is not None for node in model.walk())
-        self._centred = [
-            [table if tied else centred(table) for table in tables] for tables in self._original
-        ]
+        self._centred = self._original
+        # where labels have several parts, weights that a row has in common do count
+        if all(scorer_of(node).parts is None for node in model.walk()):
+            self._centred = []
+            for tables in self._original:
+                self._centred.append([centred(table) for table in tables])
 
     def ranges(self) -> AnyFloats:
         """max - min of each row that is not zero."""
-        return _nonzero(row_ranges(table) for tables in self._centred for table in tables)
+        return _nonzero(row_ranges(table) for table in chain.from_iterable(self._centred))
 
     def weights(self) -> AnyFloats:
         """Weights of all centred rows that are not zero."""
-        return _nonzero(table.values.reshape(-1) for tables in self._centred for table in tables)
+        return _nonzero(table.values.reshape(-1) for table in chain.from_iterable(self._centred))
 
     def apply(self, pruning: Pruning | None) -> None:
-        """Use the weights pruned so; None: as they were."""
-        for shim, tables, before in zip(self._shims, self._centred, self._original, strict=True):
-            pruned = before if pruning is None else [prune(table, pruning) for table in tables]
-            shim.set_feature_weights(pruned)
+        """Use pruned weights; None: the original ones."""
+        for shim, tables, original in zip(self._shims, self._centred, self._original, strict=True):
+            if pruning is None:
+                shim.set_feature_weights(original)
+            else:
+                shim.set_feature_weights([prune(table, pruning) for table in tables])
 
     def finish(self) -> None:
-        """Forget the features without weights."""
+        """Drop the features without weights."""
         for shim in self._shims:
             shim.drop_features()
 
@@ -153,17 +161,22 @@ def _nonzero(parts: Iterable[AnyFloats]) -> AnyFloats:
 
 def feature_shims(model: Model[Any, Any]) -> list[LayerShim]:
     """Shims of all layers that have weights of features."""
-    shims = [shim for node in model.walk() for shim in node.shims if isinstance(shim, LayerShim)]
-    return [shim for shim in shims if shim.feature_weights()]
+    shims = []
+    for node in model.walk():
+        for shim in node.shims:
+            if isinstance(shim, LayerShim) and shim.feature_weights():
+                shims.append(shim)
+    return shims
 
 
 def counts_of(model: Model[Any, Any]) -> Counts:
     """Size of a model."""
-    shims = feature_shims(model)
-    tables = [table for shim in shims for table in shim.feature_weights()]
-    n_weights = sum(int(np.count_nonzero(table.values)) for table in tables)
-    return Counts(
-        sum(shim.n_features() for shim in shims),
-        n_weights,
-        sum(len(shim.to_bytes()) for shim in shims),
-    )
+    n_features = 0
+    n_weights = 0
+    n_bytes = 0
+    for shim in feature_shims(model):
+        n_features += shim.n_features()
+        n_bytes += len(shim.to_bytes())
+        for table in shim.feature_weights():
+            n_weights += int(np.count_nonzero(table.values))
+    return Counts(n_features, n_weights, n_bytes)
