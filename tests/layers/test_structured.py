@@ -8,7 +8,7 @@ from thinc.api import Model
 
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import path_score
-from spacy_hoseq.decoders.pruning.candidates import Limits
+from spacy_hoseq.decoders.pruning import Bounds
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights import weights_of
@@ -205,11 +205,11 @@ def test_tables_of_learning_and_of_prediction_are_never_there_together():
     model, docs = tagger("none"), docs_of()
     structure = model.attrs["structure"]
     first, _ = model.begin_update(docs)
-    limits = first.weights.prepared(Limits)
+    bounds = first.weights.prepared(Bounds.of)
     second, _ = model.begin_update(docs)
-    assert second.weights.before(Limits) is limits  # to be adjusted
+    assert second.weights.before(Bounds.of) is bounds  # to be adjusted
     finished = model.predict(docs).weights
     assert model.predict(docs).weights is finished and structure.learning is None
     third, _ = model.begin_update(docs)
-    assert third.weights.before(Limits) is None and structure.finished.latest is None
+    assert third.weights.before(Bounds.of) is None and structure.finished.latest is None
     assert np.array_equal(third.trans, first.trans)

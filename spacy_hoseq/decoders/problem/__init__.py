@@ -1,6 +1,7 @@
 """Decoding problems: the potentials of a batch, how it lies in memory, label patterns, and what
 comes out."""
 
+from .candidates import Candidates
 from .fired import Configurations, Fired, added_up, expand_fired, matching
 from .layout import (
     TUNING,
@@ -37,7 +38,7 @@ from .results import KBest, NoPath, Paths, unpack_paths
 from .trie import Pattern, PatternTrie, check_pattern
 
 __all__ = [
-    "Configurations", "Fired", "Groups", "KBest", "LabelPairs",
+    "Candidates", "Configurations", "Fired", "Groups", "KBest", "LabelPairs",
     "Layout", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
     "PotentialsGradient", "ProbableLabels", "Selection", "Sums", "TUNING",
     "Tuning", "Weights", "added_up", "binned", "certain_labels", "check_gradient", "check_possible",

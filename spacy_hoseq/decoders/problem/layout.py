@@ -18,7 +18,7 @@ from ...errors import Errors
 
 class Tuning(NamedTuple):
     """Sizes that decide how fast decoders and sums are, and how much memory they take; none changes
-    what comes out.
+    labels, ties included, or sums by more than rounding.
 
     A part is as large as the processor's cache likes it, or as memory permits. Every function that
     cuts its work takes `tuning`; tests hand in small numbers, so that a small case is cut, too. A

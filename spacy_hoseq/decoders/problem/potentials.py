@@ -35,8 +35,8 @@ class Weights(Prepares):
     node_weights (U,) float64: weight of each node's string wherever it occurs; 0 for mere prefixes
     and single labels.
 
-    Make them once and decode many batches with them: tables such as the limits of pruning are made
-    when first needed, and kept. The arrays must not change afterwards; other weights are another
+    Make them once and decode many batches with them: tables such as the bounds of pruning are made
+    when first needed, and cached. The arrays must not change afterwards; other weights are another
     object. Threads may share it. A pickle holds the weights alone.
     """
 

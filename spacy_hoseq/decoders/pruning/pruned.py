@@ -18,8 +18,9 @@ import numpy as np
 
 from ...arrays import AnyInts, Ints, Labels, Mask
 from ..chain import best_paths
-from ..patterns import decode_nonnegative
+from ..patterns import decode_nonnegative, decode_sparse
 from ..problem import (
+    Candidates,
     Fired,
     NoPath,
     Paths,
@@ -30,17 +31,12 @@ from ..problem import (
     matching,
     ranges,
 )
-from .candidates import Candidates, Limits, candidate_labels, fired_loss_of
-from .sparse import decode_sparse
+from .bounds import Bounds
+from .candidates import candidate_labels, fired_loss_of
 
 # time of a pair of candidates, and of one with patterns, over that of a transition
 PAIR_COST = 32
-SPARSE_COST = 64
-# the same of a node in the decoder of all labels, and of the calls that a step of a chain takes,
-# which the sequences of a batch share
-NODE_COST = 8
-STEP_COST = 4_000
-MOST_NODES = 4_000  # of a large trie few nodes are cells of the sparse decoder
+PATTERN_PAIR_COST = 64
 
 
 class Windows(NamedTuple):
@@ -58,6 +54,15 @@ class Windows(NamedTuple):
         return Windows(self.tokens[ranges(self.starts[which], sizes)], sizes)
 
 
+class Part(NamedTuple):
+    """Windows that are decoded together. is_sparse (bool): over pairs of candidates, else over all
+    labels. with_patterns (bool): label patterns can match in them, else they are chains."""
+
+    windows: Windows
+    is_sparse: bool
+    with_patterns: bool
+
+
 def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
     """The labels y* = argmax_y score(x, y) (N,) of a chain, or with patterns whose weights are not
     negative, for less work than over all labels. potentials: checked.
@@ -66,8 +71,8 @@ def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
     differ from the unpruned decoder's with patterns (never without); it does not depend on the rest
     of the batch.
 
-    Time O(N L) plus that of the limits, which are kept with the weights, and of the decoder on the
-    windows that stay open.
+    Time O(N L), that of the bounds, which are cached with the weights, and that of the decoder on
+    the windows that stay open.
     """
     scores, weights, lengths = potentials[:3]
     if not len(scores):
@@ -77,7 +82,7 @@ def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
         fired = fired.where(fired.weights > 0)
     candidates = candidate_labels(
         scores,
-        weights.prepared(Limits),
+        weights.prepared(Bounds.of),
         allowed=potentials.allowed,
         fired_loss=fired_loss_of(fired, weights, lengths),
     )
@@ -87,38 +92,39 @@ def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
     if weights.has_patterns:
         fired = _deciding(fired, weights, candidates, lengths)
         is_open |= _covered(fired, weights, len(labels))
-        context = max(1, weights.trie.max_length - 1 if weights.node_weights.any() else 1)
+        if weights.node_weights.any():
+            # a pattern with an open token reaches so many decided tokens
+            context = max(1, weights.trie.max_length - 1)
     windows = open_windows(is_open, lengths, context)
-    for part, is_few, matters in _alike(windows, candidates.counts, weights, fired, tuning):
-        parts = candidates.of(part.tokens), weights, part.lengths
-        fired_here = _fired_in(fired, part) if matters else None
+    for part in plan(windows, candidates.counts, weights, fired, tuning):
+        tokens = part.windows.tokens
         try:
-            if is_few:
-                paths = decode_sparse(*parts, fired=fired_here, with_patterns=matters)
-            else:
-                paths = _decode_dense(*parts, fired_here, matters, tuning)
+            labels[tokens] = _decode(part, candidates, weights, fired, tuning).labels
         except NoPath as no_path:
-            token = part.tokens[part.lengths[: no_path.sequence].sum()]
+            token = tokens[part.windows.starts[no_path.sequence]]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
-        labels[part.tokens] = paths.labels
     # what is decided may be impossible, where nothing else is possible, either
     if not weights.permit_all:
         check_possible(labels, weights.trans, lengths)
     return labels
 
 
-def _decode_dense(
-    candidates: Candidates,
-    weights: Weights,
-    lengths: Ints,
-    fired: Fired | None,
-    with_patterns: bool,
-    tuning: Tuning,
+def _decode(
+    part: Part, candidates: Candidates, weights: Weights, fired: Fired | None, tuning: Tuning
 ) -> Paths:
-    """Windows, as sequences. RAISES NoPath."""
-    scores, allowed = candidates.dense(weights.n_labels)
-    windows = Potentials(scores, weights, lengths, fired, allowed=allowed)
-    return decode_nonnegative(windows, tuning=tuning) if with_patterns else best_paths(windows)
+    """The best labels of windows, as sequences. RAISES NoPath."""
+    windows, is_sparse, with_patterns = part
+    own = candidates.of(windows.tokens)
+    own_fired = _fired_in(fired, windows) if with_patterns else None
+    if is_sparse:
+        return decode_sparse(
+            own, weights, windows.lengths, fired=own_fired, with_patterns=with_patterns
+        )
+    scores, allowed = own.dense(weights.n_labels)
+    potentials = Potentials(scores, weights, windows.lengths, own_fired, allowed=allowed)
+    if with_patterns:
+        return decode_nonnegative(potentials, tuning=tuning)
+    return best_paths(potentials)
 
 
 def _deciding(
@@ -149,9 +155,9 @@ def _covered(fired: Fired | None, weights: Weights, n_tokens: int) -> Mask:
     if fired is None:
         return np.zeros(n_tokens, bool)
     first = fired.tokens - weights.trie.depth[fired.nodes] + 1
-    begun = np.bincount(first, minlength=n_tokens + 1)
-    ended = np.bincount(fired.tokens + 1, minlength=n_tokens + 1)
-    return np.asarray(np.cumsum(begun - ended)[:-1] > 0)
+    n_starts = np.bincount(first, minlength=n_tokens + 1)
+    n_ends = np.bincount(fired.tokens + 1, minlength=n_tokens + 1)
+    return np.asarray(np.cumsum(n_starts - n_ends)[:-1] > 0)  # patterns that cover each token
 
 
 def open_windows(is_open: Mask, lengths: AnyInts, context: int) -> Windows:
@@ -174,36 +180,44 @@ def open_windows(is_open: Mask, lengths: AnyInts, context: int) -> Windows:
     return Windows(tokens, np.append(starts[1:], len(tokens))[: len(starts)] - starts)
 
 
-def _alike(
-    windows: Windows, counts: Ints, weights: Weights, fired: Fired | None, tuning: Tuning
-) -> Iterator[tuple[Windows, bool, bool]]:
-    """Windows that are decoded together, whether their candidates are few, and whether patterns
-    matter there: properties of a window, not of the batch. counts (N,): candidates."""
+def plan(
+    windows: Windows, n_candidates: Ints, weights: Weights, fired: Fired | None, tuning: Tuning
+) -> Iterator[Part]:
+    """Windows in parts that are decoded together. How a window is decoded depends on it alone, not
+    on the batch or on tuning, so ties do not either. n_candidates (N,): of each token."""
     if not len(windows.lengths):
         return
-    n_squared = weights.n_labels**2
-    pairs = _pairs(counts.take(windows.tokens), windows)
-    matter = np.zeros(len(pairs), bool)
-    few = pairs * PAIR_COST <= windows.lengths * (n_squared + STEP_COST)
-    if weights.has_patterns:
-        fires = np.full(len(counts), weights.node_weights.any())
-        if fired is not None:
-            fires[fired.tokens] = True
-        matter = np.logical_or.reduceat(fires[windows.tokens], windows.starts)
-        dense = n_squared + NODE_COST * min(len(weights.trie), MOST_NODES)
-        few = np.where(matter, pairs * SPARSE_COST <= windows.lengths * dense, few)
-    if not weights.has_patterns and few.all() and pairs.sum() <= tuning.pair_cells:
-        yield windows, True, False
+    n_pairs = _pairs(n_candidates.take(windows.tokens), windows)
+    with_patterns = _with_patterns(windows, len(n_candidates), weights, fired)
+    # in transitions: what a window costs over all labels, the calls of a step of a chain included,
+    # which the sequences of a batch share; of a large trie few nodes are cells of the sparse decoder
+    n_transitions = weights.n_labels**2
+    chain_cost = windows.lengths * (n_transitions + 4_000)
+    is_sparse = n_pairs * PAIR_COST <= chain_cost
+    if with_patterns.any():
+        trie_cost = windows.lengths * (n_transitions + 8 * min(len(weights.trie), 4_000))
+        is_sparse = np.where(with_patterns, n_pairs * PATTERN_PAIR_COST <= trie_cost, is_sparse)
+    is_sparse &= n_pairs <= 1_000_000  # all of a window's are in memory at once
+    if is_sparse.all() and not with_patterns.any() and n_pairs.sum() <= tuning.pair_cells:
+        yield Part(windows, True, False)  # as nearly always with a chain
         return
-    few &= pairs <= tuning.pair_cells
-    cells = np.where(few, pairs, windows.lengths * weights.n_labels)
-    for is_few in (True, False):
-        for with_patterns in (True, False):
-            which = np.flatnonzero((few == is_few) & (matter == with_patterns))
-            part = np.cumsum(cells[which]) // tuning.pair_cells
-            for members in np.split(which, np.flatnonzero(np.diff(part)) + 1):
-                if len(members):
-                    yield windows.chosen(members), is_few, with_patterns
+    cells = np.where(is_sparse, n_pairs, windows.lengths * weights.n_labels)
+    kinds = 2 * is_sparse + with_patterns
+    for kind in np.unique(kinds)[::-1].tolist():
+        which = np.flatnonzero(kinds == kind)
+        number = np.cumsum(cells[which]) // tuning.pair_cells
+        for members in np.split(which, np.flatnonzero(np.diff(number)) + 1):
+            yield Part(windows.chosen(members), kind >= 2, kind % 2 == 1)
+
+
+def _with_patterns(windows: Windows, n_tokens: int, weights: Weights, fired: Fired | None) -> Mask:
+    """Windows in which a label pattern can match: everywhere, or where one fires. RETURNS (W,)."""
+    if not weights.has_patterns:
+        return np.zeros(len(windows.lengths), bool)
+    fires = np.full(n_tokens, weights.node_weights.any())
+    if fired is not None:
+        fires[fired.tokens] = True
+    return np.asarray(np.logical_or.reduceat(fires[windows.tokens], windows.starts))
 
 
 def _pairs(counts: Ints, windows: Windows) -> Ints:

@@ -24,7 +24,7 @@ def decode(case, tuning=TUNING):
     """Also where all windows, or none, count as having few candidates: the same scores, of a chain the same labels."""
     paths = decode_exact(case.potentials(), tuning=tuning)
     for cost in (0, 10**9):
-        with mock.patch.multiple(pruning, PAIR_COST=cost, SPARSE_COST=cost):
+        with mock.patch.multiple(pruning, PAIR_COST=cost, PATTERN_PAIR_COST=cost):
             others = decode_exact(case.potentials(), tuning=tuning)
         assert others.scores == pytest.approx(paths.scores, rel=1e-9, abs=1e-9)
         assert case.patterns or case.fired or others.labels.tolist() == paths.labels.tolist()
@@ -120,7 +120,9 @@ def test_windows_are_their_definition(sequences, reach):
 def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     """Also where one window among others is dense: few and many candidates take different decoders."""
     case = replace(case, trans=np.nan_to_num(case.trans, neginf=-2.0))
-    with mock.patch.object(pruning, "SPARSE_COST", data.draw(st.sampled_from([0, 5, 20, 10**9]))):
+    with mock.patch.object(
+        pruning, "PATTERN_PAIR_COST", data.draw(st.sampled_from([0, 5, 20, 10**9]))
+    ):
         batch = decode_exact(case.potentials())
         parts = [decode_exact(case.take([i]).potentials()) for i in range(len(case.lengths))]
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()

@@ -10,7 +10,7 @@ of the batch at once, level by level of the trie:
     fail(c)     the cell of the longest proper suffix at the same token, whose labels are candidates, too
 
 Then one pass in time order computes V(c), a second one backwards reads off the labels. Checked label
-by label against the decoders of all labels in tests/decoders/pruning/test_limits.py.
+by label against the decoders of all labels in tests/decoders/patterns/test_sparse.py.
 """
 
 from typing import NamedTuple
@@ -19,6 +19,7 @@ import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints
 from ..problem import (
+    Candidates,
     Fired,
     Layout,
     Paths,
@@ -28,7 +29,6 @@ from ..problem import (
     ranges,
     unpack_paths,
 )
-from .candidates import Candidates, first_best
 
 
 class Edges(NamedTuple):
@@ -128,6 +128,14 @@ def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout)
         here[len(cell) :] = at_end[offset[t] + len(cell) : offset[t + 1]]
         cell = here
     return unpack_paths(label[cells].astype(np.int32), v[at_end[layout.ends]], layout)
+
+
+def first_best(values: AnyFloats, first: Ints) -> Ints:
+    """Index of the first largest value of each group first[n] : first[n + 1]. RETURNS (N,)."""
+    starts = first[:-1]
+    group = np.arange(len(starts)).repeat(first[1:] - starts)
+    is_best = (values == np.maximum.reduceat(values, starts).take(group)).nonzero()[0]
+    return np.asarray(is_best.take(group.take(is_best).searchsorted(np.arange(len(starts)))))
 
 
 class LongerCells:
