@@ -1,55 +1,69 @@
-"""CONTRIBUTING.md against the tree and pyproject.toml: files that it names exist, registered names live there."""
+"""CONTRIBUTING.md against the tree and pyproject.toml, and what checks a contribution: hooks, CI."""
 
 import re
 from pathlib import Path
 
 import pytest
+import srsly
 
 import spacy_hoseq
 
+from ..words import counted
 from .pages import PAGES, ROOT
 
 tomllib = pytest.importorskip("tomllib")
 
 PACKAGE = Path(spacy_hoseq.__file__).parent  # which may be installed elsewhere
 PAGE = PAGES.get("CONTRIBUTING.md", "")
-FILE = re.compile(r"`([\w./-]+\.(?:py|md|toml))`")
+FILE = re.compile(r"`([\w./-]+\.(?:py|md|toml|json))`")
 FOLDER = re.compile(r"`((?:spacy_hoseq|tests|docs)/[\w/]*)`")
-PLACES = {  # section -> the registered names that it is about, and where they are defined
-    "A source of label patterns": (
-        r"\w+_patterns\.v\d|same_\w+_pairs\.v\d|chunk_words\.v\d",
-        "spacy_hoseq.patterns",
-    ),
-    "A layer of scores": (r"(SparseLinear|MarginalLinear|SumEmissions)\.v\d", "spacy_hoseq.layers"),
+PLACES = {  # kind -> the registered names that it is about
+    "Source of patterns": r"\w+_patterns\.v\d|same_\w+_pairs\.v\d|chunk_words\.v\d",
+    "Layer of scores": r"(SparseLinear|MarginalLinear|SumEmissions)\.v\d",
+    "Decoder": r"(exact|max_marginal)\.v\d",
+    "Loss": r"(max_margin|perceptron|log_likelihood)\.v\d",
+    "Component": r"hoseq_\w+",
+    "Format of corpora": r"\w+_format\.v\d",
 }
 
 pytestmark = pytest.mark.skipif(not PAGE, reason="installed without its source tree")
 
 
-def sections():
-    """Text by title, of "How to add ..."."""
-    parts = re.split(r"^### (.*)$", PAGE, flags=re.MULTILINE)[1:]
-    return dict(zip(parts[::2], parts[1::2], strict=True))
+def rows():
+    """Cells by kind, of "How to add"."""
+    table = re.search(r"^\| Kind .*?\n\n", PAGE, flags=re.MULTILINE | re.DOTALL)
+    lines = (
+        [line.strip("| ").split(" | ") for line in table[0].splitlines()[2:] if line]
+        if table
+        else []
+    )
+    return {cells[0]: " ".join(cells[1:]) for cells in lines}
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
 
 
 def entry_points():
-    """(group, name without that of the package) -> module."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    """(group, name without that of the package) -> file of the package."""
     return {
-        (group, name.removeprefix("spacy_hoseq.")): target.partition(":")[0]
-        for group, names in project["entry-points"].items()
+        (group, name.removeprefix("spacy_hoseq.")): target.partition(":")[0].replace(".", "/")
+        + ".py"
+        for group, names in project()["entry-points"].items()
         for name, target in names.items()
     }
 
 
-@pytest.mark.parametrize("title", sections())
-def test_files_exist(title):
+def test_it_is_read_in_five_minutes():
+    assert counted(PAGE).total() <= 600
+
+
+def test_files_exist():
     """Those with a folder lie there, all others anywhere in the package."""
-    text = sections()[title]
-    for name in FILE.findall(text):
+    for name in FILE.findall(PAGE):
         anywhere = () if "/" in name else PACKAGE.rglob(name)
         assert place_of(name).is_file() or any(anywhere), name
-    for name in FOLDER.findall(text):
+    for name in FOLDER.findall(PAGE):
         assert place_of(name).is_dir(), name
 
 
@@ -58,16 +72,31 @@ def place_of(name):
     return PACKAGE.parent / name if name.startswith("spacy_hoseq/") else ROOT / name
 
 
-@pytest.mark.parametrize("title", PLACES)
-def test_registered_names_live_where_the_page_says(title):
-    pattern, package = PLACES[title]
-    modules = {
-        module for (_, name), module in entry_points().items() if re.fullmatch(pattern, name)
+@pytest.mark.parametrize("kind", PLACES)
+def test_registered_names_live_where_the_page_says(kind):
+    text = rows()[kind]
+    found = {
+        key: file for key, file in entry_points().items() if re.fullmatch(PLACES[kind], key[1])
     }
-    assert modules and all(module.startswith(f"{package}.") for module in modules)
-    assert package.replace(".", "/") in sections()[title]
+    assert found
+    for (group, name), file in found.items():
+        assert f"`{group}`" in text, name
+        places = re.findall(r"`(spacy_hoseq/[\w/.]+)`", text)
+        assert any(file.startswith(place) for place in places), (name, file)
 
 
-def test_groups_of_registered_names():
-    groups = {group for group, _ in entry_points()}
-    assert set(re.findall(r"spacy_(?:misc|readers|architectures|factories)", PAGE)) <= groups
+@pytest.mark.skipif(not (ROOT / ".github").is_dir(), reason="installed without its source tree")
+def test_what_runs_for_a_contribution():
+    """The same checks by hand, at each commit, for a pull request and at night."""
+    hooks = srsly.read_yaml(ROOT / ".pre-commit-config.yaml")["repos"][0]["hooks"]
+    [ruff] = [one for one in project()["optional-dependencies"]["lint"] if one.startswith("ruff")]
+    assert [hook["additional_dependencies"] for hook in hooks] == [[ruff], [ruff]]
+    jobs = srsly.read_yaml(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]
+    run = {name: [step.get("run", "") for step in job["steps"]] for name, job in jobs.items()}
+    assert run["tests"][-1] == "PYTHON=python .ci/run" and run["nightly"][-1] == ".ci/nightly"
+    matrix = jobs["tests"]["strategy"]["matrix"]
+    classifiers = [f"Programming Language :: Python :: {version}" for version in matrix["python"]]
+    assert set(classifiers) <= set(project()["classifiers"]) and len(classifiers) >= 3
+    assert matrix["numpy"] == ["lowest", "newest"]
+    checks = (ROOT / ".ci" / "run").read_text(encoding="utf8")
+    assert "ruff check" in checks and "ruff format --check" in checks
