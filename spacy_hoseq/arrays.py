@@ -16,13 +16,23 @@ Labels = NDArray[np.int32]  # label ids
 Keys = NDArray[np.uint64]  # hashes of features and of strings
 Mask = NDArray[np.bool_]
 
-Whole = TypeVar("Whole", bound=AnyInts)
+Integers = TypeVar("Integers", bound=AnyInts)
 
 
-def distinct(values: Whole) -> Whole:
+def distinct(values: Integers) -> Integers:
     """Distinct values of a flat array, ascending. (`np.unique` takes longer for a few, and loads
     modules when it is first called.)"""
     ordered = np.sort(values)
+    return ordered[_is_new(ordered)]  # type: ignore[return-value]
+
+
+def one_of_each(values: AnyInts) -> Ints:
+    """A place of each distinct value of a flat array, by ascending value."""
+    order = np.argsort(values)
+    return order[_is_new(values[order])]
+
+
+def _is_new(ordered: AnyInts) -> Mask:
     is_new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
-    return ordered[is_new]  # type: ignore[return-value]
+    return is_new

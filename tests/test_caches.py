@@ -15,7 +15,7 @@ import pytest
 
 import spacy_hoseq
 from spacy_hoseq.caches import IdentityCache, cached_property
-from spacy_hoseq.features.index import GrowingTable, KeyedValues
+from spacy_hoseq.features.type_cache import TypeCache
 
 
 def test_made_once_for_the_same_objects():
@@ -85,25 +85,16 @@ class Half:
         return 7
 
 
-def tripled(keys):
-    return np.stack([3 * keys, keys], axis=1)
-
-
-def rows_are_right(table, wait):
-    numbers = np.arange(5) if wait else np.array([9, 3, 1, 3])
-    rows, values = table.of(numbers, lambda new: wait() if wait else tripled(new))
-    return (values[rows] == tripled(numbers)).all()
-
-
 def values_are_right(cache, wait):
-    keys = np.arange(1, 5 if wait else 4, dtype=np.uint64)
-    values = cache.of(keys, lambda new: wait() if wait else keys[new].astype(int))
-    return values.tolist() == keys.tolist()
+    """Of keys, some of which are new."""
+    keys = np.arange(1, 9 if wait else 6, dtype=np.uint64)
+    rows, values = cache.of(keys, lambda new: wait() if wait else np.stack([keys[new]] * 2, axis=1))
+    return (values[rows, 1] == keys).all()
 
 
 FORKED = {
-    "table": (lambda: GrowingTable(np.zeros((1, 2), int)), rows_are_right),
-    "values": (lambda: KeyedValues(int), values_are_right),
+    "numbers": (lambda: TypeCache(2, int, 100), values_are_right),
+    "hashes": (lambda: TypeCache(2, int, 100, hashed=True), values_are_right),
     "property": (SimpleNamespace, lambda _, wait: Half(wait).value == 7),
 }
 
@@ -136,3 +127,22 @@ def test_a_child_goes_on_where_a_thread_was_in_the_middle(name):
     ending.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("hashed", [False, True])
+def test_a_child_goes_on_in_the_middle_of_its_own_computation(hashed):
+    cache, keys = TypeCache(1, int, 100, hashed=hashed), np.arange(1, 9, dtype=np.uint64)
+    cache.of(keys[:5], lambda new: keys[new, None])
+    children = []
+
+    def compute(new):
+        if not children:
+            children.append(os.fork())
+        return keys[new, None]
+
+    rows, values = cache.of(keys, compute)
+    is_right = (values[rows, 0] == keys).all()
+    if not children[0]:
+        os._exit(0 if is_right else 1)
+    assert is_right and os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0

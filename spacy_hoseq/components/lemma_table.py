@@ -11,9 +11,9 @@ from spacy.vocab import Vocab
 
 from ..arrays import Ints, Keys, Labels
 from ..caches import IdentityCache
-from ..features.index import KeyedValues
 from ..features.keys import row_keys
 from ..features.sequences import WordDocs, values_of, words_of
+from ..features.type_cache import MAX_WORD_TYPES, TypeCache
 from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import HeadScorer, TaggerModel
 from ..layers.weights import weights_of
@@ -25,7 +25,7 @@ from .targets.target import Columns
 class LemmaTable:
     """Best labels of word types, decoded when a type is first seen.
 
-    Key: form and analysis of a word, hashed. Bound: that of `KeyedValues`. It forgets all types
+    Key: form and analysis of a word, hashed. Bound: `MAX_WORD_TYPES`. It forgets all types
     when the weights change, and then starts anew; the end of a memory zone drops nothing, because
     it holds no strings. Threads may share it.
 
@@ -39,7 +39,7 @@ class LemmaTable:
         self._model = model
         self._candidates = candidates
         self._dictionary = dictionary
-        self._types: IdentityCache[KeyedValues] = IdentityCache()
+        self._types: IdentityCache[TypeCache] = IdentityCache()
 
     @property
     def columns(self) -> Columns | None:
@@ -60,16 +60,21 @@ class LemmaTable:
         """Label ids of all words (N,). columns: those of this table."""
         tokens = values_of(docs, columns)
 
-        def decode(new: Ints) -> Labels:
+        def decode(new: Ints) -> Ints:
             types = [values[new] for values in tokens]
             return self._decode(types, columns, docs[0].vocab)
 
         # the same object until the weights change
         weights = weights_of(self._model.layers[0]).used_rows("table")
-        types = self._types.of((weights,), lambda: KeyedValues(np.int32))
-        return types.of(row_keys(tokens), decode)
+        types = self._types.of((weights,), self._empty)
+        rows, labels = types.of(row_keys(tokens), decode)
+        return labels[rows, 0]
 
-    def _decode(self, types: list[Keys], columns: Columns, vocab: Vocab) -> Labels:
+    @staticmethod
+    def _empty() -> TypeCache:
+        return TypeCache(1, np.int32, MAX_WORD_TYPES, hashed=True)
+
+    def _decode(self, types: list[Keys], columns: Columns, vocab: Vocab) -> Ints:
         """Label ids of n word types (n,). types: their values in the columns, (n,) each."""
         orths, *analysis = types
         words = [vocab.strings[orth] for orth in orths.tolist()]
@@ -93,4 +98,4 @@ class LemmaTable:
             dictionary = None if permitted is None else permitted[misfits]
             allowed = intersection(fitting, dictionary)
             best[misfits] = np.where(allowed, scores[misfits], -np.inf).argmax(axis=1)
-        return best.astype(np.int32)
+        return best

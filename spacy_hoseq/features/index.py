@@ -1,30 +1,13 @@
-"""Key -> row of a table, for whole arrays of keys.
-
-`ExactIndex` holds a set of keys, as the features seen in training: an open-addressing table, probed
-for whole arrays at once; a key that was not seen has no row. `HashedIndex` needs no pass over the
-data: any key has a row, and two keys may share one (for corpora that are streamed). All return
-`n_rows` for "no feature": the table keeps a row of zeros there.
-
-`KeyedValues` and `GrowingTable` hold what is worked out when it is first asked for, and kept from
-batch to batch: what a word type is worth under some weights. It is the same whether it is kept or
-made anew, so all may be dropped at any time, and results do not depend on what was asked before.
-Checked in tests/features/test_index.py.
-"""
-
-from collections.abc import Callable
-from typing import Any
+"""Key -> row of a table, for whole arrays of keys. Checked in tests/features/test_index.py."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import AnyInts, Keys, Rows, distinct
-from ..caches import SharedCache
+from ..arrays import AnyInts, Keys, Rows
 from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
 CROWDED = np.int32(-(2**31))
 WINDOW = np.arange(1, 9)  # slots further on that are looked at together: one line of memory
-MOST_VALUES = 50_000  # that are kept by key
 
 Counted = tuple[Keys, AnyInts]  # distinct keys, ascending, and their counts
 
@@ -94,39 +77,6 @@ class ExactIndex:
         return result
 
 
-class HashedIndex:
-    """Row = key modulo `n_rows`: constant size, needs no data, different features may share a
-    row."""
-
-    def __init__(self, n_rows: int) -> None:
-        self.n_rows = n_rows
-
-    def lookup(self, keys: Keys) -> Rows:
-        rows: Rows = (keys % np.uint64(self.n_rows)).astype(np.int32)
-        rows[keys == ABSENT] = self.n_rows
-        return rows
-
-
-class SomeRows:
-    """Some rows of another index, numbered in their order: much sooner made than an index of their
-    keys.
-
-    rows (U,): distinct.
-    """
-
-    def __init__(self, index: "Index", rows: AnyInts) -> None:
-        self._index = index
-        self.n_rows = len(rows)
-        self._place = np.full(index.n_rows + 1, self.n_rows, np.int32)
-        self._place[rows] = np.arange(self.n_rows, dtype=np.int32)
-
-    def lookup(self, keys: Keys) -> Rows:
-        return self._place.take(self._index.lookup(keys))
-
-
-Index = ExactIndex | HashedIndex | SomeRows  # rows of a table of weights by key
-
-
 class KeyCounter:
     """Distinct keys with their counts, gathered batch by batch in memory linear in the distinct
     keys.
@@ -160,84 +110,3 @@ class KeyCounter:
         sums = np.add.reduceat(counts[order], starts) if len(starts) else counts
         self._merged = keys[starts], sums
         self._waiting = []
-
-
-class KeyedValues(SharedCache):
-    """Values of keys, worked out when they are first asked for. dtype: of values. Beyond MOST_VALUES
-    all are forgotten. Several threads may ask at once."""
-
-    def __init__(self, dtype: Any) -> None:
-        super().__init__()
-        self._nothing = np.zeros(0, dtype)
-        self.forget()
-
-    def forget(self) -> None:
-        self._index = ExactIndex(np.zeros(0, np.uint64))
-        self._values = self._nothing
-
-    def of(self, keys: Keys, make: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
-        """keys (N,). make: values of keys[i], for some i (n,). RETURNS (N,)."""
-        with self._lock:
-            if len(self._values) > MOST_VALUES:
-                self.forget()
-            rows = self._index.lookup(keys)
-            new = np.flatnonzero(rows == self._index.n_rows)
-            if len(new):
-                new_keys, first = np.unique(keys[new], return_index=True)
-                self._values = np.concatenate([self._values, make(new[first])])
-                self._index.add(new_keys)
-                rows = self._index.lookup(keys)
-            return self._values.take(rows)
-
-
-class GrowingTable(SharedCache):
-    """One row for each whole number from 0, of which none may be much above the others. It only grows:
-    who uses it begins another one when it is full, or made from other things.
-
-    nothing (1, n): zeros, a row that all numbers share whose rows are zero. Several threads may ask
-    at once.
-    """
-
-    def __init__(self, nothing: NDArray[Any]) -> None:
-        super().__init__()
-        self._nothing = nothing
-        self.forget()
-
-    def forget(self) -> None:
-        self._table = self._nothing  # all rows, and room for more
-        self._n_rows = 1
-        self._row_of = np.full(1, NO_ROW)  # the last one stands for all larger numbers
-
-    def __len__(self) -> int:
-        """Rows that are not zero."""
-        return self._n_rows - 1
-
-    def of(
-        self, numbers: AnyInts, make: Callable[[Any], NDArray[Any]]
-    ) -> tuple[Rows, NDArray[Any]]:
-        """make: the rows of some numbers, each once, ascending. RETURNS the row of each number, as
-        `numbers` in shape; and the rows, of which there are more than that."""
-        with self._lock:
-            rows: Rows = self._row_of.take(numbers, mode="clip")
-            if rows.max(initial=0) == NO_ROW:
-                new = distinct(numbers[rows == NO_ROW])
-                self._add(new, make(new))
-                rows = self._row_of.take(numbers)
-            return rows, self._table
-
-    def _add(self, numbers: AnyInts, fresh: NDArray[Any]) -> None:
-        first = self._n_rows
-        is_used = fresh.any(axis=1)
-        rows = np.where(is_used, first - 1 + np.cumsum(is_used), 0)
-        stop = self._n_rows = first + int(is_used.sum())
-        # by doubling; others may still read the old arrays
-        if stop > len(self._table):
-            grown = np.empty((max(2 * first, stop), fresh.shape[1]), fresh.dtype)
-            grown[:first] = self._table[:first]
-            self._table = grown
-        self._table[first:stop] = fresh.compress(is_used, axis=0)
-        n_more = int(numbers[-1]) + 2 - len(self._row_of)
-        if n_more > 0:
-            more = np.full(max(n_more, len(self._row_of)), NO_ROW)
-            self._row_of = np.concatenate([self._row_of, more])
-        self._row_of[numbers] = rows

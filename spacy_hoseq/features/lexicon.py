@@ -13,13 +13,12 @@ from ..caches import SharedCache
 from .attributes import Attribute, as_keys
 from .index import ExactIndex
 from .keys import AFTER, BEFORE
+from .type_cache import MAX_WORD_TYPES
 
 # rows that stand for what is before and after a sentence
 TYPE_BEFORE = 0
 TYPE_AFTER = 1
 OUTSIDE = np.array([BEFORE, AFTER])
-# all are forgotten beyond this many, so that a stream of any length runs in bounded memory
-MAX_WORD_TYPES = 50_000
 _ONE = np.uint64(1)
 
 

@@ -18,9 +18,10 @@ from ..arrays import Ints, Keys, Rows
 from ..caches import IdentityCache
 from ..decoders.bidirectional.local import OFFSETS
 from ..features.extract import FeatureExtractor
-from ..features.index import ExactIndex, GrowingTable, KeyCounter
+from ..features.index import ExactIndex, KeyCounter
 from ..features.keys import ABSENT, KeyFolds
 from ..features.templates import LabelTemplate, Part, parse_templates, split_templates
+from ..features.type_cache import TypeCache
 
 
 class SlotTemplate(NamedTuple):
@@ -73,7 +74,7 @@ class LocalFeatures:
             self.seen_by.append([*range(self.n_plain), *(self.n_plain + j for j in seen)])
             self._folds.append(KeyFolds([t.seed for t in used], [t.rows for t in used]))
         self._index: IdentityCache[ExactIndex] = IdentityCache()
-        self.type_scores: IdentityCache[GrowingTable] = IdentityCache()
+        self.type_scores: IdentityCache[TypeCache] = IdentityCache()
 
     def forget_words(self) -> None:
         self.extractor.forget_words()

@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats32, Ints, Rows
 from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
-from ..features.index import GrowingTable
+from ..features.type_cache import TypeCache
 from ..learning.used_rows import UsedRows
 from .local_features import LocalFeatures
 from .sums import add_rows
@@ -112,14 +112,12 @@ class BatchScores:
         `LOCAL_SCORE_BYTES`; beyond it all are forgotten, as at the end of a memory zone.
         """
 
-        def begin() -> GrowingTable:
-            return GrowingTable(np.zeros((1, self.n_labels), np.float32))
+        def empty() -> TypeCache:
+            return TypeCache(self.n_labels, np.float32, LOCAL_SCORE_BYTES // (4 * self.n_labels))
 
-        cache = self._features.type_scores
-        cached = cache.of((self._weights, self._columns.words.numbering), begin)
-        rows, sums = cached.of(codes, self._new_type_scores)
-        if len(cached) * 4 * self.n_labels > LOCAL_SCORE_BYTES:
-            cache.forget()
+        numbering = self._columns.words.numbering
+        cache = self._features.type_scores.of((self._weights, numbering), empty)
+        rows, sums = cache.of(codes, lambda new: self._new_type_scores(codes.reshape(-1)[new]))
         return add_rows(sums, rows)
 
     def _new_type_scores(self, codes: Ints) -> Floats32:

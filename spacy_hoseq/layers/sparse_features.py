@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from ..arrays import Lengths, Rows
 from ..caches import IdentityCache
 from ..features.extract import FeatureExtractor
-from ..features.index import ExactIndex, HashedIndex, Index
+from ..features.index import ExactIndex
 from ..features.keys import bits_of
 from ..features.sequences import names_and_lengths
 from ..features.templates import Template
@@ -29,24 +29,18 @@ class TextRows(dict[bytes, Rows]):
 class Features:
     """Extracts features and numbers them.
 
-    `known` is what the weights save of their features ("keys" or "hash_rows"), always the same
+    `known` is what the weights save of their features ("keys"), always the same
     object as long as they are the same.
     """
 
     def __init__(self, templates: list[Template]) -> None:
         self.extractor = FeatureExtractor(templates)
-        self._index: IdentityCache[Index] = IdentityCache()
+        self._index: IdentityCache[ExactIndex] = IdentityCache()
         self._text_rows: IdentityCache[TextRows] = IdentityCache()
 
-    def index(self, known: dict[str, Any]) -> Index:
+    def index(self, known: dict[str, Any]) -> ExactIndex:
         """Rows of all features, for training."""
-
-        def make() -> Index:
-            if "hash_rows" in known:
-                return HashedIndex(known["hash_rows"])
-            return ExactIndex(known["keys"], bits_of(known["keys"]))
-
-        return self._index.of((known,), make)
+        return self._index.of((known,), lambda: ExactIndex(known["keys"], bits_of(known["keys"])))
 
     def is_indexed(self, known: dict[str, Any]) -> bool:
         """True if the index of all features exists already."""
@@ -68,7 +62,7 @@ class Features:
         parts = [new_rows[text] if text in new_rows else cached[text] for text in texts]
         return np.concatenate(parts, axis=1), lengths
 
-    def _rows_by_text(self, index: Index, docs: dict[bytes, Doc]) -> dict[bytes, Rows]:
+    def _rows_by_text(self, index: ExactIndex, docs: dict[bytes, Doc]) -> dict[bytes, Rows]:
         """RETURNS (K, n) of each text."""
         if not docs:
             return {}

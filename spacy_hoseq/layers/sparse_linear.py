@@ -45,18 +45,15 @@ def SparseLinear(
     """Linear emission scores over binary features.
 
     templates: feature templates (see features/templates.py).
-    min_count (int): features seen fewer times in the training data have no weight. Not used with
-        `hash_rows`.
-    hash_rows (int): rows of a hashed table, for streamed corpora; features may share a row. None =
-        an exact index of the features seen in training.
+    min_count (int): features seen fewer times in the training data have no weight.
+    hash_rows: always None. Configs of version 1.0 have it.
     nO (int): number of labels; found in initialization.
-    RAISES ValueError [HS010, HS013, HS027]: bad templates; [HS027]: impossible `hash_rows` or
-    `min_count`.
+    RAISES ValueError [HS010, HS013, HS027]: bad templates; [HS027]: impossible `min_count`, or
+    `hash_rows` that are set.
     """
-    if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:
-        raise ValueError(
-            Errors.HS027.format(name="hash_rows", value=hash_rows, expected="1 to 2147483646")
-        )
+    if hash_rows is not None:
+        expected = "null: features are no longer hashed, so train the model again without"
+        raise ValueError(Errors.HS027.format(name="hash_rows", value=hash_rows, expected=expected))
     if min_count < 1:
         raise ValueError(
             Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
@@ -71,7 +68,6 @@ def SparseLinear(
             "features": features,
             "type_scores": TypeScores(features),
             "min_count": min_count,
-            "hash_rows": hash_rows,
             "dropout_rate": 0.0,
             "tables": features.extractor.tables,
             "reads_annotation": not features.extractor.is_lexical,
@@ -110,7 +106,7 @@ class SparseScorer(Scorer):
         """
         extractor = self.extractor
         used = self._used()
-        index, table = used
+        rows_of, table = used
         columns = extractor.columns(docs)
         scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)  # (N, L)
         if columns.n_tokens:
@@ -120,7 +116,7 @@ class SparseScorer(Scorer):
             terms = [self.type_scores.scores(used, columns, start, stop)]
             if extractor.of_more:
                 keys = extractor.keys_between(columns, start, stop, extractor.of_more)
-                terms.append((table, index.lookup(keys)))
+                terms.append((table, rows_of(keys)))
             sum_rows(terms, scores[start:stop])
         return FlatScores(scores, columns.lengths, no_backprop)
 
@@ -150,9 +146,9 @@ class SparseScorer(Scorer):
         """The scores that predict (N, L), without the cache: of words that are queried once."""
         columns = self.extractor.columns(docs)
         self._warn_of_absent(columns)
-        index, table = self._used()
+        rows_of, table = self._used()
         keys = self.extractor.keys_between(columns, 0, columns.n_tokens)
-        return add_rows(table, index.lookup(keys))
+        return add_rows(table, rows_of(keys))
 
     @property
     def sees_sentences_alone(self) -> bool:
@@ -161,10 +157,10 @@ class SparseScorer(Scorer):
     def features_at(self, docs: list[Doc], words: Sequence[int]) -> AnyFeatures:
         extractor = self.extractor
         columns = extractor.columns(docs)
-        index, table = self._used()
+        rows_of, table = self._used()
         for word in words:
             keys = extractor.keys_between(columns, word, word + 1)[:, 0]  # (K,)
-            rows = index.lookup(keys)
+            rows = rows_of(keys)
             weights = add_rows(table, rows[None]).astype(np.float64)  # (K, L)
             # (the last row is that of no feature)
             for k in np.flatnonzero((rows < len(table) - 1) & weights.any(axis=1)).tolist():
@@ -181,15 +177,11 @@ class SparseScorer(Scorer):
             self.index(*texts.annotated())
 
     def index(self, *versions: Iterable[Sequence[Doc]]) -> None:
-        """Number the features of the training texts, batch by batch; nothing is read if rows are
-        hashed.
+        """Number the features of the training texts, batch by batch.
 
         versions: the texts, perhaps with several annotations; features frequent enough in one of
             them have a row.
         """
-        if self.model.attrs["hash_rows"] is not None:
-            self.shim.extra = {"hash_rows": int(self.model.attrs["hash_rows"])}
-            return
         frequent: list[Keys] = []
         for batches in versions:
             counter = KeyCounter()

@@ -4,15 +4,17 @@ Most templates look at a single word, and texts repeat words. So their sum is ma
 word type and place of the word (the token itself, the one before ...), and gathered at each token.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats32, Ints, Rows, distinct
+from ..arrays import Floats32, Ints, Keys, Rows, distinct
 from ..caches import IdentityCache
 from ..features.extract import Columns
-from ..features.index import ExactIndex, GrowingTable, Index, SomeRows
+from ..features.index import ExactIndex
 from ..features.keys import bits_of
+from ..features.type_cache import TypeCache
 from ..learning.used_rows import UsedRows
 from .sparse_features import Features
 from .sums import add_rows
@@ -21,10 +23,10 @@ TYPE_SCORE_BYTES = 1 << 23
 
 
 class UsedFeatures(NamedTuple):
-    """Features with a weight that is not zero, often less than half of all. rows: key -> row of
-    `table` (U + 1, L), whose last row is that of no feature."""
+    """Features with a weight that is not zero, often less than half of all. rows: from keys to rows
+    of `table` (U + 1, L), whose last row is that of no feature."""
 
-    rows: Index
+    rows: Callable[[Keys], Rows]
     table: Floats32
 
 
@@ -44,18 +46,23 @@ class TypeScores:
         self.offsets = np.array([*by_offset], np.intp)[:, None]
         self._features = features
         self._used: IdentityCache[UsedFeatures] = IdentityCache()
-        self._scores: IdentityCache[GrowingTable] = IdentityCache()
+        self._scores: IdentityCache[TypeCache] = IdentityCache()
 
     def used(self, known: dict[str, Any], weights: UsedRows) -> UsedFeatures:
         """Features that predict. weights: finished ones, which never change."""
 
         def make() -> UsedFeatures:
-            rows = weights.rows
-            # in training the index of all features exists: rows of it take less than a second index
-            if "hash_rows" in known or self._features.is_indexed(known):
-                return UsedFeatures(SomeRows(self._features.index(known), rows), weights.table)
-            keys = known["keys"]
-            return UsedFeatures(ExactIndex(keys[rows], bits_of(keys)), weights.table)
+            if not self._features.is_indexed(known):
+                keys = known["keys"]
+                index = ExactIndex(keys[weights.rows], bits_of(keys))
+                return UsedFeatures(index.lookup, weights.table)
+            # in training the index of all features exists: to number its rows anew takes less time
+            # than a second index
+            index = self._features.index(known)
+            n_used = len(weights.rows)
+            row_of = np.full(index.n_rows + 1, n_used, np.int32)
+            row_of[weights.rows] = np.arange(n_used, dtype=np.int32)
+            return UsedFeatures(lambda keys: row_of.take(index.lookup(keys)), weights.table)
 
         return self._used.of((known, weights), make)
 
@@ -69,14 +76,14 @@ class TypeScores:
         n_places = len(self.places)
         codes = types.astype(np.intp) * n_places + np.arange(n_places)[:, None]
 
-        def begin() -> GrowingTable:
-            return GrowingTable(np.zeros((1, used.table.shape[1]), used.table.dtype))
+        def empty() -> TypeCache:
+            max_rows = TYPE_SCORE_BYTES // used.table[:1].nbytes
+            return TypeCache(used.table.shape[1], used.table.dtype, max_rows)
 
-        cached = self._scores.of((used.table, columns.words.numbering), begin)
-        rows, table = cached.of(codes, lambda new: self._new_scores(used, columns, new))
-        # this batch still has its table; the next one begins another
-        if len(cached) * table[:1].nbytes > TYPE_SCORE_BYTES:
-            self.forget_words()
+        cache = self._scores.of((used.table, columns.words.numbering), empty)
+        rows, table = cache.of(
+            codes, lambda new: self._new_scores(used, columns, codes.reshape(-1)[new])
+        )
         return table, rows
 
     def _new_scores(self, used: UsedFeatures, columns: Columns, codes: Ints) -> Floats32:
@@ -85,17 +92,17 @@ class TypeScores:
         Templates are added one after the other, in the same order for every batch: so scores are
         the same numbers, to the bit, whether they are cached or made anew.
         """
-        index, table = used
+        rows_of, table = used
         words, place_of = np.divmod(codes, len(self.places))
         types = distinct(words)
         number = types.searchsorted(words)  # (n,) of the type
         templates = [k for place in self.places for k in place]
-        rows = index.lookup(self._features.extractor.type_keys(columns, templates, types))  # (K, V)
+        rows = rows_of(self._features.extractor.type_keys(columns, templates, types))  # (K, V)
         scores = np.zeros((len(codes), table.shape[1]), table.dtype)
         ends = np.cumsum([len(place) for place in self.places])
         for place, place_rows in enumerate(np.split(rows, ends[:-1])):
             # words none of whose features has a weight keep a score of zero
-            is_known = np.asarray((place_rows < index.n_rows).any(axis=0))  # (V,)
+            is_known = np.asarray((place_rows < len(table) - 1).any(axis=0))  # (V,)
             at = np.flatnonzero((place_of == place) & is_known[number])
             scores[at] = add_rows(table, place_rows.take(number[at], axis=1))
         return scores

@@ -72,7 +72,6 @@ def runs(nlp, corpus):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("settings", [{"hash_rows": 5000}, {}], ids=["hashed", "exact"])
 @pytest.mark.parametrize(
     "templates",
     [
@@ -82,8 +81,8 @@ def runs(nlp, corpus):
     ],
     ids=["tags", "extension", "both"],
 )
-def test_tags_of_an_annotating_component_are_features(templates, settings):
-    nlp = fitted(templates, **settings)
+def test_tags_of_an_annotating_component_are_features(templates):
+    nlp = fitted(templates)
     for corpus in (CORPUS, UNSEEN):
         assert runs(nlp, corpus) == [labels_of(tags) for _, tags in corpus]
         assert runs(reloaded(nlp), corpus) == runs(nlp, corpus)

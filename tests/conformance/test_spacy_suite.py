@@ -126,14 +126,13 @@ RUNS = {
         {"objective": "log_likelihood", "save_marginals": True},
         deselected={**ALWAYS, **LIKELIHOOD},
     ),
-    "higher order, hashed perceptron, not averaged": Run(
+    "higher order, perceptron, not averaged": Run(
         node_ids(TESTS, LEARNING),
         26,
         {
             "objective": "perceptron",
             "update_rule": {"@misc": "spacy_hoseq.additive.v1", "average": False},
             "model": {
-                "emissions": {"hash_rows": 1000},
                 "patterns": {
                     "@misc": "spacy_hoseq.frequent_transitions.v1",
                     "max_order": 3,

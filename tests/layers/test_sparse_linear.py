@@ -49,19 +49,12 @@ def keys_of(templates, docs):
 def plain_scores(model, templates, docs):
     """Sum of the weights of the features at each token, by a dict of features."""
     table, extra = raw(model, "table").astype(np.float64), weights_of(model).extra
-    if "hash_rows" in extra:
-        row_of = {
-            key: key % extra["hash_rows"] for row in keys_of(templates, docs) for key in row if key
-        }
-    else:
-        row_of = {int(key): row for row, key in enumerate(extra["keys"])}
+    row_of = {int(key): row for row, key in enumerate(extra["keys"])}
     rows = [[row_of[key] for key in keys if key in row_of] for keys in keys_of(templates, docs)]
     return np.array([table[r].sum(axis=0) for r in rows])
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"min_count": 2}, {"min_count": 9}, {"hash_rows": 50}, {"hash_rows": 1}]
-)
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"min_count": 9}])
 def test_scores_are_sums_of_weights(settings):
     model = layer(**settings)
     docs = [*docs_of(), doc_of("unknown words the cat")]
@@ -71,9 +64,8 @@ def test_scores_are_sums_of_weights(settings):
 
 
 @pytest.mark.parametrize("zero", ["some", "all", "signed"])
-@pytest.mark.parametrize("settings", [{}, {"hash_rows": 50}])
-def test_features_without_weight_are_left_out(settings, zero):
-    model = layer(**settings)
+def test_features_without_weight_are_left_out(zero):
+    model = layer()
     table = raw(model, "table")
     n_features = len(table) - 1
     table[: n_features if zero == "all" else n_features // 2] = -0.0 if zero == "signed" else 0.0
@@ -83,11 +75,20 @@ def test_features_without_weight_are_left_out(settings, zero):
     used = model.attrs["type_scores"].used(
         weights_of(model).extra, weights_of(model).used_rows("table")
     )
-    assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
-    assert used.rows.n_rows == np.count_nonzero(table[:-1].any(axis=1))
+    keys = weights_of(model).extra["keys"]
+    has_weight = table[:-1].any(axis=1)
+    assert len(used.table) == np.count_nonzero(has_weight) + 1 and not used.table[-1].any()
+    assert np.array_equal(used.table[used.rows(keys)], table[:-1])
+    assert (used.rows(keys)[~has_weight] == len(used.table) - 1).all()
 
 
-@pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"hash_rows": 50}])
+def test_hashed_rows_are_refused():
+    """Models of version 1.0 may have them."""
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong hash_rows: 50.*train the model again"):
+        SparseLinear(TEMPLATES, hash_rows=50)
+
+
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}])
 def test_training_scores_are_those_of_prediction(settings):
     model = layer(**settings)
     docs = docs_of()
@@ -121,17 +122,11 @@ def test_scores_do_not_depend_on_the_block(monkeypatch, cells):
 
 
 class TestSparseLinear(LayerContract):
-    settings = {}
-
     def make(self, seed=0):
-        return layer(seed=seed, **self.settings)
+        return layer(seed=seed)
 
     def docs(self):
         return docs_of()
-
-
-class TestHashedRows(TestSparseLinear):
-    settings = {"hash_rows": 7}
 
 
 class TestSumEmissions(TestSparseLinear):

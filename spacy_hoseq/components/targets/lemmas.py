@@ -35,9 +35,9 @@ from spacy.training import Example
 from ...arrays import Ints, Keys, Labels, Mask
 from ...caches import IdentityCache
 from ...errors import Errors
-from ...features.index import KeyedValues
 from ...features.keys import row_keys
 from ...features.sequences import values_of, words_and_lengths
+from ...features.type_cache import MAX_WORD_TYPES, TypeCache
 from .target import LabelTable, escaped
 from .token_labels import TokenLabels, texts_of
 
@@ -61,7 +61,7 @@ class LemmaLabels(TokenLabels):
     def __init__(self) -> None:
         # ids of lemmas, by form and script. Key: string store and label table. It forgets at the
         # end of a memory zone, because the strings of new lemmas go with the zone.
-        self._lemmas: IdentityCache[KeyedValues] = IdentityCache()
+        self._lemmas: IdentityCache[TypeCache] = IdentityCache()
 
     def forget_words(self) -> None:
         self._lemmas.forget()
@@ -107,8 +107,13 @@ class LemmaLabels(TokenLabels):
             return np.array([_lemma(strings, table.names, *pair) for pair in pairs], np.uint64)
 
         # words repeat, so the lemma of a form and a script is computed once
-        lemmas = self._lemmas.of((strings, table), lambda: KeyedValues(np.uint64))
-        return lemmas.of(row_keys([orths, label_ids.astype(np.uint64)]), lemmas_at)[:, None]
+        cache = self._lemmas.of((strings, table), self._empty)
+        rows, lemmas = cache.of(row_keys([orths, label_ids.astype(np.uint64)]), lemmas_at)
+        return lemmas[rows]
+
+    @staticmethod
+    def _empty() -> TypeCache:
+        return TypeCache(1, np.uint64, MAX_WORD_TYPES, hashed=True)
 
     def _put(self, token: Token, label: str) -> None:
         token.lemma_ = script_named(label).lemma(token.text)

@@ -42,9 +42,8 @@ def scores(model):
     return found - found[:, :1]
 
 
-@pytest.mark.parametrize("settings", [{}, {"hash_rows": 20}])
-def test_what_decides_nothing_is_dropped(settings):
-    model, fresh = layer(**settings), SparseLinear(TEMPLATES, **settings)
+def test_what_decides_nothing_is_dropped():
+    model, fresh = layer(), SparseLinear(TEMPLATES)
     expected, before = scores(model), counts_of(model)
     weights = CompactWeights(model)
     weights.apply(NOTHING)
@@ -56,10 +55,9 @@ def test_what_decides_nothing_is_dropped(settings):
     assert after.bytes == len(weights_of(model).to_bytes())
     fresh.from_bytes(model.to_bytes())
     assert np.array_equal(scores(fresh), expected) and fresh.to_bytes() == model.to_bytes()
-    if not settings:
-        assert (before.features, after.features) == (11, 9)
-        keys = weights_of(model).extra["keys"]
-        assert (np.diff(keys.astype(object)) > 0).all() and len(raw(model, "table")) == 10
+    assert (before.features, after.features) == (11, 9)
+    keys = weights_of(model).extra["keys"]
+    assert (np.diff(keys.astype(object)) > 0).all() and len(raw(model, "table")) == 10
 
 
 def test_rows_of_parts_of_labels_stay():
