@@ -53,7 +53,8 @@ class TypeCache(SharedCache):
         """The values of some types.
 
         keys (any shape). compute: values (n, width), or (n,) if `width` is 1, of the types at n
-            places of the flat `keys`, each type once. RETURNS the row of each key, as `keys` in shape; and the table of rows.
+            places of the flat `keys`, each type once. RETURNS the row of each key, in the shape of
+            `keys`, and the table that has these rows.
         """
         with self._lock:
             rows = self._rows(keys)
