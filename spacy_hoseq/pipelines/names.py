@@ -16,7 +16,8 @@ from ..errors import Errors
 def checked_language(lang: str) -> str:
     """The code of a language. RAISES ValueError [HS027]: spaCy has no such language."""
     try:
-        if not is_word(lang):  # spaCy would import a module of this name
+        # spaCy would import a module of this name, such as `spacy.lang.en.stop_words`
+        if not is_word(lang):
             raise ImportError(lang)
         get_lang_class(lang)
     except ImportError as error:
@@ -34,19 +35,19 @@ def package_name(meta: Mapping[str, Any]) -> str:
     """
     lang = meta["lang"]
     name = meta["name"]
+    version = meta["version"]
     check_name(name)
-    if not is_word(lang):
-        raise _wrong("language", lang, 'ASCII letters, digits and "_", such as "en"')
-    if not is_version(meta["version"]):
-        raise _wrong("version", meta["version"], 'a version by PEP 440, such as "1.0.0"')
-    return name if name.startswith(f"{lang}_") else f"{lang}_{name}"  # as `spacy package` does
+    _check(is_word(lang), "language", lang, 'ASCII letters, digits and "_", such as "en"')
+    _check(is_version(version), "version", version, 'a version by PEP 440, such as "1.0.0"')
+    # as `spacy package` does
+    return name if name.startswith(f"{lang}_") else f"{lang}_{name}"
 
 
 def check_name(name: object) -> None:
     """RAISES ValueError [HS027]: the package of a pipeline cannot have this name."""
     full = f"xx_{name}"
-    if not is_word(full) or full.endswith("_"):
-        raise _wrong("name", name, 'ASCII letters, digits and "_" (not the last), such as "hoseq"')
+    expected = 'ASCII letters, digits and "_" (not the last), such as "hoseq"'
+    _check(is_word(full) and not full.endswith("_"), "name", name, expected)
 
 
 def is_word(text: object) -> bool:
@@ -64,6 +65,7 @@ def is_file_name(text: str) -> bool:
     return text not in ("", "..") and text == PurePosixPath(text).name == PureWindowsPath(text).name
 
 
-def _wrong(what: str, value: object, expected: str) -> ValueError:
-    what = f"{what} of a pipeline"
-    return ValueError(Errors.HS027.format(name=what, value=repr(value), expected=expected))
+def _check(is_right: bool, what: str, value: object, expected: str) -> None:
+    if not is_right:
+        what = f"{what} of a pipeline"
+        raise ValueError(Errors.HS027.format(name=what, value=repr(value), expected=expected))
