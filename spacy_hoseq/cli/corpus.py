@@ -231,7 +231,7 @@ def task(doc: Doc, doubts: Doubts, doubtful: list[int]) -> dict[str, Any]:
     """A line of JSONL: text and tokens, the other fields of its line, how doubtful it is, and its
     doubtful tokens. doubtful: numbers of these."""
     words = [{"id": i, "doubt": round(float(doubts.doubtful[i]), 4)} for i in doubtful]
-    meta = {**doc.user_data.get("meta", {}), "doubt": round(doubts.of_text, 4)}
+    meta = {**doc.user_data.get("meta", {}), "doubt": round(doubts.entropy, 4)}
     return {**task_of(doc), "meta": meta, "doubtful": words}
 
 

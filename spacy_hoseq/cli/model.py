@@ -20,7 +20,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..inspection.calibration import Calibration, calibrate
 from ..inspection.reading import own_components
-from ..inspection.weights import NAMES, Table, inspected, names_in
+from ..inspection.weights import NAMES_FILE, Table, inspected, names_in
 from ..pipelines import folder_of
 from ..pipelines.compaction.pipeline import (
     Compaction,
@@ -152,7 +152,7 @@ def inspect_cli(
     examples = [] if corpus is None else read_corpus(corpus, limit=limit)(nlp)
     docs = list(progress(nlp.pipe(eg.predicted for eg in examples)))
     # names that --keep-names has written at an earlier time
-    beside = folder_of(model) / NAMES
+    beside = folder_of(model) / NAMES_FILE
     names: Table = {}
     if beside.is_file():
         names = srsly.read_json(beside)

@@ -3,10 +3,9 @@
     of a token       p(y_t = its label | x);  H(y_t | x);  best score less that of the best labelling with another label
     of a sentence    log p(y* | x);  H(y | x);  score of its labels less that of the best other labelling
 
-y* are the labels that the pipeline sets, the best labelling. All are
-exact under the model, with any objective; entropies and log probabilities are in nats. Whether the
-model is right as often as it says is a question of calibration. Checked against enumeration in
-tests/inspection/test_certainty.py.
+y* is the best labelling, which the pipeline sets. All numbers are exact under the model, with any
+objective; entropies and log probabilities are in nats. Whether the model is right as often as it
+says is a question of calibration. Checked against enumeration in tests/inspection/test_certainty.py.
 
 `how_sure` keeps them in `doc.user_data`, so that they are saved with the Doc:
 
@@ -31,10 +30,9 @@ from ..decoders.problem import ranges
 from ..errors import Errors
 from .reading import Reading, reading_of
 
-MAX_STRINGS = 10_000
-BATCH = 128  # docs that are read together
-NAME = "hoseq_certainty"  # of the extensions
-DATA = "hoseq_certainties"  # the key of `doc.user_data`
+DOCS_PER_BATCH = 128
+CERTAINTY = "hoseq_certainty"  # the name of the extensions
+CERTAINTIES = "hoseq_certainties"  # the key of `doc.user_data`
 Place = tuple[int, int, int, str]  # a span: number of its text, tokens first <= i < end, label
 
 
@@ -50,7 +48,8 @@ class TokenCertainty(NamedTuple):
 class SentenceCertainty(NamedTuple):
     """first, end: tokens first <= i < end. log_probability: of its labels. entropy: of all labels
     together. margin: score of its labels less that of the best other labelling, inf if there is
-    none. Of decisions: the sum of their entropies, the smallest of their margins."""
+    none. A tagger that decides word by word has the sum of the entropies of its decisions, and the
+    smallest of their margins."""
 
     first: int
     end: int
@@ -77,7 +76,7 @@ class SpanCertainty(NamedTuple):
     overlap: some chunk, of any label and extent, has a token of the span. begins, ends: some chunk
     begins with the first token, ends with the last one. Of a tagger, `exact` is the probability
     that all tokens of the span have their best labels, and the others are NaN. entropy: of the
-    labels of all its tokens together, in nats; NaN where it was not asked for."""
+    labels of all its tokens together, in nats; NaN where it was not computed."""
 
     exact: float
     any_label: float
@@ -91,12 +90,12 @@ def certainties(pipe: object, docs: Iterable[Doc]) -> Iterator[Certainty]:
     """How sure a `hoseq_tagger`, a `hoseq_chunker` or a greedy `hoseq_bidirectional_tagger` is of
     each Doc.
 
-    docs: with what earlier components have set. Of easiest-first decisions all is meant at the
-    moment of the decision, given the neighbours that were decided before: a sentence's log
+    docs: with what earlier components have set. Numbers of easiest-first decisions hold at the
+    moment of each decision, given the neighbours that were decided before: a sentence's log
     probability is that of all its decisions.
     RAISES ValueError [HS140]: a component of another kind, or a strategy without decisions.
     """
-    for batch in minibatch(docs, BATCH):
+    for batch in minibatch(docs, DOCS_PER_BATCH):
         yield from certainties_of(reading_of(pipe, batch))
 
 
@@ -105,23 +104,36 @@ def how_sure(
 ) -> Iterator[Doc]:
     """Docs that the pipeline has annotated, with how sure its components are. names: of components,
     None = all that can tell. RAISES ValueError [HS140] as `certainties`."""
-    Doc.set_extension(NAME, getter=_of_doc, force=True)
-    Token.set_extension(NAME, getter=_of_token, force=True)
-    Span.set_extension(NAME, getter=_of_span, force=True)
-    own = [(name, pipe) for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
-    chosen = [name for name, pipe in own if pipe.knows != "labels"] if names is None else names
-    for batch in minibatch(docs, BATCH):
-        for name in chosen:
-            reading = reading_of(nlp.get_pipe(name), batch)
-            for doc, one in zip(batch, certainties_of(reading), strict=True):
-                of_doc = [*one[:-1], [list(row) for row in one.sentences]]
-                doc.user_data.setdefault(DATA, {})[name] = {"doc": of_doc, "spans": []}
-            if reading.target.labels_spans and reading.turns is None:
-                places = [(i, *item) for i in range(len(batch)) for item in reading.items(i)]
-                sure = _of_places(reading, places, entropy=False)
-                for (text, *item), one_span in zip(places, sure, strict=True):
-                    batch[text].user_data[DATA][name]["spans"].append([*item, *one_span])
+    Doc.set_extension(CERTAINTY, getter=_on_doc, force=True)
+    Token.set_extension(CERTAINTY, getter=_on_token, force=True)
+    Span.set_extension(CERTAINTY, getter=_on_span, force=True)
+    if names is None:
+        names = []
+        for name, pipe in nlp.pipeline:
+            if isinstance(pipe, SequenceComponent) and pipe.knows != "labels":
+                names.append(name)
+    for batch in minibatch(docs, DOCS_PER_BATCH):
+        for name in names:
+            _save_certainties(reading_of(nlp.get_pipe(name), batch), name, batch)
         yield from batch
+
+
+def _save_certainties(reading: Reading, name: str, docs: Sequence[Doc]) -> None:
+    """Write the certainties of a component into `user_data`, as lists: a Doc can be saved."""
+    for doc, one in zip(docs, certainties_of(reading), strict=True):
+        sentences = [list(row) for row in one.sentences]
+        saved = {"doc": [*one[:-1], sentences], "spans": []}
+        doc.user_data.setdefault(CERTAINTIES, {})[name] = saved
+    # decisions one by one have no probability of a span
+    if not reading.target.labels_spans or reading.turns is not None:
+        return
+    places: list[Place] = []
+    for text in range(len(docs)):
+        for item in reading.items(text):
+            places.append((text, *item))
+    rows = _span_certainties(reading, places, entropy=False)
+    for (text, *item), row in zip(places, rows, strict=True):
+        docs[text].user_data[CERTAINTIES][name]["spans"].append([*item, *row])
 
 
 def span_certainties(
@@ -138,7 +150,7 @@ def span_certainties(
     docs = {id(span.doc): span.doc for span in spans}
     numbers = {key: i for i, key in enumerate(docs)}
     places = [(numbers[id(span.doc)], span.start, span.end, span.label_) for span in spans]
-    return _of_places(Reading(pipe, list(docs.values())), places, entropy=entropy)
+    return _span_certainties(Reading(pipe, list(docs.values())), places, entropy=entropy)
 
 
 def type_probabilities(reading: Reading, first: Ints, sizes: Ints) -> Floats:
@@ -146,8 +158,9 @@ def type_probabilities(reading: Reading, first: Ints, sizes: Ints) -> Floats:
     of each place (types, C)."""
     tags = growing_tags(tuple(reading.labels), str(reading.target.representation))
     kinds = np.array([tags.types.index(name) for name in reading.pipe.labels], np.intp)
-    labels = [tags.whole(kinds, size).reshape(-1) for size in sizes.tolist()]
+    # every place with every type; a type of chunk is one string of tags for each size
     places = first.repeat(len(kinds)), sizes.repeat(len(kinds))
+    labels = [tags.whole(kinds, size).reshape(-1) for size in sizes.tolist()]
     ids = np.concatenate([np.zeros(0, np.intp), *labels])
     p = reading.posterior.segments(*places, ids, tags.continues)
     return p.reshape(len(first), len(kinds)).T
@@ -161,22 +174,25 @@ def chunk_probabilities(
     rules = grammar(reading.labels, str(reading.target.representation))
     outside = reading.labels.index(OUTSIDE)
     inside = np.delete(np.arange(len(reading.labels)), outside)
-    of_types = dict(
-        zip(reading.pipe.labels, type_probabilities(reading, first, sizes), strict=True)
-    )
-    nothing = np.zeros(len(first))
+    p = type_probabilities(reading, first, sizes)  # (types, C)
+    exact = np.zeros(len(first))
+    types = list(reading.pipe.labels)
+    for i, label in enumerate(labels):
+        if label in types:  # other components may have written other labels
+            exact[i] = p[types.index(label), i]
+    # a chunk ends with a word whose label the next one does not continue
     lasts = np.repeat(first + sizes - 1, len(inside))
     stops = posterior.segments(
         lasts, np.ones_like(lasts), np.tile(inside, len(first)), reading.pipe.continues
     )
     columns = [
-        np.array([of_types.get(label, nothing)[i] for i, label in enumerate(labels)]),
-        sum(of_types.values(), nothing),
+        exact,
+        sum(p, np.zeros(len(first))),
         1.0 - posterior.segments(first, sizes, np.full(int(sizes.sum()), outside)),
         posterior.nodes[first][:, inside] @ rules.first[inside],
         stops.reshape(len(first), len(inside)).sum(axis=1),
     ]
-    return np.minimum(np.stack(columns, axis=1), 1.0)
+    return np.minimum(np.stack(columns, axis=1), 1.0)  # sums are rounded
 
 
 def span_entropies(reading: Reading, first: Ints, sizes: Ints) -> Floats:
@@ -189,19 +205,20 @@ def span_entropies(reading: Reading, first: Ints, sizes: Ints) -> Floats:
         return np.asarray(posterior.entropies()[first] + np.maximum(later, 0.0))
     entropies = np.zeros(len(first))
     for i, (word, size) in enumerate(zip(first.tolist(), sizes.tolist(), strict=True)):
-        is_whole = reading.sentence(word) == range(word, word + size)
-        entropies[i] = (
-            posterior.sequence_entropies()[reading.sentence_of[word]]
-            if is_whole
-            else _enumerated_entropy(reading, word, size)
-        )
+        if reading.sentence(word) == range(word, word + size):
+            # the entropy of a sentence needs no strings
+            entropies[i] = posterior.sequence_entropies()[reading.sentence_of[word]]
+        else:
+            entropies[i] = _enumerated_entropy(reading, word, size)
     return entropies
 
 
 def _enumerated_entropy(reading: Reading, first: int, size: int) -> float:
+    """-sum of p log p over all strings of labels at these words. RAISES ValueError [HS143]."""
     n_strings = len(reading.labels) ** size
-    if n_strings > MAX_STRINGS:
-        raise ValueError(Errors.HS143.format(n=size, n_strings=n_strings, limit=MAX_STRINGS))
+    most = 10_000
+    if n_strings > most:
+        raise ValueError(Errors.HS143.format(n=size, n_strings=n_strings, limit=most))
     strings = np.indices((len(reading.labels),) * size).reshape(size, -1).T  # (n_strings, size)
     places = np.full(n_strings, first), np.full(n_strings, size)
     p = reading.posterior.segments(*places, strings.reshape(-1))
@@ -210,21 +227,33 @@ def _enumerated_entropy(reading: Reading, first: int, size: int) -> float:
 
 def certainties_of(reading: Reading) -> Iterator[Certainty]:
     """Certainties of each text that was read."""
-    names = [*reading.labels, ""]
+    names = [*reading.labels, ""]  # label -1, of white space, is the last one
     begins = reading.ends - reading.lengths
-    margins = np.minimum.reduceat(reading.margins, begins) if len(begins) else np.zeros(0)
+    margins = np.zeros(0)
+    if len(begins):
+        margins = np.minimum.reduceat(reading.margins, begins)
     columns = [reading.log_p, reading.posterior.sequence_entropies(), margins]
     sentences: list[list[SentenceCertainty]] = [[] for _ in reading.texts]
     for first, end, *row in zip(begins.tolist(), reading.ends.tolist(), *columns, strict=True):
         one = SentenceCertainty(*reading.tokens(first, end), *map(float, row))
         sentences[reading.text_of[first]].append(one)
-    of_words = (reading.confidences(), reading.posterior.entropies(), reading.margins)
-    parts = map(reading.by_token, of_words)
-    for ids, *row in zip(reading.label_ids, *parts, sentences, strict=True):
-        yield Certainty._make([[names[y] for y in ids.tolist()], *row])
+    by_doc = zip(
+        reading.label_ids,
+        reading.by_token(reading.confidences()),
+        reading.by_token(reading.posterior.entropies()),
+        reading.by_token(reading.margins),
+        sentences,
+        strict=True,
+    )
+    for label_ids, *numbers, doc_sentences in by_doc:
+        labels = [names[y] for y in label_ids.tolist()]
+        yield Certainty(labels, *numbers, doc_sentences)
 
 
-def _of_places(reading: Reading, places: list[Place], *, entropy: bool) -> list[SpanCertainty]:
+def _span_certainties(
+    reading: Reading, places: Sequence[Place], *, entropy: bool
+) -> list[SpanCertainty]:
+    """Certainties of spans of the texts that were read."""
     words = [reading.span(text, start, end) for text, start, end, _ in places]
     first, sizes = np.array(words, np.intp).reshape(-1, 2).T
     rows = np.full((len(places), 6), np.nan)
@@ -238,27 +267,33 @@ def _of_places(reading: Reading, places: list[Place], *, entropy: bool) -> list[
     return [SpanCertainty(*row) for row in rows.tolist()]
 
 
-def _of_doc(doc: Doc) -> dict[str, Certainty]:
-    found = {}
-    for name, kept in doc.user_data.get(DATA, {}).items():
-        one = Certainty._make(kept["doc"])
-        found[name] = one._replace(sentences=[SentenceCertainty(*row) for row in one.sentences])
-    return found
+def _on_doc(doc: Doc) -> dict[str, Certainty]:
+    """`doc._.hoseq_certainty`: by component."""
+    certainties = {}
+    for name, saved in doc.user_data.get(CERTAINTIES, {}).items():
+        one = Certainty._make(saved["doc"])
+        # a Doc that was saved has lists for tuples
+        sentences = [SentenceCertainty(*row) for row in one.sentences]
+        certainties[name] = one._replace(sentences=sentences)
+    return certainties
 
 
-def _of_token(token: Token) -> dict[str, TokenCertainty]:
+def _on_token(token: Token) -> dict[str, TokenCertainty]:
+    """`token._.hoseq_certainty`: by component."""
     i = token.i
-    return {
-        name: TokenCertainty(one.labels[i], *(float(numbers[i]) for numbers in one[1:4]))
-        for name, one in _of_doc(token.doc).items()
-    }
+    certainties = {}
+    for name, one in _on_doc(token.doc).items():
+        numbers = float(one.probabilities[i]), float(one.entropies[i]), float(one.margins[i])
+        certainties[name] = TokenCertainty(one.labels[i], *numbers)
+    return certainties
 
 
-def _of_span(span: Span) -> dict[str, SpanCertainty]:
-    wanted = [span.start, span.end, span.label_]
-    return {
-        name: SpanCertainty(*row[3:])
-        for name, kept in span.doc.user_data.get(DATA, {}).items()
-        for row in kept["spans"]
-        if list(row[:3]) == wanted
-    }
+def _on_span(span: Span) -> dict[str, SpanCertainty]:
+    """`span._.hoseq_certainty`: by component, of spans that it has found."""
+    certainties = {}
+    for name, saved in span.doc.user_data.get(CERTAINTIES, {}).items():
+        for start, end, label, *numbers in saved["spans"]:
+            # several spans can have the same tokens, with different labels
+            if (start, end, label) == (span.start, span.end, span.label_):
+                certainties[name] = SpanCertainty(*numbers)
+    return certainties

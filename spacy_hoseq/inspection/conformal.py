@@ -29,7 +29,7 @@ from ..components.expected_spans import probable_chunks
 from ..components.structured import StructuredComponent
 from ..decoders import best_labels, k_best, path_score
 from ..errors import Errors
-from .certainty import BATCH, type_probabilities
+from .certainty import DOCS_PER_BATCH, type_probabilities
 from .reading import Reading
 
 Kind = Literal["labels", "chunks", "labellings"]
@@ -50,7 +50,7 @@ def fit_prediction_sets(pipe: StructuredComponent, examples: Iterable[Example]) 
     KEPT are saved, so that sets are larger than need be by at most one in KEPT. RAISES ValueError
     [HS145]: no gold labels.
     """
-    parts = [oddness(pipe, batch) for batch in minibatch(examples, BATCH)]
+    parts = [oddness(pipe, batch) for batch in minibatch(examples, DOCS_PER_BATCH)]
     saved = {}
     for kind in ("labels", "chunks", "labellings"):
         scores = np.sort(np.concatenate([np.zeros(0), *(part[kind] for part in parts)]))
@@ -81,7 +81,7 @@ def prediction_sets(
         expected = ", ".join(sets_of)
         raise ValueError(Errors.HS027.format(name="kind", value=kind, expected=expected))
     limit = threshold(pipe, alpha, kind)
-    batches = minibatch(docs, BATCH)
+    batches = minibatch(docs, DOCS_PER_BATCH)
     return (one for batch in batches for one in sets_of[kind](Reading(pipe, batch), limit))
 
 

@@ -1,5 +1,5 @@
-"""Which texts to annotate next: those of which a model is least sure, and that are not doubtful for
-the same words.
+"""Which texts to annotate next: those that a model is least sure about, and not all for the same
+words.
 
 The doubt about a text is the entropy H(y | x), summed over its sentences x: exactly that of all
 labellings, not of single tokens. Each word's share d_t of it is in proportion to H(y_t | x).
@@ -10,8 +10,8 @@ count by the root of their sum,
 
 so that the tenth text with the same unknown word gains little. f is monotone and submodular: taking
 the text with the largest gain each time reaches 1 - 1/e of the best f at least (Nemhauser, Wolsey &
-Fisher 1978). Gains only fall, so those of all others are looked at again only when they may be the
-largest (Minoux 1978).
+Fisher 1978). Gains only fall, so a gain is computed anew only when it may be the largest (Minoux
+1978).
 """
 
 import heapq
@@ -31,13 +31,13 @@ from .reading import own_components, stages
 
 
 class Doubts(NamedTuple):
-    """Doubts of a model about one text. of_text (float): the entropy of its labels, in nats. words,
-    of_words (n,): the words and their shares of it. doubtful (n,): 1 - probability of the
-    best label of each token; of several components the largest."""
+    """Doubts of a model about one text. entropy: of its labels, in nats. words, shares (n,): the
+    words and their shares of it. doubtful (n,): 1 - probability of the best label of each token;
+    the largest of several components."""
 
-    of_text: float
+    entropy: float
     words: Keys
-    of_words: Floats
+    shares: Floats
     doubtful: Floats
 
 
@@ -51,13 +51,15 @@ def doubts_of(nlp: Language, docs: Iterable[Doc], names: Sequence[str] = ()) -> 
     """
     wanted = own_components(nlp, names)
     docs = list(docs)
-    words = [np.asarray(doc.to_array("ORTH"), np.uint64) for doc in docs]
-    total = [Doubts(0.0, keys, np.zeros(len(keys)), np.zeros(len(keys))) for keys in words]
+    total = []
+    for doc in docs:
+        nothing = np.zeros(len(doc))
+        total.append(Doubts(0.0, np.asarray(doc.to_array("ORTH"), np.uint64), nothing, nothing))
     for name, pipe, given in stages(nlp, [doc.copy() for doc in docs]):
         if name in wanted:
             same_tokens(name, given, docs)
-            parts = zip(total, certainties(pipe, given), strict=True)
-            total = [_added(so_far, certainty) for so_far, certainty in parts]
+            for i, certainty in enumerate(certainties(pipe, given)):
+                total[i] = _added(total[i], certainty)
         if name == list(wanted)[-1]:
             break
     return total
@@ -65,13 +67,14 @@ def doubts_of(nlp: Language, docs: Iterable[Doc], names: Sequence[str] = ()) -> 
 
 def _added(so_far: Doubts, certainty: Certainty) -> Doubts:
     """Doubts with those of one more component."""
-    of_text = sum(sentence.entropy for sentence in certainty.sentences)
+    entropy = sum(sentence.entropy for sentence in certainty.sentences)
     shares = certainty.entropies / (certainty.entropies.sum() or 1.0)
-    is_word = np.array([label != "" for label in certainty.labels], bool)
+    is_word = np.array(certainty.labels, str) != ""  # white space has no label
     unsure = np.where(is_word, 1.0 - certainty.probabilities, 0.0)
-    of_words = so_far.of_words + of_text * shares
-    return Doubts(
-        so_far.of_text + of_text, so_far.words, of_words, np.maximum(so_far.doubtful, unsure)
+    return so_far._replace(
+        entropy=so_far.entropy + entropy,
+        shares=so_far.shares + entropy * shares,
+        doubtful=np.maximum(so_far.doubtful, unsure),
     )
 
 
@@ -80,7 +83,7 @@ def select(
 ) -> list[int]:
     """The numbers of n texts, or of all if there are fewer, the best first.
 
-    diverse: by f above, else by `of_text` alone. per_word: gains divided by the words of a text,
+    diverse: by f above, else by the entropy alone. per_word: gains divided by the words of a text,
     for those who pay by the word. Ties: the first. Time O(D log D) for D texts, and as many gains
     again as orders change.
     """
@@ -88,18 +91,24 @@ def select(
     shares = [_by_word(one) for one in doubts]
 
     def gain(i: int) -> float:
-        value = doubts[i].of_text
+        """What text i adds to f."""
+        value = doubts[i].entropy
         if diverse:
-            value = sum(sqrt(covered[w] + d) - sqrt(covered[w]) for w, d in shares[i].items())
-        return value / (max(1, len(doubts[i].words)) if per_word else 1)
+            value = 0.0
+            for word, doubt in shares[i].items():
+                value += sqrt(covered[word] + doubt) - sqrt(covered[word])
+        if per_word:
+            value /= max(1, len(doubts[i].words))
+        return value
 
-    queue = [(-gain(i), i) for i in range(len(doubts))]
+    queue = [(-gain(i), i) for i in range(len(doubts))]  # the largest gain first
     heapq.heapify(queue)
     chosen: list[int] = []
     while queue and len(chosen) < n:
         _, i = heapq.heappop(queue)
         now = (-gain(i), i)
         if queue and now > queue[0]:
+            # what was chosen since has made this gain smaller: another one may be larger
             heapq.heappush(queue, now)
         else:
             chosen.append(i)
@@ -110,12 +119,11 @@ def select(
 def _by_word(doubts: Doubts) -> "Counter[int]":
     """Sum of the shares of each word."""
     words, which = np.unique(doubts.words, return_inverse=True)
-    return Counter(
-        dict(zip(words.tolist(), np.bincount(which, doubts.of_words).tolist(), strict=True))
-    )
+    sums = np.bincount(which, doubts.shares)
+    return Counter(dict(zip(words.tolist(), sums.tolist(), strict=True)))
 
 
 def doubtful_tokens(doubts: Doubts, threshold: float) -> Ints:
-    """Tokens whose best label has a probability below 1 - threshold: enough to label, if others are
-    left out."""
+    """Tokens whose best label has a probability below 1 - threshold. To annotate these may be
+    enough."""
     return np.flatnonzero(doubts.doubtful > threshold)

@@ -230,6 +230,19 @@ def test_spans_of_several_docs_with_white_space():
         span_certainties(chunker_of(nlp), [Span(spaced, 0, 2, "NP")])
 
 
+def test_spans_of_the_same_tokens_with_different_labels():
+    nlp = random_chunker("words", seed=2)
+    doc = doc_of(nlp, CHUNKED)
+    spans = [Span(doc, 0, 2, "VP"), Span(doc, 0, 2, "NP"), Span(doc, 2, 3, "NP")]
+    doc.spans["chunks"] = spans
+    list(how_sure(nlp, [doc]))
+    expected = span_certainties(chunker_of(nlp), spans)
+    got = [span._.hoseq_certainty["hoseq_chunker"] for span in spans]
+    assert [one.exact for one in got] == pytest.approx([one.exact for one in expected])
+    assert got[0].exact != pytest.approx(got[1].exact)
+    assert Span(doc, 2, 3, "VP")._.hoseq_certainty == {}, "a span that is not there"
+
+
 def test_spans_across_sentences():
     """No chunk is there, and nothing is said of one that another component has written."""
     nlp = random_chunker("words", seed=2, annotate_ents=True)

@@ -34,9 +34,9 @@ def test_doubts_are_the_enumerated_ones():
     p /= p.sum()
     value = -(p * np.log(p)).sum()
     (doubts,) = doubts_of(nlp, [helpers.doc_of(nlp, TEXT)])
-    assert doubts.of_text == pytest.approx(
+    assert doubts.entropy == pytest.approx(
         value, abs=1e-6
-    ) and doubts.of_words.sum() == pytest.approx(value)
+    ) and doubts.shares.sum() == pytest.approx(value)
     best = scored[0].labels
     unsure = [
         1 - sum(q for q, y in zip(p, scored, strict=True) if y.labels[t] == best[t])
@@ -49,8 +49,8 @@ def test_doubts_are_the_enumerated_ones():
         for q, (labels, _) in zip(p, scored, strict=True):
             sums[labels[t]] += q
         entropies.append(-sum(q * np.log(q) for q in sums.values()))
-    assert doubts.of_words == pytest.approx(
-        doubts.of_text * np.array(entropies) / sum(entropies), abs=1e-6
+    assert doubts.shares == pytest.approx(
+        doubts.entropy * np.array(entropies) / sum(entropies), abs=1e-6
     )
 
 
@@ -60,13 +60,12 @@ def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
     words = f"{TEXT} she sleeps \n".split(" ")
     both = Doc(nlp.vocab, words=words, sent_starts=[1, 0, 0, 0, 1, 0, 0])
     first, second, together = doubts_of(nlp, [one, other, both])
-    assert together.of_text == pytest.approx(first.of_text + second.of_text)
+    assert together.entropy == pytest.approx(first.entropy + second.entropy)
     assert together.doubtful == pytest.approx(
         [*first.doubtful, *second.doubtful, 0]
     )  # white space is no word
     assert (
-        together.of_words.sum() == pytest.approx(together.of_text)
-        and first.of_text != second.of_text
+        together.shares.sum() == pytest.approx(together.entropy) and first.entropy != second.entropy
     )
     assert not one.has_annotation("TAG")
 
@@ -74,7 +73,7 @@ def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
 def coverage(doubts, chosen):
     total = {}
     for i in chosen:
-        for word, amount in zip(doubts[i].words.tolist(), doubts[i].of_words.tolist(), strict=True):
+        for word, amount in zip(doubts[i].words.tolist(), doubts[i].shares.tolist(), strict=True):
             total[word] = total.get(word, 0) + amount
     return sum(np.sqrt(amount) for amount in total.values())
 

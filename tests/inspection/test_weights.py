@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.features.keys import mix
-from spacy_hoseq.inspection.weights import NAMES, inspected, names_in
+from spacy_hoseq.inspection.weights import NAMES_FILE, inspected, names_in
 from spacy_hoseq.reporting.inspection import inspection_page, inspection_text
 
 from ..components import bidirectional_helpers, chunker_helpers, helpers
@@ -108,7 +108,7 @@ def test_command(nlp, docs, tmp_path):
     code, output = run(model)
     assert code == 0 and "lower[0]" not in output and "give a corpus in which they fire" in output
     code, output = run(model, corpus, "--keep-names", "-o", page)
-    assert code == 0 and page.exists() and (model / NAMES).exists()
+    assert code == 0 and page.exists() and (model / NAMES_FILE).exists()
     code, output = run(model, "--json", "-n", 1)
     assert code == 0 and json.loads(output)[0]["strongest"]["V"][0]["name"]
     code, output = run(tmp_path / "nothing")
