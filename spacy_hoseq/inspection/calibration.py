@@ -1,11 +1,12 @@
 """Calibrated probabilities, for a tagger or chunker of any objective, and whether they are right.
 
 All weights are divided by one temperature T > 0, so that p_T(y | x) is proportional to exp(score(x,
-y) / T). The order of the labellings stays as it is; T is that at which the gold labels of other
-text than the training text have the largest product of marginal probabilities (Guo, Pleiss, Sun &
-Weinberger 2017, section 4.2, for exact marginals, which are computed anew at every temperature).
+y) / T). The order of the labellings does not change. At the best T the gold labels of a text that was
+not trained on have the largest product of marginal probabilities (Guo, Pleiss, Sun & Weinberger
+2017, section 4.2, for exact marginals, which are computed anew at every temperature).
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -30,15 +31,6 @@ from ..layers.weights import WeightsShim
 from .conformal import fit_prediction_sets
 from .reading import Reading, knows_sums, own_components, stages, sums_of
 
-RANGE = (0.02, 100.0)  # of 1 / T, searched on a logarithmic scale
-STEPS = 14
-GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
-FACTORS = np.geomspace(0.67, 1.5, 15)  # of 1 / T: beside the best log loss, or the last one
-BATCH = 200  # examples
-TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
-BINS = 15
-POINTS = 50  # of a curve
-LEAST = 1e-12  # a probability that is smaller counts as this one
 # of a batch of examples; gold labels (N,), -1 where not known, and the best ones (N,)
 Part = tuple[Potentials, Labels, Labels]
 
@@ -61,7 +53,7 @@ class Quality(NamedTuple):
     summed squared differences to 0 and 1. log_loss: mean of -log p(gold label), in nats. area:
     under the risk-coverage curve, the mean share of errors among the surest predictions (Geifman &
     El-Yaniv 2017). reliability: with bins of equal mass. curve: that of risk and coverage, as
-    (share of the surest predictions, share of errors among them), POINTS of them."""
+    (share of the surest predictions, share of errors among them), fifty points of it."""
 
     n: int
     ece: float
@@ -103,6 +95,7 @@ def calibrate(
     """
     own = own_components(nlp, names or (), with_sentences=True)
     wanted = calibratable(nlp) if names is None else list(names)
+    # refuse components without p(y | x) before the first one is changed
     for name in wanted or own:
         sums_of(own[name])
     if not wanted:
@@ -119,16 +112,19 @@ def calibrate(
 def calibratable(nlp: Language) -> list[str]:
     """Taggers and chunkers, but those whose marginals a later component listens to."""
     pipes: list[Any] = [pipe for _, pipe in nlp.pipeline]
-    listeners = [listener for pipe in pipes for listener in listeners_in(pipe)]
-    heard = {x.upstream_name for x in listeners}
-    return [pipe.name for pipe in pipes if knows_sums(pipe) and pipe.name not in heard]
+    upstream: set[str] = set()
+    for pipe in pipes:
+        upstream.update(listener.upstream_name for listener in listeners_in(pipe))
+    return [pipe.name for pipe in pipes if knows_sums(pipe) and pipe.name not in upstream]
 
 
 def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> list[Example]:
     """The examples, with predicted docs as the component `name` is given them."""
     copies = [eg.predicted.copy() for eg in examples]
-    docs = next(docs for stage, _, docs in stages(nlp, copies) if stage == name)
-    return [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
+    for stage, _, docs in stages(nlp, copies):
+        if stage == name:
+            return [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
+    raise KeyError(name)
 
 
 def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Calibration:
@@ -137,24 +133,27 @@ def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Cal
     examples = [eg for eg in examples if (pipe.gold_ids([eg]) >= 0).any()]
     if len(examples) < 2:
         raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
-    halves = [list(parts_of(pipe, examples[i::2])) for i in range(2)]
-    parts = [*halves[0], *halves[1]]
-    factors = [best_factor(half) for half in halves]
-    unseen = [factors[1]] * len(halves[0]) + [factors[0]] * len(halves[1])
+    # Each half is measured at the temperature of the other one, which has not seen it.
+    first = list(parts_of(pipe, examples[::2]))
+    second = list(parts_of(pipe, examples[1::2]))
+    parts = first + second
+    unseen = [best_factor(second)] * len(first) + [best_factor(first)] * len(second)
     before = measured(parts, [1.0] * len(parts))
     after = measured(parts, unseen)
     factor = best_factor(parts)
     saved = pipe.model.to_bytes()
     _scale(pipe, factor)
-    now = [part for i in range(2) for part in parts_of(pipe, examples[i::2])]
+    scaled = [*parts_of(pipe, examples[::2]), *parts_of(pipe, examples[1::2])]
     expected = parts[0][0].scaled(factor).scores
-    difference = np.abs(now[0][0].scores - expected).max(initial=0.0)
+    difference = np.abs(scaled[0][0].scores - expected).max(initial=0.0)
     error = float(difference / max(1.0, np.abs(expected).max(initial=0.0)))
-    if error > TOLERANCE:
+    if error > 0.01:  # more than the rounding of weights that are saved in half precision
         pipe.model.from_bytes(saved)
         raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
-    changed = [(old != best).sum() for (*_, old), (*_, best) in zip(parts, now, strict=True)]
-    return Calibration(1 / factor, before, after, int(sum(changed)))
+    n_changed = 0
+    for (_, _, old), (_, _, new) in zip(parts, scaled, strict=True):
+        n_changed += int((old != new).sum())
+    return Calibration(1 / factor, before, after, n_changed)
 
 
 def calibrate_in_training(
@@ -177,7 +176,7 @@ def calibrate_in_training(
     """
     factors: dict[str, float] = {}
     texts: list[Example] = []
-    some: list[Example] = []
+    sample: list[Example] = []
 
     def calibrate(nlp: Language) -> Language:
         config = nlp.config.interpolate()
@@ -185,12 +184,14 @@ def calibrate_in_training(
         if not texts:
             (read,) = resolve_dot_names(config, [training["dev_corpus"]])
             texts.extend(read(nlp))
-            some.extend(texts[:: max(1, sum(map(len, texts)) // words)])
+            sample.extend(texts[:: max(1, sum(map(len, texts)) // words)])
         frozen = training["frozen_components"]
-        for name in [name for name in calibratable(nlp) if name not in frozen]:
+        for name in calibratable(nlp):
+            if name in frozen:
+                continue
             pipe: Any = nlp.get_pipe(name)
             if is_linear(pipe):
-                _fit_error(pipe, annotated_before(nlp, name, some), factors)
+                _fit_error(pipe, annotated_before(nlp, name, sample), factors)
             if not span_thresholds:
                 continue
             threshold = pipe.fit_threshold(annotated_before(nlp, name, texts))
@@ -204,12 +205,16 @@ def calibrate_in_training(
 
 def is_linear(component: SequenceComponent) -> bool:
     """True if all that scores are made of is in weights that can be scaled."""
-    leaves = [layer.shims for layer in own_layers(component.model) if not layer.layers]
-    return all(shims and all(isinstance(x, WeightsShim) for x in shims) for shims in leaves)
+    for layer in own_layers(component.model):
+        if not layer.layers:
+            # a leaf without weights of ours is a network
+            if not layer.shims or not all(isinstance(shim, WeightsShim) for shim in layer.shims):
+                return False
+    return True
 
 
 def reliability(
-    probabilities: ArrayLike, right: ArrayLike, n_bins: int = BINS, *, equal_mass: bool = False
+    probabilities: ArrayLike, right: ArrayLike, n_bins: int = 15, *, equal_mass: bool = False
 ) -> Reliability:
     """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide
     or, with `equal_mass`, have as many predictions each (equal probabilities together)."""
@@ -219,7 +224,7 @@ def reliability(
         edges = np.sort(p)[(np.arange(1, n_bins) * len(p)) // n_bins]
         bins = np.searchsorted(edges, p, side="right")
     counts = np.bincount(bins, minlength=n_bins)
-    filled = np.maximum(counts, 1)
+    filled = np.maximum(counts, 1)  # an empty bin has means of 0
     expected = np.bincount(bins, p, n_bins) / filled
     observed = np.bincount(bins, np.asarray(right, float), n_bins) / filled
     error = float((counts * np.abs(observed - expected)).sum() / max(1, counts.sum()))
@@ -229,11 +234,12 @@ def reliability(
 def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
     """p (N, L), gold, predicted (N,): label ids."""
     words = np.arange(len(gold))
-    of_gold = p[words, gold]
-    log_loss = -np.log(np.maximum(of_gold, LEAST)).sum() / max(1, len(gold))
-    brier = ((p**2).sum(axis=1) - 2 * of_gold + 1).sum() / max(1, len(gold))
-    of_labels = quality_of(p[words, predicted], predicted == gold)
-    return of_labels._replace(brier=float(brier), log_loss=float(log_loss))
+    gold_p = p[words, gold]
+    log_loss = -np.log(np.maximum(gold_p, 1e-12)).sum() / max(1, len(gold))  # finite where p is 0
+    # sum over labels of (p - [label is gold])^2 = sum of p^2 - 2 p(gold) + 1
+    brier = ((p**2).sum(axis=1) - 2 * gold_p + 1).sum() / max(1, len(gold))
+    result = quality_of(p[words, predicted], predicted == gold)
+    return result._replace(brier=float(brier), log_loss=float(log_loss))
 
 
 def quality_of(confidence: Floats, right: Mask) -> Quality:
@@ -242,18 +248,20 @@ def quality_of(confidence: Floats, right: Mask) -> Quality:
     n = len(right)
     masses = reliability(confidence, right, equal_mass=True)
     ece = reliability(confidence, right).error
+    # the n surest predictions, for each n: their share of errors
     order = np.argsort(-confidence, kind="stable")
     risks = np.cumsum(~right[order]) / np.arange(1, n + 1)
-    at = np.arange(1, POINTS + 1) / POINTS
-    points = risks[np.maximum(np.ceil(at * n).astype(int), 1) - 1] if n else at[:0]
-    curve = list(zip(at.tolist(), points.tolist(), strict=False))
+    curve = []
+    for point in range(1, 51) if n else ():
+        share = point / 50
+        curve.append((share, float(risks[max(math.ceil(share * n), 1) - 1])))
     area = float(risks.sum() / max(1, n))
     return Quality(n, ece, masses.error, np.nan, np.nan, area, masses, curve)
 
 
 def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:
     """Potentials and gold labels to find temperatures with."""
-    for batch in minibatch(examples, BATCH):
+    for batch in minibatch(examples, 200):
         reading = Reading(pipe, [eg.predicted for eg in batch])
         yield reading.potentials, pipe.gold_ids(batch), reading.best
 
@@ -268,16 +276,18 @@ def measured(parts: Sequence[Part], factors: Sequence[float]) -> Quality:
 
 
 def best_factor(parts: Sequence[Part]) -> float:
-    """1 / T of the smallest log loss, by golden section search: there is one minimum."""
+    """1 / T of the smallest log loss, by golden section search: there is one minimum. T is between
+    0.01 and 50."""
 
+    # Of the two points of a step, the one before has computed one: it is cached, rounded, for as
+    # long as the search takes.
     @cache
     def loss(x: float) -> float:
         return measured(parts, [float(np.exp(x))] * len(parts)).log_loss
 
-    low, high = np.log(RANGE)
-    for _ in range(STEPS):
-        width = GOLDEN * (high - low)
-        # (one of both was asked for before)
+    low, high = np.log(0.02), np.log(100.0)
+    for _ in range(14):
+        width = (np.sqrt(5.0) - 1.0) / 2.0 * (high - low)
         if loss(round(high - width, 9)) < loss(round(low + width, 9)):
             high = low + width
         else:
@@ -292,9 +302,13 @@ def _fit_error(pipe: Any, examples: list[Example], factors: dict[str, float]) ->
         parts = [part for part in parts_of(pipe, examples) if (part[1] >= 0).any()]
     if not parts:
         return
-    about = 1.0 if pipe.name in factors else best_factor(parts)
-    candidates = (about * FACTORS).tolist()
-    factor = min(candidates, key=lambda each: measured(parts, [each] * len(parts)).ece)
+    # near the best log loss the first time, and then near the factor before
+    center = 1.0
+    if pipe.name not in factors:
+        center = best_factor(parts)
+    candidates = (center * np.geomspace(0.67, 1.5, 15)).tolist()
+    errors = [measured(parts, [candidate] * len(parts)).ece for candidate in candidates]
+    factor = candidates[int(np.argmin(errors))]
     factors[pipe.name] = factors.get(pipe.name, 1.0) * factor
     _scale(pipe, factor)
     pipe.cfg["temperature"] = 1 / factors[pipe.name]
@@ -304,8 +318,9 @@ def _scale(pipe: StructuredComponent, factor: float) -> None:
     """Multiply all that scores are made of."""
     for layer in own_layers(pipe.model):
         for shim in layer.shims:
-            for parameter in shim.parameters.values() if isinstance(shim, WeightsShim) else ():
-                parameter.scale(factor)
+            if isinstance(shim, WeightsShim):
+                for parameter in shim.parameters.values():
+                    parameter.scale(factor)
         if layer.has_ref("output_layer"):  # of a network: its last layer is linear
             output = layer.get_ref("output_layer")
             for name in output.param_names:

@@ -2,9 +2,9 @@
 
 Split conformal prediction (Vovk, Gammerman & Shafer 2005; Sadinle, Lei & Wasserman 2019 for sets of
 labels): of texts that the component was not trained on, each gold answer has a score of how odd it
-is. The threshold is the ceil((n + 1)(1 - alpha))-th smallest of n scores; a set is all answers that
+is. The threshold is the ceil((n + 1)(1 - alpha))-th smallest of n scores; a set has all answers that
 are not odder. For another text of the same kind it holds the right answer with probability 1 -
-alpha at least, whatever the model is; a better one has smaller sets.
+alpha at least, whatever the model is; a better model has smaller sets.
 
     labels       oddness of y at token t: 1 - p(y_t = y | x)
     chunks       of a chunk: 1 - p(exactly this chunk | x)
@@ -15,7 +15,7 @@ for them as well. Checked against the definition, and by coverage, in
 tests/inspection/test_conformal.py.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -33,44 +33,39 @@ from .certainty import DOCS_PER_BATCH, type_probabilities
 from .reading import Reading
 
 Kind = Literal["labels", "chunks", "labellings"]
-SAVED = "conformal"  # of `cfg`
-LONGEST = 10  # words of a chunk that is looked at
-KEPT = 1000  # scores of each kind that are saved with a component, and their decimals
-DIGITS = 7
-ROUNDING = 1e-9  # of probabilities, which are sums in another order
-MOST = 1000  # labellings of a set
+CFG_KEY = "conformal"
+MAX_SAVED_SCORES = 1000  # of each kind, with a component
 
 
 def fit_prediction_sets(pipe: StructuredComponent, examples: Iterable[Example]) -> None:
-    """Keep with a component what its prediction sets need; `to_disk` writes it, and what the
-    component learns later removes it.
+    """Save the thresholds of prediction sets with a component. `to_disk` writes them; further
+    training removes them.
 
     examples: that it was not trained on, with predicted docs as earlier components have annotated
-    them. Chunks of more than LONGEST words are not looked at. Of more than KEPT scores of a kind
-    KEPT are saved, so that sets are larger than need be by at most one in KEPT. RAISES ValueError
-    [HS145]: no gold labels.
+    them. A thousand scores of each kind are saved at most: then sets are larger than necessary by
+    one in a thousand, at most. RAISES ValueError [HS145]: no gold labels.
     """
     parts = [oddness(pipe, batch) for batch in minibatch(examples, DOCS_PER_BATCH)]
     saved = {}
     for kind in ("labels", "chunks", "labellings"):
         scores = np.sort(np.concatenate([np.zeros(0), *(part[kind] for part in parts)]))
-        # rounded up to what JSON has the digits for
-        some = np.ceil(scores[ranks_kept(len(scores)) - 1] * 10**DIGITS) / 10**DIGITS
-        saved[kind] = {"n": len(scores), "scores": np.round(some, DIGITS).tolist()}
+        # seven decimals in JSON, rounded up: a threshold that is too small would break the promise
+        rounded = np.ceil(scores[ranks_kept(len(scores)) - 1] * 1e7) / 1e7
+        saved[kind] = {"n": len(scores), "scores": np.round(rounded, 7).tolist()}
     if not saved["labels"]["n"]:
         raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
-    pipe.cfg[SAVED] = saved
+    pipe.cfg[CFG_KEY] = saved
 
 
 def prediction_sets(
     pipe: StructuredComponent, docs: Iterable[Doc], alpha: float, kind: Kind = "labels"
 ) -> Iterator[Any]:
-    """Sets that hold the right answer with probability 1 - alpha, by what was kept when the
-    component was calibrated. RETURNS of each Doc
+    """Sets that hold the right answer with probability 1 - alpha, by the thresholds that were saved
+    when the component was calibrated. RETURNS of each Doc
 
     labels: of each token, labels, most probable first; at least one, none at white space.
-    chunks: ((start, end, label), probability), most probable first.
-    labellings: of each sentence, labels of its words, the best first; MOST of them at most.
+    chunks: ((start, end, label), probability), most probable first; of ten words at most.
+    labellings: of each sentence, labels of its words, the best first; a thousand at most.
     RAISES ValueError [HS158]: it was not calibrated; [HS027]: alpha, or kind; [HS145]: there was no
     example of the kind.
     """
@@ -80,31 +75,41 @@ def prediction_sets(
     if kind not in sets_of:
         expected = ", ".join(sets_of)
         raise ValueError(Errors.HS027.format(name="kind", value=kind, expected=expected))
-    limit = threshold(pipe, alpha, kind)
-    batches = minibatch(docs, DOCS_PER_BATCH)
-    return (one for batch in batches for one in sets_of[kind](Reading(pipe, batch), limit))
+    # in a function of its own, so that errors are raised at the call, not at the first Doc
+    return _sets(pipe, docs, sets_of[kind], threshold(pipe, alpha, kind))
+
+
+def _sets(
+    pipe: StructuredComponent,
+    docs: Iterable[Doc],
+    sets_in: Callable[[Reading, float], Iterator[Any]],
+    limit: float,
+) -> Iterator[Any]:
+    for batch in minibatch(docs, DOCS_PER_BATCH):
+        yield from sets_in(Reading(pipe, batch), limit)
 
 
 def threshold(pipe: StructuredComponent, alpha: float, kind: Kind = "labels") -> float:
     """The oddness up to which answers belong to a set; inf where there were too few examples for so
     small an alpha. RAISES ValueError as `prediction_sets`."""
-    if not pipe.cfg.get(SAVED):
+    if not pipe.cfg.get(CFG_KEY):
         raise ValueError(Errors.HS158.format(name=pipe.name))
     if not 0 < alpha < 1:
         expected = "between 0 and 1"
         raise ValueError(Errors.HS027.format(name="alpha", value=alpha, expected=expected))
-    n = pipe.cfg[SAVED][kind]["n"]
+    n = pipe.cfg[CFG_KEY][kind]["n"]
     if not n:
         raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
     rank = int(np.ceil((n + 1) * (1 - alpha)))
-    scores = [*pipe.cfg[SAVED][kind]["scores"], np.inf]
+    scores = [*pipe.cfg[CFG_KEY][kind]["scores"], np.inf]
     return float(scores[np.searchsorted(ranks_kept(n), rank)])
 
 
 def ranks_kept(n: int) -> Ints:
-    """Ranks, from 1, of the scores that are saved of n: all of up to KEPT, else KEPT at equal
+    """Ranks, from 1, of the scores that are saved of n: of all, or of MAX_SAVED_SCORES at equal
     distances, the last one among them."""
-    return np.ceil(np.arange(1, min(n, KEPT) + 1) * (n / max(1, min(n, KEPT)))).astype(np.intp)
+    n_saved = min(n, MAX_SAVED_SCORES)
+    return np.ceil(np.arange(1, n_saved + 1) * (n / max(1, n_saved))).astype(np.intp)
 
 
 def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> dict[str, Floats]:
@@ -113,18 +118,23 @@ def oddness(pipe: StructuredComponent, examples: Iterable[Example]) -> dict[str,
     reading = Reading(pipe, [eg.predicted for eg in examples])
     gold = pipe.gold_ids(examples)
     known = np.flatnonzero(gold >= 0)
-    unknown = np.bincount(reading.sentence_of, gold < 0, minlength=len(reading.ends))
-    some = reading.potentials.select(np.flatnonzero(unknown == 0))
-    best = path_score(some.potentials, best_labels(some.potentials))
-    of_gold = path_score(some.potentials, gold[some.tokens])
+    # labellings are compared where all labels of the sentence are known
+    n_unknown = np.bincount(reading.sentence_of, gold < 0, minlength=len(reading.ends))
+    part = reading.potentials.select(np.flatnonzero(n_unknown == 0))
+    best_scores = path_score(part.potentials, best_labels(part.potentials))
+    gold_scores = path_score(part.potentials, gold[part.tokens])
+    chunks: Floats = np.zeros(0)
+    if reading.target.labels_spans:
+        chunks = _odd_chunks(reading, gold)
     return {
         "labels": 1 - reading.posterior.nodes[known, gold[known]],
-        "chunks": _odd_chunks(reading, gold) if reading.target.labels_spans else np.zeros(0),
-        "labellings": np.maximum(best - of_gold, 0.0),
+        "chunks": chunks,
+        "labellings": np.maximum(best_scores - gold_scores, 0.0),
     }
 
 
 def _odd_chunks(reading: Reading, gold: AnyInts) -> Floats:
+    """How odd the gold chunks are; a word without a gold label is in none."""
     begins = np.zeros(len(gold), bool)
     begins[reading.ends - reading.lengths] = True
     known = np.where(gold < 0, reading.labels.index(OUTSIDE), gold)
@@ -135,30 +145,38 @@ def _odd_chunks(reading: Reading, gold: AnyInts) -> Floats:
 
 
 def _labels(reading: Reading, limit: float) -> Iterator[list[list[str]]]:
+    """Of each Doc, the set of each token."""
     for p in reading.by_token(reading.posterior.nodes):
         order = np.argsort(-p, axis=1, kind="stable")
+        # one label at least, and none at white space, which has no probabilities
         sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
-        pairs = zip(order, sizes.tolist(), strict=True)
-        yield [[reading.labels[y] for y in row[:n]] for row, n in pairs]
+        sets = []
+        for row, n in zip(order, sizes.tolist(), strict=True):
+            sets.append([reading.labels[y] for y in row[:n]])
+        yield sets
 
 
 def _chunks(reading: Reading, limit: float) -> Iterator[list[Any]]:
-    of_docs: list[list[Any]] = [[] for _ in reading.texts]
+    """Of each Doc, chunks with their probabilities, for all chunks of ten words at most."""
+    by_doc: list[list[Any]] = [[] for _ in reading.texts]
     representation = str(reading.target.representation)
-    least = 1 - limit - ROUNDING
+    least = 1 - limit - 1e-9  # probabilities are sums, here in another order
     for place, size, label, p in probable_chunks(
-        reading.posterior, reading.labels, representation, least, LONGEST
+        reading.posterior, reading.labels, representation, least, 10
     ):
         chunk = (*reading.tokens(place, place + size), label)
-        of_docs[reading.text_of[place]].append((chunk, p))
-    return (sorted(rows, key=lambda row: (-row[1], row[0])) for rows in of_docs)
+        by_doc[reading.text_of[place]].append((chunk, p))
+    for rows in by_doc:
+        yield sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
 def _labellings(reading: Reading, limit: float) -> Iterator[list[list[list[str]]]]:
-    of_docs: list[list[list[list[str]]]] = [[] for _ in reading.texts]
+    """Of each Doc, the set of each sentence."""
+    by_doc: list[list[list[list[str]]]] = [[] for _ in reading.texts]
     for part in reading.potentials.one_by_one():
-        best = k_best(part.potentials, MOST)
-        rows = best.labels[best.scores >= best.scores[0] - limit].tolist()
-        names = [[reading.labels[y] for y in row] for row in rows]
-        of_docs[reading.text_of[part.tokens[0]]].append(names)
-    return iter(of_docs)
+        best = k_best(part.potentials, 1000)
+        labellings = []
+        for row in best.labels[best.scores >= best.scores[0] - limit].tolist():
+            labellings.append([reading.labels[y] for y in row])
+        by_doc[reading.text_of[part.tokens[0]]].append(labellings)
+    return iter(by_doc)

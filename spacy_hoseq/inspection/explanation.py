@@ -4,9 +4,9 @@ y is the best labelling of the sentence that decides so, y' the best one that de
 
     score(x, y) - score(x, y') = sum of features + transitions + label patterns + configurations
 
-Weights of named features, in which alone the two differ, add up to what the decoder saw: a
-difference of max-marginals. Of a bidirectional tagger the terms are those of the classifier that
-decided, given the neighbours decided before. Checked against enumeration in
+The two differ only in weights of named features, which add up to a difference of max-marginals of
+the decoder. A bidirectional tagger has the terms of the classifier that decided, given the
+neighbours decided before. Checked against enumeration in
 tests/inspection/test_explanation.py.
 """
 
@@ -14,10 +14,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import (
-    Any,
-    NamedTuple,
-)
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
@@ -32,13 +29,7 @@ from ..errors import Errors
 from .certainty import type_probabilities
 from .reading import Reading, own_components, reading_of, stages, sums_of
 
-OTHERWISE = "(otherwise)"  # of what the other labelling has
-ROUNDING = 1e-4  # of scores in single precision, and of how large they are
-ALTERNATIVES = 6  # labels
-LEAST = 0.001  # probability of an alternative that is said
-DIGITS = 5  # of numbers in JSON
-NO_CHUNK = "no chunk of exactly these words"
-ANOTHER = "another label that can stand there"
+ANOTHER_LABEL = "another label that can stand there"
 Item = tuple[int, int, str]  # tokens first <= i < end, and their label
 Pieces = defaultdict[tuple[str, str, int], float]  # value by kind, name, place in the sentence
 
@@ -82,15 +73,15 @@ class Explanation(NamedTuple):
 
 
 def explain(pipe: object, doc: Doc, token: int, against: str | None = None) -> Explanation:
-    """Why a token has its label, as the pipeline sets it. pipe: a component of this package; of a
-    `hoseq_chunker` labels are tags.
+    """Why a token has its label. pipe: a component of this package; labels of a `hoseq_chunker` are
+    tags.
 
     doc: with what earlier components have set. against (str): a label to compare with; None = that
     of the next best labelling.
     RAISES ValueError [HS140]: it decides nothing label by label; [HS141]: no word; [HS161]: a label
     that is none, or nothing else can stand there.
     """
-    return _required(reading_of(pipe, [doc]), (token, token + 1, ""), against, of_spans=False)
+    return _required(reading_of(pipe, [doc]), (token, token + 1, ""), against, spans=False)
 
 
 def explain_span(pipe: Any, span: Span, against: str | None = None) -> Explanation:
@@ -103,7 +94,7 @@ def explain_span(pipe: Any, span: Span, against: str | None = None) -> Explanati
     if not sums_of(pipe).target.labels_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
     chunk = (span.start, span.end, span.label_)
-    return _required(Reading(pipe, [span.doc]), chunk, against, of_spans=True)
+    return _required(Reading(pipe, [span.doc]), chunk, against, spans=True)
 
 
 def explanations(
@@ -118,18 +109,21 @@ def explanations(
     chunks that have one of them. pipe: of the pipeline that has annotated the Doc. reasons (bool):
     False = without terms, and what they compare. RAISES ValueError [HS140, HS141, HS161] as
     `explain`."""
-    words = [token.i for token in doc if not token.is_space] if tokens is None else list(tokens)
+    if tokens is None:
+        tokens = [token.i for token in doc if not token.is_space]
+    words = list(tokens)
     reading = reading_of(pipe, [doc])
-    of_spans = bool(reading.target.labels_spans) and reading.turns is None
-    items: list[Item] = [(token, token + 1, "") for token in words]
-    if of_spans:
-        items = [
-            (start, end, label)
-            for start, end, label in reading.items(0)
-            if label in reading.pipe.labels  # (others can have been written by another component)
-            and not set(words).isdisjoint(range(start, end))
-        ]
-    return _Decisions(reading, of_spans=of_spans).explained(items, against, reasons=reasons)
+    spans = bool(reading.target.labels_spans) and reading.turns is None
+    items: list[Item] = []
+    if not spans:
+        items = [(token, token + 1, "") for token in words]
+    else:
+        for start, end, label in reading.items(0):
+            # other components may have written other labels into the same group
+            is_own = label in reading.pipe.labels
+            if is_own and not set(words).isdisjoint(range(start, end)):
+                items.append((start, end, label))
+    return _Decisions(reading, spans=spans).explained(items, against, reasons=reasons)
 
 
 def explained(nlp: Language, names: Sequence[str] | None = None) -> list[str]:
@@ -137,11 +131,17 @@ def explained(nlp: Language, names: Sequence[str] | None = None) -> list[str]:
     do more than to find sentences. RAISES ValueError [HS140]: it makes no decisions one by one;
     [HS152]: there is no such component."""
     own = own_components(nlp, names or ())
-    known = [name for name, pipe in own.items() if pipe.knows != "labels"]
-    if not known or names and len(known) < len(own):
-        name = next(name for name in own if name not in known)
-        kind = f'the strategy "{own[name].cfg["strategy"]}"'
-        raise ValueError(Errors.HS140.format(name=name, kind=kind))
+    known = []
+    unknown = []
+    for name, pipe in own.items():
+        if pipe.knows == "labels":
+            unknown.append(name)
+        else:
+            known.append(name)
+    # one that is named must be able to explain; of all, it is enough if one is
+    if unknown and (names or not known):
+        kind = f'the strategy "{own[unknown[0]].cfg["strategy"]}"'
+        raise ValueError(Errors.HS140.format(name=unknown[0], kind=kind))
     return known
 
 
@@ -171,23 +171,28 @@ def decisions(
     tokens: Sequence[int] | None = None,
     against: str | None = None,
 ) -> Iterator[tuple[Doc, Explanation]]:
-    """Each decision of some components, with the Doc whose tokens it speaks of. doc, seen: as of
+    """Each decision of some components, with the Doc that has its tokens. doc, seen: as of
     `annotated`. tokens: of `doc`; those that a component has seen are found by their characters.
     RAISES ValueError as `explanations`."""
     for name, given in seen.items():
-        asked = tokens
+        given_tokens = tokens
         if tokens is not None and len(given) != len(doc):
-            asked = list(dict.fromkeys(i for token in tokens for i in _places(given, doc, token)))
+            places: dict[int, None] = {}  # each once, in order
+            for token in tokens:
+                places.update(dict.fromkeys(_places(given, doc, token)))
+            given_tokens = list(places)
         pipe = nlp.get_pipe(name)
-        for one in explanations(pipe, given, asked, against=against):
+        for one in explanations(pipe, given, given_tokens, against=against):
             yield given, one
 
 
 def as_data(one: Explanation, doc: Doc) -> dict[str, Any]:
-    """An explanation for JSON, numbers rounded. doc: whose tokens it speaks of."""
+    """An explanation for JSON, with numbers of five decimals. doc: with the tokens of the
+    explanation."""
     data = one._asdict()
     data["terms"] = [{**term._asdict(), "at": doc[term.token].text} for term in one.terms]
-    return json.loads(json.dumps(data), parse_float=lambda digits: round(float(digits), DIGITS))
+    # reading the JSON reaches the numbers at all depths
+    return json.loads(json.dumps(data), parse_float=lambda digits: round(float(digits), 5))
 
 
 def _places(given: Doc, doc: Doc, token: int) -> range:
@@ -199,39 +204,37 @@ def _places(given: Doc, doc: Doc, token: int) -> range:
     return range(span.start, span.end)
 
 
-def _required(reading: Reading, item: Item, against: str | None, *, of_spans: bool) -> Explanation:
+def _required(reading: Reading, item: Item, against: str | None, *, spans: bool) -> Explanation:
     """The reasons of one decision. RAISES ValueError [HS161]: there is nothing to compare with."""
-    decisions = _Decisions(reading, of_spans=of_spans)
+    decisions = _Decisions(reading, spans=spans)
     (one,) = decisions.explained([item], against, reasons=True)
     if not one.against:
-        raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER))
+        raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER_LABEL))
     return one
 
 
 class _Decisions:
-    """Decisions on labels of words, or, with of_spans, of chunks, in the first Doc of a
-    reading."""
+    """Decisions on labels of words, or on chunks (spans = True), in the first Doc of a reading."""
 
-    def __init__(self, reading: Reading, *, of_spans: bool) -> None:
+    def __init__(self, reading: Reading, *, spans: bool) -> None:
         self.reading = reading
-        self.of_spans = of_spans
-        self.names = list(reading.pipe.labels if of_spans else reading.labels)
+        self.spans = spans
+        self.names = list(reading.labels)
+        if spans:
+            self.names = list(reading.pipe.labels)
         self.tags = np.arange(len(reading.labels))
 
     def explained(
         self, items: Iterable[Item], against: str | None, *, reasons: bool
     ) -> Iterator[Explanation]:
-        """Explanations, each when it is asked for; items: a label "" is the one that is set. RAISES
-        ValueError [HS141, HS106]; [HS161]: a label that is none, or cannot stand there."""
+        """Explanations, each made when it is needed. items: a label "" is the one that is set.
+        RAISES ValueError [HS141, HS106]; [HS161]: a label that is none, or cannot stand there."""
         reading = self.reading
         for start, end, name in items:
             word, size = reading.span(0, start, end)
             label = name or reading.labels[reading.best[word]]
             self._check(label)
             p = self._probabilities(word, size)
-            names = sorted(p, key=lambda name: -p[name])[:ALTERNATIVES]
-            names = [name for name in names if p[name] >= LEAST or name == label]
-            names += [] if label in names else [label]
             one = Explanation(
                 component=reading.pipe.name,
                 first=start,
@@ -239,25 +242,28 @@ class _Decisions:
                 text=reading.texts[0][start:end].text,
                 label=label,
                 p=p[label],
-                alternatives=[(name, p[name]) for name in names],
-                turn=0 if reading.turns is None else int(reading.turns[word]),
+                alternatives=_likeliest(p, label),
             )
-            yield self._compared(one, word, size, against, p) if reasons else one
+            if reading.turns is not None:
+                one = one._replace(turn=int(reading.turns[word]))
+            if reasons:
+                one = self._compared(one, word, size, against, p)
+            yield one
 
     def _check(self, label: str) -> None:
-        if label not in self.names and not (self.of_spans and label == OUTSIDE):
+        """RAISES ValueError [HS161]: the component has no such label."""
+        if label not in self.names and not (self.spans and label == OUTSIDE):
             raise ValueError(Errors.HS161.format(name=label, known=", ".join(self.names)))
 
     def _probabilities(self, word: int, size: int) -> dict[str, float]:
         """Probabilities of each label of a word, or of each type of a chunk of exactly these words
-        and of none."""
-        if not self.of_spans:
+        and of no such chunk."""
+        if not self.spans:
             return dict(zip(self.names, self.reading.posterior.nodes[word].tolist(), strict=True))
-        place = np.array([word]), np.array([size])
-        p = dict(
-            zip(self.names, type_probabilities(self.reading, *place)[:, 0].tolist(), strict=True)
-        )
-        return {**p, NO_CHUNK: max(0.0, 1.0 - sum(p.values()))}
+        types = type_probabilities(self.reading, np.array([word]), np.array([size]))[:, 0]
+        p = dict(zip(self.names, types.tolist(), strict=True))
+        p["no chunk of exactly these words"] = max(0.0, 1.0 - sum(p.values()))
+        return p
 
     def _compared(
         self, one: Explanation, word: int, size: int, against: str | None, p: dict[str, float]
@@ -273,17 +279,18 @@ class _Decisions:
             others = sentence.best_with(self._exactly(against, size))
         else:  # another label at one of its words, or the chunk goes on
             others = sentence.best_without(exactly)
-        if labels is None or others is None or (labels == others).all():
-            if labels is not None and against is None:
+        if labels is None:
+            raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER_LABEL))
+        if others is None or (labels == others).all():
+            if against is None:
                 return one
-            name = one.label if labels is None else against
-            raise ValueError(Errors.HS161.format(name=name, known=ANOTHER))
-        if against == OUTSIDE and self.of_spans:
+            raise ValueError(Errors.HS161.format(name=against, known=ANOTHER_LABEL))
+        if against == OUTSIDE and self.spans:
             place = np.array([word]), np.array([size])
             tags = np.full(size, reading.labels.index(OUTSIDE))
             p[OUTSIDE] = float(reading.posterior.segments(*place, tags)[0])
-        said = [reading.labels[y] for y in others[sentence.at :][:size].tolist()]
-        name = against or " ".join(said)
+        other_names = [reading.labels[y] for y in others.tolist()]
+        name = against or " ".join(other_names[sentence.at :][:size])
         difference, terms = sentence.difference(labels, others)
         return one._replace(
             against=name,
@@ -292,22 +299,34 @@ class _Decisions:
             terms=terms,
             start=int(reading.token_of[sentence.words.start]),
             labels=[reading.labels[y] for y in labels.tolist()],
-            others=[reading.labels[y] for y in others.tolist()],
+            others=other_names,
         )
 
     def _exactly(self, label: str, size: int) -> Mask:
-        """The labels of the words of a decision (size, L), and those that can follow a chunk (size
-        + 1, L)."""
+        """The labels of the words of a decision (size, L); for chunks also those that can follow
+        (size + 1, L)."""
         labels = self.reading.labels
         representation = str(self.reading.target.representation)
-        if not self.of_spans or label == OUTSIDE:
+        if not self.spans or label == OUTSIDE:
             mask = np.full((size, 1), labels.index(label)) == self.tags
         else:
             tags = growing_tags(tuple(labels), representation)
             mask = tags.whole(np.array([tags.types.index(label)]), size).T == self.tags
-        if not self.of_spans:
+        if not self.spans:
             return mask
+        # a chunk is exactly this one if the next word does not continue it
         return np.append(mask, grammar(labels, representation).first[None], axis=0)
+
+
+def _likeliest(p: dict[str, float], label: str) -> list[tuple[str, float]]:
+    """The six likeliest labels and the one that was decided, with their probabilities."""
+    names = []
+    for name in sorted(p, key=lambda name: -p[name])[:6]:
+        if name == label or p[name] >= 0.001:
+            names.append(name)
+    if label not in names:
+        names.append(label)
+    return [(name, p[name]) for name in names]
 
 
 class _Sentence:
@@ -320,46 +339,57 @@ class _Sentence:
         self.potentials = reading.potentials.select(reading.sentence_of[[word]]).potentials
 
     def best_with(self, allowed: Mask, skip: int = 0) -> Labels | None:
-        """The best labelling in which the word, and those after it, have one of some labels, as far
-        as the sentence goes: allowed (n, L). skip: words before the first of these. None: there is
+        """The best labelling with some labels at the word and those after it, as far as the
+        sentence goes: allowed (n, L). skip: words before the first of these. None: there is
         none."""
         mask: Mask = np.ones(self.potentials.scores.shape, bool)
         here = mask[self.at + skip :][: len(allowed)]
         here[:] = allowed[: len(here)]
         if self.potentials.allowed is not None:
             mask &= self.potentials.allowed
-        with suppress(NoPath):
-            return (
-                best_labels(self.potentials._replace(allowed=mask)) if mask.any(1).all() else None
-            )
+        if not mask.any(axis=1).all():
+            return None
+        with suppress(NoPath):  # labels of neighbours can forbid each other
+            return best_labels(self.potentials._replace(allowed=mask))
         return None
 
     def best_without(self, exactly: Mask) -> Labels | None:
-        """The best labelling that is not `exactly` so at the word, and at those after it."""
-        rows = exactly[: len(self.words) - self.at]
-        others = [self.best_with(~row[None], skip) for skip, row in enumerate(rows)]
-        found = [each for each in others if each is not None]
-        return max(found, key=lambda y: path_score(self.potentials, y)[0], default=None)
+        """The best labelling that is not `exactly` so at the word and those after it. None: there
+        is none."""
+        best = None
+        best_score = -np.inf
+        # it has another label at one of these words
+        for skip, row in enumerate(exactly[: len(self.words) - self.at]):
+            labels = self.best_with(~row[None], skip)
+            if labels is not None:
+                score = float(path_score(self.potentials, labels)[0])
+                if best is None or score > best_score:
+                    best, best_score = labels, score
+        return best
 
     def difference(self, labels: Labels, others: Labels) -> tuple[float, list[Term]]:
         """score(labels) - score(others), and what it is the sum of, the weightiest first. RAISES
         ValueError [HS147]: they do not add up, which is an error of this package."""
         tokens = self.reading.token_of[self.words.start : self.words.stop].tolist()
-        terms = [
-            Term("feature", f.name, tokens[i], float(f.weights[labels[i]] - f.weights[others[i]]))
-            for i in np.flatnonzero(labels != others).tolist()
-            for f in self.reading.features(self.words[i])
-        ]
-        own, other = (_structure(self.potentials, y, self.reading.labels) for y in (labels, others))
-        for kind, name, place in {**own, **other}:
-            key = (kind, name, place)
-            said = name if key in own else f"{name} {OTHERWISE}"
-            terms.append(Term(kind, said, tokens[place], own.get(key, 0.0) - other.get(key, 0.0)))
+        terms = []
+        # where the labels are the same, features have the same weights
+        for i in np.flatnonzero(labels != others).tolist():
+            for feature in self.reading.features(self.words[i]):
+                value = float(feature.weights[labels[i]] - feature.weights[others[i]])
+                terms.append(Term("feature", feature.name, tokens[i], value))
+        first = _structure(self.potentials, labels, self.reading.labels)
+        second = _structure(self.potentials, others, self.reading.labels)
+        for key in {**first, **second}:
+            kind, name, place = key
+            if key not in first:
+                name = f"{name} (otherwise)"  # only the other labelling has it
+            value = first.get(key, 0.0) - second.get(key, 0.0)
+            terms.append(Term(kind, name, tokens[place], value))
         scores = path_score(self.potentials, labels) - path_score(self.potentials, others)
         difference = float(scores[0])
         total = sum(term.value for term in terms)
         size = sum(abs(term.value) for term in terms)
-        if abs(total - difference) > ROUNDING * (1 + size):
+        if abs(total - difference) > 1e-4 * (1 + size):  # scores are of single precision
             raise ValueError(Errors.HS147.format(total=total, expected=difference))
         terms = [term for term in terms if term.value]
         return difference, sorted(terms, key=lambda term: -abs(term.value))
@@ -370,17 +400,17 @@ def _structure(one: Potentials, labels: Labels, names: Sequence[str]) -> Pieces:
     pieces: Pieces = defaultdict(float)
     for t in range(1, len(labels)):
         a, b = labels[t - 1 : t + 1].tolist()
-        said = f"{names[a]} {names[b]}"
-        pieces["transition", said, t] += float(one.trans[a, b])
+        pair = f"{names[a]} {names[b]}"
+        pieces["transition", pair, t] += float(one.trans[a, b])
         if one.edge_scores is not None:
-            pieces["transition", f"{said}, by these words", t] += float(one.edge_scores[t, a, b])
+            pieces["transition", f"{pair}, by these words", t] += float(one.edge_scores[t, a, b])
     trie = one.weights.trie
     places = trie.occurrences(labels, one.lengths)
     for node, token in zip(places.nodes.tolist(), places.tokens.tolist(), strict=True):
-        said = " ".join(names[y] for y in trie.string(node))
-        pieces["pattern", said, token] += float(one.weights.node_weights[node])
-    for said, token, weight in _by_rules(one, labels, names):
-        pieces["pattern", f"{said}, by a rule", token] += weight
+        pattern = " ".join(names[y] for y in trie.string(node))
+        pieces["pattern", pattern, token] += float(one.weights.node_weights[node])
+    for pattern, token, weight in _by_rules(one, labels, names):
+        pieces["pattern", f"{pattern}, by a rule", token] += weight
     return pieces
 
 
@@ -392,22 +422,25 @@ def _by_rules(
     if fired is not None:
         trie = one.weights.trie
         sequence = np.zeros(len(labels), np.intp)
+        # the text makes a pattern fire; it counts where the labels match, too
         fires = matching(fired, trie, sequence, lambda token, label: labels[token] == label)
         for i in np.flatnonzero(fires).tolist():
-            said = " ".join(names[y] for y in trie.string(int(fired.nodes[i])))
-            yield said, int(fired.tokens[i]), float(fired.weights[i])
+            pattern = " ".join(names[y] for y in trie.string(int(fired.nodes[i])))
+            yield pattern, int(fired.tokens[i]), float(fired.weights[i])
     spans = one.configurations
     if spans is not None:
         ends = np.cumsum(spans.sizes)
         for i in np.flatnonzero(spans.matched(labels)).tolist():
             rows = spans.sets[spans.slots[ends[i] - spans.sizes[i] : ends[i]]]
-            said = " ".join(
-                _set([names[y] for y in np.flatnonzero(row).tolist()], len(names)) for row in rows
-            )
-            yield said, int(spans.last[i]), float(spans.weights[i])
+            pattern = " ".join(_set_name(row, names) for row in rows)
+            yield pattern, int(spans.last[i]), float(spans.weights[i])
 
 
-def _set(labels: Sequence[str], n_labels: int) -> str:
-    if len(labels) == n_labels:
+def _set_name(row: Mask, names: Sequence[str]) -> str:
+    """A set of labels in words: "*" = all of them."""
+    labels = [names[y] for y in np.flatnonzero(row).tolist()]
+    if len(labels) == len(names):
         return "*"
-    return labels[0] if len(labels) == 1 else f"{{{','.join(labels[:6])}}}"
+    if len(labels) == 1:
+        return labels[0]
+    return f"{{{','.join(labels[:6])}}}"

@@ -1,32 +1,29 @@
-"""Annotation that is likely wrong, the most likely first, and why a model that has not seen the text
-prefers another.
+"""Likely annotation errors, the most likely first, and why a model that has not seen the text
+prefers other labels.
 
-A unit is what one decision of an annotator is about: a token; for chunks a gold chunk, or a token
-outside of all. Units are ranked by how much more probable the best other label is than the gold
-one, while the annotation around is believed:
+A unit is one decision of an annotator: a token; for chunks a gold chunk, or a token outside of all.
+Units are ranked by how much more probable the best other label is than the gold one, if the
+annotation around is right:
 
     p        = p(y_unit = gold | x)
     p_given  = p(y_unit = gold | x, gold labels of all other units)
     p_other  = max of p(y_unit = other | x, gold labels of all other units), other than gold
     doubt    = log p_other - log p_given
 
-A model is often unsure of what the gold labels around decide: what is left by them is the
-annotator's mistake, or its own. The last two take a few passes over the whole batch: a feature looks
-at R neighbouring labels at most, so with everything between them fixed, units that are R apart say
-nothing of each other and can be left free together. Checked against enumeration in
+A model is often unsure of a label that the gold labels around decide. If it still prefers another
+label, then the annotator is wrong, or the model. The last two take a few passes over the batch: a
+feature looks at R neighbouring labels at most, so with everything between them fixed, units that
+are R apart do not depend on each other and can be left free together. Checked against enumeration in
 tests/inspection/test_findings.py.
 
-One disagreement is one finding. Its region is the smallest stretch of words in which neither the
-gold labelling nor the best one has a chunk that reaches beyond it; its alternatives are the k best
+One disagreement is one finding. No chunk of the gold labelling or of the best one crosses the ends
+of its region, which is the smallest stretch of words of this kind; its alternatives are the k best
 labellings of the region, each with its exact probability given the gold labels around.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import (
-    Any,
-    NamedTuple,
-)
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
@@ -45,7 +42,6 @@ from . import Explanation, Reading, explain, explain_span
 from .folds import Fold, trained_without
 from .reading import knows_sums, own_components, stages, sums_of
 
-MOST_PASSES = 8  # features that look at more labels: with fewer of the others fixed than could be
 Stretch = tuple[int, int, str]  # tokens first <= i < end, and their label
 
 
@@ -132,43 +128,43 @@ def find_errors(
     config: for `spacy train`, not interpolated. n, k: findings, and alternatives of each, at most.
     RAISES ValueError [HS150, HS159, HS152, HS108].
     """
-    parts = [
-        judgement._replace(docs=fold.docs)
-        for fold in progress(trained_without(config, docs, n_folds, seed=seed))
-        for judgement in judged(fold.nlp, fold.examples)
-    ]
+    parts = []
+    for fold in progress(trained_without(config, docs, n_folds, seed=seed)):
+        for judgement in judged(fold.nlp, fold.examples):
+            parts.append(judgement._replace(docs=fold.docs))
     return ranked(parts, n=n, k=k, with_reasons=True)
 
 
 def ranked(
     parts: Sequence[Judgement], *, n: int, k: int, with_reasons: bool = False
 ) -> list[Finding]:
-    """The n likeliest errors of judged parts of a corpus, of those that are likelier than not.
-    Ties: in the order of the parts. with_reasons: each with `why`."""
-    units = [
-        (-doubt, i, unit)
-        for i, part in enumerate(parts)
-        for unit, doubt in enumerate(part.doubts.tolist())
-        if doubt > 0
-    ]
+    """The n likeliest errors of judged parts of a corpus, if another labelling is better. Ties: in
+    the order of the parts. with_reasons: each with `why`."""
+    units = []
+    for i, part in enumerate(parts):
+        for unit, doubt in enumerate(part.doubts.tolist()):
+            if doubt > 0:
+                units.append((-doubt, i, unit))
+    # words of a region that is reported are not reported again
     reported = [np.zeros(len(part.gold), bool) for part in parts]
     findings: list[Finding] = []
     for _, i, unit in sorted(units):
         region = slice(*region_of(parts[i], unit))
         if len(findings) < n and not reported[i][region].any():
             reported[i][region] = True
-            why = _reasons(parts[i], unit, region) if with_reasons else None
-            findings.append(_finding(parts[i], unit, region, k)._replace(why=why))
+            finding = _finding(parts[i], unit, region, k)
+            if with_reasons:
+                finding = finding._replace(why=_reasons(parts[i], unit, region))
+            findings.append(finding)
     return findings
 
 
 def corrected(docs: Sequence[Doc], tasks: Iterable[dict[str, Any]]) -> int:
-    """Number of changes, after accepted findings are written on the Docs. tasks: lines of
+    """Write accepted findings on the Docs. RETURNS the number of changes. tasks: lines of
     findings.jsonl with answers, `"accept": ["1"]` (and no `"answer": "reject"` or "ignore", as
-    Prodigy has it); lines without are left as annotated.
+    Prodigy has it); without an answer nothing is changed.
 
-    RAISES ValueError [HS172]: a line that is no finding in
-    these Docs.
+    RAISES ValueError [HS172]: a line that is no finding in these Docs.
     """
     n_changed = 0
     for number, task in enumerate(tasks, 1):
@@ -179,6 +175,7 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[dict[str, Any]]) -> int:
             finding = task["finding"]
             doc = docs[finding["doc"]]
             spans = finding["alternatives"][int(chosen[0]) - 1][0]
+            # the words of the task show whether the corpus is the one of the finding
             words = [token.text for token in doc[slice(*finding["sentence"])]]
             if [token["text"] for token in task["tokens"]] != words:
                 raise ValueError
@@ -228,8 +225,10 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
     potentials = reading.potentials
     permitted: Mask = component.gold(examples)
     if potentials.allowed is not None:
+        # gold labels that cannot stand there are as good as none
         permitted[~(permitted & potentials.allowed).any(axis=1)] = True
     gold = np.where(permitted.sum(axis=1) == 1, permitted.argmax(axis=1), -1)
+    # units: a word that goes on with a chunk belongs to the unit of the word before it
     firsts = np.flatnonzero(~_continues(reading, gold))
     known = gold[firsts] >= 0
     first = firsts[known]
@@ -245,13 +244,17 @@ def given_the_others(
 ) -> tuple[Floats, Floats]:
     """p_given and p_other of units (U,). permitted (N, L): by the annotation, one label at the words of a
     unit. Time: that of labels and sums, as often as the longest feature has labels."""
-    configurations = potentials.configurations
-    spans = [] if configurations is None else configurations.sizes.tolist()
-    n_passes = min(max([2, potentials.weights.trie.max_length, *spans]), MOST_PASSES)
+    lengths = [2, potentials.weights.trie.max_length]  # of features: transitions, patterns
+    if potentials.configurations is not None:
+        lengths += potentials.configurations.sizes.tolist()
+    # With features of more than eight labels some units of a pass depend on each other: then fewer
+    # gold labels are given than could be.
+    n_passes = min(max(lengths), 8)
     p_given = np.zeros(len(first))
     p_other = np.zeros(len(first))
     gold = permitted.argmax(axis=1)
     for i in range(n_passes):
+        # every n-th unit is free, all others have their gold labels
         here = slice(i, None, n_passes)
         units = first[here], sizes[here]
         places = ranges(*units)
@@ -261,6 +264,7 @@ def given_the_others(
         p = posterior(given)
         best = best_labels(given)[places]
         p_given[here] = p.segments(*units, gold[places])
+        # a unit whose best labels are other ones has p_other; else its rest is 1 - p_given
         n_changed = np.concatenate([[0], np.cumsum(best != gold[places])])
         is_other = np.diff(n_changed[np.cumsum([0, *sizes[here]])]) > 0
         p_other[here] = np.where(
@@ -288,8 +292,11 @@ def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> list[Stretch]
     or chunks."""
     reading = judgement.reading
     if not reading.target.labels_spans:
-        known = [(i, int(y)) for i, y in enumerate(labels, first) if y >= 0]
-        return [(*reading.tokens(i, i + 1), reading.labels[y]) for i, y in known]
+        spans = []
+        for i, y in enumerate(labels, first):
+            if y >= 0:
+                spans.append((*reading.tokens(i, i + 1), reading.labels[y]))
+        return spans
     tags = np.where(labels < 0, reading.labels.index(OUTSIDE), labels)
     starts, ends, types = TagTable(reading.labels).chunks(tags, np.zeros(len(labels), bool))
     bounds = zip((first + starts).tolist(), (first + ends).tolist(), types, strict=True)
@@ -311,21 +318,26 @@ def _finding(judgement: Judgement, unit: int, region: slice, k: int) -> Finding:
     """A finding with the labellings of its region, given the gold labels around."""
     reading = judgement.reading
     sentence = reading.sentence(region.start)
-    some = reading.potentials.select(reading.sentence_of[[sentence.start]])
+    part = reading.potentials.select(reading.sentence_of[[sentence.start]])
     within = slice(region.start - sentence.start, region.stop - sentence.start)
-    permitted = judgement.permitted[some.tokens]
+    permitted = judgement.permitted[part.tokens]
     mask = permitted.copy()
     mask[within] = True
-    free = some.potentials.permitting(mask)
-    as_gold = some.potentials.permitting(permitted)
+    # around the region only gold labels, in it all labels, or also only gold labels
+    free = part.potentials.permitting(mask)
+    as_gold = part.potentials.permitting(permitted)
     log_z = posterior(free).log_z[0]
-    best = k_best(free, k + 1)
+    best = k_best(free, k + 1)  # one more: the gold labelling can be among them
     p_of: dict[tuple[int, ...], float] = {}
     for labels, score in zip(best.labels[:, within], best.scores, strict=True):
         if not permitted[within][np.arange(len(labels)), labels].all():
             p_of.setdefault(tuple(labels.tolist()), float(np.exp(score - log_z)))
     p_gold = float(np.exp(posterior(as_gold).log_z[0] - log_z))
-    gap = decode_exact(some.potentials).scores[0] - decode_exact(as_gold).scores[0]
+    gap = decode_exact(part.potentials).scores[0] - decode_exact(as_gold).scores[0]
+    alternatives = []
+    for region_labels, p in list(p_of.items())[:k]:
+        spans = spans_in(judgement, region.start, np.array(region_labels))
+        alternatives.append(Alternative(spans, p))
     first, end = reading.tokens(region.start, region.stop)
     return Finding(
         doc=judgement.docs[reading.text_of[region.start]],
@@ -335,10 +347,7 @@ def _finding(judgement: Judgement, unit: int, region: slice, k: int) -> Finding:
         end=end,
         sentence=reading.tokens(sentence.start, sentence.stop),
         gold=Alternative(spans_in(judgement, region.start, judgement.gold[region]), p_gold),
-        alternatives=[
-            Alternative(spans_in(judgement, region.start, np.array(labels)), p)
-            for labels, p in [*p_of.items()][:k]
-        ],
+        alternatives=alternatives,
         doubt=float(judgement.doubts[unit]),
         p=float(judgement.p[unit]),
         p_given=float(judgement.p_given[unit]),
@@ -347,8 +356,8 @@ def _finding(judgement: Judgement, unit: int, region: slice, k: int) -> Finding:
 
 
 def _reasons(judgement: Judgement, unit: int, region: slice) -> Explanation | None:
-    """Why the best label of a word is not the gold one; of the annotated chunk or, outside of all,
-    of the one that the model finds. None: there is nothing to compare with."""
+    """Why the best label of a word is not the gold one; why the annotated chunk is none, or why
+    there is a chunk where none is annotated. None: there is nothing to compare with."""
     reading = judgement.reading
     word = int(judgement.first[unit])
     gold = judgement.gold[word : word + int(judgement.sizes[unit])]

@@ -1,7 +1,7 @@
-"""Trainings of a config without a part of a corpus each: every text is judged by a model that has
+"""Trainings of a config, each without one part of a corpus: every text is judged by a model that has
 not seen it.
 
-Texts of the same words are in the same part: a model that has seen a sentence knows its labels,
+Texts with the same words are in the same part: a model that has seen a sentence knows its labels,
 wrong ones too.
 """
 
@@ -28,10 +28,6 @@ from ..errors import Errors
 from ..readers.annotated import dev_examples
 from .calibration import annotated_before, calibratable, calibrate_one
 
-DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
-UNITS = "spacy_hoseq.units.v1"  # an augmenter: labels are not those of words
-QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
-
 
 class Fold(NamedTuple):
     """A part of a corpus. nlp: trained without these texts. docs: their numbers in the corpus.
@@ -52,9 +48,11 @@ def trained_without(
     RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS159]:
     other corpora; [HS107]: the config cuts texts into words.
     """
+    # labels of a corpus whose texts are cut anew are not those of its words
+    augmenter = "spacy_hoseq.units.v1"
     for block in config.get("corpora", {}).values():
-        if (block.get("augmenter") or {}).get("@augmenters") == UNITS:
-            raise ValueError(Errors.HS107.format(augmenter=UNITS))
+        if (block.get("augmenter") or {}).get("@augmenters") == augmenter:
+            raise ValueError(Errors.HS107.format(augmenter=augmenter))
     parts = divided(docs, n_folds, seed)
     config = with_labels(config, docs)
     for part in range(n_folds):
@@ -66,8 +64,8 @@ def trained_without(
 
 
 def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
-    """A temperature for each component whose objective is no probability: else all labels would be
-    about as probable. It is one number, which a few wrong labels among the examples hardly move.
+    """Calibrate components whose objective is no probability: else all labels would be about as
+    probable. A temperature is one number, which a few wrong labels in the examples hardly change.
     Components that cannot be calibrated stay as they are."""
     for name in calibratable(nlp):
         pipe: Any = nlp.get_pipe(name)
@@ -79,7 +77,7 @@ def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
 def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:
     """The part of each Doc (D,), 0 to n_folds - 1: at random, of about the same numbers of texts.
     RAISES ValueError [HS150]."""
-    texts = [doc.to_array(["ORTH"]).tobytes() for doc in docs]
+    texts = [doc.to_array(["ORTH"]).tobytes() for doc in docs]  # words alone, without labels
     distinct = list(dict.fromkeys(texts))
     if not 2 <= n_folds <= len(distinct):
         raise ValueError(Errors.HS150.format(n=n_folds, texts=len(distinct)))
@@ -94,6 +92,7 @@ def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
     config = config.copy()
     examples = [Example(doc, doc) for doc in docs]
     for name, pipe in load_model_from_config(config.interpolate(), auto_fill=True).pipeline:
+        # labels of a file, and of weights that are continued, are complete
         settings = config["initialize"]["components"].setdefault(name, {})
         if isinstance(pipe, SequenceComponent) and not settings.get("weights_from"):
             settings.setdefault("labels", pipe.target.labels_in(examples))
@@ -107,12 +106,13 @@ def trained(
     weights; and others as examples, as the config reads its development corpus. RAISES ValueError
     [HS159]."""
     order = np.random.default_rng(seed).permutation(len(docs)).tolist()
-    n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
+    n_dev = min(len(docs) - 1, max(1, round(len(docs) / 10)))
     with tempfile.TemporaryDirectory() as folder:
         for part, numbers in (("dev", order[:n_dev]), ("train", order[n_dev:])):
             path = saved([docs[i] for i in sorted(numbers)], Path(folder) / f"{part}.spacy")
             config = with_path(config, part, path)
-        config["training"]["logger"] = dict(QUIET)
+        # no logger of the config: it may write files, or send scores to a service
+        config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
         log = StringIO()
         train(init_nlp(config), Path(folder), use_gpu=-1, stdout=log, stderr=log)
         nlp = spacy.load(Path(folder) / "model-best")
@@ -131,6 +131,7 @@ def with_path(config: Config, part: str, path: Path) -> Config:
     does not."""
     config = config.copy()
     config["paths"] = {**config.get("paths", {}), part: str(path)}
+    # "corpora.train" names the block that reads it
     _, _, name = config.get("training", {}).get(f"{part}_corpus", part).rpartition(".")
     if config.interpolate().get("corpora", {}).get(name, {}).get("path") != str(path):
         source = f"the corpus [corpora.{name}] of the config"
