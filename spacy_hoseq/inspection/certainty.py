@@ -160,7 +160,7 @@ def type_probabilities(reading: Reading, first: Ints, sizes: Ints) -> Floats:
     kinds = np.array([tags.types.index(name) for name in reading.pipe.labels], np.intp)
     # every place with every type; a type of chunk is one string of tags for each size
     places = first.repeat(len(kinds)), sizes.repeat(len(kinds))
-    labels = [tags.whole(kinds, size).reshape(-1) for size in sizes.tolist()]
+    labels = [tags.complete(kinds, size).reshape(-1) for size in sizes.tolist()]
     ids = np.concatenate([np.zeros(0, np.intp), *labels])
     p = reading.posterior.segments(*places, ids, tags.continues)
     return p.reshape(len(first), len(kinds)).T

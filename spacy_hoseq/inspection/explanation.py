@@ -311,7 +311,7 @@ class _Decisions:
             mask = np.full((size, 1), labels.index(label)) == self.tags
         else:
             tags = growing_tags(tuple(labels), representation)
-            mask = tags.whole(np.array([tags.types.index(label)]), size).T == self.tags
+            mask = tags.complete(np.array([tags.types.index(label)]), size).T == self.tags
         if not self.spans:
             return mask
         # a chunk is exactly this one if the next word does not continue it

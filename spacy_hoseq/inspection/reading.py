@@ -30,12 +30,12 @@ Read = tuple[WordDocs, Potentials, Labels | None]  # words, and what their label
 
 
 class Reading(ComponentReading):
-    """Docs read by a component that has p(y | x), and where their N words stand.
+    """Docs read by a component that has p(y | x), and the places of their N words.
 
-    texts: with what earlier components have set; what this one has set constrains nothing, so that
-    annotated Docs can be read. docs: the same without white space. potentials: of all words. starts
-    (D,): the first word of each Doc. text_of, token_of, sentence_of (N,): Doc, token there, and
-    sentence of each word. turns (N,): when each was decided, None = all together. lengths, ends
+    texts: with what earlier components have set. Labels that this component has set are ignored, so
+    that annotated Docs can be read. docs: the same without white space. potentials: of all words.
+    starts (D,): the first word of each Doc. text_of, token_of, sentence_of (N,): Doc, token there,
+    and sentence of each word. turns (N,): when each was decided, None = all together. lengths, ends
     (S,): of sentences.
     RAISES ValueError [E143]: no labels yet; [HS105]: it has no p(y | x); [HS140]: a component of
     another package.
@@ -43,6 +43,7 @@ class Reading(ComponentReading):
 
     def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
         self.turns: Ints | None = None
+        # None: then the best labels are decoded when they are needed
         words, potentials, best = self._read(pipe, texts)
         super().__init__(words, pipe.name, pipe.tags, potentials, best)
         self.target = pipe.target
@@ -60,8 +61,9 @@ class Reading(ComponentReading):
 
     def _read(self, pipe: Any, texts: Sequence[Doc]) -> Read:
         sums_of(pipe)
-        given = map(_bare, texts) if pipe.target.finds_sentences else texts
-        reading = pipe.read(given, preset=False)
+        if pipe.target.finds_sentences:
+            texts = [_without_sentences(doc) for doc in texts]
+        reading = pipe.read(texts, preset=False)
         return reading.docs, reading.potentials, None
 
     def sentence(self, word: int) -> range:
@@ -72,10 +74,10 @@ class Reading(ComponentReading):
     def word(self, text: int, token: int) -> int:
         """Which of the N words a token of a Doc is. RAISES ValueError [HS141]: it is white space,
         or there is none."""
-        found = np.flatnonzero((self.text_of == text) & (self.token_of == token))
-        if not len(found):
+        words = np.flatnonzero((self.text_of == text) & (self.token_of == token))
+        if not len(words):
             raise ValueError(Errors.HS141.format(token=token, n=len(self.texts[text])))
-        return int(found[0])
+        return int(words[0])
 
     def span(self, text: int, first: int, end: int) -> tuple[int, int]:
         """The first word of a span of a Doc, and how many it has. RAISES ValueError [HS141]: it
@@ -84,8 +86,8 @@ class Reading(ComponentReading):
         last = self.word(text, end - 1)
         if self.sentence_of[start] != self.sentence_of[last]:
             doc = self.texts[text]
-            said = {"span": repr(doc[first:end].text), "text": repr(doc.text[:40])}
-            raise ValueError(Errors.HS106.format(first=first, end=end, **said))
+            texts = {"span": repr(doc[first:end].text), "text": repr(doc.text[:40])}
+            raise ValueError(Errors.HS106.format(first=first, end=end, **texts))
         return start, last - start + 1
 
     def tokens(self, first: int, end: int) -> tuple[int, int]:
@@ -93,19 +95,20 @@ class Reading(ComponentReading):
         return int(self.token_of[first]), int(self.token_of[end - 1]) + 1
 
     def items(self, text: int) -> Items:
-        """The spans on a Doc that the component can have found: not those of others that begin or
-        end with white space or cross the end of a sentence."""
-        found = []
+        """The spans on a Doc that the component can have found: without those that begin or end
+        with white space or cross the end of a sentence."""
+        items = []
         for item in self.target.items(self.texts[text]):
-            with suppress(ValueError):
+            with suppress(ValueError):  # a span of another component
                 self.span(text, *item[:2])
-                found.append(item)
-        return found
+                items.append(item)
+        return items
 
     def features(self, word: int) -> list[Feature]:
         """The features that fire at a word and have a weight, by name; those of its sentence are
         named together. Their weights add up to the scores of its labels."""
         if word not in self._features:
+            # naming reads the text: once for all words of the sentence
             sentence = self.sentence(word)
             text = self.text_of[word]
             start = int(self.starts[text])
@@ -121,6 +124,7 @@ class Reading(ComponentReading):
     def log_p(self) -> Floats:
         """log p(y* | x) of the labels of each sentence (S,)."""
         score = path_score(self.potentials, self.best)
+        # a logarithm above 0 is rounding
         return np.asarray(np.minimum(score - self.posterior.log_z, 0.0))
 
     @cached_property
@@ -131,12 +135,13 @@ class Reading(ComponentReading):
         scores = potentials.scores.astype(np.float64)
         if not potentials.is_chain or potentials.edge_scores is not None or potentials.trans.any():
             scores = best_with(potentials)
-        elif potentials.allowed is not None:  # labels that do not depend on each other
+        elif potentials.allowed is not None:
+            # labels that do not depend on each other need no max-marginals
             scores[~potentials.allowed] = -np.inf
         here = np.arange(len(self.best)), self.best
-        own = scores[here]
+        best_scores = scores[here]
         scores[here] = -np.inf
-        return np.asarray(own - scores.max(axis=1, initial=-np.inf))
+        return np.asarray(best_scores - scores.max(axis=1, initial=-np.inf))
 
 
 class Decisions(Reading):
@@ -150,8 +155,9 @@ class Decisions(Reading):
 
     def _read(self, pipe: Any, texts: Sequence[Doc]) -> Read:
         if getattr(pipe, "knows", "") != "decisions":
-            own = isinstance(pipe, SequenceComponent)
-            kind = f'the strategy "{pipe.cfg["strategy"]}"' if own else type(pipe).__name__
+            kind = type(pipe).__name__
+            if isinstance(pipe, SequenceComponent):
+                kind = f'the strategy "{pipe.cfg["strategy"]}"'
             raise ValueError(Errors.HS140.format(name=pipe.name, kind=kind))
         decided = pipe.read(texts, preset=False)
         docs = decided.docs
@@ -163,6 +169,7 @@ class Decisions(Reading):
         self.offsets = OFFSETS[reach]
         self.visible, _ = edge_contexts(lengths, reach, n_labels)
         self.contexts = contexts_of(best.astype(np.intp), lengths, reach, n_labels)
+        # a neighbour is visible at a word if it was decided earlier
         for slot, offset in enumerate(self.offsets):
             inner = np.flatnonzero(self.contexts[:, slot] < n_labels)
             self.visible[inner[order[inner + offset] < order[inner]]] |= 1 << slot
@@ -170,6 +177,7 @@ class Decisions(Reading):
         scores = pipe.model.predict(docs)(words, self.visible, words, self.contexts)
         log_p = log_probabilities(scores, words, pipe.permitted(docs, preset=False))
         possible = np.isfinite(log_p)
+        # labels that do not depend on each other: transitions are 0
         weights = Weights(np.zeros((n_labels, n_labels)))
         return (
             docs,
@@ -178,13 +186,14 @@ class Decisions(Reading):
         )
 
     def features(self, word: int) -> list[Feature]:
-        """Features of the classifier that was asked; their weights add up to its scores."""
+        """Features of the classifier that decided; their weights add up to its scores."""
         shim = shim_of(self.pipe.model)
         stacked = shim.stacked()
         visible = int(self.visible[word])
         context = self.contexts[word]
-        said = np.array([*self.labels, "<s>", "</s>"])[np.minimum(context, len(self.labels) + 1)]
-        near = dict(zip(self.offsets, said.tolist(), strict=True))
+        # beyond the ends of a sentence there are two labels more
+        labels = np.array([*self.labels, "<s>", "</s>"])[np.minimum(context, len(self.labels) + 1)]
+        near = dict(zip(self.offsets, labels.tolist(), strict=True))
         names = FeatureNames(self.docs)
         features = []
         fired = LocalScorer(self.pipe.model).features.fired(
@@ -200,9 +209,11 @@ class Decisions(Reading):
 
 
 def reading_of(pipe: Any, texts: Sequence[Doc]) -> Reading:
-    """Docs read by a component that knows how sure it is. RAISES ValueError [HS140]: a component of
-    another package, or one that knows nothing of its labels."""
-    return (Reading if knows_sums(pipe) else Decisions)(pipe, texts)
+    """Docs read by a component that has probabilities. RAISES ValueError [HS140]: a component of
+    another package, or one that has none."""
+    if knows_sums(pipe):
+        return Reading(pipe, texts)
+    return Decisions(pipe, texts)
 
 
 def own_components(
@@ -215,8 +226,10 @@ def own_components(
     if not own or not set(names) <= set(own):
         wanted = ", ".join(names) or "any"
         raise ValueError(Errors.HS152.format(names=wanted, known=", ".join(own) or "none"))
-    if names or with_sentences:
-        return {name: pipe for name, pipe in own.items() if not names or name in names}
+    if names:
+        return {name: pipe for name, pipe in own.items() if name in names}
+    if with_sentences:
+        return own
     return {name: pipe for name, pipe in own.items() if not pipe.target.finds_sentences} or own
 
 
@@ -246,8 +259,8 @@ def stages(nlp: Language, docs: Sequence[Doc]) -> Iterator[tuple[str, Any, list[
     yield "", None, docs
 
 
-def _bare(doc: Doc) -> Doc:
-    """A copy without sentences: for a component that finds them."""
+def _without_sentences(doc: Doc) -> Doc:
+    """A copy for a component that finds sentences."""
     copy = doc.copy()
     copy.from_array([SENT_START], np.zeros((len(doc), 1), np.uint64))  # type: ignore[arg-type]
     return copy

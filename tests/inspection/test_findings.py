@@ -149,7 +149,7 @@ def test_tokens_that_a_component_merges():
     )
     assert layer["right"] == expected["right"] and layer["calibration"] == expected["calibration"]
     assert all(
-        a.of_words.tolist() == b.of_words.tolist() for a, b in zip(doubts, other, strict=True)
+        a.shares.tolist() == b.shares.tolist() for a, b in zip(doubts, other, strict=True)
     )
 
 
