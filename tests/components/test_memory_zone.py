@@ -6,6 +6,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
+import spacy_hoseq
 from spacy_hoseq.caches import IdentityCache
 from spacy_hoseq.features.lexicon import lexicon_of
 from spacy_hoseq.layers.local_scores import BatchScores
@@ -59,6 +60,34 @@ def test_labels_that_are_new_in_a_zone():
     with nlp.memory_zone():
         assert [t.tag_ for t in nlp("Xd old Xp")][1] in inside
     assert [t.tag_ for t in nlp("old Xn .")] == inside == ["Xd", "Xn", "Xp"]
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        pytest.param("af", "Die grypskaapmannetjies blafwerk in Vlinderdorpies .", id="af"),
+        pytest.param(
+            "en", "The wumpuses of Blorvania glorfed two dribblets in Zanzibarry .", id="en"
+        ),
+    ],
+)
+def test_the_same_new_words_in_two_zones(name, text):
+    """Strings of the first zone, such as new lemmas, are gone in the second, and are written anew."""
+    nlp = spacy_hoseq.load(name)
+
+    def written():
+        doc = nlp(Doc(nlp.vocab, words=text.split()))
+        tokens = [(t.tag_, t.pos_, str(t.morph), t.lemma_, t.ent_type_) for t in doc]
+        spans = {key: [(s.text, s.label_) for s in group] for key, group in doc.spans.items()}
+        return tokens, spans
+
+    with nlp.memory_zone():
+        inside = written()
+    lemmas = {row[3] for row in inside[0]}
+    assert any(lemma not in nlp.vocab.strings for lemma in lemmas - {*text.split()})
+    with nlp.memory_zone():
+        assert written() == inside
+    assert written() == inside
 
 
 @pytest.mark.parametrize("name", ["hoseq_tagger", "hoseq_chunker", "hoseq_bidirectional_tagger"])
